@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+"""The launcher: this folder's records, whichever engine `kaizen_components` is linked to."""
+
+import os
+import sys
+
+if not os.environ.get("KAIZEN_REPO_ROOT"):
+    os.environ["KAIZEN_REPO_ROOT"] = os.path.dirname(os.path.abspath(__file__))
+
+from kaizen_components.args import main  # noqa: E402  (the root must be pinned first)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,3 @@
+from .args import entry
+
+entry()

@@ -1,0 +1,223 @@
+"""The one door: a command and what was given in, a result out. The CLI, K5, the tests and servers all come here.
+
+What is given is a dict of option name to a list of raw values. `bind` makes typed values of them, `Door.run` checks
+them for secrets, opens what the command's signature asks for, and calls it.
+"""
+
+import os
+
+from . import fields
+from .errors import Conflict, Refused, Usage
+from .index import COMMANDS, Command, code_of
+from .records import anchor
+from .records.canonical import canonical
+from .records.hashing import text_hash
+from .records.secrets import find_in
+from .records.transaction import Read, Write
+from .store.database import Store
+from .store.place import root as project_root
+
+DEFAULT_ACTOR = "agent"
+PAST_OP = "SELECT payload_hash, result FROM op WHERE op_id = ?"
+
+
+class FromFile:
+    """A raw value that still has to be read: the path of a file, or - for stdin."""
+
+    def __init__(self, path):
+        self.path = path
+
+
+def bind(command, given):
+    """Typed values for the command and for the shared options, or a Usage error that says what is wrong."""
+    values, shared = {}, {}
+    for name, raw in given.items():
+        field = fields.field(command, name)
+        value = _read_all(name, field, raw)
+        if name in command.options:
+            values[name] = value
+        if name in fields.SHARED:
+            shared[name] = value
+    missing = [name for name in command.options if name not in values and name not in command.defaults]
+    if missing:
+        raise Usage(
+            "missing_option",
+            f"{command.code} {command.name} needs " + ", ".join(fields.option(name) for name in missing) + ".",
+            "",
+            f"`help {command.code}` shows all options and an example.",
+        )
+    for name in command.options:  # an input has a default source, and it is read here like any other text
+        if name not in values and fields.field(command, name).kind == "input":
+            values[name] = _read_all(name, fields.field(command, name), [command.defaults[name]])
+    return values, shared
+
+
+def _read_all(name, field, raw):
+    if field.kind in fields.LIST_KINDS:
+        flat = [one for item in raw for one in (item if type(item) is list else [item])]
+        return fields.read(name, field, flat)
+    if len(raw) > 1:
+        raise Usage("given_twice", f"{fields.option(name)} is given more than once.", "", "Give it once.")
+    value = raw[0]
+    if type(value) is FromFile or field.kind == "input" or (value == "-" and field.kind in fields.TEXT_KINDS):
+        from .input import read_text
+
+        value = read_text(name, field, value.path if type(value) is FromFile else value)
+    return fields.read(name, field, value)
+
+
+class Door:
+    """Runs commands on one project's database."""
+
+    def __init__(self, root=None, keep_open=False):
+        self.store = Store(root or project_root())
+        self.keep_open = keep_open  # a server keeps its connection between calls
+
+    def __call__(self, word, **given):
+        """For Python callers: `door("W1", title="…", summary="…")`."""
+        command = find_command(word)
+        check_names(command, given)
+        return self.run(command, {name: [value] for name, value in given.items()})
+
+    def run(self, command, given):
+        values, shared = bind(command, given)
+        actor = shared.get("actor") or _actor_from_environment()
+        for name, value in {**values, **shared, "actor": actor}.items():
+            _refuse_secret(name, value)
+        if command.writes:
+            result = self._write(command, values, actor, shared.get("op_id"), shared.get("test", False))
+        else:
+            result = self._perform(command, values, lambda name: self._for_reading(name, actor))
+        return {"status": "OK", **(result if type(result) is dict else {"records": result})}
+
+    def close(self):
+        self.store.close()
+
+    def _for_reading(self, name, actor):
+        if name == "db":
+            return Read(self.store.reader(), actor)
+        return {"store": self.store, "catalog": catalog}[name]
+
+    def _write(self, command, values, actor, op_id, test):
+        if command.code == "K7" or any(fields.field(command, name).kind == "id" for name in command.required):
+            self.store.require()  # what needs earlier records does not make an empty database first
+        writing = self.store.writing()
+        writing.keep_open = self.keep_open
+        with writing as connection:
+            tx = Write(connection, actor, command.code, test)
+            result = self._once(tx, command, values, op_id)
+            tx.save_frontier()
+            writing.on_commit = lambda: self._anchor(tx)
+        return result
+
+    def _once(self, tx, command, values, op_id):
+        """Perform the command, or give the first answer again when this op-id has been here before."""
+        if not op_id:
+            return self._perform_in(tx, command, values)
+        payload = text_hash(canonical({"actor": tx.actor, "code": command.code, "test": tx.test, "values": values}))
+        past = tx.one(PAST_OP, (op_id,))
+        if past is None:
+            result = self._perform_in(tx, command, values)
+            tx.add("op", {"op_id": op_id, "payload_hash": payload, "result": canonical(result)})
+            return result
+        if past["payload_hash"] != payload:
+            raise Conflict(
+                "op_id_reused",
+                "This op-id was used before, for something else.",
+                "An op-id stands for one call: the same command, values and actor.",
+                "Use a new op-id for a new call.",
+            )
+        import json
+
+        return {**json.loads(past["result"]), "replayed": True}
+
+    def _perform_in(self, tx, command, values):
+        def inner(word, given):
+            """Another command inside the same transaction, for K5."""
+            nested = find_command(word)
+            check_names(nested, given)
+            if not nested.writes and nested.needs != ("db",):
+                raise Refused("not_in_batch", f"{nested.code} cannot run inside a batch.", "", "Call it by itself.")
+            nested_values, shared = bind(nested, {name: [value] for name, value in given.items()})
+            if shared:
+                raise Usage(
+                    "shared_option_in_batch",
+                    ", ".join(fields.option(name) for name in shared) + " belongs to the whole batch.",
+                    "",
+                    "Give it to K5 itself.",
+                )
+            for name, value in nested_values.items():
+                _refuse_secret(name, value)
+            before, tx.command = tx.command, nested.code
+            try:
+                return self._perform_in(tx, nested, nested_values)
+            finally:
+                tx.command = before
+
+        return self._perform(command, values, {"tx": tx, "db": tx, "call": inner, "store": self.store}.__getitem__)
+
+    def _perform(self, command, values, resource):
+        return command.function(*(resource(name) for name in command.needs), **values)
+
+    def _anchor(self, tx):
+        if tx.changed():
+            try:
+                anchor.append(self.store.place.anchors, tx.origin, tx.frontier)
+            except OSError as error:
+                self.store.notes.append(f"Recorded, but the checkpoint file could not be written: {error.strerror}.")
+
+
+def find_command(word):
+    code = code_of(word) if type(word) is str else None
+    if code is None:
+        raise unknown_command(word)
+    return Command(code)
+
+
+def unknown_command(word):
+    from difflib import get_close_matches
+
+    shown = repr(word if type(word) is str and len(word) <= 60 else str(word)[:57] + "...")
+    words = [*COMMANDS, *COMMANDS.values(), "help", "completion"]
+    near = get_close_matches(str(word)[:60].lower(), [name.lower() for name in words], 3, 0.5)
+    near = [name.upper() if name.upper() in COMMANDS else name for name in near]
+    return Usage(
+        "unknown_command",
+        f"There is no command {shown}.",
+        f"Did you mean {' or '.join(near)}?" if near else "",
+        "`--help` lists all commands; `K0 \"what you want to do\"` finds one.",
+    )
+
+
+def check_names(command, given):
+    """Refuse option names that the command does not have (for callers that are not a shell)."""
+    for name in given:
+        if name not in command.options and name not in fields.SHARED:
+            raise Usage(
+                "unknown_option",
+                f"{command.code} {command.name} has no option {fields.option(str(name)[:60])}.",
+                "It takes " + (", ".join(fields.option(one) for one in command.options) or "none") + ".",
+                f"`help {command.code}` explains them.",
+            )
+
+
+def catalog():
+    """Every command, loaded: what help, docs, schemas and K0 are made from."""
+    return [Command(code) for code in COMMANDS]
+
+
+def _actor_from_environment():
+    given = os.environ.get("KAIZEN_ACTOR")
+    return fields.read("actor", fields.SHARED["actor"], given) if given else DEFAULT_ACTOR
+
+
+def _refuse_secret(name, value):
+    found = find_in(value)
+    if found:
+        place, kind = found
+        raise Refused(
+            "secret_refused",
+            f"{fields.option(name)}{' at ' + place if place else ''} seems to hold a secret ({kind}).",
+            "Secrets are never recorded; nothing was written.",
+            "Take it out, or write an obviously fake value instead (docs/secrets.md says which pass).",
+        )

@@ -1,0 +1,79 @@
+"""The database file: K1, K3, K5, K6."""
+
+import os
+
+from ..errors import Unavailable
+from ..records import batch as batches
+from ..records import health
+from ..records import manifest as manifests
+from ..store.connection import Connection
+from ..store.migrate import copy_into
+from . import ledger
+
+
+def check(store, *, integrity=False):
+    """Create the database if there is none, migrate it if it is old, and check it.
+
+    Example: kaizen K1 --integrity
+    """
+    existed = store.exists()
+    with store.writing():
+        pass
+    answer = {
+        "database": store.place.relative(store.place.database),
+        "created": not existed,
+        **health.summary(store.reader()),
+    }
+    if integrity:
+        answer["integrity"] = health.require_integrity(store.reader())
+    return answer
+
+
+def backup(store, *, out=None):
+    """Make a consistent, verified copy with a manifest, while others go on writing.
+
+    Example: kaizen K3
+    """
+    reader = store.reader()
+    path = os.path.abspath(out) if out else manifests.dated(store.place.backups, "kaizen", "db")
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except OSError as error:
+        raise Unavailable("cannot_write", "The backup folder cannot be made.", str(error.strerror)) from None
+    copy_into(reader, path)  # a snapshot: the copy is of one moment, and nobody has to wait for it
+    ledger.verify(store, file=path)
+    copy = Connection(path, read_only=True)
+    try:
+        facts = manifests.describe(copy, path)
+    finally:
+        copy.close()
+    manifests.save(path + ".json", facts)
+    return {
+        "backup": store.place.relative(path), "manifest": store.place.relative(path + ".json"), "verified": True,
+        **facts,
+    }  # fmt: skip
+
+
+def batch(tx, call, *, file="-"):
+    """Run many commands from JSONL in one transaction; `$N.id` names the result of line N.
+
+    Example: echo '{"command": "W1", "args": {"title": "A", "summary": "The first."}}' | kaizen K5
+    """
+    results = batches.run(file, call)
+    return {"records": results, "count": len(results)}
+
+
+def manifest(store, *, out=None):
+    """Write down row counts, the schema's hash, the log's size and root, and the file's hash.
+
+    Example: kaizen K6
+    """
+    store.require()
+    path = out or manifests.dated(store.place.manifests, "manifest", "json")
+    with store.writing() as connection:  # inside the gate nobody writes, so the file's hash fits its rows
+        connection.execute("COMMIT")
+        connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("BEGIN IMMEDIATE")
+        facts = manifests.describe(connection, store.place.database)
+    manifests.save(path, facts)
+    return {"manifest": store.place.relative(path), **facts}

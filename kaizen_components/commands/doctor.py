@@ -1,0 +1,140 @@
+"""What works, what is missing, what to do: K11. Every check stands alone, so that one failure hides no other."""
+
+import os
+import sys
+
+from .. import __version__
+from ..errors import KaizenError
+from ..records import anchor
+from ..records.health import summary
+from ..store.connection import Connection
+from ..store.database import SCHEMA_VERSION
+from ..store.gate import is_held
+from ..store.migrate import APPLICATION_ID
+
+FREE_BYTES_LOW = 100 * 1024 * 1024
+
+
+def doctor(store):
+    """Say what works here, what is missing and what to do; also for a database that cannot be opened.
+
+    Example: kaizen K11
+    """
+    checks = [_row(check(store)) for check in (_python, _engine, _root, _folder, _disk, _lock, _database, _anchors)]
+    failed = [row["check"] for row in checks if row["state"] == "fail"]
+    return {"healthy": not failed, "checks": checks, "engine": __version__}
+
+
+def _row(found):
+    check, state, says, *next_step = found
+    return {"check": check, "state": state, "says": says, "next": next_step[0] if next_step else None}
+
+
+def _python(store):
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < (3, 11):
+        return "python", "fail", f"Python {version}", "Install Python 3.11 or newer and run `bash setup/setup.sh`."
+    missing = []
+    for package in ("libsql", "click"):
+        try:
+            __import__(package)
+        except ImportError:
+            missing.append(package)
+    if missing:
+        says = f"Python {version} lacks {' and '.join(missing)}"
+        return "python", "fail", says, "Run `bash setup/setup.sh`, or install requirements-kaizen.txt."
+    return "python", "ok", f"Python {version} with libsql and click"
+
+
+def _engine(store):
+    engine = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    linked = "linked from another project" if os.path.islink(engine) else "in place"
+    if not os.path.isdir(os.path.join(engine, "__pycache__")):
+        return "engine", "warn", f"{__version__}, {linked}, no bytecode", "Run `bash setup/setup.sh`: starts get faster."
+    return "engine", "ok", f"{__version__}, {linked}, knows schema {SCHEMA_VERSION}"
+
+
+def _root(store):
+    root = store.place.root
+    name = os.path.basename(root) or root
+    if not os.path.isdir(root):
+        return "root", "fail", f"{name} is not a folder", "Set KAIZEN_REPO_ROOT to the project's folder."
+    return "root", "ok", f"the records of {name}"
+
+
+def _folder(store):
+    folder = store.place.folder
+    if not os.path.isdir(folder):
+        above = folder
+        while not os.path.isdir(above):
+            above = os.path.dirname(above)
+        if not os.access(above, os.W_OK):
+            return "folder", "fail", "AI/db is missing and cannot be made", "Make the project's folder writable."
+        return "folder", "warn", "AI/db is not there yet", "Run `K1` to create it."
+    if not os.access(folder, os.W_OK):
+        return "folder", "fail", "AI/db cannot be written; reading works", "Make AI/db writable to record anything."
+    return "folder", "ok", "AI/db can be written"
+
+
+def _disk(store):
+    place = store.place.root
+    if not hasattr(os, "statvfs") or not os.path.isdir(place):
+        return "disk", "warn", "free space is unknown here"
+    disk = os.statvfs(place)
+    free = disk.f_bavail * disk.f_frsize
+    if free < FREE_BYTES_LOW:
+        return "disk", "fail", f"{free // 1024 // 1024} MB free", "Free some space before you write."
+    return "disk", "ok", f"{free / 1024**3:.1f} GB free"
+
+
+def _lock(store):
+    if is_held(store.place.lock):
+        return "lock", "warn", "another process is writing right now", "Wait a moment; writers queue by themselves."
+    return "lock", "ok", "nobody is writing"
+
+
+def _database(store):
+    path = store.place.database
+    if not os.path.exists(path):
+        return "database", "warn", "there is none yet", "Run `K1` to create it."
+    if not os.path.isfile(path):
+        return "database", "fail", "kaizen.db is not a file", "Move it away, then run `K1`."
+    if os.path.getsize(path) == 0:
+        return "database", "warn", "kaizen.db is empty", "Run `K1`: it builds the schema in it."
+    try:
+        connection = Connection(path, read_only=True, busy_timeout_s=0.5)
+    except KaizenError as error:
+        return "database", "fail", f"{error.what} {error.why}", error.next
+    try:
+        return _opened(connection)
+    except KaizenError as error:
+        return "database", "fail", f"{error.what} {error.why}", error.next
+    finally:
+        connection.close()
+
+
+def _opened(connection):
+    version = connection.value("PRAGMA user_version")
+    if connection.value("PRAGMA application_id") != APPLICATION_ID:
+        return "database", "fail", "this is not a Kaizen database", "Move it away, then run `K1`."
+    if version > SCHEMA_VERSION:
+        says = f"schema {version} is newer than this engine's {SCHEMA_VERSION}"
+        return "database", "fail", says, "Update the engine (`git pull`, then `bash setup/setup.sh`)."
+    if version < SCHEMA_VERSION:
+        says = f"schema {version} is older than this engine's {SCHEMA_VERSION}"
+        return "database", "warn", says, "Run `K1`: it makes a backup and migrates."
+    facts = summary(connection)
+    connection.tuples("SELECT seq, leaf FROM log ORDER BY seq DESC LIMIT 1")
+    return "database", "ok", f"schema {version}, {facts['entries']} log entries", "`K8` checks every hash."
+
+
+def _anchors(store):
+    if not os.path.exists(store.place.anchors):
+        return "anchors", "warn", "no checkpoints yet", "The next write makes one."
+    try:
+        anchors, damaged = anchor.read(store.place.anchors)
+    except OSError as error:
+        return "anchors", "fail", f"checkpoints cannot be read: {error.strerror}", "Make AI/db/manifests readable."
+    if damaged:
+        return "anchors", "warn", f"{len(anchors)} checkpoints, {damaged} unreadable", "`K8` uses the readable ones."
+    return "anchors", "ok", f"{len(anchors)} checkpoints outside the database"

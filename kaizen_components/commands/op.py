@@ -1,0 +1,66 @@
+"""Finding the right command: K0."""
+
+import math
+
+# What people say -> what our help says.
+SAME = {
+    "todo": "task", "ticket": "task", "issue": "task", "job": "task", "begin": "start", "create": "start",
+    "new": "start", "add": "record", "save": "record", "log": "record", "note": "record", "write": "record",
+    "close": "done", "finish": "done", "complete": "done", "resolve": "done", "passed": "happened",
+    "pass": "happened", "edit": "change", "modify": "change", "rename": "change", "show": "show", "see": "show",
+    "view": "show", "display": "show", "next": "ready", "available": "ready", "grab": "take", "lock": "lease",
+    "reserve": "take", "assign": "take", "copy": "backup", "dump": "backup", "snapshot": "backup",
+    "tamper": "verify", "hash": "hash", "audit": "verify", "prove": "verify", "bulk": "many", "import": "many",
+    "broken": "wrong", "help": "find", "fix": "wrong", "problem": "wrong", "depend": "blocks",
+    "dependency": "blocks", "child": "part", "subtask": "part", "delete": "remove", "clean": "remove",
+    "asked": "ask", "delegate": "subagent", "helper": "subagent", "setup": "create", "initialize": "create",
+    "init": "create", "upgrade": "migrate", "search": "find", "unclaim": "release", "renew": "renew",
+}  # fmt: skip
+STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do", "on",
+        "we", "what", "with", "was", "are", "be", "can", "this", "or", "by", "at", "its", "one"}  # fmt: skip
+
+
+def find(catalog, *, intent, limit=3):
+    """Find the command for what you want to do, in plain words.
+
+    Example: kaizen K0 "record that the tests passed"
+    """
+    documents = [(command, _words(_text_of(command))) for command in catalog()]
+    wanted = _words(intent)
+    scored = [(_score(wanted, words, documents), command) for command, words in documents]
+    scored = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])[:limit]
+    found = [
+        {"code": command.code, "name": command.name, "what": command.help, "example": command.example}
+        for _, command in scored
+    ]
+    return {"records": found, "count": len(found), "hint": None if found else "No match; `--help` lists all commands."}
+
+
+def _text_of(command):
+    """The name counts twice; the options and the module's first line help a little."""
+    return f"{command.name} {command.name} {command.help} {command.example} {' '.join(command.options)}"
+
+
+def _words(text):
+    plain = "".join(c if c.isalnum() else " " for c in text.lower().replace("_", " "))
+    stems = [_stem(word) for word in plain.split() if word not in STOP]
+    return [_stem(SAME.get(stem, stem)) for stem in stems]
+
+
+def _stem(word):
+    for ending in ("ing", "ies", "es", "ed", "s"):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)] + ("y" if ending == "ies" else "")
+    return word
+
+
+def _score(wanted, words, documents):
+    """BM25 over the few dozen commands; rare words count more, long helps count less."""
+    total = 0.0
+    for word in set(wanted):
+        count = words.count(word)
+        if count:
+            holders = sum(1 for _, others in documents if word in others)
+            rarity = math.log(1 + (len(documents) - holders + 0.5) / (holders + 0.5))
+            total += rarity * count * 2.2 / (count + 1.2 * (0.5 + len(words) / 60))
+    return total

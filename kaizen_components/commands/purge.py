@@ -1,0 +1,27 @@
+"""Removing test records: K7."""
+
+from ..records.canonical import canonical
+from ..records.kinds import PREFIXES
+from ..records.transaction import receipt
+
+TEST_ENTRIES = "SELECT seq, kind, record_id FROM log WHERE test = 1 ORDER BY seq"
+
+
+def test(tx, *, dry_run=False):
+    """Remove the records made with --test; the log keeps their entries and says that they were removed.
+
+    Example: kaizen K7 --dry-run
+    """
+    left = [
+        row for row in tx.rows(TEST_ENTRIES)
+        if row["kind"] in PREFIXES and tx.value(f"SELECT 1 FROM {row['kind']} WHERE seq = ?", (row["seq"],))
+    ]  # fmt: skip
+    found = [{"id": row["record_id"], "kind": row["kind"]} for row in left]
+    if dry_run or not found:
+        return {"records": found, "count": len(found), "removed": 0}
+    tx.connection.execute("PRAGMA defer_foreign_keys = ON")
+    for row in left:
+        tx.connection.execute(f"DELETE FROM {row['kind']} WHERE seq = ?", (row["seq"],))
+    tx.test = False  # the purge itself stays
+    done = tx.add("purge", {"records": canonical([row["record_id"] for row in left])})
+    return receipt("purge", done, removed=len(found), records=found)

@@ -1,0 +1,24 @@
+"""The schema: K2."""
+
+from .. import __version__
+from ..store.database import SCHEMA_VERSION
+
+
+def status(store):
+    """Show the schema version, the migrations that made it, and the engine's version.
+
+    Example: kaizen K2
+    """
+    connection = store.look()
+    try:
+        version = connection.value("PRAGMA user_version")
+        applied = connection.rows("SELECT version, name, at, engine FROM migration ORDER BY version") if version else []
+    finally:
+        connection.close()
+    return {
+        "engine": __version__,
+        "schema": version,
+        "engine_schema": SCHEMA_VERSION,
+        "state": "current" if version == SCHEMA_VERSION else "older" if version < SCHEMA_VERSION else "newer",
+        "migrations": applied,
+    }

@@ -1,0 +1,120 @@
+"""Tasks: W1, W2, W9 to W13."""
+
+from ..records import lease, link, revision
+from ..records.canonical import canonical
+from ..records.task import READY, listing, shown
+from ..records.transaction import receipt
+
+
+def start(
+    tx, *, title, summary, body=None, scope="project", priority="normal", parent=None, depends_on=(), done_when=()
+):
+    """Start a task: what is to be done, and how we will know.
+
+    Example: kaizen W1 --title "README polish" --summary "Make it a strong entry point." --done-when "pytest -q"
+    """
+    above = tx.find("task", parent) if parent else None
+    before = {row["id"]: row for row in (tx.find("task", ref) for ref in depends_on)}
+    task = tx.add(
+        "task",
+        {
+            "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority, "status": "open",
+            "done_when": canonical(list(done_when)) if done_when else None,
+        },
+    )  # fmt: skip
+    if above:
+        link.add(tx, task, "parent", above)
+    for blocker in before.values():
+        link.add(tx, blocker, "blocks", task)
+    return receipt("task", task, title=title, task_status="open", priority=priority)
+
+
+def update(
+    tx, *, id, status=None, title=None, summary=None, body=None, scope=None, priority=None, note=None, token=None
+):
+    """Change a task, or note what happened to it; the history keeps every version.
+
+    Example: kaizen W2 --id @last --status active --note "Started with the install section."
+    """
+    task = tx.find("task", id)
+    lease.guard(tx, task, token, changes_status=status is not None)
+    changes = {
+        "status": status, "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority,
+        "note": note,
+    }  # fmt: skip
+    row = revision.revise(tx, "task", task, changes)
+    return receipt(
+        "task_revision", row, task_id=task["id"], rev=row["rev"], title=title or task["title"],
+        task_status=status or task["status"],
+    )  # fmt: skip
+
+
+def list_(
+    db, *, status=None, actor=None, scope=None, priority=None, holder=None, since=None, until=None, limit=50
+):
+    """List tasks, the newest first, by status, actor, scope, priority, holder or age.
+
+    Example: kaizen W9 --status open --since 7d
+    """
+    return listing(db, limit, status, actor, scope, priority, holder, since, until)
+
+
+def inspect(db, *, id):
+    """Show one task with its revisions, plans, packets, links and its place in the log.
+
+    Example: kaizen W10 --id @last
+    """
+    task = db.find("task", id)
+    return {
+        "id": task["id"],
+        "kind": "task",
+        "record": shown(task, db.at),
+        "revisions": revision.history(db, "task", task),
+        "links": link.around(db, task),
+        "plans": db.rows(
+            "SELECT id, at, rev, status, title FROM plan_current WHERE task_id = ? ORDER BY seq", (task["id"],)
+        ),
+        "packets": db.rows(
+            "SELECT id, at, kind, outcome, title FROM packet_current WHERE task_id = ? ORDER BY seq", (task["id"],)
+        ),
+        "leases": db.rows(
+            "SELECT at, actor, action, token, until, note FROM lease WHERE task_id = ? ORDER BY seq", (task["id"],)
+        ),
+        "log": db.log_position(task),
+    }
+
+
+def link_(tx, *, id, kind, target_id, remove=False):
+    """Link two tasks, or remove a link: --id blocks, is part of, was discovered from or relates to --target-id.
+
+    Example: kaizen W11 --id @last --kind relates-to --target-id task_2026
+    """
+    task, target = tx.find("task", id), tx.find("task", target_id)
+    if remove:
+        return receipt("task_link", link.remove(tx, task, kind, target), link=kind, removed=True)
+    row, existed = link.add(tx, task, kind, target)
+    if existed:
+        return {"id": row["id"], "kind": "task_link", "link": kind, "existed": True}
+    return receipt("task_link", row, link=kind, task_id=task["id"], target_id=target["id"])
+
+
+def ready(db, *, scope=None, limit=20, test=False):
+    """List what can be started now: open, not blocked, not claimed; the most urgent first.
+
+    Example: kaizen W12 --limit 5
+    """
+    found = db.rows(READY, (db.at, scope, scope, int(test), limit, db.at, scope, scope, int(test), limit, limit))
+    return {"records": found, "count": len(found)}
+
+
+def claim(tx, *, id, action="take", ttl_s=1800, token=None, note=None):
+    """Take, renew, release or break the lease on a task; of many who try at once, one wins.
+
+    Example: kaizen W13 --id @last --ttl-s 3600
+    """
+    task = tx.find("task", id)
+    row = lease.act(tx, task, action, ttl_s, token, note)
+    return receipt(
+        "lease", row, task_id=task["id"], title=task["title"], action=action, token=row["token"],
+        until=row.get("until"),
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""Every failure on one page, typed by what the caller can do about it.
+
+    KaizenError                exit
+    ├── Refused                 1   a rule says no: change the request
+    ├── Usage                   2   the words are off: read the help
+    ├── NotFound                3   no such record, or no database yet
+    ├── Conflict                4   somebody or something else got there first
+    ├── Unavailable             5   a backend, an extra, the disk or the folder is not usable
+    ├── Busy                    6   another process holds the lock: try again (retryable)
+    └── Integrity               7   stored data is not what was written
+    anything else              70   a bug in Kaizen: please report it
+
+An error says what happened, why, and what to do next. Its `code` is stable, for programs; its texts are for
+people. It is raised anywhere and caught only at the edge (`args`, the faces).
+"""
+
+
+class KaizenError(Exception):
+    exit_code = 70
+    retryable = False
+
+    def __init__(self, code, what, why="", next=""):
+        super().__init__(what)
+        self.code = code
+        self.what = what
+        self.why = why
+        self.next = next
+
+    def as_dict(self):
+        return {
+            "status": "ERROR",
+            "code": self.code,
+            "what": self.what,
+            "why": self.why,
+            "next": self.next,
+            "retryable": self.retryable,
+        }
+
+
+class Refused(KaizenError):
+    exit_code = 1
+
+
+class Usage(KaizenError):
+    exit_code = 2
+
+
+class NotFound(KaizenError):
+    exit_code = 3
+
+
+class Conflict(KaizenError):
+    exit_code = 4
+
+
+class Unavailable(KaizenError):
+    exit_code = 5
+
+
+class Busy(KaizenError):
+    exit_code = 6
+    retryable = True
+
+
+class Integrity(KaizenError):
+    exit_code = 7
+
+
+EXIT_CODES = {
+    0: "done",
+    **{kind.exit_code: kind.__name__ for kind in (Refused, Usage, NotFound, Conflict, Unavailable, Busy, Integrity)},
+    70: "bug",
+}

@@ -1,0 +1,273 @@
+"""The click face: help, completion, and an explanation for whatever the fast parser did not understand.
+
+Derived from the index, the fields and the signatures; it declares nothing itself. `parse` gives exactly what the fast
+parser gives, so both lead to the same door.
+"""
+
+import os
+import sys
+from difflib import get_close_matches
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from .. import __version__, fields
+from ..args import known_option, take_bare, write
+from ..call import FromFile, catalog, find_command, unknown_command
+from ..errors import Usage
+from ..index import COMMANDS, FAMILIES, Command, code_of
+
+SHELLS = ("bash", "zsh", "fish")
+COMPLETE_VARIABLE = "_KAIZEN_COMPLETE"
+
+
+def parse(argv: list[str]):
+    """(command, given), or None when help was asked for and printed."""
+    if COMPLETE_VARIABLE in os.environ:
+        return _complete()
+    word, *rest = argv or ["--help"]
+    if word in ("--help", "-h", "help"):
+        return _help([one for one in rest if one not in ("--json", "--help", "-h")])
+    if word == "--version":
+        return _print(f"kaizen {__version__}")
+    if word == "completion":
+        return _completion_script([one for one in rest if one != "--json"])
+    if word.upper() in FAMILIES and not code_of(word):
+        return _help([word])
+    code = code_of(word)
+    if code is None:
+        raise unknown_command(word)
+    return _parse_command(Command(code), rest)
+
+
+def _parse_command(command, rest):
+    shell = click_command(command)
+    try:
+        context = shell.make_context(command.code, list(rest), resilient_parsing=False)
+    except click.exceptions.Exit:
+        return None  # --help was printed
+    except click.NoSuchOption as error:
+        raise _unknown_option(command, error.option_name) from None
+    except click.UsageError as error:
+        raise _usage(command, error.format_message()) from None
+    given: dict[str, list[Any]] = {}
+    for name, values in context.params.items():
+        if name == "bare" or not values:
+            continue
+        if name.endswith("__file"):
+            given.setdefault(name.removesuffix("__file"), []).extend(FromFile(path) for path in values)
+        else:
+            given.setdefault(name, []).extend([True] * values if isinstance(values, int) else list(values))
+    bare = list(context.params.get("bare", ()))
+    if not take_bare(command, given, bare):
+        raise _usage(command, f"It takes no word without an option: {bare[0][:60]!r}.")
+    return command, given
+
+
+def click_command(command: Command) -> click.Command:
+    """One command as click sees it: every option may repeat, so that giving one twice is noticed by us."""
+    params: list[click.Parameter] = []
+    for name in dict.fromkeys((*command.options, *fields.SHARED)):
+        params += _options(command, name)
+    params.append(_Bare(["bare"], nargs=-1, type=click.UNPROCESSED))
+    return _Shell(command, params)
+
+
+def _options(command, name):
+    field = fields.field(command, name)
+    if field.kind == "flag":
+        return [click.Option([fields.option(name), name], count=True, help=field.help)]
+    choices = [CompletionItem(choice) for choice in field.choices]
+
+    def complete(ctx, param, incomplete):
+        return [item for item in choices if item.value.startswith(incomplete)]
+
+    found = [
+        click.Option(
+            [fields.option(name), name], multiple=True, type=click.UNPROCESSED, help=field.help, shell_complete=complete
+        )
+    ]
+    if known_option(command, name.replace("_", "-") + "-file")[1]:
+        found.append(
+            click.Option([fields.option(name) + "-file", name + "__file"], multiple=True, type=click.Path(), hidden=True)
+        )
+    return found
+
+
+class _Bare(click.Argument):
+    def make_metavar(self, *args, **kwargs) -> str:
+        return ""
+
+
+class _Shell(click.Command):
+    def __init__(self, command, params):
+        super().__init__(command.code, params=params, add_help_option=True)
+        self.command = command
+
+    def get_help(self, ctx):
+        return help_of(self.command).rstrip()
+
+
+def help_of(command: Command) -> str:
+    """One command's page: what it does, its own options with their choices, the shared ones in a line, the example."""
+    lines = [f"{command.code} {command.name}: {command.help}", ""]
+    own = [name for name in command.options]
+    bare = [name for name in own if fields.field(command, name).bare]
+    usage = " ".join(f"{fields.option(n)} {_metavar(command, n)}" for n in command.required if n not in bare)
+    usage = " ".join(filter(None, (*(f'"{_metavar(command, n)}"' for n in bare), usage)))
+    lines += [f"usage: kaizen {command.code} {usage} [options]".replace("  ", " "), ""]
+    if own:
+        rows = [(_label(command, name), _explained(command, name)) for name in own]
+        lines += _columns(rows) + [""]
+    if any(fields.field(command, name).kind in fields.TEXT_KINDS for name in own):
+        lines += ["Text also comes from a file (--body-file PATH) or from stdin (--body -).", ""]
+    shared = [name for name in fields.SHARED if name not in own]
+    lines += _columns([(_label(command, name), fields.SHARED[name].help) for name in shared])
+    lines += ["", "example:", f"  {command.example}"]
+    return "\n".join(lines) + "\n"
+
+
+def _metavar(command, name):
+    field = fields.field(command, name)
+    if field.choices:
+        return "|".join(field.choices)
+    return {"int": "N", "float": "X", "id": "ID", "ids": "ID", "time": "WHEN", "path": "PATH", "input": "PATH",
+            "json": "JSON"}.get(field.kind, "TEXT")  # fmt: skip
+
+
+def _label(command, name):
+    field = fields.field(command, name)
+    return fields.option(name) + ("" if field.kind == "flag" or field.choices else " " + _metavar(command, name))
+
+
+def _explained(command, name):
+    field = fields.field(command, name)
+    default = command.defaults.get(name)
+    parts = [field.help]
+    if field.choices:
+        parts.append("one of " + ", ".join(field.choices))
+    if field.kind in ("line", "prose", "words") and field.most:
+        parts.append(f"up to {field.most:,} characters")
+    if name in command.required:
+        parts.append("required")
+    elif default not in (None, False, (), "-"):
+        parts.append(f"{default} unless told")
+    return "; ".join(parts)
+
+
+def _columns(rows):
+    from .text import wrap
+
+    label = max(len(row[0]) for row in rows) + 4
+    width = min(_width(), 110)
+    return [line for head, text in rows for line in wrap(f"  {head}".ljust(label), text, width)]
+
+
+def _width():
+    from .text import terminal
+
+    return terminal()[0]
+
+
+def overview() -> str:
+    lines = [
+        "Kaizen: the local system of record for AI coding agents.",
+        "",
+        "usage: kaizen CODE [options]        the code or its name, in any case: W1, task-start",
+        "       kaizen help CODE             one command with its options and an example",
+        '       kaizen K0 "plain words"      find the command for what you want to do',
+        "       kaizen completion bash       shell completion (bash, zsh, fish)",
+        "",
+    ]
+    for family in FAMILIES:
+        lines += family_help(family).splitlines() + [""]
+    lines.append("Exit codes: 0 done, 1 refused, 2 usage, 3 not found, 4 conflict, 5 unavailable, 6 busy, 7 integrity, 70 bug.")
+    return "\n".join(lines) + "\n"
+
+
+def family_help(family: str) -> str:
+    rows = [
+        (f"{command.code.ljust(4)}{command.name}", command.help)
+        for command in catalog()
+        if command.code.rstrip("0123456789") == family
+    ]
+    return "\n".join([f"{family}  {FAMILIES[family]}", *_columns(rows)]) + "\n"
+
+
+def _help(words):
+    if not words:
+        return _print(overview())
+    word = words[0]
+    if word.upper() in FAMILIES and not code_of(word):
+        return _print(family_help(word.upper()) + f"\n`kaizen help {word.upper()}1` shows one command.\n")
+    return _print(help_of(find_command(word)))
+
+
+def _print(text):
+    write(sys.stdout, text if text.endswith("\n") else text + "\n")
+
+
+def _unknown_option(command, word):
+    known = [fields.option(name) for name in dict.fromkeys((*command.options, *fields.SHARED))]
+    near = get_close_matches(word[:60], known, 2, 0.5)
+    return Usage(
+        "unknown_option",
+        f"{command.code} {command.name} has no option {word[:60]}.",
+        f"Did you mean {' or '.join(near)}?" if near else f"It takes {', '.join(known)}.",
+        f"`help {command.code}` explains them.",
+    )
+
+
+def _usage(command, message):
+    return Usage("usage", f"{command.code} {command.name}: {message}", "", f"`help {command.code}` shows how to call it.")
+
+
+# Completion
+
+
+class _All(click.Group):
+    """Codes and names for the first word; click does the rest."""
+
+    def list_commands(self, ctx):
+        return [*COMMANDS, *COMMANDS.values(), "help", "completion"]
+
+    def get_command(self, ctx, name):
+        if name == "help":
+            return click.Command("help", params=[_words("code", [*COMMANDS, *FAMILIES, *COMMANDS.values()])])
+        if name == "completion":
+            return click.Command("completion", params=[_words("shell", SHELLS)])
+        code = code_of(name)
+        return click_command(Command(code)) if code else None
+
+
+def _words(name, choices):
+    def complete(ctx, param, incomplete):
+        return [CompletionItem(word) for word in choices if word.lower().startswith(incomplete.lower())]
+
+    return click.Argument([name], shell_complete=complete)
+
+
+def _completer(shell):
+    kind = get_completion_class(shell)
+    assert kind is not None
+    return kind(_All("kaizen"), {}, "kaizen", COMPLETE_VARIABLE)
+
+
+def _completion_script(rest):
+    if len(rest) != 1 or rest[0] not in SHELLS:
+        raise Usage(
+            "usage",
+            "completion takes one of " + ", ".join(SHELLS) + ".",
+            "",
+            'For bash: eval "$(kaizen completion bash)"; for fish: kaizen completion fish | source.',
+        )
+    return _print(_completer(rest[0]).source())
+
+
+def _complete():
+    shell, _, instruction = os.environ[COMPLETE_VARIABLE].partition("_")
+    if shell not in SHELLS or instruction not in ("source", "complete"):
+        raise Usage("usage", f"{COMPLETE_VARIABLE} is not understood.", "", "Unset it.")
+    completer = _completer(shell)
+    return _print(completer.source() if instruction == "source" else completer.complete())

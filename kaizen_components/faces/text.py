@@ -1,0 +1,204 @@
+"""Answers for people: tables for lists, cards for records, sentences for errors. No imports: this is the hot path.
+
+Made from the same dict that `--json` prints. Colour only on a terminal and never with NO_COLOR. Control characters in
+stored text are shown, not obeyed.
+"""
+
+import os
+import sys
+
+WIDTH_DEFAULT = 100
+WIDTH_MIN = 40
+LABELS = {"records": "", "log": "place in the log"}
+SHORT = {"hash": 12, "content_hash": 12, "leaf": 12, "root": 16}
+QUIET = ("status", "count", "more")
+COLOURS = {
+    "done": "32", "ok": "32", "completed": "32", "active": "36", "blocked": "33", "warn": "33", "partial": "33",
+    "fail": "31", "failed": "31", "critical": "31", "high": "33", "canceled": "90",
+}  # fmt: skip
+
+
+def render(result, command):
+    """The whole answer as text, ending in a newline."""
+    width, colour = terminal()
+    lines = []
+    plain = {name: value for name, value in result.items() if name not in QUIET and not _is_part(value)}
+    if plain:
+        lines += _card(plain, width, colour)
+    for name, value in result.items():
+        if isinstance(value, dict):
+            lines += _section(name, colour) + _card(_flat(value), width, colour, indent=2)
+        elif _is_part(value):
+            lines += _section(name, colour) if LABELS.get(name, name) else []
+            lines += _table(value, width, colour)
+    if "records" in result:
+        lines.append(_tail(result, command))
+    return "\n".join(lines) + "\n"
+
+
+def notes(messages):
+    return "".join(f"note: {clean(message)}\n" for message in messages)
+
+
+def error(problem):
+    """What, why and what next, each on its own line."""
+    width, colour = terminal(sys.stderr)
+    lines = wrap(paint("error: ", "31;1", colour), problem.what, width)
+    if problem.why:
+        lines += wrap("  why: ", problem.why, width)
+    if problem.next:
+        lines += wrap(paint(" next: ", "36", colour), problem.next, width)
+    return "\n".join(lines) + "\n"
+
+
+def terminal(stream=None):
+    """(width, may use colour) of the stream, stdout unless told."""
+    stream = stream or sys.stdout
+    try:
+        tty = stream is not None and stream.isatty()
+    except ValueError:
+        tty = False
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() and len(columns) < 5 else 0
+    if not width and tty:
+        try:
+            width = os.get_terminal_size(stream.fileno()).columns
+        except OSError:
+            pass
+    colour = tty and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return max(width or WIDTH_DEFAULT, WIDTH_MIN), colour
+
+
+def paint(text, code, colour):
+    return f"\x1b[{code}m{text}\x1b[0m" if colour else text
+
+
+def clean(text):
+    """Stored text as it can safely be shown: no escape sequences, no direction tricks."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}" for c in text
+    ).expandtabs(4)
+
+
+def _is_part(value):
+    """A list of dicts is a table, a dict is a card of its own; everything else is a line of the card."""
+    return isinstance(value, dict) or (isinstance(value, list) and (not value or isinstance(value[0], dict)))
+
+
+def _flat(card):
+    flat = {}
+    for name, value in card.items():
+        if isinstance(value, dict):
+            flat.update({f"{name} {inner}": deeper for inner, deeper in value.items()})
+        else:
+            flat[name] = value
+    return flat
+
+
+def _section(name, colour):
+    return ["", paint(LABELS.get(name, name).replace("_", " "), "1", colour)]
+
+
+def _shown(name, value):
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return "\n".join(_shown("", one) for one in value)
+    text = clean(str(value))
+    return text[: SHORT[name]] + "…" if name in SHORT and len(text) > SHORT[name] else text
+
+
+def _card(card, width, colour, indent=0):
+    """`name  value` lines; empty values are left out, long ones wrap under themselves."""
+    shown = {name.replace("_", " "): _shown(name, value) for name, value in card.items()}
+    shown = {name: text for name, text in shown.items() if text}
+    label = max((len(name) for name in shown), default=0)
+    lines = []
+    for name, text in shown.items():
+        painted = paint(text, COLOURS[text], colour) if text in COLOURS else None
+        head = " " * indent + paint(name.ljust(label), "90", colour) + "  "
+        lines += [head + painted] if painted else wrap(head, text, width, indent + label + 2)
+    return lines
+
+
+def _table(rows, width, colour):
+    """Aligned columns; columns that are empty in every row are left out; the widest wraps to fit."""
+    if not rows:
+        return ["  none"]
+    names = [name for name in rows[0] if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
+    cells = [[_shown(name, row.get(name)) for name in names] for row in rows]
+    heads = [name.replace("_", " ") for name in names]
+    widths = [
+        max(len(heads[at]), *(_broadest(row[at]) for row in cells)) for at in range(len(names))
+    ]  # fmt: skip
+    while sum(widths) + 2 * len(widths) > width and max(widths) > 16:
+        widest = widths.index(max(widths))
+        widths[widest] = max(16, widths[widest] - (sum(widths) + 2 * len(widths) - width))
+    lines = [paint("  ".join(head.ljust(size) for head, size in zip(heads, widths, strict=True)).rstrip(), "1", colour)]
+    for row in cells:
+        columns = [wrap("", cell, size) for cell, size in zip(row, widths, strict=True)]
+        for at in range(max(map(len, columns), default=0)):
+            parts = [column[at] if at < len(column) else "" for column in columns]
+            padded = [
+                paint(part, COLOURS[part], colour) + " " * (size - display_width(part)) if part in COLOURS
+                else part + " " * (size - display_width(part))
+                for part, size in zip(parts, widths, strict=True)
+            ]  # fmt: skip
+            lines.append("  ".join(padded).rstrip())
+    return lines
+
+
+def _tail(result, command):
+    count = len(result["records"])
+    if not count:
+        return "Nothing found."
+    more = f"; more with --limit (this is the limit of {count})" if result.get("more") else ""
+    return f"\n{count} row{'s' if count != 1 else ''}{more}"
+
+
+def _broadest(text):
+    return max(map(display_width, text.split("\n")))
+
+
+def display_width(text):
+    """Columns on a terminal: East Asian wide characters and emoji take two."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if _is_wide(ord(c)) else 1 for c in text)
+
+
+def _is_wide(code):
+    return 0x1100 <= code <= 0x115F or 0x2E80 <= code <= 0xA4CF or 0xAC00 <= code <= 0xD7A3 or (
+        0xF900 <= code <= 0xFAFF or 0xFE30 <= code <= 0xFE6F or 0xFF00 <= code <= 0xFF60 or 0x1F300 <= code <= 0x1FAFF
+    ) or 0x20000 <= code <= 0x3FFFD  # fmt: skip
+
+
+def wrap(head, text, width, indent=None):
+    """`head` and the text, broken at blanks to fit; the lines after the first are indented below the head."""
+    indent = display_width(head) if indent is None else indent
+    room = max(width - indent, 16)
+    lines = []
+    for paragraph in text.split("\n"):
+        line, used = [], 0
+        for word in paragraph.split(" "):
+            for piece in _pieces(word, room):
+                size = display_width(piece)
+                if line and used + 1 + size > room:
+                    lines.append(" ".join(line))
+                    line, used = [], 0
+                used += size + (1 if line else 0)
+                line.append(piece)
+        lines.append(" ".join(line))
+    return [(head if at == 0 else " " * indent) + line for at, line in enumerate(lines)]
+
+
+def _pieces(word, room):
+    """A word, cut where it is longer than a whole line."""
+    if display_width(word) <= room:
+        return [word]
+    room = room if word.isascii() else room // 2
+    return [word[at : at + room] for at in range(0, len(word), room)]

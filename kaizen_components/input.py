@@ -1,0 +1,51 @@
+"""Text from a file or from stdin, for `--body-file PATH`, `--body -` and commands that read a whole input."""
+
+import os
+import sys
+
+from . import fields
+from .errors import NotFound, Unavailable, Usage
+
+
+def read_text(name, field, path):
+    """The text at `path` (- is stdin), as UTF-8. A final newline is no part of a one-line value."""
+    if type(path) is not str or "\0" in path or not path:
+        raise Usage("bad_value", f"{fields.option(name)}-file must be the path of a file.")
+    bytes_max = field.most * 4 + 4
+    data = _stdin(name, bytes_max) if path == "-" else _file(path, bytes_max)
+    try:
+        text = data.decode("utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8")
+    except UnicodeDecodeError as error:
+        if len(data) >= bytes_max:  # cut in the middle of a character: too long is the better message
+            return "x" * (field.most + 1)
+        raise Usage(
+            "not_utf8",
+            f"The text for {fields.option(name)} is not valid UTF-8.",
+            f"Byte {error.start:,} is 0x{data[error.start]:02x}.",
+            "Convert it to UTF-8.",
+        ) from None
+    return text.rstrip("\r\n") if field.kind == "line" else text
+
+
+def _stdin(name, bytes_max):
+    if sys.stdin is None or sys.stdin.closed:
+        raise Usage("no_stdin", f"{fields.option(name)} reads stdin, but stdin is closed.", "", "Give it a file.")
+    if sys.stdin.isatty():
+        print(f"Reading {name.replace('_', ' ')} from the terminal; end with Ctrl-D.", file=sys.stderr)
+    data = sys.stdin.buffer.read(bytes_max)
+    if not data:
+        raise Usage("empty_stdin", f"{fields.option(name)} reads stdin, and nothing came.", "", "Pipe the text in.")
+    return data
+
+
+def _file(path, bytes_max):
+    shown = os.path.basename(path)[:100] or path[:100]
+    try:
+        with open(path, "rb") as file:
+            return file.read(bytes_max)
+    except FileNotFoundError:
+        raise NotFound("file_not_found", f"There is no file {shown!r}.", "", "Check the path.") from None
+    except IsADirectoryError:
+        raise Usage("not_a_file", f"{shown!r} is a folder.", "", "Name a file.") from None
+    except OSError as error:
+        raise Unavailable("cannot_read", f"{shown!r} cannot be read.", str(error.strerror), "") from None

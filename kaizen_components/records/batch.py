@@ -1,0 +1,63 @@
+"""JSONL in, results out: `{"command": "W1", "args": {…}}` a line, `$N.id` for the id that line N gave."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import KaizenError, Usage
+
+SHAPE = 'A line looks like {"command": "W1", "args": {"title": "…", "summary": "…"}}.'
+
+
+def run(text: str, call: Callable[[str, dict[str, Any]], Any]) -> list[dict[str, Any]]:
+    """Run every line; the first error names its line, and the transaction around this writes nothing."""
+    results: dict[int, dict[str, Any]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            command, args = _parsed(line)
+            result = call(command, {name: _filled(value, results) for name, value in args.items()})
+        except KaizenError as error:
+            error.what = f"Line {number}: {error.what}"
+            error.next = f"{error.next} Nothing of the batch was written.".strip()
+            raise
+        results[number] = {"line": number, **(result if isinstance(result, dict) else {"records": result})}
+    if not results:
+        raise Usage("empty_batch", "There is nothing to run.", SHAPE, "Give it at least one line.")
+    return list(results.values())
+
+
+def _parsed(line):
+    import json
+
+    try:
+        item = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Usage("bad_line", "is not JSON.", str(error) or "nested too deeply", SHAPE) from None
+    if (
+        not isinstance(item, dict)
+        or set(item) - {"command", "args"}
+        or not isinstance(item.get("command"), str)
+        or not isinstance(item.get("args", {}), dict)
+    ):
+        raise Usage("bad_line", "has another shape.", SHAPE, "Put the options into args.")
+    return item["command"], {name.replace("-", "_"): value for name, value in item.get("args", {}).items()}
+
+
+def _filled(value, results):
+    """The value with `$N.name` replaced, where that is all of it."""
+    if isinstance(value, list):
+        return [_filled(one, results) for one in value]
+    if not (isinstance(value, str) and value[:1] == "$" and "." in value):
+        return value
+    number, _, name = value[1:].partition(".")
+    if not number.isdecimal() or not name.isidentifier():
+        return value
+    if int(number) not in results or name not in results[int(number)]:
+        raise Usage(
+            "bad_reference",
+            f"{value} names nothing.",
+            "N counts the lines of the input from 1, and only earlier lines have results.",
+            "Use $N.id of an earlier line.",
+        )
+    return results[int(number)][name]

@@ -1,0 +1,63 @@
+"""Canonical JSON (RFC 8785 without nulls) and the compact JSON that commands print.
+
+Hand-written because it is on the hot path: importing `json` costs as much as the rest of a cold write.
+"""
+
+_ESCAPES = {code: f"\\u{code:04x}" for code in range(32)}
+_ESCAPES.update({8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"})
+
+
+def canonical(value) -> str:
+    """Sorted keys, no spaces, members with null left out. Two equal values have the same text."""
+    return _encode(value, True)
+
+
+def compact(value) -> str:
+    """The same, with keys in their own order and nulls kept: what `--json` prints."""
+    return _encode(value, False)
+
+
+def _encode(value, strict):
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    kind = type(value)
+    if kind is str:
+        return '"' + value.translate(_ESCAPES) + '"'
+    if kind is int:
+        return str(value)
+    if kind is float:
+        return number(value)
+    if kind is dict:
+        members = sorted(value.items()) if strict else value.items()
+        return "{" + ",".join(
+            _encode(str(key), strict) + ":" + _encode(member, strict)
+            for key, member in members
+            if not (strict and member is None)
+        ) + "}"  # fmt: skip
+    if kind is list or kind is tuple:
+        return "[" + ",".join(_encode(member, strict) for member in value) + "]"
+    raise AssertionError(f"{kind.__name__} has no JSON form")
+
+
+def number(value: float) -> str:
+    """A float as ECMAScript prints it, so that a verifier in any language gets the same digits."""
+    assert value - value == 0, "NaN and infinity have no JSON form"
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    text = repr(abs(value))
+    mantissa, _, exponent = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
+    sign = "-" if value < 0 else ""
+    if 0 < point <= 21:
+        return sign + digits[:point].ljust(point, "0") + ("." + digits[point:] if len(digits) > point else "")
+    if -6 < point <= 0:
+        return sign + "0." + "0" * -point + digits
+    power = f"e{'+' if point > 0 else '-'}{abs(point - 1)}"
+    return sign + digits[0] + ("." + digits[1:] if len(digits) > 1 else "") + power

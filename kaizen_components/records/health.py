@@ -1,0 +1,69 @@
+"""Is the database sound? The quick facts, and the checks of `K1 --integrity`."""
+
+from typing import Any
+
+from ..errors import Integrity
+from ..store.connection import Connection
+from .hashing import Frontier
+
+
+def summary(connection: Connection) -> dict[str, Any]:
+    """Schema, log size and root: constant time."""
+    local = connection.one("SELECT origin, size, peaks FROM frontier WHERE local = 1")
+    return {
+        "schema": connection.value("PRAGMA user_version"),
+        "origin": local["origin"],
+        "entries": local["size"],
+        "root": Frontier(local["size"], local["peaks"].split()).root(),
+    }
+
+
+def integrity(connection: Connection) -> dict[str, list[str]]:
+    """Every check and what it found wrong; empty lists are good news."""
+    pages = [row[0] for row in connection.tuples("PRAGMA integrity_check(20)") if row[0] != "ok"]
+    keys = [
+        f"{table} row {rowid} refers to a missing {parent}"
+        for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
+    ]
+    return {"pages": pages, "foreign_keys": keys, "derived": derived_problems(connection), "orphans": _orphans(connection)}
+
+
+def require_integrity(connection: Connection) -> dict[str, str]:
+    found = integrity(connection)
+    bad = {name: problems for name, problems in found.items() if problems}
+    if bad:
+        name, problems = next(iter(bad.items()))
+        raise Integrity(
+            "integrity_failed",
+            f"The database failed its check of {name.replace('_', ' ')}.",
+            "; ".join(problems[:5]),
+            "Run `K8` to see which records are affected; backups are under AI/db/backups.",
+        )
+    return {name: "ok" for name in found}
+
+
+def _orphans(connection):
+    """Records without a log entry, or with an entry of another kind."""
+    from .kinds import PREFIXES
+
+    problems = []
+    for kind in PREFIXES:
+        for (record_id,) in connection.tuples(
+            f"SELECT t.id FROM {kind} t LEFT JOIN log l ON l.seq = t.seq WHERE l.record_id IS NOT t.id LIMIT 5"
+        ):
+            problems.append(f"{kind} {record_id} has no log entry")
+    return problems
+
+
+def derived_problems(connection: Connection) -> list[str]:
+    """Rows of `x_state` tables that are not what the `x_fold` view computes from the records."""
+    problems = []
+    folds = connection.tuples("SELECT name FROM sqlite_master WHERE type = 'view' AND name GLOB '*_fold'")
+    for (fold,) in folds:
+        state = fold.removesuffix("_fold") + "_state"
+        for left, right in ((fold, state), (state, fold)):
+            for (seq,) in connection.tuples(
+                f"SELECT seq FROM (SELECT * FROM {left} EXCEPT SELECT * FROM {right}) LIMIT 5"
+            ):
+                problems.append(f"{state} seq {seq} is not what the records say")
+    return problems

@@ -1,0 +1,81 @@
+"""Leases: who works on a task right now. A lease ends by itself; its fencing token tells an old holder from the new.
+
+Rules: a live lease has one holder; `take` succeeds only when there is none, and its token is one more than the last;
+`renew` and `release` need the current token; a lease that ran out can be renewed until somebody else takes the task;
+`break` ends another's lease and needs a reason.
+"""
+
+from ..errors import Conflict, Refused, Usage
+from . import ids
+
+CLOSED = ("done", "canceled")
+
+
+def is_live(task, at):
+    return task["lease_until"] is not None and task["lease_until"] > at
+
+
+def guard(tx, task, token, changes_status):
+    """Refuse an update that comes from somebody who no longer holds the task, or never did."""
+    live = is_live(task, tx.at)
+    if token is not None and (token != task["token"] or not live):
+        raise Conflict(
+            "stale_token",
+            f"Token {token} no longer holds {task['id']}.",
+            _holder_of(task) if live else "The lease has ended.",
+            "Take the task again (`W13`) and look at what changed meanwhile (`W10`).",
+        )
+    if token is None and changes_status and live and task["holder"] != tx.actor:
+        raise Conflict(
+            "held_by_another",
+            f"{task['id']} is held by another actor.",
+            _holder_of(task),
+            "Wait for the lease to end, leave a --note instead, or end it with `W13 --action break --note REASON`.",
+        )
+
+
+def act(tx, task, action, ttl_s, token, note):
+    """Carry out one lease action and return the new lease row."""
+    if action == "take":
+        token = _token_to_take(tx, task)
+    elif action == "break":
+        token = _token_to_break(tx, task, note)
+    else:
+        _require_current(tx, task, action, token)
+    until = ids.iso(tx.at_ms + ttl_s * 1000) if action in ("take", "renew") else None
+    values = {"task_id": task["id"], "token": token, "action": action, "until": until, "note": note}
+    return tx.add("lease", values, of=(task,))
+
+
+def _token_to_take(tx, task):
+    if task["status"] in CLOSED:
+        raise Refused("task_closed", f"{task['id']} is {task['status']}.", "", "Reopen it first: `W2 --status open`.")
+    if is_live(task, tx.at):
+        raise Conflict(
+            "already_claimed", f"{task['id']} is taken.", _holder_of(task), "Take another one: `W12` lists what is ready."
+        )
+    return (task["token"] or 0) + 1
+
+
+def _token_to_break(tx, task, note):
+    if not is_live(task, tx.at):
+        raise Conflict("not_claimed", f"Nobody holds {task['id']}.", "", "Take it: `W13 --id` …")
+    if not note:
+        raise Usage("reason_missing", "Ending another's lease needs a reason.", "", "Add --note REASON.")
+    return task["token"]
+
+
+def _require_current(tx, task, action, token):
+    if token is None:
+        raise Usage("missing_option", f"--action {action} needs --token.", "", "Give the token that `take` returned.")
+    if token != task["token"] or task["lease_until"] is None or task["holder"] != tx.actor:
+        raise Conflict(
+            "stale_token",
+            f"Token {token} of {tx.actor} does not hold {task['id']}.",
+            _holder_of(task) if is_live(task, tx.at) else "The lease has ended.",
+            "Take the task again: `W13`.",
+        )
+
+
+def _holder_of(task):
+    return f"{task['holder']} holds it until {task['lease_until']} with token {task['token']}."

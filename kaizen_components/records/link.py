@@ -1,0 +1,73 @@
+"""Links between tasks. `blocks`, `parent` and `discovered-from` never form a circle; a task has one parent."""
+
+from ..errors import Conflict, NotFound, Refused
+
+REACHES = """
+WITH RECURSIVE reach (id) AS (
+    SELECT ?
+    UNION
+    SELECT l.target_id FROM reach JOIN task_link_current l ON l.task_id = reach.id AND l.kind = ?
+)
+SELECT 1 FROM reach WHERE id = ?"""
+EXISTING = "SELECT * FROM task_link_current WHERE task_id = ? AND kind = ? AND target_id = ?"
+PARENT = "SELECT target_id FROM task_link_current WHERE task_id = ? AND kind = 'parent'"
+AROUND = """
+SELECT l.kind, 'out' AS direction, l.target_id AS task_id, t.status, t.title
+FROM task_link_current l JOIN task_current t ON t.id = l.target_id WHERE l.task_id = ?
+UNION ALL
+SELECT l.kind, 'in', l.task_id, t.status, t.title
+FROM task_link_current l JOIN task_current t ON t.id = l.task_id WHERE l.target_id = ?
+ORDER BY 1, 2, 3"""
+
+SENTENCES = {
+    ("blocks", "out"): "blocks",
+    ("blocks", "in"): "is blocked by",
+    ("parent", "out"): "is part of",
+    ("parent", "in"): "has the part",
+    ("discovered-from", "out"): "was discovered from",
+    ("discovered-from", "in"): "led to",
+    ("relates-to", "out"): "relates to",
+    ("relates-to", "in"): "relates to",
+}
+
+
+def add(tx, task, kind, target):
+    """Link two tasks; returns (row, whether it was there already)."""
+    if task["id"] == target["id"]:
+        raise Refused("link_to_itself", f"{task['id']} cannot be linked to itself.", "", "Name two different tasks.")
+    existing = tx.one(EXISTING, (task["id"], kind, target["id"]))
+    if existing:
+        return existing, True
+    if kind != "relates-to" and tx.value(REACHES, (target["id"], kind, task["id"])):
+        raise Refused(
+            "cycle",
+            f"That {kind} link would close a circle.",
+            f"{target['id']} already leads to {task['id']} by {kind} links.",
+            "Remove the other link first (`W11 --remove`), or use relates-to.",
+        )
+    if kind == "parent" and (parent := tx.value(PARENT, (task["id"],))):
+        raise Conflict(
+            "has_parent", f"{task['id']} is already part of {parent}.", "A task has one parent.",
+            "Remove that link first: `W11 --remove`.",
+        )  # fmt: skip
+    return _record(tx, task, kind, target, "added"), False
+
+
+def remove(tx, task, kind, target):
+    if not tx.one(EXISTING, (task["id"], kind, target["id"])):
+        raise NotFound(
+            "no_such_link", f"{task['id']} has no {kind} link to {target['id']}.", "", "`W10` shows the links of a task."
+        )
+    return _record(tx, task, kind, target, "removed")
+
+
+def around(db, task):
+    """The links of a task as a person reads them."""
+    return [
+        {"link": SENTENCES[row["kind"], row["direction"]], **row} for row in db.rows(AROUND, (task["id"], task["id"]))
+    ]
+
+
+def _record(tx, task, kind, target, state):
+    values = {"task_id": task["id"], "kind": kind, "target_id": target["id"], "state": state}
+    return tx.add("task_link", values, of=(task, target))

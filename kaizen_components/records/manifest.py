@@ -1,0 +1,60 @@
+"""Manifests: what a database file holds, written beside it so that a copy can be compared later."""
+
+import json
+import os
+from typing import Any
+
+from .. import __version__
+from ..errors import Unavailable
+from ..store.connection import Connection
+from . import anchor, health, ids
+from .hashing import text_hash
+from .kinds import PREFIXES
+
+CHUNK_BYTES = 1 << 20
+
+
+def describe(connection: Connection, path: str) -> dict[str, Any]:
+    """Row counts, schema hash, log size and root, and the hash of the file at `path`."""
+    facts = health.summary(connection)
+    schema = connection.tuples("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
+    return {
+        "engine": __version__,
+        **facts,
+        "checkpoint": anchor.checkpoint(facts["origin"], facts["entries"], facts["root"]).strip(),
+        "schema_hash": text_hash("\n".join(row[0] for row in schema)),
+        "rows": {kind: connection.value(f"SELECT count(*) FROM {kind}") for kind in ("log", *PREFIXES)},
+        "file": {"name": os.path.basename(path), "bytes": os.path.getsize(path), "sha256": file_hash(path)},
+        "at": ids.iso(ids.now_ms()),
+    }
+
+
+def file_hash(path: str) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def save(path: str, facts: dict[str, Any]) -> None:
+    """Write the manifest; a file that is there already is never overwritten."""
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        with open(path, "x", encoding="utf-8") as file:
+            json.dump(facts, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+    except FileExistsError:
+        raise Unavailable(
+            "file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out."
+        ) from None
+    except OSError as error:
+        raise Unavailable("cannot_write", f"{os.path.basename(path)} cannot be written.", str(error.strerror)) from None
+
+
+def dated(folder: str, stem: str, ending: str) -> str:
+    """A file name that nothing has yet: stem-20261116T031555123Z.ending."""
+    stamp = ids.new("x", ids.iso(ids.now_ms())).split("_")[1]
+    return os.path.join(folder, f"{stem}-{stamp}-{os.urandom(2).hex()}.{ending}")

@@ -1,0 +1,31 @@
+"""Packets: what a subagent or a diagnostic was asked, and what it brought back."""
+
+from ..errors import Conflict
+from .canonical import canonical
+from .transaction import receipt
+
+
+def create(tx, kind, task_id, title, summary, body, recipient, payload):
+    task = tx.find("task", task_id)
+    values = {
+        "task_id": task["id"], "kind": kind, "recipient": recipient, "title": title, "summary": summary, "body": body,
+        "payload": None if payload is None else canonical(payload),
+    }  # fmt: skip
+    return receipt("packet", tx.add("packet", values, of=(task,)), task_id=task["id"], title=title)
+
+
+def ingest(tx, kind, ref, outcome, summary, body, payload):
+    packet = tx.find("packet", ref)
+    if packet["kind"] != kind:
+        raise Conflict(
+            "other_packet_kind",
+            f"{packet['id']} is a {packet['kind']} packet, not a {kind} one.",
+            "",
+            f"Use `{'W6' if packet['kind'] == 'subagent' else 'W8'}` for it.",
+        )
+    values = {
+        "packet_id": packet["id"], "outcome": outcome, "summary": summary, "body": body,
+        "payload": None if payload is None else canonical(payload),
+    }  # fmt: skip
+    row = tx.add("packet_result", values, of=(packet,))
+    return receipt("packet_result", row, packet_id=packet["id"], task_id=packet["task_id"], outcome=outcome)

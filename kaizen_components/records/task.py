@@ -1,0 +1,67 @@
+"""Questions asked of tasks."""
+
+READY = """
+SELECT id, priority, scope, age_from AS since, title, abandoned FROM (
+    SELECT * FROM (
+        SELECT s.rank, s.seq, t.id, t.priority, t.scope, t.at AS age_from, t.title, 0 AS abandoned
+        FROM task_state s JOIN task_current t ON t.seq = s.seq
+        WHERE s.status = 'open' AND s.open_blockers = 0 AND (s.lease_until IS NULL OR s.lease_until <= ?)
+          AND (? IS NULL OR s.scope = ?) AND t.test <= ?
+        ORDER BY s.rank, s.seq LIMIT ?)
+    UNION ALL
+    SELECT * FROM (
+        SELECT s.rank, s.seq, t.id, t.priority, t.scope, t.at AS age_from, t.title, 1 AS abandoned
+        FROM task_state s JOIN task_current t ON t.seq = s.seq
+        WHERE s.status = 'active' AND s.open_blockers = 0 AND s.token IS NOT NULL
+          AND (s.lease_until IS NULL OR s.lease_until <= ?)
+          AND (? IS NULL OR s.scope = ?) AND t.test <= ?
+        ORDER BY s.rank, s.seq LIMIT ?)
+    ORDER BY rank, seq LIMIT ?)"""
+
+LIST = """
+SELECT t.id, t.status, t.priority, t.scope, t.actor, t.at, t.holder, t.lease_until, t.test, t.title
+FROM task_state s JOIN task_current t ON t.seq = s.seq
+{where} ORDER BY s.seq DESC LIMIT ?"""
+
+RANK = {"critical": 0, "high": 1, "normal": 2, "low": 3}
+
+
+def listing(db, limit, status, actor, scope, priority, holder, since, until):
+    filters = {
+        "s.status = ?": status,
+        "t.actor = ?": actor,
+        "s.scope = ?": scope,
+        "s.rank = ?": RANK.get(priority),
+        "s.holder = ?": holder,
+        "t.at >= ?": since,
+        "t.at < ?": until,
+    }
+    if holder is not None:
+        filters["s.lease_until > ?"] = db.at
+    chosen = {sql: value for sql, value in filters.items() if value is not None}
+    where = "WHERE " + " AND ".join(chosen) if chosen else ""
+    found = db.rows(LIST.format(where=where), (*chosen.values(), limit + 1))
+    records = [_row(row, db.at) for row in found[:limit]]
+    return {"records": records, "count": len(records), "more": len(found) > limit}
+
+
+def _row(row, at):
+    row["holder"] = row["holder"] if (row.pop("lease_until") or "") > at else None
+    row["test"] = bool(row["test"])
+    return row
+
+
+def shown(task, at):
+    """A task as W10 shows it: the definition of done as a list, the lease only while it is live."""
+    import json
+
+    done_when = json.loads(task["done_when"]) if task["done_when"] else []
+    live = (task["lease_until"] or "") > at
+    hidden = ("seq", "id")
+    return {
+        **{name: value for name, value in task.items() if name not in hidden},
+        "test": bool(task["test"]),
+        "done_when": done_when,
+        "holder": task["holder"] if live else None,
+        "lease_until": task["lease_until"] if live else None,
+    }

@@ -1,0 +1,130 @@
+"""What a command gets from the engine: `db` to read records with, `tx` to write them with.
+
+`Write.add` is the only way a record comes into being: one row in its table, one entry in the log, one
+transaction. Reading inside a write sees what that write has done so far.
+"""
+
+from ..errors import NotFound, Usage
+from . import ids
+from .canonical import canonical
+from .hashing import Frontier, leaf_hash, text_hash
+from .kinds import PREFIXES, REVISED
+
+FRONTIER = "SELECT origin, size, peaks, (SELECT max(seq) FROM log) AS last_seq FROM frontier WHERE local = 1"
+SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE local = 1"
+ADD_ENTRY = """
+INSERT INTO log (seq, origin, idx, at, actor, command, kind, record_id, test, content_hash, leaf)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+ENTRY_OF = "SELECT origin, idx, at, actor, command, content_hash, leaf FROM log WHERE seq = ?"
+
+
+class Read:
+    """`db`: a connection plus who asks and when."""
+
+    def __init__(self, connection, actor, at_ms=None):
+        self.connection = connection
+        self.actor = actor
+        self.at_ms = ids.now_ms() if at_ms is None else at_ms
+        self.at = ids.iso(self.at_ms)
+        self.rows = connection.rows
+        self.one = connection.one
+        self.value = connection.value
+
+    def find(self, kind, ref):
+        """The record of this kind that `ref` names: a full id, a unique prefix of one, or @last."""
+        record_id = self.resolve(kind, ref)
+        return self.one(f"SELECT * FROM {REVISED.get(kind, kind)} WHERE id = ?", (record_id,))
+
+    def resolve(self, kind, ref):
+        noun = kind.replace("_", " ")
+        if ref == "@last":
+            found = self.value(f"SELECT id FROM {kind} WHERE actor = ? ORDER BY seq DESC LIMIT 1", (self.actor,))
+            if found is None:
+                raise NotFound(
+                    "no_last_record",
+                    f"@last finds no {noun}.",
+                    f"The actor {self.actor!r} has recorded none here.",
+                    f"Name the {noun} by its id, or give the --actor who recorded it.",
+                )
+            return found
+        found = self.rows(
+            f"SELECT id FROM {kind} WHERE id >= ? AND id < ? ORDER BY id LIMIT 3", (ref, ref + "\U0010ffff")
+        )
+        if len(found) == 1 or (found and found[0]["id"] == ref):
+            return found[0]["id"]
+        if not found:
+            raise NotFound(
+                "unknown_id",
+                f"There is no {noun} {_short(ref)}.",
+                f"No id of a {noun} starts with it; they look like {PREFIXES[kind]}_20261116T031555123Z_0f1e2d3c4b.",
+                f"List what there is, or use @last for the newest {noun} of this actor.",
+            )
+        raise Usage(
+            "ambiguous_id",
+            f"{_short(ref)} fits more than one {noun}.",
+            "It starts the ids " + ", ".join(row["id"] for row in found) + (" …" if len(found) > 2 else "."),
+            "Give more characters of the id.",
+        )
+
+    def log_position(self, record):
+        return self.one(ENTRY_OF, (record["seq"],))
+
+
+class Write(Read):
+    """`tx`: a read that can also add records. The engine commits; a command never does."""
+
+    def __init__(self, connection, actor, command, test=False):
+        super().__init__(connection, actor)
+        self.command = command
+        self.test = test
+        state = connection.one(FRONTIER)
+        self.origin = state["origin"]
+        self.frontier = Frontier(state["size"], state["peaks"].split())
+        self._size_before = state["size"]
+        self._seq = state["last_seq"] or 0
+
+    def add(self, kind, values, of=()):
+        """Record one row of `kind`. `of` are the records it refers to: what refers to a test record is one."""
+        test = int(self.test or any(record["test"] for record in of))
+        row = {"id": ids.new(PREFIXES[kind], self.at), "at": self.at, "actor": self.actor, "test": test, **values}
+        row = {name: value for name, value in row.items() if value is not None}
+        self._seq += 1
+        self.connection.execute(
+            f"INSERT INTO {kind} (seq, {', '.join(row)}) VALUES (?{', ?' * len(row)})", (self._seq, *row.values())
+        )
+        content_hash = self._log(kind, row)
+        return {"seq": self._seq, **row, "hash": content_hash, "log_index": self.frontier.size - 1}
+
+    def _log(self, kind, row):
+        entry = {
+            "origin": self.origin,
+            "idx": self.frontier.size,
+            "at": self.at,
+            "actor": self.actor,
+            "command": self.command,
+            "kind": kind,
+            "record_id": row["id"],
+            "test": row["test"],
+            "content_hash": text_hash(canonical(row)),
+        }
+        leaf = leaf_hash(canonical(entry))
+        self.connection.execute(ADD_ENTRY, (self._seq, *entry.values(), leaf))
+        self.frontier.append(leaf)
+        return entry["content_hash"]
+
+    def changed(self):
+        return self.frontier.size > self._size_before
+
+    def save_frontier(self):
+        """The last statement before COMMIT."""
+        if self.changed():
+            self.connection.execute(SAVE_FRONTIER, (self.frontier.size, " ".join(self.frontier.peaks)))
+
+
+def receipt(kind, row, **more):
+    """What a write answers: which record there is now, and where the log has it."""
+    return {"id": row["id"], "kind": kind, **more, "at": row["at"], "hash": row["hash"], "log_index": row["log_index"]}
+
+
+def _short(ref):
+    return repr(ref if len(ref) <= 60 else ref[:57] + "...")

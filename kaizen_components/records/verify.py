@@ -1,0 +1,300 @@
+"""Recompute every hash of the ledger and name the first record that is not what was written.
+
+One pass in the order of the log: each entry's place, its leaf, its record. Then what only the whole shows: the
+frontier, the anchors outside the file, and the derived tables. docs/format.md describes the same checks for a
+verifier in another language.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..store.connection import Connection
+from .canonical import canonical
+from .hashing import Frontier, leaf_hash, text_hash
+from .health import derived_problems
+from .kinds import PREFIXES
+
+PAGE = 2_000
+FINDINGS_MAX = 20
+ENTRY_TEXTS = ("origin", "at", "actor", "command", "kind", "record_id", "content_hash", "leaf")
+# Texts are read as bytes: libsql cannot hand over text that is not UTF-8, and a changed byte may make it so.
+AS_BYTES = "CASE typeof({0}) WHEN 'text' THEN CAST({0} AS BLOB) WHEN 'null' THEN NULL ELSE 'wrong type' END"
+
+Finding = dict[str, Any]
+
+
+class Verification:
+    """`run` gives the findings, the worst first; an empty list means that everything is as it was written."""
+
+    def __init__(self, connection: Connection, anchors: list[tuple[str, int, str]], is_copy: bool = False):
+        self.connection = connection
+        self.anchors = anchors
+        self.is_copy = is_copy  # a backup is older than the newest anchor, and that is all right
+        self.findings: list[Finding] = []
+        self.frontiers: dict[str, Frontier] = {}
+        self.records = 0
+        self.entries = 0
+        self.purged: set[str] = set()
+        self.tables = self._tables()
+
+    def run(self) -> list[Finding]:
+        self.connection.execute("BEGIN")  # one snapshot, whatever others write meanwhile
+        try:
+            stored = {
+                row["origin"]: row for row in self.connection.rows("SELECT origin, local, size, peaks FROM frontier")
+            }
+            self._read_purged()
+            last_seq = self._walk_log()
+            self._check_sizes(stored)
+            self._check_strays(last_seq)
+            if not self.findings:
+                self._check_frontiers(stored)
+            if not self.findings:
+                self._check_anchors()
+            if not self.findings:
+                self._check_derived()
+        finally:
+            self.connection.execute("ROLLBACK")
+        return self.findings
+
+    # One pass over the log
+
+    def _walk_log(self) -> int:
+        seq = 0
+        for page in self._pages():
+            rows = {kind: self._rows(kind, page[0]["seq"], page[-1]["seq"]) for kind in self.tables}
+            for entry in page:
+                if not self._check_place(entry, seq + 1) or len(self.findings) >= FINDINGS_MAX:
+                    return entry["seq"]
+                seq = entry["seq"]
+                self._check_leaf(entry)
+                self._check_record(entry, rows.get(entry["kind"], {}).pop(seq, None))
+                self.frontiers[entry["origin"]].append(entry["leaf"])
+                self.entries += 1
+            for kind, left in rows.items():
+                for row in left.values():
+                    self._found("insertion", f"{kind} {row.get('id')} has no log entry.", kind, row.get("id"))
+        return seq
+
+    def _pages(self) -> Iterator[list[dict[str, Any]]]:
+        columns = ", ".join(AS_BYTES.format(name) for name in ENTRY_TEXTS)
+        after = -(2**63)
+        while True:
+            found = self.connection.tuples(
+                f"SELECT seq, idx, test, {columns} FROM log WHERE seq > ? ORDER BY seq LIMIT {PAGE}", (after,)
+            )
+            if not found:
+                return
+            yield [self._entry(row) for row in found]
+            after = found[-1][0]
+
+    def _entry(self, row):
+        seq, idx, test, *texts = row
+        entry = {"seq": seq, "idx": idx, "test": test}
+        for name, raw in zip(ENTRY_TEXTS, texts, strict=True):
+            entry[name] = _text(raw)
+        return entry
+
+    def _check_place(self, entry, expected_seq):
+        """The entry stands where the one before it says; False if the rest cannot be judged."""
+        frontier = self.frontiers.setdefault(str(entry["origin"]), Frontier())
+        if entry["seq"] == expected_seq and entry["idx"] == frontier.size:
+            return True
+        missing = frontier.size
+        elsewhere = self.connection.value("SELECT count(*) FROM log WHERE idx = ?", (missing,))
+        if elsewhere and entry["seq"] == expected_seq:
+            self._found("reordering", f"Log entry {entry['idx']} stands where entry {missing} belongs.", entry=entry)
+        elif entry["seq"] < expected_seq or elsewhere:
+            self._found("insertion", f"Log entry {entry['idx']} stands at a place of its own.", entry=entry)
+        else:
+            self._found("deletion", f"Log entry {missing} is missing.", index=missing)
+        return False
+
+    def _check_leaf(self, entry):
+        if leaf_hash(canonical(_hashed(entry))) == entry["leaf"]:
+            return
+        problem = "reordering" if self._moved(entry) else "edit"
+        self._found(problem, f"Log entry {entry['idx']} does not have its leaf hash.", entry=entry)
+
+    def _moved(self, entry):
+        """Was this entry, or its content, at another place when its leaf was made?"""
+        own = _hashed(entry)
+        for page in self._pages():
+            for other in page:
+                if other["idx"] == entry["idx"]:
+                    continue
+                if leaf_hash(canonical({**own, "idx": other["idx"]})) == entry["leaf"]:
+                    return True
+                if leaf_hash(canonical({**_hashed(other), "idx": entry["idx"]})) == entry["leaf"]:
+                    return True
+        return False
+
+    def _check_record(self, entry, row):
+        kind, record_id = entry["kind"], entry["record_id"]
+        if kind not in self.tables:
+            return self._found("edit", f"Log entry {entry['idx']} names an unknown kind.", entry=entry)
+        if row is None:
+            if entry["test"] == 1 and record_id in self.purged:
+                return None
+            where = self.connection.value(f"SELECT seq FROM {kind} WHERE id = ?", (_plain(record_id),))
+            problem, says = ("reordering", "stands elsewhere") if where is not None else ("deletion", "is missing")
+            return self._found(problem, f"{kind} {record_id} {says}.", entry=entry)
+        self.records += 1
+        if row.get("id") != record_id and self.connection.value(
+            f"SELECT 1 FROM {kind} WHERE id = ? AND seq <> ?", (_plain(record_id), entry["seq"])
+        ):
+            return self._found("reordering", f"{kind} {row.get('id')} stands where {record_id} belongs.", entry=entry)
+        if row.get("test") != entry["test"] or text_hash(canonical(row)) != entry["content_hash"]:
+            return self._found("edit", f"{kind} {record_id} is not what was recorded.", entry=entry)
+        return None
+
+    # What only the whole shows
+
+    def _check_sizes(self, stored):
+        for origin, row in stored.items():
+            size = self.frontiers.get(origin, Frontier()).size
+            if size < row["size"] and not self.findings:
+                self._found(
+                    "truncation", f"The log ends after {size} of {row['size']} entries.", index=size,
+                )  # fmt: skip
+            elif size > row["size"] and not self.findings:
+                self._found("insertion", f"The log has entries beyond its {row['size']}.", index=row["size"])
+
+    def _check_strays(self, last_seq):
+        """Records before the first or after the last entry of the log."""
+        for kind in self.tables:
+            for low, high in ((-(2**63), 0), (last_seq + 1, 2**63 - 1)):
+                for row in self._rows(kind, low, high, 1).values():
+                    if not self.findings:
+                        self._found("insertion", f"{kind} {row.get('id')} has no log entry.", kind, row.get("id"))
+
+    def _check_frontiers(self, stored):
+        for origin in sorted(set(self.frontiers) | set(stored)):
+            frontier, row = self.frontiers.get(origin, Frontier()), stored.get(origin)
+            if row is None or row["peaks"] != " ".join(frontier.peaks):
+                self._found("edit", f"The stored frontier of {origin} does not fit its log.", index=frontier.size - 1)
+        if [row["local"] for row in stored.values()].count(1) != 1:
+            self._found("edit", "The frontier of this database is not marked.", index=-1)
+
+    def _check_anchors(self):
+        last: dict[str, tuple[int, str]] = {}
+        for origin, size, root in self.anchors:
+            if origin not in self.frontiers and size:
+                if not self.is_copy:
+                    self._found(
+                        "rollback",
+                        f"The anchors speak of a database {origin} with {size} entries, which is not this one.",
+                        index=0,
+                    )
+                    return
+                continue
+            last[origin] = max(last.get(origin, (0, "")), (size, root))
+        for origin, (size, _) in last.items():
+            if size > self.frontiers[origin].size and not self.is_copy:
+                self._found(
+                    "rollback",
+                    f"An anchor says {size} entries; this file has {self.frontiers[origin].size} and fits together: "
+                    "it is an older copy.",
+                    index=self.frontiers[origin].size,
+                )
+                return
+        self._check_anchored_roots()
+
+    def _check_anchored_roots(self):
+        """Compare the root at each anchored size. The newest alone proves all before it, so it is tried first."""
+        for origin, frontier in self.frontiers.items():
+            mine = [(size, root) for name, size, root in self.anchors if name == origin and size <= frontier.size]
+            if not mine or (max(mine)[0] == frontier.size and {r for s, r in mine if s == frontier.size} == {frontier.root()}
+                            and all(a[0] < b[0] for a, b in zip(mine, mine[1:], strict=False))):  # fmt: skip
+                continue
+            wanted: dict[int, set[str]] = {}
+            for size, root in mine:
+                wanted.setdefault(size, set()).add(root)
+            growing = Frontier()
+            for page in self._pages():
+                for entry in page:
+                    if entry["origin"] != origin:
+                        continue
+                    before = growing.copy()
+                    growing.append(entry["leaf"])
+                    if growing.size in wanted and wanted[growing.size] != {growing.root()}:
+                        return self._anchor_broken(entry, before, wanted[growing.size], growing.root(), mine)
+        return None
+
+    def _anchor_broken(self, entry, before, roots, root, mine):
+        went_back = any(later[0] <= earlier[0] for earlier, later in zip(mine, mine[1:], strict=False))
+        if went_back and root in roots:
+            problem = "rollback"
+            says = "an older copy was put in place here, and written to since."
+        elif self._fits_another(entry, before, roots):
+            problem, says = "reordering", "another entry stood here when the anchor was made."
+        else:
+            problem, says = "edit", "the history was rewritten together with its hashes."
+        return self._found(problem, f"Log entry {entry['idx']} does not fit its anchor: {says}", entry=entry)
+
+    def _fits_another(self, entry, before, roots):
+        for page in self._pages():
+            for other in page:
+                if other["idx"] > entry["idx"]:
+                    trial = before.copy()
+                    trial.append(leaf_hash(canonical({**_hashed(other), "idx": entry["idx"]})))
+                    if trial.root() in roots:
+                        return True
+        return False
+
+    def _check_derived(self):
+        """`x_state` is what `x_fold` computes from the records, row by row."""
+        for says in derived_problems(self.connection)[:1]:
+            self._found("edit", says)
+
+    # Reading rows
+
+    def _tables(self):
+        tables = {}
+        for kind in PREFIXES:
+            columns = self.connection.tuples(f"SELECT name, type FROM pragma_table_info('{kind}')")
+            if columns:
+                tables[kind] = [(name, sort) for name, sort in columns if name != "seq"]
+        return tables
+
+    def _rows(self, kind, low, high, limit=PAGE * 2):
+        """seq -> the record as its canonical JSON has it."""
+        names = [name for name, _ in self.tables[kind]]
+        columns = ", ".join(AS_BYTES.format(name) if sort == "TEXT" else name for name, sort in self.tables[kind])
+        found = self.connection.tuples(
+            f"SELECT seq, {columns} FROM {kind} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}", (low, high)
+        )
+        return {
+            seq: {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
+            for seq, *values in found
+        }
+
+    def _read_purged(self):
+        import json
+
+        for (raw,) in self.connection.tuples("SELECT CAST(records AS BLOB) FROM purge"):
+            try:
+                self.purged.update(json.loads(raw))
+            except (ValueError, TypeError):
+                pass  # not what was recorded: the walk over the log says so
+
+    def _found(self, problem, says, kind=None, record_id=None, entry=None, index=None):
+        if entry:
+            kind, record_id, index = entry["kind"], entry["record_id"], entry["idx"]
+        self.findings.append(
+            {"problem": problem, "says": says, "kind": kind, "record_id": record_id, "log_index": index}
+        )
+
+
+def _hashed(entry):
+    """The members of an entry that its leaf is made from."""
+    return {name: value for name, value in entry.items() if name not in ("seq", "leaf")}
+
+
+def _text(raw):
+    """Stored bytes as text; what cannot be text becomes something that no hash fits."""
+    return raw.decode("utf-8", "backslashreplace") if type(raw) is bytes else raw
+
+
+def _plain(record_id):
+    return str(record_id).replace("\0", "")

@@ -1,0 +1,138 @@
+"""One libSQL connection with its habits hidden; nobody outside `store` sees libsql or its exceptions.
+
+Habits found by trying (libsql 0.1.11), each covered by a test: errors are bare ValueErrors; text is cut at NUL;
+integers from 2**63 become floats; missing parameters become NULL and extra ones are ignored; `executescript`
+stops at an error without raising; text that is not UTF-8 and a closed connection raise PanicException, which no
+`except Exception` catches.
+"""
+
+import os
+
+from ..errors import Busy, Conflict, Integrity, KaizenError, NotFound, Unavailable
+
+os.environ.setdefault("RUST_BACKTRACE", "0")  # a panic inside libsql is reported by us, in our words
+
+
+def _driver():
+    try:
+        import libsql
+    except ImportError:
+        try:
+            import libsql_experimental as libsql  # its former name, the same API
+        except ImportError:
+            raise Unavailable(
+                "libsql_missing",
+                "The database driver is not installed.",
+                "Python could not import libsql.",
+                "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`.",
+            ) from None
+    return libsql
+
+
+class Connection:
+    def __init__(self, path: str, read_only: bool = False, busy_timeout_s: float = 5.0):
+        self.read_only = read_only
+        driver = _driver()
+        target = _read_only_uri(path) if read_only else path
+        try:
+            self._raw = driver.connect(target, timeout=busy_timeout_s, isolation_level=None)
+        except BaseException as error:
+            raise translated(error) from None
+        self._open = True
+
+    def execute(self, sql, params=()):
+        """Run one statement; returns libsql's cursor."""
+        assert self._open, "the connection is closed"
+        assert sql.count("?") == len(params), f"{len(params)} parameters for: {sql}"
+        for value in params:
+            if type(value) is str:
+                assert "\0" not in value, "text with NUL reached the store"
+            elif type(value) is int:
+                assert -(2**63) <= value < 2**63, "an integer out of range reached the store"
+        try:
+            return self._raw.execute(sql, params)
+        except BaseException as error:
+            raise translated(error) from None
+
+    def rows(self, sql, params=()):
+        """All rows as dicts, in the order of the SELECT's columns."""
+        cursor = self.execute(sql, params)
+        try:
+            found = cursor.fetchall()
+        except BaseException as error:
+            raise translated(error) from None
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in found]
+
+    def tuples(self, sql, params=()):
+        """All rows as plain tuples: for what is read by the thousand."""
+        cursor = self.execute(sql, params)
+        try:
+            return cursor.fetchall()
+        except BaseException as error:
+            raise translated(error) from None
+
+    def one(self, sql, params=()):
+        found = self.rows(sql, params)
+        return found[0] if found else None
+
+    def value(self, sql, params=()):
+        """The first column of the first row, or None."""
+        found = self.tuples(sql, params)
+        return found[0][0] if found else None
+
+    def close(self):
+        if self._open:
+            self._open = False
+            try:
+                self._raw.close()
+            except BaseException as error:
+                raise translated(error) from None
+
+
+def _read_only_uri(path):
+    """A reader may not write, so it never checkpoints. In a folder that cannot be written, the -shm file cannot
+    be made; when no -wal file is waiting there, the database file alone is complete."""
+    quoted = "".join(c if c.isalnum() or c in "/._-~" else "".join(f"%{b:02X}" for b in os.fsencode(c)) for c in path)
+    alone = not os.path.exists(path + "-wal") and not os.access(os.path.dirname(path), os.W_OK)
+    return f"file:{quoted}?mode=ro" + ("&immutable=1" if alone else "")
+
+
+def translated(error):
+    """Our own error for one of libsql's, or for a disk that refuses; anything else comes back as it is."""
+    if isinstance(error, KaizenError):
+        return error
+    if type(error).__name__ == "PanicException":
+        return Integrity(
+            "corrupt_database",
+            "The database could not be read.",
+            "A stored text is not valid UTF-8, or the driver failed inside.",
+            "Run `K11` to see what is wrong; backups are under AI/db/backups.",
+        )
+    if not isinstance(error, ValueError):
+        return error
+    text = str(error)
+    for marks, kind, code, what, next_step in _MEANINGS:
+        if any(mark in text for mark in marks):
+            return kind(code, what, text, next_step)
+    return KaizenError("store_error", "The database refused a statement.", text, "Please report this as a bug.")
+
+
+_MEANINGS = (
+    (("is locked", "is busy"), Busy, "busy", "The database is locked by another program.",
+     "Close the program that has kaizen.db open, then try again."),
+    (("not a database", "malformed", "file is encrypted"), Integrity, "corrupt_database",
+     "The database file is damaged.", "Run `K11` to see what is wrong; backups are under AI/db/backups."),
+    (("disk is full",), Unavailable, "disk_full", "The disk is full; nothing was written.",
+     "Free some space, then run the same command again."),
+    (("disk I/O error",), Unavailable, "disk_error", "The disk refused a read or a write; nothing was recorded.",
+     "Check free space, quotas and the disk, then run the same command again."),
+    (("readonly database", "read-only"), Unavailable, "read_only", "The database cannot be written.",
+     "Make AI/db/kaizen.db and its folder writable."),
+    (("unable to open", "Unable to open"), Unavailable, "cannot_open", "The database file cannot be opened.",
+     "Run `K11` to see why."),
+    (("FOREIGN KEY constraint",), NotFound, "unknown_reference", "A record named here does not exist.",
+     "Check the ids you gave."),
+    (("constraint failed", "is append-only"), Conflict, "constraint", "The database refused the record.",
+     "Correct the value that the reason names."),
+)  # fmt: skip

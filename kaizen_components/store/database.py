@@ -1,0 +1,174 @@
+"""The door to one project's database: read connections, and write transactions behind the gate."""
+
+import os
+
+from ..errors import KaizenError, NotFound, Refused, Unavailable
+from .connection import Connection
+from .gate import Gate, timeout_s
+from .place import Place
+
+SCHEMA_VERSION = 4  # the number of the newest file in migrations/
+
+
+class Store:
+    """One project's data. `notes` collects what a person should be told, such as a database made just now."""
+
+    def __init__(self, root: str):
+        self.place = Place(root)
+        self.notes: list[str] = []
+        self._reader: Connection | None = None
+        self._writer: Connection | None = None
+
+    def exists(self) -> bool:
+        return os.path.exists(self.place.database)
+
+    def require(self) -> None:
+        if not self.exists():
+            raise NotFound(
+                "no_database",
+                "There is no database here yet.",
+                f"{self.place.relative(self.place.database)} does not exist below {_shown(self.place.root)}.",
+                "Run `K1` to create it; the first write creates it too.",
+            )
+
+    def look(self) -> Connection:
+        """A read-only connection on a database of whatever schema; the caller closes it."""
+        self.require()
+        return Connection(self.place.database, read_only=True, busy_timeout_s=timeout_s())
+
+    def reader(self) -> Connection:
+        """A read-only connection on a database of this engine's schema; it stays open until `close`."""
+        if self._reader is None:
+            connection = self.look()
+            try:
+                _require_schema(connection.value("PRAGMA user_version"))
+            except BaseException:
+                connection.close()
+                raise
+            self._reader = connection
+        return self._reader
+
+    def writing(self) -> "Writing":
+        """`with store.writing() as connection:` is one transaction; it commits unless an exception leaves it."""
+        return Writing(self)
+
+    def open_writer(self) -> Connection:
+        """The write connection, made, migrated and set up on first use. Only ever called inside the gate."""
+        if self._writer is None:
+            fresh = not self.exists()
+            connection = Connection(self.place.database, busy_timeout_s=timeout_s())
+            try:
+                version = connection.value("PRAGMA user_version")
+                if version > SCHEMA_VERSION:
+                    _require_schema(version)
+                if connection.value("PRAGMA journal_mode") != "wal":
+                    connection.rows("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA foreign_keys = ON")
+                if version < SCHEMA_VERSION:
+                    from .migrate import migrate
+
+                    migrate(self, connection, version)
+            except BaseException:
+                connection.close()
+                raise
+            if fresh:
+                self.notes.append(f"Created the database {self.place.relative(self.place.database)}.")
+            self._writer = connection
+        return self._writer
+
+    def gate(self) -> Gate:
+        """The write gate; makes the data folders when this is the first write of a project."""
+        if not os.path.isdir(self.place.manifests):
+            try:
+                self.place.make_folders()
+            except OSError as error:
+                raise Unavailable(
+                    "folder_not_writable",
+                    "The data folder AI/db cannot be created.",
+                    f"{error.strerror} below {_shown(self.place.root)}.",
+                    "Make the folder writable, or point KAIZEN_REPO_ROOT at a project that is.",
+                ) from None
+        return Gate(self.place.lock)
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        if self._writer is not None:
+            with self.gate():
+                self._close_writer()
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.close()
+
+
+class Writing:
+    """One write transaction inside the gate. `on_commit` runs after COMMIT while the gate is still held."""
+
+    def __init__(self, store: Store):
+        self.store = store
+        self.keep_open = False  # a long-lived process keeps its connection; a cold command closes inside the gate
+        self.on_commit = None
+
+    def __enter__(self) -> Connection:
+        self._gate = self.store.gate()
+        self._gate.__enter__()
+        try:
+            self._connection = self.store.open_writer()
+            self._connection.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            self._leave()
+            raise
+        return self._connection
+
+    def __exit__(self, kind, error, trace):
+        try:
+            if kind is None:
+                self._connection.execute("COMMIT")
+                if self.on_commit:
+                    self.on_commit()
+            else:
+                self._roll_back()
+        except KaizenError:
+            self._roll_back()
+            raise
+        finally:
+            self._leave()
+
+    def _roll_back(self):
+        try:
+            self._connection.execute("ROLLBACK")
+        except KaizenError:
+            pass  # SQLite had already rolled back by itself, as it does when the disk is full
+
+    def _leave(self):
+        try:
+            if not self.keep_open:
+                self.store._close_writer()
+        finally:
+            self._gate.__exit__()
+
+
+def _require_schema(version):
+    if version > SCHEMA_VERSION:
+        raise Refused(
+            "database_is_newer",
+            f"This database has schema {version}; this engine knows up to {SCHEMA_VERSION}.",
+            "A newer engine made it; an older one would misread it, so nothing was touched.",
+            "Update the engine (`git pull`, then `bash setup/setup.sh`).",
+        )
+    if version < SCHEMA_VERSION:
+        raise Refused(
+            "database_is_older",
+            f"This database has schema {version}; this engine needs {SCHEMA_VERSION}.",
+            "A command that only reads does not change the file.",
+            "Run `K1`: it makes a backup and migrates.",
+        )
+
+
+def _shown(path):
+    """A folder for a message: its name, not where it lies on this machine."""
+    return os.path.basename(path) or path

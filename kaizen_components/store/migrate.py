@@ -1,0 +1,96 @@
+"""Numbered migrations, forward only: each in one transaction, with a backup of the file before the first."""
+
+import os
+import time
+from collections.abc import Iterator
+
+from .. import __version__
+from ..errors import Unavailable
+from .connection import Connection
+
+FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+APPLICATION_ID = 0x4B41495A  # "KAIZ": lets `file` and the doctor tell our databases from others
+
+
+def files() -> list[tuple[int, str]]:
+    """(version, file name) of every migration, in order."""
+    names = sorted(name for name in os.listdir(FOLDER) if name.endswith(".sql"))
+    return [(int(name.split("_")[0]), name) for name in names]
+
+
+def migrate(store, connection: Connection, version: int) -> None:
+    """Bring the file from `version` to the newest schema. Called inside the gate, outside a transaction."""
+    if version:
+        store.notes.append(f"Backed up the database to {_backup(store, connection, version)} before migrating.")
+    for number, name in files():
+        if number > version:
+            _apply(connection, number, name)
+            if version:
+                store.notes.append(f"Migrated the database to schema {number} ({name}).")
+
+
+def _apply(connection, number, name):
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        text = file.read()
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in statements(text):
+            connection.execute(statement)
+        connection.execute(
+            "INSERT INTO migration VALUES (?, ?, ?, ?, ?)",
+            (number, name, digest(text), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), __version__),
+        )
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def digest(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def statements(text: str) -> Iterator[str]:
+    """The statements of a migration file. libsql runs one at a time, and its own script call hides errors.
+
+    A statement ends with a line that ends in `;`; a trigger ends with the line `END;`.
+    """
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.lstrip().startswith("--") or not line.strip():
+            continue
+        lines.append(line)
+        trigger = lines[0].startswith("CREATE TRIGGER")
+        if line == "END;" if trigger else line.endswith(";"):
+            yield "\n".join(lines)
+            lines = []
+    assert not lines, f"unfinished statement: {lines[0]}"
+
+
+def _backup(store, connection, version):
+    os.makedirs(store.place.backups, exist_ok=True)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    path = os.path.join(store.place.backups, f"before-migration-{version}-{stamp}-{os.getpid()}.db")
+    copy_into(connection, path)
+    return store.place.relative(path)
+
+
+def copy_into(connection: Connection, path: str) -> None:
+    """A consistent, compact copy of the database as one file, flushed to the disk."""
+    if os.path.exists(path):
+        raise Unavailable("backup_exists", f"{os.path.basename(path)} is there already.", "", "Choose another name.")
+    try:
+        connection.execute("VACUUM INTO ?", (path,))
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except BaseException:
+        if os.path.exists(path):
+            os.unlink(path)
+        raise

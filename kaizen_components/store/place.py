@@ -1,0 +1,46 @@
+"""Where a project's data lives. The engine may be linked from elsewhere, so its own location never counts."""
+
+import os
+
+
+def root() -> str:
+    """KAIZEN_REPO_ROOT (the launcher pins it), or else the project around the working directory."""
+    pinned = os.environ.get("KAIZEN_REPO_ROOT")
+    return os.path.abspath(pinned) if pinned else _around(os.getcwd())
+
+
+def _around(start: str) -> str:
+    """The nearest folder upwards that has records, or else a launcher or a repository; or else `start`."""
+    for marks in (("AI/db/kaizen.db",), ("kaizen.py", ".git")):
+        folder = start
+        while True:
+            if any(os.path.exists(os.path.join(folder, mark)) for mark in marks):
+                return folder
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                break
+            folder = parent
+    return start
+
+
+class Place:
+    """The paths of one project's data, all below `AI/db`."""
+
+    def __init__(self, root: str):
+        self.root = root
+        self.folder = os.path.join(root, "AI", "db")
+        self.database = os.path.join(self.folder, "kaizen.db")
+        self.lock = self.database + ".lock"
+        self.backups = os.path.join(self.folder, "backups")
+        self.manifests = os.path.join(self.folder, "manifests")
+        self.exports = os.path.join(self.folder, "exports")
+        self.anchors = os.path.join(self.manifests, "checkpoints")
+
+    def make_folders(self) -> None:
+        for folder in (self.backups, self.manifests, self.exports):
+            os.makedirs(folder, exist_ok=True)
+
+    def relative(self, path: str) -> str:
+        """A path as records and messages show it: below the project's root where it can be."""
+        inside = os.path.relpath(path, self.root)
+        return os.path.basename(path) if inside.startswith("..") else inside.replace(os.sep, "/")

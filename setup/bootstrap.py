@@ -1,0 +1,374 @@
+"""Set Kaizen up, or test it, on a machine that has Python 3.11+ and git and nothing else.
+
+The doors beside this file (setup.sh, setup.ps1, setup.cmd, test.sh) only find a Python; the work is here.
+Standard library only, in syntax that Python 3.6 can read: one too old gets a sentence, not a SyntaxError.
+"""
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+
+NEEDED = (3, 11)
+if sys.version_info < NEEDED:  # here, because the annotations below fail on an old Python
+    print(f"Kaizen needs Python 3.11 or newer; this is {platform.python_version()}. Install one from "
+          "python.org or your package manager, or set PYTHON=/path/to/python3.11", file=sys.stderr)
+    sys.exit(2)
+
+USAGE = """\
+Usage: bash setup/setup.sh            make Kaizen ready: .venv, packages, bytecode, database, a first loop
+       bash setup/test.sh [ARGS ...]  the same .venv with the test tools, then: python -m pytest ARGS
+       .\\setup\\setup.cmd               the first of these on Windows (or setup.ps1)
+
+Safe to run again. PYTHON=/path/to/python chooses the Python a new .venv is made of; KAIZEN_REPO_ROOT=/path
+the project whose database is made."""
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VENV = os.path.join(ROOT, ".venv")
+VENV_CONFIG = os.path.join(VENV, "pyvenv.cfg")
+TYPED_PYTHON = ".venv\\Scripts\\python.exe" if os.name == "nt" else ".venv/bin/python"
+TYPED_TEST = TYPED_PYTHON + " setup\\bootstrap.py test" if os.name == "nt" else "bash setup/test.sh"
+PYTHON = os.path.join(ROOT, TYPED_PYTHON)
+# A venv made from a venv's Python would die with it, so .venv is made from the Python underneath.
+BASE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
+
+FIRST_LOOP = (
+    ("W1", "--title", "Try Kaizen", "--summary", "Take one task from open to done"),
+    ("W2", "--id", "@last", "--status", "active", "--note", "Started"),
+    ("W2", "--id", "@last", "--status", "done", "--note", "The first loop is recorded"),
+    ("W9",),
+    ("K8",),
+)
+
+# Runs inside .venv: which Python is this, and which versions of these packages does it hold?
+PROBE = """
+import json, sys
+def version(name):
+    from importlib import metadata
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+packages = {name: version(name) for name in sys.argv[1:]}
+print(json.dumps({"python": sys.version_info[:2], "packages": packages}))
+"""
+
+
+class Stop(Exception):
+    """Set-up cannot go on: one line for a person, and the exit code."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def main(argv: list[str]) -> int:
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a console that has no "…"
+    try:
+        return run(argv)
+    except Stop as stop:
+        return say_why(str(stop), stop.code)
+    except OSError as error:
+        return say_why(plain_cause(str(error)) or f"Set-up stopped: {error}", 1)
+    except KeyboardInterrupt:
+        return say_why("Interrupted; running it again continues.", 130)
+
+
+def run(argv: list[str]) -> int:
+    verb, arguments = (argv[0] if argv else ""), argv[1:]
+    if verb in ("-h", "--help") or arguments in (["-h"], ["--help"]):
+        print(USAGE)
+        return 0
+    if verb == "setup" and not arguments:
+        take_steps(("virtual environment", make_venv), ("packages", install_packages),
+                   ("bytecode", compile_engine), ("database", create_database),
+                   ("first loop", record_first_loop))
+        say_what_is_next()
+        return 0
+    if verb == "test":
+        take_steps(("virtual environment", make_venv), ("packages", install_test_packages),
+                   ("bytecode", compile_engine))
+        return run_tests(arguments)
+    unknown = arguments[0] if verb == "setup" else verb or "nothing"
+    raise Stop(f"Unknown argument: {unknown}\n{USAGE}", 2)
+
+
+def take_steps(*steps) -> None:
+    """One line a step: its name before it starts, how it ended after."""
+    for number, (name, action) in enumerate(steps, 1):
+        print(f"[{number}/{len(steps)}] {name} … ", end="", flush=True)
+        try:
+            outcome = action()
+        except BaseException:
+            print("stopped", flush=True)
+            raise
+        print(outcome, flush=True)
+
+
+def say_why(message: str, code: int) -> int:
+    print(message, file=sys.stderr)
+    return code
+
+
+# -- the virtual environment -----------------------------------------------------------------------------
+
+def make_venv() -> str:
+    if not os.path.lexists(VENV):
+        create_venv()
+        return "created (.venv)"
+    ailment = find_ailment()
+    if not ailment:
+        return "ready"
+    print(f"made anew, because {ailment} … ", end="", flush=True)
+    remove_venv()
+    create_venv()
+    return "done"
+
+
+def find_ailment() -> str:
+    """Why the .venv that is there cannot be used; empty when it can."""
+    if not os.path.isfile(VENV_CONFIG):
+        return "it has no pyvenv.cfg"
+    found = probe()
+    if not found:
+        return "its Python does not run"
+    if tuple(found["python"]) < NEEDED:
+        return "it holds Python {}.{}".format(*found["python"])
+    # Its Python still runs after a move, but every script in it names the old folder. Absent in a venv made
+    # by other tools, which we then take as it is.
+    with open(VENV_CONFIG, encoding="utf-8") as config:
+        made_for = re.search(r"^command = .* -m venv (?:--\S+ )*(.+)$", config.read(), re.MULTILINE)
+    if made_for and real(made_for.group(1)) != real(VENV):
+        return "its folder was moved"
+    return ""
+
+
+def remove_venv() -> None:
+    """Remove .venv if it is a virtual environment; a link goes, what it points to stays."""
+    if os.path.islink(VENV):
+        os.unlink(VENV)
+    elif os.path.isfile(VENV_CONFIG):
+        shutil.rmtree(VENV)
+    elif not os.path.isdir(VENV) or os.listdir(VENV):
+        raise Stop(".venv is there but is not a virtual environment: move it away, then run this again.")
+
+
+def create_venv() -> None:
+    """Quick, because without pip: find_pip adds it when there is something to install."""
+    made = capture([BASE_PYTHON, "-I", "-m", "venv", "--without-pip", VENV])
+    if made.returncode:
+        raise Stop(plain_cause(made.stdout) or last_words(made.stdout) + "This Python cannot make a virtual "
+                   "environment: is its venv module there? (Debian, Ubuntu: apt install python3-venv)")
+
+
+def probe(*packages: str) -> dict:
+    """What .venv's Python says of itself; empty when it does not run. Isolated: PYTHONPATH proves nothing."""
+    try:
+        answer = capture([PYTHON, "-I", "-c", PROBE, *packages], timeout_s=60)
+        return json.loads(answer.stdout) if answer.returncode == 0 else {}
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return {}
+
+
+def real(path: str) -> str:
+    return os.path.normcase(os.path.realpath(path.strip()))
+
+
+# -- packages --------------------------------------------------------------------------------------------
+
+def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
+    wanted = read_pins(requirements)
+    missing = find_missing(wanted)
+    if not missing:
+        return "already there: " + ", ".join(wanted)
+    print("installing … ", end="", flush=True)
+    options = ["install", "--quiet", "--disable-pip-version-check", "--no-input", "-r", requirements]
+    if has_libsql_wheel() or not shutil.which("cargo"):
+        options += ["--only-binary", "libsql"]  # else pip spends minutes on a build that cannot work
+    installed = capture(find_pip() + options, env=dict(os.environ, PIP_USER="0"))
+    if installed.returncode:
+        raise Stop(explain_pip(installed.stdout, missing))
+    return ", ".join(wanted)
+
+
+def install_test_packages() -> str:
+    return install_packages("requirements-dev.txt")
+
+
+def read_pins(requirements: str) -> list[str]:
+    """The lines of a requirements file and of those it includes, without comments."""
+    path = os.path.join(ROOT, requirements)
+    if not os.path.isfile(path):
+        raise Stop(f"{requirements} is missing: this is not a whole copy of the repository.")
+    pins = []
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            pin = re.sub(r"(^|\s)#.*", "", line).strip()
+            if pin.startswith("-r "):
+                pins += read_pins(pin[3:].strip())
+            elif pin:
+                pins.append(pin)
+    return pins
+
+
+def find_missing(wanted: list[str]) -> list[str]:
+    """The pins .venv does not meet. A line that is more than name==version counts: only pip can judge it."""
+    pins = {pin: pin.partition("==") for pin in wanted}
+    packages = probe(*[name for name, _, _ in pins.values()]).get("packages", {})
+    return [pin for pin, (name, _, version) in pins.items() if not version or packages.get(name) != version]
+
+
+def find_pip() -> list[str]:
+    """.venv's own pip, put there by ensurepip; where Debian has cut that out, this Python's from outside."""
+    inside = [PYTHON, "-I", "-m", "pip"]
+    if probe("pip").get("packages", {}).get("pip"):
+        return inside
+    ensured = capture([PYTHON, "-I", "-m", "ensurepip"])
+    if ensured.returncode == 0:
+        return inside
+    cause = plain_cause(ensured.stdout)
+    if cause:
+        raise Stop(cause)
+    outside = [sys.executable, "-I", "-m", "pip", "--python", PYTHON]
+    if capture([*outside, "--version"]).returncode == 0:
+        return outside
+    raise Stop("No pip: this Python has no ensurepip module (Debian, Ubuntu: apt install python3-venv; "
+               "elsewhere: install pip), then run this again.")
+
+
+def has_libsql_wheel() -> bool:
+    """libsql 0.1.11 on the index: CPython 3.11 to 3.13 for all three systems, 3.14 for Linux only."""
+    host = sysconfig.get_platform()
+    if host == "linux-x86_64":
+        return sys.version_info < (3, 15) and platform.libc_ver()[0] == "glibc"
+    others = r"win-amd64|macosx-.*-(x86_64|arm64|universal2)"
+    return sys.version_info < (3, 14) and bool(re.fullmatch(others, host))
+
+
+def explain_pip(output: str, missing: list[str]) -> str:
+    """What is missing and what to do, in one line; after pip's last words where they tell more."""
+    packages = ", ".join(missing)
+    not_found = re.search(r"No matching distribution found for (\S+)", output)
+    culprit = not_found.group(1) if not_found else packages
+    # First, because a sandbox refuses the network with "Permission denied", which is not about files.
+    if re.search(r"Retrying.*connection|HTTPS?ConnectionPool", output):
+        return (f"{last_words(output)}No network, and not installed yet: {packages}. Connect, or name a "
+                "folder of wheels (PIP_FIND_LINKS=…), then run this again.")
+    cause = plain_cause(output)
+    if cause:
+        return cause
+    if "libsql" in culprit and not has_libsql_wheel():
+        return (f"libsql has no wheel for {sysconfig.get_platform()}, Python {platform.python_version()}. "
+                "Linux x86-64 (glibc), macOS and Windows x64 with Python 3.11 to 3.13 have one and need no "
+                "compiler; elsewhere install Rust (cargo), then run this again.")
+    if not_found:
+        return f"{last_words(output)}pip finds no {culprit} where it is told to look (pip config list)."
+    return f"{last_words(output)}pip could not install: {packages}."
+
+
+# -- the engine ------------------------------------------------------------------------------------------
+
+def compile_engine() -> str:
+    """Bytecode counts for cold start. An engine that cannot be written to is slower, not broken: go on."""
+    if not os.path.isdir(os.path.join(ROOT, "kaizen_components")):
+        raise Stop("kaizen_components is missing: this is not a whole copy of the repository.")
+    compiled = capture([PYTHON, "-m", "compileall", "-q", "kaizen_components"])
+    if compiled.returncode:
+        return "not written: " + (compiled.stdout.strip().splitlines() or ["compileall failed"])[-1].strip()
+    return "compiled"
+
+
+def create_database() -> str:
+    if not os.path.isfile(os.path.join(ROOT, "kaizen.py")):
+        raise Stop("kaizen.py is missing: this is not a whole copy of the repository.")
+    answer_of("K1")
+    return "ready, in KAIZEN_REPO_ROOT" if os.environ.get("KAIZEN_REPO_ROOT") else "ready"
+
+
+def record_first_loop() -> str:
+    if json.loads(answer_of("W9", "--json"))["records"]:
+        return "skipped, the database has tasks already"
+    print("one task, as you would type it:", flush=True)
+    for words in FIRST_LOOP:
+        print(f"\n$ {typed(*words)}", flush=True)
+        code = subprocess.call([PYTHON, "kaizen.py", *words], cwd=ROOT)
+        if code:
+            raise Stop(f"{words[0]} failed with exit code {code}.", code)
+    return "\nRecorded: one loop, every line of it in the database."
+
+
+def run_tests(arguments: list[str]) -> int:
+    print(f"$ {quoted(TYPED_PYTHON, '-m', 'pytest', *arguments)}", flush=True)
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is pytest's to answer: it has a summary to print
+    return subprocess.call([PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
+
+
+def say_what_is_next() -> None:
+    print("\nReady. Next:")
+    if real(os.getcwd()) != real(ROOT):
+        print(f"  $ cd {quoted(relative(ROOT))}")
+    for command, purpose in (
+        (typed("K0", "what can I start now"), "find a command by what you want"),
+        (typed("--help"), "all commands"),
+        (TYPED_TEST, "the test suite"),
+    ):
+        print(f"  $ {command:<56}# {purpose}")
+    print("AGENTS.md is what your coding agent follows; README.md is for you.")
+
+
+def answer_of(*words: str) -> str:
+    """What a kaizen command prints; its own words and its exit code when it refuses."""
+    answer = capture([PYTHON, "kaizen.py", *words], stderr=subprocess.PIPE)
+    if answer.returncode:
+        raise Stop(f"{last_words(answer.stdout + answer.stderr)}{typed(*words)} failed with exit code "
+                   f"{answer.returncode}.", answer.returncode)
+    return answer.stdout
+
+
+# -- words and processes ---------------------------------------------------------------------------------
+
+def capture(command, *, env=None, timeout_s=None, stderr=subprocess.STDOUT) -> subprocess.CompletedProcess:
+    return subprocess.run(command, cwd=ROOT, env=env, timeout=timeout_s, encoding="utf-8", errors="replace",
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, check=False)
+
+
+def plain_cause(text: str) -> str:
+    """The two causes that have nothing to do with Kaizen, in a sentence; empty for any other."""
+    if re.search(r"Errno 28\b|Errno 122\b|No space left|WinError 112\b", text):
+        return "The disk is full: .venv takes 40 MB, with the test tools 170. Free some, then run this again."
+    denied = re.search(r"(?:Errno (?:1|13|30)\b|WinError 5\b|Permission denied|Read-only file system)"
+                       r"[^'\n]*(?:'([^']+)')?", text)
+    if denied:
+        return f"No write permission for {relative(denied.group(1) or ROOT)}: run this as the owner of that."
+    return ""
+
+
+def relative(path: str) -> str:
+    """As seen from where the user stands; another drive has no such view."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:
+        return path
+
+
+def typed(*words: str) -> str:
+    return quoted(TYPED_PYTHON, "kaizen.py", *words)
+
+
+def quoted(*words: str) -> str:
+    """A command line as a person would type it; to PowerShell a bare @ means something else."""
+    plain = r"[\w+=:,./\\-]+" if os.name == "nt" else r"[\w@+=:,./-]+"
+    return " ".join(word if re.fullmatch(plain, word) else f'"{word}"' for word in words)
+
+
+def last_words(output: str) -> str:
+    """The end of what a failed command printed, set in before our own line."""
+    return "".join(f"    {line}\n" for line in output.strip().splitlines()[-6:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
