@@ -7,7 +7,7 @@ import sys
 if not os.environ.get("KAIZEN_REPO_ROOT"):
     os.environ["KAIZEN_REPO_ROOT"] = os.path.dirname(os.path.abspath(__file__))
 
-from kaizen_components.args import main  # noqa: E402  (the root must be pinned first)
+from kaizen_components.args import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,9 +7,11 @@ face, which explains. Both give the same thing: the command, and a dict of optio
 import sys
 
 from . import fields
-from .call import Door, FromFile
+from .call import Door
 from .errors import KaizenError
+from .faces import text
 from .index import Command, code_of
+from .records.canonical import compact
 
 
 def parse(argv):
@@ -18,13 +20,15 @@ def parse(argv):
     if code is None:
         return None
     command = Command(code)
-    given, bare, rest = {}, [], iter(argv[1:])
+    given: dict[str, list] = {}
+    bare: list[str] = []
+    rest = iter(argv[1:])
     for word in rest:
         if word == "--":
             bare.extend(rest)
         elif word[:2] == "--":
             name, equals, value = word[2:].partition("=")
-            name, from_file = known_option(command, name)
+            name, from_file = fields.known_option(command, name)
             if name is None or (fields.field(command, name).kind == "flag" and equals):
                 return None
             if fields.field(command, name).kind == "flag":
@@ -33,36 +37,12 @@ def parse(argv):
                 value = next(rest, None)
                 if value is None:
                     return None
-            given.setdefault(name, []).append(FromFile(value) if from_file else value)
+            given.setdefault(name, []).append(fields.FromFile(value) if from_file else value)
         elif word[:1] == "-" and word != "-":
             return None
         else:
             bare.append(word)
-    return (command, given) if take_bare(command, given, bare) else None
-
-
-def known_option(command, word):
-    """(field name, is it the --x-file form) for the word after `--`, or (None, False)."""
-    name = word.replace("-", "_")
-    if "_" in word:
-        return None, False
-    if name in command.options or name in fields.SHARED:
-        return name, False
-    base = name[:-5]
-    if name[-5:] == "_file" and base in command.options and fields.field(command, base).kind in fields.TEXT_KINDS:
-        return base, True
-    return None, False
-
-
-def take_bare(command, given, bare):
-    """Words without an option name go to the one field that takes them; False if there is none."""
-    if not bare:
-        return True
-    for name in command.options:
-        if fields.field(command, name).bare and name not in given:
-            given[name] = [" ".join(bare)]
-            return True
-    return False
+    return (command, given) if fields.take_bare(command, given, bare) else None
 
 
 def main(argv=None) -> int:
@@ -99,53 +79,21 @@ def _run(argv, as_json):
         door.close()
     exit_code = result.pop("exit_code", 0)
     if as_json:
-        from .records.canonical import compact
-
         if door.store.notes:
             result["notes"] = door.store.notes
-        return write(sys.stdout, compact(result) + "\n") or exit_code
-    from .faces import text
-
-    write(sys.stderr, text.notes(door.store.notes))
-    return write(sys.stdout, text.render(result, command)) or exit_code
-
-
-def write(stream, output) -> int:
-    """Print UTF-8 whatever the locale. A closed pipe is not an error; a full disk is one."""
-    if stream is None or not output:
-        return 0
-    try:
-        stream.buffer.write(output.encode("utf-8", "backslashreplace"))
-        stream.flush()
-    except BrokenPipeError:
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # or Python complains once more at exit
-    except OSError as error:
-        if stream is sys.stdout:
-            from .errors import Unavailable
-
-            raise Unavailable(
-                "output_failed",
-                "The command was carried out, but its answer could not be printed.",
-                str(error.strerror),
-                "Do not repeat it; ask for the record instead (`W9`, `W10 --id @last`).",
-            ) from None
-    return 0
+        return text.write(sys.stdout, compact(result) + "\n") or exit_code
+    text.write(sys.stderr, text.notes(door.store.notes))
+    return text.write(sys.stdout, text.render(result, command)) or exit_code
 
 
 def report(error, as_json) -> int:
     if as_json:
-        from .records.canonical import compact
-
         fields_of_error = error.as_dict()
-        if getattr(error, "notes", None):
+        if error.notes:
             fields_of_error["notes"] = error.notes
-        write(sys.stderr, compact(fields_of_error) + "\n")
+        text.write(sys.stderr, compact(fields_of_error) + "\n")
     else:
-        from .faces import text
-
-        write(sys.stderr, text.notes(getattr(error, "notes", [])) + text.error(error))
+        text.write(sys.stderr, text.notes(error.notes) + text.error(error))
     return error.exit_code
 
 

@@ -8,7 +8,7 @@ import os
 
 from . import fields
 from .errors import Conflict, Refused, Usage
-from .index import COMMANDS, Command, code_of
+from .index import catalog, find_command
 from .records import anchor
 from .records.canonical import canonical
 from .records.hashing import text_hash
@@ -19,13 +19,6 @@ from .store.place import root as project_root
 
 DEFAULT_ACTOR = "agent"
 PAST_OP = "SELECT payload_hash, result FROM op WHERE op_id = ?"
-
-
-class FromFile:
-    """A raw value that still has to be read: the path of a file, or - for stdin."""
-
-    def __init__(self, path):
-        self.path = path
 
 
 def bind(command, given):
@@ -59,10 +52,10 @@ def _read_all(name, field, raw):
     if len(raw) > 1:
         raise Usage("given_twice", f"{fields.option(name)} is given more than once.", "", "Give it once.")
     value = raw[0]
-    if type(value) is FromFile or field.kind == "input" or (value == "-" and field.kind in fields.TEXT_KINDS):
+    if type(value) is fields.FromFile or field.kind == "input" or (value == "-" and field.kind in fields.TEXT_KINDS):
         from .input import read_text
 
-        value = read_text(name, field, value.path if type(value) is FromFile else value)
+        value = read_text(name, field, value.path if type(value) is fields.FromFile else value)
     return fields.read(name, field, value)
 
 
@@ -167,28 +160,6 @@ class Door:
                 self.store.notes.append(f"Recorded, but the checkpoint file could not be written: {error.strerror}.")
 
 
-def find_command(word):
-    code = code_of(word) if type(word) is str else None
-    if code is None:
-        raise unknown_command(word)
-    return Command(code)
-
-
-def unknown_command(word):
-    from difflib import get_close_matches
-
-    shown = repr(word if type(word) is str and len(word) <= 60 else str(word)[:57] + "...")
-    words = [*COMMANDS, *COMMANDS.values(), "help", "completion"]
-    near = get_close_matches(str(word)[:60].lower(), [name.lower() for name in words], 3, 0.5)
-    near = [name.upper() if name.upper() in COMMANDS else name for name in near]
-    return Usage(
-        "unknown_command",
-        f"There is no command {shown}.",
-        f"Did you mean {' or '.join(near)}?" if near else "",
-        "`--help` lists all commands; `K0 \"what you want to do\"` finds one.",
-    )
-
-
 def check_names(command, given):
     """Refuse option names that the command does not have (for callers that are not a shell)."""
     for name in given:
@@ -199,11 +170,6 @@ def check_names(command, given):
                 "It takes " + (", ".join(fields.option(one) for one in command.options) or "none") + ".",
                 f"`help {command.code}` explains them.",
             )
-
-
-def catalog():
-    """Every command, loaded: what help, docs, schemas and K0 are made from."""
-    return [Command(code) for code in COMMANDS]
 
 
 def _actor_from_environment():

@@ -25,6 +25,8 @@ class KaizenError(Exception):
         self.what = what
         self.why = why
         self.next = next
+        self.notes: list[str] = []  # what happened on the way, such as a database made just now
+        self.findings: list[dict] = []  # K8: every bad record, the first first
 
     def as_dict(self):
         return {

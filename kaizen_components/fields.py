@@ -86,11 +86,44 @@ LIST_KINDS = ("ids", "words")
 
 
 def field(command, name):
-    """What `name` means in this command; the function's own word first, then the noun's, then everybody's."""
+    """What `name` means in this command: the verb's own meaning first, then the noun's, then everybody's."""
+    if name in SHARED and name not in command.options:
+        return SHARED[name]
     for owner in (command.name.rpartition("-")[2], command.noun):
         if f"{owner}.{name}" in FIELDS:
             return FIELDS[f"{owner}.{name}"]
     return SHARED.get(name) or FIELDS[name]
+
+
+class FromFile:
+    """A value that still has to be read: the path of a file, or - for stdin."""
+
+    def __init__(self, path):
+        self.path = path
+
+
+def known_option(command, word):
+    """(field name, is it the --x-file form) for the word after `--`, or (None, False)."""
+    name = word.replace("-", "_")
+    if "_" in word:
+        return None, False
+    if name in command.options or name in SHARED:
+        return name, False
+    base = name[:-5]
+    if name[-5:] == "_file" and base in command.options and field(command, base).kind in TEXT_KINDS:
+        return base, True
+    return None, False
+
+
+def take_bare(command, given, bare):
+    """Words without an option name go to the one field that takes them; False if there is none."""
+    if not bare:
+        return True
+    for name in command.options:
+        if field(command, name).bare and name not in given:
+            given[name] = [" ".join(bare)]
+            return True
+    return False
 
 
 def option(name):
@@ -199,9 +232,7 @@ def _time(name, field, given):
     try:
         return read_moment(given)
     except (ValueError, TypeError, OverflowError):
-        raise _wrong(
-            name, "must be a date (2026-11-16), a time (2026-11-16T08:00) or an age (7d, 12h, 30m)."
-        ) from None
+        raise _wrong(name, "must be a date (2026-11-16), a time (2026-11-16T08:00) or an age (7d, 12h, 30m).") from None
 
 
 _READERS = {

@@ -5,6 +5,8 @@ name of one word is a function in the module of the same name. A function that w
 needs has a trailing underscore (`link_`).
 """
 
+from .errors import Usage
+
 COMMANDS = {
     "K0": "op-find",
     "K1": "db-check",
@@ -65,6 +67,10 @@ class Command:
         return "tx" in self.needs
 
     @property
+    def family(self) -> str:
+        return self.code.rstrip("0123456789")
+
+    @property
     def help(self) -> str:
         """The first paragraph of the docstring, in one line."""
         return " ".join(self._parts()[0].split())
@@ -80,3 +86,30 @@ class Command:
     @property
     def required(self) -> list[str]:
         return [name for name in self.options if name not in self.defaults]
+
+
+def find_command(word):
+    code = code_of(word) if type(word) is str else None
+    if code is None:
+        raise unknown_command(word)
+    return Command(code)
+
+
+def unknown_command(word):
+    from difflib import get_close_matches
+
+    shown = repr(word if type(word) is str and len(word) <= 60 else str(word)[:57] + "...")
+    words = [*COMMANDS, *COMMANDS.values(), "help", "completion"]
+    near = get_close_matches(str(word)[:60].lower(), [name.lower() for name in words], 3, 0.5)
+    near = [name.upper() if name.upper() in COMMANDS else name for name in near]
+    return Usage(
+        "unknown_command",
+        f"There is no command {shown}.",
+        f"Did you mean {' or '.join(near)}?" if near else "",
+        '`--help` lists all commands; `K0 "what you want to do"` finds one.',
+    )
+
+
+def catalog():
+    """Every command, loaded: what help, docs, schemas and K0 are made from."""
+    return [Command(code) for code in COMMANDS]

@@ -3,6 +3,7 @@
 The doors beside this file (setup.sh, setup.ps1, setup.cmd, test.sh) only find a Python; the work is here.
 Standard library only, in syntax that Python 3.6 can read: one too old gets a sentence, not a SyntaxError.
 """
+
 import json
 import os
 import platform
@@ -15,8 +16,11 @@ import sysconfig
 
 NEEDED = (3, 11)
 if sys.version_info < NEEDED:  # here, because the annotations below fail on an old Python
-    print(f"Kaizen needs Python 3.11 or newer; this is {platform.python_version()}. Install one from "
-          "python.org or your package manager, or set PYTHON=/path/to/python3.11", file=sys.stderr)
+    print(
+        f"Kaizen needs Python 3.11 or newer; this is {platform.python_version()}. Install one from "
+        "python.org or your package manager, or set PYTHON=/path/to/python3.11",
+        file=sys.stderr,
+    )
     sys.exit(2)
 
 USAGE = """\
@@ -84,14 +88,21 @@ def run(argv: list[str]) -> int:
         print(USAGE)
         return 0
     if verb == "setup" and not arguments:
-        take_steps(("virtual environment", make_venv), ("packages", install_packages),
-                   ("bytecode", compile_engine), ("database", create_database),
-                   ("first loop", record_first_loop))
+        take_steps(
+            ("virtual environment", make_venv),
+            ("packages", install_packages),
+            ("bytecode", compile_engine),
+            ("database", create_database),
+            ("first loop", record_first_loop),
+        )
         say_what_is_next()
         return 0
     if verb == "test":
-        take_steps(("virtual environment", make_venv), ("packages", install_test_packages),
-                   ("bytecode", compile_engine))
+        take_steps(
+            ("virtual environment", make_venv),
+            ("packages", install_test_packages),
+            ("bytecode", compile_engine),
+        )
         return run_tests(arguments)
     unknown = arguments[0] if verb == "setup" else verb or "nothing"
     raise Stop(f"Unknown argument: {unknown}\n{USAGE}", 2)
@@ -115,6 +126,7 @@ def say_why(message: str, code: int) -> int:
 
 
 # -- the virtual environment -----------------------------------------------------------------------------
+
 
 def make_venv() -> str:
     if not os.path.lexists(VENV):
@@ -161,8 +173,12 @@ def create_venv() -> None:
     """Quick, because without pip: find_pip adds it when there is something to install."""
     made = capture([BASE_PYTHON, "-I", "-m", "venv", "--without-pip", VENV])
     if made.returncode:
-        raise Stop(plain_cause(made.stdout) or last_words(made.stdout) + "This Python cannot make a virtual "
-                   "environment: is its venv module there? (Debian, Ubuntu: apt install python3-venv)")
+        raise Stop(
+            plain_cause(made.stdout)
+            or last_words(made.stdout)
+            + "This Python cannot make a virtual "
+            "environment: is its venv module there? (Debian, Ubuntu: apt install python3-venv)"
+        )
 
 
 def probe(*packages: str) -> dict:
@@ -179,6 +195,7 @@ def real(path: str) -> str:
 
 
 # -- packages --------------------------------------------------------------------------------------------
+
 
 def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
     wanted = read_pins(requirements)
@@ -236,8 +253,10 @@ def find_pip() -> list[str]:
     outside = [sys.executable, "-I", "-m", "pip", "--python", PYTHON]
     if capture([*outside, "--version"]).returncode == 0:
         return outside
-    raise Stop("No pip: this Python has no ensurepip module (Debian, Ubuntu: apt install python3-venv; "
-               "elsewhere: install pip), then run this again.")
+    raise Stop(
+        "No pip: this Python has no ensurepip module (Debian, Ubuntu: apt install python3-venv; "
+        "elsewhere: install pip), then run this again."
+    )
 
 
 def has_libsql_wheel() -> bool:
@@ -256,21 +275,26 @@ def explain_pip(output: str, missing: list[str]) -> str:
     culprit = not_found.group(1) if not_found else packages
     # First, because a sandbox refuses the network with "Permission denied", which is not about files.
     if re.search(r"Retrying.*connection|HTTPS?ConnectionPool", output):
-        return (f"{last_words(output)}No network, and not installed yet: {packages}. Connect, or name a "
-                "folder of wheels (PIP_FIND_LINKS=…), then run this again.")
+        return (
+            f"{last_words(output)}No network, and not installed yet: {packages}. Connect, or name a "
+            "folder of wheels (PIP_FIND_LINKS=…), then run this again."
+        )
     cause = plain_cause(output)
     if cause:
         return cause
     if "libsql" in culprit and not has_libsql_wheel():
-        return (f"libsql has no wheel for {sysconfig.get_platform()}, Python {platform.python_version()}. "
-                "Linux x86-64 (glibc), macOS and Windows x64 with Python 3.11 to 3.13 have one and need no "
-                "compiler; elsewhere install Rust (cargo), then run this again.")
+        return (
+            f"libsql has no wheel for {sysconfig.get_platform()}, Python {platform.python_version()}. "
+            "Linux x86-64 (glibc), macOS and Windows x64 with Python 3.11 to 3.13 have one and need no "
+            "compiler; elsewhere install Rust (cargo), then run this again."
+        )
     if not_found:
         return f"{last_words(output)}pip finds no {culprit} where it is told to look (pip config list)."
     return f"{last_words(output)}pip could not install: {packages}."
 
 
 # -- the engine ------------------------------------------------------------------------------------------
+
 
 def compile_engine() -> str:
     """Bytecode counts for cold start. An engine that cannot be written to is slower, not broken: go on."""
@@ -324,24 +348,40 @@ def answer_of(*words: str) -> str:
     """What a kaizen command prints; its own words and its exit code when it refuses."""
     answer = capture([PYTHON, "kaizen.py", *words], stderr=subprocess.PIPE)
     if answer.returncode:
-        raise Stop(f"{last_words(answer.stdout + answer.stderr)}{typed(*words)} failed with exit code "
-                   f"{answer.returncode}.", answer.returncode)
+        raise Stop(
+            f"{last_words(answer.stdout + answer.stderr)}{typed(*words)} failed with exit code {answer.returncode}.",
+            answer.returncode,
+        )
     return answer.stdout
 
 
 # -- words and processes ---------------------------------------------------------------------------------
 
+
 def capture(command, *, env=None, timeout_s=None, stderr=subprocess.STDOUT) -> subprocess.CompletedProcess:
-    return subprocess.run(command, cwd=ROOT, env=env, timeout=timeout_s, encoding="utf-8", errors="replace",
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, check=False)
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=env,
+        timeout=timeout_s,
+        encoding="utf-8",
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        check=False,
+    )
 
 
 def plain_cause(text: str) -> str:
     """The two causes that have nothing to do with Kaizen, in a sentence; empty for any other."""
     if re.search(r"Errno 28\b|Errno 122\b|No space left|WinError 112\b", text):
         return "The disk is full: .venv takes 40 MB, with the test tools 170. Free some, then run this again."
-    denied = re.search(r"(?:Errno (?:1|13|30)\b|WinError 5\b|Permission denied|Read-only file system)"
-                       r"[^'\n]*(?:'([^']+)')?", text)
+    denied = re.search(
+        r"(?:Errno (?:1|13|30)\b|WinError 5\b|Permission denied|Read-only file system)"
+        r"[^'\n]*(?:'([^']+)')?",
+        text,
+    )
     if denied:
         return f"No write permission for {relative(denied.group(1) or ROOT)}: run this as the owner of that."
     return ""

@@ -32,8 +32,6 @@ def _row(found):
 
 def _python(store):
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 11):
-        return "python", "fail", f"Python {version}", "Install Python 3.11 or newer and run `bash setup/setup.sh`."
     missing = []
     for package in ("libsql", "click"):
         try:
@@ -50,7 +48,12 @@ def _engine(store):
     engine = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     linked = "linked from another project" if os.path.islink(engine) else "in place"
     if not os.path.isdir(os.path.join(engine, "__pycache__")):
-        return "engine", "warn", f"{__version__}, {linked}, no bytecode", "Run `bash setup/setup.sh`: starts get faster."
+        return (
+            "engine",
+            "warn",
+            f"{__version__}, {linked}, no bytecode",
+            "Run `bash setup/setup.sh`: starts get faster.",
+        )
     return "engine", "ok", f"{__version__}, {linked}, knows schema {SCHEMA_VERSION}"
 
 
@@ -69,10 +72,20 @@ def _folder(store):
         while not os.path.isdir(above):
             above = os.path.dirname(above)
         if not os.access(above, os.W_OK):
-            return "folder", "fail", "AI/db is missing and cannot be made", "Make the project's folder writable."
+            return (
+                "folder",
+                "fail",
+                "AI/db is missing and cannot be made",
+                "Make the project's folder writable.",
+            )
         return "folder", "warn", "AI/db is not there yet", "Run `K1` to create it."
     if not os.access(folder, os.W_OK):
-        return "folder", "fail", "AI/db cannot be written; reading works", "Make AI/db writable to record anything."
+        return (
+            "folder",
+            "fail",
+            "AI/db cannot be written; reading works",
+            "Make AI/db writable to record anything.",
+        )
     return "folder", "ok", "AI/db can be written"
 
 
@@ -89,7 +102,12 @@ def _disk(store):
 
 def _lock(store):
     if is_held(store.place.lock):
-        return "lock", "warn", "another process is writing right now", "Wait a moment; writers queue by themselves."
+        return (
+            "lock",
+            "warn",
+            "another process is writing right now",
+            "Wait a moment; writers queue by themselves.",
+        )
     return "lock", "ok", "nobody is writing"
 
 
@@ -134,7 +152,17 @@ def _anchors(store):
     try:
         anchors, damaged = anchor.read(store.place.anchors)
     except OSError as error:
-        return "anchors", "fail", f"checkpoints cannot be read: {error.strerror}", "Make AI/db/manifests readable."
+        return (
+            "anchors",
+            "fail",
+            f"checkpoints cannot be read: {error.strerror}",
+            "Make AI/db/manifests readable.",
+        )
     if damaged:
-        return "anchors", "warn", f"{len(anchors)} checkpoints, {damaged} unreadable", "`K8` uses the readable ones."
+        return (
+            "anchors",
+            "warn",
+            f"{len(anchors)} checkpoints, {damaged} unreadable",
+            "`K8` uses the readable ones.",
+        )
     return "anchors", "ok", f"{len(anchors)} checkpoints outside the database"

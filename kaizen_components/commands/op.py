@@ -4,6 +4,8 @@ import math
 
 # What people say -> what our help says.
 SAME = {
+    "tests": "proof", "nobody": "verify", "tampered": "verify", "changed": "change", "wrong": "wrong", "work": "start",
+    "mark": "change", "back": "back", "give": "release", "undo": "remove", "needs": "blocks", "first": "blocks",
     "todo": "task", "ticket": "task", "issue": "task", "job": "task", "begin": "start", "create": "start",
     "new": "start", "add": "record", "save": "record", "log": "record", "note": "record", "write": "record",
     "close": "done", "finish": "done", "complete": "done", "resolve": "done", "passed": "happened",
@@ -16,8 +18,8 @@ SAME = {
     "asked": "ask", "delegate": "subagent", "helper": "subagent", "setup": "create", "initialize": "create",
     "init": "create", "upgrade": "migrate", "search": "find", "unclaim": "release", "renew": "renew",
 }  # fmt: skip
-STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do", "on",
-        "we", "what", "with", "was", "are", "be", "can", "this", "or", "by", "at", "its", "one"}  # fmt: skip
+STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",
+        "on", "we", "what", "with", "was", "are", "be", "can", "this", "or", "by", "at", "its", "one"}  # fmt: skip
 
 
 def find(catalog, *, intent, limit=3):
@@ -25,7 +27,7 @@ def find(catalog, *, intent, limit=3):
 
     Example: kaizen K0 "record that the tests passed"
     """
-    documents = [(command, _words(_text_of(command))) for command in catalog()]
+    documents = [(command, _words(_text_of(command))) for command in catalog() if command.code != "K0"]
     wanted = _words(intent)
     scored = [(_score(wanted, words, documents), command) for command, words in documents]
     scored = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])[:limit]
@@ -33,18 +35,22 @@ def find(catalog, *, intent, limit=3):
         {"code": command.code, "name": command.name, "what": command.help, "example": command.example}
         for _, command in scored
     ]
-    return {"records": found, "count": len(found), "hint": None if found else "No match; `--help` lists all commands."}
+    return {
+        "records": found,
+        "count": len(found),
+        "hint": None if found else "No match; `--help` lists all commands.",
+    }
 
 
 def _text_of(command):
-    """The name counts twice; the options and the module's first line help a little."""
-    return f"{command.name} {command.name} {command.help} {command.example} {' '.join(command.options)}"
+    """The name counts twice; the options help a little."""
+    return f"{command.name} {command.name} {command.help} {' '.join(command.options)}"
 
 
 def _words(text):
     plain = "".join(c if c.isalnum() else " " for c in text.lower().replace("_", " "))
-    stems = [_stem(word) for word in plain.split() if word not in STOP]
-    return [_stem(SAME.get(stem, stem)) for stem in stems]
+    words = [word for word in plain.split() if word not in STOP]
+    return [_stem(SAME.get(word) or SAME.get(_stem(word)) or word) for word in words]
 
 
 def _stem(word):

@@ -6,7 +6,7 @@ from ..records import packet
 def packet_create(tx, *, task_id, title, summary, body=None, recipient=None, payload_json=None):
     """Record what a subagent is asked to do for a task.
 
-    Example: kaizen W5 --task-id @last --title "Find dead links" --summary "Check every link in README." --recipient scout
+    Example: kaizen W5 --task-id @last --title "Find dead links" --summary "Check README." --recipient scout
     """
     return packet.create(tx, "subagent", task_id, title, summary, body, recipient, payload_json)
 

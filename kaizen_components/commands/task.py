@@ -7,7 +7,16 @@ from ..records.transaction import receipt
 
 
 def start(
-    tx, *, title, summary, body=None, scope="project", priority="normal", parent=None, depends_on=(), done_when=()
+    tx,
+    *,
+    title,
+    summary,
+    body=None,
+    scope="project",
+    priority="normal",
+    parent=None,
+    depends_on=(),
+    done_when=(),
 ):
     """Start a task: what is to be done, and how we will know.
 
@@ -30,7 +39,17 @@ def start(
 
 
 def update(
-    tx, *, id, status=None, title=None, summary=None, body=None, scope=None, priority=None, note=None, token=None
+    tx,
+    *,
+    id,
+    status=None,
+    title=None,
+    summary=None,
+    body=None,
+    scope=None,
+    priority=None,
+    note=None,
+    token=None,
 ):
     """Change a task, or note what happened to it; the history keeps every version.
 
@@ -49,9 +68,7 @@ def update(
     )  # fmt: skip
 
 
-def list_(
-    db, *, status=None, actor=None, scope=None, priority=None, holder=None, since=None, until=None, limit=50
-):
+def list_(db, *, status=None, actor=None, scope=None, priority=None, holder=None, since=None, until=None, limit=50):
     """List tasks, the newest first, by status, actor, scope, priority, holder or age.
 
     Example: kaizen W9 --status open --since 7d
@@ -68,17 +85,20 @@ def inspect(db, *, id):
     return {
         "id": task["id"],
         "kind": "task",
-        "record": shown(task, db.at),
+        "record": shown(db, task),
         "revisions": revision.history(db, "task", task),
         "links": link.around(db, task),
         "plans": db.rows(
-            "SELECT id, at, rev, status, title FROM plan_current WHERE task_id = ? ORDER BY seq", (task["id"],)
+            "SELECT id, at, rev, status, title FROM plan_current WHERE task_id = ? ORDER BY seq",
+            (task["id"],),
         ),
         "packets": db.rows(
-            "SELECT id, at, kind, outcome, title FROM packet_current WHERE task_id = ? ORDER BY seq", (task["id"],)
+            "SELECT id, at, kind, outcome, title FROM packet_current WHERE task_id = ? ORDER BY seq",
+            (task["id"],),
         ),
         "leases": db.rows(
-            "SELECT at, actor, action, token, until, note FROM lease WHERE task_id = ? ORDER BY seq", (task["id"],)
+            "SELECT at, actor, action, token, until, note FROM lease WHERE task_id = ? ORDER BY seq",
+            (task["id"],),
         ),
         "log": db.log_position(task),
     }

@@ -13,10 +13,11 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from .. import __version__, fields
-from ..args import known_option, take_bare, write
-from ..call import FromFile, catalog, find_command, unknown_command
 from ..errors import Usage
-from ..index import COMMANDS, FAMILIES, Command, code_of
+from ..index import COMMANDS, FAMILIES, Command, catalog, code_of, find_command, unknown_command
+from ..records.canonical import compact
+from .schema import schema_of
+from .text import terminal, wrap, write
 
 SHELLS = ("bash", "zsh", "fish")
 COMPLETE_VARIABLE = "_KAIZEN_COMPLETE"
@@ -28,13 +29,13 @@ def parse(argv: list[str]):
         return _complete()
     word, *rest = argv or ["--help"]
     if word in ("--help", "-h", "help"):
-        return _help([one for one in rest if one not in ("--json", "--help", "-h")])
+        return _help([one for one in rest if one not in ("--json", "--help", "-h")], "--json" in argv)
     if word == "--version":
         return _print(f"kaizen {__version__}")
     if word == "completion":
         return _completion_script([one for one in rest if one != "--json"])
     if word.upper() in FAMILIES and not code_of(word):
-        return _help([word])
+        return _help([word], "--json" in argv)
     code = code_of(word)
     if code is None:
         raise unknown_command(word)
@@ -56,11 +57,11 @@ def _parse_command(command, rest):
         if name == "bare" or not values:
             continue
         if name.endswith("__file"):
-            given.setdefault(name.removesuffix("__file"), []).extend(FromFile(path) for path in values)
+            given.setdefault(name.removesuffix("__file"), []).extend(fields.FromFile(path) for path in values)
         else:
             given.setdefault(name, []).extend([True] * values if isinstance(values, int) else list(values))
     bare = list(context.params.get("bare", ()))
-    if not take_bare(command, given, bare):
+    if not fields.take_bare(command, given, bare):
         raise _usage(command, f"It takes no word without an option: {bare[0][:60]!r}.")
     return command, given
 
@@ -85,12 +86,21 @@ def _options(command, name):
 
     found = [
         click.Option(
-            [fields.option(name), name], multiple=True, type=click.UNPROCESSED, help=field.help, shell_complete=complete
+            [fields.option(name), name],
+            multiple=True,
+            type=click.UNPROCESSED,
+            help=field.help,
+            shell_complete=complete,
         )
     ]
-    if known_option(command, name.replace("_", "-") + "-file")[1]:
+    if fields.known_option(command, name.replace("_", "-") + "-file")[1]:
         found.append(
-            click.Option([fields.option(name) + "-file", name + "__file"], multiple=True, type=click.Path(), hidden=True)
+            click.Option(
+                [fields.option(name) + "-file", name + "__file"],
+                multiple=True,
+                type=click.Path(),
+                hidden=True,
+            )
         )
     return found
 
@@ -112,14 +122,14 @@ class _Shell(click.Command):
 def help_of(command: Command) -> str:
     """One command's page: what it does, its own options with their choices, the shared ones in a line, the example."""
     lines = [f"{command.code} {command.name}: {command.help}", ""]
-    own = [name for name in command.options]
+    own = list(command.options)
     bare = [name for name in own if fields.field(command, name).bare]
     usage = " ".join(f"{fields.option(n)} {_metavar(command, n)}" for n in command.required if n not in bare)
     usage = " ".join(filter(None, (*(f'"{_metavar(command, n)}"' for n in bare), usage)))
     lines += [f"usage: kaizen {command.code} {usage} [options]".replace("  ", " "), ""]
     if own:
         rows = [(_label(command, name), _explained(command, name)) for name in own]
-        lines += _columns(rows) + [""]
+        lines += [*_columns(rows), ""]
     if any(fields.field(command, name).kind in fields.TEXT_KINDS for name in own):
         lines += ["Text also comes from a file (--body-file PATH) or from stdin (--body -).", ""]
     shared = [name for name in fields.SHARED if name not in own]
@@ -157,17 +167,9 @@ def _explained(command, name):
 
 
 def _columns(rows):
-    from .text import wrap
-
     label = max(len(row[0]) for row in rows) + 4
-    width = min(_width(), 110)
+    width = min(terminal()[0], 110)
     return [line for head, text in rows for line in wrap(f"  {head}".ljust(label), text, width)]
-
-
-def _width():
-    from .text import terminal
-
-    return terminal()[0]
 
 
 def overview() -> str:
@@ -181,26 +183,32 @@ def overview() -> str:
         "",
     ]
     for family in FAMILIES:
-        lines += family_help(family).splitlines() + [""]
-    lines.append("Exit codes: 0 done, 1 refused, 2 usage, 3 not found, 4 conflict, 5 unavailable, 6 busy, 7 integrity, 70 bug.")
+        lines += [*family_help(family).splitlines(), ""]
+    lines.append(
+        "Exit codes: 0 done, 1 refused, 2 usage, 3 not found, 4 conflict, 5 unavailable, 6 busy, 7 integrity, 70 bug."
+    )
     return "\n".join(lines) + "\n"
 
 
 def family_help(family: str) -> str:
     rows = [
-        (f"{command.code.ljust(4)}{command.name}", command.help)
-        for command in catalog()
-        if command.code.rstrip("0123456789") == family
+        (f"{command.code.ljust(4)}{command.name}", command.help) for command in catalog() if command.family == family
     ]
     return "\n".join([f"{family}  {FAMILIES[family]}", *_columns(rows)]) + "\n"
 
 
-def _help(words):
-    if not words:
+def _help(words, as_json=False):
+    """All commands, a family, or one command; with --json as JSON Schema."""
+    word = words[0] if words else ""
+    family = word.upper() if word.upper() in FAMILIES and not code_of(word) else None
+    if as_json:
+        chosen = [find_command(word)] if word and not family else catalog()
+        chosen = [command for command in chosen if not family or command.family == family]
+        return _print(compact({"status": "OK", "commands": [schema_of(command) for command in chosen]}))
+    if not word:
         return _print(overview())
-    word = words[0]
-    if word.upper() in FAMILIES and not code_of(word):
-        return _print(family_help(word.upper()) + f"\n`kaizen help {word.upper()}1` shows one command.\n")
+    if family:
+        return _print(family_help(family) + f"\n`kaizen help {family}1` shows one command.\n")
     return _print(help_of(find_command(word)))
 
 
@@ -220,7 +228,12 @@ def _unknown_option(command, word):
 
 
 def _usage(command, message):
-    return Usage("usage", f"{command.code} {command.name}: {message}", "", f"`help {command.code}` shows how to call it.")
+    return Usage(
+        "usage",
+        f"{command.code} {command.name}: {message}",
+        "",
+        f"`help {command.code}` shows how to call it.",
+    )
 
 
 # Completion

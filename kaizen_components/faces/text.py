@@ -10,6 +10,7 @@ import sys
 WIDTH_DEFAULT = 100
 WIDTH_MIN = 40
 LABELS = {"records": "", "log": "place in the log"}
+TIMES = ("at", "changed_at", "since", "until", "lease_until")
 SHORT = {"hash": 12, "content_hash": 12, "leaf": 12, "root": 16}
 QUIET = ("status", "count", "more")
 COLOURS = {
@@ -78,7 +79,8 @@ def clean(text):
     if text.isprintable():
         return text
     return "".join(
-        c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}" for c in text
+        c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
+        for c in text
     ).expandtabs(4)
 
 
@@ -109,6 +111,8 @@ def _shown(name, value):
     if isinstance(value, list):
         return "\n".join(_shown("", one) for one in value)
     text = clean(str(value))
+    if name in TIMES and len(text) == 24:  # 2026-11-16T03:15:55.123Z
+        return text[:10] + " " + text[11:19] + "Z"
     return text[: SHORT[name]] + "…" if name in SHORT and len(text) > SHORT[name] else text
 
 
@@ -117,7 +121,7 @@ def _card(card, width, colour, indent=0):
     shown = {name.replace("_", " "): _shown(name, value) for name, value in card.items()}
     shown = {name: text for name, text in shown.items() if text}
     label = max((len(name) for name in shown), default=0)
-    lines = []
+    lines: list[str] = []
     for name, text in shown.items():
         painted = paint(text, COLOURS[text], colour) if text in COLOURS else None
         head = " " * indent + paint(name.ljust(label), "90", colour) + "  "
@@ -135,10 +139,14 @@ def _table(rows, width, colour):
     widths = [
         max(len(heads[at]), *(_broadest(row[at]) for row in cells)) for at in range(len(names))
     ]  # fmt: skip
-    while sum(widths) + 2 * len(widths) > width and max(widths) > 16:
-        widest = widths.index(max(widths))
-        widths[widest] = max(16, widths[widest] - (sum(widths) + 2 * len(widths) - width))
-    lines = [paint("  ".join(head.ljust(size) for head, size in zip(heads, widths, strict=True)).rstrip(), "1", colour)]
+    _squeeze(names, widths, width)
+    lines = [
+        paint(
+            "  ".join(head.ljust(size) for head, size in zip(heads, widths, strict=True)).rstrip(),
+            "1",
+            colour,
+        )
+    ]
     for row in cells:
         columns = [wrap("", cell, size) for cell, size in zip(row, widths, strict=True)]
         for at in range(max(map(len, columns), default=0)):
@@ -150,6 +158,17 @@ def _table(rows, width, colour):
             ]  # fmt: skip
             lines.append("  ".join(padded).rstrip())
     return lines
+
+
+def _squeeze(names, widths, width):
+    """Make the broadest columns narrower until the table fits; ids and times stay whole, to be copied."""
+    free = [at for at, name in enumerate(names) if name != "id" and not name.endswith("_id") and name not in TIMES]
+    while free and (over := sum(widths) + 2 * len(widths) - 2 - width) > 0:
+        broadest = max(free, key=lambda at: widths[at])
+        if widths[broadest] <= 16:
+            return
+        second = max((widths[at] for at in free if at != broadest), default=16)
+        widths[broadest] = max(16, second - 1, widths[broadest] - over)
 
 
 def _tail(result, command):
@@ -183,7 +202,8 @@ def wrap(head, text, width, indent=None):
     room = max(width - indent, 16)
     lines = []
     for paragraph in text.split("\n"):
-        line, used = [], 0
+        line: list[str] = []
+        used = 0
         for word in paragraph.split(" "):
             for piece in _pieces(word, room):
                 size = display_width(piece)
@@ -202,3 +222,25 @@ def _pieces(word, room):
         return [word]
     room = room if word.isascii() else room // 2
     return [word[at : at + room] for at in range(0, len(word), room)]
+
+
+def write(stream, output) -> int:
+    """Print UTF-8 whatever the locale. A closed pipe is not an error; a full disk is one."""
+    if stream is None or not output:
+        return 0
+    try:
+        stream.buffer.write(output.encode("utf-8", "backslashreplace"))
+        stream.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # or Python complains once more at exit
+    except OSError as error:
+        if stream is sys.stdout:
+            from ..errors import Unavailable
+
+            raise Unavailable(
+                "output_failed",
+                "The command was carried out, but its answer could not be printed.",
+                str(error.strerror),
+                "Do not repeat it; ask for the record instead (`W9`, `W10 --id @last`).",
+            ) from None
+    return 0

@@ -46,7 +46,7 @@ def _encode(value, strict):
 def number(value: float) -> str:
     """A float as ECMAScript prints it, so that a verifier in any language gets the same digits."""
     assert value - value == 0, "NaN and infinity have no JSON form"
-    if value == int(value) and abs(value) < 1e21:
+    if abs(value) < 2**53 and value == int(value):
         return str(int(value))
     text = repr(abs(value))
     mantissa, _, exponent = text.partition("e")

@@ -4,9 +4,9 @@ try:
     from _sha2 import sha256 as _sha256  # Python 3.12 and later
 except ImportError:
     try:
-        from _sha256 import sha256 as _sha256  # type: ignore[import-not-found,no-redef]  # Python 3.11
+        from _sha256 import sha256 as _sha256  # Python 3.11
     except ImportError:
-        from hashlib import sha256 as _sha256  # type: ignore[assignment]
+        from hashlib import sha256 as _sha256
 
 
 def sha256(data: bytes) -> str:

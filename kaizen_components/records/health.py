@@ -25,7 +25,12 @@ def integrity(connection: Connection) -> dict[str, list[str]]:
         f"{table} row {rowid} refers to a missing {parent}"
         for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
     ]
-    return {"pages": pages, "foreign_keys": keys, "derived": derived_problems(connection), "orphans": _orphans(connection)}
+    return {
+        "pages": pages,
+        "foreign_keys": keys,
+        "derived": derived_problems(connection),
+        "orphans": _orphans(connection),
+    }
 
 
 def require_integrity(connection: Connection) -> dict[str, str]:
@@ -39,7 +44,7 @@ def require_integrity(connection: Connection) -> dict[str, str]:
             "; ".join(problems[:5]),
             "Run `K8` to see which records are affected; backups are under AI/db/backups.",
         )
-    return {name: "ok" for name in found}
+    return dict.fromkeys(found, "ok")
 
 
 def _orphans(connection):

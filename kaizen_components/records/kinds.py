@@ -13,4 +13,8 @@ PREFIXES = {
     "packet_result": "pres",
 }
 
-REVISED = {"task": "task_current", "plan": "plan_current", "packet": "packet_current"}  # read through these views
+REVISED = {
+    "task": "task_current",
+    "plan": "plan_current",
+    "packet": "packet_current",
+}  # read through these views

@@ -52,7 +52,10 @@ def _token_to_take(tx, task):
         raise Refused("task_closed", f"{task['id']} is {task['status']}.", "", "Reopen it first: `W2 --status open`.")
     if is_live(task, tx.at):
         raise Conflict(
-            "already_claimed", f"{task['id']} is taken.", _holder_of(task), "Take another one: `W12` lists what is ready."
+            "already_claimed",
+            f"{task['id']} is taken.",
+            _holder_of(task),
+            "Take another one: `W12` lists what is ready.",
         )
     return (task["token"] or 0) + 1
 

@@ -56,7 +56,10 @@ def add(tx, task, kind, target):
 def remove(tx, task, kind, target):
     if not tx.one(EXISTING, (task["id"], kind, target["id"])):
         raise NotFound(
-            "no_such_link", f"{task['id']} has no {kind} link to {target['id']}.", "", "`W10` shows the links of a task."
+            "no_such_link",
+            f"{task['id']} has no {kind} link to {target['id']}.",
+            "",
+            "`W10` shows the links of a task.",
         )
     return _record(tx, task, kind, target, "removed")
 

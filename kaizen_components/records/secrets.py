@@ -123,7 +123,6 @@ CODE = (
 # Another such variable: password=password2
 VARIABLE = rf"(?=\w*(?:pass|pwd|pw|secret|token|key)){_NAME}\d?{_END}"
 
-_KEY = object()
 _ESCAPES = ("\\n", "\\r", "\\t")
 _SEPARATORS = str.maketrans("", "", " _-")
 _KIND_BY_NAME = {name.replace("_", ""): (kind, mix) for kind, names, mix in NAMED for name in names.split()}
@@ -155,10 +154,13 @@ def find_in(value: object) -> tuple[str, str] | None:
 def _find_prefixed(text):
     for kind, prefix, body in _possible_prefixes(text):
         at = _word_start(text, prefix, 0)
-        while at >= 0:
-            import re
+        if at < 0:
+            continue
+        import re
 
-            match = re.compile(body, re.ASCII).match(text, at + len(prefix))
+        follow = re.compile(body, re.ASCII)
+        while at >= 0:
+            match = follow.match(text, at + len(prefix))
             if match and not _is_fake(match[0]) and not _is_words(match[0]):
                 return kind
             at = _word_start(text, prefix, match.end() if match else at + 1)
@@ -264,13 +266,15 @@ def _is_unlike_prose(value, op):
     """A bare password, not a word or a variable: "hunter2", but not "required", "user-supplied", "8-64"."""
     import re
 
-    if re.search(r"[^\W_][@!#$%^~]+[^\W_]", value):
+    if not re.search(r"[\d@!#$%^~]", value):
+        return False
+    if re.search(r"[^\W_][@!#$%^~]+[^\W_]", value) or value.isdigit():
         return True
-    return bool(re.search(r"\d", value)) and (op != ":" or value.isdigit() or _mixed(value) >= 6)
+    return _mixed(value) >= 6 if op == ":" else any(map(str.isdigit, value))
 
 
 def _mixed(value):
-    """How many characters stand in runs that mix letters and digits, as generated values do (none in a sentence)."""
+    """How many characters stand in runs that mix letters and digits, as generated values do; 0 if blank."""
     import re
 
     if not re.search(r"\d", value) or re.search(r"\s", value):
@@ -316,7 +320,7 @@ def _texts(value):
                 yield trail, key + '="' + value[:128].strip().replace('"', "'") + '"'
         elif isinstance(value, dict):
             keys = [name if isinstance(name, str) else "" for name in value]
-            yield from (((trail, _KEY), key) for key in keys)
+            yield from (((trail, None), key) for key in keys)
             items = zip(value, keys, value.values(), strict=True)
             stack.extend(reversed([((trail, name), key, item) for name, key, item in items]))
         elif isinstance(value, (list, tuple)):
@@ -328,8 +332,9 @@ def _path(trail):
     steps = []
     while trail:
         trail, step = trail
-        if isinstance(step, str) and step.replace("-", "_").isidentifier():
-            steps.append("." + step)
+        if isinstance(step, str):
+            is_plain = step.replace("-", "_").isidentifier()
+            steps.append("." + step[:60] if is_plain else f"[{step[:60]!a}]")
         else:
-            steps.append(".<key>" if step is _KEY else f"[{step[:60] if isinstance(step, str) else step!a}]")
+            steps.append(f"[{step}]" if isinstance(step, int) else ".<key>")
     return "".join(reversed(steps))

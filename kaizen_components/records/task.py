@@ -51,17 +51,14 @@ def _row(row, at):
     return row
 
 
-def shown(task, at):
+def shown(db, task):
     """A task as W10 shows it: the definition of done as a list, the lease only while it is live."""
-    import json
-
-    done_when = json.loads(task["done_when"]) if task["done_when"] else []
-    live = (task["lease_until"] or "") > at
-    hidden = ("seq", "id")
+    live = (task["lease_until"] or "") > db.at
+    done_when = db.rows("SELECT value FROM json_each(?)", (task["done_when"],)) if task["done_when"] else []
     return {
-        **{name: value for name, value in task.items() if name not in hidden},
+        **{name: value for name, value in task.items() if name not in ("seq", "id")},
         "test": bool(task["test"]),
-        "done_when": done_when,
+        "done_when": [row["value"] for row in done_when],
         "holder": task["holder"] if live else None,
         "lease_until": task["lease_until"] if live else None,
     }

@@ -86,11 +86,18 @@ class Write(Read):
     def add(self, kind, values, of=()):
         """Record one row of `kind`. `of` are the records it refers to: what refers to a test record is one."""
         test = int(self.test or any(record["test"] for record in of))
-        row = {"id": ids.new(PREFIXES[kind], self.at), "at": self.at, "actor": self.actor, "test": test, **values}
+        row = {
+            "id": ids.new(PREFIXES[kind], self.at),
+            "at": self.at,
+            "actor": self.actor,
+            "test": test,
+            **values,
+        }
         row = {name: value for name, value in row.items() if value is not None}
         self._seq += 1
         self.connection.execute(
-            f"INSERT INTO {kind} (seq, {', '.join(row)}) VALUES (?{', ?' * len(row)})", (self._seq, *row.values())
+            f"INSERT INTO {kind} (seq, {', '.join(row)}) VALUES (?{', ?' * len(row)})",
+            (self._seq, *row.values()),
         )
         content_hash = self._log(kind, row)
         return {"seq": self._seq, **row, "hash": content_hash, "log_index": self.frontier.size - 1}
@@ -123,7 +130,14 @@ class Write(Read):
 
 def receipt(kind, row, **more):
     """What a write answers: which record there is now, and where the log has it."""
-    return {"id": row["id"], "kind": kind, **more, "at": row["at"], "hash": row["hash"], "log_index": row["log_index"]}
+    return {
+        "id": row["id"],
+        "kind": kind,
+        **more,
+        "at": row["at"],
+        "hash": row["hash"],
+        "log_index": row["log_index"],
+    }
 
 
 def _short(ref):

@@ -6,6 +6,7 @@ verifier in another language.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from ..store.connection import Connection
@@ -204,8 +205,10 @@ class Verification:
         """Compare the root at each anchored size. The newest alone proves all before it, so it is tried first."""
         for origin, frontier in self.frontiers.items():
             mine = [(size, root) for name, size, root in self.anchors if name == origin and size <= frontier.size]
-            if not mine or (max(mine)[0] == frontier.size and {r for s, r in mine if s == frontier.size} == {frontier.root()}
-                            and all(a[0] < b[0] for a, b in zip(mine, mine[1:], strict=False))):  # fmt: skip
+            sizes = [size for size, _ in mine]
+            newest = {root for size, root in mine if size == frontier.size}
+            growing_always = all(a < b for a, b in pairwise(sizes))
+            if not mine or (newest == {frontier.root()} and growing_always):
                 continue
             wanted: dict[int, set[str]] = {}
             for size, root in mine:
@@ -222,7 +225,7 @@ class Verification:
         return None
 
     def _anchor_broken(self, entry, before, roots, root, mine):
-        went_back = any(later[0] <= earlier[0] for earlier, later in zip(mine, mine[1:], strict=False))
+        went_back = any(later[0] <= earlier[0] for earlier, later in pairwise(mine))
         if went_back and root in roots:
             problem = "rollback"
             says = "an older copy was put in place here, and written to since."
@@ -262,7 +265,8 @@ class Verification:
         names = [name for name, _ in self.tables[kind]]
         columns = ", ".join(AS_BYTES.format(name) if sort == "TEXT" else name for name, sort in self.tables[kind])
         found = self.connection.tuples(
-            f"SELECT seq, {columns} FROM {kind} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}", (low, high)
+            f"SELECT seq, {columns} FROM {kind} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}",
+            (low, high),
         )
         return {
             seq: {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}

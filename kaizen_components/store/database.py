@@ -111,7 +111,7 @@ class Writing:
     def __init__(self, store: Store):
         self.store = store
         self.keep_open = False  # a long-lived process keeps its connection; a cold command closes inside the gate
-        self.on_commit = None
+        self.on_commit: object = None  # a callable; typing it would load collections.abc
 
     def __enter__(self) -> Connection:
         self._gate = self.store.gate()
@@ -128,7 +128,7 @@ class Writing:
         try:
             if kind is None:
                 self._connection.execute("COMMIT")
-                if self.on_commit:
+                if callable(self.on_commit):
                     self.on_commit()
             else:
                 self._roll_back()

@@ -3,6 +3,7 @@
 Most tests use a small stand-in project and wheels made here, so they need no network; the last one opens the
 real door on a copy of this repository and installs the real packages.
 """
+
 import os
 import shutil
 import subprocess
@@ -15,12 +16,15 @@ from pathlib import Path
 import pytest
 
 REPO = Path(__file__).resolve().parents[2]
-OLD_PYTHONS = [path for version in ("3.6", "3.8", "3.10")
-               for path in sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))]
+OLD_PYTHONS = [
+    path
+    for version in ("3.6", "3.8", "3.10")
+    for path in sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="these are the bash doors")
 
 # Keeps tasks in a file of the project the launcher is pinned to, and refuses when told to.
-STAND_IN = '''
+STAND_IN = """
 import json, os, pathlib, sys
 root = pathlib.Path(os.environ.setdefault("KAIZEN_REPO_ROOT", os.path.dirname(os.path.abspath(__file__))))
 tasks, code = root / "tasks", sys.argv[1]
@@ -30,7 +34,7 @@ if code == "W1":
     tasks.write_text("task_1")
 answer = {"status": "OK", "records": tasks.read_text().split() if tasks.exists() else []}
 print(json.dumps(answer) if "--json" in sys.argv else f"answer to {sys.argv[1:]}")
-'''
+"""
 STAND_IN_PYTEST = "import sys; print('pytest got', sys.argv[1:]); sys.exit(5)"
 
 
@@ -60,8 +64,14 @@ def open_door(root, *arguments, door="setup.sh", cwd=None, **environment):
     personal = ("PIP_", "PYTHON", "KAIZEN_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "LC_")
     env = {key: value for key, value in os.environ.items() if not key.startswith(personal)}
     env |= {"PYTHON": sys.executable, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"} | environment
-    return subprocess.run(["bash", str(root / "setup" / door), *arguments], cwd=cwd or root.parent, env=env,
-                          text=True, capture_output=True, check=False)
+    return subprocess.run(
+        ["bash", str(root / "setup" / door), *arguments],
+        cwd=cwd or root.parent,
+        env=env,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
 
 
 def assert_stopped_with_one_line(run, *words, code=1):
@@ -84,8 +94,11 @@ def wheels(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory, wheels):
     """A project that was set up once, and what that first run said."""
-    root = make_project(tmp_path_factory.mktemp("fresh") / "a new project",
-                        ["libsql==9.9.9", "click==9.9.9  # the faces"], ["pytest==99.9"])
+    root = make_project(
+        tmp_path_factory.mktemp("fresh") / "a new project",
+        ["libsql==9.9.9", "click==9.9.9  # the faces"],
+        ["pytest==99.9"],
+    )
     return root, open_door(root, PIP_FIND_LINKS=wheels)
 
 
@@ -108,8 +121,13 @@ def test_first_run_makes_everything_and_records_one_loop(fresh):
     assert "[1/5] virtual environment … created" in run.stdout
     assert "[2/5] packages … installing … libsql==9.9.9, click==9.9.9" in run.stdout
     assert (root / "tasks").read_text() == "task_1"
-    assert [line.split("kaizen.py ")[1].split()[0] for line in run.stdout.splitlines()
-            if line.startswith("$ ")] == ["W1", "W2", "W2", "W9", "K8"]
+    assert [line.split("kaizen.py ")[1].split()[0] for line in run.stdout.splitlines() if line.startswith("$ ")] == [
+        "W1",
+        "W2",
+        "W2",
+        "W9",
+        "K8",
+    ]
     assert str(root) not in run.stdout
 
 
@@ -165,11 +183,14 @@ def replace_python(venv, script):
     (venv / "bin" / "python").chmod(0o755)
 
 
-@pytest.mark.parametrize(("harm", "reason"), [
-    (remove_python, "its Python does not run"),
-    (break_python, "its Python does not run"),
-    (age_python, "it holds Python 3.9"),
-])
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        (remove_python, "its Python does not run"),
+        (break_python, "its Python does not run"),
+        (age_python, "it holds Python 3.9"),
+    ],
+)
 def test_broken_venv_is_made_anew_and_says_why(bare, harm, reason):
     assert open_door(bare).returncode == 0
     harm(bare / ".venv")
@@ -280,9 +301,17 @@ def test_missing_write_permission_is_named():
         os.chmod(folder, 0o755)
         root.chmod(0o555)
         if os.geteuid() == 0:
-            run = subprocess.run(["bash", root / "setup/setup.sh"], env={"PATH": "/usr/bin:/bin"}, user=65534,
-                                 group=65534, extra_groups=[], cwd="/", text=True, capture_output=True,
-                                 check=False)
+            run = subprocess.run(
+                ["bash", root / "setup/setup.sh"],
+                env={"PATH": "/usr/bin:/bin"},
+                user=65534,
+                group=65534,
+                extra_groups=[],
+                cwd="/",
+                text=True,
+                capture_output=True,
+                check=False,
+            )
             if run.returncode == 2:
                 pytest.skip("no system Python 3.11 that another user can run")
         else:
@@ -297,22 +326,30 @@ def test_full_disk_is_named(tmp_path):
     disk.mkdir()
     root = make_project(tmp_path / "a project", ["click==9.9.9"])
     mount = 'unshare --mount --map-root-user bash -c \'mount -t tmpfs -o size=1m tmpfs "$0" && '
-    trial = subprocess.run(["bash", "-c", mount + "true' \"$0\"", disk], capture_output=True, check=False)
+    trial = subprocess.run(["bash", "-c", mount + 'true\' "$0"', disk], capture_output=True, check=False)
     if trial.returncode:
         pytest.skip("this machine lets nobody mount a small disk")
     script = mount + 'cp -r "$1/." "$0" && bash "$0/setup/setup.sh"\' "$0" "$1"'
-    run = subprocess.run(["bash", "-c", script, disk, root], env={**os.environ, "PYTHON": sys.executable},
-                         text=True, capture_output=True, check=False)
+    run = subprocess.run(
+        ["bash", "-c", script, disk, root],
+        env={**os.environ, "PYTHON": sys.executable},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert_stopped_with_one_line(run, "The disk is full")
 
 
 @pytest.mark.skipif(not OLD_PYTHONS, reason="no Python older than 3.11 under ~/.pyenv/versions")
 @pytest.mark.parametrize("python", OLD_PYTHONS, ids=lambda path: path.parts[-3])
 def test_old_python_is_told_so_by_the_door_and_by_bootstrap(bare, python):
-    version = subprocess.run([python, "-c", "import platform; print(platform.python_version())"],
-                             stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-    direct = subprocess.run([python, bare / "setup/bootstrap.py", "setup"], text=True, capture_output=True,
-                            check=False)
+    version = subprocess.run(
+        [python, "-c", "import platform; print(platform.python_version())"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    direct = subprocess.run([python, bare / "setup/bootstrap.py", "setup"], text=True, capture_output=True, check=False)
     door = open_door(bare, PYTHON=str(python))
     assert_stopped_with_one_line(door, f"needs Python 3.11 or newer; this is {version}. ", "PYTHON=", code=2)
     assert (direct.returncode, direct.stderr) == (door.returncode, door.stderr)
@@ -339,8 +376,17 @@ def test_no_python_at_all_is_one_line(bare, python, words):
     assert_stopped_with_one_line(run, "Kaizen needs Python 3.11 or newer", words, code=2)
 
 
-@pytest.mark.parametrize("name", ["setup/bootstrap.py", "setup/setup.sh", "setup/test.sh", "setup/setup.ps1",
-                                  "setup/setup.cmd", ".ci/run"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "setup/bootstrap.py",
+        "setup/setup.sh",
+        "setup/test.sh",
+        "setup/setup.ps1",
+        "setup/setup.cmd",
+        ".ci/run",
+    ],
+)
 def test_set_up_names_no_registry_and_no_machine(name):
     text = (REPO / name).read_text(encoding="utf-8")
     assert not [word for word in ("http:", "https:", "/home/", "/root/", "/opt/") if word in text]
@@ -355,8 +401,14 @@ def test_real_door_sets_up_a_copy_of_this_repository(tmp_path):
         shutil.copy(REPO / name, root / name)
     env = {key: value for key, value in os.environ.items() if not key.startswith("KAIZEN_")}
     first, second = [
-        subprocess.run(["bash", root / "setup/setup.sh"], cwd=tmp_path, env=env | {"PYTHON": sys.executable},
-                       text=True, capture_output=True, check=False)
+        subprocess.run(
+            ["bash", root / "setup/setup.sh"],
+            cwd=tmp_path,
+            env=env | {"PYTHON": sys.executable},
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         for _ in range(2)
     ]
     assert (first.returncode, first.stderr) == (0, ""), first.stdout + first.stderr

@@ -1,0 +1,100 @@
+"""What every test uses: a project folder of its own, the in-process door, and the command line as a user has it."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from kaizen_components.call import Door  # noqa: E402
+
+LAUNCHER = ROOT / "kaizen.py"
+PRIVATE = (
+    "KAIZEN_REPO_ROOT",
+    "KAIZEN_ACTOR",
+    "KAIZEN_DEBUG",
+    "KAIZEN_BUSY_TIMEOUT_S",
+    "COLUMNS",
+    "NO_COLOR",
+    "RUST_BACKTRACE",
+)
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch):
+    for name in PRIVATE:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A project folder with a space in its name."""
+    folder = tmp_path / "a project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def door(root):
+    """The door in this process, on the project's own database."""
+    opened = Door(str(root), keep_open=True)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def kaizen(door):
+    """`kaizen("W1", title=…)`: the same door as the command line."""
+    return door
+
+
+class Answer:
+    """What a command line gave back."""
+
+    def __init__(self, done):
+        self.exit_code = done.returncode
+        self.out = done.stdout.decode()
+        self.err = done.stderr.decode()
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def error(self):
+        return json.loads(self.err)
+
+
+@pytest.fixture
+def cli(root):
+    """`cli("W1", "--title", …)`: the real command line in a process of its own."""
+
+    def run(*argv, stdin=b"", env=None, cwd=None, launcher=LAUNCHER):
+        environment = {name: value for name, value in os.environ.items() if name not in PRIVATE}
+        environment["KAIZEN_REPO_ROOT"] = str(root)
+        environment.update(env or {})
+        environment = {name: value for name, value in environment.items() if value is not None}
+        command = [sys.executable, str(launcher), *argv]
+        return Answer(subprocess.run(command, input=stdin, env=environment, cwd=cwd or root, capture_output=True))
+
+    return run
+
+
+@pytest.fixture
+def tool():
+    """`tool("zsh")`: its path; the test skips without it, except on CI, where set-up has installed it."""
+
+    def find(name):
+        path = shutil.which(name)
+        if path is None:
+            reason = f"{name} is not installed"
+            pytest.fail(f"{reason}, and CI must not skip") if os.environ.get("CI") else pytest.skip(reason)
+        return path
+
+    return find

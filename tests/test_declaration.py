@@ -1,0 +1,256 @@
+"""One command, declared once: what derives from the declarations agrees with them and with the database."""
+
+import ast
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components import fields
+from kaizen_components.call import Door
+from kaizen_components.faces import cli as face
+from kaizen_components.faces import docs
+from kaizen_components.faces.schema import schema_of
+from kaizen_components.index import COMMANDS, FAMILIES, Command, catalog
+from kaizen_components.records.kinds import PREFIXES, REVISED
+
+from .conftest import ROOT
+
+PACKAGE = ROOT / "kaizen_components"
+every_command = pytest.mark.parametrize("code", list(COMMANDS))
+
+CHOICE_COLUMNS = {
+    "task.priority": fields.PRIORITY,
+    "task.status": fields.TASK_STATUS,
+    "task_revision.priority": fields.PRIORITY,
+    "task_revision.status": fields.TASK_STATUS,
+    "task_link.kind": fields.LINK_KIND,
+    "lease.action": fields.LEASE_ACTION,
+    "plan.status": fields.PLAN_STATUS,
+    "plan_revision.status": fields.PLAN_STATUS,
+    "packet.kind": fields.PACKET_KIND,
+    "packet_result.outcome": fields.OUTCOME,
+}
+TEXT_LIMITS = {
+    "title": fields.TITLE_CHARS_MAX,
+    "summary": fields.SUMMARY_CHARS_MAX,
+    "body": fields.BODY_CHARS_MAX,
+}
+STORED_AS = {"payload_json": "payload", "ttl_s": "until"}  # options whose column has another name
+WRITES = {  # command -> the tables that its options are stored in
+    "W1": ["task", "task_link"], "W2": ["task_revision"], "W3": ["plan"], "W4": ["plan_revision"], "W5": ["packet"],
+    "W6": ["packet_result"], "W7": ["packet"], "W8": ["packet_result"], "W11": ["task_link"], "W13": ["lease"],
+}  # fmt: skip
+NOT_STORED = {"W1": {"parent", "depends_on"}, "W2": {"id", "token"}, "W4": {"id"}, "W6": {"id"}, "W8": {"id"},
+              "W11": {"id", "remove"}, "W13": {"id"}}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory):
+    """The schema of a new database, read by plain sqlite3."""
+    root = tmp_path_factory.mktemp("schema")
+    door = Door(str(root))
+    door("K1")
+    door.close()
+    return sqlite3.connect(root / "AI" / "db" / "kaizen.db")
+
+
+def columns_of(schema, table):
+    return [row[1] for row in schema.execute(f"PRAGMA table_info({table})")]
+
+
+def sql_of(schema, name):
+    return schema.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0]
+
+
+@every_command
+def test_a_command_has_help_an_example_and_known_options(code):
+    command = Command(code)
+
+    assert command.help and command.help.endswith(".") and len(command.help) <= 140
+    assert "kaizen " + code in command.example
+    assert all(fields.field(command, name).help for name in command.options)
+    assert all(name in ("tx", "db", "store", "call", "catalog") for name in command.needs)
+
+
+@every_command
+def test_the_example_of_a_command_runs(code, cli, tmp_path):
+    cli("W1", "--title", "The first task", "--summary", "So that there is something to name.")
+    for earlier in ("W3", "W5" if code != "W8" else "W7"):
+        cli(earlier, "--task-id", "@last", "--title", "Earlier", "--summary", "Made before the example.")
+    if code == "W11":
+        cli("W1", "--title", "Another", "--summary", "To be linked.")
+    example = Command(code).example
+    if code == "W11":  # its target is a prefix, which must name one task only
+        first = cli("W9", "--json").json["records"][-1]["id"]
+        example = example.replace("task_2026", first)
+    script = example.replace("kaizen " + code, f'"{sys.executable}" "{ROOT / "kaizen.py"}" {code}')
+
+    done = subprocess.run(
+        ["bash", "-c", "set -o pipefail; " + script], cwd=tmp_path, capture_output=True, text=True,
+        env={"KAIZEN_REPO_ROOT": str(tmp_path / "a project"), "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() not in ("", "OK")
+
+
+@every_command
+def test_the_reference_and_the_readme_name_a_command(code):
+    name = COMMANDS[code]
+
+    assert f"### {code} {name}" in (ROOT / "docs" / "commands.md").read_text()
+    assert f"| `{code}` | `{name}` |" in (ROOT / "README.md").read_text()
+
+
+def test_generated_documents_are_up_to_date():
+    readme = (ROOT / "README.md").read_text()
+
+    assert (ROOT / "docs" / "commands.md").read_text() == docs.reference(), "run `make docs`"
+    assert docs.with_table(readme) == readme, "run `make docs`"
+
+
+@every_command
+def test_the_help_of_a_command_shows_its_own_options_and_no_others(code):
+    command = Command(code)
+    shown = set(re.findall(r"^  (--[a-z-]+)", face.help_of(command), re.M))
+
+    assert shown == {fields.option(name) for name in (*command.options, *fields.SHARED)}
+    assert command.example in face.help_of(command)
+    for name in command.options:
+        for choice in fields.field(command, name).choices:
+            assert choice in face.help_of(command)
+
+
+def test_each_family_fits_a_screen():
+    for family in FAMILIES:
+        assert len(face.family_help(family).splitlines()) <= 40
+
+
+@every_command
+def test_the_json_schema_of_a_command_lists_the_same_options(code):
+    command = Command(code)
+    schema = schema_of(command)
+
+    assert set(schema["properties"]) == set(command.options) | set(fields.SHARED) - {"json"}
+    assert schema["required"] == command.required
+
+
+@pytest.mark.parametrize("column", CHOICE_COLUMNS)
+def test_a_column_allows_exactly_the_choices_of_its_field(schema, column):
+    table, name = column.split(".")
+    allowed = re.search(rf"CHECK \({name} IN \(([^)]*)\)\)", sql_of(schema, table)).group(1)
+
+    assert tuple(re.findall(r"'([^']*)'", allowed)) == CHOICE_COLUMNS[column]
+
+
+def test_no_other_column_has_choices_that_no_field_knows(schema):
+    found = set()
+    for kind in PREFIXES:
+        found |= {f"{kind}.{name}" for name in re.findall(r"CHECK \((\w+) IN \('", sql_of(schema, kind))}
+
+    assert found - {"task_link.state"} == set(CHOICE_COLUMNS)
+
+
+def test_text_limits_in_the_database_are_those_of_the_fields(schema):
+    checked = 0
+    for kind in PREFIXES:
+        for name, most in TEXT_LIMITS.items():
+            if name in columns_of(schema, kind):
+                assert f"length({name}) BETWEEN 1 AND {most}" in sql_of(schema, kind)
+                checked += 1
+
+    assert checked >= 12
+
+
+@pytest.mark.parametrize("code", WRITES)
+def test_every_option_of_a_write_is_stored_in_a_column(schema, code):
+    stored = {name for table in WRITES[code] for name in columns_of(schema, table)}
+    options = set(Command(code).options) - NOT_STORED.get(code, set())
+
+    assert {STORED_AS.get(name, name) for name in options} <= stored
+
+
+def test_every_write_command_is_checked_against_columns():
+    assert {command.code for command in catalog() if command.writes} == {*WRITES, "K5", "K7"}
+
+
+@pytest.mark.parametrize("kind", PREFIXES)
+def test_a_kind_has_its_common_columns_and_is_append_only(schema, kind):
+    assert columns_of(schema, kind)[:5] == ["seq", "id", "at", "actor", "test"]
+    assert f"GLOB '{PREFIXES[kind]}_*'" in sql_of(schema, kind)
+    assert sql_of(schema, kind).endswith("STRICT")
+    assert f"RAISE(ABORT, '{kind} is append-only')" in sql_of(schema, f"{kind}_no_update")
+    assert f"RAISE(ABORT, '{kind} is append-only')" in sql_of(schema, f"{kind}_no_delete")
+
+
+def test_no_two_kinds_share_a_prefix_and_every_table_of_records_is_a_kind(schema):
+    tables = [row[0] for row in schema.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    records = {name for name in tables if {"seq", "id", "at", "actor", "test"} <= set(columns_of(schema, name))}
+
+    assert len(set(PREFIXES.values())) == len(PREFIXES)
+    assert records == set(PREFIXES)
+    assert all(
+        view in {row[0] for row in schema.execute("SELECT name FROM sqlite_master")} for view in REVISED.values()
+    )
+
+
+LAYERS = [
+    "args", "call", "faces", "input", "index", "fields", "commands", "reports", "pipeline", "evidence", "integrations",
+    "backends", "records", "store", "errors",
+]  # fmt: skip
+
+
+def test_imports_only_point_downwards():
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if layer in ("__init__", "__main__"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                for target in _targets(path, node):
+                    ok = target == layer or LAYERS.index(target) > LAYERS.index(layer)
+                    wrong += [] if ok else [f"{path.relative_to(PACKAGE)} imports {target}"]
+
+    assert wrong == []
+
+
+def _targets(path, node):
+    package = [*path.relative_to(PACKAGE).parts[:-1]]
+    base = package[: len(package) - (node.level - 1)]
+    parts = [*base, *(node.module.split(".") if node.module else [])]
+    if parts:
+        return [parts[0]]
+    return [alias.name for alias in node.names if alias.name != "__version__"]
+
+
+def test_every_document_link_in_the_repository_leads_somewhere():
+    broken = []
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("setup/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            if not (page.parent / target).exists():
+                broken.append(f"{page.name} -> {target}")
+
+    assert broken == []
+
+
+def test_examples_are_words_that_a_shell_reads():
+    for command in catalog():
+        assert shlex.split(command.example)
+
+
+def test_the_package_has_no_module_over_400_lines_and_no_function_over_60():
+    long = []
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        if path.read_text().count("\n") > 400:
+            long.append(path.name)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno > 60:
+                long.append(f"{path.name}:{node.name}")
+
+    assert long == [], "something wants a home of its own"
