@@ -76,7 +76,8 @@ class Door:
         values, shared = bind(command, given)
         actor = shared.get("actor") or _actor_from_environment()
         for name, value in {**values, **shared, "actor": actor}.items():
-            _refuse_secret(name, value)
+            if name not in values or fields.field(command, name).kind != "input":  # K5 checks line by line
+                _refuse_secret(name, value)
         if command.writes:
             result = self._write(command, values, actor, shared.get("op_id"), shared.get("test", False))
         else:
@@ -125,13 +126,14 @@ class Door:
         return {**json.loads(past["result"]), "replayed": True}
 
     def _perform_in(self, tx, command, values):
-        def inner(word, given):
-            """Another command inside the same transaction, for K5."""
+        def inner(word, given, fill):
+            """Another command inside the same transaction, for K5; `fill` replaces references outside of texts."""
             nested = find_command(word)
             check_names(nested, given)
             if not nested.writes and nested.needs != ("db",):
                 raise Refused("not_in_batch", f"{nested.code} cannot run inside a batch.", "", "Call it by itself.")
-            nested_values, shared = bind(nested, {name: [value] for name, value in given.items()})
+            raw = {name: [value if _is_text(nested, name) else fill(value)] for name, value in given.items()}
+            nested_values, shared = bind(nested, raw)
             if shared:
                 raise Usage(
                     "shared_option_in_batch",
@@ -158,6 +160,10 @@ class Door:
                 anchor.append(self.store.place.anchors, tx.origin, tx.frontier)
             except OSError as error:
                 self.store.notes.append(f"Recorded, but the checkpoint file could not be written: {error.strerror}.")
+
+
+def _is_text(command, name):
+    return fields.field(command, name).kind in (*fields.TEXT_KINDS, "words")
 
 
 def check_names(command, given):

@@ -4,8 +4,8 @@ import math
 
 # What people say -> what our help says.
 SAME = {
-    "tests": "proof", "nobody": "verify", "tampered": "verify", "changed": "change", "wrong": "wrong", "work": "start",
-    "mark": "change", "back": "back", "give": "release", "undo": "remove", "needs": "blocks", "first": "blocks",
+    "tests": "proof", "nobody": "verify", "tampered": "verify", "changed": "change", "wrong": "missing",
+    "work": "start", "mark": "change", "give": "release", "undo": "remove", "needs": "blocks", "first": "blocks",
     "todo": "task", "ticket": "task", "issue": "task", "job": "task", "begin": "start", "create": "start",
     "new": "start", "add": "record", "save": "record", "log": "record", "note": "record", "write": "record",
     "close": "done", "finish": "done", "complete": "done", "resolve": "done", "passed": "happened",
@@ -13,8 +13,8 @@ SAME = {
     "view": "show", "display": "show", "next": "ready", "available": "ready", "grab": "take", "lock": "lease",
     "reserve": "take", "assign": "take", "copy": "backup", "dump": "backup", "snapshot": "backup",
     "tamper": "verify", "hash": "hash", "audit": "verify", "prove": "verify", "bulk": "many", "import": "many",
-    "broken": "wrong", "help": "find", "fix": "wrong", "problem": "wrong", "depend": "blocks",
-    "dependency": "blocks", "child": "part", "subtask": "part", "delete": "remove", "clean": "remove",
+    "broken": "missing", "help": "find", "fix": "missing", "problem": "missing", "depend": "link",
+    "dependency": "link", "child": "part", "subtask": "part", "delete": "remove", "clean": "remove",
     "asked": "ask", "delegate": "subagent", "helper": "subagent", "setup": "create", "initialize": "create",
     "init": "create", "upgrade": "migrate", "search": "find", "unclaim": "release", "renew": "renew",
 }  # fmt: skip
@@ -48,7 +48,7 @@ def _text_of(command):
 
 
 def _words(text):
-    plain = "".join(c if c.isalnum() else " " for c in text.lower().replace("_", " "))
+    plain = "".join(c if c.isalnum() else " " for c in text.lower().replace("_", " ").replace("back up", "backup"))
     words = [word for word in plain.split() if word not in STOP]
     return [_stem(SAME.get(word) or SAME.get(_stem(word)) or word) for word in words]
 

@@ -8,7 +8,7 @@ from ..errors import KaizenError, Usage
 SHAPE = 'A line looks like {"command": "W1", "args": {"title": "…", "summary": "…"}}.'
 
 
-def run(text: str, call: Callable[[str, dict[str, Any]], Any]) -> list[dict[str, Any]]:
+def run(text: str, call: Callable[..., Any]) -> list[dict[str, Any]]:
     """Run every line; the first error names its line, and the transaction around this writes nothing."""
     results: dict[int, dict[str, Any]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -16,7 +16,7 @@ def run(text: str, call: Callable[[str, dict[str, Any]], Any]) -> list[dict[str,
             continue
         try:
             command, args = _parsed(line)
-            result = call(command, {name: _filled(value, results) for name, value in args.items()})
+            result = call(command, args, lambda value: _filled(value, results))
         except KaizenError as error:
             error.what = f"Line {number}: {error.what}"
             error.next = f"{error.next} Nothing of the batch was written.".strip()

@@ -73,7 +73,7 @@ SHAPES = (
 
 # kind, names ("_": with or without a separator; any prefix such as DB_ may precede), how many must mix.
 NAMED = (
-    ("AWS secret access key", "secret_access_key", 20),
+    ("AWS secret access key", "secret_access_key", 8),
     ("password assignment", "password passwd pwd passphrase passcode", 6),
     ("password assignment", "db_pass smtp_pass mail_pass user_pass admin_pass root_pass", 6),
     ("secret assignment", "secret", 6),
@@ -81,10 +81,12 @@ NAMED = (
     ("token assignment", "token authorization", 8),
 )
 
+# In upper or lower case; the four-letter ones not in mixed case, which random characters may hit.
 FAKE_MARKERS = (
-    *("example", "fake", "dummy", "placeholder", "redacted", "changeme"),
-    *("your-", "your_", "yourapi", "xxxx", "****", "…", "..."),
+    *("example", "dummy", "placeholder", "redacted", "changeme", "your-", "your_", "yourapi"),
+    *("****", "…", "..."),
 )
+FAKE_MARKERS_EXACT = ("fake", "Fake", "FAKE", "xxxx", "XXXX")
 
 # What is said about a password where one could stand: "password": "required", "db_password".
 LABELS = (
@@ -101,27 +103,28 @@ TERMS = (
     *("rs256", "es256", "argon2", "argon2id", "pbkdf2", "ed25519", "x509", "ipv4", "ipv6", "http2"),
 )
 
+# Tokens that are no secret: next_token, fencing-token.
+PUBLIC_TOKENS = ("next", "page", "starting", "continuation", "idempotency", "request", "fencing", "lease")
+
 # $VAR, ${VAR}, $(command), {{…}}, {name}, <…>, %VAR%, %s, [FILTERED]
 TEMPLATE = (
-    r"\$[A-Za-z_]\w*(?:(?:->|:|\.|\[)\S*|[\])}.]*)|.*(?:\$[{(]|\{\{|\{[A-Za-z_][\w.]*\}).*"
+    r"\$[A-Za-z_]\w*(?:(?:->|:|\.|\[)\S*|[\])}.]*)|.*(?:\$[{(]|\{\{|\{[\w.!:\[\]]*\}).*"
     r"|<.*|%\w+%|%(?:\(\w+\))?s|[\[(][A-Za-z_-]+[\])]"
 )
 
-# A URL, a file path, a Kaizen id, a UTC stamp
-POINTER = (
-    r"https?://.*|(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\]+[\w.@-]+)+[/\\]*"
-    r"|(?:[a-z]+_)?\d{8}T?\d{6}Z?(?:_[0-9a-f]{10})?"
-)
+# A URL or ARN, a Kaizen id, a UTC stamp; a file path
+POINTER = r"https?://.*|arn:aws.*|(?:[a-z]+_)?\d{8}T?\d{6}Z?(?:_[0-9a-f]{10})?"
+PATH = r"(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\]+[\w.@-]+)+[/\\]*"
 
 # A call or subscript that closes on its line, an attribute path that ends in a name, :bind, &ref, *anchor
-_NAME = r"_*[A-Za-z]+(?:_+[A-Za-z]+)*"
+_NAME = r"_*[A-Za-z]+(?:_+[A-Za-z]+|\d{1,5}[A-Z][A-Za-z]+)*"
 _END = r"(?![\w@!#$%^~+/=-]|\.\w)"
 CODE = (
-    rf"[A-Za-z_][\w.:]*[(\[](?:.*[)\]]|\s*$)"
+    r"[(\[{]*[A-Za-z_][\w.:]*[(\[](?:[\"'\\]|.*[)\]]|\s*$)"
     rf"|(?:[A-Za-z_]\w*(?:\.|->|::|\?\.))+{_NAME}\d{{0,2}}{_END}|[:@&*?!]{_NAME}\d{{0,2}}{_END}"
 )
 # Another such variable: password=password2
-VARIABLE = rf"(?=\w*(?:pass|pwd|pw|secret|token|key)){_NAME}\d?{_END}"
+VARIABLE = rf"(?=\w*(?i:pass|pwd|pw|secret|token|key)){_NAME}\d?{_END}"
 
 _ESCAPES = ("\\n", "\\r", "\\t")
 _SEPARATORS = str.maketrans("", "", " _-")
@@ -175,7 +178,7 @@ def _possible_prefixes(text):
             mark = prefix[-1]
             if mark not in tails_by_mark:
                 tails = {piece[-3:] for piece in text.split(mark)}
-                tails_by_mark[mark] = tails | {tail[-2:] for tail in tails}
+                tails_by_mark[mark] = {tail[-length:] for tail in tails for length in (1, 2, 3)}
             if prefix[-4:-1].rpartition(mark)[2] in tails_by_mark[mark]:
                 yield kind, prefix, body
 
@@ -208,9 +211,10 @@ def _find_named(text):
 
     names = "|".join(sorted((n for _, ns, _ in NAMED for n in ns.split()), key=len, reverse=True))
     pattern = (
-        rf"(?P<name>{names})".replace("_", "[ _-]?") + r"\d{0,4}[\\\"'`\])*_?]{0,6}[ \t]{0,40}"
+        rf"(?P<name>{names})".replace("_", "[ _-]?") + r"_?\d{0,4}[\\\"'`\])*_?]{0,6}[ \t]{0,40}"
         # the operator: a type and "=", a plain one, or none after a --flag
-        r"(?P<op>:[ \t]{0,4}[\w.\[\]<>]{1,30}(?: \| \w{1,12})?[ \t]{1,4}=(?=[ \t])|:=|=>|={1,3}|:|(?<=[ \t]))"
+        r"(?P<op>:[ \t]{0,4}[\w.\[\]<>]{1,30}+(?: \| \w{1,12})?[ \t]{1,4}=(?=[ \t])"
+        r"|:=|=>|={1,3}|:|(?<=[ \t]))"
         r"[ \t]{0,40}[*`]{0,3}[ \t]{0,4}"
         # the value, only looked at, so that the scan goes on inside it: "password": "the password: …"
         r"(?=[bfru]{0,2}\\{0,4}(?:\"{1,3}(?P<double>[^\"\n]{1,64})|'{1,3}(?P<single>[^'\n]{1,64}))"
@@ -218,7 +222,7 @@ def _find_named(text):
     )
     for match in re.finditer(pattern, text, re.ASCII | re.IGNORECASE):
         kind, mix = _KIND_BY_NAME[match["name"].lower().translate(_SEPARATORS)]
-        if _is_assigned_secret(text, match, mix, is_password=kind == "password assignment"):
+        if _is_assigned(text, match, mix, kind == "password assignment") and _names_secret(text, match):
             return kind
     return None
 
@@ -237,19 +241,29 @@ def _ends_in_name(tail):
     return len(tail) == 32 and len(word) < 16  # aligned: the blanks may have pushed the name out of the tail
 
 
-def _is_assigned_secret(text, match, mix, is_password):
-    op, quoted = match["op"], match["double"] or match["single"]
-    if not op and "--" not in text[max(0, match.start() - 32) : match.start()].rpartition(" ")[2]:
+def _names_secret(text, match):
+    """Whether the name is one here: not a word of prose, a part of arn:aws:…:secret:name, a page token."""
+    before = text[max(0, match.start() - 32) : match.start()]
+    if match["name"].lower() == "token" and before.rstrip(" _-").lower().endswith(PUBLIC_TOKENS):
         return False
+    if not match["op"]:
+        return "--" in before.rpartition(" ")[2]
+    return not (before.endswith(":") and match["op"] == ":" and match.end("op") == match.start("bare"))
+
+
+def _is_assigned(text, match, mix, is_password):
+    """Whether the value is a secret: it looks generated or chosen, and is neither fake nor a reference."""
+    quoted = match["double"] or match["single"]
     value = quoted.rstrip("\\") if quoted else match["bare"]
-    is_env = match["name"].isupper() and text.startswith("=" + value, match.end("name"))
     core = value if quoted else value.strip("*_`|()[]{}<>.,:!?\\")
+    at = match.start("op")
+    is_env = match["name"].isupper() and text.startswith("=" + value, at) and not text[at - 1].isspace()
     if not is_password:
         is_likely = _mixed(core) >= mix
     elif quoted or is_env:
         is_likely = len(core) >= 6 and not _is_label(core)
     else:
-        is_likely = len(core) >= 6 and _is_unlike_prose(core, op)
+        is_likely = len(core) >= 6 and _is_unlike_prose(core, match["op"])
     if not is_likely or _is_fake(value) or _is_reference(value):
         return False
     return bool(quoted) or not _is_code(text, match.start("bare"), is_env)
@@ -287,21 +301,25 @@ def _mixed(value):
 def _is_reference(value):
     import re
 
-    return re.fullmatch(TEMPLATE, value) or (re.fullmatch(POINTER, value) and _mixed(value) < 16)
+    if re.fullmatch(PATH, value):
+        return _mixed(value) < 16  # base64 may begin with "/" too
+    return re.fullmatch(TEMPLATE, value) or re.fullmatch(POINTER, value)
 
 
 def _is_code(text, at, is_env):
     import re
 
     line = text[at : at + 200].partition("\n")[0]
-    return re.match(CODE, line) or (not is_env and re.match(VARIABLE, line, re.IGNORECASE))
+    return re.match(CODE, line) or (not is_env and re.match(VARIABLE, line))
 
 
 def _is_fake(value):
     """A marker word, one character repeated, or four and more characters of only two kinds."""
-    lowered = value.lower()
     kinds = len(set(value))
-    return kinds == 1 or (kinds == 2 and len(value) >= 4) or any(marker in lowered for marker in FAKE_MARKERS)
+    if kinds == 1 or (kinds == 2 and len(value) >= 4):
+        return True
+    lowered = value.lower()
+    return any(m in value for m in FAKE_MARKERS_EXACT) or any(m in lowered for m in FAKE_MARKERS)
 
 
 def _is_words(value):

@@ -68,9 +68,9 @@ class Verification:
                 if not self._check_place(entry, seq + 1) or len(self.findings) >= FINDINGS_MAX:
                     return entry["seq"]
                 seq = entry["seq"]
-                self._check_leaf(entry)
+                leaf = self._check_leaf(entry)
                 self._check_record(entry, rows.get(entry["kind"], {}).pop(seq, None))
-                self.frontiers[entry["origin"]].append(entry["leaf"])
+                self.frontiers[entry["origin"]].append(leaf)
                 self.entries += 1
             for kind, left in rows.items():
                 for row in left.values():
@@ -112,23 +112,27 @@ class Verification:
         return False
 
     def _check_leaf(self, entry):
-        if leaf_hash(canonical(_hashed(entry))) == entry["leaf"]:
-            return
-        problem = "reordering" if self._moved(entry) else "edit"
-        self._found(problem, f"Log entry {entry['idx']} does not have its leaf hash.", entry=entry)
+        """The leaf as it should be; whether the stored one is the same is noted."""
+        leaf = leaf_hash(canonical(_hashed(entry)))
+        if leaf != entry["leaf"]:
+            problem = "edit" if self.findings else self._why_another_leaf(entry)
+            self._found(problem, f"Log entry {entry['idx']} does not have its leaf hash.", entry=entry)
+        return leaf
 
-    def _moved(self, entry):
+    def _why_another_leaf(self, entry):
         """Was this entry, or its content, at another place when its leaf was made?"""
         own = _hashed(entry)
         for page in self._pages():
             for other in page:
-                if other["idx"] == entry["idx"]:
+                if other["seq"] == entry["seq"]:
                     continue
+                if other["leaf"] == entry["leaf"]:
+                    return "insertion"  # a copy of an entry that is still there
                 if leaf_hash(canonical({**own, "idx": other["idx"]})) == entry["leaf"]:
-                    return True
+                    return "reordering"
                 if leaf_hash(canonical({**_hashed(other), "idx": entry["idx"]})) == entry["leaf"]:
-                    return True
-        return False
+                    return "reordering"
+        return "edit"
 
     def _check_record(self, entry, row):
         kind, record_id = entry["kind"], entry["record_id"]

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Measure what Kaizen promises (DESIGN, section 8), and print the table that README quotes.
+
+    python support_scripts/bench.py [names…] [--records N] [--keep DIR] [--quick] [--json]
+
+Machines are noisy: a speed is a ratio of medians, its variants taken in turns within one run; the min is shown too.
+Exit codes: 0 every promise is met, 1 one is not, 2 usage.
+"""
+
+import argparse
+import compileall
+import datetime
+import json
+import pathlib
+import platform
+import sys
+from collections.abc import Callable, Iterable, Iterator
+
+import bench_safety
+import bench_speed
+from bench_world import ROOT, Asked, Row, progress
+
+BENCHMARKS: dict[str, Callable[[Asked], Iterator[Row]]] = {
+    "cold": bench_speed.cold_start,
+    "memory": bench_speed.memory,
+    "write": bench_speed.write,
+    "batch": bench_speed.batch,
+    "scale": bench_speed.scale,
+    "crowd": bench_safety.crowd,
+    "kill": bench_safety.kill,
+    "flips": bench_safety.flips,
+}
+RECORDS, RECORDS_QUICK = 1_000_000, 20_000
+
+
+def table(rows: Iterable[Row]) -> str:
+    met = {True: "yes", False: "**no**", None: ""}
+    lines = [(row.what, row.measured, row.promise, met[row.met]) for row in rows]
+    cells = [("what", "measured", "promise", "met"), ("---",) * 4, *lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def conditions() -> str:
+    """Which Python on what, and when; nothing that names the machine."""
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    today = datetime.datetime.now(datetime.UTC).date()
+    return f"{python}, {platform.system()} {platform.machine()}, {today}"
+
+
+def parsed(arguments: list[str] | None) -> argparse.Namespace:
+    described = "\n".join(f"  {name:8} {function.__doc__}" for name, function in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        description="Measure what Kaizen promises.", epilog=described, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="name", help="which benchmarks; all unless told")
+    parser.add_argument("--records", type=int, metavar="N", help=f"the large database; {RECORDS:,} unless told")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="keep the large database here for next time")
+    parser.add_argument("--quick", action="store_true", help="less of everything: does it run, not how fast")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    asked = parser.parse_args(arguments)
+    if unknown := set(asked.names) - set(BENCHMARKS):
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    return asked
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parsed(arguments)
+    compileall.compile_dir(ROOT / "kaizen_components", quiet=1)  # bytecode is part of the budget, as set-up leaves it
+    asked = Asked(options.records or (RECORDS_QUICK if options.quick else RECORDS), options.quick, options.keep)
+    rows = [row for name in options.names or BENCHMARKS for row in BENCHMARKS[name](asked)]
+    progress("")
+    if options.json:
+        print(json.dumps({"conditions": conditions(), "rows": [row._asdict() for row in rows]}))
+    else:
+        print(f"{table(rows)}\n{conditions()}")
+    return 1 if any(row.met is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""How safe it is: many writers at once, kill -9, single changed bytes. Measured by counting what went wrong."""
+
+import importlib
+import multiprocessing
+import pathlib
+import random
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection as Pipe
+from multiprocessing.synchronize import Barrier
+from typing import Any, NamedTuple
+
+from bench_world import ROOT, W1, Asked, Door, Row, milliseconds, percentile, progress, project, size
+
+from kaizen_components.errors import KaizenError
+from kaizen_components.records import anchor
+from kaizen_components.records.kinds import PREFIXES
+from kaizen_components.records.verify import Verification
+from kaizen_components.store.connection import Connection
+from kaizen_components.store.place import Place
+
+PROCESSES, WRITES_EACH = 64, 50
+KILLS_A_PROJECT = 10
+KILL_WITHIN_S = 0.15
+VERIFIER = ROOT / "support_scripts" / "verify_ledger.py"
+spawning = multiprocessing.get_context("spawn")  # as real processes start: nothing is inherited
+
+
+def problems(door: Door) -> list[str]:
+    """What K1 --integrity and K8 object to."""
+    found = []
+    for code, options in (("K1", {"integrity": True}), ("K8", {})):
+        try:
+            door(code, **options)
+        except KaizenError as error:
+            found.append(f"{code}: {error.what}")
+    return found
+
+
+# A crowd
+
+
+def crowd(asked: Asked) -> Iterator[Row]:
+    """Many processes write at the same moment, each call opening and closing the database."""
+    count = asked.times(PROCESSES, 8)
+    with project(1) as root:
+        barrier = spawning.Barrier(count)
+        with spawning.Pool(count, _take_place, (barrier,)) as pool:
+            answers = pool.map(_write_many, [str(root)] * count, chunksize=1)
+        door = Door(str(root))
+        rows, found = size(door) - 1, problems(door)
+        door.close()
+    yield _crowd_row(count, rows, answers, found)
+
+
+def _crowd_row(count: int, rows: int, answers: list[list[tuple[float, float]]], found: list[str]) -> Row:
+    calls = [call for answer in answers for call in answer]
+    taken = [end - start for start, end in calls]
+    total_s = max(end for _, end in calls) - min(start for start, _ in calls)
+    expected = count * WRITES_EACH
+    shown = (
+        f"{rows:,} rows, {expected - len(calls)} failed, p50 {milliseconds(percentile(taken, 50))}, "
+        f"p99 {milliseconds(percentile(taken, 99))}, {total_s:.1f} s in all; {', '.join(found) or 'K1 and K8 clean'}"
+    )
+    met = rows == len(calls) == expected and not found
+    return Row(f"{count} processes x {WRITES_EACH} `W1` at once", shown, f"{expected:,} rows, none failed", met)
+
+
+_barrier: Barrier
+
+
+def _take_place(barrier: Barrier) -> None:
+    global _barrier
+    _barrier = barrier
+
+
+def _write_many(root: str) -> list[tuple[float, float]]:
+    """When each write that succeeded began and ended."""
+    door, done = Door(root), []
+    _barrier.wait()
+    for _ in range(WRITES_EACH):
+        start = time.monotonic()
+        try:
+            door("W1", **W1)
+        except KaizenError:
+            continue
+        done.append((start, time.monotonic()))
+    return done
+
+
+# kill -9
+
+
+class Killed(NamedTuple):
+    acknowledged: int
+    lost: int
+    unacknowledged: int
+    problems: list[str]
+
+
+def kill(asked: Asked) -> Iterator[Row]:
+    """A writer is killed at a random moment, again and again, beginning with the creation of the database."""
+    kills = asked.times(200, 10)
+    rng = random.Random(kills)
+    each = []
+    for number in range(kills // KILLS_A_PROJECT):
+        progress(f"{number * KILLS_A_PROJECT} of {kills} kills")
+        with project() as root:
+            each.append(_killed(root, [_acknowledged(root, rng, kill) for kill in range(KILLS_A_PROJECT)]))
+    acknowledged, lost, unacknowledged = (sum(counts) for counts in zip(*(one[:3] for one in each), strict=True))
+    found = [text for one in each for text in one.problems]
+    shown = (
+        f"{acknowledged:,} acknowledged, {lost} lost, {unacknowledged} more were whole; "
+        f"{', '.join(found[:3]) or 'K1 and K8 clean'}"
+    )
+    met = acknowledged > kills and not lost and unacknowledged <= kills and not found
+    yield Row(f"kill -9 at {kills} random moments", shown, "none lost, none half-written", met)
+
+
+def _acknowledged(root: pathlib.Path, rng: random.Random, number: int) -> list[str]:
+    """The ids that one writer reported before it was killed; every other one keeps its connection."""
+    receiver, sender = spawning.Pipe(duplex=False)
+    child = spawning.Process(target=_write_until_killed, args=(str(root), number % 2 == 1, sender))
+    child.start()
+    sender.close()
+    receiver.recv()  # it is about to write
+    time.sleep(rng.uniform(0, KILL_WITHIN_S))
+    child.kill()
+    ids = []
+    try:
+        while True:
+            ids.append(receiver.recv())
+    except EOFError:
+        child.join()
+    return ids
+
+
+def _write_until_killed(root: str, keep_open: bool, acknowledge: Pipe) -> None:
+    door = Door(root, keep_open=keep_open)
+    acknowledge.send("")
+    while True:
+        acknowledge.send(door("W1", **W1)["id"])
+
+
+def _killed(root: pathlib.Path, reported: list[list[str]]) -> Killed:
+    door = Door(str(root))
+    found = problems(door)
+    stored = {row[0] for row in door.store.reader().tuples("SELECT id FROM task")}
+    door.close()
+    ids = {one for ids in reported for one in ids}
+    return Killed(len(ids), len(ids - stored), len(stored - ids), found)
+
+
+# Flipped bytes
+
+
+class Value(NamedTuple):
+    table: str
+    seq: int
+    column: str
+    stored: bytes | int
+
+
+def flips(asked: Asked) -> Iterator[Row]:
+    """Every byte of every value of a small database is changed in turn; both verifiers must see each."""
+    with project() as root:
+        place = _small_database(root)
+        connection = Connection(place.database)
+        verifiers = _verifiers(connection, place)
+        assert not any(verify() for verify in verifiers.values()), "the database must be clean to begin with"
+        tried, missed = 0, dict.fromkeys(verifiers, 0)
+        for value, changed in list(_changes(connection))[:: asked.times(1, 50)]:
+            tried += 1
+            for name in _blind(connection, verifiers, value, changed):
+                missed[name] += 1
+            progress(f"{tried:,} bytes flipped")
+        connection.close()
+    for name, count in missed.items():
+        yield Row(f"{tried:,} flipped bytes, found by {name}", f"{tried - count:,}", "all", count == 0)
+    if len(verifiers) == 1:
+        yield Row("flipped bytes, found by verify_ledger.py", "skipped: there is no verify_ledger.py")
+
+
+def _small_database(root: pathlib.Path) -> Place:
+    """A record of every kind, in a file that lets itself be changed."""
+    door = Door(str(root))
+    first = door("W1", **W1, body="Grüße, 世界", done_when=["pytest -q"], op_id="op-1")["id"]
+    second = door("W1", **W1, depends_on=[first], parent=first)["id"]
+    door("W2", id=second, status="active", note="Begun.")
+    door("W13", id=second)
+    door("W3", task_id=first, **W1)
+    door("W4", id="@last", status="active")
+    door("W5", task_id=first, **W1, payload_json={"links": [1, 2.5]})
+    door("W6", id="@last", summary="Two dead links.")
+    door("W1", **W1, test=True)
+    door("K7")
+    kinds = {row[0] for row in door.store.reader().tuples("SELECT DISTINCT kind FROM log")}
+    assert kinds == set(PREFIXES), f"no record of {set(PREFIXES) - kinds}"
+    door.close()
+    _unlock(door.store.place)
+    return door.store.place
+
+
+def _unlock(place: Place) -> None:
+    connection = Connection(place.database)
+    connection.rows("PRAGMA journal_mode = DELETE")
+    for (name,) in connection.tuples("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+        connection.execute(f"DROP TRIGGER {name}")
+    connection.close()
+
+
+def _verifiers(connection: Connection, place: Place) -> dict[str, Callable[[], list[Any]]]:
+    for pragma in ("ignore_check_constraints = ON", "foreign_keys = OFF", "synchronous = OFF"):
+        connection.execute(f"PRAGMA {pragma}")
+    connection.rows("PRAGMA journal_mode = MEMORY")
+    anchors, _ = anchor.read(place.anchors)
+    found = {"K8": lambda: Verification(connection, anchors).run()}
+    if VERIFIER.exists():
+        module = importlib.import_module("verify_ledger")
+        paths = pathlib.Path(place.database), pathlib.Path(place.anchors)
+        found["verify_ledger.py"] = lambda: module.verify(*paths).findings
+    return found
+
+
+def _changes(connection: Connection) -> Iterator[tuple[Value, bytes | int]]:
+    rng = random.Random(0)
+    for table in ("log", *PREFIXES):
+        for (column,) in connection.tuples(f"SELECT name FROM pragma_table_info('{table}')"):
+            stored = f"SELECT seq, typeof({column}), CAST({column} AS BLOB) FROM {table}"
+            for seq, kind, raw in connection.tuples(stored):
+                for changed in _changed(kind, raw, rng):
+                    yield Value(table, seq, column, int(raw) if kind == "integer" else raw), changed
+
+
+def _changed(kind: str, raw: bytes | None, rng: random.Random) -> Iterator[bytes | int]:
+    """The value with one byte changed, for each of its bytes; in an integer to one that is not taken."""
+    if kind == "integer" and raw is not None:
+        number = int(raw)
+        yield from (number ^ 64 << place for place in range(0, max(number.bit_length(), 1), 8))
+    elif raw is not None:
+        for place in range(len(raw)):
+            yield raw[:place] + bytes([raw[place] ^ rng.randrange(1, 256)]) + raw[place + 1 :]
+
+
+def _blind(connection: Connection, verifiers: dict[str, Any], value: Value, changed: bytes | int) -> list[str]:
+    """Which verifiers do not see this change; it is undone afterwards."""
+    _put(connection, value, value.seq, changed)
+    blind = [name for name, verify in verifiers.items() if not verify()]
+    _put(connection, value, changed if value.column == "seq" else value.seq, value.stored)
+    return blind
+
+
+def _put(connection: Connection, value: Value, seq: bytes | int, content: bytes | int) -> None:
+    new = "?" if isinstance(content, int) else "CAST(? AS TEXT)"
+    connection.execute(f"UPDATE {value.table} SET {value.column} = {new} WHERE seq = ?", (content, seq))

@@ -1,0 +1,149 @@
+"""How fast it is: whole processes, calls in this process, batches, and all of that in a large database."""
+
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from bench_world import (
+    ROOT,
+    W1,
+    Asked,
+    Door,
+    Row,
+    cold,
+    environment,
+    interleaved,
+    kept_project,
+    launch,
+    milliseconds,
+    percentile,
+    project,
+    ratios,
+    save,
+    size,
+    task,
+)
+
+SMALL = 1_000
+W1_ARGV = ("W1", *(word for name, value in W1.items() for word in (f"--{name}", value)), "--json")
+COLD: dict[str, tuple[tuple[str, ...], float]] = {
+    "`W1 --json`": (W1_ARGV, 2.5),
+    "`K2`": (("K2",), 2.5),
+    "`W10 --id @last`": (("W10", "--id", "@last"), 2.5),
+    "`W12`": (("W12",), 2.5),
+    "`W9`": (("W9",), 2.5),
+    "`W1 --help`": (("W1", "--help"), 6),
+}
+# A child that is started by a large process inherits that one's maximum, so a small one starts it.
+MAX_RSS = """
+import os, resource, sys
+os.waitpid(os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ), 0)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def cold_start(asked: Asked) -> Iterator[Row]:
+    """Commands as whole processes, against an empty Python process."""
+    with project(SMALL) as root:
+        variants: dict[str, Callable[[], Any]] = {"empty": partial(launch, ["-c", "pass"], root)}
+        for what, (argv, _) in COLD.items():
+            variants[what] = partial(cold, root, *argv)
+        taken = interleaved(variants, asked.times(40, 5))
+    for what, (_, most) in COLD.items():
+        ratio, shown = ratios(taken[what], taken["empty"])
+        yield Row(f"cold {what} against `python -c pass`", shown, f"<= {most:g}x", ratio <= most)
+
+
+def memory(asked: Asked) -> Iterator[Row]:
+    """The most memory that a cold write holds."""
+    with project(SMALL) as root:
+        argv = [sys.executable, "-c", MAX_RSS, str(ROOT / "kaizen.py"), *W1_ARGV]
+        done = subprocess.run(argv, env=environment(root), capture_output=True, check=True, text=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    megabytes = int(done.stdout.split()[-1]) * unit / 1_000_000
+    yield Row("memory of a cold `W1`", f"{megabytes:.1f} MB", "<= 40 MB", megabytes <= 40)
+
+
+def write(asked: Asked) -> Iterator[Row]:
+    """A write by a process that keeps its connection."""
+    with project(SMALL) as root:
+        door = Door(str(root), keep_open=True)
+        taken = interleaved({"W1": lambda: door("W1", **W1)}, asked.times(2_000, 200))["W1"]
+        door.close()
+    median, high = statistics.median(taken), percentile(taken, 99)
+    shown = f"median {milliseconds(median)}, p99 {milliseconds(high)}, min {milliseconds(min(taken))}"
+    yield Row("in-process `W1`", shown, "median <= 1 ms", median <= 0.001)
+
+
+def batch(asked: Asked) -> Iterator[Row]:
+    """K5 through the command line, from start to end of the process."""
+    count = asked.times(5_000, 500)
+    with project() as root, tempfile.TemporaryDirectory() as folder:
+        path = save([task(random.Random(number)) for number in range(count)], folder)
+        taken = interleaved({"K5": lambda: cold(root, "K5", "--file", path)}, asked.times(5, 1))["K5"]
+    rate = count / statistics.median(taken)
+    shown = f"{rate:,.0f} records/s (best {count / min(taken):,.0f})"
+    yield Row(f"`K5`, {count:,} `W1` lines", shown, ">= 2,000 records/s", rate >= 2_000)
+
+
+def scale(asked: Asked) -> Iterator[Row]:
+    """The same calls in a large and in a small database."""
+    with kept_project(asked) as large, project(SMALL) as small:
+        yield from _flat(large, small, f"{asked.records:,}", asked)
+        yield from _flat_cold(large, small, f"{asked.records:,}", asked)
+        yield from _large(large)
+
+
+def _flat(large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: Asked) -> Iterator[Row]:
+    doors = {"large": Door(str(large), keep_open=True), "small": Door(str(small), keep_open=True)}
+    variants: dict[str, Callable[[], Any]] = {}
+    for name, door in doors.items():
+        variants[f"W1 {name}"] = partial(door, "W1", **W1)
+        variants[f"W12 {name}"] = partial(door, "W12")
+        variants[f"W9 {name}"] = partial(door, "W9")
+        variants[f"W10 {name}"] = partial(door, "W10", id="@last")
+    taken = interleaved(variants, asked.times(300, 30))
+    for door in doors.values():
+        door.close()
+    for code in ("W1", "W12", "W9", "W10"):
+        what = f"in-process `{code}` at {shown_size} records against {SMALL:,}"
+        yield _flat_row(what, taken[f"{code} large"], taken[f"{code} small"], code in ("W1", "W12"))
+
+
+def _flat_cold(large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: Asked) -> Iterator[Row]:
+    variants: dict[str, Callable[[], Any]] = {}
+    commands = {"W1": W1_ARGV, "W12": ("W12",), "W9": ("W9",), "W10": ("W10", "--id", "@last")}
+    for code, argv in commands.items():
+        for root in (large, small):
+            variants[f"{code} {root}"] = partial(cold, root, *argv)
+    taken = interleaved(variants, asked.times(30, 5))
+    for code in commands:
+        what = f"cold `{code}` at {shown_size} records against {SMALL:,}"
+        yield _flat_row(what, taken[f"{code} {large}"], taken[f"{code} {small}"], code in ("W1", "W12"))
+
+
+def _flat_row(what: str, large: list[float], small: list[float], promised: bool) -> Row:
+    ratio, shown = ratios(large, small)
+    met = ratio <= 1.3 and statistics.median(large) <= 0.1
+    return Row(what, shown, "<= 1.3x, <= 100 ms", met) if promised else Row(what, shown)
+
+
+def _large(root: pathlib.Path) -> Iterator[Row]:
+    door = Door(str(root))
+    records, start = size(door), time.perf_counter()
+    door("K8")
+    seconds = time.perf_counter() - start
+    yield Row(f"`K8`, {records:,} records", f"{records / seconds:,.0f} records/s, {seconds:.0f} s")
+    megabytes = os.path.getsize(door.store.place.database) / 1_000_000
+    yield Row(
+        f"database of {records:,} records", f"{megabytes:,.0f} MB, {megabytes * 1e6 / records:.0f} bytes a record"
+    )
+    door.close()

@@ -1,0 +1,181 @@
+"""What a benchmark works with: what was asked, the row it answers with, projects full of realistic records."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from kaizen_components.call import Door  # noqa: E402  (the path must be set first)
+
+LINES_A_BATCH = 20_000
+OPEN_TASKS = 4_000  # in a large database; in a small one a tenth of the tasks are open
+ACTORS = ("agent", "claude", "codex", "reviewer", "nightly")
+SCOPES = ("project", "engine", "docs", "tests", "setup")
+WORDS = (
+    *("cache", "gate", "ledger", "reader", "writer", "merge", "proof", "trace", "retry", "parser", "index"),
+    *("query", "batch", "lease", "report", "stage", "draft", "schema", "backup", "anchor", "digest", "bundle"),
+    *("review", "window", "socket", "thread", "kernel", "buffer", "module", "signal", "filter", "release"),
+)
+W1 = {"title": "Polish the README", "summary": "Make it a strong entry point for a new session."}
+
+
+class Asked(NamedTuple):
+    """The options of a run. A benchmark takes `records` and `keep`, or does less of the same when `quick`."""
+
+    records: int
+    quick: bool
+    keep: pathlib.Path | None
+
+    def times(self, usual: int, when_quick: int) -> int:
+        return when_quick if self.quick else usual
+
+
+class Row(NamedTuple):
+    """One line of the table; without a promise it is for information."""
+
+    what: str
+    measured: str
+    promise: str = ""
+    met: bool | None = None
+
+
+# Time
+
+
+def interleaved(variants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each call. Every round runs every variant, so that a noisy moment is noisy for all."""
+    for call in variants.values():
+        call()  # the first fills caches
+    taken: dict[str, list[float]] = {name: [] for name in variants}
+    for number in range(rounds):
+        progress(f"round {number + 1} of {rounds}")
+        for name, call in variants.items():
+            start = time.perf_counter()
+            call()
+            taken[name].append(time.perf_counter() - start)
+    return taken
+
+
+def ratios(taken: list[float], base: list[float]) -> tuple[float, str]:
+    """How many times the base it took, by the medians, and the same for people."""
+    ratio = statistics.median(taken) / statistics.median(base)
+    shown = f"{ratio:.2f}x (min {min(taken) / min(base):.2f}x; {milliseconds(statistics.median(taken))})"
+    return ratio, shown
+
+
+def percentile(taken: list[float], percent: int) -> float:
+    return sorted(taken)[min(len(taken) - 1, len(taken) * percent // 100)]
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms"
+
+
+def progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{text:<60}\r", end="", file=sys.stderr, flush=True)
+
+
+# Processes
+
+
+def cold(root: pathlib.Path, *argv: str) -> None:
+    """One command as a user runs it; its output is thrown away, its failure is not."""
+    launch([str(ROOT / "kaizen.py"), *argv], root)
+
+
+def launch(argv: list[str], root: pathlib.Path) -> None:
+    """The same interpreter with these arguments. posix_spawn, since Popen adds its own milliseconds to both sides."""
+    silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1)]
+    child = os.posix_spawn(sys.executable, [sys.executable, *argv], environment(root), file_actions=silent)
+    exit_code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if exit_code:
+        raise RuntimeError(f"{' '.join(argv[-4:])} ended with {exit_code}")
+
+
+def environment(root: pathlib.Path) -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
+    return {**own, "KAIZEN_REPO_ROOT": str(root)}
+
+
+# Projects
+
+
+@contextmanager
+def project(records: int = 0) -> Iterator[pathlib.Path]:
+    """A temporary project with so many records."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="kaizen_bench_"))
+    try:
+        grow(folder, records)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def kept_project(asked: Asked) -> Iterator[pathlib.Path]:
+    """The project of `--records`; below `--keep` it stays for the next run, and an interrupted one is completed."""
+    if asked.keep is None:
+        with project(asked.records) as folder:
+            yield folder
+    else:
+        folder = asked.keep / str(asked.records)
+        grow(folder, asked.records)
+        yield folder
+
+
+def grow(root: pathlib.Path, records: int) -> None:
+    """Add records until there are at least so many."""
+    root.mkdir(parents=True, exist_ok=True)
+    door = Door(str(root), keep_open=True)
+    while (present := size(door)) < records:
+        progress(f"{present:,} of {records:,} records")
+        rng = random.Random(present)
+        batch = lines(rng, min(LINES_A_BATCH, records - present), min(0.1, 2 * OPEN_TASKS / records))
+        with tempfile.TemporaryDirectory() as folder:
+            door("K5", file=save(batch, folder), actor=rng.choice(ACTORS))
+    door.close()
+
+
+def size(door: Door) -> int:
+    return door.store.reader().value("SELECT count(*) FROM log") if door.store.exists() else 0
+
+
+def save(batch: list[dict[str, Any]], folder: str) -> str:
+    path = pathlib.Path(folder, "batch.jsonl")
+    path.write_text("".join(json.dumps(line) + "\n" for line in batch), encoding="utf-8")
+    return str(path)
+
+
+def lines(rng: random.Random, count: int, open_share: float) -> list[dict[str, Any]]:
+    """A batch: most tasks are closed again; some stay open, depend on an earlier one, or are leased."""
+    batch: list[dict[str, Any]] = []
+    tasks: list[str] = []
+    while len(batch) < count:
+        batch.append(task(rng, depends_on=[rng.choice(tasks)] if tasks and rng.random() < 0.01 else []))
+        tasks.append(f"${len(batch)}.id")
+        if rng.random() < 0.004:
+            batch.append({"command": "W13", "args": {"id": tasks[-1], "ttl_s": rng.choice((1, 604_800))}})
+            batch.append({"command": "W2", "args": {"id": tasks[-1], "status": "active"}})
+        if rng.random() >= open_share:
+            note = " ".join(rng.choices(WORDS, k=8))
+            batch.append({"command": "W2", "args": {"id": tasks[-1], "status": "done", "note": note}})
+    return batch[:count]
+
+
+def task(rng: random.Random, **more: Any) -> dict[str, Any]:
+    title, summary = (" ".join(rng.choices(WORDS, k=count)) for count in (5, 25))
+    priority = rng.choices(("critical", "high", "normal", "low"), (1, 10, 70, 19))[0]
+    args = {"title": title, "summary": summary, "scope": rng.choice(SCOPES), "priority": priority, **more}
+    return {"command": "W1", "args": args}

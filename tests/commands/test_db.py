@@ -1,0 +1,354 @@
+"""Family K: create, check, back up, batch, purge, find, diagnose."""
+
+import json
+import os
+import sqlite3
+
+import pytest
+
+from kaizen_components.errors import Conflict, Integrity, NotFound, Refused, Unavailable, Usage
+
+from ..conftest import ROOT
+
+
+def line(command, **args):
+    return json.dumps({"command": command, "args": args})
+
+
+@pytest.fixture
+def batch(kaizen, root):
+    """`batch(line, …)`: K5 on a file of these lines."""
+
+    def run(*lines, **shared):
+        (root / "batch.jsonl").write_text("\n".join(lines))
+        return kaizen("K5", file=str(root / "batch.jsonl"), **shared)
+
+    return run
+
+
+def start(kaizen, **more):
+    return kaizen("W1", title="t", summary="s", **more)
+
+
+# K0
+
+
+@pytest.mark.parametrize(
+    "intent, code",
+    [
+        ("start a new task", "W1"),
+        ("mark the task as done", "W2"),
+        ("record that the tests passed", "W2"),
+        ("what should I do next", "W12"),
+        ("show everything about one task", "W10"),
+        ("list all open tickets", "W9"),
+        ("back up the database", "K3"),
+        ("has anybody tampered with the records", "K8"),
+        ("run many commands at once", "K5"),
+        ("remove test records", "K7"),
+        ("what is wrong with my setup", "K11"),
+        ("create the database", "K1"),
+        ("which schema version is this", "K2"),
+        ("this task depends on another one", "W11"),
+        ("take a task so nobody else works on it", "W13"),
+        ("give back the lease", "W13"),
+        ("write a plan", "W3"),
+        ("what did the subagent bring back", "W6"),
+    ],
+)
+def test_plain_words_find_the_command_among_the_first_three(kaizen, intent, code):
+    found = kaizen("K0", intent=intent)["records"]
+
+    assert code in [row["code"] for row in found]
+    assert all(row["example"] for row in found)
+
+
+def test_words_that_mean_nothing_here_get_a_hint(cli):
+    answer = cli("K0", "zzz qqq")
+
+    assert answer.exit_code == 0 and "--help" in answer.out
+
+
+def test_the_intent_may_be_given_without_quotes(cli):
+    assert cli("K0", "back", "up", "the", "database").out == cli("K0", "back up the database").out
+
+
+# K1, K2, K6
+
+
+def test_checking_creates_once_and_then_only_checks(kaizen):
+    assert kaizen("K1")["created"] is True
+    again = kaizen("K1", integrity=True)
+
+    assert again["created"] is False
+    assert set(again["integrity"].values()) == {"ok"}
+
+
+def test_integrity_names_a_broken_reference_and_an_orphan(kaizen, root):
+    start(kaizen)
+    kaizen.close()
+    plain = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
+    plain.execute(
+        "INSERT INTO plan (seq, id, at, actor, test, task_id, title, summary, status) "
+        "VALUES (9, 'plan_x', 'x', 'x', 0, 'task_none', 't', 's', 'draft')"
+    )
+    plain.commit()
+    plain.close()
+
+    with pytest.raises(Integrity) as caught:
+        kaizen("K1", integrity=True)
+    assert "plan" in caught.value.why
+
+
+def test_schema_status_lists_the_migrations(kaizen):
+    kaizen("K1")
+    status = kaizen("K2")
+
+    assert status["state"] == "current"
+    assert [row["version"] for row in status["migrations"]] == list(range(1, status["schema"] + 1))
+
+
+def test_a_manifest_counts_rows_and_fits_the_file(kaizen, root):
+    start(kaizen)
+    facts = kaizen("K6")
+    written = json.loads((root / facts["manifest"]).read_text())
+
+    assert written["rows"]["task"] == written["rows"]["log"] == written["entries"] == 1
+    assert written["root"] == kaizen("K8")["root"]
+    kaizen.close()
+    import hashlib
+
+    assert written["file"]["sha256"] == hashlib.sha256((root / "AI/db/kaizen.db").read_bytes()).hexdigest()
+
+
+def test_no_file_is_ever_overwritten(kaizen, root):
+    start(kaizen)
+    for code in ("K3", "K6"):
+        out = root / f"{code}.out"
+        out.write_text("mine")
+        with pytest.raises(Unavailable):
+            kaizen(code, out=str(out))
+        assert out.read_text() == "mine"
+
+
+# K3
+
+
+def test_a_backup_is_a_verified_copy_with_a_manifest(kaizen, root):
+    start(kaizen)
+    made = kaizen("K3")
+    start(kaizen)
+    path = root / made["backup"]
+    manifest = json.loads((root / made["manifest"]).read_text())
+
+    assert made["verified"] and manifest["entries"] == 1
+    assert kaizen("K8", file=str(path))["entries"] == 1
+    assert sqlite3.connect(path).execute("SELECT count(*) FROM task").fetchone() == (1,)
+
+
+def test_a_bad_copy_fails_its_verification(kaizen, root):
+    start(kaizen)
+    path = root / kaizen("K3")["backup"]
+    plain = sqlite3.connect(path)
+    plain.execute("DROP TRIGGER task_no_update")
+    plain.execute("UPDATE task SET title = 'changed'")
+    plain.commit()
+    plain.close()
+
+    with pytest.raises(Integrity, match="Edit"):
+        kaizen("K8", file=str(path))
+    with pytest.raises(NotFound):
+        kaizen("K8", file=str(root / "none.db"))
+
+
+# K5
+
+
+def test_a_batch_runs_in_one_transaction_and_names_earlier_results(kaizen, batch):
+    answer = batch(
+        line("W1", title="First", summary="s"),
+        "",
+        line("task-start", title="Second", summary="s", **{"depends-on": ["$1.id"]}),
+        line("W13", id="$1.id"),
+        line("W2", id="$1.id", status="done", token="$4.token"),
+        line("W10", id="$3.id"),
+    )
+    first, second, *_, inspected = answer["records"]
+
+    assert answer["count"] == 5
+    assert [row["line"] for row in answer["records"]] == [1, 3, 4, 5, 6]
+    assert inspected["record"]["title"] == "Second" and inspected["links"][0]["task_id"] == first["id"]
+    assert [row["id"] for row in kaizen("W12")["records"]] == [second["id"]]
+    assert kaizen("W10", id=first["id"])["log"]["command"] == "W1"
+    assert kaizen("K8")["verified"]
+
+
+@pytest.mark.parametrize(
+    "bad, code",
+    [
+        ("{", "bad_line"),
+        ("[]", "bad_line"),
+        ('{"command": "W1", "title": "x"}', "bad_line"),
+        ('{"command": 1}', "bad_line"),
+        (line("W99"), "unknown_command"),
+        (line("W1", title="t"), "missing_option"),
+        (line("W1", title="t", summary="s", colour="red"), "unknown_option"),
+        (line("W1", title="t", summary="s", op_id="x"), "shared_option_in_batch"),
+        (line("W1", title=7, summary="s"), "bad_value"),
+        (line("W1", title="t", summary="s", depends_on=["task_none"]), "unknown_id"),
+        (line("W2", id="$9.id", status="done"), "bad_reference"),
+        (line("W2", id="$1.nothing", status="done"), "bad_reference"),
+        (line("K1"), "not_in_batch"),
+        (line("K8"), "not_in_batch"),
+        (line("K5", file="x"), "file_not_found"),
+        (line("W1", title="t", summary="token=" + "ghp_" + "A1b2C3d4E5" * 4), "secret_refused"),
+    ],
+)
+def test_an_error_in_a_batch_names_its_line_and_writes_nothing(kaizen, batch, bad, code):
+    start(kaizen)
+    with pytest.raises((Usage, Refused, NotFound)) as caught:
+        batch(line("W1", title="ok", summary="s"), bad)
+
+    assert caught.value.what.startswith("Line 2: ") and caught.value.code == code
+    assert kaizen("W9")["count"] == 1
+
+
+def test_a_batch_comes_from_stdin_too_and_an_empty_one_is_refused(cli):
+    lines = (line("W1", title="a", summary="s") + "\n") * 3
+
+    assert cli("K5", "--json", stdin=lines.encode()).json["count"] == 3
+    assert cli("K5", "--json", stdin=b"\n\n").exit_code == 2
+    assert cli("K5", "--json", stdin=b"").error["code"] == "empty_stdin"
+
+
+def test_a_reference_in_a_text_stays_text(kaizen, batch):
+    batch(line("W1", title="first", summary="s"), line("W1", title="$1.id", summary="costs $5.00"))
+
+    assert kaizen("W10", id="@last")["record"]["title"] == "$1.id"
+
+
+def test_a_batch_with_an_op_id_is_replayed_as_a_whole(kaizen, batch):
+    first = batch(line("W1", title="a", summary="s"), op_id="once")
+    second = batch(line("W1", title="a", summary="s"), op_id="once")
+
+    assert second["replayed"] and second["records"] == first["records"]
+    assert kaizen("W9")["count"] == 1
+
+
+# K7
+
+
+def test_purging_removes_test_records_and_what_hangs_on_them_and_nothing_else(kaizen):
+    real = start(kaizen)["id"]
+    trial = start(kaizen, test=True)["id"]
+    kaizen("W2", id=trial, status="active")
+    kaizen("W3", task_id=trial, title="p", summary="s")
+    kaizen("W13", id=trial)
+    kaizen("W11", id=trial, kind="blocks", target_id=real)
+    packet = kaizen("W5", task_id=trial, title="p", summary="s")["id"]
+    kaizen("W6", id=packet, summary="s")
+    start(kaizen, test=True, op_id="trial")
+    assert real not in [row["id"] for row in kaizen("W12")["records"]]
+
+    listed = kaizen("K7", dry_run=True)
+    assert kaizen("W10", id=trial)
+    removed = kaizen("K7")
+
+    assert listed["count"] == removed["removed"] == 9
+    assert [row["id"] for row in kaizen("W9")["records"]] == [real]
+    assert [row["id"] for row in kaizen("W12")["records"]] == [real], "the real task is unblocked"
+    assert kaizen("K8")["purged"] == 9
+    assert set(kaizen("K1", integrity=True)["integrity"].values()) == {"ok"}
+    assert kaizen("K7")["removed"] == 0
+    assert start(kaizen, test=True, op_id="trial").get("replayed") is None
+
+
+def test_a_test_revision_of_a_real_task_can_be_purged(kaizen):
+    real = start(kaizen)["id"]
+    kaizen("W2", id=real, status="done", test=True)
+    kaizen("K7")
+
+    assert kaizen("W10", id=real)["record"]["status"] == "open"
+    assert kaizen("K8")["verified"]
+
+
+# --op-id
+
+
+def test_the_same_op_id_gives_the_first_answer_again(kaizen):
+    first, second = (start(kaizen, op_id="abc") for _ in range(2))
+
+    assert second.pop("replayed") is True
+    assert first == second
+    assert kaizen("W9")["count"] == 1
+
+
+@pytest.mark.parametrize(
+    "code, change",
+    [("W1", {"title": "other"}), ("W1", {"body": "more"}), ("W1", {"test": True}), ("W1", {"actor": "bob"})],
+)
+def test_an_op_id_for_something_else_is_a_conflict(kaizen, code, change):
+    start(kaizen, op_id="abc")
+    with pytest.raises(Conflict, match="op-id"):
+        kaizen(code, **{"title": "t", "summary": "s", "op_id": "abc", **change})
+    assert kaizen("W9")["count"] == 1
+
+
+def test_an_op_id_of_a_failed_call_is_free_again(kaizen):
+    start(kaizen)
+    with pytest.raises(NotFound):
+        kaizen("W2", id="task_none", status="done", op_id="abc")
+
+    assert kaizen("W2", id="@last", status="done", op_id="abc")["rev"] == 2
+
+
+# Secrets: records/test_secrets.py has the patterns; here they meet every command
+
+SECRET = "gh" + "p_" + "A1b2C3d4E5" * 3 + "f6G7h8"
+
+
+@pytest.mark.parametrize(
+    "code, given",
+    [
+        ("W1", {"title": SECRET, "summary": "s"}),
+        ("W1", {"title": "t", "summary": f"use {SECRET} now"}),
+        ("W1", {"title": "t", "summary": "s", "body": "x" * 100_000 + " " + SECRET}),
+        ("W1", {"title": "t", "summary": "s", "scope": SECRET}),
+        ("W1", {"title": "t", "summary": "s", "done_when": ["true", f"curl -H {SECRET}"]}),
+        ("W1", {"title": "t", "summary": "s", "actor": SECRET}),
+        ("W1", {"title": "t", "summary": "s", "op_id": SECRET}),
+        ("W2", {"id": "@last", "note": SECRET}),
+        ("W5", {"task_id": "@last", "title": "t", "summary": "s", "payload_json": {"env": [{"TOKEN": SECRET}]}}),
+        ("W5", {"task_id": "@last", "title": "t", "summary": "s", "payload_json": {SECRET: 1}}),
+        ("W6", {"id": "@last", "summary": SECRET}),
+        ("W13", {"id": "@last", "note": SECRET}),
+        ("W9", {"scope": SECRET}),
+        ("K0", {"intent": SECRET}),
+    ],
+)
+def test_a_secret_is_refused_wherever_it_stands_and_never_repeated(kaizen, code, given):
+    start(kaizen)
+    kaizen("W5", task_id="@last", title="t", summary="s")
+    before = kaizen("K1")["entries"]
+    with pytest.raises(Refused) as caught:
+        kaizen(code, **given)
+
+    assert caught.value.code == "secret_refused"
+    assert SECRET not in str(caught.value.as_dict())
+    assert kaizen("K1")["entries"] == before
+
+
+def test_a_secret_in_the_environment_or_a_file_is_refused_too(cli, root):
+    (root / "body").write_text(SECRET)
+
+    assert cli("W1", "--title", "t", "--summary", "s", env={"KAIZEN_ACTOR": SECRET}).exit_code == 1
+    assert cli("W1", "--title", "t", "--summary", "s", "--body-file", "body").exit_code == 1
+    refused = cli("W1", "--title", "t", "--summary", "-", "--json", stdin=SECRET.encode())
+    assert "--summary" in refused.error["what"] and "GitHub" in refused.error["what"]
+    assert not os.path.exists(root / "AI")
+
+
+def test_text_about_secrets_can_be_recorded(kaizen):
+    kaizen("W1", title="Rotate the API key", summary="Set token=$TOKEN; AKIAIOSFODNN7EXAMPLE is only an example.")
+
+    assert (ROOT / "docs" / "secrets.md").exists()

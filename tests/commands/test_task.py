@@ -1,0 +1,467 @@
+"""Family W: tasks, plans, packets, links, leases, as their users meet them."""
+
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import pytest
+
+from kaizen_components import fields
+from kaizen_components.call import Door
+from kaizen_components.errors import Conflict, NotFound, Refused, Usage
+
+from ..conftest import ROOT
+
+
+@pytest.fixture
+def task(kaizen):
+    """`task("title", …)`: the id of a new task."""
+
+    def start(title="A task", **more):
+        return kaizen("W1", title=title, summary="About it.", **more)["id"]
+
+    return start
+
+
+def ready(kaizen, **more):
+    return [row["id"] for row in kaizen("W12", **more)["records"]]
+
+
+def record(kaizen, id):
+    return kaizen("W10", id=id)["record"]
+
+
+# W1, W2, W9, W10
+
+
+def test_a_started_task_is_open_and_keeps_its_definition_of_done(kaizen):
+    started = kaizen(
+        "W1", title="T", summary="S", body="B", scope="docs", priority="high", done_when=["pytest -q", "ruff check ."]
+    )
+    inspected = kaizen("W10", id=started["id"])
+    kept = inspected["record"]
+
+    assert (kept["title"], kept["summary"], kept["body"], kept["scope"], kept["priority"]) == (
+        "T",
+        "S",
+        "B",
+        "docs",
+        "high",
+    )
+    assert (kept["status"], kept["done_when"], kept["rev"]) == ("open", ["pytest -q", "ruff check ."], 1)
+    assert inspected["log"]["content_hash"] == started["hash"]
+    assert inspected["log"]["command"] == "W1"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "New"},
+        {"summary": "New"},
+        {"body": "New"},
+        {"scope": "new"},
+        {"priority": "low"},
+        {"status": "blocked"},
+    ],
+)
+def test_an_update_changes_one_thing_as_a_revision_and_keeps_the_rest(kaizen, task, change):
+    id = task()
+    before = record(kaizen, id)
+    revised = kaizen("W2", id=id, **change)
+    after = kaizen("W10", id=id)
+
+    assert {name: after["record"][name] for name in change} == change
+    unchanged = set(before) - set(change) - {"rev", "changed_at"}
+    assert {name: after["record"][name] for name in unchanged} == {name: before[name] for name in unchanged}
+    assert revised["rev"] == after["record"]["rev"] == 2
+    assert {name: after["revisions"][0][name] for name in change} == change
+
+
+def test_a_note_changes_nothing_but_is_kept(kaizen, task):
+    id = task()
+    kaizen("W2", id=id, note="Half way.")
+
+    assert record(kaizen, id)["status"] == "open"
+    assert [row["note"] for row in kaizen("W10", id=id)["revisions"]] == ["Half way."]
+
+
+def test_an_update_that_changes_nothing_is_refused(kaizen, task):
+    with pytest.raises(Usage, match="Nothing to change"):
+        kaizen("W2", id=task())
+
+
+def test_every_status_can_be_reached_and_left(kaizen, task):
+    id = task()
+    for status in (*fields.TASK_STATUS, "open"):
+        assert kaizen("W2", id=id, status=status)["task_status"] == status
+
+
+def test_the_list_filters_by_status_actor_scope_priority_holder_and_age(kaizen, task):
+    plain = task()
+    done = task("Done")
+    kaizen("W2", id=done, status="done")
+    other = task("Other", actor="bob", scope="docs", priority="critical")
+    kaizen("W13", id=other, actor="carol")
+
+    def ids(**filters):
+        return [row["id"] for row in kaizen("W9", **filters)["records"]]
+
+    assert ids() == [other, done, plain]
+    assert ids(status="done") == [done]
+    assert ids(actor="bob") == ids(scope="docs") == ids(priority="critical") == ids(holder="carol") == [other]
+    assert ids(since="1h") == [other, done, plain]
+    assert ids(until="1h") == []
+    assert ids(since="2020-01-01", until="2021-01-01T10:00") == []
+    assert ids(status="open", scope="docs", actor="bob") == [other]
+
+
+def test_a_list_says_when_there_is_more(kaizen, task):
+    for _ in range(3):
+        task()
+
+    assert kaizen("W9", limit=2)["more"] is True
+    assert kaizen("W9", limit=3)["more"] is False
+
+
+@pytest.mark.parametrize("when", ["yesterday", "2026-13-01", "7x", "d", "99999999999999999999d", "0001-01-01"])
+def test_a_time_that_is_none_is_refused(kaizen, task, when):
+    task()
+    with pytest.raises(Usage):
+        kaizen("W9", since=when)
+
+
+# Naming records
+
+
+def test_a_record_is_named_by_id_unique_prefix_or_at_last(kaizen, task):
+    first, second = task(), task()
+
+    assert record(kaizen, first)["title"]
+    assert kaizen("W10", id=second[:-1])["id"] == second
+    assert kaizen("W10", id="@last")["id"] == second
+
+
+def test_at_last_means_the_newest_of_the_same_actor(kaizen, task):
+    mine = task()
+    task(actor="bob")
+
+    assert kaizen("W10", id="@last")["id"] == mine
+    with pytest.raises(NotFound, match="@last"):
+        kaizen("W10", id="@last", actor="nobody")
+
+
+def test_an_ambiguous_prefix_and_an_unknown_id_are_told_apart(kaizen, task):
+    task(), task()
+
+    with pytest.raises(Usage, match="more than one"):
+        kaizen("W10", id="task_")
+    with pytest.raises(NotFound, match="no task"):
+        kaizen("W10", id="task_1999")
+    with pytest.raises(NotFound):
+        kaizen("W10", id="plan_")
+
+
+# W11, W12
+
+
+def test_ready_lists_open_tasks_the_most_urgent_and_oldest_first(kaizen, task):
+    low, normal, critical, normal2 = (task(priority=p) for p in ("low", "normal", "critical", "normal"))
+
+    assert ready(kaizen) == [critical, normal, normal2, low]
+    assert ready(kaizen, limit=1) == [critical]
+
+
+def test_ready_leaves_out_what_is_blocked_until_every_blocker_is_closed(kaizen, task):
+    first, second = task(), task()
+    blocked = task(depends_on=[first, second])
+    assert ready(kaizen) == [first, second]
+
+    kaizen("W2", id=first, status="done")
+    assert blocked not in ready(kaizen)
+    kaizen("W2", id=second, status="canceled")
+    assert ready(kaizen) == [blocked]
+    kaizen("W2", id=first, status="active")
+    assert ready(kaizen) == [], "a reopened blocker blocks again"
+
+
+def test_removing_a_link_unblocks(kaizen, task):
+    blocker = task()
+    blocked = task(depends_on=[blocker])
+    kaizen("W11", id=blocker, kind="blocks", target_id=blocked, remove=True)
+
+    assert blocked in ready(kaizen)
+    with pytest.raises(NotFound):
+        kaizen("W11", id=blocker, kind="blocks", target_id=blocked, remove=True)
+    kaizen("W11", id=blocker, kind="blocks", target_id=blocked)
+    assert blocked not in ready(kaizen)
+
+
+def test_ready_filters_by_scope_and_shows_test_tasks_only_on_request(kaizen, task):
+    docs, trial = task(scope="docs"), task(test=True)
+
+    assert ready(kaizen, scope="docs") == [docs]
+    assert trial not in ready(kaizen)
+    assert trial in ready(kaizen, test=True)
+
+
+@pytest.mark.parametrize("status", ["active", "blocked", "done", "canceled"])
+def test_a_task_that_is_not_open_is_not_ready(kaizen, task, status):
+    id = task()
+    kaizen("W2", id=id, status=status)
+
+    assert ready(kaizen) == []
+
+
+@pytest.mark.parametrize("kind", ["blocks", "parent", "discovered-from"])
+@pytest.mark.parametrize("length", [2, 3, 5])
+def test_a_circle_of_links_is_refused(kaizen, task, kind, length):
+    ids = [task() for _ in range(length)]
+    for here, there in pairwise(ids):
+        kaizen("W11", id=here, kind=kind, target_id=there)
+
+    with pytest.raises(Refused, match="circle"):
+        kaizen("W11", id=ids[-1], kind=kind, target_id=ids[0])
+
+
+def test_relations_may_go_both_ways_and_links_are_shown_from_both_ends(kaizen, task):
+    one, two = task("One"), task("Two")
+    kaizen("W11", id=one, kind="relates-to", target_id=two)
+    kaizen("W11", id=two, kind="relates-to", target_id=one)
+    kaizen("W11", id=one, kind="blocks", target_id=two)
+
+    assert {row["link"] for row in kaizen("W10", id=one)["links"]} == {"blocks", "relates to"}
+    assert {row["link"] for row in kaizen("W10", id=two)["links"]} == {"is blocked by", "relates to"}
+
+
+def test_a_link_to_itself_a_second_parent_and_an_unknown_task_are_refused(kaizen, task):
+    child, parent, other = task(), task(), task()
+    kaizen("W11", id=child, kind="parent", target_id=parent)
+
+    with pytest.raises(Refused, match="itself"):
+        kaizen("W11", id=child, kind="blocks", target_id=child)
+    with pytest.raises(Conflict, match="already part"):
+        kaizen("W11", id=child, kind="parent", target_id=other)
+    with pytest.raises(NotFound):
+        kaizen("W11", id=child, kind="blocks", target_id="task_none")
+
+
+def test_linking_twice_adds_nothing(kaizen, task):
+    one, two = task(), task()
+    first = kaizen("W11", id=one, kind="blocks", target_id=two)
+    second = kaizen("W11", id=one, kind="blocks", target_id=two)
+
+    assert second["existed"] and second["id"] == first["id"]
+
+
+def test_a_task_may_start_as_part_of_another(kaizen, task):
+    parent = task()
+    child = task(parent=parent)
+
+    assert [(row["link"], row["task_id"]) for row in kaizen("W10", id=child)["links"]] == [("is part of", parent)]
+
+
+# W13
+
+
+def test_a_claimed_task_is_not_ready_until_its_lease_ends(kaizen, task):
+    id = task()
+    kaizen("W13", id=id, ttl_s=1)
+    assert ready(kaizen) == []
+    assert record(kaizen, id)["holder"] == "agent"
+
+    time.sleep(1.1)
+    assert ready(kaizen) == [id]
+    assert record(kaizen, id)["holder"] is None
+
+
+def test_an_active_task_whose_lease_ran_out_or_was_released_is_ready_again(kaizen, task):
+    abandoned, returned, working = task("abandoned"), task("returned"), task("working")
+    kaizen("W13", id=abandoned, ttl_s=1)
+    token = kaizen("W13", id=returned)["token"]
+    for id in (abandoned, returned, working):
+        kaizen("W2", id=id, status="active")
+    kaizen("W13", id=returned, action="release", token=token)
+    time.sleep(1.1)
+
+    assert ready(kaizen) == [abandoned, returned], "an active task that nobody ever claimed is somebody's work"
+
+
+def test_a_second_claim_is_refused_and_names_the_holder(kaizen, task):
+    id = task()
+    kaizen("W13", id=id, actor="alice")
+
+    with pytest.raises(Conflict) as caught:
+        kaizen("W13", id=id, actor="bob")
+    assert "alice" in caught.value.why
+    with pytest.raises(Conflict):
+        kaizen("W13", id=id, actor="alice")
+
+
+def test_tokens_grow_with_every_take(kaizen, task):
+    id = task()
+    for expected in (1, 2, 3):
+        token = kaizen("W13", id=id)["token"]
+        assert token == expected
+        kaizen("W13", id=id, action="release", token=token)
+
+
+def test_renewing_extends_the_lease_also_after_it_ran_out_if_nobody_took_it(kaizen, task):
+    id = task()
+    first = kaizen("W13", id=id, ttl_s=1)
+    renewed = kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=1)
+    assert renewed["until"] > first["until"] and renewed["token"] == first["token"]
+    time.sleep(1.1)
+    kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=60)
+    with pytest.raises(Conflict):
+        kaizen("W13", id=id)
+
+
+def test_a_token_that_was_overtaken_can_neither_renew_nor_release_nor_update(kaizen, task):
+    id = task()
+    old = kaizen("W13", id=id, ttl_s=1)["token"]
+    time.sleep(1.1)
+    new = kaizen("W13", id=id, actor="bob")["token"]
+
+    for action in ("renew", "release"):
+        with pytest.raises(Conflict):
+            kaizen("W13", id=id, action=action, token=old)
+    with pytest.raises(Conflict, match="no longer holds"):
+        kaizen("W2", id=id, status="done", token=old)
+    kaizen("W2", id=id, status="done", token=new, actor="bob")
+
+
+def test_the_status_of_a_held_task_is_changed_by_its_holder_only(kaizen, task):
+    id = task()
+    kaizen("W13", id=id, actor="alice")
+
+    with pytest.raises(Conflict, match="held by another"):
+        kaizen("W2", id=id, status="done", actor="bob")
+    kaizen("W2", id=id, note="I would do it differently.", actor="bob")
+    kaizen("W2", id=id, status="done", actor="alice")
+
+
+def test_a_lease_is_broken_only_with_a_reason(kaizen, task):
+    id = task()
+    kaizen("W13", id=id, actor="alice")
+
+    with pytest.raises(Usage, match="reason"):
+        kaizen("W13", id=id, action="break", actor="bob")
+    kaizen("W13", id=id, action="break", actor="bob", note="alice's machine is gone")
+    assert ready(kaizen) == [id]
+    with pytest.raises(Conflict, match="no longer holds"):
+        kaizen("W2", id=id, status="done", token=1, actor="alice")
+    with pytest.raises(Conflict, match="Nobody holds"):
+        kaizen("W13", id=id, action="break", actor="bob", note="again")
+
+
+@pytest.mark.parametrize("status", ["done", "canceled"])
+def test_a_closed_task_cannot_be_claimed(kaizen, task, status):
+    id = task()
+    kaizen("W2", id=id, status=status)
+
+    with pytest.raises(Refused):
+        kaizen("W13", id=id)
+
+
+def test_renew_and_release_need_a_token(kaizen, task):
+    id = task()
+    kaizen("W13", id=id)
+    for action in ("renew", "release"):
+        with pytest.raises(Usage, match="--token"):
+            kaizen("W13", id=id, action=action)
+
+
+CLAIM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from kaizen_components.call import Door
+from kaizen_components.errors import Conflict
+sys.stdin.readline()
+try:
+    print("won", Door(sys.argv[2])("W13", id=sys.argv[3])["token"])
+except Conflict:
+    print("lost")
+"""
+
+
+def test_of_many_processes_that_claim_at_once_exactly_one_wins(kaizen, task, root):
+    id = task()
+    kaizen.close()
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIM, str(ROOT), str(root), id],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(16)
+    ]
+    for racer in racers:
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    outcomes = sorted(racer.communicate()[0].strip() for racer in racers)
+
+    assert outcomes == ["lost"] * 15 + ["won 1"]
+    assert Door(str(root))("K8")["verified"]
+
+
+# W3 to W8, W14, W15
+
+
+def test_a_plan_belongs_to_a_task_and_keeps_its_versions(kaizen, task):
+    id = task()
+    plan = kaizen("W3", task_id=id, title="P", summary="S", body="1. do it")["id"]
+    kaizen("W4", id=plan, status="active", body="1. do it\n2. check it", note="Second step.")
+    inspected = kaizen("W14", id=plan)
+
+    assert inspected["record"]["status"] == "active" and inspected["record"]["body"].endswith("check it")
+    assert inspected["record"]["title"] == "P" and inspected["record"]["rev"] == 2
+    assert inspected["revisions"][0]["note"] == "Second step."
+    assert [row["id"] for row in kaizen("W10", id=id)["plans"]] == [plan]
+
+
+@pytest.mark.parametrize("status", fields.PLAN_STATUS)
+def test_a_plan_can_have_each_of_its_states(kaizen, task, status):
+    task()
+    plan = kaizen("W3", task_id="@last", title="P", summary="S", status=status)["id"]
+
+    assert kaizen("W14", id=plan)["record"]["status"] == status
+
+
+@pytest.mark.parametrize("create, ingest, kind", [("W5", "W6", "subagent"), ("W7", "W8", "diagnostic")])
+def test_a_packet_and_what_it_brought_back_are_linked(kaizen, task, create, ingest, kind):
+    id = task()
+    packet = kaizen(
+        create, task_id=id, title="Look", summary="S", recipient="scout", payload_json={"b": [1, None], "a": "ü"}
+    )["id"]
+    assert [row["id"] for row in kaizen("W15", task_id=id, open=True)["records"]] == [packet]
+    result = kaizen(ingest, id=packet, summary="Found it.", outcome="partial", payload_json='{"n": 1}')
+
+    assert (result["packet_id"], result["task_id"]) == (packet, id)
+    assert kaizen("W15", task_id=id, open=True)["records"] == []
+    assert [(row["kind"], row["outcome"]) for row in kaizen("W15", task_id=id)["records"]] == [(kind, "partial")]
+    assert kaizen("W15", kind="subagent" if kind == "diagnostic" else "diagnostic")["records"] == []
+
+
+def test_a_packet_is_ingested_by_the_command_of_its_kind(kaizen, task):
+    task()
+    packet = kaizen("W5", task_id="@last", title="Look", summary="S")["id"]
+
+    with pytest.raises(Conflict, match="subagent packet"):
+        kaizen("W8", id=packet, summary="No.")
+
+
+@pytest.mark.parametrize("payload", ["{", "nan", '{"a": NaN}', "[" * 100_000, '"\\ud800"', '"\\u0000"'])
+def test_a_payload_that_is_not_json_is_refused(kaizen, task, payload):
+    task()
+    with pytest.raises(Usage):
+        kaizen("W5", task_id="@last", title="Look", summary="S", payload_json=payload)
+
+
+def test_a_choice_is_taken_in_any_case_and_a_wrong_one_lists_them_all(kaizen, task):
+    id = task(priority="HIGH")
+    assert record(kaizen, id)["priority"] == "high"
+
+    with pytest.raises(Usage, match="critical, high, normal, low"):
+        task(priority="urgent")

@@ -1,0 +1,109 @@
+"""Canonical JSON, hashes and the Merkle tree are exactly what docs/format.md says."""
+
+import hashlib
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kaizen_components.records import ids
+from kaizen_components.records.canonical import canonical, compact, number
+from kaizen_components.records.hashing import EMPTY_ROOT, Frontier, leaf_hash, node_hash, text_hash
+from kaizen_components.records.kinds import PREFIXES
+
+from ..conftest import ROOT
+
+texts = st.text(st.characters(exclude_categories=("Cs",)))
+values = st.recursive(
+    st.one_of(st.booleans(), st.integers(), texts),
+    lambda inner: st.one_of(st.lists(inner), st.dictionaries(texts, inner)),
+    max_leaves=20,
+)
+
+
+@given(values)
+def test_canonical_json_reads_back_as_the_same_value(value):
+    assert json.loads(canonical(value)) == value
+    assert json.loads(compact(value)) == value
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_reads_back_as_the_same_number(value):
+    assert float(number(value)) == value
+
+
+@given(st.dictionaries(texts, st.one_of(st.none(), st.integers(), texts)))
+def test_canonical_json_has_sorted_keys_no_spaces_and_no_nulls(value):
+    without_null = {name: member for name, member in value.items() if member is not None}
+    expected = json.dumps(without_null, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    assert canonical(value) == expected
+
+
+@pytest.mark.parametrize(
+    "value, printed",
+    [
+        (1e21, "1e+21"), (1e-7, "1e-7"), (0.1, "0.1"), (123456789.5, "123456789.5"), (1.5e300, "1.5e+300"),
+        (5e-324, "5e-324"), (1e20, "100000000000000000000"), (0.000001, "0.000001"), (1.1e-6, "0.0000011"),
+        (-0.0, "0"), (2.0**53, "9007199254740992"), (12345678901234567890.0, "12345678901234567000"), (-2.5, "-2.5"),
+        (1 / 3, "0.3333333333333333"), (100.0, "100"), (-1e-9, "-1e-9"),
+    ],
+)  # fmt: skip
+def test_numbers_are_printed_as_ecmascript_prints_them(value, printed):
+    assert number(value) == printed
+
+
+def test_nan_has_no_json_form():
+    with pytest.raises(AssertionError):
+        number(float("nan"))
+
+
+def merkle_by_definition(leaves):
+    """RFC 6962, section 2.1, word by word."""
+    if len(leaves) == 0:
+        return hashlib.sha256(b"").hexdigest()
+    if len(leaves) == 1:
+        return leaves[0]
+    split = 1
+    while split * 2 < len(leaves):
+        split *= 2
+    return node_hash(merkle_by_definition(leaves[:split]), merkle_by_definition(leaves[split:]))
+
+
+def test_the_frontier_gives_the_root_of_rfc_6962_at_every_size():
+    frontier, leaves = Frontier(), []
+    assert frontier.root() == EMPTY_ROOT == merkle_by_definition([])
+    for index in range(70):
+        leaves.append(leaf_hash(f"entry {index}"))
+        frontier.append(leaves[-1])
+        assert frontier.root() == merkle_by_definition(leaves)
+        assert len(frontier.peaks) == bin(frontier.size).count("1")
+
+
+def test_hashes_are_plain_sha256():
+    assert text_hash("ü") == hashlib.sha256("ü".encode()).hexdigest()
+    assert leaf_hash("x") == hashlib.sha256(b"\0x").hexdigest()
+    assert node_hash("00" * 32, "ff" * 32) == hashlib.sha256(b"\1" + b"\0" * 32 + b"\xff" * 32).hexdigest()
+
+
+def test_the_example_in_the_format_document_is_true():
+    text = (ROOT / "docs" / "format.md").read_text()
+    record = re.search(r"^    (\{.*\})$", text, re.M).group(1)
+    expected = re.search(r"content hash `([0-9a-f]{64})`", text).group(1)
+
+    assert canonical(json.loads(record)) == record
+    assert text_hash(record) == expected
+
+
+@pytest.mark.parametrize("prefix", PREFIXES.values())
+def test_an_id_is_its_prefix_a_stamp_and_ten_hex_digits(prefix):
+    assert re.fullmatch(prefix + r"_\d{8}T\d{9}Z_[0-9a-f]{10}", ids.new(prefix, ids.iso(ids.now_ms())))
+
+
+def test_ids_sort_by_time():
+    early, late = ids.iso(1_794_799_028_999), ids.iso(1_794_799_029_000)
+
+    assert early == "2026-11-16T03:17:08.999Z"
+    assert ids.new("task", early) < ids.new("task", late)

@@ -1,0 +1,491 @@
+"""Every secret here is random, seeded and joined at run time: no scanner shall take this file for a leak."""
+
+import json
+import pathlib
+import random
+import string
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kaizen_components.records import secrets
+
+ROOT = pathlib.Path(secrets.__file__).parents[2]
+ALNUM = string.ascii_letters + string.digits
+URLSAFE = ALNUM + "-_"
+BASE64 = ALNUM + "+/"
+HEX = "0123456789abcdef"
+
+
+def some(alphabet, length, seed=7):
+    """Random characters, with both ends alphanumeric and a digit, as a real value has."""
+    value = "".join(random.Random(f"{seed}{alphabet}").choices(alphabet, k=length))
+    return "a7" + value[2:-2] + "4b" if alphabet[0].islower() or "a" in alphabet else value
+
+
+UPPER = some(string.ascii_uppercase + string.digits, 16)
+DIGITS = some(string.digits, 12)
+NEWLINES = ("\n", "\r\n", "\\n", "\\\\n", "\n    ")
+PEM_LABELS = (
+    *("PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY", "OPENSSH PRIVATE KEY"),
+    *("ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK"),
+)
+GITLAB_USES = "pat dt rt rtr cbt ptt ft imt agent oas wt soat ffct"
+STRIPE_USES = (("s" + "k", "live"), ("r" + "k", "live"), ("s" + "k", "test"))
+LOGINS = (
+    ("postgres", "app:" + "Tr0ub" + "4dor"),
+    ("https", "user:" + "password"),
+    ("https", "app:" + "swordfish"),
+    ("redis", ":" + "pw"),
+    ("mongodb+srv", "app:" + "p@ss%40" + "w0rd"),
+)
+
+
+def pem(label, newline="\n", headers=""):
+    begin, end = f"-----BEGIN {label}" + "-----", f"-----END {label}-----"
+    return newline.join([begin, headers + some(BASE64, 64), some(BASE64, 64, 9), end])
+
+
+PROVIDED = [
+    ("OpenAI key", "s" + "k-" + some(ALNUM, 48)),
+    *(("OpenAI key", f"s{'k'}-{scope}-" + some(URLSAFE, 120)) for scope in ("proj", "svcacct", "admin")),
+    ("Anthropic key", "s" + "k-ant-api03-" + some(URLSAFE, 93) + "AA"),
+    ("OpenRouter key", "s" + "k-or-v1-" + some(HEX, 64)),
+    ("Google API key", "AI" + "za" + some(URLSAFE, 35)),
+    ("Google OAuth client secret", "GOC" + "SPX-" + some(URLSAFE, 28)),
+    ("Google OAuth token", "ya" + "29." + some(URLSAFE, 120)),
+    *(("AWS access key", first + "IA" + UPPER) for first in ("AK", "AS")),
+    *(("GitHub token", "gh" + letter + "_" + some(ALNUM, 36)) for letter in "pousr"),
+    ("GitHub token", "github" + "_pat_" + some(ALNUM, 22) + "_" + some(ALNUM, 59)),
+    *(("GitLab token", "gl" + use + "-" + some(URLSAFE, 20)) for use in GITLAB_USES.split()),
+    *(("Slack token", "xo" + f"x{letter}-" + DIGITS + "-" + some(ALNUM, 24)) for letter in "bparsecd"),
+    ("Slack token", "xa" + "pp-1-A" + DIGITS + "-" + some(HEX, 64)),
+    ("Slack webhook", "https://hooks.slack" + f".com/services/T{UPPER[:8]}/B{UPPER[8:]}/" + some(ALNUM, 24)),
+    ("Discord webhook", "https://discord.com/api/web" + f"hooks/7{DIGITS}77777/" + some(URLSAFE, 68)),
+    *(("Stripe key", letters + "_" + mode + "_" + some(ALNUM, 24)) for letters, mode in STRIPE_USES),
+    ("Stripe webhook secret", "wh" + "sec_" + some(ALNUM, 32)),
+    ("npm token", "np" + "m_" + some(ALNUM, 36)),
+    ("PyPI token", "py" + "pi-AgEI" + some(URLSAFE, 150)),
+    ("Hugging Face token", "h" + "f_" + some(ALNUM, 34)),
+    ("SendGrid key", "S" + "G." + some(URLSAFE, 22) + "." + some(URLSAFE, 43)),
+    ("DigitalOcean token", "do" + "p_v1_" + some(HEX, 64)),
+    ("Docker Hub token", "dckr" + "_pat_" + some(URLSAFE, 27)),
+    ("Groq key", "gs" + "k_" + some(ALNUM, 52)),
+    ("xAI key", "xa" + "i-" + some(ALNUM, 80)),
+    ("Shopify token", "shp" + "at_" + some(HEX, 32)),
+    ("Linear key", "lin" + "_api_" + some(ALNUM, 40)),
+    ("age secret key", "AGE-SEC" + "RET-KEY-1" + UPPER * 3 + UPPER[:10]),
+    ("Telegram bot token", "123456789" + ":AA" + some(URLSAFE, 33)),
+    ("JSON Web Token", "ey" + "J" + ".".join([some(URLSAFE, 33), some(URLSAFE, 60, 2), some(URLSAFE, 43)])),
+    *(("private key", pem(label, newline)) for label in PEM_LABELS for newline in NEWLINES),
+    ("private key", pem("RSA PRIVATE KEY")[:80]),
+    ("private key", pem("RSA PRIVATE KEY", headers="Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n")),
+    ("private key", pem("PGP PRIVATE KEY BLOCK", headers="Version: GnuPG v2\nComment: of Ann\n\n")),
+    ("bearer token", "Authorization: Bearer " + some(ALNUM, 24)),
+    ("bearer token", "curl -H 'authorization: bearer " + some(HEX, 16) + "'"),
+    ("basic authorization", "Authorization: Basic " + "dXNlcj" + "pwYXNz"),
+    ("basic authorization", "-H 'Proxy-Authorization: Basic " + "YWRtaW46" + "aHVudGVyMg=='"),
+    *(("password in a URL", f"{scheme}://{login}@db.internal:5432/app") for scheme, login in LOGINS),
+    ("AWS secret access key", "aws_secret_access_key = " + some(BASE64, 40)),
+    ("AWS secret access key", '"SecretAccessKey": "' + some(BASE64, 40) + '"'),
+]
+
+PASSWORD_FORMS = r"""
+password=@
+password = @
+PASSWORD=@
+DB_PASSWORD=@
+export PGPASSWORD='@'
+passwd: @
+"password": "@"
+'password': '@'
+{\"password\": \"@\"}
+password: '@'
+dbPassword: @
+password => "@"
+password := "@"
+password: str = "@"
+password: str | None = "@"
+self.password = "@"
+config["pwd"] = "@"
+**Password:** @
+password: `@`
+the password: @.
+mysql --password @ -u root
+mysql --db-password=@
+Server=x;User Id=app;Pwd=@;
+DB_PASS=@
+SMTP_PASS: @
+passphrase="@"
+password                                = @
+encryption_password                        : @
+config.yml:password: @
+password1="@"
+PASSWORD_2=@
+if password == "@":
+https://app/login?password=@&next=/
+""".strip().splitlines()
+
+# "|" is cut out: no value stands here in one piece.
+PASSWORDS_CUT = """
+password=hunt|er2
+password: hunt|er2
+"password": "hunt|er2"
+"password": "sword|fish"
+"password": "correct-|horse"
+"password": "the password: hunt|er2"
+"password": "пароль-|тайна"
+DB_PASSWORD=sword|fish
+DB_PASSWORD=pass|word1
+password=passw|0rd
+password=12345|678
+password=summer-|2024
+password: p@ss|word
+pwd=s3cr|3t
+""".strip().splitlines()
+
+NAMES = {
+    "token assignment": ("token", "MY_API_TOKEN", "authToken", "auth_token", "npm-token"),
+    "key assignment": ("api_key", "apiKey", "API key", "X-Api-Key", "accessKey", "private_key", "SECRETKEY"),
+    "secret assignment": ("secret", "client_secret", "clientSecret", "APP_SECRET"),
+}
+FORMS = ("{}={}", "{}: {}", '{} = "{}"', '"{}": "{}",', "{}='{}'", "?{}={}&page=2")
+VALUES = (some(ALNUM, 32), some(HEX, 32), some(URLSAFE, 43), "550e8400-" + "e29b-41d4-a716-446655440000")
+
+ASSIGNED = [
+    *(("password assignment", form.replace("@", "Tr0ub" + "4dor")) for form in PASSWORD_FORMS),
+    *(("password assignment", text.replace("|", "")) for text in PASSWORDS_CUT),
+    *((kind, f.format(n, v)) for kind, names in NAMES.items() for n in names for f in FORMS for v in VALUES),
+    ("secret assignment", "secret=hunt" + "er2"),
+    ("key assignment", "api_key=abc" + "12345"),
+    ("key assignment", "Protocol=https;AccountKey=" + some(BASE64, 86) + "==;EndpointSuffix=x"),
+    ("token assignment", "deploy --token " + some(ALNUM, 20)),
+    ("token assignment", "TOKEN=MTk4NjIy" + some(ALNUM, 14) + ".Cl2FMQ." + some(ALNUM, 27)),
+    ("token assignment", "Authorization: " + some(HEX, 32)),
+]
+
+REAL = PROVIDED + ASSIGNED
+
+CLEAN = [
+    "",
+    "the password must have 8 characters",
+    "Password: must have 8-64 characters",
+    "password: required",
+    "password: user-supplied, hashed with argon2id",
+    "password: SHA256 of the salt",
+    "password:",
+    "token: the fencing number of the lease",
+    "fencing_token=" + some(HEX, 16),
+    f'"NextToken": "{some(HEX, 32)}"',
+    "rotate the API key",
+    "API key: see docs/setup2.md",
+    "private key: ~/.ssh/id_ed25519",
+    "max_tokens=4096",
+    "tokens: 1200",
+    "token=None",
+    "token: str | None = None",
+    "token: Optional[str] = None",
+    "private_key: ed25519.Ed25519PrivateKey",
+    "token: 1731727440",
+    "token=task_20251116T032400_0a1b2c3d4e",
+    "token=20251116T032400Z",
+    "token: v1.2.3-beta1",
+    "token_count=128000",
+    "secret: base64-encoded",
+    "secrets: inherit",
+    "secret: my-app-tls-2024",
+    "arn:aws:secretsmanager:eu-west-1:123456789012:secret:app-a1b2c3",
+    "password=os.environ['PW']",
+    'password=os.environ["DB_PASSWORD_2"]',
+    'password=os.environ[\\"DB_PASSWORD_2\\"]',
+    "password = getpass.getpass()",
+    "password=get_secret('prod/db1')",
+    "password=fetch(name1, 3)",
+    "password=password2, user=user",
+    "connect(password=self._password2)",
+    "api_key=settings.api_key",
+    "api_key=process.env.OPENAI_API_KEY2",
+    "token=$this->token1234567",
+    "token=$TOKEN",
+    'token="$TOKEN"',
+    "token=${TOKEN_1234567}",
+    "token=$(cat /run/secrets/token1)",
+    "TOKEN=%MY_TOKEN_1234567%",
+    "password=%(password)s",
+    "password=:password",
+    'password=f"{password!r}"',
+    "password={{ vault.db_password1 }}",
+    "password: <your password1>",
+    "password=[FILTERED]",
+    "password: ********",
+    "password=hunter...",
+    '"password": "Enter your password"',
+    '"password": "db_password"',
+    '"type": "password", "name": "pw1"',
+    "PWD=/work/main2",
+    "PWD=/workspace",
+    "password=/run/secrets/db_password_2",
+    "api_key=https://console.internal/keys/1234567890ab",
+    "GITHUB_TOKEN: ${{ secrets.GITHUB_TOKEN }}",
+    "https://x-access-token:${{ secrets.GITHUB_TOKEN }}@github.com/a/b",
+    "https://x-access-token:${TOKEN}@github.com/a/b",
+    "postgres://app:<password>@db/app",
+    "postgres://app:{quote}@db/app",
+    "postgres://app:***@db/app",
+    "postgres://app:changeme@db/app",
+    "Authorization: Bearer <token>",
+    "Authorization: Bearer $TOKEN",
+    "Authorization: Bearer abcdefgh",
+    "bearer authentication and RFC6750-style tokens",
+    "Authorization: Basic authentication",
+    "Authorization: Basic base64(user:pass)",
+    "https://user@host/path",
+    "git@github.com:a/b.git",
+    "ssh://git@github.com:22/a@b",
+    "http://localhost:8080/x@y",
+    "http://localhost:8080?mail=x@y",
+    "[app](http://localhost:8080),admin@corp",
+    "http://localhost:8080\\nadmin@corp",
+    "http://[::1]:8080/a@b",
+    "-----BEGIN PRIVATE KEY" + "-----",
+    "a file with -----BEGIN RSA PRIVATE KEY" + "----- in its first line, sha256 " + some(HEX, 64),
+    "-----BEGIN PRIVATE KEY" + "-----\nMIIEvQIBADANBgkqhkiG9w0...\n-----END PRIVATE KEY-----",
+    "-----BEGIN PUBLIC KEY-----\n" + some(BASE64, 64),
+    "-----BEGIN CERTIFICATE-----\n" + some(BASE64, 64),
+    "sha256:" + some(HEX, 64),
+    "commit " + some(HEX, 40),
+    "550e8400-e29b-41d4-a716-446655440000",
+    "data:image/png;base64," + "".join(random.Random(3).choices(BASE64, k=20_000)) + "==",
+    "sk-learn",
+    "risk-based, disk-image-0123456789012345678901234567",
+    "task-" + some(ALNUM, 40),
+    "desk_live_" + some(ALNUM, 24),
+    "xoxb-style-tokens-and-others",
+    "s" + "k-proj-keys-belong-to-one-project",
+    "npm_config_registry, hf_hub_download, ghp_ and github_pat_ prefixes",
+    "--token 3",
+    "pass --password to the command",
+    "eyJ is how a JWT header begins",
+    "=" * 80,
+    "name" + " " * 40 + "= value",
+]
+
+FAKE = [
+    "AKIAIOSFODNN7" + "EXAMPLE",
+    "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY",
+    "ghp_" + "x" * 36,
+    "ghp_" + "0" * 36,
+    "gh" + "p_" + "01" * 18,
+    "s" + "k-fake" + some(ALNUM, 40),
+    "s" + "k-ant-your-key-goes-here-0123456789",
+    "s" + "k-proj-...",
+    "xoxb-" + "placeholder-0123456789",
+    "https://hooks.slack.com/services/T00000000/B00000000/" + "X" * 24,
+    "token=dummy" + some(ALNUM, 32),
+    "api_key: REDACTED-" + some(HEX, 16),
+    "password=example-Passw0rd",
+    'API_KEY="yourapi' + 'key1234567"',
+    "postgres://app:dummy1@db/app",
+    "Authorization: Bearer example0123456789",
+]
+
+PLACES = [
+    *("{}", "{} ", "see {} for it", "({})", "a\n{}\nb", "Wörter 🔑 {}", "\x00{}\x00", "\ud800 {}", "密{}"),
+    *("example fake dummy placeholder {}", "{} example your_ xxxx"),
+]
+
+
+def named(cases):
+    """Readable ids that do not spell out a value."""
+    return [pytest.param(*case, id=f"{case[0]}-{at}") for at, case in enumerate(cases)]
+
+
+@pytest.mark.parametrize(("kind", "secret"), named(REAL))
+def test_a_secret_is_refused_by_its_kind_alone_and_inside_a_text(kind, secret):
+    assert secrets.find(secret) == kind
+    for place in PLACES:
+        assert secrets.find(place.format(secret)) == kind, place
+
+
+@pytest.mark.parametrize(("kind", "secret"), named(REAL))
+def test_a_secret_is_refused_inside_json_and_json_inside_json(kind, secret):
+    once = json.dumps({"body": "before\n" + secret + "\nafter", "n": 1})
+
+    assert secrets.find(once) == kind
+    assert secrets.find_in({"rows": [{"body": secret}]}) == (".rows[0].body", kind)
+    if '"' not in secret:  # quotes escaped twice are beyond us
+        assert secrets.find(json.dumps(once)) == kind
+
+
+@pytest.mark.parametrize("text", CLEAN + FAKE)
+def test_text_about_secrets_and_fake_values_pass(text):
+    assert secrets.find(text) is None
+    assert secrets.find("see: " + text + "\n") is None
+    assert secrets.find_in({"rows": [text, {"body": text}]}) is None
+
+
+@pytest.mark.parametrize("fake", FAKE)
+def test_a_fake_before_a_real_secret_does_not_hide_it(fake):
+    for kind, secret in REAL[::7]:
+        assert secrets.find(fake + "\n" + secret) == kind
+        assert secrets.find(f"{fake} {secret} {fake}") == kind
+
+
+def test_a_fake_of_the_same_kind_before_a_real_one_does_not_hide_it():
+    real = "gh" + "p_" + some(ALNUM, 36)
+
+    assert secrets.find(f"ghp_{'x' * 36}, ghp_{'0' * 36}, {real}") == "GitHub token"
+    assert secrets.find("pwd=changeme pwd=<pw> pwd=" + "Tr0ub" + "4dor") == "password assignment"
+    assert secrets.find("redis://:***@a redis://:$PW@b redis://:" + "Tr0ub" + "4dor@c") == "password in a URL"
+
+
+@pytest.mark.parametrize("before", ["\\n", "\\t", "=", "/", "_", "-", "é", "密", '"'])
+def test_a_prefix_begins_a_word_after_anything_but_a_letter_or_digit(before):
+    assert secrets.find("x" + before + "gh" + "p_" + some(ALNUM, 36)) == "GitHub token"
+    assert secrets.find("x" + "gh" + "p_" + some(ALNUM, 36)) is None
+
+
+def test_the_path_names_where_the_secret_is():
+    token = "gh" + "p_" + some(ALNUM, 36)
+
+    assert secrets.find_in(token) == ("", "GitHub token")
+    assert secrets.find_in({"env": [1, None, {"token": token}]}) == (".env[2].token", "GitHub token")
+    assert secrets.find_in(("a", ["b", token])) == ("[1][1]", "GitHub token")
+    assert secrets.find_in({"my key": {"b-c": token}}) == ("['my key'].b-c", "GitHub token")
+    assert secrets.find_in({3: token}) == ("[3]", "GitHub token")
+
+
+def test_a_key_that_is_a_secret_is_refused_and_not_repeated():
+    token = "gh" + "p_" + some(ALNUM, 36)
+
+    assert secrets.find_in({"env": {"a": 1, token: {"b": token}}}) == (".env.<key>", "GitHub token")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind"),
+    [
+        ("password", "Tr0ub" + "4dor", "password assignment"),
+        ("DB_PASSWORD", 'it"s' + "me42", "password assignment"),
+        ("apiKey", some(HEX, 32), "key assignment"),
+        ("Authorization", "Basic " + "dXNlcj" + "pwYXNz", "basic authorization"),
+        ("Authorization", "Bearer " + some(ALNUM, 24), "bearer token"),
+        ("AWS_SECRET_ACCESS_KEY", some(BASE64, 40), "AWS secret access key"),
+    ],
+)
+def test_a_value_is_judged_by_its_key(key, value, kind):
+    assert secrets.find_in({"env": {key: value}}) == (f".env.{key}", kind)
+    assert secrets.find_in({"env": {key: ["a", value]}}) == (f".env.{key}[1]", kind)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *({"token": 3}, {"token": "7"}, {"token": None}, {"tokens": 1200}, {"next_token": some(HEX, 32)}),
+        *({"password": True}, {"password": ""}, {"password": "$PW"}, {"password": "changeme"}),
+        *({"password": "required"}, {"secret": {"name": "a1b2c3"}}),
+        *({"token": "task_20251116T032400_0a1b2c3d4e"}, {}, [], (), None, 3, 2.5, b"x"),
+    ],
+)
+def test_an_ordinary_value_passes(value):
+    assert secrets.find_in(value) is None
+    assert secrets.find_in([value, {"a": value}]) is None
+
+
+def test_a_private_key_spread_over_the_lines_of_a_list_is_refused():
+    assert secrets.find_in({"source": pem("RSA PRIVATE KEY").split("\n")}) == ("", "private key")
+
+
+def test_a_value_nested_deeper_than_the_stack_is_walked():
+    value = "gh" + "p_" + some(ALNUM, 36)
+    for _ in range(20_000):
+        value = [value]
+
+    assert secrets.find_in(value) == ("[0]" * 20_000, "GitHub token")
+
+
+@given(st.text() | st.text(alphabet="abkpsey01234:/=_-.'\"\\\n\t $<{@\x00\ud800🔑"))
+def test_no_text_makes_it_raise(text):
+    for hit in ("", "password=", "token: '", "gh" + "p_", "eyJ", "x://:", "Bearer ", pem("PRIVATE KEY")[:27]):
+        secrets.find(hit + text)
+        secrets.find(text + hit + text)
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner),
+)
+
+
+@given(JSON_VALUES)
+def test_no_value_makes_it_raise(value):
+    secrets.find_in(value)
+    secrets.find_in({"password": value, "\ud800": value})
+
+
+@given(JSON_VALUES, st.text(alphabet=ALNUM))
+def test_a_secret_anywhere_in_a_value_is_found_and_never_returned(value, key):
+    token = "gh" + "p_" + some(ALNUM, 36)
+    path, kind = secrets.find_in({"a": value, "b" + key: [value, {"c": token}]})
+
+    assert isinstance(path, str) and isinstance(kind, str)
+    assert token not in path + kind
+
+
+def test_a_clean_text_is_scanned_without_any_import():
+    code = """
+import sys
+before = set(sys.modules)
+from kaizen_components.records import secrets
+text = "A task-1 of the desk-top_2: see http://localhost:8080/x, key = value -- 3 tokens, a secret, ghp, eyeJ"
+assert secrets.find(text) is None
+assert secrets.find_in({"title": text, "rows": [text, 1, None]}) is None
+new = {name for name in sys.modules if name not in before and not name.startswith("kaizen_components")}
+assert not new and "re" not in sys.modules, new
+"""
+    subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, check=True)  # -S: nothing preloaded by site
+
+
+HOSTILE = [
+    *("password=", "password: a1 ", "--password ", "token:a_", 'secret="'),
+    *("-----BEGIN ", pem("PRIVATE KEY")[:27], "Bearer ", "Authorization: Basic "),
+    *("sk-", "sk-proj-", "-eyJ", "eyJ.", "eyJa", "SG.", "AKIA", " ghp_" + "x" * 36, "1:AA", "9", "a", "A"),
+    *(" ", "\\n", "=", ":", "_", "-", "://", "x://a:a", "x://:@", "🔑=", "<", "{{"),
+]
+
+
+def cpu_seconds(function, argument):
+    """The best of three, in processor time: other work on the machine does not count."""
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        function(argument)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_time_grows_in_proportion_to_a_hostile_text(part):
+    large = (part * (1_000_000 // len(part) + 1))[:1_000_000]
+
+    # 0.2 s: some clocks tick in 16 ms. Quadratic time would be 100x.
+    assert cpu_seconds(secrets.find, large) <= 30 * cpu_seconds(secrets.find, large[:100_000]) + 0.2
+
+
+def test_a_payload_of_many_short_strings_costs_about_as_much_as_one_text():
+    rows = [{"title": f"row {at}", "state": "done"} for at in range(20_000)]
+
+    assert cpu_seconds(secrets.find_in, rows) <= 100 * cpu_seconds(secrets.find, json.dumps(rows)) + 0.2
+
+
+def test_the_page_for_users_names_every_kind_and_can_itself_be_recorded():
+    page = (ROOT / "docs" / "secrets.md").read_text(encoding="utf-8")
+    kinds = {row[0] for table in (secrets.PREFIXED, secrets.SHAPES, secrets.NAMED) for row in table}
+
+    assert [kind for kind in sorted(kinds) if kind not in page] == []
+    assert [m for m in (*secrets.FAKE_MARKERS, *secrets.FAKE_MARKERS_EXACT) if m.lower() not in page] == []
+    assert secrets.find(page) is None
+    assert kinds == {kind for kind, _ in REAL}

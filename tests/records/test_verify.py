@@ -1,0 +1,304 @@
+"""K8 finds every kind of tampering, says which it was, and names the first bad record."""
+
+import os
+import shutil
+import sqlite3
+
+import pytest
+
+from kaizen_components.call import Door
+from kaizen_components.errors import Integrity
+from kaizen_components.records import anchor
+from kaizen_components.records.canonical import canonical
+from kaizen_components.records.hashing import Frontier, leaf_hash, text_hash
+
+ENTRY = ("origin", "idx", "at", "actor", "command", "kind", "record_id", "test", "content_hash")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    """A small database with every kind of record in it."""
+    root = tmp_path_factory.mktemp("ledger")
+    door = Door(str(root), keep_open=True)
+    one = door("W1", title="One", summary='Ünïcode and "quotes"', body="B\n\tody", done_when=["true"])["id"]
+    two = door("W1", title="Two", summary="s", depends_on=[one], op_id="op")["id"]
+    door("W1", title="Trial", summary="s", test=True)
+    door("W2", id=one, status="active", note="n")
+    door("W3", task_id=one, title="Plan", summary="s")
+    door("W4", id="@last", status="active")
+    door("W5", task_id=two, title="Ask", summary="s", payload_json={"n": 1.5})
+    door("W6", id="@last", summary="Answer")
+    door("W13", id=two)
+    door("K7")
+    door("W1", title="Last", summary="s")
+    door.close()
+    return root
+
+
+@pytest.fixture
+def ledger(original, tmp_path):
+    """A copy to tamper with: `sql` runs with the triggers gone, `verify` is K8."""
+    return Tampered(original, tmp_path / "copy")
+
+
+class Tampered:
+    def __init__(self, original, root):
+        shutil.copytree(original, root)
+        self.root = root
+        self.path = root / "AI" / "db" / "kaizen.db"
+        self.anchors = root / "AI" / "db" / "manifests" / "checkpoints"
+
+    def sql(self, *statements):
+        plain = sqlite3.connect(self.path)
+        triggers = plain.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            plain.execute(f"DROP TRIGGER {name}")
+        found = None
+        for statement in statements:
+            found = plain.execute(*statement) if isinstance(statement, tuple) else plain.execute(statement)
+            found = found.fetchall()
+        for _, text in triggers:
+            plain.execute(text)
+        plain.commit()
+        plain.close()
+        return found
+
+    def verify(self):
+        door = Door(str(self.root))
+        try:
+            return door("K8")
+        finally:
+            door.close()
+
+    def problem(self):
+        with pytest.raises(Integrity) as caught:
+            self.verify()
+        return caught.value
+
+    def rehash(self):
+        """Recompute all hashes after tampering, as somebody who knows the format would."""
+        frontier = Frontier()
+        for row in self.sql("SELECT seq, " + ", ".join(ENTRY) + " FROM log ORDER BY seq"):
+            entry = dict(zip(ENTRY, row[1:], strict=True))
+            record = self.record(entry["kind"], row[0])
+            if record:
+                entry["content_hash"] = text_hash(canonical(record))
+            leaf = leaf_hash(canonical(entry))
+            self.sql(("UPDATE log SET content_hash = ?, leaf = ? WHERE seq = ?", (entry["content_hash"], leaf, row[0])))
+            frontier.append(leaf)
+        self.sql(("UPDATE frontier SET size = ?, peaks = ?", (frontier.size, " ".join(frontier.peaks))))
+
+    def record(self, kind, seq):
+        plain = sqlite3.connect(self.path)
+        plain.row_factory = sqlite3.Row
+        row = plain.execute(f"SELECT * FROM {kind} WHERE seq = ?", (seq,)).fetchone()
+        plain.close()
+        return {name: row[name] for name in row.keys() if name != "seq"} if row else None  # noqa: SIM118
+
+
+def test_an_untouched_ledger_is_in_order(ledger):
+    report = ledger.verify()
+
+    assert report["verified"] and report["entries"] == report["intact"] + report["purged"]
+    assert report["purged"] == 1
+    assert report["anchors"] > 5 and report["warning"] is None
+
+
+def test_an_edited_record_is_named(ledger):
+    ledger.sql("UPDATE task SET title = 'Changed' WHERE seq = 1")
+    found = ledger.problem()
+
+    assert found.code == "ledger_edit" and found.exit_code == 7
+    assert ledger.sql("SELECT id FROM task WHERE seq = 1")[0][0] in found.why and "log index 0" in found.why
+
+
+def test_the_first_of_several_bad_records_is_named(ledger):
+    ledger.sql("UPDATE packet SET title = 'x'", "UPDATE task SET title = 'x'", "UPDATE plan SET title = 'x'")
+    found = ledger.problem()
+
+    assert "log index 0" in found.why and "more findings" in found.why
+    assert [f["log_index"] for f in found.findings] == sorted(f["log_index"] for f in found.findings)
+
+
+@pytest.mark.parametrize(
+    "statement, code",
+    [
+        ("UPDATE log SET actor = 'mallory' WHERE seq = 3", "ledger_edit"),
+        ("UPDATE log SET content_hash = leaf WHERE seq = 3", "ledger_edit"),
+        ("UPDATE log SET leaf = content_hash WHERE seq = 3", "ledger_edit"),
+        ("UPDATE log SET command = 'W99' WHERE seq = 1", "ledger_edit"),
+        ("UPDATE frontier SET peaks = replace(peaks, 'a', 'b')", "ledger_edit"),
+        ("UPDATE frontier SET size = size + 1", "ledger_truncation"),
+        ("UPDATE frontier SET size = size - 1", "ledger_insertion"),
+        ("UPDATE frontier SET local = 0", "ledger_edit"),
+        ("UPDATE task_state SET status = 'done' WHERE seq = 1", "ledger_edit"),
+        ("UPDATE task_state SET open_blockers = 0", "ledger_edit"),
+        ("DELETE FROM task_state WHERE seq = 1", "ledger_edit"),
+        ("DELETE FROM plan_revision", "ledger_deletion"),
+        ("DELETE FROM packet_result", "ledger_deletion"),
+        ("DELETE FROM log WHERE seq = 3", "ledger_deletion"),
+        ("DELETE FROM log WHERE seq = 1", "ledger_deletion"),
+        ("DELETE FROM log WHERE seq = (SELECT max(seq) FROM log)", "ledger_truncation"),
+        ("DELETE FROM log WHERE seq > 5", "ledger_truncation"),
+        ("DELETE FROM log", "ledger_truncation"),
+        ("UPDATE plan SET seq = 99", "ledger_reordering"),
+        ("UPDATE plan SET seq = -5", "ledger_reordering"),
+        ("UPDATE task SET test = 1 WHERE seq = 1", "ledger_edit"),
+        ("UPDATE purge SET records = '[]'", "ledger_deletion"),
+        ("INSERT INTO lease SELECT 77, 'lease_new', at, actor, test, task_id, 9, action, until, note FROM lease",
+         "ledger_insertion"),
+        ("INSERT INTO lease SELECT -7, 'lease_new', at, actor, test, task_id, 9, action, until, note FROM lease",
+         "ledger_insertion"),
+        ("INSERT INTO lease SELECT 2, 'lease_new', at, actor, test, task_id, 9, action, until, note FROM lease",
+         "ledger_insertion"),
+        ("INSERT INTO log SELECT 99, origin, idx + 50, at, actor, command, kind, record_id, test, content_hash, leaf "
+         "FROM log WHERE seq = 1", "ledger_deletion"),
+        ("INSERT INTO log SELECT max(seq) + 1, origin, max(idx) + 1, at, actor, command, kind, record_id, test, "
+         "content_hash, leaf FROM log", "ledger_insertion"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_tampering_is_told_from_the_others(ledger, statement, code):
+    ledger.sql("PRAGMA ignore_check_constraints = ON", statement)
+
+    assert ledger.problem().code == code
+
+
+def test_swapped_places_are_a_reordering(ledger):
+    ledger.sql(
+        "UPDATE log SET idx = 900 WHERE seq = 2",
+        "UPDATE log SET idx = 1 WHERE seq = 3",
+        "UPDATE log SET idx = 2 WHERE seq = 2",
+    )
+    assert ledger.problem().code == "ledger_reordering"
+
+
+def test_swapped_entries_under_their_numbers_are_a_reordering(ledger):
+    one, two = ledger.sql("SELECT record_id, content_hash, kind, at, command FROM log WHERE seq IN (1, 2) ORDER BY seq")
+    for seq, row in ((1, two), (2, one)):
+        ledger.sql(
+            ("UPDATE log SET record_id = ?, content_hash = ?, kind = ?, at = ?, command = ? WHERE seq = ?", (*row, seq))
+        )
+
+    assert ledger.problem().code == "ledger_reordering"
+
+
+def test_swapped_records_are_a_reordering(ledger):
+    first, second = (row[0] for row in ledger.sql("SELECT seq FROM task ORDER BY seq LIMIT 2"))
+    ledger.sql(
+        f"UPDATE task SET seq = 900 WHERE seq = {first}",
+        f"UPDATE task SET seq = {first} WHERE seq = {second}",
+        f"UPDATE task SET seq = {second} WHERE seq = 900",
+    )
+    assert ledger.problem().code == "ledger_reordering"
+
+
+def test_a_rewritten_history_is_found_by_the_anchors(ledger):
+    ledger.sql("UPDATE task SET title = 'Rewritten' WHERE seq = 1", "DELETE FROM task_state",
+               "INSERT INTO task_state SELECT * FROM task_fold")  # fmt: skip
+    ledger.rehash()
+    found = ledger.problem()
+
+    assert found.code == "ledger_edit" and "log index 0" in found.why and "anchor" in found.what
+
+
+def test_a_reordered_and_rehashed_history_is_found_by_the_anchors(ledger):
+    columns = "at, actor, command, kind, record_id, test, content_hash"
+    one, two = ledger.sql(f"SELECT {columns} FROM log WHERE record_id GLOB 'task_*' AND test = 0 ORDER BY seq LIMIT 2")
+    first, second = (row[0] for row in ledger.sql("SELECT seq FROM task ORDER BY seq LIMIT 2"))
+    for seq, row in ((first, two), (second, one)):
+        ledger.sql((f"UPDATE log SET ({columns}) = (?, ?, ?, ?, ?, ?, ?) WHERE seq = ?", (*row, seq)))
+    ledger.sql(
+        f"UPDATE task SET seq = 900 WHERE seq = {first}",
+        f"UPDATE task SET seq = {first} WHERE seq = {second}",
+        f"UPDATE task SET seq = {second} WHERE seq = 900",
+        "DELETE FROM task_state",
+        "INSERT INTO task_state SELECT * FROM task_fold",
+    )
+    ledger.rehash()
+
+    assert ledger.problem().code == "ledger_reordering"
+
+
+def test_an_older_file_in_place_is_a_rollback(ledger, tmp_path):
+    older = tmp_path / "older.db"
+    shutil.copy(ledger.path, older)
+    door = Door(str(ledger.root))
+    door("W1", title="Lost", summary="s")
+    door.close()
+    shutil.copy(older, ledger.path)
+    found = ledger.problem()
+    assert found.code == "ledger_rollback" and "older copy" in found.what
+
+    door = Door(str(ledger.root))
+    for _ in range(3):
+        door("W1", title="Written since", summary="s")
+    door.close()
+    assert ledger.problem().code == "ledger_rollback", "writing on does not hide it"
+
+
+def test_a_database_made_anew_beside_old_anchors_is_a_rollback(ledger):
+    os.unlink(ledger.path)
+    door = Door(str(ledger.root))
+    door("W1", title="New", summary="s")
+    door.close()
+
+    assert ledger.problem().code == "ledger_rollback"
+
+
+def test_without_anchors_the_report_says_what_it_cannot_see(ledger):
+    os.unlink(ledger.anchors)
+
+    assert "cannot be seen" in ledger.verify()["warning"]
+
+
+def test_unreadable_anchors_are_counted_and_do_not_hide_the_others(ledger):
+    with open(ledger.anchors, "ab") as file:
+        file.write(b"cut off")
+    assert ledger.verify()["damaged_anchors"] == 1
+
+
+def test_a_lost_last_anchor_is_no_finding(ledger):
+    anchors, _ = anchor.read(str(ledger.anchors))
+    origin, *_ = anchors[-2]
+    text = ledger.anchors.read_bytes()
+    ledger.anchors.write_bytes(text[: text.rindex(origin.encode())])
+
+    assert ledger.verify()["verified"]
+
+
+def every_value(ledger):
+    tables = ["log", "op", "purge", "task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet"]
+    for table in [*tables, "packet_result"]:
+        for column in [row[1] for row in ledger.sql(f"PRAGMA table_info({table})")]:
+            for seq, kind, value in ledger.sql(
+                f"SELECT seq, typeof({column}), CAST({column} AS BLOB) FROM {table} WHERE {column} IS NOT NULL"
+            ):
+                yield table, column, seq, kind, value
+
+
+def test_one_changed_byte_in_each_value_is_found(ledger):
+    """One byte a value here; bench.py and the stand-alone verifier's tests flip every byte."""
+    tried = 0
+    pristine = ledger.path.read_bytes()
+    for table, column, seq, kind, value in list(every_value(ledger)):
+        if kind == "text":
+            changed = bytes([value[0] ^ 1]) + value[1:]
+            statement = (f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE seq = ?", (changed, seq))
+        else:
+            statement = (f"UPDATE {table} SET {column} = {column} + 1000 WHERE seq = ?", (seq,))
+        ledger.sql("PRAGMA ignore_check_constraints = ON", statement)
+        assert ledger.problem().exit_code == 7, (table, column, seq)
+        ledger.path.write_bytes(pristine)
+        tried += 1
+
+    assert tried > 200
+
+
+def test_a_text_turned_into_a_blob_of_the_same_bytes_is_found(ledger):
+    raw = bytearray(ledger.path.read_bytes())
+    title = raw.index(b"One\xc3\x9cn\xc3\xaf")  # title and summary lie side by side in the row
+    header = raw.rindex(bytes([2 * 3 + 13]), title - 200, title)  # serial type of a text of three bytes
+    raw[header] ^= 1
+    ledger.path.write_bytes(raw)
+
+    assert ledger.problem().exit_code == 7

@@ -1,0 +1,267 @@
+"""The store: created only when it must be, gated, migrated forward, refused backward, readable by anybody."""
+
+import fcntl
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from kaizen_components.call import Door
+from kaizen_components.errors import Busy, NotFound, Refused
+from kaizen_components.store import database, migrate
+from kaizen_components.store.gate import Gate, is_held
+
+from ..conftest import LAUNCHER
+
+NEXT = database.SCHEMA_VERSION + 1
+
+
+def db_path(root):
+    return root / "AI" / "db" / "kaizen.db"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("K2",), ("K3",), ("K6",), ("K7",), ("K8",), ("W9",), ("W10", "--id", "@last"), ("W12",), ("W15",),
+        ("W14", "--id", "x"), ("W2", "--id", "@last", "--status", "done"), ("W13", "--id", "x"),
+        ("W3", "--task-id", "x", "--title", "t", "--summary", "s"),
+    ],
+)  # fmt: skip
+def test_without_a_database_a_command_that_needs_one_exits_3_and_creates_nothing(cli, root, argv):
+    answer = cli(*argv, "--json")
+
+    assert answer.exit_code == 3
+    assert answer.error["code"] == "no_database" and "K1" in answer.error["next"]
+    assert os.listdir(root) == []
+
+
+@pytest.mark.parametrize(
+    "argv", [("K0", "anything"), ("K11",), ("--help",), ("help", "W1"), ("W",), ("W1", "--title", "x")]
+)
+def test_what_needs_no_database_creates_none(cli, root, argv):
+    assert cli(*argv).exit_code in (0, 2)
+    assert os.listdir(root) == []
+
+
+def test_the_first_write_creates_the_database_and_says_so(cli, root):
+    first, second = (cli("W1", "--title", "t", "--summary", "s") for _ in range(2))
+
+    assert "note: Created the database AI/db/kaizen.db." in first.err
+    assert second.err == ""
+    assert sorted(os.listdir(root / "AI" / "db")) == ["backups", "exports", "kaizen.db", "kaizen.db.lock", "manifests"]
+
+
+def test_the_file_is_ordinary_sqlite_in_wal_mode_with_every_promise_in_it(kaizen, root):
+    kaizen("W1", title="t", summary="s")
+    kaizen.close()
+    plain = sqlite3.connect(db_path(root))
+
+    assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert plain.execute("PRAGMA application_id").fetchone() == (0x4B41495A,)
+    assert plain.execute("SELECT title FROM task_current").fetchall() == [("t",)]
+    for sql in ("UPDATE task SET title = 'x'", "DELETE FROM task", "UPDATE log SET actor = 'x'", "DELETE FROM log"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            plain.execute(sql)
+
+
+def test_a_writer_has_full_synchronous_wal_and_foreign_keys(door):
+    door("K1")
+    with door.store.writing() as connection:
+        assert connection.value("PRAGMA synchronous") == 2
+        assert connection.value("PRAGMA foreign_keys") == 1
+        assert connection.value("PRAGMA journal_mode") == "wal"
+        assert connection.value("PRAGMA mmap_size") == 0
+
+
+# Migrations
+
+
+def test_the_schema_version_is_the_number_of_the_newest_migration():
+    numbers = [number for number, _ in migrate.files()]
+
+    assert numbers == list(range(1, database.SCHEMA_VERSION + 1))
+
+
+@pytest.fixture
+def next_version(monkeypatch, tmp_path):
+    """An engine with one more migration than this one."""
+    folder = tmp_path / "migrations"
+    shutil.copytree(migrate.FOLDER, folder)
+    (folder / f"{NEXT:04d}_more.sql").write_text("-- One more.\nALTER TABLE task ADD COLUMN colour TEXT;\n")
+
+    def use(text=None):
+        if text:
+            (folder / f"{NEXT:04d}_more.sql").write_text(text)
+        monkeypatch.setattr(migrate, "FOLDER", str(folder))
+        monkeypatch.setattr(database, "SCHEMA_VERSION", NEXT)
+
+    return use
+
+
+def test_an_old_database_is_backed_up_and_migrated_by_the_first_write(root, next_version):
+    old = Door(str(root))
+    before = old("W1", title="t", summary="s")
+    next_version()
+    new = Door(str(root))
+    new("W1", title="u", summary="s")
+
+    backups = os.listdir(root / "AI" / "db" / "backups")
+    assert len(backups) == 1 and backups[0].startswith(f"before-migration-{NEXT - 1}-")
+    kept = sqlite3.connect(root / "AI" / "db" / "backups" / backups[0])
+    assert kept.execute("PRAGMA user_version").fetchone() == (NEXT - 1,)
+    assert kept.execute("SELECT id FROM task").fetchall() == [(before["id"],)]
+    assert any("Backed up" in note for note in new.store.notes)
+    assert new("K8")["verified"], "a new nullable column changes no old hash"
+    assert new("K2")["schema"] == NEXT
+
+
+def test_a_read_does_not_migrate_and_says_what_does(root, next_version):
+    Door(str(root))("W1", title="t", summary="s")
+    next_version()
+    new = Door(str(root))
+
+    with pytest.raises(Refused, match="needs"):
+        new("W9")
+    assert new("K2")["state"] == "older"
+    new("K1")
+    assert len(new("W9")["records"]) == 1
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(root, next_version):
+    Door(str(root))("W1", title="t", summary="s")
+    before = db_path(root).read_bytes()
+    next_version("-- Broken.\nCREATE TABLE fine (x TEXT);\nINSERT INTO nowhere VALUES (1);\n")
+
+    with pytest.raises(Exception, match="refused a statement"):
+        Door(str(root))("W1", title="u", summary="s")
+    plain = sqlite3.connect(db_path(root))
+    assert plain.execute("PRAGMA user_version").fetchone() == (NEXT - 1,)
+    assert plain.execute("SELECT count(*) FROM sqlite_master WHERE name = 'fine'").fetchone() == (0,)
+    assert len(before) == db_path(root).stat().st_size
+
+
+def test_an_engine_older_than_the_file_says_so_and_touches_nothing(cli, root):
+    cli("W1", "--title", "t", "--summary", "s")
+    plain = sqlite3.connect(db_path(root))
+    plain.execute("PRAGMA user_version = 99")
+    plain.commit()
+    plain.close()
+    before = db_path(root).read_bytes()
+    for argv in (("W1", "--title", "u", "--summary", "s"), ("W9",), ("K1",), ("K8",), ("K3",), ("K6",)):
+        answer = cli(*argv, "--json")
+        assert (answer.exit_code, answer.error["code"]) == (1, "database_is_newer")
+
+    assert cli("K2", "--json").json["state"] == "newer"
+    assert "newer" in cli("K11").out
+    assert db_path(root).read_bytes() == before
+
+
+# The gate
+
+
+def test_a_held_gate_makes_a_writer_wait_and_then_say_busy(cli, root):
+    cli("K1")
+    with open(root / "AI" / "db" / "kaizen.db.lock", "r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        started = time.monotonic()
+        answer = cli("W1", "--title", "t", "--summary", "s", "--json", env={"KAIZEN_BUSY_TIMEOUT_S": "0.3"})
+        waited = time.monotonic() - started
+        assert cli("W9").exit_code == 0, "readers do not queue"
+
+    assert answer.exit_code == 6
+    assert answer.error["code"] == "busy" and answer.error["retryable"] is True
+    assert waited >= 0.3
+    assert cli("W1", "--title", "t", "--summary", "s").exit_code == 0
+
+
+def test_a_thread_waits_for_the_gate_too(tmp_path, monkeypatch):
+    path = str(tmp_path / "lock")
+    monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.2")
+    outcome = []
+
+    def try_it():
+        try:
+            with Gate(path):
+                outcome.append("in")
+        except Busy:
+            outcome.append("busy")
+
+    with Gate(path):
+        assert is_held(path)
+        thread = threading.Thread(target=try_it)
+        thread.start()
+        thread.join()
+    thread = threading.Thread(target=try_it)
+    thread.start()
+    thread.join()
+
+    assert outcome == ["busy", "in"]
+    assert not is_held(path)
+
+
+def test_a_program_that_locks_the_database_itself_gives_busy(cli, root):
+    cli("K1")
+    plain = sqlite3.connect(db_path(root), isolation_level=None)
+    plain.execute("BEGIN IMMEDIATE")
+    answer = cli("W1", "--title", "t", "--summary", "s", "--json", env={"KAIZEN_BUSY_TIMEOUT_S": "0.3"})
+    plain.close()
+
+    assert answer.exit_code == 6
+
+
+# Folders that cannot be written
+
+
+@pytest.fixture
+def read_only(root, tool):
+    """`read_only(argv…)`: a command on a project whose files may be read and not written."""
+    door = Door(str(root))
+    door("W1", title="Readable", summary="s")
+    door.close()
+    as_user = [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+
+    def run(*argv, folder=root):
+        for path in [*folder.rglob("*"), folder]:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        try:
+            return subprocess.run(
+                [*as_user, sys.executable, str(LAUNCHER), *argv],
+                env={**os.environ, "KAIZEN_REPO_ROOT": str(folder)},
+                capture_output=True,
+                text=True,
+            )
+        finally:
+            for path in [folder, *folder.rglob("*")]:
+                path.chmod(0o755)
+
+    return run
+
+
+def test_a_read_only_folder_can_be_read_and_refuses_writes_clearly(read_only):
+    listed, verified, doctor = read_only("W9"), read_only("K8"), read_only("K11")
+    refused = read_only("W1", "--title", "t", "--summary", "s")
+
+    assert listed.returncode == 0 and "Readable" in listed.stdout, listed.stderr
+    assert verified.returncode == 0, verified.stderr
+    assert doctor.returncode == 0 and "cannot be written" in doctor.stdout
+    assert refused.returncode == 5 and "writable" in refused.stderr
+
+
+def test_no_database_can_be_made_in_a_read_only_folder(read_only, tmp_path):
+    (tmp_path / "empty").mkdir()
+    refused = read_only("K1", "--json", folder=tmp_path / "empty")
+    doctor = read_only("K11", folder=tmp_path / "empty")
+
+    assert refused.returncode == 5 and "folder_not_writable" in refused.stderr
+    assert doctor.returncode == 0 and "cannot be made" in doctor.stdout
+
+
+def test_a_missing_database_is_not_found_in_python_too(tmp_path):
+    with pytest.raises(NotFound):
+        Door(str(tmp_path))("W9")

@@ -1,0 +1,242 @@
+"""The fast parser is a strict subset of click; any argv gets a documented answer; the hot path stays cold."""
+
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kaizen_components import args, fields
+from kaizen_components.errors import EXIT_CODES, KaizenError
+from kaizen_components.faces import cli as face
+from kaizen_components.index import COMMANDS, Command
+
+from .conftest import LAUNCHER
+
+OPTIONS = sorted({fields.option(name) for code in COMMANDS for name in (*Command(code).options, *fields.SHARED)})
+words = st.one_of(
+    st.sampled_from([*OPTIONS, *(option + "-file" for option in OPTIONS), "--", "-", "", "-x", "--titl", "--op_id"]),
+    st.sampled_from(
+        ["a", "x y", "--json=1", "--title=t", "--summary=", "--limit=3", "--body-file=f", "@last", "W1", "-1"]
+    ),
+    st.text(max_size=8),
+)
+argvs = st.tuples(st.sampled_from([*COMMANDS, *COMMANDS.values(), "w1", "TASK-START"]), st.lists(words, max_size=7))
+
+
+def plain(parsed):
+    """What a parser understood, in a form that compares."""
+    command, given_options = parsed
+    flat = {
+        name: sorted(("file", v.path) if isinstance(v, fields.FromFile) else ("text", v) for v in values)
+        for name, values in given_options.items()
+    }
+    return command.code, flat
+
+
+@settings(max_examples=3000, deadline=None)
+@given(argvs)
+def test_whatever_the_fast_parser_understands_click_understands_the_same(argv):
+    argv = [argv[0], *argv[1]]
+    fast = args.parse(argv)
+    if fast is not None:
+        assert plain(face.parse(argv)) == plain(fast)
+
+
+def likely_argv(chance):
+    """An argv that mostly makes sense, so that the fast parser takes most of them."""
+    code = chance.choice(list(COMMANDS))
+    command = Command(code)
+    argv = [chance.choice([code, COMMANDS[code], code.lower()])]
+    for name in chance.sample([*command.options, *fields.SHARED], k=chance.randint(0, 4)):
+        field = fields.field(command, name)
+        option = fields.option(name)
+        value = chance.choice(["x", "--json", "-", "a=b", "two words", "ünï"])
+        if field.kind == "flag":
+            argv.append(option)
+        elif field.kind in fields.TEXT_KINDS and chance.random() < 0.2:
+            argv += [option + "-file", value]
+        else:
+            argv += [f"{option}={value}"] if chance.random() < 0.5 else [option, value]
+    return argv
+
+
+def test_both_parsers_agree_on_thousands_of_likely_command_lines():
+    chance = random.Random(1)
+    taken = 0
+    for _ in range(4000):
+        argv = likely_argv(chance)
+        fast = args.parse(argv)
+        if fast is not None:
+            taken += 1
+            assert plain(face.parse(argv)) == plain(fast), argv
+
+    assert taken > 3500
+
+
+class Captured(io.TextIOWrapper):
+    def __init__(self):
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+    def text(self):
+        return self.buffer.getvalue().decode()
+
+
+@pytest.fixture
+def run(monkeypatch, root):
+    """main() in this process, with its streams captured: a thousand calls in a few seconds."""
+    monkeypatch.setenv("KAIZEN_REPO_ROOT", str(root))
+
+    def call(argv, stdin=b""):
+        out, err = Captured(), Captured()
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        try:
+            return args.main(argv), out.text(), err.text()
+        finally:
+            monkeypatch.undo()
+            monkeypatch.setenv("KAIZEN_REPO_ROOT", str(root))
+
+    return call
+
+
+strange = st.one_of(
+    st.text(max_size=30),
+    st.text(st.characters(min_codepoint=0xD800, max_codepoint=0xDFFF), min_size=1, max_size=3),  # lone surrogates
+    st.sampled_from(
+        ["\0", "a\0b", "%", "%s", "'", '"; DROP TABLE task; --', "\n", "a\nb", " ", "\u202e", "𝕏" * 50, "💥"]
+    ),
+    st.sampled_from(
+        ["9" * 30, "-1", "0", "1e309", "nan", "[]", "{", '{"a":1}', "[[[[", "task_", "@last", "@", "$1.id", "7d"]
+    ),
+    st.sampled_from([1_000_000, 1_000_001]).map(lambda size: "x" * size),
+)
+hostile = st.lists(st.one_of(st.sampled_from(OPTIONS), st.sampled_from(["--json", "--help", "--", "-", "-h"]), strange))
+
+
+@pytest.mark.parametrize("code", COMMANDS)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rest=hostile, stdin=st.one_of(st.binary(max_size=40), st.just(b'{"command":"W1","args":{}}')))
+def test_any_argv_gets_a_documented_exit_code_and_no_traceback(run, code, rest, stdin):
+    exit_code, out, err = run([code, *rest], stdin)
+
+    assert exit_code in EXIT_CODES and exit_code != 70, (rest, err)
+    assert "Traceback" not in out + err
+    if "--json" in rest and exit_code:
+        error = json.loads(err)
+        assert error["status"] == "ERROR"
+        assert {"code", "what", "why", "next", "retryable"} <= set(error)
+    if "--json" in rest and not exit_code and out.startswith("{"):
+        assert json.loads(out)["status"] == "OK"
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(argv=hostile)
+def test_any_first_word_gets_a_documented_exit_code(run, argv):
+    exit_code, _, err = run(argv)
+
+    assert exit_code in EXIT_CODES and exit_code != 70
+    if "--json" in argv and exit_code:
+        assert json.loads(err)["status"] == "ERROR"
+
+
+@pytest.mark.parametrize(
+    "argv", [["W1", "--title", b"\xff\xfe", "--summary", "s"], [b"\xff"], ["W1", b"--\xff", "--json"]]
+)
+def test_bytes_that_are_not_utf8_on_a_real_command_line_are_refused(cli, argv):
+    answer = cli(*argv)
+
+    assert answer.exit_code == 2
+    assert "Traceback" not in answer.err
+
+
+def test_a_bug_is_exit_70_and_shows_its_traceback_only_when_asked(run, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("inside")
+
+    monkeypatch.setattr(args.Door, "run", broken)
+    silent, loud = None, None
+    for debug in ("", "1"):
+        monkeypatch.setenv("KAIZEN_DEBUG", debug)
+        out, err = Captured(), Captured()
+        with monkeypatch.context() as streams:
+            streams.setattr(sys, "stdout", out)
+            streams.setattr(sys, "stderr", err)
+            assert args.main(["K2", "--json"]) == 70
+        silent, loud = (err.text(), loud) if not debug else (silent, err.text())
+
+    assert json.loads(silent)["code"] == "bug" and "Traceback" not in silent
+    assert "Traceback" in loud
+
+
+def test_an_exit_code_belongs_to_each_error():
+    kinds = KaizenError.__subclasses__()
+
+    assert sorted(kind.exit_code for kind in kinds) == [1, 2, 3, 4, 5, 6, 7]
+    assert set(EXIT_CODES) == {0, 1, 2, 3, 4, 5, 6, 7, 70}
+
+
+# The hot path
+
+ALLOWED = {
+    "_sha2", "_sha256", "binascii", "fcntl", "libsql", "libsql.libsql", "_signal", "kaizen_components", "msvcrt",
+}  # fmt: skip
+HOT = {
+    "W1": ["--title", "t", "--summary", "s"],
+    "W2": ["--id", "@last", "--status", "active"],
+    "W3": ["--task-id", "@last", "--title", "t", "--summary", "s"],
+    "W4": ["--id", "@last", "--status", "active"],
+    "W5": ["--task-id", "@last", "--title", "t", "--summary", "s"],
+    "W6": ["--id", "@last", "--summary", "s"],
+    "W7": ["--task-id", "@last", "--title", "t", "--summary", "s"],
+    "W8": ["--id", "@last", "--summary", "s"],
+    "W9": [],
+    "W10": ["--id", "@last"],
+    "W11": ["--id", "@last", "--kind", "relates-to", "--target-id", "FIRST"],
+    "W12": [],
+    "W13": ["--id", "@last"],
+    "W14": ["--id", "@last"],
+    "W15": [],
+    "K1": None,  # K1 to K11 but K2 are for people and now and then
+    "K2": [],
+}
+
+
+def modules_after(root, argv):
+    """The modules that a command loaded on top of a bare Python, asked for in a process of its own."""
+    engine, report = str(LAUNCHER.parent), str(root / "modules")
+    script = (
+        f"import sys; before = set(sys.modules); sys.argv = ['kaizen.py', *sys.argv[2:]]; sys.path.insert(0, {engine!r});"
+        "from kaizen_components.args import main; code = main();"
+        f"print('\\n'.join(sorted(set(sys.modules) - before)), file=open({report!r}, 'w')); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script, "-", *argv],
+        env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return (root / "modules").read_text().split()
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize("code", [code for code, rest in HOT.items() if rest is not None])
+def test_a_hot_command_loads_nothing_outside_the_allow_list(root, cli, code, as_json):
+    first = cli("W1", "--title", "a", "--summary", "b", "--done-when", "pytest -q", "--json").json["id"]
+    cli("W1", "--title", "c", "--summary", "d")
+    cli("W3", "--task-id", "@last", "--title", "t", "--summary", "s")
+    cli("W7" if code == "W8" else "W5", "--task-id", "@last", "--title", "t", "--summary", "s")
+    argv = [code, *(first if word == "FIRST" else word for word in HOT[code])]
+
+    loaded = modules_after(root, [*argv, "--json"] if as_json else argv)
+
+    assert [name for name in loaded if name not in ALLOWED and not name.startswith("kaizen_components.")] == []
+
+
+def test_every_everyday_command_is_held_to_the_allow_list():
+    assert {code for code in COMMANDS if code[0] == "W"} <= set(HOT)

@@ -1,0 +1,368 @@
+"""What a person and a shell see: help, typos, tables, cards, colour, pipes, completion, the installed script."""
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from kaizen_components import __version__
+from kaizen_components.index import COMMANDS, FAMILIES
+
+from .conftest import LAUNCHER, ROOT
+
+TASK = ("--title", "README polish", "--summary", "Make it a strong entry point.")
+
+
+def test_the_session_of_a_new_user(cli):
+    started = cli("W1", *TASK, "--json")
+    moved = cli("W2", "--id", "@last", "--status", "active", "--summary", "Started.")
+    listed = cli("task-list")
+    verified = cli("K8")
+    found = cli("K0", "record that the tests passed")
+
+    assert [answer.exit_code for answer in (started, moved, listed, verified, found)] == [0] * 5
+    assert started.json["status"] == "OK" and started.json["id"].startswith("task_")
+    assert "Created the database AI/db/kaizen.db." in started.json["notes"]
+    assert "active" in moved.out
+    assert started.json["id"] in listed.out and "README polish" in listed.out
+    assert "verified" in verified.out and "yes" in verified.out
+    assert "W2" in found.out
+
+
+def test_codes_and_names_are_the_same_in_any_case(cli):
+    for word in ("W1", "w1", "task-start", "Task-Start"):
+        assert cli(word, *TASK).exit_code == 0
+
+    assert len(cli("W9", "--json").json["records"]) == 4
+
+
+def test_help_shows_every_command_grouped_by_family(cli):
+    for argv in ((), ("--help",), ("help",), ("-h",)):
+        answer = cli(*argv)
+        assert answer.exit_code == 0
+        assert all(name in answer.out for name in COMMANDS.values())
+        assert all(title in answer.out for title in FAMILIES.values())
+
+
+def test_help_of_one_command_is_the_same_by_every_way_to_ask(cli):
+    pages = {cli(*argv).out for argv in (("W1", "--help"), ("help", "W1"), ("help", "task-start"), ("w1", "--help"))}
+
+    assert len(pages) == 1
+    page = pages.pop()
+    assert "--priority" in page and "critical, high, normal, low" in page and "--done-when" in page
+    assert "--ttl-s" not in page
+
+
+def test_a_family_letter_lists_the_family(cli):
+    answer = cli("W")
+
+    assert answer.exit_code == 0
+    assert "task-claim" in answer.out and "db-check" not in answer.out
+
+
+def test_help_as_json_is_json_schema(cli):
+    answer = cli("help", "W13", "--json")
+
+    assert answer.json["commands"][0]["properties"]["action"]["enum"] == ["take", "renew", "release", "break"]
+
+
+@pytest.mark.parametrize(
+    "typo, meant", [("task-strat", "task-start"), ("W99", "W9"), ("dcotor", "doctor"), ("halp", "help")]
+)
+def test_a_typo_is_answered_with_what_was_meant(cli, typo, meant):
+    answer = cli(typo, "--json")
+
+    assert answer.exit_code == 2
+    assert meant in answer.error["why"]
+
+
+def test_a_mistyped_option_is_answered_with_what_was_meant(cli):
+    answer = cli("W1", "--titel", "x")
+
+    assert answer.exit_code == 2
+    assert "--title" in answer.err and "Traceback" not in answer.err
+
+
+def test_an_option_given_twice_is_refused(cli):
+    answer = cli("W1", *TASK, "--title", "Another", "--json")
+
+    assert answer.exit_code == 2
+    assert answer.error["code"] == "given_twice"
+
+
+def test_json_may_stand_before_the_command(cli):
+    assert cli("--json", "W1", *TASK).json["status"] == "OK"
+
+
+def test_errors_are_json_when_json_was_asked_for_and_sentences_otherwise(cli):
+    cli("K1")
+    machine, person = cli("W10", "--id", "task_nope", "--json"), cli("W10", "--id", "task_nope")
+
+    assert machine.exit_code == person.exit_code == 3
+    assert machine.out == person.out == ""
+    assert machine.error["code"] == "unknown_id" and machine.error["retryable"] is False
+    assert person.err.startswith("error: There is no task 'task_nope'.")
+    assert "next:" in person.err
+
+
+def test_a_list_is_an_aligned_table_and_ids_stay_whole(cli):
+    ids = [
+        cli("W1", "--title", title, "--summary", "s", "--json").json["id"] for title in ("short", "a much longer title")
+    ]
+    lines = cli("W9", env={"COLUMNS": "80"}).out.splitlines()
+
+    assert all(any(one in line for line in lines) for one in ids)
+    header = lines[0]
+    rows = [line for line in lines[1:] if line.startswith("task_")]
+    assert all(row[header.index("status") :].startswith("open") for row in rows)
+
+
+def test_an_inspect_is_a_card_that_wraps_long_text_to_the_terminal(cli):
+    cli("W1", "--title", "t", "--summary", "word " * 200)
+    for width in (60, 120):
+        lines = cli("W10", "--id", "@last", env={"COLUMNS": str(width)}).out.splitlines()
+        assert max(map(len, lines)) <= width
+        assert sum("word word" in line for line in lines) >= 5
+
+
+def test_wide_characters_and_emoji_keep_the_columns_aligned(cli):
+    cli("W1", "--title", "日本語のタイトル", "--summary", "s", "--scope", "東京")
+    cli("W1", "--title", "plain", "--summary", "s", "--scope", "x")
+    rows = [line for line in cli("W9").out.splitlines() if line.startswith("task_")]
+    before = [row.split("agent")[0] for row in rows]
+
+    assert len({len(part) + sum(ord(c) > 0x2E80 for c in part) for part in before}) == 1
+
+
+def test_escape_sequences_in_stored_text_are_shown_and_not_obeyed(cli):
+    cli("W1", "--title", "red \x1b[31m alert \u202e abc", "--summary", "bell \x07")
+    answer = cli("W10", "--id", "@last")
+
+    assert "\x1b" not in answer.out and "\x07" not in answer.out and "\u202e" not in answer.out
+    assert "\\x1b[31m" in answer.out
+
+
+def on_a_terminal(argv, root, **env):
+    """What a command prints when stdout and stderr are a real terminal."""
+    master, slave = pty.openpty()
+    environment = {**os.environ, "KAIZEN_REPO_ROOT": str(root), "TERM": "xterm", **env}
+    child = subprocess.Popen([sys.executable, str(LAUNCHER), *argv], stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    output = b""
+    while True:
+        try:
+            piece = os.read(master, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        output += piece
+    child.wait()
+    os.close(master)
+    return output.decode()
+
+
+def test_colour_is_used_on_a_terminal_only_and_never_with_no_color(cli, root):
+    cli("W1", *TASK, "--priority", "high")
+
+    assert "\x1b[" in on_a_terminal(["W9"], root)
+    assert "\x1b[" in on_a_terminal(["W99"], root)
+    assert "\x1b[" not in on_a_terminal(["W9"], root, NO_COLOR="1")
+    assert "\x1b[" not in on_a_terminal(["W99"], root, NO_COLOR="")
+    assert "\x1b[" not in cli("W9").out
+
+
+def test_a_closed_pipe_is_not_an_error(cli, root):
+    for _ in range(40):
+        cli("W1", *TASK)
+    script = f'"{sys.executable}" "{LAUNCHER}" W9 | head -1; echo "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(
+        ["bash", "-c", script], env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True
+    )
+
+    assert done.stdout.splitlines()[-1] == "0"
+    assert done.stderr == ""
+
+
+def test_a_full_disk_under_stdout_says_that_the_command_was_carried_out(cli, root):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, str(LAUNCHER), "W1", *TASK, "--json"], stdout=full, stderr=subprocess.PIPE,
+            env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
+        )  # fmt: skip
+
+    assert done.returncode == 5
+    assert json.loads(done.stderr)["code"] == "output_failed"
+    assert len(cli("W9", "--json").json["records"]) == 1
+
+
+def test_a_closed_stdout_is_not_an_error(root, cli):
+    done = subprocess.run(
+        ["bash", "-c", f'"{sys.executable}" "{LAUNCHER}" W1 --title t --summary s >&-'],
+        env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True,
+    )  # fmt: skip
+
+    assert done.returncode == 0 and b"Traceback" not in done.stderr
+
+
+def test_text_comes_from_a_file_or_from_stdin(cli, root):
+    (root / "body.md").write_text("# A body\nwith ünïcode\n")
+    (root / "title.txt").write_text("A title from a file\n")
+    cli("W1", "--title-file", "title.txt", "--summary", "-", "--body-file", "body.md", stdin=b"From stdin.")
+    record = cli("W10", "--id", "@last", "--json").json["record"]
+
+    assert record["title"] == "A title from a file"
+    assert record["summary"] == "From stdin."
+    assert record["body"] == "# A body\nwith ünïcode\n"
+
+
+@pytest.mark.parametrize(
+    "argv, stdin, code",
+    [
+        (("--body-file", "nope.md"), b"", "file_not_found"),
+        (("--body-file", "."), b"", "not_a_file"),
+        (("--body", "-"), b"", "empty_stdin"),
+        (("--body", "-"), b"\xff\xfe", "not_utf8"),
+        (("--body", "-"), b"a\0b", "bad_value"),
+        (("--body", "-"), b"x" * 1_000_001, "bad_value"),
+        (("--body", "-"), "é".encode() * 3_000_000, "bad_value"),
+        (("--body", "a", "--body-file", "b"), b"", "given_twice"),
+    ],
+)
+def test_text_that_cannot_be_read_is_refused_with_its_reason(cli, argv, stdin, code):
+    answer = cli("W1", "--title", "t", "--summary", "s", *argv, "--json", stdin=stdin)
+
+    assert answer.exit_code in (2, 3)
+    assert answer.error["code"] == code
+    assert cli("K2").exit_code == 3, "nothing was written, so there is no database either"
+
+
+@pytest.mark.parametrize("option, most", [("--title", 200), ("--summary", 2000), ("--body", 1_000_000)])
+def test_text_limits_are_in_characters(cli, root, option, most):
+    values = {"--title": "t", "--summary": "s"}
+    for size, expected in ((most, 0), (most + 1, 2)):
+        (root / "text").write_text("é" * size)
+        argv = [word for name, value in values.items() if name != option for word in (name, value)]
+        answer = cli("W1", *argv, f"{option}-file", "text", "--json")
+        assert answer.exit_code == expected, answer.err
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\n", "\u00a0"])
+@pytest.mark.parametrize("option", ["--title", "--summary", "--body", "--scope", "--done-when", "--actor", "--op-id"])
+def test_blank_text_is_refused(kaizen, option, blank):
+    from kaizen_components.errors import Usage
+
+    given = {"title": "t", "summary": "s", option[2:].replace("-", "_"): blank}
+    with pytest.raises(Usage):
+        kaizen("W1", **given)
+
+
+def test_version_is_printed(cli):
+    assert cli("--version").out == f"kaizen {__version__}\n"
+
+
+def test_the_package_runs_as_a_module_and_finds_the_project_around_the_working_directory(cli, root):
+    (root / ".git").mkdir()
+    deeper = root / "src" / "deep"
+    deeper.mkdir(parents=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "kaizen_components", "W1", *TASK], cwd=deeper, capture_output=True,
+        env={**{k: v for k, v in os.environ.items() if k != "KAIZEN_REPO_ROOT"}, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert (root / "AI" / "db" / "kaizen.db").exists()
+    assert not (deeper / "AI").exists()
+
+
+def test_the_package_installs_a_kaizen_script_with_its_migrations(tmp_path):
+    wheel_folder, source = tmp_path / "wheel", tmp_path / "source"
+    shutil.copytree(ROOT / "kaizen_components", source / "kaizen_components")
+    for name in ("pyproject.toml", "README.md", "LICENSE", "requirements-kaizen.txt"):
+        shutil.copy(ROOT / name, source)
+    build = ["pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", str(wheel_folder), str(source)]
+    done = subprocess.run([sys.executable, "-m", *build], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    wheel = next(wheel_folder.glob("*.whl"))
+    names = zipfile.ZipFile(wheel).namelist()
+    points = zipfile.ZipFile(wheel).read(next(name for name in names if name.endswith("entry_points.txt"))).decode()
+
+    assert "kaizen = kaizen_components.args:entry" in points
+    assert "kaizen_components/store/migrations/0001_ledger.sql" in names
+    assert not any(name.startswith(("tests", "support_scripts", "AI")) for name in names)
+    target = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(target)
+    (tmp_path / "elsewhere").mkdir()
+    ran = subprocess.run(
+        [sys.executable, "-c", "from kaizen_components.args import entry; entry()", "K1"],
+        cwd=tmp_path / "elsewhere", env={**os.environ, "PYTHONPATH": str(target)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+
+
+# Completion, in the real shells
+
+
+@pytest.fixture
+def path_with_kaizen(tmp_path):
+    """A PATH on which `kaizen` is a real command, as after installing the package."""
+    script = tmp_path / "bin" / "kaizen"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{LAUNCHER}" "$@"\n')
+    script.chmod(0o755)
+    return {**os.environ, "PATH": f"{script.parent}:{os.environ['PATH']}", "KAIZEN_REPO_ROOT": str(tmp_path)}
+
+
+def bash_completions(line, env):
+    script = f"""
+        eval "$(kaizen completion bash)"
+        COMP_LINE={line!r}; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+        [ "${{COMP_LINE: -1}}" = " " ] && {{ COMP_WORDS+=(""); COMP_CWORD=$((COMP_CWORD + 1)); }}
+        _kaizen_completion kaizen
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_and_choices(path_with_kaizen):
+    assert "task-start" in bash_completions("kaizen task-s", path_with_kaizen)
+    assert "--priority" in bash_completions("kaizen W1 --pri", path_with_kaizen)
+    assert bash_completions("kaizen W1 --priority h", path_with_kaizen) == ["high"]
+    assert "bash" in bash_completions("kaizen completion b", path_with_kaizen)
+
+
+@pytest.mark.parametrize("shell, check", [("zsh", ["-n"]), ("fish", ["--no-execute"]), ("bash", ["-n"])])
+def test_the_completion_script_of_a_shell_is_valid_there(cli, tool, tmp_path, shell, check):
+    script = tmp_path / "completion"
+    script.write_text(cli("completion", shell).out)
+
+    done = subprocess.run([tool(shell), *check, str(script)], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert "kaizen" in script.read_text()
+
+
+def test_fish_completes_commands(tool, path_with_kaizen):
+    script = 'kaizen completion fish | source; complete -C "kaizen task-cl"'
+    done = subprocess.run([tool("fish"), "-c", script], env=path_with_kaizen, capture_output=True, text=True)
+
+    assert "task-claim" in done.stdout, done.stderr
+
+
+def test_zsh_and_fish_get_their_answers_in_their_own_form(cli):
+    zsh = cli(env={"_KAIZEN_COMPLETE": "zsh_complete", "COMP_WORDS": "kaizen W1 --pr", "COMP_CWORD": "2"})
+    fish = cli(env={"_KAIZEN_COMPLETE": "fish_complete", "COMP_WORDS": "kaizen W1", "COMP_CWORD": "--pr"})
+
+    assert "--priority" in zsh.out
+    assert "--priority" in fish.out
+
+
+def test_an_unknown_shell_is_refused(cli):
+    assert cli("completion", "tcsh").exit_code == 2

@@ -1,0 +1,135 @@
+"""Sibling projects link the engine and keep their own data."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import LAUNCHER, ROOT
+
+TASK = ("W1", "--title", "t", "--summary", "s")
+
+
+@pytest.fixture
+def engine(tmp_path):
+    """A home of the engine, as a clone would be, with no data in it."""
+    home = tmp_path / "engine home"
+    home.mkdir()
+    shutil.copytree(
+        ROOT / "kaizen_components", home / "kaizen_components", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copy(LAUNCHER, home)
+    return home
+
+
+@pytest.fixture
+def sibling(tmp_path, engine):
+    """Another project: its own launcher, and a link to the engine."""
+    folder = tmp_path / "sibling project"
+    folder.mkdir()
+    shutil.copy(LAUNCHER, folder)
+    os.symlink(engine / "kaizen_components", folder / "kaizen_components", target_is_directory=True)
+    return folder
+
+
+def run(launcher, *argv, cwd="/", **env):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
+    done = subprocess.run(
+        [sys.executable, str(launcher), *argv], cwd=cwd, env={**environment, **env}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def has_data(folder):
+    return (folder / "AI" / "db" / "kaizen.db").exists()
+
+
+def test_a_sibling_with_a_linked_engine_writes_to_its_own_database(sibling, engine):
+    run(sibling / "kaizen.py", *TASK)
+
+    assert has_data(sibling) and not has_data(engine) and not (engine / "AI").exists()
+    assert "linked from another project" in run(sibling / "kaizen.py", "K11")
+
+
+@pytest.mark.parametrize("where", ["engine home", "sibling project", "elsewhere"])
+def test_the_working_directory_does_not_matter(sibling, engine, tmp_path, where):
+    folder = tmp_path / where
+    folder.mkdir(exist_ok=True)
+    run(sibling / "kaizen.py", *TASK, cwd=folder)
+
+    assert has_data(sibling) and not has_data(engine) and not (tmp_path / "elsewhere" / "AI").exists()
+
+
+def test_a_relative_launcher_works_too(sibling, engine):
+    run("kaizen.py", *TASK, cwd=sibling)
+    run("../sibling project/kaizen.py", *TASK, cwd=engine)
+
+    assert "2 rows" in run("kaizen.py", "W9", cwd=sibling)
+    assert not has_data(engine)
+
+
+def test_a_linked_launcher_belongs_to_the_folder_it_stands_in(engine, tmp_path):
+    folder = tmp_path / "all linked"
+    folder.mkdir()
+    os.symlink(engine / "kaizen.py", folder / "kaizen.py")
+    run(folder / "kaizen.py", *TASK)
+
+    assert has_data(folder) and not has_data(engine)
+
+
+def test_an_explicit_root_wins(sibling, engine, tmp_path):
+    shared = tmp_path / "shared plane"
+    shared.mkdir()
+    run(sibling / "kaizen.py", *TASK, KAIZEN_REPO_ROOT=str(shared))
+    run(engine / "kaizen.py", *TASK, KAIZEN_REPO_ROOT=str(shared))
+
+    assert "2 rows" in run(sibling / "kaizen.py", "W9", KAIZEN_REPO_ROOT=str(shared))
+    assert not has_data(sibling) and not has_data(engine)
+
+
+def test_an_empty_root_counts_as_none(sibling):
+    run(sibling / "kaizen.py", *TASK, KAIZEN_REPO_ROOT="")
+
+    assert has_data(sibling)
+
+
+def test_a_relative_root_is_taken_from_the_working_directory(sibling, tmp_path):
+    (tmp_path / "data").mkdir()
+    run(sibling / "kaizen.py", *TASK, cwd=tmp_path, KAIZEN_REPO_ROOT="data")
+
+    assert has_data(tmp_path / "data")
+
+
+def test_a_git_worktree_has_records_of_its_own(engine, tmp_path):
+    def git(*argv):
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
+        subprocess.run(["git", *identity, *argv], cwd=engine, check=True, capture_output=True)
+
+    (engine / ".gitignore").write_text("AI/\n__pycache__/\n")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    run(engine / "kaizen.py", *TASK)
+    tree = tmp_path / "a worktree"
+    git("worktree", "add", "-q", "--detach", str(tree))
+    run(tree / "kaizen.py", *TASK)
+    deeper = tree / "deep"
+    deeper.mkdir()
+    run("-m", "kaizen_components", *TASK, cwd=deeper, PYTHONPATH=str(tree))
+
+    assert "1 row\n" in run(engine / "kaizen.py", "W9")
+    assert "2 rows" in run(tree / "kaizen.py", "W9")
+    assert not (deeper / "AI").exists()
+
+
+def test_two_linked_projects_share_nothing_but_the_engine(sibling, engine, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(LAUNCHER, other)
+    os.symlink(engine / "kaizen_components", other / "kaizen_components")
+    run(sibling / "kaizen.py", *TASK)
+
+    assert subprocess.run([sys.executable, str(other / "kaizen.py"), "W9"], capture_output=True).returncode == 3

@@ -1,0 +1,65 @@
+"""The code is clean by our own tools, says no machine's name, and holds no secret."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components.records.secrets import find
+
+from .conftest import ROOT
+
+
+def tracked():
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    return [ROOT / name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize(
+    "command", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=["ruff", "format", "mypy"]
+)
+def test_the_linters_have_nothing_to_say(command):
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_file_names_a_machine_path_or_a_home_folder():
+    found = []
+    for path in tracked():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found += [f"{path.name}: {hit}" for hit in re.findall(r"(?:/home/|/Users/|/root/|C:\\\\Users)\w+", text)]
+
+    assert found == []
+
+
+def test_no_file_holds_a_secret_by_our_own_measure():
+    """Fixtures are built at run time, or are obviously fake."""
+    found = {path.name: find(path.read_text(encoding="utf-8", errors="replace")) for path in tracked()}
+
+    assert {name: kind for name, kind in found.items() if kind} == {}
+
+
+BANNED = {  # call -> what to use instead
+    r"\.executescript\(": "store.migrate.statements: libsql's script call hides errors",
+    r"\bprint\(": "return a dict; only args and faces print",
+    r"\bos\.system\(|shell=True": "an argv list",
+    r"\bdatetime\.now\(": "records.ids.now_ms",
+}
+MAY_PRINT = {"input.py"}
+
+
+def test_banned_calls_are_not_used():
+    found = []
+    for path in (ROOT / "kaizen_components").rglob("*.py"):
+        for pattern, instead in BANNED.items():
+            if re.search(pattern, path.read_text()) and path.name not in MAY_PRINT:
+                found.append(f"{path.name}: use {instead}")
+
+    assert found == []
