@@ -10,7 +10,7 @@ from . import fields
 from .errors import Conflict, Refused, Usage
 from .index import catalog, find_command
 from .records import anchor
-from .records.canonical import canonical
+from .records.canonical import canonical, compact
 from .records.hashing import text_hash
 from .records.secrets import find_in
 from .records.transaction import Read, Write
@@ -81,16 +81,23 @@ class Door:
         if command.writes:
             result = self._write(command, values, actor, shared.get("op_id"), shared.get("test", False))
         else:
-            result = self._perform(command, values, lambda name: self._for_reading(name, actor))
+            result = self._read(command, values, actor)
         return {"status": "OK", **(result if type(result) is dict else {"records": result})}
 
     def close(self):
         self.store.close()
 
-    def _for_reading(self, name, actor):
-        if name == "db":
-            return Read(self.store.reader(), actor)
-        return {"store": self.store, "catalog": catalog}[name]
+    def _read(self, command, values, actor):
+        resources = {"store": self.store, "catalog": catalog}
+        if "db" not in command.needs:
+            return self._perform(command, values, resources.__getitem__)
+        connection = self.store.reader()
+        connection.execute("BEGIN")  # all of one answer is of one moment, whatever others write meanwhile
+        try:
+            resources["db"] = Read(connection, actor)
+            return self._perform(command, values, resources.__getitem__)
+        finally:
+            connection.execute("ROLLBACK")
 
     def _write(self, command, values, actor, op_id, test):
         if command.code == "K7" or any(fields.field(command, name).kind == "id" for name in command.required):
@@ -112,7 +119,7 @@ class Door:
         past = tx.one(PAST_OP, (op_id,))
         if past is None:
             result = self._perform_in(tx, command, values)
-            tx.add("op", {"op_id": op_id, "payload_hash": payload, "result": canonical(result)})
+            tx.add("op", {"op_id": op_id, "payload_hash": payload, "result": compact(result)})
             return result
         if past["payload_hash"] != payload:
             raise Conflict(

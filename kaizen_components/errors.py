@@ -9,6 +9,7 @@
     ├── Busy                    6   another process holds the lock: try again (retryable)
     └── Integrity               7   stored data is not what was written
     anything else              70   a bug in Kaizen: please report it
+    (Ctrl-C                   130   as every command in a shell)
 
 An error says what happened, why, and what to do next. Its `code` is stable, for programs; its texts are for
 people. It is raised anywhere and caught only at the edge (`args`, the faces).

@@ -212,7 +212,8 @@ def modules_after(root, argv):
     """The modules that a command loaded on top of a bare Python, asked for in a process of its own."""
     engine, report = str(LAUNCHER.parent), str(root / "modules")
     script = (
-        f"import sys; before = set(sys.modules); sys.argv = ['kaizen.py', *sys.argv[2:]]; sys.path.insert(0, {engine!r});"
+        "import sys; before = set(sys.modules); sys.argv = ['kaizen.py', *sys.argv[2:]];"
+        f"sys.path.insert(0, {engine!r});"
         "from kaizen_components.args import main; code = main();"
         f"print('\\n'.join(sorted(set(sys.modules) - before)), file=open({report!r}, 'w')); sys.exit(code)"
     )

@@ -7,8 +7,8 @@ from .. import __version__
 from ..errors import KaizenError
 from ..records import anchor
 from ..records.health import summary
+from ..store import database
 from ..store.connection import Connection
-from ..store.database import SCHEMA_VERSION
 from ..store.gate import is_held
 from ..store.migrate import APPLICATION_ID
 
@@ -54,7 +54,7 @@ def _engine(store):
             f"{__version__}, {linked}, no bytecode",
             "Run `bash setup/setup.sh`: starts get faster.",
         )
-    return "engine", "ok", f"{__version__}, {linked}, knows schema {SCHEMA_VERSION}"
+    return "engine", "ok", f"{__version__}, {linked}, knows schema {database.SCHEMA_VERSION}"
 
 
 def _root(store):
@@ -135,11 +135,11 @@ def _opened(connection):
     version = connection.value("PRAGMA user_version")
     if connection.value("PRAGMA application_id") != APPLICATION_ID:
         return "database", "fail", "this is not a Kaizen database", "Move it away, then run `K1`."
-    if version > SCHEMA_VERSION:
-        says = f"schema {version} is newer than this engine's {SCHEMA_VERSION}"
+    if version > database.SCHEMA_VERSION:
+        says = f"schema {version} is newer than this engine's {database.SCHEMA_VERSION}"
         return "database", "fail", says, "Update the engine (`git pull`, then `bash setup/setup.sh`)."
-    if version < SCHEMA_VERSION:
-        says = f"schema {version} is older than this engine's {SCHEMA_VERSION}"
+    if version < database.SCHEMA_VERSION:
+        says = f"schema {version} is older than this engine's {database.SCHEMA_VERSION}"
         return "database", "warn", says, "Run `K1`: it makes a backup and migrates."
     facts = summary(connection)
     connection.tuples("SELECT seq, leaf FROM log ORDER BY seq DESC LIMIT 1")

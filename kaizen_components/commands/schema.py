@@ -1,7 +1,7 @@
 """The schema: K2."""
 
 from .. import __version__
-from ..store.database import SCHEMA_VERSION
+from ..store import database
 
 
 def status(store):
@@ -18,7 +18,11 @@ def status(store):
     return {
         "engine": __version__,
         "schema": version,
-        "engine_schema": SCHEMA_VERSION,
-        "state": "current" if version == SCHEMA_VERSION else "older" if version < SCHEMA_VERSION else "newer",
+        "engine_schema": database.SCHEMA_VERSION,
+        "state": "current"
+        if version == database.SCHEMA_VERSION
+        else "older"
+        if version < database.SCHEMA_VERSION
+        else "newer",
         "migrations": applied,
     }

@@ -133,7 +133,8 @@ def _table(rows, width, colour):
     """Aligned columns; columns that are empty in every row are left out; the widest wraps to fit."""
     if not rows:
         return ["  none"]
-    names = [name for name in rows[0] if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
+    every = dict.fromkeys(name for row in rows for name, value in row.items() if not _is_part(value))
+    names = [name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
     cells = [[_shown(name, row.get(name)) for name in names] for row in rows]
     heads = [name.replace("_", " ") for name in names]
     widths = [

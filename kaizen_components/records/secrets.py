@@ -126,6 +126,13 @@ CODE = (
 # Another such variable: password=password2
 VARIABLE = rf"(?=\w*(?i:pass|pwd|pw|secret|token|key)){_NAME}\d?{_END}"
 
+# last character, up to three before it (as far as they are not that character), row
+_PREFIX_ROWS = [
+    (prefix[-1], prefix[-4:-1].rpartition(prefix[-1])[2], (kind, prefix, body))
+    for kind, prefixes, body in PREFIXED
+    for prefix in prefixes.split()
+]
+_MARKS = "".join({mark: None for mark, _, _ in _PREFIX_ROWS})
 _ESCAPES = ("\\n", "\\r", "\\t")
 _SEPARATORS = str.maketrans("", "", " _-")
 _KIND_BY_NAME = {name.replace("_", ""): (kind, mix) for kind, names, mix in NAMED for name in names.split()}
@@ -173,14 +180,10 @@ def _find_prefixed(text):
 def _possible_prefixes(text):
     """The rows left after one look at the characters before each "_", "-" …: a search each would cost 10x."""
     tails_by_mark = {}
-    for kind, prefixes, body in PREFIXED:
-        for prefix in prefixes.split():
-            mark = prefix[-1]
-            if mark not in tails_by_mark:
-                tails = {piece[-3:] for piece in text.split(mark)}
-                tails_by_mark[mark] = {tail[-length:] for tail in tails for length in (1, 2, 3)}
-            if prefix[-4:-1].rpartition(mark)[2] in tails_by_mark[mark]:
-                yield kind, prefix, body
+    for mark in _MARKS:
+        tails = {piece[-3:] for piece in text.split(mark)}
+        tails_by_mark[mark] = {tail[-length:] for tail in tails for length in (1, 2, 3)}
+    return [row for mark, tail, row in _PREFIX_ROWS if tail in tails_by_mark[mark]]
 
 
 def _word_start(text, prefix, start):

@@ -42,5 +42,8 @@ class Place:
 
     def relative(self, path: str) -> str:
         """A path as records and messages show it: below the project's root where it can be."""
-        inside = os.path.relpath(path, self.root)
+        try:
+            inside = os.path.relpath(path, self.root)
+        except ValueError:  # another drive, on Windows
+            return os.path.basename(path)
         return os.path.basename(path) if inside.startswith("..") else inside.replace(os.sep, "/")

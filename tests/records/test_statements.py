@@ -1,0 +1,77 @@
+"""Every SQL constant is accepted by the schema, and the hot ones never scan a table."""
+
+import importlib
+import pkgutil
+
+import pytest
+
+import kaizen_components
+from kaizen_components.records import link, task, transaction
+from kaizen_components.records.task import listing
+
+STARTS = ("SELECT", "INSERT", "UPDATE", "WITH", "DELETE")
+
+
+def constants():
+    for module in pkgutil.walk_packages(kaizen_components.__path__, "kaizen_components."):
+        if module.name.endswith("__main__"):
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if name.isupper() and isinstance(value, str) and value.strip().startswith(STARTS):
+                yield pytest.param(value, id=f"{module.name.removeprefix('kaizen_components.')}.{name}")
+
+
+def plan(connection, sql):
+    return [row[3] for row in connection.tuples("EXPLAIN QUERY PLAN " + sql, (None,) * sql.count("?"))]
+
+
+@pytest.mark.parametrize("sql", constants())
+def test_a_statement_fits_the_schema(kaizen, sql):
+    kaizen("K1")
+    filled = sql.format(kind="task", where="")
+
+    assert plan(kaizen.store.reader(), filled) is not None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [task.READY, link.REACHES, link.EXISTING, link.PARENT, link.AROUND, transaction.ENTRY_OF, transaction.FRONTIER],
+    ids=["ready", "reaches", "existing", "parent", "around", "entry", "frontier"],
+)
+def test_an_everyday_question_is_answered_by_indexes(kaizen, sql):
+    kaizen("K1")
+    steps = plan(kaizen.store.reader(), sql)
+    scans = [step for step in steps if step.startswith("SCAN") and "USING" not in step]
+
+    assert [
+        step for step in scans if not step.startswith(("SCAN reach", "SCAN (subquery", "SCAN CONSTANT", "SCAN log"))
+    ] == []
+
+
+def test_ready_tasks_come_in_order_from_the_index(kaizen):
+    kaizen("K1")
+    steps = plan(kaizen.store.reader(), task.READY)
+
+    assert any("task_state_ready" in step for step in steps) and any("task_state_abandoned" in step for step in steps)
+
+
+class Recorder:
+    """Stands where a connection stands, to see which statement a list makes."""
+
+    at = "2026-11-16T00:00:00.000Z"
+
+    def rows(self, sql, params):
+        self.sql = sql
+        return []
+
+
+@pytest.mark.parametrize(
+    "filters, index", [({"status": "open"}, "status"), ({"scope": "x"}, "scope"), ({"holder": "x"}, "holder")]
+)
+def test_a_filtered_list_uses_the_index_of_its_filter(kaizen, filters, index):
+    kaizen("K1")
+    recorder = Recorder()
+    names = ("status", "actor", "scope", "priority", "holder", "since", "until")
+    listing(recorder, 5, *(filters.get(name) for name in names))
+
+    assert any(f"task_state_{index}" in step for step in plan(kaizen.store.reader(), recorder.sql))

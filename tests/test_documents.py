@@ -1,0 +1,83 @@
+"""Every shell line in README and SETUP.md runs; AGENTS.md stays short and CLAUDE.md says the same."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components import fields
+from kaizen_components.index import COMMANDS
+
+from .conftest import ROOT
+
+PAGES = ["README.md", "setup/SETUP.md", "CONTRIBUTING.md", "docs/secrets.md"]
+PYTHON = ".venv/bin/python kaizen.py"
+
+
+def blocks(page):
+    return re.findall(r"^```sh\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_shell_block_is_valid_shell(page):
+    for block in blocks(page):
+        done = subprocess.run(["bash", "-n", "-c", block], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_kaizen_lines_of_a_page_run_as_they_stand(page, root):
+    script = "\n".join(block for block in blocks(page) if "kaizen.py" in block and "ln -s" not in block)
+    script = script.replace(PYTHON, f'"{sys.executable}" "{ROOT / "kaizen.py"}"')
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=root, env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_scripts_that_a_page_names_are_there(page):
+    for path in re.findall(r"(?:bash |`)((?:setup|support_scripts|docs)[/\\][\w./\\-]+)", (ROOT / page).read_text()):
+        assert (ROOT / path.replace("\\", "/")).exists(), path
+
+
+def test_agents_md_is_short_and_claude_md_says_the_same():
+    agents, claude = ((ROOT / name).read_text() for name in ("AGENTS.md", "CLAUDE.md"))
+
+    assert len(agents.splitlines()) <= 80
+    assert agents.splitlines()[1:] == claude.splitlines()[1:]
+
+
+def test_agents_md_names_only_commands_and_options_that_exist():
+    text = (ROOT / "AGENTS.md").read_text()
+    options = {fields.option(name) for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))}
+
+    assert set(re.findall(r"\b[KW]\d+\b", text)) <= set(COMMANDS)
+    assert set(re.findall(r"--[a-z-]+", text)) - {"--body-file"} <= options
+
+
+def test_the_linking_lines_of_the_readme_work(tmp_path):
+    engine = tmp_path / "kaizen"
+    engine.mkdir()
+    (tmp_path / "other").mkdir()
+    for name in ("kaizen.py", "kaizen_components"):
+        os.symlink(ROOT / name, engine / name)
+    block = next(block for block in blocks("README.md") if "ln -s" in block)
+    subprocess.run(["bash", "-euc", block], cwd=engine, check=True)
+    env = {name: value for name, value in os.environ.items() if name != "KAIZEN_REPO_ROOT"}
+    subprocess.run([sys.executable, "../other/kaizen.py", "K1"], cwd=engine, env=env, check=True, capture_output=True)
+
+    assert (tmp_path / "other" / "AI" / "db" / "kaizen.db").exists()
+
+
+def test_every_requirement_is_pinned_and_has_its_reason():
+    reasons = (ROOT / "docs" / "dependencies.md").read_text()
+    for page in ROOT.glob("requirements-*.txt"):
+        for line in page.read_text().splitlines():
+            if line and not line.startswith(("#", "-r")):
+                assert re.fullmatch(r"[\w-]+==[\w.]+", line), f"{page.name}: {line} is not pinned"
+                assert line.split("==")[0] in reasons
