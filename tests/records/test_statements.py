@@ -25,7 +25,7 @@ def plan(connection, sql):
     return [row[3] for row in connection.tuples("EXPLAIN QUERY PLAN " + sql, (None,) * sql.count("?"))]
 
 
-@pytest.mark.parametrize("sql", constants())
+@pytest.mark.parametrize("sql", list(constants()))
 def test_a_statement_fits_the_schema(kaizen, sql):
     kaizen("K1")
     filled = sql.format(kind="task", where="")
@@ -44,7 +44,9 @@ def test_an_everyday_question_is_answered_by_indexes(kaizen, sql):
     scans = [step for step in steps if step.startswith("SCAN") and "USING" not in step]
 
     assert [
-        step for step in scans if not step.startswith(("SCAN reach", "SCAN (subquery", "SCAN CONSTANT", "SCAN log"))
+        step
+        for step in scans
+        if not step.startswith(("SCAN reach", "SCAN (subquery", "SCAN CONSTANT", "SCAN log", "SCAN c"))
     ] == []
 
 
@@ -53,6 +55,7 @@ def test_ready_tasks_come_in_order_from_the_index(kaizen):
     steps = plan(kaizen.store.reader(), task.READY)
 
     assert any("task_state_ready" in step for step in steps) and any("task_state_abandoned" in step for step in steps)
+    assert sum("TEMP B-TREE" in step for step in steps) <= 1, "only the few chosen rows are sorted"
 
 
 class Recorder:

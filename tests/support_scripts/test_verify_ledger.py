@@ -129,23 +129,30 @@ def change(root, *statements):
             else:
                 db.execute(statement.format(**at))
         for sql in triggers:
-            db.execute(sql)
+            with contextlib.suppress(sqlite3.OperationalError):  # its table was dropped
+                db.execute(sql)
 
 
-def swap(table, columns, one, other, key="seq"):
+def swap(table, columns, one, other):
     def swapped(db):
-        seqs = [seq.format(**places(db)) for seq in (one, other)]
-        values = [db.execute(f"SELECT {columns} FROM {table} WHERE {key} = {seq}").fetchone() for seq in seqs]
-        for seq in seqs:  # out of the way of UNIQUE
-            if columns in ("seq", "idx", "id"):
-                db.execute(f"UPDATE {table} SET {columns} = 'task_' || 9999{seq} WHERE {key} = {seq}") \
-                    if columns == "id" else db.execute(f"UPDATE {table} SET {columns} = 9999{seq} WHERE {key} = {seq}")
-        moved = [f"9999{seq}" for seq in seqs] if columns == key else seqs
-        assign = ", ".join(f"{column} = ?" for column in columns.split(", "))
-        for seq, value in zip(moved, reversed(values), strict=True):
-            db.execute(f"UPDATE {table} SET {assign} WHERE {key} = {seq}", value)
+        db.row_factory = sqlite3.Row
+        both = f"WHERE seq IN ({one}, {other})".format(**places(db))
+        left, right = (dict(row) for row in db.execute(f"SELECT * FROM {table} {both}").fetchall())
+        db.execute(f"DELETE FROM {table} {both}")
+        for row, its in ((left, right), (right, left)):
+            new = row | {column: its[column] for column in columns.split(", ")}
+            db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(new))})", tuple(new.values()))
+        db.row_factory = None
 
     return swapped
+
+
+def close_up(db):
+    """Remove the first packet's result and its entry, and move everything after it up."""
+    gone = places(db)["packet_result"]
+    for table in [name for (name,) in db.execute("SELECT DISTINCT kind FROM log")] + ["log", "task_state"]:
+        db.execute(f"DELETE FROM {table} WHERE seq = {gone}")
+        db.execute(f"UPDATE {table} SET seq = seq - 1 WHERE seq > {gone}")
 
 
 def canonical(row):
@@ -305,7 +312,9 @@ def test_logs_of_two_origins_in_one_file_are_in_order(root):
 
 def test_memory_does_not_grow_with_the_records(tmp_path):
     body = "A long body. " * 300
-    lines = [json.dumps({"command": "W1", "args": {"title": f"T{n}", "summary": "S", "body": body}}) for n in range(1500)]
+    lines = [
+        json.dumps({"command": "W1", "args": {"title": f"T{n}", "summary": "S", "body": body}}) for n in range(1500)
+    ]
     (tmp_path / "batch.jsonl").write_text("\n".join(lines))
     kaizen(tmp_path, "K5", "--file", str(tmp_path / "batch.jsonl"))
 
@@ -565,7 +574,259 @@ UNCLEAR = {
     ),
     "a commit in the middle is removed and all hashes recomputed": (
         "edit",
-        "DELETE FROM packet_result",
-        "DELETE FROM log WHERE kind = 'packet_result'",
+        close_up,
+        rewrite,
     ),
 }
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_tampering_has_one_name_for_the_verifier_and_for_k8(root, name):
+    problem, *statements = TAMPERINGS[name]
+
+    change(root, *statements)
+
+    assert verdict(root) == engine_verdict(root) == (7, problem)
+
+
+@pytest.mark.parametrize("name", UNCLEAR)
+def test_tampering_is_found_by_the_verifier_and_by_k8(root, name):
+    problem, *statements = UNCLEAR[name]
+
+    change(root, *statements)
+
+    assert verdict(root) == (7, problem)
+    assert engine_verdict(root)[0] == 7
+
+
+def test_finding_is_a_sentence_with_the_kind_the_id_and_the_log_index(root):
+    change(root, "UPDATE plan SET title = 'Another' WHERE seq = {plan}")
+    [finding] = verify(root / DATABASE)[1]["findings"]
+
+    ran = command_line(root / DATABASE)
+
+    assert (ran.returncode, ran.stderr) == (7, "")
+    assert ran.stdout == f"Edit (plan {finding['record_id']}, log index 2): {finding['says']}\n"
+    assert finding | {"record_id": "", "says": ""} == {
+        "problem": "edit", "says": "", "kind": "plan", "record_id": "", "log_index": 2,
+    }  # fmt: skip
+    assert re.fullmatch(r"plan_\d{8}T\d{9}Z_[0-9a-f]{10}", finding["record_id"])
+
+
+def test_deleted_entry_is_named_by_the_record_it_leaves_behind(root):
+    with opened(root / DATABASE) as db:
+        plan = db.execute("SELECT id FROM plan").fetchone()[0]
+    change(root, "DELETE FROM log WHERE seq = {plan}")
+
+    finding = verify(root / DATABASE)[1]["findings"][0]
+
+    assert (finding["kind"], finding["record_id"], finding["log_index"]) == ("plan", plan, 2)
+
+
+def test_first_finding_is_the_first_in_the_log(root):
+    change(
+        root,
+        "UPDATE task_state SET status = 'done'",
+        "UPDATE lease SET actor = 'me'",
+        "UPDATE task SET title = 'Another' WHERE seq = {last}",
+        "DELETE FROM plan WHERE seq = {plan}",
+    )
+
+    kinds = [finding["kind"] for finding in verify(root / DATABASE)[1]["findings"]]
+
+    assert kinds[:3] == ["plan", "lease", "task"]
+
+
+def test_purge_does_not_excuse_a_record_that_was_no_test(root):
+    change(
+        root,
+        "UPDATE purge SET records = json_insert(records, '$[#]', (SELECT id FROM plan))",
+        "DELETE FROM plan",
+        rewrite,
+    )
+    (root / ANCHORS).unlink()
+
+    assert verdict(root) == engine_verdict(root) == (7, "deletion")
+
+
+def test_change_that_is_only_in_the_wal_is_found(root):
+    with opened(root / DATABASE) as db:
+        drop_triggers(db)
+        file = (root / DATABASE).read_bytes()
+        db.execute("UPDATE plan SET title = 'Another'")
+
+        assert (root / DATABASE).read_bytes() == file
+        assert verdict(root) == (7, "edit")
+
+
+# Anchors
+
+
+def with_anchors_of(root, other):
+    shutil.copy(other / ANCHORS, root / ANCHORS)
+    return root
+
+
+def test_older_file_with_newer_anchors_is_a_rollback(made, tmp_path):
+    root = with_anchors_of(copy_of(made.older, tmp_path), made.now)
+
+    assert verdict(root) == engine_verdict(root) == (7, "rollback")
+
+
+@pytest.mark.parametrize("commits", [1, 2, 4])
+def test_older_file_that_was_written_since_is_still_a_rollback(made, tmp_path, commits):
+    root = with_anchors_of(copy_of(made.older, tmp_path), made.now)
+    for number in range(commits):
+        start_task(root, f"Since {number}")
+
+    assert verdict(root) == engine_verdict(root) == (7, "rollback")
+
+
+def test_one_commit_in_place_of_another_is_a_rollback(made, tmp_path):
+    root = copy_of(made.now, tmp_path)
+    start_task(root, "Undone")
+    with_anchors_of(shutil.copytree(made.now, tmp_path / "again"), root)
+
+    start_task(tmp_path / "again", "Done instead")
+
+    assert verdict(tmp_path / "again") == engine_verdict(tmp_path / "again") == (7, "rollback")
+
+
+def test_another_database_in_its_place_is_a_rollback(made, tmp_path):
+    start_task(tmp_path, "Of another origin")
+    with_anchors_of(tmp_path, made.now)
+
+    assert verdict(tmp_path) == engine_verdict(tmp_path) == (7, "rollback")
+    assert verdict(tmp_path, "--copy") == (7, "rollback")
+
+
+def test_rewritten_history_is_found_where_it_begins(root):
+    change(root, "UPDATE plan SET title = 'Another'", rewrite)
+
+    finding = verify(root / DATABASE)[1]["findings"][0]
+
+    assert (finding["kind"], finding["log_index"]) == ("plan", 2)
+
+
+def test_rewritten_history_without_anchors_is_in_order_which_is_what_anchors_are_for(root):
+    change(root, "UPDATE plan SET title = 'Another'", rewrite)
+    (root / ANCHORS).unlink()
+
+    assert verdict(root) == engine_verdict(root) == (0, None)
+
+
+def test_copy_may_be_older_than_its_anchors(made, tmp_path):
+    root = copy_of(made.now, tmp_path)
+    kaizen(root, "K3", "--out", str(tmp_path / "a backup.db"))
+    start_task(root, "After the backup")
+
+    assert verify(tmp_path / "a backup.db", "--anchors", root / ANCHORS)[0] == 7
+    assert verify(tmp_path / "a backup.db", "--anchors", root / ANCHORS, "--copy")[0] == 0
+
+
+def test_copy_with_a_rewritten_history_is_still_found(root):
+    change(root, "UPDATE plan SET title = 'Another'", rewrite)
+
+    assert verdict(root, "--copy") == (7, "edit")
+
+
+def test_anchor_cut_off_anywhere_is_counted_and_nothing_more(root):
+    whole = (root / ANCHORS).read_bytes()
+    last = whole.rstrip().rindex(b"\n\n") + 2
+    for end in range(last + 1, len(whole.rstrip())):
+        (root / ANCHORS).write_bytes(whole[:end])
+
+        code, report = verify(root / DATABASE)
+
+        assert (code, report["anchors"], report["damaged_anchors"]) == (0, 12, 1)
+
+
+@pytest.mark.parametrize("line", ["", "seven", "-7", "7", "9" * 5000, "7\nAAAA", "7\n" + "A" * 44, "7\nÄ\n8"])
+def test_anchor_that_cannot_be_read_is_counted_and_the_next_one_is_read(root, line):
+    whole = (root / ANCHORS).read_text()
+    (root / ANCHORS).write_text(f"kaizen.local/x\n{line}\n\n{whole}", encoding="utf-8")
+
+    code, report = verify(root / DATABASE)
+
+    assert (code, report["anchors"], report["damaged_anchors"]) == (0, 13, 1)
+
+
+def test_anchors_can_be_kept_elsewhere(root, tmp_path):
+    shutil.move(root / ANCHORS, tmp_path / "kept")
+
+    assert verify(root / DATABASE)[1]["anchors"] == 0
+    assert verify(root / DATABASE, "--anchors", tmp_path / "kept")[1]["anchors"] == 13
+
+
+# Files that are no database
+
+
+def test_missing_file_is_exit_3_and_is_not_made(tmp_path):
+    ran = command_line(tmp_path / "none.db")
+
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert "no such file" in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_anchors_are_exit_3_if_they_were_asked_for(root):
+    assert command_line(root / DATABASE, "--anchors", root / "none").returncode == 3
+
+
+def test_folder_is_no_such_file(tmp_path):
+    assert command_line(tmp_path).returncode == 3
+
+
+@pytest.mark.parametrize("arguments", [(), ("a", "b"), ("a", "--what")])
+def test_usage_is_exit_2(arguments):
+    assert command_line(*arguments).returncode == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"Not a database.\n" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_file_that_is_no_kaizen_database_is_an_edit(tmp_path, content):
+    (tmp_path / "file.db").write_bytes(content)
+
+    ran = command_line(tmp_path / "file.db")
+
+    assert (ran.returncode, ran.stderr) == (7, "")
+    assert ran.stdout.startswith("Edit: the file cannot be read as a Kaizen database: ")
+
+
+@pytest.mark.parametrize("table", ["log", "frontier"])
+def test_database_without_its_log_or_frontier_is_an_edit(root, table):
+    change(root, f"DROP TABLE {table}")
+
+    assert verdict(root) == (7, "edit")
+
+
+def test_file_of_another_application_is_an_edit(root):
+    change(root, "PRAGMA application_id = 1")
+
+    assert verdict(root) == (7, "edit")
+
+
+def settled(root):
+    """The bytes of the database when nothing is left in the -wal."""
+    with opened(root / DATABASE) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return (root / DATABASE).read_bytes()
+
+
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.9, 0.999])
+def test_file_that_is_cut_off_is_an_edit(root, tmp_path, part):
+    whole = settled(root)
+    (tmp_path / "cut.db").write_bytes(whole[: int(len(whole) * part)])
+
+    assert verify(tmp_path / "cut.db")[0] == 7
+
+
+def test_damage_of_any_kind_ends_in_a_verdict(root, tmp_path):
+    whole, chance = settled(root), random.Random(8785)
+    for number in range(300):
+        damaged = bytearray(whole)
+        for _ in range(chance.choice([1, 10, 100])):
+            damaged[chance.randrange(len(whole) if number % 2 else 4096)] ^= 1 << chance.randrange(8)
+        file = tmp_path / f"{number}.db"
+        file.write_bytes(damaged)
+
+        assert verify(file)[0] in (0, 7)
