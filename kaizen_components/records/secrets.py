@@ -95,7 +95,7 @@ LABELS = (
     *("enabled", "disabled", "hidden", "masked", "filtered", "removed", "omitted", "plaintext", "hashed"),
     *("encrypted", "prompt"),
 )
-LABEL_PARTS = ("passw", "pwd", "secret", "token")
+LABEL_PARTS = ("password", "passwd", "passphrase", "pwd", "secret", "token")
 
 # Terms that mix letters and digits: "secret: base64".
 TERMS = (
@@ -266,7 +266,7 @@ def _is_assigned(text, match, mix, is_password):
     elif quoted or is_env:
         is_likely = len(core) >= 6 and not _is_label(core)
     else:
-        is_likely = len(core) >= 6 and _is_unlike_prose(core, match["op"])
+        is_likely = len(core) >= 6 and (_is_unlike_prose(core, match["op"]) or _stands_alone(text, match, core))
     if not is_likely or _is_fake(value) or _is_reference(value):
         return False
     return bool(quoted) or not _is_code(text, match.start("bare"), is_env)
@@ -274,9 +274,18 @@ def _is_assigned(text, match, mix, is_password):
 
 def _is_label(value):
     """A sentence, or a word about passwords, where a password could stand."""
-    letters = value.translate(str.maketrans("", "", "_-./:")).lower()
-    is_word = letters.isalpha() and (letters in LABELS or any(name in letters for name in LABEL_PARTS))
+    parts = value.translate(str.maketrans("_-./:", "     ")).lower().split()
+    is_word = all(map(str.isalpha, parts)) and ("".join(parts) in LABELS or any(name in parts for name in LABEL_PARTS))
     return is_word or any(map(str.isspace, value))
+
+
+def _stands_alone(text, match, core):
+    """`password=<word>` as a shell or a config file has it, and not an argument in `connect(password=value)`."""
+    before = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
+    after = text[match.end("op") + len(match["bare"] or "") :][:1]
+    is_tight = text.startswith("=" + core, match.start("op")) and not text[match.start("op") - 1].isspace()
+    in_call = before.count("(") > before.count(")") or after in (",", ")")
+    return is_tight and not in_call and core.isalpha() and not _is_label(core)
 
 
 def _is_unlike_prose(value, op):

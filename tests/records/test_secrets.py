@@ -284,7 +284,7 @@ FAKE = [
     "s" + "k-ant-your-key-goes-here-0123456789",
     "s" + "k-proj-...",
     "xoxb-" + "placeholder-0123456789",
-    "https://hooks.slack.com/services/T00000000/B00000000/" + "X" * 24,
+    "https://hooks.slack" + ".com/services/T00000000/B00000000/" + "X" * 24,
     "token=dummy" + some(ALNUM, 32),
     "api_key: REDACTED-" + some(HEX, 16),
     "password=example-Passw0rd",
@@ -326,6 +326,19 @@ def test_text_about_secrets_and_fake_values_pass(text):
     assert secrets.find(text) is None
     assert secrets.find("see: " + text + "\n") is None
     assert secrets.find_in({"rows": [text, {"body": text}]}) is None
+
+
+@pytest.mark.parametrize("form", ["{0}=@", "{0}=@ host=db", "?{0}=@&x=1", "DB_{0}=@", "# {0}=@"])
+@pytest.mark.parametrize("name", ["password", "passwd", "pwd", "PASSWORD"])
+def test_a_plain_word_right_behind_its_name_is_a_password(name, form):
+    assert secrets.find(form.format(name).replace("@", "let" + "mein")) == "password assignment"
+
+
+@pytest.mark.parametrize(
+    "form", ["connect(password=@)", "login(user=a, password=@, b=c)", "password: @", "password = @"]
+)
+def test_a_plain_word_in_a_call_or_in_prose_is_not(form):
+    assert secrets.find(form.replace("@", "let" + "mein")) is None
 
 
 @pytest.mark.parametrize("fake", FAKE)
