@@ -282,9 +282,9 @@ def _is_label(value):
 def _stands_alone(text, match, core):
     """`password=<word>` as a shell or a config file has it, and not an argument in `connect(password=value)`."""
     before = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
-    after = text[match.end("op") + len(match["bare"] or "") :][:1]
+    end = match.end("op") + len(match["bare"] or "")
     is_tight = text.startswith("=" + core, match.start("op")) and not text[match.start("op") - 1].isspace()
-    in_call = before.count("(") > before.count(")") or after in (",", ")")
+    in_call = before.count("(") > before.count(")") or text[end : end + 1] in (",", ")")
     return is_tight and not in_call and core.isalpha() and not _is_label(core)
 
 
