@@ -150,19 +150,15 @@ def _anchors(store):
     if not os.path.exists(store.place.anchors):
         return "anchors", "warn", "no checkpoints yet", "The next write makes one."
     try:
-        anchors, damaged = anchor.read(store.place.anchors)
+        newest = anchor.last(store.place.anchors)
+        facts = summary(store.reader())
     except OSError as error:
-        return (
-            "anchors",
-            "fail",
-            f"checkpoints cannot be read: {error.strerror}",
-            "Make AI/db/manifests readable.",
-        )
-    if damaged:
-        return (
-            "anchors",
-            "warn",
-            f"{len(anchors)} checkpoints, {damaged} unreadable",
-            "`K8` uses the readable ones.",
-        )
-    return "anchors", "ok", f"{len(anchors)} checkpoints outside the database"
+        return "anchors", "fail", f"checkpoints cannot be read: {error.strerror}", "Make AI/db/manifests readable."
+    except KaizenError:
+        return "anchors", "warn", "checkpoints without a readable database", "They help `K8` once it is back."
+    if newest is None:
+        return "anchors", "warn", "the newest checkpoint is unreadable", "`K8` uses the others."
+    if newest[0] != facts["origin"] or newest[1] > facts["entries"]:
+        says = f"the newest checkpoint has {newest[1]} entries, the database {facts['entries']}"
+        return "anchors", "fail", says, "An older file was put in place? `K8` says more."
+    return "anchors", "ok", f"the newest checkpoint has {newest[1]} entries"

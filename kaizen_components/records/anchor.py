@@ -9,6 +9,7 @@ import os
 from .hashing import Frontier
 
 SEPARATOR = b"\n\n"
+TAIL_BYTES = 1_000  # holds several checkpoints
 
 
 def checkpoint(origin: str, size: int, root_hex: str) -> str:
@@ -35,15 +36,26 @@ def append(path: str, origin: str, frontier: Frontier) -> None:
 
 def read(path: str) -> tuple[list[tuple[str, int, str]], int]:
     """All anchors as (origin, size, root in hex), in the order of writing, and how many blocks were unreadable."""
-    from binascii import Error, a2b_base64
-
     try:
         with open(path, "rb") as file:
-            blocks = file.read().split(SEPARATOR)
+            return _parsed(file.read())
     except FileNotFoundError:
         return [], 0
+
+
+def last(path: str) -> tuple[str, int, str] | None:
+    """The newest anchor, without reading the others."""
+    with open(path, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+        anchors, _ = _parsed(file.read())
+    return anchors[-1] if anchors else None
+
+
+def _parsed(data):
+    from binascii import Error, a2b_base64
+
     anchors, damaged = [], 0
-    for block in filter(None, (block.strip(b"\n") for block in blocks)):
+    for block in filter(None, (block.strip(b"\n") for block in data.split(SEPARATOR))):
         try:
             origin, size, root = block.decode().split("\n")[:3]
             raw = a2b_base64(root, strict_mode=True)

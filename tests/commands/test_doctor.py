@@ -1,0 +1,63 @@
+"""K11 answers whatever state the project is in, and says what to do. (tests/test_faults.py has the broken files.)"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+from ..conftest import ROOT
+
+
+def checks(answer):
+    return {row["check"]: row for row in answer["checks"]}
+
+
+def test_a_healthy_project_has_no_failed_check(kaizen):
+    kaizen("W1", title="t", summary="s")
+    answer = kaizen("K11")
+
+    assert answer["healthy"] is True
+    assert {row["state"] for row in answer["checks"]} <= {"ok", "warn"}
+    assert "1 log entries" in checks(answer)["database"]["says"]
+
+
+def test_an_empty_folder_is_healthy_and_gets_the_next_step(kaizen, root):
+    answer = kaizen("K11")
+
+    assert answer["healthy"] is True
+    assert "K1" in checks(answer)["database"]["next"]
+    assert os.listdir(root) == []
+
+
+def test_a_database_older_than_its_newest_checkpoint_is_noticed(kaizen, root):
+    kaizen("W1", title="t", summary="s")
+    kaizen.close()
+    shutil.copy(root / "AI/db/kaizen.db", root / "older.db")
+    kaizen("W1", title="t", summary="s")
+    kaizen.close()
+    shutil.copy(root / "older.db", root / "AI/db/kaizen.db")
+    answer = kaizen("K11")
+
+    assert answer["healthy"] is False
+    assert checks(answer)["anchors"]["state"] == "fail" and "K8" in checks(answer)["anchors"]["next"]
+
+
+def test_missing_packages_are_named_with_the_way_to_install_them(root):
+    script = (
+        "import sys; sys.modules['libsql'] = sys.modules['libsql_experimental'] = sys.modules['click'] = None\n"
+        "from kaizen_components.args import main; sys.exit(main(['K11', '--json']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "KAIZEN_REPO_ROOT": str(root), "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "libsql and click" in done.stdout and "setup/setup.sh" in done.stdout
+
+
+def test_a_root_that_is_no_folder_is_named(cli, tmp_path):
+    answer = cli("K11", "--json", env={"KAIZEN_REPO_ROOT": str(tmp_path / "nowhere")})
+
+    assert answer.exit_code == 0
+    assert checks(answer.json)["root"]["state"] == "fail"
