@@ -41,7 +41,10 @@ LOG = dict.fromkeys(("seq", "idx", "test"), "integer") | dict.fromkeys(
     ("origin", "at", "actor", "command", "kind", "record_id", "content_hash", "leaf"), "text"
 )
 FRONTIER = {"origin": "text", "local": "integer", "size": "integer", "peaks": "text"}
-ENTRY = sorted(LOG.keys() - {"seq", "leaf"})
+COLUMNS = """
+SELECT m.name, c.name, c.type FROM sqlite_master m, pragma_table_xinfo(m.name) c
+WHERE m.type = ? AND c.hidden <> 1 ORDER BY m.name, c.cid
+"""
 # What SQLite says when it could not look, as opposed to having seen something wrong.
 UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY}
 
@@ -78,10 +81,18 @@ def value_json(value: Any) -> str:
     return str(value) if isinstance(value, int) else ecmascript(value)
 
 
-def canonical(names: Iterable[str], values: dict[str, Any]) -> bytes:
-    """The object with these members, whose names are sorted already; raises ValueError for what JSON cannot say."""
-    members = (f"{string(name)}:{value_json(values[name])}" for name in names if values[name] is not None)
-    return f"{{{','.join(members)}}}".encode()
+def members(names: Iterable[str]) -> list[tuple[str, str]]:
+    """The names in the order of canonical JSON, each with how it is written there."""
+    return [(name, f"{string(name)}:") for name in sorted(names)]
+
+
+def canonical(named: list[tuple[str, str]], values: dict[str, Any]) -> bytes:
+    """The object with these members; raises ValueError for what JSON cannot say."""
+    present = [written + value_json(values[name]) for name, written in named if values[name] is not None]
+    return f"{{{','.join(present)}}}".encode()
+
+
+ENTRY = members(LOG.keys() - {"seq", "leaf"})
 
 
 def leaf_of(entry: dict[str, Any], **changed: Any) -> bytes:
@@ -203,24 +214,33 @@ def rows(
 ) -> Iterator[tuple[dict[str, Any], str | None]]:
     """Each row, and what is wrong with the type or the encoding of a value in it."""
     expected = {name: {stored.encode(), b"null" if nullable else stored.encode()} for name, stored in columns.items()}
+    faults: dict[tuple[bytes, ...], str | None] = {}  # by the types of a row, which are mostly the same
     for row in db.execute(select(table, columns, order)):
-        values, types = dict(zip(columns, row[::2], strict=True)), dict(zip(columns, row[1::2], strict=True))
-        wrong = [f"{name} is {show(types[name])}" for name in columns if types[name] not in expected[name]]
-        wrong = wrong or [f"{name} is not UTF-8" for name, value in values.items() if not is_utf8(value)]
-        yield values, wrong[0] if wrong else None
+        values, types = dict(zip(columns, row[::2], strict=True)), row[1::2]
+        if types not in faults:
+            wrong = [
+                f"{name} is {show(kind)}"
+                for name, kind in zip(columns, types, strict=True)
+                if kind not in expected[name]
+            ]
+            faults[types] = wrong[0] if wrong else None
+        yield values, faults[types] or encoding_fault(values)
 
 
-def is_utf8(value: Any) -> bool:
+def encoding_fault(values: dict[str, Any]) -> str | None:
     try:
-        return not isinstance(value, bytes) or value.decode() is not None
+        b"\0".join(value for value in values.values() if isinstance(value, bytes)).decode()
     except UnicodeDecodeError:
-        return False
+        return "a text is not UTF-8"
+    return None
 
 
-def columns_of(db: sqlite3.Connection, table: str) -> dict[str, str]:
-    """What SELECT * gives, with the type that values must have; generated columns count, hidden ones do not."""
-    found = db.execute("SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1", (table,))
-    return {name.decode(): STORED_AS.get(stored.decode().upper(), "unknown") for name, stored in found}
+def columns_by_name(db: sqlite3.Connection, kind: str) -> dict[str, dict[str, str]]:
+    """The columns of each table (or view) as SELECT * gives them, with the type that their values must have."""
+    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for name, column, stored in db.execute(COLUMNS, (kind,)):
+        found[name.decode()][column.decode()] = STORED_AS.get(stored.decode().upper(), "unknown")
+    return found
 
 
 def records_of(db: sqlite3.Connection, kind: str, columns: dict[str, str]) -> Iterator[Record]:
@@ -332,12 +352,9 @@ class Verifier:
         return self.db.execute(sql, parameters).fetchone()
 
     def read_schema(self) -> None:
-        named = self.db.execute("SELECT type, name FROM sqlite_master ORDER BY name").fetchall()
-        tables = [name.decode() for kind, name in named if kind == b"table"]
-        self.views = [name.decode() for kind, name in named if kind == b"view"]
-        self.columns = {name: columns_of(self.db, name) for name in tables}
+        self.columns = columns_by_name(self.db, "table")
         self.kinds = {name: columns for name, columns in self.columns.items() if columns.keys() >= RECORD_COLUMNS}
-        self.hashed = {kind: sorted(columns.keys() - {"seq"}) for kind, columns in self.kinds.items()}
+        self.hashed = {kind: members(columns.keys() - {"seq"}) for kind, columns in self.kinds.items()}
         if self.one("PRAGMA application_id")[0] != APPLICATION_ID:
             self.find(0, "edit", "the application_id is not that of a Kaizen database.")
         self.frontier = list(rows(self.db, "frontier", FRONTIER, "origin"))
@@ -564,16 +581,15 @@ class Verifier:
                 self.find_at(origin, size, "rollback", says)
 
     def check_derived(self) -> None:
-        for view in self.views:
+        views = columns_by_name(self.db, "view")
+        for view in views:
             if view.endswith("_fold"):
-                self.check_state(view, view.removesuffix("_fold") + "_state")
-        for table in self.columns:
-            fold = table.removesuffix("_state") + "_fold"
-            if table.endswith("_state") and table not in self.kinds and fold not in self.views:
+                self.check_state(view, view.removesuffix("_fold") + "_state", list(views[view]))
+        for table in self.columns.keys() - self.kinds.keys():
+            if table.endswith("_state") and table.removesuffix("_state") + "_fold" not in views:
                 self.find(AFTER_THE_LOG, "edit", f"the derived table {show(table)} has no view to agree with.")
 
-    def check_state(self, view: str, table: str) -> None:
-        columns = list(columns_of(self.db, view))
+    def check_state(self, view: str, table: str, columns: list[str]) -> None:
         if columns != list(self.columns.get(table, ())):
             self.find(AFTER_THE_LOG, "edit", f"{show(table)} does not have the columns of {show(view)}.")
             return
@@ -587,6 +603,7 @@ class Verifier:
 
     def check_pages(self) -> None:
         """Damage where no check above has read, such as an index that is cut off."""
+        self.db.execute("PRAGMA ignore_check_constraints = ON")  # json_valid(NULL) is 0 in SQLite 3.40
         damage = None if self.found else self.one("PRAGMA quick_check(1)")
         if damage and damage[0] != b"ok":
             self.find(AFTER_THE_LOG, "edit", f"the file is malformed: {show(damage[0])}.")
@@ -596,7 +613,6 @@ def verify_at(uri: str, anchors: Anchors, copy: bool) -> Report:
     db = sqlite3.connect(uri, uri=True, isolation_level=None)
     try:
         db.text_factory = bytes
-        db.execute("PRAGMA trusted_schema = OFF")
         db.execute("BEGIN")
         return Verifier(db, anchors, copy).run()
     finally:

@@ -132,18 +132,18 @@ def test_any_argv_gets_a_documented_exit_code_and_no_traceback(run, code, rest, 
         error = json.loads(err)
         assert error["status"] == "ERROR"
         assert {"code", "what", "why", "next", "retryable"} <= set(error)
-    if "--json" in rest and not exit_code and out.startswith("{"):
+    if "--json" in rest and not exit_code:
         assert json.loads(out)["status"] == "OK"
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(argv=hostile)
 def test_any_first_word_gets_a_documented_exit_code(run, argv):
-    exit_code, _, err = run(argv)
+    exit_code, out, err = run(argv)
 
     assert exit_code in EXIT_CODES and exit_code != 70
-    if "--json" in argv and exit_code:
-        assert json.loads(err)["status"] == "ERROR"
+    if "--json" in argv:
+        assert json.loads(err if exit_code else out)["status"] == ("ERROR" if exit_code else "OK")
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,13 @@ def test_bytes_that_are_not_utf8_on_a_real_command_line_are_refused(cli, argv):
 
     assert answer.exit_code == 2
     assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize("argv", [["--version"], ["completion", "bash"], ["help"], ["W"], ["W1", "--help"], ["-h"], []])
+def test_whatever_needs_no_database_is_json_too_when_asked(run, argv):
+    exit_code, out, _ = run([*argv, "--json"])
+
+    assert exit_code == 0 and json.loads(out)["status"] == "OK"
 
 
 def test_a_bug_is_exit_70_and_shows_its_traceback_only_when_asked(run, monkeypatch):

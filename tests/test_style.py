@@ -40,7 +40,7 @@ def test_no_file_names_a_machine_path_or_a_home_folder():
 
 
 def test_no_file_holds_a_secret_by_our_own_measure():
-    """Fixtures are built at run time, or are obviously fake. The scanner's own tests hold weak passwords, cut in two."""
+    """Fixtures are built at run time, or are obviously fake. The scanner's tests hold weak passwords, cut in two."""
     found = {
         path.name: find(path.read_text(encoding="utf-8", errors="replace"))
         for path in tracked()

@@ -10,7 +10,6 @@ from ..records.health import summary
 from ..store import database
 from ..store.connection import Connection
 from ..store.gate import is_held
-from ..store.migrate import APPLICATION_ID
 
 FREE_BYTES_LOW = 100 * 1024 * 1024
 
@@ -133,7 +132,7 @@ def _database(store):
 
 def _opened(connection):
     version = connection.value("PRAGMA user_version")
-    if connection.value("PRAGMA application_id") != APPLICATION_ID:
+    if connection.value("PRAGMA application_id") != database.APPLICATION_ID:
         return "database", "fail", "this is not a Kaizen database", "Move it away, then run `K1`."
     if version > database.SCHEMA_VERSION:
         says = f"schema {version} is newer than this engine's {database.SCHEMA_VERSION}"

@@ -31,11 +31,13 @@ def report(verification, damaged, name):
     if findings:
         first = findings[0]
         more = f" {len(findings) - 1} more findings follow." if len(findings) > 1 else ""
-        where = "" if first["log_index"] is None else f" (log index {first['log_index']})"
+        index = first["log_index"]
+        name = f"{first['kind']} {first['record_id']}" if first["record_id"] else "not of one record"
+        where = "" if index is None else f" (log index {index})" if first["record_id"] else f"; see log index {index}"
         error = Integrity(
             f"ledger_{first['problem']}",
             f"{first['problem'].capitalize()}: {first['says']}",
-            f"The first bad record is {first['kind'] or 'log'} {first['record_id'] or ''}{where}.{more}",
+            f"The first finding is {name}{where}.{more}",
             "Keep this file as evidence; compare it with a backup under AI/db/backups (`K8 --file PATH`).",
         )
         error.findings = findings

@@ -28,12 +28,12 @@ def parse(argv: list[str]):
     if COMPLETE_VARIABLE in os.environ:
         return _complete()
     word, *rest = argv or ["--help"]
-    if word in ("--help", "-h", "help"):
+    if word in ("--help", "-h", "help", "--json"):
         return _help([one for one in rest if one not in ("--json", "--help", "-h")], "--json" in argv)
     if word == "--version":
-        return _print(f"kaizen {__version__}")
+        return _print(f"kaizen {__version__}", "--json" in argv)
     if word == "completion":
-        return _completion_script([one for one in rest if one != "--json"])
+        return _completion_script([one for one in rest if one != "--json"], "--json" in argv)
     if word.upper() in FAMILIES and not code_of(word):
         return _help([word], "--json" in argv)
     code = code_of(word)
@@ -46,8 +46,8 @@ def _parse_command(command, rest):
     shell = click_command(command)
     try:
         context = shell.make_context(command.code, list(rest), resilient_parsing=False)
-    except click.exceptions.Exit:
-        return None  # --help was printed
+    except HelpAsked:
+        return _help([command.code], "--json" in rest)
     except click.NoSuchOption as error:
         raise _unknown_option(command, error.option_name) from None
     except click.UsageError as error:
@@ -72,7 +72,21 @@ def click_command(command: Command) -> click.Command:
     for name in dict.fromkeys((*command.options, *fields.SHARED)):
         params += _options(command, name)
     params.append(_Bare(["bare"], nargs=-1, type=click.UNPROCESSED))
-    return _Shell(command, params)
+    params.append(
+        click.Option(
+            ["--help", "-h"], is_flag=True, is_eager=True, expose_value=False, callback=_ask_for_help, help="Help"
+        )
+    )
+    return click.Command(command.code, params=params, add_help_option=False)
+
+
+class HelpAsked(Exception):
+    pass
+
+
+def _ask_for_help(context, option, asked):
+    if asked and not context.resilient_parsing:
+        raise HelpAsked
 
 
 def _options(command, name):
@@ -108,15 +122,6 @@ def _options(command, name):
 class _Bare(click.Argument):
     def make_metavar(self, *args, **kwargs) -> str:
         return ""
-
-
-class _Shell(click.Command):
-    def __init__(self, command, params):
-        super().__init__(command.code, params=params, add_help_option=True)
-        self.command = command
-
-    def get_help(self, ctx):
-        return help_of(self.command).rstrip()
 
 
 def help_of(command: Command) -> str:
@@ -212,7 +217,8 @@ def _help(words, as_json=False):
     return _print(help_of(find_command(word)))
 
 
-def _print(text):
+def _print(text, as_json=False):
+    text = compact({"status": "OK", "text": text}) if as_json else text
     write(sys.stdout, text if text.endswith("\n") else text + "\n")
 
 
@@ -267,7 +273,7 @@ def _completer(shell):
     return kind(_All("kaizen"), {}, "kaizen", COMPLETE_VARIABLE)
 
 
-def _completion_script(rest):
+def _completion_script(rest, as_json):
     if len(rest) != 1 or rest[0] not in SHELLS:
         raise Usage(
             "usage",
@@ -275,7 +281,7 @@ def _completion_script(rest):
             "",
             'For bash: eval "$(kaizen completion bash)"; for fish: kaizen completion fish | source.',
         )
-    return _print(_completer(rest[0]).source())
+    return _print(_completer(rest[0]).source(), as_json)
 
 
 def _complete():

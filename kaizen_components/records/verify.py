@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..store.connection import Connection
+from ..store.database import APPLICATION_ID
 from .canonical import canonical
 from .hashing import Frontier, leaf_hash, text_hash
 from .health import derived_problems
@@ -19,7 +20,11 @@ PAGE = 2_000
 FINDINGS_MAX = 20
 ENTRY_TEXTS = ("origin", "at", "actor", "command", "kind", "record_id", "content_hash", "leaf")
 # Texts are read as bytes: libsql cannot hand over text that is not UTF-8, and a changed byte may make it so.
-AS_BYTES = "CASE typeof({0}) WHEN 'text' THEN CAST({0} AS BLOB) WHEN 'null' THEN NULL ELSE 'wrong type' END"
+READ_AS = {
+    "TEXT": "CASE typeof({0}) WHEN 'text' THEN CAST({0} AS BLOB) WHEN 'null' THEN NULL ELSE 'wrong type' END",
+    "INTEGER": "CASE typeof({0}) WHEN 'integer' THEN {0} WHEN 'null' THEN NULL ELSE 'wrong type' END",
+    "REAL": "CASE typeof({0}) WHEN 'real' THEN {0} WHEN 'null' THEN NULL ELSE 'wrong type' END",
+}
 
 Finding = dict[str, Any]
 
@@ -41,6 +46,8 @@ class Verification:
     def run(self) -> list[Finding]:
         self.connection.execute("BEGIN")  # one snapshot, whatever others write meanwhile
         try:
+            if self.connection.value("PRAGMA application_id") != APPLICATION_ID:
+                self._found("edit", "The file is not marked as a Kaizen database.")
             stored = {
                 row["origin"]: row for row in self.connection.rows("SELECT origin, local, size, peaks FROM frontier")
             }
@@ -78,11 +85,12 @@ class Verification:
         return seq
 
     def _pages(self) -> Iterator[list[dict[str, Any]]]:
-        columns = ", ".join(AS_BYTES.format(name) for name in ENTRY_TEXTS)
+        integers = ", ".join(READ_AS["INTEGER"].format(name) for name in ("idx", "test"))
+        columns = integers + ", " + ", ".join(READ_AS["TEXT"].format(name) for name in ENTRY_TEXTS)
         after = -(2**63)
         while True:
             found = self.connection.tuples(
-                f"SELECT seq, idx, test, {columns} FROM log WHERE seq > ? ORDER BY seq LIMIT {PAGE}", (after,)
+                f"SELECT seq, {columns} FROM log WHERE seq > ? ORDER BY seq LIMIT {PAGE}", (after,)
             )
             if not found:
                 return
@@ -103,7 +111,9 @@ class Verification:
             return True
         missing = frontier.size
         elsewhere = self.connection.value("SELECT count(*) FROM log WHERE idx = ?", (missing,))
-        if elsewhere and entry["seq"] == expected_seq:
+        if leaf_hash(canonical(_hashed(entry))) != entry["leaf"]:
+            self._check_leaf(entry)  # the entry was changed, not its place
+        elif elsewhere and entry["seq"] == expected_seq:
             self._found("reordering", f"Log entry {entry['idx']} stands where entry {missing} belongs.", entry=entry)
         elif entry["seq"] < expected_seq or elsewhere:
             self._found("insertion", f"Log entry {entry['idx']} stands at a place of its own.", entry=entry)
@@ -128,9 +138,9 @@ class Verification:
                     continue
                 if other["leaf"] == entry["leaf"]:
                     return "insertion"  # a copy of an entry that is still there
-                if leaf_hash(canonical({**own, "idx": other["idx"]})) == entry["leaf"]:
-                    return "reordering"
-                if leaf_hash(canonical({**_hashed(other), "idx": entry["idx"]})) == entry["leaf"]:
+                theirs = _hashed(other)
+                moved = ({**own, "idx": other["idx"]}, {**theirs, "idx": entry["idx"]}, theirs)
+                if any(leaf_hash(canonical(one)) == entry["leaf"] for one in moved):
                     return "reordering"
         return "edit"
 
@@ -149,13 +159,16 @@ class Verification:
             f"SELECT 1 FROM {kind} WHERE id = ? AND seq <> ?", (_plain(record_id), entry["seq"])
         ):
             return self._found("reordering", f"{kind} {row.get('id')} stands where {record_id} belongs.", entry=entry)
-        if row.get("test") != entry["test"] or text_hash(canonical(row)) != entry["content_hash"]:
+        same = all(row.get(name) == entry[name] for name in ("at", "actor", "test"))
+        if not same or text_hash(canonical(row)) != entry["content_hash"]:
             return self._found("edit", f"{kind} {record_id} is not what was recorded.", entry=entry)
         return None
 
     # What only the whole shows
 
     def _check_sizes(self, stored):
+        if self.frontiers and not self.findings and set(self.frontiers) - set(stored):
+            self._found("edit", "The frontier names another origin than the log.")
         for origin, row in stored.items():
             size = self.frontiers.get(origin, Frontier()).size
             if size < row["size"] and not self.findings:
@@ -194,7 +207,8 @@ class Verification:
                     return
                 continue
             last[origin] = max(last.get(origin, (0, "")), (size, root))
-        for origin, (size, _) in last.items():
+        self._check_anchored_roots()  # first what is there, then what is missing
+        for origin, (size, _) in last.items() if not self.findings else ():
             if size > self.frontiers[origin].size and not self.is_copy:
                 self._found(
                     "rollback",
@@ -203,7 +217,6 @@ class Verification:
                     index=self.frontiers[origin].size,
                 )
                 return
-        self._check_anchored_roots()
 
     def _check_anchored_roots(self):
         """Compare the root at each anchored size. The newest alone proves all before it, so it is tried first."""
@@ -267,7 +280,7 @@ class Verification:
     def _rows(self, kind, low, high, limit=PAGE * 2):
         """seq -> the record as its canonical JSON has it."""
         names = [name for name, _ in self.tables[kind]]
-        columns = ", ".join(AS_BYTES.format(name) if sort == "TEXT" else name for name, sort in self.tables[kind])
+        columns = ", ".join(READ_AS[sort].format(name) for name, sort in self.tables[kind])
         found = self.connection.tuples(
             f"SELECT seq, {columns} FROM {kind} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}",
             (low, high),

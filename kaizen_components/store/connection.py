@@ -121,6 +121,8 @@ def translated(error):
 _MEANINGS = (
     (("is locked", "is busy"), Busy, "busy", "The database is locked by another program.",
      "Close the program that has kaizen.db open, then try again."),
+    (("no such table", "no such column", "no such index", "no such view"), Integrity, "schema_damaged",
+     "The database lacks something that its schema version promises.", "Run `K11`; backups are under AI/db/backups."),
     (("not a database", "malformed", "file is encrypted"), Integrity, "corrupt_database",
      "The database file is damaged.", "Run `K11` to see what is wrong; backups are under AI/db/backups."),
     (("disk is full",), Unavailable, "disk_full", "The disk is full; nothing was written.",

@@ -8,6 +8,7 @@ from .gate import Gate, timeout_s
 from .place import Place
 
 SCHEMA_VERSION = 4  # the number of the newest file in migrations/
+APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
 
 
 class Store:
@@ -41,6 +42,7 @@ class Store:
         if self._reader is None:
             connection = self.look()
             try:
+                _require_ours(connection)
                 _require_schema(connection.value("PRAGMA user_version"))
             except BaseException:
                 connection.close()
@@ -58,6 +60,7 @@ class Store:
             fresh = not self.exists()
             connection = Connection(self.place.database, busy_timeout_s=timeout_s())
             try:
+                _require_ours(connection)
                 version = connection.value("PRAGMA user_version")
                 if version > SCHEMA_VERSION:
                     _require_schema(version)
@@ -150,6 +153,19 @@ class Writing:
                 self.store._close_writer()
         finally:
             self._gate.__exit__()
+
+
+def _require_ours(connection):
+    """A file with tables that we did not make is somebody else's; an empty one may become ours."""
+    if connection.value("PRAGMA application_id") != APPLICATION_ID and connection.value(
+        "SELECT count(*) FROM sqlite_master"
+    ):
+        raise Refused(
+            "not_kaizen",
+            "AI/db/kaizen.db is not a Kaizen database.",
+            "It has tables, but not our mark; nothing was touched.",
+            "Move it away, then run `K1`.",
+        )
 
 
 def _require_schema(version):

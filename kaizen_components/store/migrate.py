@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from .. import __version__
 from ..errors import Unavailable
 from .connection import Connection
+from .database import APPLICATION_ID
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
-APPLICATION_ID = 0x4B41495A  # "KAIZ": lets `file` and the doctor tell our databases from others
 
 
 def files() -> list[tuple[int, str]]:

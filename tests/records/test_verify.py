@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from kaizen_components.call import Door
-from kaizen_components.errors import Integrity
+from kaizen_components.errors import Integrity, Refused
 from kaizen_components.records import anchor
 from kaizen_components.records.canonical import canonical
 from kaizen_components.records.hashing import Frontier, leaf_hash, text_hash
@@ -127,6 +127,10 @@ def test_the_first_of_several_bad_records_is_named(ledger):
         ("UPDATE log SET content_hash = leaf WHERE seq = 3", "ledger_edit"),
         ("UPDATE log SET leaf = content_hash WHERE seq = 3", "ledger_edit"),
         ("UPDATE log SET command = 'W99' WHERE seq = 1", "ledger_edit"),
+        ("UPDATE log SET origin = 'kaizen.local/0000000000000000' WHERE seq = 3", "ledger_edit"),
+        ("UPDATE log SET idx = 500 WHERE seq = 3", "ledger_edit"),
+        ("UPDATE log SET leaf = 'z' || substr(leaf, 2) WHERE seq = 3", "ledger_edit"),
+        ("UPDATE frontier SET origin = 'kaizen.local/0000000000000000'", "ledger_edit"),
         ("UPDATE frontier SET peaks = replace(peaks, 'a', 'b')", "ledger_edit"),
         ("UPDATE frontier SET size = size + 1", "ledger_truncation"),
         ("UPDATE frontier SET size = size - 1", "ledger_insertion"),
@@ -152,7 +156,7 @@ def test_the_first_of_several_bad_records_is_named(ledger):
         ("INSERT INTO lease SELECT 2, 'lease_new', at, actor, test, task_id, 9, action, until, note FROM lease",
          "ledger_insertion"),
         ("INSERT INTO log SELECT 99, origin, idx + 50, at, actor, command, kind, record_id, test, content_hash, leaf "
-         "FROM log WHERE seq = 1", "ledger_deletion"),
+         "FROM log WHERE seq = 1", "ledger_insertion"),
         ("INSERT INTO log SELECT max(seq) + 1, origin, max(idx) + 1, at, actor, command, kind, record_id, test, "
          "content_hash, leaf FROM log", "ledger_insertion"),
     ],
@@ -161,6 +165,16 @@ def test_each_kind_of_tampering_is_told_from_the_others(ledger, statement, code)
     ledger.sql("PRAGMA ignore_check_constraints = ON", statement)
 
     assert ledger.problem().code == code
+
+
+def test_a_dropped_table_and_a_missing_mark_are_found(ledger):
+    for statement, error in (("DROP TABLE log", Integrity), ("PRAGMA application_id = 7", Refused)):
+        plain = sqlite3.connect(ledger.path)
+        plain.execute(statement)
+        plain.commit()
+        plain.close()
+        with pytest.raises(error):
+            ledger.verify()
 
 
 def test_swapped_places_are_a_reordering(ledger):
@@ -190,6 +204,27 @@ def test_swapped_records_are_a_reordering(ledger):
         f"UPDATE task SET seq = {second} WHERE seq = 900",
     )
     assert ledger.problem().code == "ledger_reordering"
+
+
+def test_swapped_leaves_are_a_reordering(ledger):
+    one, two = (row[0] for row in ledger.sql("SELECT leaf FROM log WHERE seq IN (2, 3) ORDER BY seq"))
+    ledger.sql(("UPDATE log SET leaf = ? WHERE seq = 2", (two,)), ("UPDATE log SET leaf = ? WHERE seq = 3", (one,)))
+
+    assert ledger.problem().code == "ledger_reordering"
+
+
+def test_a_record_cut_out_with_all_hashes_recomputed_is_not_taken_for_an_older_copy(ledger):
+    ledger.sql("DELETE FROM packet_result", "DELETE FROM log WHERE kind = 'packet_result'")
+    gone = next(n for n in range(1, 99) if not ledger.sql(f"SELECT 1 FROM log WHERE seq = {n}"))
+    for table in ("log", "lease", "purge", "task", "task_state"):
+        rows = ledger.sql(f"SELECT seq FROM {table} WHERE seq > {gone} ORDER BY seq")
+        for (seq,) in rows:
+            more = ", idx = idx - 1" if table == "log" else ""
+            ledger.sql(f"UPDATE {table} SET seq = {seq - 1}{more} WHERE seq = {seq}")
+    ledger.rehash()
+    found = ledger.problem()
+
+    assert found.code == "ledger_edit" and f"log index {gone - 1}" in found.why
 
 
 def test_a_rewritten_history_is_found_by_the_anchors(ledger):
@@ -292,6 +327,19 @@ def test_one_changed_byte_in_each_value_is_found(ledger):
         tried += 1
 
     assert tried > 200
+
+
+@pytest.mark.parametrize("column, value", [("test", b"\0"), ("idx", b"\2"), ("leaf", b"x" * 64), ("kind", b"task")])
+def test_a_value_of_another_type_in_the_log_is_found(ledger, column, value):
+    plain = sqlite3.connect(ledger.path)
+    plain.execute("DROP TRIGGER log_no_update")
+    plain.execute("PRAGMA writable_schema = ON")
+    plain.execute("UPDATE sqlite_master SET sql = replace(sql, ') STRICT', ')') WHERE name = 'log'")
+    plain.commit()
+    plain.close()
+    ledger.sql("PRAGMA ignore_check_constraints = ON", (f"UPDATE log SET {column} = ? WHERE seq = 3", (value,)))
+
+    assert ledger.problem().exit_code == 7
 
 
 def test_a_text_turned_into_a_blob_of_the_same_bytes_is_found(ledger):

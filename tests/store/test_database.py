@@ -138,7 +138,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(root, next_version
     before = db_path(root).read_bytes()
     next_version("-- Broken.\nCREATE TABLE fine (x TEXT);\nINSERT INTO nowhere VALUES (1);\n")
 
-    with pytest.raises(Exception, match="refused a statement"):
+    with pytest.raises(Exception, match="lacks something"):
         Door(str(root))("W1", title="u", summary="s")
     plain = sqlite3.connect(db_path(root))
     assert plain.execute("PRAGMA user_version").fetchone() == (NEXT - 1,)
@@ -160,6 +160,28 @@ def test_an_engine_older_than_the_file_says_so_and_touches_nothing(cli, root):
     assert cli("K2", "--json").json["state"] == "newer"
     assert "newer" in cli("K11").out
     assert db_path(root).read_bytes() == before
+
+
+def test_a_database_of_somebody_else_is_never_written_to(cli, root):
+    db_path(root).parent.mkdir(parents=True)
+    plain = sqlite3.connect(db_path(root))
+    plain.execute("CREATE TABLE theirs (x)")
+    plain.commit()
+    plain.close()
+    before = db_path(root).read_bytes()
+    for argv in (("W1", "--title", "u", "--summary", "s"), ("W9",), ("K1",), ("K8",)):
+        answer = cli(*argv, "--json")
+        assert (answer.exit_code, answer.error["code"]) == (1, "not_kaizen")
+
+    assert db_path(root).read_bytes() == before
+
+
+def test_an_empty_file_becomes_a_database(cli, root):
+    db_path(root).parent.mkdir(parents=True)
+    db_path(root).touch()
+
+    assert cli("W1", "--title", "u", "--summary", "s").exit_code == 0
+    assert cli("K8").exit_code == 0
 
 
 # The gate

@@ -79,7 +79,7 @@ def made(tmp_path_factory):
     shutil.copytree(root, folder / "older")
     start_task(root, "Third")
     start_task(root, "Fourth")
-    return SimpleNamespace(now=root, older=folder / "older", first=first)
+    return SimpleNamespace(now=root, older=folder / "older")
 
 
 @pytest.fixture
@@ -369,7 +369,7 @@ def test_example_of_the_document_has_the_hash_it_prints():
     printed = next(line.strip() for line in document.splitlines() if line.startswith('    {"actor"'))
     values = {name: item.encode() if isinstance(item, str) else item for name, item in json.loads(printed).items()}
 
-    content = verifier.canonical(sorted(values), values | {"body": None})
+    content = verifier.canonical(verifier.members([*values, "body"]), values | {"body": None})
 
     assert content.decode() == printed
     assert f"`{sha256(content).hexdigest()}`" in document
@@ -379,60 +379,67 @@ def test_example_of_the_document_has_the_hash_it_prints():
 
 
 @pytest.fixture
-def memory(root):
-    """A copy in memory without triggers, with a function that says what is found in it."""
+def memory(made):
+    """A copy in memory without triggers: thousands of changes are tried on it, one after the other."""
     db = sqlite3.connect(":memory:", isolation_level=None)
-    with opened(root / DATABASE) as source:
+    with opened(made.older / DATABASE) as source:
         source.backup(db)
     drop_triggers(db)
     db.execute("PRAGMA ignore_check_constraints = ON")
     db.text_factory = bytes
-    yield SimpleNamespace(db=db, anchors=root / ANCHORS)
+    anchors = verifier.read_anchors(made.older / ANCHORS)
+    assert not verifier.Verifier(db, anchors).run().findings
+    yield SimpleNamespace(db=db, anchors=anchors)
     db.close()
 
 
 def is_found(memory, sql, *values):
     """Change it, look, and take the change back."""
-    memory.db.execute("SAVEPOINT change")
+    memory.db.execute("BEGIN")
     try:
         assert memory.db.execute(sql, values).rowcount == 1
-        return bool(verifier.Verifier(memory.db, verifier.read_anchors(memory.anchors)).run().findings)
+        return bool(verifier.Verifier(memory.db, memory.anchors).run().findings)
     finally:
-        memory.db.execute("ROLLBACK TO change")
+        memory.db.execute("ROLLBACK")
 
 
-def values_of(db):
-    """Each value of each record, of the log and of the frontier: its table, column, row and the value."""
-    kinds = [kind.decode() for (kind,) in db.execute("SELECT DISTINCT kind FROM log ORDER BY kind")]
-    for table in [*kinds, "log", "frontier"]:
-        columns = [name.decode() for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,))]
-        for row in db.execute(f"SELECT rowid, {', '.join(columns)} FROM {table}").fetchall():
-            yield from ((table, column, row[0], value) for column, value in zip(columns, row[1:], strict=True))
+TABLES = [
+    *("task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet", "packet_result"),
+    *("op", "purge", "log", "frontier"),
+]
 
 
-def test_every_record_kind_is_there_to_be_changed(memory):
-    assert {table for table, *_ in values_of(memory.db)} == {
-        "task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet", "packet_result",
-        "op", "purge", "log", "frontier",
-    }  # fmt: skip
+def values_of(db, table):
+    """Each value of the table: its column, the row and the value."""
+    columns = [name.decode() for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+    for row in db.execute(f"SELECT rowid, {', '.join(columns)} FROM {table}").fetchall():
+        yield from ((column, row[0], value) for column, value in zip(columns, row[1:], strict=True))
 
 
-def test_every_flipped_byte_and_every_changed_number_is_found(memory):
+def test_every_kind_of_record_is_there_to_be_changed(memory):
+    kinds = {kind.decode() for (kind,) in memory.db.execute("SELECT kind FROM log")}
+
+    assert kinds == set(TABLES) - {"log", "frontier"}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_flipped_byte_and_every_changed_number_is_found(memory, table):
     tried, missed = 0, []
-    for table, column, row, value in values_of(memory.db):
+    for column, row, value in values_of(memory.db, table):
         sql = f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = {row}"
         for place in range(len(value) if isinstance(value, bytes) else 0):
             flipped = value[:place] + bytes([value[place] ^ 1]) + value[place + 1 :]
             tried += 1
             if not is_found(memory, sql, flipped):
-                missed.append((table, column, row, place))
+                missed.append((column, row, place))
         if isinstance(value, int):
             tried += 1
             if not is_raised_number_found(memory, table, column, row):
-                missed.append((table, column, row, value))
+                missed.append((column, row, value))
 
+    print(f"{table}: {tried} changes tried")
     assert missed == []
-    assert tried > 5000
+    assert tried > 50
 
 
 def is_raised_number_found(memory, table, column, row):
@@ -443,13 +450,14 @@ def is_raised_number_found(memory, table, column, row):
         return is_found(memory, sql, 1000)
 
 
-def test_value_where_there_was_none_and_none_where_there_was_one_are_found(memory):
+@pytest.mark.parametrize("table", TABLES)
+def test_value_where_there_was_none_and_none_where_there_was_one_are_found(memory, table):
     missed = []
-    for table, column, row, value in values_of(memory.db):
+    for column, row, value in values_of(memory.db, table):
         new = b"x" if value is None else None
         with contextlib.suppress(sqlite3.IntegrityError):  # NOT NULL
             if not is_found(memory, f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = {row}", new):
-                missed.append((table, column, row))
+                missed.append((column, row))
 
     assert missed == []
 
@@ -789,7 +797,7 @@ def test_file_that_is_no_kaizen_database_is_an_edit(tmp_path, content):
     ran = command_line(tmp_path / "file.db")
 
     assert (ran.returncode, ran.stderr) == (7, "")
-    assert ran.stdout.startswith("Edit: the file cannot be read as a Kaizen database: ")
+    assert re.match(r"Edit: the .* Kaizen database", ran.stdout)
 
 
 @pytest.mark.parametrize("table", ["log", "frontier"])

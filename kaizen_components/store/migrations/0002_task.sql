@@ -14,7 +14,7 @@ CREATE TABLE task (
     scope     TEXT    NOT NULL CHECK (length(scope) BETWEEN 1 AND 200),
     priority  TEXT    NOT NULL CHECK (priority IN ('critical', 'high', 'normal', 'low')),
     status    TEXT    NOT NULL CHECK (status IN ('open', 'active', 'blocked', 'done', 'canceled')),
-    done_when TEXT             CHECK (json_valid(done_when))
+    done_when TEXT             CHECK (done_when IS NULL OR json_valid(done_when))
 ) STRICT;
 
 CREATE INDEX task_actor ON task (actor);

@@ -12,7 +12,7 @@ CREATE TABLE packet (
     title     TEXT    NOT NULL CHECK (length(title) BETWEEN 1 AND 200 AND trim(title) <> ''),
     summary   TEXT    NOT NULL CHECK (length(summary) BETWEEN 1 AND 2000 AND trim(summary) <> ''),
     body      TEXT             CHECK (length(body) BETWEEN 1 AND 1000000),
-    payload   TEXT             CHECK (json_valid(payload))
+    payload   TEXT             CHECK (payload IS NULL OR json_valid(payload))
 ) STRICT;
 
 CREATE INDEX packet_actor ON packet (actor);
@@ -28,7 +28,7 @@ CREATE TABLE packet_result (
     outcome   TEXT    NOT NULL CHECK (outcome IN ('completed', 'partial', 'failed')),
     summary   TEXT    NOT NULL CHECK (length(summary) BETWEEN 1 AND 2000 AND trim(summary) <> ''),
     body      TEXT             CHECK (length(body) BETWEEN 1 AND 1000000),
-    payload   TEXT             CHECK (json_valid(payload))
+    payload   TEXT             CHECK (payload IS NULL OR json_valid(payload))
 ) STRICT;
 
 CREATE INDEX packet_result_packet ON packet_result (packet_id);

@@ -1,0 +1,61 @@
+"""The benchmarks run and report. How fast they find it to be is theirs to say: a test has no stopwatch."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from ..conftest import ROOT
+
+SCRIPT = ROOT / "support_scripts" / "bench.py"
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="posix_spawn, kill -9 and getrusage are POSIX")
+
+
+def bench(*argv):
+    return subprocess.run([sys.executable, str(SCRIPT), *argv], capture_output=True, text=True)
+
+
+def test_table_has_a_line_for_each_promise_and_says_whether_it_is_met():
+    done = bench("--quick", "memory", "batch")
+
+    table, conditions = done.stdout.split("\n\n")
+    head, rule, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    assert head == ["what", "measured", "promise", "met"]
+    assert rule == ["---"] * 4
+    assert [(what, promise) for what, _, promise, _ in rows] == [
+        ("memory of a cold `W1`", "<= 40 MB"),
+        ("`K5`, 500 `W1` lines", ">= 2,000 records/s"),
+    ]
+    assert re.fullmatch(r"\d+\.\d MB", rows[0][1])
+    met = [row[3] for row in rows]
+    assert set(met) <= {"yes", "**no**"}
+    assert done.returncode == (1 if "**no**" in met else 0), done.stderr
+    assert re.fullmatch(r"\w+ 3\.\d+\.\S+, \w+ \w+, \d{4}-\d\d-\d\d\n", conditions)
+
+
+def test_json_has_the_same_rows():
+    report = json.loads(bench("--quick", "--json", "memory").stdout)
+
+    assert [row["what"] for row in report["rows"]] == ["memory of a cold `W1`"]
+    assert report["rows"][0]["met"] in (True, False)
+
+
+def test_kept_database_is_used_again(tmp_path):
+    argv = ("--quick", "--json", "--records", "200", "--keep", str(tmp_path), "scale")
+    first = json.loads(bench(*argv).stdout)
+    inode = (tmp_path / "200" / "AI" / "db" / "kaizen.db").stat().st_ino
+
+    second = json.loads(bench(*argv).stdout)
+    assert (tmp_path / "200" / "AI" / "db" / "kaizen.db").stat().st_ino == inode
+    assert [row["promise"] for row in first["rows"]] == [row["promise"] for row in second["rows"]]
+
+
+def test_unknown_benchmark_is_a_usage_error_that_names_those_there_are():
+    done = bench("speed")
+
+    assert done.returncode == 2
+    assert "no benchmark speed; there are cold, memory" in done.stderr
