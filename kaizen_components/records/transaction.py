@@ -32,8 +32,9 @@ class Read:
 
     def find(self, kind, ref):
         """The record of this kind that `ref` names: a full id, a unique prefix of one, or @last."""
-        record_id = self.resolve(kind, ref)
-        return self.one(f"SELECT * FROM {REVISED.get(kind, kind)} WHERE id = ?", (record_id,))
+        table = REVISED.get(kind, kind)
+        exact = self.one(f"SELECT * FROM {table} WHERE id = ?", (ref,))
+        return exact or self.one(f"SELECT * FROM {table} WHERE id = ?", (self.resolve(kind, ref),))
 
     def resolve(self, kind, ref):
         noun = kind.replace("_", " ")
