@@ -35,9 +35,9 @@ def parse(argv):
                 value = True
             elif not equals:
                 value = next(rest, None)
-                if value is None:
-                    return None
-            given.setdefault(name, []).append(fields.FromFile(value) if from_file else value)
+                if value is None or fields.is_option(command, value):
+                    return None  # a forgotten value: click explains
+            given.setdefault(name, []).append(fields.shell_value(command, name, value, from_file))
         elif word[:1] == "-" and word != "-":
             return None
         else:
@@ -77,21 +77,17 @@ def _run(argv, as_json):
         raise
     finally:
         door.close()
-    exit_code = result.pop("exit_code", 0)
     if as_json:
         if door.store.notes:
             result["notes"] = door.store.notes
-        return text.write(sys.stdout, compact(result) + "\n") or exit_code
+        return text.write(sys.stdout, compact(result) + "\n")
     text.write(sys.stderr, text.notes(door.store.notes))
-    return text.write(sys.stdout, text.render(result, command)) or exit_code
+    return text.write(sys.stdout, text.render(result, command))
 
 
 def report(error, as_json) -> int:
     if as_json:
-        fields_of_error = error.as_dict()
-        if error.notes:
-            fields_of_error["notes"] = error.notes
-        text.write(sys.stderr, compact(fields_of_error) + "\n")
+        text.write(sys.stderr, compact(error.as_dict()) + "\n")
     else:
         text.write(sys.stderr, text.notes(error.notes) + text.error(error))
     return error.exit_code

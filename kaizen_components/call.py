@@ -52,7 +52,7 @@ def _read_all(name, field, raw):
     if len(raw) > 1:
         raise Usage("given_twice", f"{fields.option(name)} is given more than once.", "", "Give it once.")
     value = raw[0]
-    if type(value) is fields.FromFile or field.kind == "input" or (value == "-" and field.kind in fields.TEXT_KINDS):
+    if type(value) is fields.FromFile or field.kind == "input":
         from .input import read_text
 
         value = read_text(name, field, value.path if type(value) is fields.FromFile else value)
@@ -75,9 +75,7 @@ class Door:
     def run(self, command, given):
         values, shared = bind(command, given)
         actor = shared.get("actor") or _actor_from_environment()
-        for name, value in {**values, **shared, "actor": actor}.items():
-            if name not in values or fields.field(command, name).kind != "input":  # K5 checks line by line
-                _refuse_secret(name, value)
+        _refuse_secrets(command, {**values, **shared, "actor": actor})
         if command.writes:
             result = self._write(command, values, actor, shared.get("op_id"), shared.get("test", False))
         else:
@@ -88,7 +86,7 @@ class Door:
         self.store.close()
 
     def _read(self, command, values, actor):
-        resources = {"store": self.store, "catalog": catalog}
+        resources = {"store": self.store, "catalog": described}
         if "db" not in command.needs:
             return self._perform(command, values, resources.__getitem__)
         connection = self.store.reader()
@@ -100,8 +98,8 @@ class Door:
             connection.execute("ROLLBACK")
 
     def _write(self, command, values, actor, op_id, test):
-        if command.code == "K7" or any(fields.field(command, name).kind == "id" for name in command.required):
-            self.store.require()  # what needs earlier records does not make an empty database first
+        if not command.can_be_first:
+            self.store.require()
         writing = self.store.writing()
         writing.keep_open = self.keep_open
         with writing as connection:
@@ -115,7 +113,8 @@ class Door:
         """Perform the command, or give the first answer again when this op-id has been here before."""
         if not op_id:
             return self._perform_in(tx, command, values)
-        payload = text_hash(canonical({"actor": tx.actor, "code": command.code, "test": tx.test, "values": values}))
+        every_value = {**command.defaults, **values}  # a default spelled out is the same call
+        payload = text_hash(canonical([command.code, tx.actor, tx.test, every_value]))
         past = tx.one(PAST_OP, (op_id,))
         if past is None:
             result = self._perform_in(tx, command, values)
@@ -137,19 +136,19 @@ class Door:
             """Another command inside the same transaction, for K5; `fill` replaces references outside of texts."""
             nested = find_command(word)
             check_names(nested, given)
-            if not nested.writes and nested.needs != ("db",):
+            if nested.family == "K":
                 raise Refused("not_in_batch", f"{nested.code} cannot run inside a batch.", "", "Call it by itself.")
             raw = {name: [value if _is_text(nested, name) else fill(value)] for name, value in given.items()}
             nested_values, shared = bind(nested, raw)
+            shared = [name for name in shared if name not in nested.options]
             if shared:
                 raise Usage(
                     "shared_option_in_batch",
-                    ", ".join(fields.option(name) for name in shared) + " belongs to the whole batch.",
+                    ", ".join(map(fields.option, shared)) + " belongs to the whole batch.",
                     "",
                     "Give it to K5 itself.",
                 )
-            for name, value in nested_values.items():
-                _refuse_secret(name, value)
+            _refuse_secrets(nested, nested_values)
             before, tx.command = tx.command, nested.code
             try:
                 return self._perform_in(tx, nested, nested_values)
@@ -164,9 +163,18 @@ class Door:
     def _anchor(self, tx):
         if tx.changed():
             try:
-                anchor.append(self.store.place.anchors, tx.origin, tx.frontier)
+                warning = anchor.append(self.store.place.anchors, tx.origin, tx.before, tx.frontier)
+                self.store.notes += [warning] if warning else []
             except OSError as error:
                 self.store.notes.append(f"Recorded, but the checkpoint file could not be written: {error.strerror}.")
+
+
+def described():
+    """Every command with the words its options choose from: what K0 searches."""
+    commands = catalog()
+    for command in commands:
+        command.choices = [choice for name in command.options for choice in fields.field(command, name).choices]
+    return commands
 
 
 def _is_text(command, name):
@@ -186,17 +194,26 @@ def check_names(command, given):
 
 
 def _actor_from_environment():
-    given = os.environ.get("KAIZEN_ACTOR")
+    given = os.environ.get("KAIZEN_ACTOR", "").strip()
     return fields.read("actor", fields.SHARED["actor"], given) if given else DEFAULT_ACTOR
 
 
-def _refuse_secret(name, value):
-    found = find_in(value)
-    if found:
-        place, kind = found
-        raise Refused(
-            "secret_refused",
-            f"{fields.option(name)}{' at ' + place if place else ''} seems to hold a secret ({kind}).",
-            "Secrets are never recorded; nothing was written.",
-            "Take it out, or write an obviously fake value instead (docs/secrets.md says which pass).",
-        )
+def _refuse_secrets(command, values):
+    """One look at all values together, which is much cheaper; field by field only to say where."""
+    texts = {name: value for name, value in values.items() if not _is_input(command, name)}
+    if not find_in(list(texts.values())):
+        return
+    for name, value in texts.items():
+        found = find_in(value)
+        if found:
+            place, kind = found
+            raise Refused(
+                "secret_refused",
+                f"{fields.option(name)}{' at ' + place if place else ''} seems to hold a secret ({kind}).",
+                "Secrets are never recorded; nothing was written.",
+                "Take it out, or write an obviously fake value instead (docs/secrets.md says which pass).",
+            )
+
+
+def _is_input(command, name):
+    return name in command.options and fields.field(command, name).kind == "input"  # K5 checks line by line

@@ -37,6 +37,8 @@ class KaizenError(Exception):
             "why": self.why,
             "next": self.next,
             "retryable": self.retryable,
+            **({"findings": self.findings} if self.findings else {}),
+            **({"notes": self.notes} if self.notes else {}),
         }
 
 

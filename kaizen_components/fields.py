@@ -1,8 +1,8 @@
 """The vocabulary: each option name means one thing in every command.
 
 `FIELDS` says for each name its kind, its help, its choices and its bounds. A name that a noun uses with other
-choices stands as `noun.name`. `read` turns what was given (text from a shell, values from JSON) into the value
-that a command gets, or explains what is wrong with it.
+choices stands as `noun.name`, or as `verb.name` for one command. `read` turns what was given (text from a shell,
+values from JSON) into the value that a command gets, or explains what is wrong with it.
 
 Kinds: line (one line of text), prose, id, ids, words (a repeatable line), int, float, flag, choice, json, time, path,
 input (the text of a file or of stdin).
@@ -22,6 +22,7 @@ TITLE_CHARS_MAX = 200
 SUMMARY_CHARS_MAX = 2_000
 BODY_CHARS_MAX = 1_000_000
 PATH_CHARS_MAX = 4_096
+JSON_DEPTH_MAX = 100
 BATCH_CHARS_MAX = 200_000_000
 
 
@@ -113,6 +114,17 @@ def known_option(command, word):
     if name[-5:] == "_file" and base in command.options and field(command, base).kind in TEXT_KINDS:
         return base, True
     return None, False
+
+
+def is_option(command, word):
+    """Is this word an option of the command, so that it can hardly be the value of the option before it?"""
+    return word[:2] == "--" and known_option(command, word[2:])[0] is not None
+
+
+def shell_value(command, name, value, from_file):
+    """What a shell gave: - means stdin where text is wanted."""
+    stdin = value == "-" and field(command, name).kind in TEXT_KINDS
+    return FromFile(value) if from_file or stdin else value
 
 
 def take_bare(command, given, bare):
@@ -220,10 +232,23 @@ def _json(name, field, given):
         if type(given) is not str:  # from K5 or another program: a value already, but the same limits hold
             given = json.dumps(given, ensure_ascii=False, allow_nan=False)
         value = json.loads(_text(name, field, given), parse_constant=no_constant)
-        _text(name, field, json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("\\u0000", "\0"))
+        if _depth(value) > JSON_DEPTH_MAX:
+            raise ValueError(f"nested deeper than {JSON_DEPTH_MAX} levels")
+        again = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        _text(name, field, again.replace("\\u0000", "\0"))
     except (ValueError, RecursionError) as error:
         raise _wrong(name, f"is not valid JSON: {str(error) or 'nested too deeply'}.") from None
     return value
+
+
+def _depth(value):
+    """How deeply lists and objects are nested; level by level, because recursion is what a hostile depth breaks."""
+    depth, level = 0, [value]
+    while level:
+        containers = [item.values() if type(item) is dict else item for item in level if type(item) in (list, dict)]
+        level = [one for container in containers for one in container]
+        depth += 1
+    return depth
 
 
 def _time(name, field, given):

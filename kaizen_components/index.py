@@ -61,10 +61,17 @@ class Command:
         self.needs = shape.co_varnames[: shape.co_argcount]
         self.options = shape.co_varnames[shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount]
         self.defaults = self.function.__kwdefaults__ or {}
+        self.choices: list[str] = []  # filled in where they are searched; the fields know them
 
     @property
     def writes(self) -> bool:
         return "tx" in self.needs
+
+    @property
+    def can_be_first(self) -> bool:
+        """May this write make the database? Not if it needs earlier records: those are not there."""
+        names_a_record = any(name == "id" or name.endswith("_id") for name in self.required)
+        return self.writes and not names_a_record and self.noun != "purge"
 
     @property
     def family(self) -> str:

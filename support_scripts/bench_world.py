@@ -9,7 +9,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -53,14 +53,20 @@ class Row(NamedTuple):
 # Time
 
 
-def interleaved(variants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each call. Every round runs every variant, so that a noisy moment is noisy for all."""
+def interleaved(
+    variants: Mapping[str, Callable[[], Any]], rounds: int, before: Callable[[str], Any] = bool
+) -> dict[str, list[float]]:
+    """Seconds of each call. Every round runs every variant, so that a noisy moment is noisy for all.
+
+    `before` is called with the variant's name ahead of each call, and is not timed.
+    """
     for call in variants.values():
         call()  # the first fills caches
     taken: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(rounds):
         progress(f"round {number + 1} of {rounds}")
         for name, call in variants.items():
+            before(name)
             start = time.perf_counter()
             call()
             taken[name].append(time.perf_counter() - start)
@@ -79,7 +85,7 @@ def percentile(taken: list[float], percent: int) -> float:
 
 
 def milliseconds(seconds: float) -> str:
-    return f"{seconds * 1000:.3g} ms"
+    return f"{seconds * 1000:,.0f} ms" if seconds >= 0.1 else f"{seconds * 1000:.3g} ms"
 
 
 def progress(text: str) -> None:

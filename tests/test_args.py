@@ -56,7 +56,7 @@ def likely_argv(chance):
     for name in chance.sample([*command.options, *fields.SHARED], k=chance.randint(0, 4)):
         field = fields.field(command, name)
         option = fields.option(name)
-        value = chance.choice(["x", "--json", "-", "a=b", "two words", "ünï"])
+        value = chance.choice(["x", "--something", "-", "a=b", "two words", "ünï"])
         if field.kind == "flag":
             argv.append(option)
         elif field.kind in fields.TEXT_KINDS and chance.random() < 0.2:

@@ -114,12 +114,37 @@ def test_a_list_is_an_aligned_table_and_ids_stay_whole(cli):
     ids = [
         cli("W1", "--title", title, "--summary", "s", "--json").json["id"] for title in ("short", "a much longer title")
     ]
-    lines = cli("W9", env={"COLUMNS": "80"}).out.splitlines()
+    lines = cli("W9", env={"COLUMNS": "120"}).out.splitlines()
 
     assert all(any(one in line for line in lines) for one in ids)
     header = lines[0]
     rows = [line for line in lines[1:] if line.startswith("task_")]
     assert all(row[header.index("status") :].startswith("open") for row in rows)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+@pytest.mark.parametrize(
+    "argv", [("W9",), ("W12",), ("W15",), ("K0", "start a task"), ("K11",), ("W10", "--id", "@last"), ("K2",)]
+)
+def test_nothing_is_broader_than_the_terminal_but_what_must_stay_whole(cli, argv, width):
+    for actor in ("ada", "bob", "agent"):
+        title = ("--title", "A title of some length, as titles are", "--summary", "s", "--actor", actor)
+        task = cli("W1", *title, "--scope", actor, "--json").json["id"]
+        cli("W5", *title, "--task-id", task)
+    lines = cli(*argv, env={"COLUMNS": str(width)}).out.splitlines()
+
+    assert all(len(line) <= width or "_" in line for line in lines)
+    assert width < 60 or all(len(line) <= width for line in lines)
+
+
+def test_a_forgotten_value_is_not_taken_from_the_next_option(cli):
+    cli("W1", *TASK)
+    forgotten = cli("W2", "--id", "@last", "--note", "--json")
+    meant = cli("W2", "--id", "@last", "--note=--json")
+
+    assert forgotten.exit_code == 2 and "--note=--json" in forgotten.error["next"]
+    assert meant.exit_code == 0
+    assert cli("W10", "--id", "@last", "--json").json["revisions"][0]["note"] == "--json"
 
 
 def test_an_inspect_is_a_card_that_wraps_long_text_to_the_terminal(cli):

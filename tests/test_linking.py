@@ -125,6 +125,15 @@ def test_a_git_worktree_has_records_of_its_own(engine, tmp_path):
     assert not (deeper / "AI").exists()
 
 
+def test_the_nearest_project_wins_over_one_with_records_further_up(engine):
+    run(engine / "kaizen.py", *TASK)
+    inner = engine / "vendor" / "other"
+    (inner / ".git").mkdir(parents=True)
+    run("-m", "kaizen_components", *TASK, cwd=inner, PYTHONPATH=str(engine))
+
+    assert has_data(inner)
+
+
 def test_two_linked_projects_share_nothing_but_the_engine(sibling, engine, tmp_path):
     other = tmp_path / "other"
     other.mkdir()

@@ -2,11 +2,10 @@
 
 import os
 
-from ..errors import Unavailable
+from ..errors import Busy, KaizenError, Unavailable
 from ..records import batch as batches
 from ..records import health
 from ..records import manifest as manifests
-from ..store.connection import Connection
 from ..store.migrate import copy_into
 from . import ledger
 
@@ -41,8 +40,12 @@ def backup(store, *, out=None):
     except OSError as error:
         raise Unavailable("cannot_write", "The backup folder cannot be made.", str(error.strerror)) from None
     copy_into(reader, path)  # a snapshot: the copy is of one moment, and nobody has to wait for it
-    ledger.verify(store, file=path)
-    copy = Connection(path, read_only=True)
+    try:
+        ledger.verify(store, file=path)
+    except KaizenError:
+        os.unlink(path)  # an unverified copy among the backups would be taken for a good one
+        raise
+    copy = store.look_at(path)
     try:
         facts = manifests.describe(copy, path)
     finally:
@@ -72,8 +75,15 @@ def manifest(store, *, out=None):
     path = out or manifests.dated(store.place.manifests, "manifest", "json")
     with store.writing() as connection:  # inside the gate nobody writes, so the file's hash fits its rows
         connection.execute("COMMIT")
-        connection.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        busy = connection.tuples("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
         connection.execute("BEGIN IMMEDIATE")
+        if busy:
+            raise Busy(
+                "busy",
+                "Somebody reads an older state of the database.",
+                "The file alone is not complete.",
+                "Try again.",
+            )
         facts = manifests.describe(connection, store.place.database)
     manifests.save(path, facts)
     return {"manifest": store.place.relative(path), **facts}

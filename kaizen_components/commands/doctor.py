@@ -19,14 +19,19 @@ def doctor(store):
 
     Example: kaizen K11
     """
-    checks = [_row(check(store)) for check in (_python, _engine, _root, _folder, _disk, _lock, _database, _anchors)]
+    checks = [_made(check, store) for check in (_python, _engine, _root, _folder, _disk, _lock, _database, _anchors)]
     failed = [row["check"] for row in checks if row["state"] == "fail"]
     return {"healthy": not failed, "checks": checks, "engine": __version__}
 
 
-def _row(found):
-    check, state, says, *next_step = found
-    return {"check": check, "state": state, "says": says, "next": next_step[0] if next_step else None}
+def _made(check, store):
+    """One check as a row; one that breaks is a finding too, and hides no other."""
+    try:
+        name, state, says, *next_step = check(store)
+    except Exception as error:
+        name, state, says = check.__name__.strip("_"), "fail", f"the check broke: {type(error).__name__}: {error}"[:300]
+        next_step = ["Run it again with KAIZEN_DEBUG=1 and report it."]
+    return {"check": name, "state": state, "says": says, "next": next_step[0] if next_step else None}
 
 
 def _python(store):
@@ -112,22 +117,30 @@ def _lock(store):
 
 def _database(store):
     path = store.place.database
+    if os.path.isdir(store.place.folder) and not os.access(store.place.folder, os.X_OK):
+        return "database", "fail", "cannot be seen", "Make AI/db readable for this user."
     if not os.path.exists(path):
         return "database", "warn", "there is none yet", "Run `K1` to create it."
     if not os.path.isfile(path):
         return "database", "fail", "kaizen.db is not a file", "Move it away, then run `K1`."
+    if not os.access(path, os.R_OK):
+        return "database", "fail", "kaizen.db cannot be read", "Make it readable for this user."
     if os.path.getsize(path) == 0:
         return "database", "warn", "kaizen.db is empty", "Run `K1`: it builds the schema in it."
+    return _with_connection(store, "database", _opened)
+
+
+def _with_connection(store, name, look):
+    """What `look` says of a short read of the database; it waits half a second at most."""
     try:
-        connection = Connection(path, read_only=True, busy_timeout_s=0.5)
+        connection = Connection(store.place.database, read_only=True, busy_timeout_s=0.5)
+        try:
+            return look(connection)
+        finally:
+            connection.close()
     except KaizenError as error:
-        return "database", "fail", f"{error.what} {error.why}", error.next
-    try:
-        return _opened(connection)
-    except KaizenError as error:
-        return "database", "fail", f"{error.what} {error.why}", error.next
-    finally:
-        connection.close()
+        next_step = "Restore a backup from AI/db/backups, or move the file away and run `K1`."
+        return name, "fail", f"{error.what} {error.why}", error.next if error.retryable else next_step
 
 
 def _opened(connection):
@@ -150,14 +163,23 @@ def _anchors(store):
         return "anchors", "warn", "no checkpoints yet", "The next write makes one."
     try:
         newest = anchor.last(store.place.anchors)
-        facts = summary(store.reader())
     except OSError as error:
         return "anchors", "fail", f"checkpoints cannot be read: {error.strerror}", "Make AI/db/manifests readable."
-    except KaizenError:
-        return "anchors", "warn", "checkpoints without a readable database", "They help `K8` once it is back."
     if newest is None:
         return "anchors", "warn", "the newest checkpoint is unreadable", "`K8` uses the others."
+    if not os.path.isfile(store.place.database):
+        says = f"the newest checkpoint has {newest[1]} entries, and there is no database"
+        return (
+            "anchors",
+            "fail",
+            says,
+            "Restore a backup from AI/db/backups; or move the checkpoints away to start anew.",
+        )
+    return _with_connection(store, "anchors", lambda connection: _compared(newest, summary(connection)))
+
+
+def _compared(newest, facts):
     if newest[0] != facts["origin"] or newest[1] > facts["entries"]:
         says = f"the newest checkpoint has {newest[1]} entries, the database {facts['entries']}"
-        return "anchors", "fail", says, "An older file was put in place? `K8` says more."
+        return "anchors", "fail", says, "Was an older file put in place? `K8` says more."
     return "anchors", "ok", f"the newest checkpoint has {newest[1]} entries"

@@ -1,10 +1,9 @@
 """The ledger: K8."""
 
-from ..errors import Integrity, NotFound
+from ..errors import Integrity
 from ..records import anchor
-from ..records.hashing import Frontier
+from ..records.hashing import local_frontier
 from ..records.verify import Verification
-from ..store.connection import Connection
 
 
 def verify(store, *, file=None):
@@ -14,45 +13,49 @@ def verify(store, *, file=None):
     """
     anchors, damaged = anchor.read(store.place.anchors)  # before the database: anchors never run ahead of it
     if file is None:
-        return report(Verification(store.reader(), anchors), damaged, store.place.relative(store.place.database))
-    import os
-
-    if not os.path.isfile(file):
-        raise NotFound("file_not_found", f"There is no file {os.path.basename(file)!r}.", "", "Check the path.")
-    connection = Connection(os.path.abspath(file), read_only=True)
+        shown = store.place.relative(store.place.database)
+        return {**checked(Verification(store.reader(), anchors), shown), "damaged_anchors": damaged}
+    copy = store.look_at(file)
     try:
-        return report(Verification(connection, anchors, is_copy=True), damaged, store.place.relative(file))
+        origins = {row[0] for row in copy.tuples("SELECT origin FROM frontier")}
+        mine = [one for one in anchors if one[0] in origins]
+        return {
+            **checked(Verification(copy, mine, is_copy=True), store.place.relative(file)),
+            "damaged_anchors": damaged,
+        }
     finally:
-        connection.close()
+        copy.close()
 
 
-def report(verification, damaged, name):
+def checked(verification, shown):
+    """The report on a ledger in order, or an Integrity error with what was found."""
     findings = verification.run()
     if findings:
-        first = findings[0]
-        more = f" {len(findings) - 1} more findings follow." if len(findings) > 1 else ""
-        index = first["log_index"]
-        name = f"{first['kind']} {first['record_id']}" if first["record_id"] else "not of one record"
-        where = "" if index is None else f" (log index {index})" if first["record_id"] else f"; see log index {index}"
-        error = Integrity(
-            f"ledger_{first['problem']}",
-            f"{first['problem'].capitalize()}: {first['says']}",
-            f"The first finding is {name}{where}.{more}",
-            "Keep this file as evidence; compare it with a backup under AI/db/backups (`K8 --file PATH`).",
-        )
-        error.findings = findings
-        raise error
-    local = verification.connection.one("SELECT origin, size, peaks FROM frontier WHERE local = 1")
-    root = Frontier(local["size"], local["peaks"].split()).root()
+        raise failure(findings)
+    origin, frontier = local_frontier(verification.connection)
     return {
         "verified": True,
-        "database": name,
+        "database": shown,
         "entries": verification.entries,
         "intact": verification.records,
         "purged": verification.entries - verification.records,
-        "root": root,
-        "checkpoint": anchor.checkpoint(local["origin"], local["size"], root).strip(),
+        "root": frontier.root(),
+        "checkpoint": anchor.checkpoint(origin, frontier.size, frontier.root()).strip(),
         "anchors": len(verification.anchors),
-        "damaged_anchors": damaged,
         "warning": None if verification.anchors else "No anchors: a rollback or a cut-off end cannot be seen.",
     }
+
+
+def failure(findings):
+    first, index = findings[0], findings[0]["log_index"]
+    name = f"{first['kind']} {first['record_id']}" if first["record_id"] else "not of one record"
+    where = "" if index is None else f" (log index {index})" if first["record_id"] else f"; see log index {index}"
+    more = f" There are {len(findings)} findings." if len(findings) > 1 else ""
+    error = Integrity(
+        f"ledger_{first['problem']}",
+        f"{first['problem'].capitalize()}: {first['says']}",
+        f"The first finding is {name}{where}.{more}",
+        "Keep this file as evidence; compare it with a backup under AI/db/backups (`K8 --file PATH`).",
+    )
+    error.findings = findings
+    return error

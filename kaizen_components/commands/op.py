@@ -4,22 +4,26 @@ import math
 
 # What people say -> what our help says.
 SAME = {
-    "tests": "proof", "nobody": "verify", "tampered": "verify", "changed": "change", "wrong": "missing",
-    "work": "start", "mark": "change", "give": "release", "undo": "remove", "needs": "blocks", "first": "blocks",
-    "todo": "task", "ticket": "task", "issue": "task", "job": "task", "begin": "start", "create": "start",
-    "new": "start", "add": "record", "save": "record", "log": "record", "note": "record", "write": "record",
-    "close": "done", "finish": "done", "complete": "done", "resolve": "done", "passed": "happened",
-    "pass": "happened", "edit": "change", "modify": "change", "rename": "change", "show": "show", "see": "show",
-    "view": "show", "display": "show", "next": "ready", "available": "ready", "grab": "take", "lock": "lease",
-    "reserve": "take", "assign": "take", "copy": "backup", "dump": "backup", "snapshot": "backup",
-    "tamper": "verify", "hash": "hash", "audit": "verify", "prove": "verify", "bulk": "many", "import": "many",
-    "broken": "missing", "help": "find", "fix": "missing", "problem": "missing", "depend": "link",
-    "dependency": "link", "child": "part", "subtask": "part", "delete": "remove", "clean": "remove",
-    "asked": "ask", "delegate": "subagent", "helper": "subagent", "setup": "create", "initialize": "create",
-    "init": "create", "upgrade": "migrate", "search": "find", "unclaim": "release", "renew": "renew",
+    "tests": "proof", "nobody": "lease", "tampered": "verify", "tamper": "verify", "audit": "verify", "prove": "verify",
+    "changed": "change", "edit": "change", "modify": "change", "rename": "change", "mark": "change", "set": "change",
+    "close": "done", "finish": "done", "finished": "done", "complete": "done", "resolve": "done", "reopen": "open",
+    "todo": "task", "ticket": "task", "issue": "task", "job": "task", "bug": "task", "work": "task",
+    "working": "holder",
+        "begin": "start", "new": "start", "found": "start", "add": "record", "save": "record", "log": "record",
+    "note": "record", "passed": "happened", "pass": "happened", "see": "show", "view": "show",
+    "display": "show", "read": "show", "next": "ready", "available": "ready", "grab": "take", "lock": "lease",
+    "locked": "missing", "stuck": "missing", "broken": "missing", "wrong": "missing", "fix": "missing",
+    "problem": "missing", "error": "missing", "reserve": "take", "assign": "take", "give": "release",
+    "unclaim": "release", "return": "release", "copy": "backup", "dump": "backup", "snapshot": "backup", "bulk": "many",
+    "import": "many", "file": "jsonl", "depend": "link", "depends": "link", "dependency": "link", "needs": "link",
+    "child": "part", "subtask": "part", "parent": "part", "delete": "remove", "clean": "remove", "undo": "remove",
+    "asked": "ask", "asks": "ask", "delegate": "subagent", "helper": "subagent", "diagnosis": "diagnostic",
+    "diagnose": "diagnostic", "setup": "create", "initialize": "create", "init": "create", "upgrade": "migrate",
+    "search": "find", "write": "create", "make": "create",
 }  # fmt: skip
 STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",
-        "on", "we", "what", "with", "was", "are", "be", "can", "this", "or", "by", "at", "its", "one"}  # fmt: skip
+        "on", "we", "what", "with", "was", "are", "be", "can", "this", "or", "by", "at", "its", "one", "all",
+        "which", "command", "commands", "some", "am", "so", "as", "if"}  # fmt: skip
 
 
 def find(catalog, *, intent, limit=3):
@@ -43,8 +47,8 @@ def find(catalog, *, intent, limit=3):
 
 
 def _text_of(command):
-    """The name counts twice; the options help a little."""
-    return f"{command.name} {command.name} {command.help} {' '.join(command.options)}"
+    """The name counts twice; the options and their choices help a little."""
+    return f"{command.name} {command.name} {command.help} {' '.join(command.options)} {' '.join(command.choices)}"
 
 
 def _words(text):

@@ -37,7 +37,7 @@ def inspect(db, *, id):
     return {
         "id": plan["id"],
         "kind": "plan",
-        "record": {name: value for name, value in plan.items() if name not in ("seq", "id")},
+        "record": {name: value for name, value in plan.items() if name not in ("seq", "id", "test")},
         "revisions": revision.history(db, "plan", plan),
         "log": db.log_position(plan),
     }

@@ -22,6 +22,5 @@ def test(tx, *, dry_run=False):
     tx.connection.execute("PRAGMA defer_foreign_keys = ON")
     for row in left:
         tx.connection.execute(f"DELETE FROM {row['kind']} WHERE seq = ?", (row["seq"],))
-    tx.test = False  # the purge itself stays
-    done = tx.add("purge", {"records": canonical([row["record_id"] for row in left])})
+    done = tx.add("purge", {"test": 0, "records": canonical([row["record_id"] for row in left])})
     return receipt("purge", done, removed=len(found), records=found)

@@ -2,7 +2,7 @@
 
 from ..records import lease, link, revision
 from ..records.canonical import canonical
-from ..records.task import READY, listing, shown
+from ..records.task import listing, ready_tasks, shown, surroundings
 from ..records.transaction import receipt
 
 
@@ -62,6 +62,8 @@ def update(
         "note": note,
     }  # fmt: skip
     row = revision.revise(tx, "task", task, changes)
+    if status in lease.CLOSED:
+        lease.end(tx, task)
     return receipt(
         "task_revision", row, task_id=task["id"], rev=row["rev"], title=title or task["title"],
         task_status=status or task["status"],
@@ -88,18 +90,7 @@ def inspect(db, *, id):
         "record": shown(db, task),
         "revisions": revision.history(db, "task", task),
         "links": link.around(db, task),
-        "plans": db.rows(
-            "SELECT id, at, rev, status, title FROM plan_current WHERE task_id = ? ORDER BY seq",
-            (task["id"],),
-        ),
-        "packets": db.rows(
-            "SELECT id, at, kind, outcome, title FROM packet_current WHERE task_id = ? ORDER BY seq",
-            (task["id"],),
-        ),
-        "leases": db.rows(
-            "SELECT at, actor, action, token, until, note FROM lease WHERE task_id = ? ORDER BY seq",
-            (task["id"],),
-        ),
+        **surroundings(db, task),
         "log": db.log_position(task),
     }
 
@@ -123,8 +114,8 @@ def ready(db, *, scope=None, limit=20, test=False):
 
     Example: kaizen W12 --limit 5
     """
-    found = db.rows(READY, (db.at, scope, scope, int(test), limit, db.at, scope, scope, int(test), limit, limit))
-    return {"records": found, "count": len(found)}
+    found = ready_tasks(db, scope, limit + 1, test)
+    return {"records": found[:limit], "count": min(len(found), limit), "more": len(found) > limit}
 
 
 def claim(tx, *, id, action="take", ttl_s=1800, token=None, note=None):

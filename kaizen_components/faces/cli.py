@@ -43,6 +43,7 @@ def parse(argv: list[str]):
 
 
 def _parse_command(command, rest):
+    _refuse_forgotten_value(command, rest)
     shell = click_command(command)
     try:
         context = shell.make_context(command.code, list(rest), resilient_parsing=False)
@@ -59,11 +60,31 @@ def _parse_command(command, rest):
         if name.endswith("__file"):
             given.setdefault(name.removesuffix("__file"), []).extend(fields.FromFile(path) for path in values)
         else:
-            given.setdefault(name, []).extend([True] * values if isinstance(values, int) else list(values))
+            values = [True] * values if isinstance(values, int) else values
+            given.setdefault(name, []).extend(fields.shell_value(command, name, one, False) for one in values)
     bare = list(context.params.get("bare", ()))
     if not fields.take_bare(command, given, bare):
         raise _usage(command, f"It takes no word without an option: {bare[0][:60]!r}.")
     return command, given
+
+
+def _refuse_forgotten_value(command, rest):
+    """`--note --json` forgot the note; click would take `--json` for it and record that."""
+    words = iter(rest)
+    for word in words:
+        if word == "--":
+            return
+        name, _ = fields.known_option(command, word[2:]) if word[:2] == "--" else (None, False)
+        if name is None or fields.field(command, name).kind == "flag":
+            continue
+        value = next(words, "")
+        if fields.is_option(command, value):
+            raise Usage(
+                "missing_value",
+                f"{word} needs a value, and {value} is an option.",
+                "",
+                f"Write {word}={value} if that is really the text.",
+            )
 
 
 def click_command(command: Command) -> click.Command:
@@ -135,8 +156,10 @@ def help_of(command: Command) -> str:
     if own:
         rows = [(_label(command, name), _explained(command, name)) for name in own]
         lines += [*_columns(rows), ""]
-    if any(fields.field(command, name).kind in fields.TEXT_KINDS for name in own):
-        lines += ["Text also comes from a file (--body-file PATH) or from stdin (--body -).", ""]
+    texts = [name for name in own if fields.field(command, name).kind in fields.TEXT_KINDS]
+    if texts:
+        long = fields.option("body" if "body" in texts else texts[-1])
+        lines += [f"Text also comes from a file ({long}-file PATH) or from stdin ({long} -).", ""]
     shared = [name for name in fields.SHARED if name not in own]
     lines += _columns([(_label(command, name), fields.SHARED[name].help) for name in shared])
     lines += ["", "example:", f"  {command.example}"]

@@ -9,6 +9,7 @@ import sys
 
 WIDTH_DEFAULT = 100
 WIDTH_MIN = 40
+COLUMN_MIN = 16
 LABELS = {"records": "", "log": "place in the log"}
 TIMES = ("at", "changed_at", "since", "until", "lease_until")
 SHORT = {"hash": 12, "content_hash": 12, "leaf": 12, "root": 16}
@@ -31,7 +32,7 @@ def render(result, command):
             lines += _section(name, colour) + _card(_flat(value), width, colour, indent=2)
         elif _is_part(value):
             lines += _section(name, colour) if LABELS.get(name, name) else []
-            lines += _table(value, width, colour)
+            lines += _table(value, width, colour) if value else ["  none"] if LABELS.get(name, name) else []
     if "records" in result:
         lines.append(_tail(result, command))
     return "\n".join(lines) + "\n"
@@ -49,6 +50,8 @@ def error(problem):
         lines += wrap("  why: ", problem.why, width)
     if problem.next:
         lines += wrap(paint(" next: ", "36", colour), problem.next, width)
+    if len(problem.findings) > 1:
+        lines += ["", *_table(problem.findings, width, colour)]
     return "\n".join(lines) + "\n"
 
 
@@ -130,46 +133,69 @@ def _card(card, width, colour, indent=0):
 
 
 def _table(rows, width, colour):
-    """Aligned columns; columns that are empty in every row are left out; the widest wraps to fit."""
-    if not rows:
-        return ["  none"]
+    """Aligned columns; columns that are empty in every row are left out. What does not fit stands as cards."""
     every = dict.fromkeys(name for row in rows for name, value in row.items() if not _is_part(value))
     names = [name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
-    cells = [[_shown(name, row.get(name)) for name in names] for row in rows]
-    heads = [name.replace("_", " ") for name in names]
-    widths = [
-        max(len(heads[at]), *(_broadest(row[at]) for row in cells)) for at in range(len(names))
-    ]  # fmt: skip
+    caption: list[str] = []
+    if _least_width(names, rows) > width and "id" in names and "at" in names:
+        names.remove("at")  # the id has it
+    if _least_width(names, rows) > width and len(rows) > 1:
+        same = [name for name in names if name != "title" and len({_shown(name, row.get(name)) for row in rows}) == 1]
+        names = [name for name in names if name not in same]
+        said = ", ".join(f"{name.replace('_', ' ')} {_shown(name, rows[0].get(name))}" for name in same)
+        caption = wrap("", f"In every row: {said}.", width) if same else []
+    if _least_width(names, rows) > width:
+        cards = [_card({name: row.get(name) for name in names}, width, colour, indent=2) for row in rows]
+        return caption + [line for card in cards for line in (*card, "")][:-1]
+    return caption + _grid(names, rows, width, colour)
+
+
+def _least_width(names, rows):
+    """The width below which ids and times would have to break."""
+    return sum(_widths(names, rows, COLUMN_MIN)) + 2 * len(names) - 2
+
+
+def _widths(names, rows, most=10_000):
+    """Each column as broad as its broadest cell; those that may wrap, no broader than `most`."""
+    found = []
+    for name in names:
+        broadest = max(len(name), *(_broadest(_shown(name, row.get(name))) for row in rows))
+        found.append(broadest if _stays_whole(name) else min(broadest, most))
+    return found
+
+
+def _stays_whole(name):
+    return name == "id" or name.endswith("_id") or name in TIMES
+
+
+def _grid(names, rows, width, colour):
+    widths = _widths(names, rows)
     _squeeze(names, widths, width)
-    lines = [
-        paint(
-            "  ".join(head.ljust(size) for head, size in zip(heads, widths, strict=True)).rstrip(),
-            "1",
-            colour,
-        )
-    ]
-    for row in cells:
-        columns = [wrap("", cell, size) for cell, size in zip(row, widths, strict=True)]
-        for at in range(max(map(len, columns), default=0)):
-            parts = [column[at] if at < len(column) else "" for column in columns]
-            padded = [
-                paint(part, COLOURS[part], colour) + " " * (size - display_width(part)) if part in COLOURS
-                else part + " " * (size - display_width(part))
-                for part, size in zip(parts, widths, strict=True)
-            ]  # fmt: skip
-            lines.append("  ".join(padded).rstrip())
+    heads = [name.replace("_", " ") for name in names]
+    lines = [paint("  ".join(head.ljust(size) for head, size in zip(heads, widths, strict=True)).rstrip(), "1", colour)]
+    for row in rows:
+        cells = [wrap("", _shown(name, row.get(name)), size) for name, size in zip(names, widths, strict=True)]
+        for at in range(max(map(len, cells), default=0)):
+            parts = [cell[at] if at < len(cell) else "" for cell in cells]
+            lines.append(
+                "  ".join(_padded(part, size, colour) for part, size in zip(parts, widths, strict=True)).rstrip()
+            )
     return lines
+
+
+def _padded(text, size, colour):
+    return (paint(text, COLOURS[text], colour) if text in COLOURS else text) + " " * (size - display_width(text))
 
 
 def _squeeze(names, widths, width):
     """Make the broadest columns narrower until the table fits; ids and times stay whole, to be copied."""
-    free = [at for at, name in enumerate(names) if name != "id" and not name.endswith("_id") and name not in TIMES]
+    free = [at for at, name in enumerate(names) if not _stays_whole(name)]
     while free and (over := sum(widths) + 2 * len(widths) - 2 - width) > 0:
         broadest = max(free, key=lambda at: widths[at])
-        if widths[broadest] <= 16:
+        if widths[broadest] <= COLUMN_MIN:
             return
-        second = max((widths[at] for at in free if at != broadest), default=16)
-        widths[broadest] = max(16, second - 1, widths[broadest] - over)
+        second = max((widths[at] for at in free if at != broadest), default=COLUMN_MIN)
+        widths[broadest] = max(COLUMN_MIN, second - 1, widths[broadest] - over)
 
 
 def _tail(result, command):

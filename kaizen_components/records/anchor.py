@@ -6,6 +6,7 @@ inside the gate, so it never runs ahead of the database; a crash between the two
 
 import os
 
+from ..errors import Unavailable
 from .hashing import Frontier
 
 SEPARATOR = b"\n\n"
@@ -18,20 +19,42 @@ def checkpoint(origin: str, size: int, root_hex: str) -> str:
     return f"{origin}\n{size}\n{b2a_base64(bytes.fromhex(root_hex), newline=False).decode()}\n\n"
 
 
-def append(path: str, origin: str, frontier: Frontier) -> None:
-    data = checkpoint(origin, frontier.size, frontier.root()).encode()
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+def append(path: str, origin: str, before: Frontier, after: Frontier) -> str | None:
+    """Anchor a commit that took the log from `before` to `after`; a sentence if the newest anchor contradicts it.
+
+    An anchor that is as large as `before` or larger, and not `before` itself, means that the file was replaced or
+    rewritten since. Then `before` is anchored too: the sizes go back, and K8 sees where.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
     try:
         end = os.fstat(descriptor).st_size
-        if end:
-            os.lseek(descriptor, end - 2, os.SEEK_SET)
-            if os.read(descriptor, 2) != SEPARATOR:  # a kill or a full disk cut the last one off
-                data = SEPARATOR + data
-        if os.write(descriptor, data) != len(data):
+        os.lseek(descriptor, max(0, end - TAIL_BYTES), os.SEEK_SET)
+        tail = os.read(descriptor, TAIL_BYTES)
+        data = checkpoint(origin, after.size, after.root())
+        contradicted = _contradicts(tail, origin, before)
+        if contradicted:
+            data = checkpoint(origin, before.size, before.root()) + data
+        if end and not tail.endswith(SEPARATOR):  # a kill or a full disk cut the last one off
+            data = "\n\n" + data
+        if os.write(descriptor, data.encode()) != len(data.encode()):
             os.ftruncate(descriptor, end)
             raise OSError(28, "No space left on device")
     finally:
         os.close(descriptor)
+    return contradicted
+
+
+def _contradicts(tail, origin, before):
+    newest = checkpoint(origin, before.size, before.root()).encode()
+    if not tail or tail.endswith(newest):
+        return None
+    anchors, _ = _parsed(tail)
+    if not anchors or (anchors[-1][0] == origin and anchors[-1][1] < before.size):
+        return None  # a crash lost the anchor of an earlier commit
+    return (
+        f"The newest checkpoint says {anchors[-1][1]} entries, but the database had {before.size} before this write: "
+        "run K8."
+    )
 
 
 def read(path: str) -> tuple[list[tuple[str, int, str]], int]:
@@ -41,6 +64,13 @@ def read(path: str) -> tuple[list[tuple[str, int, str]], int]:
             return _parsed(file.read())
     except FileNotFoundError:
         return [], 0
+    except OSError as error:
+        raise Unavailable(
+            "anchors_unreadable",
+            "The checkpoints cannot be read.",
+            str(error.strerror),
+            "Make AI/db/manifests readable.",
+        ) from None
 
 
 def last(path: str) -> tuple[str, int, str] | None:

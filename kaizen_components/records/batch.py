@@ -11,7 +11,7 @@ SHAPE = 'A line looks like {"command": "W1", "args": {"title": "…", "summary":
 def run(text: str, call: Callable[..., Any]) -> list[dict[str, Any]]:
     """Run every line; the first error names its line, and the transaction around this writes nothing."""
     results: dict[int, dict[str, Any]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

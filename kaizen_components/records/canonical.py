@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785 without nulls) and the compact JSON that commands print.
+"""Canonical JSON (RFC 8785) and the compact JSON that commands print.
 
 Hand-written because it is on the hot path: importing `json` costs as much as the rest of a cold write.
 """
@@ -8,16 +8,16 @@ _ESCAPES.update({8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 34: '\\"',
 
 
 def canonical(value) -> str:
-    """Sorted keys, no spaces, members with null left out. Two equal values have the same text."""
+    """Sorted keys, no spaces. Two equal values have the same text."""
     return _encode(value, True)
 
 
 def compact(value) -> str:
-    """The same, with keys in their own order and nulls kept: what `--json` prints."""
+    """The same with keys in their own order: what `--json` prints."""
     return _encode(value, False)
 
 
-def _encode(value, strict):
+def _encode(value, in_order):
     if value is None:
         return "null"
     if value is True:
@@ -32,14 +32,10 @@ def _encode(value, strict):
     if kind is float:
         return number(value)
     if kind is dict:
-        members = sorted(value.items()) if strict else value.items()
-        return "{" + ",".join(
-            _encode(str(key), strict) + ":" + _encode(member, strict)
-            for key, member in members
-            if not (strict and member is None)
-        ) + "}"  # fmt: skip
+        members = sorted(value.items()) if in_order else value.items()
+        return "{" + ",".join(_encode(str(key), in_order) + ":" + _encode(one, in_order) for key, one in members) + "}"
     if kind is list or kind is tuple:
-        return "[" + ",".join(_encode(member, strict) for member in value) + "]"
+        return "[" + ",".join(_encode(one, in_order) for one in value) + "]"
     raise AssertionError(f"{kind.__name__} has no JSON form")
 
 

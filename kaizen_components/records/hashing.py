@@ -1,5 +1,7 @@
 """SHA-256 and the Merkle tree of RFC 6962, without hashlib (importing it costs 0.3x an empty Python process)."""
 
+from ..errors import Integrity
+
 try:
     from _sha2 import sha256 as _sha256  # Python 3.12 and later
 except ImportError:
@@ -53,3 +55,25 @@ class Frontier:
 
     def copy(self) -> "Frontier":
         return Frontier(self.size, list(self.peaks))
+
+
+LOCAL = "SELECT origin, size, peaks FROM frontier WHERE local = 1"
+
+
+def local_frontier(connection) -> tuple[str, Frontier]:
+    """This database's own origin and frontier, as stored; an Integrity error if that row cannot be right."""
+    rows = connection.tuples(LOCAL)
+    peaks = rows[0][2].split() if len(rows) == 1 else []
+    if len(rows) != 1 or len(peaks) != bin(rows[0][1]).count("1") or not all(map(_is_hash, peaks)):
+        raise Integrity(
+            "frontier_damaged",
+            "The end of the log is not what the log says.",
+            "The frontier row is missing, doubled or changed.",
+            "Run `K8` to see what is wrong; backups are under AI/db/backups.",
+        )
+    origin, size, _ = rows[0]
+    return origin, Frontier(size, peaks)
+
+
+def _is_hash(text):
+    return len(text) == 64 and not text.strip("0123456789abcdef")

@@ -3,18 +3,21 @@
 from typing import Any
 
 from ..errors import Integrity
+from ..store import migrate
 from ..store.connection import Connection
-from .hashing import Frontier
+from .hashing import local_frontier
+
+SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
 
 
 def summary(connection: Connection) -> dict[str, Any]:
     """Schema, log size and root: constant time."""
-    local = connection.one("SELECT origin, size, peaks FROM frontier WHERE local = 1")
+    origin, frontier = local_frontier(connection)
     return {
         "schema": connection.value("PRAGMA user_version"),
-        "origin": local["origin"],
-        "entries": local["size"],
-        "root": Frontier(local["size"], local["peaks"].split()).root(),
+        "origin": origin,
+        "entries": frontier.size,
+        "root": frontier.root(),
     }
 
 
@@ -27,6 +30,7 @@ def integrity(connection: Connection) -> dict[str, list[str]]:
     ]
     return {
         "pages": pages,
+        "schema": schema_problems(connection),
         "foreign_keys": keys,
         "derived": derived_problems(connection),
         "orphans": _orphans(connection),
@@ -58,6 +62,36 @@ def _orphans(connection):
         ):
             problems.append(f"{kind} {record_id} has no log entry")
     return problems
+
+
+def schema_problems(connection: Connection) -> list[str]:
+    """Objects that are missing or changed, and triggers or views that the migrations do not make."""
+    found = {(kind, name): sql for kind, name, sql in connection.tuples(SCHEMA)}
+    wanted = expected_schema(connection.value("PRAGMA user_version"))
+    changed = [
+        f"The {kind} {name} is missing or changed."
+        for kind, name in wanted
+        if found.get((kind, name)) != wanted[kind, name]
+    ]
+    added = [
+        f"The {kind} {name} is not ours."
+        for kind, name in found
+        if kind in ("trigger", "view") and (kind, name) not in wanted
+    ]
+    return [*changed, *added]
+
+
+def expected_schema(version: int) -> dict[tuple[str, str], str]:
+    """(type, name) -> SQL of everything that the migrations up to this version make."""
+    fresh = Connection(":memory:")
+    try:
+        for number, name in migrate.files():
+            if number <= version:
+                for statement in migrate.statements(migrate.text_of(name)):
+                    fresh.execute(statement)
+        return {(kind, name): sql for kind, name, sql in fresh.tuples(SCHEMA)}
+    finally:
+        fresh.close()
 
 
 def derived_problems(connection: Connection) -> list[str]:

@@ -15,6 +15,11 @@ def iso(moment_ms: int) -> str:
     return f"{time.strftime(TIME_FORMAT, time.gmtime(moment_ms // 1000))}.{moment_ms % 1000:03d}Z"
 
 
-def new(prefix: str, at: str) -> str:
+def new(prefix: str, at: str, number: int) -> str:
+    """`number` is the random part: 40 bits, counted up within a transaction so that no two are alike."""
     stamp = at.replace("-", "").replace(":", "").replace(".", "")
-    return f"{prefix}_{stamp}_{os.urandom(5).hex()}"
+    return f"{prefix}_{stamp}_{number % 2**40:010x}"
+
+
+def random_number() -> int:
+    return int.from_bytes(os.urandom(5), "big")

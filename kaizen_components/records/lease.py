@@ -2,7 +2,7 @@
 
 Rules: a live lease has one holder; `take` succeeds only when there is none, and its token is one more than the last;
 `renew` and `release` need the current token; a lease that ran out can be renewed until somebody else takes the task;
-`break` ends another's lease and needs a reason.
+`break` ends another's lease and needs a reason; closing the task ends the lease.
 """
 
 from ..errors import Conflict, Refused, Usage
@@ -18,10 +18,10 @@ def is_live(task, at):
 def guard(tx, task, token, changes_status):
     """Refuse an update that comes from somebody who no longer holds the task, or never did."""
     live = is_live(task, tx.at)
-    if token is not None and (token != task["token"] or not live):
+    if token is not None and (token != task["token"] or not live or task["holder"] != tx.actor):
         raise Conflict(
             "stale_token",
-            f"Token {token} no longer holds {task['id']}.",
+            f"Token {token} of {tx.actor} does not hold {task['id']}.",
             _holder_of(task) if live else "The lease has ended.",
             "Take the task again (`W13`) and look at what changed meanwhile (`W10`).",
         )
@@ -34,8 +34,23 @@ def guard(tx, task, token, changes_status):
         )
 
 
+def end(tx, task):
+    """A task that is closed is held by nobody; reopened, it can be taken at once."""
+    if is_live(task, tx.at):
+        tx.add("lease", {"task_id": task["id"], "token": task["token"], "action": "release"}, of=(task,))
+
+
 def act(tx, task, action, ttl_s, token, note):
     """Carry out one lease action and return the new lease row."""
+    if tx.test and not task["test"]:
+        raise Refused(
+            "test_lease",
+            f"{task['id']} is not a test task.",
+            "A lease that K7 could remove would let its token be given out twice.",
+            "Leave --test out, or claim a task made with --test.",
+        )
+    if action in ("take", "renew") and task["status"] in CLOSED:
+        raise Refused("task_closed", f"{task['id']} is {task['status']}.", "", "Reopen it first: `W2 --status open`.")
     if action == "take":
         token = _token_to_take(tx, task)
     elif action == "break":
@@ -48,8 +63,6 @@ def act(tx, task, action, ttl_s, token, note):
 
 
 def _token_to_take(tx, task):
-    if task["status"] in CLOSED:
-        raise Refused("task_closed", f"{task['id']} is {task['status']}.", "", "Reopen it first: `W2 --status open`.")
     if is_live(task, tx.at):
         raise Conflict(
             "already_claimed",
@@ -81,4 +94,4 @@ def _require_current(tx, task, action, token):
 
 
 def _holder_of(task):
-    return f"{task['holder']} holds it until {task['lease_until']} with token {task['token']}."
+    return f"{task['holder']} holds it until {task['lease_until']}."

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from .. import __version__
-from ..errors import Unavailable
+from ..errors import Conflict, Unavailable
 from ..store.connection import Connection
 from . import anchor, health, ids
 from .hashing import text_hash
@@ -47,7 +47,7 @@ def save(path: str, facts: dict[str, Any]) -> None:
             json.dump(facts, file, indent=2, ensure_ascii=False)
             file.write("\n")
     except FileExistsError:
-        raise Unavailable(
+        raise Conflict(
             "file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out."
         ) from None
     except OSError as error:
@@ -55,6 +55,6 @@ def save(path: str, facts: dict[str, Any]) -> None:
 
 
 def dated(folder: str, stem: str, ending: str) -> str:
-    """A file name that nothing has yet: stem-20261116T031555123Z.ending."""
-    stamp = ids.new("x", ids.iso(ids.now_ms())).split("_")[1]
-    return os.path.join(folder, f"{stem}-{stamp}-{os.urandom(2).hex()}.{ending}")
+    """A file name that nothing has yet: stem-20261116T031555123Z-0f1e2d3c4b.ending."""
+    name = ids.new(stem, ids.iso(ids.now_ms()), ids.random_number()).replace("_", "-")
+    return os.path.join(folder, f"{name}.{ending}")

@@ -4,6 +4,17 @@ from ..errors import Conflict
 from .canonical import canonical
 from .transaction import receipt
 
+LIST = """
+SELECT id, kind, outcome, recipient, actor, at, task_id, title FROM packet_current
+WHERE (? IS NULL OR task_id = ?) AND (? IS NULL OR kind = ?) AND (? = 0 OR outcome = 'open')
+ORDER BY seq DESC LIMIT ?"""
+
+
+def listing(db, task_ref, kind, only_open, limit):
+    task = db.resolve("task", task_ref) if task_ref else None
+    found = db.rows(LIST, (task, task, kind, kind, int(only_open), limit + 1))
+    return {"records": found[:limit], "count": min(len(found), limit), "more": len(found) > limit}
+
 
 def create(tx, kind, task_id, title, summary, body, recipient, payload):
     task = tx.find("task", task_id)

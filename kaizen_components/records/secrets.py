@@ -113,7 +113,7 @@ TEMPLATE = (
 )
 
 # A URL or ARN, a Kaizen id, a UTC stamp; a file path
-POINTER = r"https?://.*|arn:aws.*|(?:[a-z]+_)?\d{8}T?\d{6}Z?(?:_[0-9a-f]{10})?"
+POINTER = r"https?://.*|arn:aws.*|(?:[a-z]+_)?\d{8}T?\d{6,9}Z?(?:_[0-9a-f]{10})?"
 PATH = r"(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\]+[\w.@-]+)+[/\\]*"
 
 # A call or subscript that closes on its line, an attribute path that ends in a name, :bind, &ref, *anchor

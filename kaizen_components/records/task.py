@@ -22,10 +22,19 @@ SELECT t.id, t.priority, t.scope, t.at AS since, t.title, c.abandoned
 FROM chosen c JOIN task_current t ON t.seq = c.seq
 ORDER BY c.rank, c.seq LIMIT ?"""
 
+PLANS = "SELECT id, at, rev, status, title FROM plan_current WHERE task_id = ? ORDER BY seq"
+PACKETS = """
+SELECT id, at, kind, outcome, recipient, title, summary, body, payload FROM packet_current
+WHERE task_id = ? ORDER BY seq"""
+RESULTS = """
+SELECT r.packet_id, r.at, r.actor, r.outcome, r.summary, r.body, r.payload
+FROM packet p JOIN packet_result r ON r.packet_id = p.id WHERE p.task_id = ? ORDER BY r.seq"""
+LEASES = "SELECT at, actor, action, token, until, note FROM lease WHERE task_id = ? ORDER BY seq"
+
 LIST = """
 SELECT t.id, t.status, t.priority, t.scope, t.actor, t.at, t.holder, t.lease_until, t.test, t.title
 FROM task_state s JOIN task_current t ON t.seq = s.seq
-{where} ORDER BY s.seq DESC LIMIT ?"""
+{where} ORDER BY {driver}.seq DESC LIMIT ?"""
 
 RANK = {"critical": 0, "high": 1, "normal": 2, "low": 3}
 
@@ -44,9 +53,22 @@ def listing(db, limit, status, actor, scope, priority, holder, since, until):
         filters["s.lease_until > ?"] = db.at
     chosen = {sql: value for sql, value in filters.items() if value is not None}
     where = "WHERE " + " AND ".join(chosen) if chosen else ""
-    found = db.rows(LIST.format(where=where), (*chosen.values(), limit + 1))
+    driver = "t" if actor else "s"  # the table whose index finds the rows, so that they need no sorting
+    found = db.rows(LIST.format(where=where, driver=driver), (*chosen.values(), limit + 1))
     records = [_row(row, db.at) for row in found[:limit]]
     return {"records": records, "count": len(records), "more": len(found) > limit}
+
+
+def ready_tasks(db, scope, limit, with_tests):
+    filters = (db.at, scope, scope, int(with_tests), limit)
+    found = db.rows(READY, (*filters, *filters, limit))
+    return [{**row, "abandoned": bool(row["abandoned"])} for row in found]
+
+
+def surroundings(db, task):
+    """What hangs on a task, in full: its plans, its packets with what they brought back, its leases."""
+    questions = {"plans": PLANS, "packets": PACKETS, "packet_results": RESULTS, "leases": LEASES}
+    return {name: db.rows(sql, (task["id"],)) for name, sql in questions.items()}
 
 
 def _row(row, at):

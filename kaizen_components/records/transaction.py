@@ -7,10 +7,9 @@ transaction. Reading inside a write sees what that write has done so far.
 from ..errors import NotFound, Usage
 from . import ids
 from .canonical import canonical
-from .hashing import Frontier, leaf_hash, text_hash
+from .hashing import leaf_hash, local_frontier, text_hash
 from .kinds import PREFIXES, REVISED
 
-FRONTIER = "SELECT origin, size, peaks, (SELECT max(seq) FROM log) AS last_seq FROM frontier WHERE local = 1"
 SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE local = 1"
 ADD_ENTRY = """
 INSERT INTO log (seq, origin, idx, at, actor, command, kind, record_id, test, content_hash, leaf)
@@ -78,17 +77,17 @@ class Write(Read):
         super().__init__(connection, actor)
         self.command = command
         self.test = test
-        state = connection.one(FRONTIER)
-        self.origin = state["origin"]
-        self.frontier = Frontier(state["size"], state["peaks"].split())
-        self._size_before = state["size"]
-        self._seq = state["last_seq"] or 0
+        self.origin, self.frontier = local_frontier(connection)
+        self.before = self.frontier.copy()
+        self._seq = connection.value("SELECT max(seq) FROM log") or 0
+        self._number = ids.random_number()
 
     def add(self, kind, values, of=()):
         """Record one row of `kind`. `of` are the records it refers to: what refers to a test record is one."""
         test = int(self.test or any(record["test"] for record in of))
+        self._number += 1
         row = {
-            "id": ids.new(PREFIXES[kind], self.at),
+            "id": ids.new(PREFIXES[kind], self.at, self._number),
             "at": self.at,
             "actor": self.actor,
             "test": test,
@@ -121,7 +120,7 @@ class Write(Read):
         return entry["content_hash"]
 
     def changed(self):
-        return self.frontier.size > self._size_before
+        return self.frontier.size > self.before.size
 
     def save_frontier(self):
         """The last statement before COMMIT."""

@@ -6,14 +6,13 @@ verifier in another language.
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from ..store.connection import Connection
 from ..store.database import APPLICATION_ID
 from .canonical import canonical
 from .hashing import Frontier, leaf_hash, text_hash
-from .health import derived_problems
+from .health import derived_problems, schema_problems
 from .kinds import PREFIXES
 
 PAGE = 2_000
@@ -30,7 +29,7 @@ Finding = dict[str, Any]
 
 
 class Verification:
-    """`run` gives the findings, the worst first; an empty list means that everything is as it was written."""
+    """`run` gives the findings in the order of the log; none means that everything is as it was written."""
 
     def __init__(self, connection: Connection, anchors: list[tuple[str, int, str]], is_copy: bool = False):
         self.connection = connection
@@ -48,6 +47,7 @@ class Verification:
         try:
             if self.connection.value("PRAGMA application_id") != APPLICATION_ID:
                 self._found("edit", "The file is not marked as a Kaizen database.")
+            self._check_schema()
             stored = {
                 row["origin"]: row for row in self.connection.rows("SELECT origin, local, size, peaks FROM frontier")
             }
@@ -64,6 +64,11 @@ class Verification:
         finally:
             self.connection.execute("ROLLBACK")
         return self.findings
+
+    def _check_schema(self):
+        """Tables, views, indexes and triggers are those that the migrations make, and nobody's own among the active."""
+        for says in schema_problems(self.connection)[:1]:
+            self._found("edit", says)
 
     # One pass over the log
 
@@ -219,14 +224,9 @@ class Verification:
                 return
 
     def _check_anchored_roots(self):
-        """Compare the root at each anchored size. The newest alone proves all before it, so it is tried first."""
-        for origin, frontier in self.frontiers.items():
-            mine = [(size, root) for name, size, root in self.anchors if name == origin and size <= frontier.size]
-            sizes = [size for size, _ in mine]
-            newest = {root for size, root in mine if size == frontier.size}
-            growing_always = all(a < b for a, b in pairwise(sizes))
-            if not mine or (newest == {frontier.root()} and growing_always):
-                continue
+        """Compare the root at every anchored size; a new anchor on a rewritten history does not hide the old ones."""
+        for origin in self.frontiers:
+            mine = [(size, root) for name, size, root in self.anchors if name == origin]
             wanted: dict[int, set[str]] = {}
             for size, root in mine:
                 wanted.setdefault(size, set()).add(root)
@@ -238,14 +238,14 @@ class Verification:
                     before = growing.copy()
                     growing.append(entry["leaf"])
                     if growing.size in wanted and wanted[growing.size] != {growing.root()}:
-                        return self._anchor_broken(entry, before, wanted[growing.size], growing.root(), mine)
+                        return self._anchor_broken(entry, before, wanted[growing.size], mine)
         return None
 
-    def _anchor_broken(self, entry, before, roots, root, mine):
-        went_back = any(later[0] <= earlier[0] for earlier, later in pairwise(mine))
-        if went_back and root in roots:
-            problem = "rollback"
-            says = "an older copy was put in place here, and written to since."
+    def _anchor_broken(self, entry, before, roots, mine):
+        size = before.size + 1
+        first = next(at for at, (anchored, _) in enumerate(mine) if anchored == size)
+        if any(anchored <= size for anchored, _ in mine[first + 1 :]):
+            problem, says = "rollback", "an older copy was put in place here, and written to since."
         elif self._fits_another(entry, before, roots):
             problem, says = "reordering", "another entry stood here when the anchor was made."
         else:

@@ -57,20 +57,13 @@ class Connection:
     def rows(self, sql, params=()):
         """All rows as dicts, in the order of the SELECT's columns."""
         cursor = self.execute(sql, params)
-        try:
-            found = cursor.fetchall()
-        except BaseException as error:
-            raise translated(error) from None
+        found = _fetched(cursor)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def tuples(self, sql, params=()):
         """All rows as plain tuples: for what is read by the thousand."""
-        cursor = self.execute(sql, params)
-        try:
-            return cursor.fetchall()
-        except BaseException as error:
-            raise translated(error) from None
+        return _fetched(self.execute(sql, params))
 
     def one(self, sql, params=()):
         found = self.rows(sql, params)
@@ -88,6 +81,32 @@ class Connection:
                 self._raw.close()
             except BaseException as error:
                 raise translated(error) from None
+
+
+def _fetched(cursor):
+    """All rows. Text that is not UTF-8 makes libsql panic and write to stderr by itself; we say it in its stead."""
+    stderr = _silenced()
+    try:
+        return cursor.fetchall()
+    except BaseException as error:
+        raise translated(error) from None
+    finally:
+        if stderr >= 0:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+
+
+def _silenced():
+    """Point stderr at nothing; returns where it pointed, or -1 if it is closed anyway. libsql holds the GIL
+    meanwhile, so no other thread's words are lost. It costs a few microseconds."""
+    try:
+        stderr = os.dup(2)
+    except OSError:
+        return -1
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    return stderr
 
 
 def _read_only_uri(path):
@@ -108,6 +127,10 @@ def translated(error):
             "The database could not be read.",
             "A stored text is not valid UTF-8, or the driver failed inside.",
             "Run `K11` to see what is wrong; backups are under AI/db/backups.",
+        )
+    if isinstance(error, UnicodeError):
+        return Unavailable(
+            "path_not_utf8", "The path of the project is not UTF-8.", "", "Move it, or set KAIZEN_REPO_ROOT."
         )
     if not isinstance(error, ValueError):
         return error

@@ -19,6 +19,9 @@ class Store:
         self.notes: list[str] = []
         self._reader: Connection | None = None
         self._writer: Connection | None = None
+        self._reader_of: tuple[int, int] | None = None
+        self._writer_of: tuple[int, int] | None = None
+        self.made_now = False  # is this the first write of the project?
 
     def exists(self) -> bool:
         return os.path.exists(self.place.database)
@@ -35,20 +38,34 @@ class Store:
     def look(self) -> Connection:
         """A read-only connection on a database of whatever schema; the caller closes it."""
         self.require()
-        return Connection(self.place.database, read_only=True, busy_timeout_s=timeout_s())
+        connection = Connection(self.place.database, read_only=True, busy_timeout_s=timeout_s())
+        return _checked(connection, _require_ours)
+
+    def look_at(self, path: str) -> Connection:
+        """A read-only connection on another file, such as a backup; the caller closes it."""
+        shown = os.path.basename(path) or path
+        if not os.path.isfile(path):
+            raise NotFound("file_not_found", f"{shown!r} is not a file.", "", "Name a database file, such as a backup.")
+        connection = Connection(os.path.abspath(path), read_only=True, busy_timeout_s=timeout_s())
+        return _checked(connection, _require_ours, _require_not_newer)
 
     def reader(self) -> Connection:
         """A read-only connection on a database of this engine's schema; it stays open until `close`."""
+        if self._reader is not None and self._reader_of != self._identity():
+            self._reader.close()  # the file was replaced
+            self._reader = None
         if self._reader is None:
-            connection = self.look()
-            try:
-                _require_ours(connection)
-                _require_schema(connection.value("PRAGMA user_version"))
-            except BaseException:
-                connection.close()
-                raise
-            self._reader = connection
+            self._reader = _checked(self.look(), _require_schema)
+            self._reader_of = self._identity()
         return self._reader
+
+    def _identity(self):
+        """Which file this is, so that one put in its place is noticed."""
+        try:
+            found = os.stat(self.place.database)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def writing(self) -> "Writing":
         """`with store.writing() as connection:` is one transaction; it commits unless an exception leaves it."""
@@ -56,32 +73,56 @@ class Store:
 
     def open_writer(self) -> Connection:
         """The write connection, made, migrated and set up on first use. Only ever called inside the gate."""
+        if self._writer is not None and self._writer_of != self._identity():
+            self._close_writer()  # the file was replaced
         if self._writer is None:
-            fresh = not self.exists()
-            connection = Connection(self.place.database, busy_timeout_s=timeout_s())
-            try:
-                _require_ours(connection)
-                version = connection.value("PRAGMA user_version")
-                if version > SCHEMA_VERSION:
-                    _require_schema(version)
-                if connection.value("PRAGMA journal_mode") != "wal":
-                    connection.rows("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.execute("PRAGMA foreign_keys = ON")
-                if version < SCHEMA_VERSION:
-                    from .migrate import migrate
-
-                    migrate(self, connection, version)
-            except BaseException:
-                connection.close()
-                raise
-            if fresh:
-                self.notes.append(f"Created the database {self.place.relative(self.place.database)}.")
-            self._writer = connection
+            self.made_now = not self.exists()
+            if not self.made_now:
+                _checked(self.look(), _require_not_newer).close()  # a connection that may write would already change it
+            self._writer = self._prepared(Connection(self.place.database, busy_timeout_s=timeout_s()))
+            self._writer_of = self._identity()
+        else:
+            _require_not_newer(self._writer)
         return self._writer
+
+    def _prepared(self, connection):
+        try:
+            if connection.value("PRAGMA journal_mode") != "wal":
+                connection.rows("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            version = connection.value("PRAGMA user_version")
+            if version < SCHEMA_VERSION:
+                from .migrate import migrate
+
+                migrate(self, connection, version)
+        except BaseException:
+            connection.close()
+            if self.made_now:
+                self.unmake()
+            raise
+        if self.made_now:
+            self.notes.append(f"Created the database {self.place.relative(self.place.database)}.")
+        return connection
+
+    def unmake(self) -> None:
+        """Take back a database that was made for a first write which then failed. Only ever called inside the gate."""
+        self._close_writer()
+        for ending in ("", "-wal", "-shm"):
+            if os.path.exists(self.place.database + ending):
+                os.unlink(self.place.database + ending)
+        self.notes = [note for note in self.notes if not note.startswith("Created the database")]
+        self.made_now = False
 
     def gate(self) -> Gate:
         """The write gate; makes the data folders when this is the first write of a project."""
+        if not os.path.isdir(self.place.root):
+            raise NotFound(
+                "no_root",
+                f"There is no folder {_shown(self.place.root)}.",
+                "",
+                "Set KAIZEN_REPO_ROOT to the project's folder.",
+            )
         if not os.path.isdir(self.place.manifests):
             try:
                 self.place.make_folders()
@@ -131,10 +172,13 @@ class Writing:
         try:
             if kind is None:
                 self._connection.execute("COMMIT")
+                self.store.made_now = False
                 if callable(self.on_commit):
                     self.on_commit()
             else:
                 self._roll_back()
+                if self.store.made_now:
+                    self.store.unmake()
         except KaizenError:
             self._roll_back()
             raise
@@ -155,6 +199,17 @@ class Writing:
             self._gate.__exit__()
 
 
+def _checked(connection, *checks):
+    """The connection if it passes; closed if not."""
+    try:
+        for check in checks:
+            check(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def _require_ours(connection):
     """A file with tables that we did not make is somebody else's; an empty one may become ours."""
     if connection.value("PRAGMA application_id") != APPLICATION_ID and connection.value(
@@ -162,13 +217,14 @@ def _require_ours(connection):
     ):
         raise Refused(
             "not_kaizen",
-            "AI/db/kaizen.db is not a Kaizen database.",
-            "It has tables, but not our mark; nothing was touched.",
-            "Move it away, then run `K1`.",
+            "This is not a Kaizen database.",
+            "The file has tables, but not our mark; nothing was touched.",
+            "If it is AI/db/kaizen.db: move it away, then run `K1`.",
         )
 
 
-def _require_schema(version):
+def _require_not_newer(connection):
+    version = connection.value("PRAGMA user_version")
     if version > SCHEMA_VERSION:
         raise Refused(
             "database_is_newer",
@@ -176,6 +232,11 @@ def _require_schema(version):
             "A newer engine made it; an older one would misread it, so nothing was touched.",
             "Update the engine (`git pull`, then `bash setup/setup.sh`).",
         )
+
+
+def _require_schema(connection):
+    _require_not_newer(connection)
+    version = connection.value("PRAGMA user_version")
     if version < SCHEMA_VERSION:
         raise Refused(
             "database_is_older",

@@ -20,9 +20,10 @@ POLL_S = 0.005
 def timeout_s() -> float:
     """How long a writer waits for its turn: KAIZEN_BUSY_TIMEOUT_S, 30 seconds unless told."""
     try:
-        return min(max(float(os.environ.get("KAIZEN_BUSY_TIMEOUT_S", "30")), 0.0), 3600.0)
+        seconds = float(os.environ.get("KAIZEN_BUSY_TIMEOUT_S", "30"))
     except ValueError:
         return 30.0
+    return min(max(seconds, 0.0), 3600.0) if seconds == seconds else 30.0  # NaN is not itself
 
 
 class Gate:

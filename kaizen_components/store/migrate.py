@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 from .. import __version__
-from ..errors import Unavailable
+from ..errors import Conflict, KaizenError
 from .connection import Connection
 from .database import APPLICATION_ID
 
@@ -30,8 +30,7 @@ def migrate(store, connection: Connection, version: int) -> None:
 
 
 def _apply(connection, number, name):
-    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
-        text = file.read()
+    text = text_of(name)
     connection.execute("BEGIN IMMEDIATE")
     try:
         for statement in statements(text):
@@ -44,8 +43,16 @@ def _apply(connection, number, name):
         connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        try:
+            connection.execute("ROLLBACK")
+        except KaizenError:
+            pass  # SQLite had already rolled back by itself, as it does when the disk is full
         raise
+
+
+def text_of(name: str) -> str:
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        return file.read()
 
 
 def digest(text: str) -> str:
@@ -82,10 +89,10 @@ def _backup(store, connection, version):
 def copy_into(connection: Connection, path: str) -> None:
     """A consistent, compact copy of the database as one file, flushed to the disk."""
     if os.path.exists(path):
-        raise Unavailable("backup_exists", f"{os.path.basename(path)} is there already.", "", "Choose another name.")
+        raise Conflict("file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out.")
     try:
         connection.execute("VACUUM INTO ?", (path,))
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDWR)  # Windows flushes only what may be written
         try:
             os.fsync(descriptor)
         finally:

@@ -2,25 +2,32 @@
 
 import os
 
+from ..errors import NotFound
+
 
 def root() -> str:
     """KAIZEN_REPO_ROOT (the launcher pins it), or else the project around the working directory."""
     pinned = os.environ.get("KAIZEN_REPO_ROOT")
-    return os.path.abspath(pinned) if pinned else _around(os.getcwd())
+    try:
+        return os.path.abspath(pinned) if pinned else _around(os.getcwd())
+    except FileNotFoundError:
+        raise NotFound(
+            "no_folder", "The working directory does not exist any more.", "", "Change to another."
+        ) from None
+
+
+MARKS = ("AI/db/kaizen.db", "kaizen.py", ".git")
 
 
 def _around(start: str) -> str:
-    """The nearest folder upwards that has records, or else a launcher or a repository; or else `start`."""
-    for marks in (("AI/db/kaizen.db",), ("kaizen.py", ".git")):
-        folder = start
-        while True:
-            if any(os.path.exists(os.path.join(folder, mark)) for mark in marks):
-                return folder
-            parent = os.path.dirname(folder)
-            if parent == folder:
-                break
-            folder = parent
-    return start
+    """The nearest folder upwards that has records, a launcher or a repository of its own; or else `start`."""
+    folder = start
+    while not any(os.path.exists(os.path.join(folder, mark)) for mark in MARKS):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return start
+        folder = parent
+    return folder
 
 
 class Place:

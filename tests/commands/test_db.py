@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from kaizen_components.errors import Conflict, Integrity, NotFound, Refused, Unavailable, Usage
+from kaizen_components.errors import Conflict, Integrity, NotFound, Refused, Usage
 
 from ..conftest import ROOT
 
@@ -54,6 +54,21 @@ def start(kaizen, **more):
         ("give back the lease", "W13"),
         ("write a plan", "W3"),
         ("what did the subagent bring back", "W6"),
+        ("list all tasks", "W9"),
+        ("mark a task as done", "W2"),
+        ("close task", "W2"),
+        ("which command creates a plan", "W3"),
+        ("record a bug I found", "W1"),
+        ("what is blocked", "W12"),
+        ("change the priority", "W2"),
+        ("I am stuck, the database is locked", "K11"),
+        ("import tasks from a file", "K5"),
+        ("who is working on this", "W9"),
+        ("add a note to a task", "W2"),
+        ("show the plan", "W14"),
+        ("row counts of the database", "K6"),
+        ("ask a subagent to look at something", "W5"),
+        ("record a diagnosis", "W8"),
     ],
 )
 def test_plain_words_find_the_command_among_the_first_three(kaizen, intent, code):
@@ -126,7 +141,7 @@ def test_no_file_is_ever_overwritten(kaizen, root):
     for code in ("K3", "K6"):
         out = root / f"{code}.out"
         out.write_text("mine")
-        with pytest.raises(Unavailable):
+        with pytest.raises(Conflict):
             kaizen(code, out=str(out))
         assert out.read_text() == "mine"
 
@@ -200,7 +215,9 @@ def test_a_batch_runs_in_one_transaction_and_names_earlier_results(kaizen, batch
         (line("W2", id="$1.nothing", status="done"), "bad_reference"),
         (line("K1"), "not_in_batch"),
         (line("K8"), "not_in_batch"),
-        (line("K5", file="x"), "file_not_found"),
+        (line("K5", file="x"), "not_in_batch"),
+        (line("K7"), "not_in_batch"),
+        (line("W1", title="t", summary="s", parent="nope"), "unknown_id"),
         (line("W1", title="t", summary="token=" + "ghp_" + "A1b2C3d4E5" * 4), "secret_refused"),
     ],
 )
@@ -219,6 +236,19 @@ def test_a_batch_comes_from_stdin_too_and_an_empty_one_is_refused(cli):
     assert cli("K5", "--json", stdin=lines.encode()).json["count"] == 3
     assert cli("K5", "--json", stdin=b"\n\n").exit_code == 2
     assert cli("K5", "--json", stdin=b"").error["code"] == "empty_stdin"
+
+
+def test_a_line_separator_inside_a_text_does_not_end_the_line(kaizen, batch):
+    batch('{"command": "W1", "args": {"title": "t", "summary": "a\u2028b\u0085c"}}')
+
+    assert kaizen("W10", id="@last")["record"]["summary"] == "a\u2028b\u0085c"
+
+
+def test_a_dash_in_a_batch_is_a_dash_and_a_filter_by_actor_is_a_filter(kaizen, batch):
+    answer = batch(line("W1", title="-", summary="-"), line("W9", actor="somebody"))
+
+    assert kaizen("W10", id="@last")["record"]["summary"] == "-"
+    assert answer["records"][1]["records"] == []
 
 
 def test_a_reference_in_a_text_stays_text(kaizen, batch):
@@ -292,6 +322,12 @@ def test_an_op_id_for_something_else_is_a_conflict(kaizen, code, change):
     with pytest.raises(Conflict, match="op-id"):
         kaizen(code, **{"title": "t", "summary": "s", "op_id": "abc", **change})
     assert kaizen("W9")["count"] == 1
+
+
+def test_a_default_spelled_out_is_the_same_call(kaizen):
+    start(kaizen, op_id="abc")
+
+    assert start(kaizen, op_id="abc", scope="project", priority="normal")["replayed"]
 
 
 def test_an_op_id_of_a_failed_call_is_free_again(kaizen):

@@ -326,7 +326,7 @@ def test_a_token_that_was_overtaken_can_neither_renew_nor_release_nor_update(kai
     for action in ("renew", "release"):
         with pytest.raises(Conflict):
             kaizen("W13", id=id, action=action, token=old)
-    with pytest.raises(Conflict, match="no longer holds"):
+    with pytest.raises(Conflict, match="does not hold"):
         kaizen("W2", id=id, status="done", token=old)
     kaizen("W2", id=id, status="done", token=new, actor="bob")
 
@@ -349,10 +349,36 @@ def test_a_lease_is_broken_only_with_a_reason(kaizen, task):
         kaizen("W13", id=id, action="break", actor="bob")
     kaizen("W13", id=id, action="break", actor="bob", note="alice's machine is gone")
     assert ready(kaizen) == [id]
-    with pytest.raises(Conflict, match="no longer holds"):
+    with pytest.raises(Conflict, match="does not hold"):
         kaizen("W2", id=id, status="done", token=1, actor="alice")
     with pytest.raises(Conflict, match="Nobody holds"):
         kaizen("W13", id=id, action="break", actor="bob", note="again")
+
+
+def test_a_token_counts_only_in_the_hands_of_its_holder(kaizen, task):
+    id = task()
+    token = kaizen("W13", id=id, actor="alice")["token"]
+
+    with pytest.raises(Conflict) as caught:
+        kaizen("W2", id=id, status="done", token=token, actor="bob")
+    assert "token" not in caught.value.why
+
+
+def test_closing_a_task_ends_its_lease_and_reopened_it_can_be_taken_at_once(kaizen, task):
+    id = task()
+    token = kaizen("W13", id=id)["token"]
+    kaizen("W2", id=id, status="done", token=token)
+    with pytest.raises(Refused):
+        kaizen("W13", id=id, action="renew", token=token)
+    kaizen("W2", id=id, status="open")
+
+    assert ready(kaizen) == [id]
+    assert kaizen("W13", id=id)["token"] == token + 1
+
+
+def test_a_test_lease_on_a_real_task_is_refused_because_its_token_could_come_again(kaizen, task):
+    with pytest.raises(Refused, match="not a test task"):
+        kaizen("W13", id=task(), test=True)
 
 
 @pytest.mark.parametrize("status", ["done", "canceled"])
@@ -438,6 +464,9 @@ def test_a_packet_and_what_it_brought_back_are_linked(kaizen, task, create, inge
     assert [row["id"] for row in kaizen("W15", task_id=id, open=True)["records"]] == [packet]
     result = kaizen(ingest, id=packet, summary="Found it.", outcome="partial", payload_json='{"n": 1}')
 
+    shown = kaizen("W10", id=id)
+    assert shown["packets"][0]["payload"] == '{"a":"ü","b":[1,null]}', "nothing of a payload is dropped"
+    assert (shown["packet_results"][0]["summary"], shown["packet_results"][0]["payload"]) == ("Found it.", '{"n":1}')
     assert (result["packet_id"], result["task_id"]) == (packet, id)
     assert kaizen("W15", task_id=id, open=True)["records"] == []
     assert [(row["kind"], row["outcome"]) for row in kaizen("W15", task_id=id)["records"]] == [(kind, "partial")]
@@ -452,7 +481,9 @@ def test_a_packet_is_ingested_by_the_command_of_its_kind(kaizen, task):
         kaizen("W8", id=packet, summary="No.")
 
 
-@pytest.mark.parametrize("payload", ["{", "nan", '{"a": NaN}', "[" * 100_000, '"\\ud800"', '"\\u0000"'])
+@pytest.mark.parametrize(
+    "payload", ["{", "nan", '{"a": NaN}', "[" * 100_000, "1e400", "[" * 330 + "]" * 330, '"\\ud800"', '"\\u0000"']
+)
 def test_a_payload_that_is_not_json_is_refused(kaizen, task, payload):
     task()
     with pytest.raises(Usage):

@@ -93,7 +93,8 @@ class Tampered:
         plain.row_factory = sqlite3.Row
         row = plain.execute(f"SELECT * FROM {kind} WHERE seq = ?", (seq,)).fetchone()
         plain.close()
-        return {name: row[name] for name in row.keys() if name != "seq"} if row else None  # noqa: SIM118
+        columns = row.keys() if row else ()
+        return {name: row[name] for name in columns if name != "seq" and row[name] is not None}
 
 
 def test_an_untouched_ledger_is_in_order(ledger):
@@ -116,7 +117,7 @@ def test_the_first_of_several_bad_records_is_named(ledger):
     ledger.sql("UPDATE packet SET title = 'x'", "UPDATE task SET title = 'x'", "UPDATE plan SET title = 'x'")
     found = ledger.problem()
 
-    assert "log index 0" in found.why and "more findings" in found.why
+    assert "log index 0" in found.why and f"{len(found.findings)} findings" in found.why
     assert [f["log_index"] for f in found.findings] == sorted(f["log_index"] for f in found.findings)
 
 
@@ -234,6 +235,82 @@ def test_a_rewritten_history_is_found_by_the_anchors(ledger):
     found = ledger.problem()
 
     assert found.code == "ledger_edit" and "log index 0" in found.why and "anchor" in found.what
+
+
+def test_an_honest_write_does_not_hide_a_rewritten_history(ledger):
+    ledger.sql("UPDATE task SET title = 'Rewritten' WHERE seq = 1")
+    ledger.rehash()
+    door = Door(str(ledger.root))
+    door("W1", title="Honest", summary="s")
+    door.close()
+    found = ledger.problem()
+
+    assert any("run K8" in note for note in door.store.notes)
+    assert found.code == "ledger_edit" and "log index 0" in found.why
+
+
+def test_a_write_of_two_entries_does_not_hide_a_rollback_of_one(ledger, tmp_path):
+    shutil.copy(ledger.path, tmp_path / "older.db")
+    door = Door(str(ledger.root))
+    door("W1", title="Lost", summary="s")
+    door.close()
+    shutil.copy(tmp_path / "older.db", ledger.path)
+    door = Door(str(ledger.root))
+    door("W1", title="Later", summary="s", op_id="two entries")
+    door.close()
+
+    assert ledger.problem().code == "ledger_rollback"
+
+
+@pytest.mark.parametrize(
+    "statement, name",
+    [
+        ("DROP TRIGGER task_no_update", "trigger task_no_update"),
+        ("DROP INDEX task_actor", "index task_actor"),
+        ("CREATE TRIGGER mine AFTER INSERT ON task BEGIN SELECT 1; END", "trigger mine"),
+        ("DROP VIEW packet_current", "view packet_current"),
+    ],
+)
+def test_a_changed_schema_is_found(ledger, statement, name):
+    plain = sqlite3.connect(ledger.path)
+    plain.execute(statement)
+    plain.commit()
+    plain.close()
+
+    assert name in ledger.problem().what
+    with pytest.raises(Integrity, match="schema"):
+        Door(str(ledger.root))("K1", integrity=True)
+
+
+def test_a_view_that_lies_is_found(ledger):
+    plain = sqlite3.connect(ledger.path)
+    (sql,) = plain.execute("SELECT sql FROM sqlite_master WHERE name = 'packet_current'").fetchone()
+    plain.execute("DROP VIEW packet_current")
+    plain.execute(sql.replace("'open'", "'completed'"))
+    plain.commit()
+    plain.close()
+
+    assert "view packet_current" in ledger.problem().what
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM frontier",
+        "UPDATE frontier SET local = 0",
+        "UPDATE frontier SET peaks = 'zz'",
+        "UPDATE frontier SET peaks = ''",
+    ],
+)
+def test_a_damaged_frontier_is_an_integrity_error_for_everybody(ledger, statement):
+    ledger.sql(statement)
+    door = Door(str(ledger.root))
+    for call in (("K8", {}), ("K1", {}), ("K6", {}), ("W1", {"title": "t", "summary": "s"})):
+        with pytest.raises(Integrity):
+            door(call[0], **call[1])
+
+    assert door("K11")["healthy"] is False
+    door.close()
 
 
 def test_a_reordered_and_rehashed_history_is_found_by_the_anchors(ledger):

@@ -184,6 +184,86 @@ def test_an_empty_file_becomes_a_database(cli, root):
     assert cli("K8").exit_code == 0
 
 
+@pytest.mark.parametrize("argv", [("K5",), ("W1", "--title", "t", "--summary", "s", "--parent", "nope")])
+def test_a_first_write_that_fails_leaves_no_database(cli, root, argv):
+    answer = cli(*argv, "--json", stdin=b"garbage")
+
+    assert answer.exit_code in (2, 3) and "notes" not in answer.error
+    assert cli("W9", "--json").error["code"] == "no_database"
+    assert cli("W1", "--title", "t", "--summary", "s").exit_code == 0
+    assert cli("K8").exit_code == 0
+
+
+def test_a_root_that_does_not_exist_is_not_made(cli, tmp_path):
+    answer = cli("W1", "--title", "t", "--summary", "s", "--json", env={"KAIZEN_REPO_ROOT": str(tmp_path / "typo")})
+
+    assert (answer.exit_code, answer.error["code"]) == (3, "no_root")
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_newer_database_with_a_waiting_wal_is_not_touched(cli, root):
+    cli("W1", "--title", "t", "--summary", "s")
+    script = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version = 99'); c.commit(); "
+        "os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(db_path(root))], check=True)
+    wal = db_path(root).with_name("kaizen.db-wal")
+    before = (db_path(root).read_bytes(), wal.read_bytes())
+    answer = cli("W1", "--title", "t", "--summary", "s", "--json")
+
+    assert answer.error["code"] == "database_is_newer"
+    assert (db_path(root).read_bytes(), wal.read_bytes()) == before and before[1]
+
+
+def test_a_long_lived_process_notices_a_replaced_or_newer_file(door, root):
+    door("W1", title="First", summary="s")
+    other = Door(str(root))
+    other("K3", out=str(root / "copy.db"))
+    other.close()
+    os.replace(root / "copy.db", db_path(root))
+    for ending in ("-wal", "-shm"):
+        if os.path.exists(str(db_path(root)) + ending):
+            os.unlink(str(db_path(root)) + ending)
+    made = door("W1", title="After", summary="s")["id"]
+    assert door("W9")["records"][0]["id"] == made
+    assert Door(str(root))("W9")["records"][0]["id"] == made
+
+    script = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version = 99'); c.commit()"
+    subprocess.run([sys.executable, "-c", script, str(db_path(root))], check=True)
+    with pytest.raises(Refused):
+        door("W1", title="Too late", summary="s")
+
+
+def test_text_that_is_not_utf8_in_the_file_is_one_json_error_and_no_panic(cli, root):
+    cli("W1", "--title", "t", "--summary", "s")
+    plain = sqlite3.connect(db_path(root))
+    plain.execute("DROP TRIGGER task_no_update")
+    plain.execute("UPDATE task SET title = CAST(x'ff41' AS TEXT)")
+    plain.commit()
+    plain.close()
+
+    for code in ("W9", "K8"):
+        answer = cli(code, "--json")
+        assert answer.exit_code == 7 and answer.error["status"] == "ERROR"
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "soon"])
+def test_a_strange_time_limit_is_harmless(cli, value):
+    assert cli("W1", "--title", "t", "--summary", "s", env={"KAIZEN_BUSY_TIMEOUT_S": value}).exit_code == 0
+
+
+def test_a_path_that_is_not_utf8_is_refused_clearly(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(folder)
+    done = subprocess.run(
+        [sys.executable, str(LAUNCHER), "K1", "--json"], env={**os.environ, "KAIZEN_REPO_ROOT": os.fsdecode(folder)},
+        capture_output=True,
+    )  # fmt: skip
+
+    assert done.returncode == 5 and b"path_not_utf8" in done.stderr
+
+
 # The gate
 
 
