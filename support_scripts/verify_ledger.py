@@ -456,10 +456,12 @@ class Verifier:
         return bool(self.one("SELECT 1 FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?", origin, idx))
 
     def judge_leaves(self) -> None:
-        """A wrong leaf is an edit, unless it fits once two entries, or their leaves, are put back."""
+        """A wrong leaf is an edit, unless it is a copy of another's, or fits once two entries are put back."""
         for entry, finding in self.unfit:
             leaf, idx, seq = entry["leaf"], entry["idx"], entry["seq"]
-            if self.one("SELECT 1 FROM log WHERE leaf = CAST(? AS TEXT) AND seq <> ?", leaf, seq) or any(
+            if self.one("SELECT 1 FROM log WHERE leaf = CAST(? AS TEXT) AND seq <> ?", leaf, seq):
+                finding.problem, finding.says = "insertion", "the leaf in the log is a copy of another entry's."
+            elif any(
                 leaf in (leaf_of(other), leaf_of(other, idx=idx), leaf_of(entry, idx=other["idx"]))
                 for other, _ in self.unfit
                 if other is not entry
