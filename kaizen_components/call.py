@@ -60,7 +60,7 @@ def _read_all(name, field, raw):
 
 
 class Door:
-    """Runs commands on one project's database."""
+    """Runs commands on one project's database, for one thread; another thread has a door of its own."""
 
     def __init__(self, root=None, keep_open=False):
         self.store = Store(root or project_root())
@@ -95,7 +95,7 @@ class Door:
             resources["db"] = Read(connection, actor)
             return self._perform(command, values, resources.__getitem__)
         finally:
-            connection.execute("ROLLBACK")
+            connection.roll_back()
 
     def _write(self, command, values, actor, op_id, test):
         if not command.can_be_first:

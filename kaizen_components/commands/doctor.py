@@ -11,6 +11,7 @@ from ..store import database
 from ..store.connection import Connection
 from ..store.gate import is_held
 
+PATH_BYTES_MAX = 500
 FREE_BYTES_LOW = 100 * 1024 * 1024
 
 
@@ -71,6 +72,11 @@ def _root(store):
 
 def _folder(store):
     folder = store.place.folder
+    if len(os.fsencode(store.place.database)) > PATH_BYTES_MAX:
+        return "folder", "fail", "the path is too long for SQLite", "Move the project to a shorter path."
+    for part in (os.path.dirname(folder), folder):
+        if os.path.lexists(part) and not os.path.isdir(part):
+            return "folder", "fail", f"{os.path.basename(part)} is not a folder", "Move it away, then run `K1`."
     if not os.path.isdir(folder):
         above = folder
         while not os.path.isdir(above):
@@ -125,6 +131,8 @@ def _database(store):
         return "database", "fail", "kaizen.db is not a file", "Move it away, then run `K1`."
     if not os.access(path, os.R_OK):
         return "database", "fail", "kaizen.db cannot be read", "Make it readable for this user."
+    if os.access(store.place.folder, os.W_OK) and not os.access(path, os.W_OK):
+        return "database", "fail", "kaizen.db cannot be written", "Make it writable to record anything."
     if os.path.getsize(path) == 0:
         return "database", "warn", "kaizen.db is empty", "Run `K1`: it builds the schema in it."
     return _with_connection(store, "database", _opened)

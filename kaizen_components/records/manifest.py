@@ -11,8 +11,6 @@ from . import anchor, health, ids
 from .hashing import text_hash
 from .kinds import PREFIXES
 
-CHUNK_BYTES = 1 << 20
-
 
 def describe(connection: Connection, path: str) -> dict[str, Any]:
     """Row counts, schema hash, log size and root, and the hash of the file at `path`."""
@@ -29,14 +27,20 @@ def describe(connection: Connection, path: str) -> dict[str, Any]:
     }
 
 
-def file_hash(path: str) -> str:
-    import hashlib
+HASHER = "import hashlib, sys; print(hashlib.file_digest(open(sys.argv[1], 'rb'), 'sha256').hexdigest())"
 
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
+
+def file_hash(path: str) -> str:
+    """SHA-256 of a database file, by another process: opening and closing it here would drop every lock that
+    SQLite holds on it in this one (POSIX), and the next writer would take the WAL away from under our readers."""
+    import subprocess
+    import sys
+
+    return (
+        subprocess.run([sys.executable, "-I", "-c", HASHER, path], capture_output=True, check=True)
+        .stdout.decode()
+        .strip()
+    )
 
 
 def save(path: str, facts: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ class Verification:
             if not self.findings:
                 self._check_derived()
         finally:
-            self.connection.execute("ROLLBACK")
+            self.connection.roll_back()
         return self.findings
 
     def _check_schema(self):
@@ -174,6 +174,9 @@ class Verification:
     def _check_sizes(self, stored):
         if self.frontiers and not self.findings and set(self.frontiers) - set(stored):
             self._found("edit", "The frontier names another origin than the log.")
+        if any(type(row["size"]) is not int or type(row["peaks"]) is not str for row in stored.values()):
+            self._found("edit", "The frontier has values of another type.")
+            return
         for origin, row in stored.items():
             size = self.frontiers.get(origin, Frontier()).size
             if size < row["size"] and not self.findings:

@@ -9,8 +9,15 @@ stops at an error without raising; text that is not UTF-8 and a closed connectio
 import os
 
 from ..errors import Busy, Conflict, Integrity, KaizenError, NotFound, Unavailable
+from .gate import share
 
 os.environ.setdefault("RUST_BACKTRACE", "0")  # a panic inside libsql is reported by us, in our words
+
+
+RESTORE = (
+    "Run `K11` to see what is wrong. To put a backup from AI/db/backups in place, move kaizen.db, kaizen.db-wal and "
+    "kaizen.db-shm away together first."
+)
 
 
 def _driver():
@@ -30,14 +37,37 @@ def _driver():
 
 
 class Connection:
-    def __init__(self, path: str, read_only: bool = False, busy_timeout_s: float = 5.0):
-        self.read_only = read_only
+    def __init__(self, path: str, read_only: bool = False, busy_timeout_s: float = 1.0):
+        self._open = False
+        self._lock = -1
+        if not read_only:
+            self._connect(path, busy_timeout_s)
+            return
+        try:
+            self._connect(_uri(path) + "?mode=ro", busy_timeout_s)
+            self.value("PRAGMA user_version")
+        except Unavailable:
+            if os.path.exists(path + "-wal") or not os.path.exists(path):
+                raise
+            # A reader needs a -shm file, which a full disk or a folder of somebody else's does not allow. Without a
+            # -wal the file alone is complete, and stays so while we keep writers out of the gate.
+            self.close()
+            self._lock = share(os.path.realpath(path) + ".lock")
+            self._connect(_uri(path) + "?mode=ro&immutable=1", busy_timeout_s)
+
+    def _connect(self, target, busy_timeout_s):
         driver = _driver()
-        target = _read_only_uri(path) if read_only else path
+        stderr = _silenced()
         try:
             self._raw = driver.connect(target, timeout=busy_timeout_s, isolation_level=None)
         except BaseException as error:
+            if type(error).__name__ == "PanicException":
+                raise Unavailable(
+                    "cannot_open", "The database cannot be opened.", "The driver failed inside.", ""
+                ) from None
             raise translated(error) from None
+        finally:
+            _restore(stderr)
         self._open = True
 
     def execute(self, sql, params=()):
@@ -74,6 +104,13 @@ class Connection:
         found = self.tuples(sql, params)
         return found[0][0] if found else None
 
+    def roll_back(self):
+        """End a transaction without hiding the error that made us: on a full disk SQLite has already done it."""
+        try:
+            self.execute("ROLLBACK")
+        except KaizenError:
+            pass
+
     def close(self):
         if self._open:
             self._open = False
@@ -81,6 +118,9 @@ class Connection:
                 self._raw.close()
             except BaseException as error:
                 raise translated(error) from None
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
 
 
 def _fetched(cursor):
@@ -91,9 +131,13 @@ def _fetched(cursor):
     except BaseException as error:
         raise translated(error) from None
     finally:
-        if stderr >= 0:
-            os.dup2(stderr, 2)
-            os.close(stderr)
+        _restore(stderr)
+
+
+def _restore(stderr):
+    if stderr >= 0:
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
 def _silenced():
@@ -109,12 +153,10 @@ def _silenced():
     return stderr
 
 
-def _read_only_uri(path):
-    """A reader may not write, so it never checkpoints. In a folder that cannot be written, the -shm file cannot
-    be made; when no -wal file is waiting there, the database file alone is complete."""
-    quoted = "".join(c if c.isalnum() or c in "/._-~" else "".join(f"%{b:02X}" for b in os.fsencode(c)) for c in path)
-    alone = not os.path.exists(path + "-wal") and not os.access(os.path.dirname(path), os.W_OK)
-    return f"file:{quoted}?mode=ro" + ("&immutable=1" if alone else "")
+def _uri(path):
+    return "file:" + "".join(
+        c if c.isalnum() or c in "/._-~" else "".join(f"%{byte:02X}" for byte in os.fsencode(c)) for c in path
+    )
 
 
 def translated(error):
@@ -126,7 +168,7 @@ def translated(error):
             "corrupt_database",
             "The database could not be read.",
             "A stored text is not valid UTF-8, or the driver failed inside.",
-            "Run `K11` to see what is wrong; backups are under AI/db/backups.",
+            RESTORE,
         )
     if isinstance(error, UnicodeError):
         return Unavailable(
@@ -135,6 +177,8 @@ def translated(error):
     if not isinstance(error, ValueError):
         return error
     text = str(error)
+    if text.startswith("Failed to connect"):  # it names the whole path, which is nobody's business
+        text = "SQLite could not open the file, with code " + text.rstrip("`").rpartition(" ")[2] + "; unable to open"
     for marks, kind, code, what, next_step in _MEANINGS:
         if any(mark in text for mark in marks):
             return kind(code, what, text, next_step)
@@ -145,9 +189,9 @@ _MEANINGS = (
     (("is locked", "is busy"), Busy, "busy", "The database is locked by another program.",
      "Close the program that has kaizen.db open, then try again."),
     (("no such table", "no such column", "no such index", "no such view"), Integrity, "schema_damaged",
-     "The database lacks something that its schema version promises.", "Run `K11`; backups are under AI/db/backups."),
+     "The database lacks something that its schema version promises.", RESTORE),
     (("not a database", "malformed", "file is encrypted"), Integrity, "corrupt_database",
-     "The database file is damaged.", "Run `K11` to see what is wrong; backups are under AI/db/backups."),
+     "The database file is damaged.", RESTORE),
     (("disk is full",), Unavailable, "disk_full", "The disk is full; nothing was written.",
      "Free some space, then run the same command again."),
     (("disk I/O error",), Unavailable, "disk_error", "The disk refused a read or a write; nothing was recorded.",

@@ -1,13 +1,15 @@
 """The door to one project's database: read connections, and write transactions behind the gate."""
 
 import os
+import time
 
-from ..errors import KaizenError, NotFound, Refused, Unavailable
+from ..errors import Busy, KaizenError, NotFound, Refused, Unavailable
 from .connection import Connection
 from .gate import Gate, timeout_s
 from .place import Place
 
 SCHEMA_VERSION = 4  # the number of the newest file in migrations/
+SHORT_WAIT_S = 0.2
 APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
 
 
@@ -28,17 +30,22 @@ class Store:
 
     def require(self) -> None:
         if not self.exists():
-            raise NotFound(
-                "no_database",
-                "There is no database here yet.",
-                f"{self.place.relative(self.place.database)} does not exist below {_shown(self.place.root)}.",
-                "Run `K1` to create it; the first write creates it too.",
-            )
+            raise self._none_yet("does not exist")
+        if not os.path.isfile(self.place.database):
+            raise Unavailable("not_a_file", "AI/db/kaizen.db is not a file.", "", "Move it away, then run `K1`.")
+
+    def _none_yet(self, how):
+        return NotFound(
+            "no_database",
+            "There is no database here yet.",
+            f"{self.place.relative(self.place.database)} {how} below {_shown(self.place.root)}.",
+            "Run `K1` to create it; the first write creates it too.",
+        )
 
     def look(self) -> Connection:
         """A read-only connection on a database of whatever schema; the caller closes it."""
         self.require()
-        connection = Connection(self.place.database, read_only=True, busy_timeout_s=timeout_s())
+        connection = Connection(self.place.database, read_only=True, busy_timeout_s=min(timeout_s(), 5.0))
         return _checked(connection, _require_ours)
 
     def look_at(self, path: str) -> Connection:
@@ -46,7 +53,7 @@ class Store:
         shown = os.path.basename(path) or path
         if not os.path.isfile(path):
             raise NotFound("file_not_found", f"{shown!r} is not a file.", "", "Name a database file, such as a backup.")
-        connection = Connection(os.path.abspath(path), read_only=True, busy_timeout_s=timeout_s())
+        connection = Connection(os.path.abspath(path), read_only=True, busy_timeout_s=min(timeout_s(), 5.0))
         return _checked(connection, _require_ours, _require_not_newer)
 
     def reader(self) -> Connection:
@@ -55,9 +62,13 @@ class Store:
             self._reader.close()  # the file was replaced
             self._reader = None
         if self._reader is None:
-            self._reader = _checked(self.look(), _require_schema)
+            self._reader = _checked(self.look(), self._require_made, _require_schema)
             self._reader_of = self._identity()
         return self._reader
+
+    def _require_made(self, connection):
+        if connection.value("PRAGMA user_version") == 0:
+            raise self._none_yet("is empty")
 
     def _identity(self):
         """Which file this is, so that one put in its place is noticed."""
@@ -79,7 +90,7 @@ class Store:
             self.made_now = not self.exists()
             if not self.made_now:
                 _checked(self.look(), _require_not_newer).close()  # a connection that may write would already change it
-            self._writer = self._prepared(Connection(self.place.database, busy_timeout_s=timeout_s()))
+            self._writer = self._prepared(Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S))
             self._writer_of = self._identity()
         else:
             _require_not_newer(self._writer)
@@ -162,11 +173,22 @@ class Writing:
         self._gate.__enter__()
         try:
             self._connection = self.store.open_writer()
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._begin()
         except BaseException:
             self._leave()
             raise
         return self._connection
+
+    def _begin(self):
+        """BEGIN in short tries: libsql holds the GIL while it waits, and Ctrl-C would have to wait with it."""
+        deadline = time.monotonic() + timeout_s()
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                return
+            except Busy:
+                if time.monotonic() > deadline:
+                    raise
 
     def __exit__(self, kind, error, trace):
         try:
@@ -176,20 +198,14 @@ class Writing:
                 if callable(self.on_commit):
                     self.on_commit()
             else:
-                self._roll_back()
+                self._connection.roll_back()
                 if self.store.made_now:
                     self.store.unmake()
         except KaizenError:
-            self._roll_back()
+            self._connection.roll_back()
             raise
         finally:
             self._leave()
-
-    def _roll_back(self):
-        try:
-            self._connection.execute("ROLLBACK")
-        except KaizenError:
-            pass  # SQLite had already rolled back by itself, as it does when the disk is full
 
     def _leave(self):
         try:

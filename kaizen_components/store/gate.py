@@ -34,8 +34,21 @@ class Gate:
         self._fd = -1
 
     def __enter__(self):
+        while True:
+            self._fd = self._opened()
+            try:
+                if not _try_lock(self._fd):
+                    _wait_for_lock(self._fd, timeout_s())
+                if self._is_current():
+                    return self
+            except BaseException:
+                os.close(self._fd)
+                raise
+            os.close(self._fd)  # the lock file was removed while we waited: what we hold locks nobody out
+
+    def _opened(self):
         try:
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+            return os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
         except OSError as error:
             raise Unavailable(
                 "folder_not_writable",
@@ -43,13 +56,12 @@ class Gate:
                 f"{os.path.basename(self.path)}: {error.strerror}",
                 "Make AI/db writable, or point KAIZEN_REPO_ROOT at a project that is. `K11` shows more.",
             ) from None
+
+    def _is_current(self):
         try:
-            if not _try_lock(self._fd):
-                _wait_for_lock(self._fd, timeout_s())
-        except BaseException:
-            os.close(self._fd)
-            raise
-        return self
+            return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
+        except FileNotFoundError:
+            return False
 
     def __exit__(self, *exc):
         os.close(self._fd)  # closing releases the lock
@@ -83,7 +95,20 @@ if fcntl:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
+        except OSError as error:
+            raise Unavailable(
+                "no_locks", "This file system cannot lock files.", str(error.strerror), "Keep AI/db on a local disk."
+            ) from None
         return True
+
+    def share(path: str) -> int:
+        """Keep writers out while a reader that cannot see them reads; -1 if there is no lock file."""
+        try:
+            fd = os.open(path, os.O_RDONLY)
+        except OSError:
+            return -1
+        fcntl.flock(fd, fcntl.LOCK_SH)
+        return fd
 
     def _wait_for_lock(fd: int, seconds: float) -> None:
         """Queue in the kernel, which is fair, with an alarm as the time limit; threads have to poll."""
@@ -97,7 +122,7 @@ if fcntl:
         except ValueError:  # not the main thread
             return _poll_for_lock(fd, seconds)
         try:
-            _signal.setitimer(_signal.ITIMER_REAL, seconds or 0.001)
+            _signal.setitimer(_signal.ITIMER_REAL, seconds or 0.001, 0.1)  # again, if the first comes before flock
             fcntl.flock(fd, fcntl.LOCK_EX)
         finally:
             _signal.setitimer(_signal.ITIMER_REAL, 0)
@@ -116,6 +141,9 @@ else:
 
     def _wait_for_lock(fd: int, seconds: float) -> None:
         _poll_for_lock(fd, seconds)
+
+    def share(path: str) -> int:
+        return -1  # Windows has no folders of that kind
 
 
 def _poll_for_lock(fd: int, seconds: float) -> None:

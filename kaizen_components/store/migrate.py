@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 from .. import __version__
-from ..errors import Conflict, KaizenError
+from ..errors import Conflict
 from .connection import Connection
 from .database import APPLICATION_ID
 
@@ -19,35 +19,41 @@ def files() -> list[tuple[int, str]]:
 
 
 def migrate(store, connection: Connection, version: int) -> None:
-    """Bring the file from `version` to the newest schema. Called inside the gate, outside a transaction."""
-    if version:
-        store.notes.append(f"Backed up the database to {_backup(store, connection, version)} before migrating.")
-    for number, name in files():
-        if number > version:
-            _apply(connection, number, name)
-            if version:
-                store.notes.append(f"Migrated the database to schema {number} ({name}).")
+    """Bring the file from `version` to the newest schema. Called inside the gate, outside a transaction.
+
+    A new file gets all of them in one transaction, so that nobody ever sees half a database.
+    """
+    pending = [(number, name) for number, name in files() if number > version]
+    if version == 0:
+        _apply(connection, pending)
+        return
+    store.notes.append(f"Backed up the database to {_backup(store, connection, version)} before migrating.")
+    for number, name in pending:
+        _apply(connection, [(number, name)])
+        store.notes.append(f"Migrated the database to schema {number} ({name}).")
 
 
-def _apply(connection, number, name):
-    text = text_of(name)
+def _apply(connection, migrations):
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statement in statements(text):
-            connection.execute(statement)
-        connection.execute(
-            "INSERT INTO migration VALUES (?, ?, ?, ?, ?)",
-            (number, name, digest(text), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), __version__),
-        )
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {number}")
+        for number, name in migrations:
+            _run(connection, number, name)
         connection.execute("COMMIT")
     except BaseException:
-        try:
-            connection.execute("ROLLBACK")
-        except KaizenError:
-            pass  # SQLite had already rolled back by itself, as it does when the disk is full
+        connection.roll_back()
         raise
+
+
+def _run(connection, number, name):
+    text = text_of(name)
+    for statement in statements(text):
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO migration VALUES (?, ?, ?, ?, ?)",
+        (number, name, digest(text), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), __version__),
+    )
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {number}")
 
 
 def text_of(name: str) -> str:

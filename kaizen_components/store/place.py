@@ -37,7 +37,7 @@ class Place:
         self.root = root
         self.folder = os.path.join(root, "AI", "db")
         self.database = os.path.join(self.folder, "kaizen.db")
-        self.lock = self.database + ".lock"
+        self.lock = os.path.realpath(self.database) + ".lock"  # one gate for one file, also through a link
         self.backups = os.path.join(self.folder, "backups")
         self.manifests = os.path.join(self.folder, "manifests")
         self.exports = os.path.join(self.folder, "exports")

@@ -38,6 +38,11 @@ CREATE TABLE task_revision (
     UNIQUE (task_id, rev)
 ) STRICT;
 
+-- The newest value of each text, however many revisions only changed the status or noted something.
+CREATE INDEX task_revision_title ON task_revision (task_id, rev) WHERE title IS NOT NULL;
+CREATE INDEX task_revision_summary ON task_revision (task_id, rev) WHERE summary IS NOT NULL;
+CREATE INDEX task_revision_body ON task_revision (task_id, rev) WHERE body IS NOT NULL;
+
 CREATE TABLE task_link (
     seq       INTEGER PRIMARY KEY,
     id        TEXT    NOT NULL UNIQUE CHECK (id GLOB 'link_*'),
