@@ -76,10 +76,13 @@ class Door:
         values, shared = bind(command, given)
         actor = shared.get("actor") or _actor_from_environment()
         _refuse_secrets(command, {**values, **shared, "actor": actor})
-        if command.writes:
-            result = self._write(command, values, actor, shared.get("op_id"), shared.get("test", False))
-        else:
-            result = self._read(command, values, actor)
+        try:
+            if command.writes:
+                result = self._write(command, values, actor, shared.get("op_id"), shared.get("test", False))
+            else:
+                result = self._read(command, values, actor)
+        finally:
+            self.store.let_writers_in()
         return {"status": "OK", **(result if type(result) is dict else {"records": result})}
 
     def close(self):

@@ -81,7 +81,9 @@ def cli(root):
         environment.update(env or {})
         environment = {name: value for name, value in environment.items() if value is not None}
         command = [sys.executable, str(launcher), *argv]
-        return Answer(subprocess.run(command, input=stdin, env=environment, cwd=cwd or root, capture_output=True))
+        return Answer(
+            subprocess.run(command, input=stdin, env=environment, cwd=cwd or root, capture_output=True, timeout=300)
+        )
 
     return run
 

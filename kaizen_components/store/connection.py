@@ -37,7 +37,7 @@ def _driver():
 
 
 class Connection:
-    def __init__(self, path: str, read_only: bool = False, busy_timeout_s: float = 1.0):
+    def __init__(self, path: str, read_only: bool = False, busy_timeout_s: float = 1.0, in_gate: bool = False):
         self._open = False
         self._lock = -1
         if not read_only:
@@ -47,12 +47,12 @@ class Connection:
             self._connect(_uri(path) + "?mode=ro", busy_timeout_s)
             self.value("PRAGMA user_version")
         except Unavailable:
-            if os.path.exists(path + "-wal") or not os.path.exists(path):
+            if not os.path.exists(path) or (os.path.exists(path + "-wal") and os.path.getsize(path + "-wal")):
                 raise
             # A reader needs a -shm file, which a full disk or a folder of somebody else's does not allow. Without a
             # -wal the file alone is complete, and stays so while we keep writers out of the gate.
             self.close()
-            self._lock = share(os.path.realpath(path) + ".lock")
+            self._lock = -1 if in_gate else share(os.path.realpath(path) + ".lock")
             self._connect(_uri(path) + "?mode=ro&immutable=1", busy_timeout_s)
 
     def _connect(self, target, busy_timeout_s):
@@ -69,6 +69,10 @@ class Connection:
         finally:
             _restore(stderr)
         self._open = True
+
+    @property
+    def keeps_writers_out(self) -> bool:
+        return self._lock >= 0
 
     def execute(self, sql, params=()):
         """Run one statement; returns libsql's cursor."""

@@ -42,10 +42,12 @@ class Store:
             "Run `K1` to create it; the first write creates it too.",
         )
 
-    def look(self) -> Connection:
+    def look(self, in_gate: bool = False) -> Connection:
         """A read-only connection on a database of whatever schema; the caller closes it."""
         self.require()
-        connection = Connection(self.place.database, read_only=True, busy_timeout_s=min(timeout_s(), 5.0))
+        connection = Connection(
+            self.place.database, read_only=True, busy_timeout_s=min(timeout_s(), 5.0), in_gate=in_gate
+        )
         return _checked(connection, _require_ours)
 
     def look_at(self, path: str) -> Connection:
@@ -89,7 +91,9 @@ class Store:
         if self._writer is None:
             self.made_now = not self.exists()
             if not self.made_now:
-                _checked(self.look(), _require_not_newer).close()  # a connection that may write would already change it
+                _checked(
+                    self.look(in_gate=True), _require_not_newer
+                ).close()  # a connection that may write would already change it
             self._writer = self._prepared(Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S))
             self._writer_of = self._identity()
         else:
@@ -145,6 +149,12 @@ class Store:
                     "Make the folder writable, or point KAIZEN_REPO_ROOT at a project that is.",
                 ) from None
         return Gate(self.place.lock)
+
+    def let_writers_in(self) -> None:
+        """After an answer: a reader that could only read by keeping writers out does not stay."""
+        if self._reader is not None and self._reader.keeps_writers_out:
+            self._reader.close()
+            self._reader = None
 
     def close(self) -> None:
         if self._reader is not None:
