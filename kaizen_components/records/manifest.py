@@ -27,7 +27,7 @@ def describe(connection: Connection, path: str) -> dict[str, Any]:
     }
 
 
-HASHER = "import hashlib, sys; print(hashlib.file_digest(open(sys.argv[1], 'rb'), 'sha256').hexdigest())"
+HASHER = "import hashlib, sys; sys.stdout.write(hashlib.file_digest(open(sys.argv[1], 'rb'), 'sha256').hexdigest())"
 
 
 def file_hash(path: str) -> str:
