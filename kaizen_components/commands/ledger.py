@@ -48,13 +48,15 @@ def checked(verification, shown):
 
 def failure(findings):
     first, index = findings[0], findings[0]["log_index"]
-    name = f"{first['kind']} {first['record_id']}" if first["record_id"] else "not of one record"
-    where = "" if index is None else f" (log index {index})" if first["record_id"] else f"; see log index {index}"
+    where = "It concerns the file as a whole." if index is None else f"Look at log index {index}."
+    if first["record_id"]:
+        where = f"The first bad record is {first['kind']} {first['record_id']}"
+        where += "." if index is None else f" (log index {index})."
     more = f" There are {len(findings)} findings." if len(findings) > 1 else ""
     error = Integrity(
         f"ledger_{first['problem']}",
         f"{first['problem'].capitalize()}: {first['says']}",
-        f"The first finding is {name}{where}.{more}",
+        f"{where}{more}",
         "Keep this file as evidence; compare it with a backup under AI/db/backups (`K8 --file PATH`).",
     )
     error.findings = findings

@@ -30,9 +30,14 @@ def render(result, command):
     for name, value in result.items():
         if isinstance(value, dict):
             lines += _section(name, colour) + _card(_flat(value), width, colour, indent=2)
-        elif _is_part(value):
+        elif _is_part(value) and value:
             lines += _section(name, colour) if LABELS.get(name, name) else []
-            lines += _table(value, width, colour) if value else ["  none"] if LABELS.get(name, name) else []
+            lines += _table(value, width, colour)
+    empty = [
+        LABELS.get(name, name).replace("_", " ") for name, value in result.items() if value == [] and name != "records"
+    ]
+    if empty:
+        lines += ["", *wrap("none: ", ", ".join(empty), width)]
     if "records" in result:
         lines.append(_tail(result, command))
     return "\n".join(lines) + "\n"

@@ -90,10 +90,8 @@ class Store:
             self._close_writer()  # the file was replaced
         if self._writer is None:
             self.made_now = not self.exists()
-            if not self.made_now:
-                _checked(
-                    self.look(in_gate=True), _require_not_newer
-                ).close()  # a connection that may write would already change it
+            if not self.made_now:  # look first: a connection that may write changes the file by opening it
+                _checked(self.look(in_gate=True), _require_not_newer).close()
             self._writer = self._prepared(Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S))
             self._writer_of = self._identity()
         else:

@@ -266,23 +266,23 @@ def test_a_task_may_start_as_part_of_another(kaizen, task):
 
 def test_a_claimed_task_is_not_ready_until_its_lease_ends(kaizen, task):
     id = task()
-    kaizen("W13", id=id, ttl_s=1)
+    kaizen("W13", id=id, ttl_s=2)
     assert ready(kaizen) == []
     assert record(kaizen, id)["holder"] == "agent"
 
-    time.sleep(1.1)
+    time.sleep(2.1)
     assert ready(kaizen) == [id]
     assert record(kaizen, id)["holder"] is None
 
 
 def test_an_active_task_whose_lease_ran_out_or_was_released_is_ready_again(kaizen, task):
     abandoned, returned, working = task("abandoned"), task("returned"), task("working")
-    kaizen("W13", id=abandoned, ttl_s=1)
+    kaizen("W13", id=abandoned, ttl_s=2)
     token = kaizen("W13", id=returned)["token"]
     for id in (abandoned, returned, working):
         kaizen("W2", id=id, status="active")
     kaizen("W13", id=returned, action="release", token=token)
-    time.sleep(1.1)
+    time.sleep(2.1)
 
     assert ready(kaizen) == [abandoned, returned], "an active task that nobody ever claimed is somebody's work"
 
@@ -308,10 +308,10 @@ def test_tokens_grow_with_every_take(kaizen, task):
 
 def test_renewing_extends_the_lease_also_after_it_ran_out_if_nobody_took_it(kaizen, task):
     id = task()
-    first = kaizen("W13", id=id, ttl_s=1)
-    renewed = kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=1)
+    first = kaizen("W13", id=id, ttl_s=2)
+    renewed = kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=2)
     assert renewed["until"] > first["until"] and renewed["token"] == first["token"]
-    time.sleep(1.1)
+    time.sleep(2.1)
     kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=60)
     with pytest.raises(Conflict):
         kaizen("W13", id=id)
@@ -319,8 +319,8 @@ def test_renewing_extends_the_lease_also_after_it_ran_out_if_nobody_took_it(kaiz
 
 def test_a_token_that_was_overtaken_can_neither_renew_nor_release_nor_update(kaizen, task):
     id = task()
-    old = kaizen("W13", id=id, ttl_s=1)["token"]
-    time.sleep(1.1)
+    old = kaizen("W13", id=id, ttl_s=2)["token"]
+    time.sleep(2.1)
     new = kaizen("W13", id=id, actor="bob")["token"]
 
     for action in ("renew", "release"):
