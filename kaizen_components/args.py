@@ -63,9 +63,7 @@ def main(argv=None) -> int:
 def _run(argv, as_json):
     parsed = parse(argv)
     if parsed is None:
-        from .faces import cli
-
-        parsed = cli.parse(argv)
+        parsed = _click_face().parse(argv)
         if parsed is None:  # help or completion, and it is printed
             return 0
     command, given = parsed
@@ -83,6 +81,21 @@ def _run(argv, as_json):
         return text.write(sys.stdout, compact(result) + "\n")
     text.write(sys.stderr, text.notes(door.store.notes))
     return text.write(sys.stdout, text.render(result, command))
+
+
+def _click_face():
+    try:
+        from .faces import cli
+    except ModuleNotFoundError as error:
+        from .errors import Unavailable
+
+        raise Unavailable(
+            "package_missing",
+            f"The package {error.name} is not installed.",
+            "Help, completion and the explanation of usage errors need it.",
+            "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`.",
+        ) from None
+    return cli
 
 
 def report(error, as_json) -> int:

@@ -1,5 +1,6 @@
 """libsql's habits stay inside `store`: each one is shown here, with what we make of it."""
 
+import glob
 import os
 import sqlite3
 import subprocess
@@ -161,6 +162,38 @@ def test_a_migration_file_is_split_into_whole_statements():
 def test_an_unfinished_statement_is_our_own_mistake():
     with pytest.raises(AssertionError):
         list(statements("CREATE TABLE a (x)"))
+
+
+def test_without_click_a_question_for_help_is_answered_with_how_to_install_it(tmp_path):
+    script = (
+        "import sys; sys.modules['click'] = None\n"
+        "from kaizen_components.args import main; sys.exit(main(['W1', '--help']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "KAIZEN_REPO_ROOT": str(tmp_path)}, capture_output=True, text=True,
+        cwd=os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
+    )  # fmt: skip
+
+    assert done.returncode == 5 and "setup/setup.sh" in done.stderr
+
+
+def test_an_old_python_gets_one_line():
+    olds = [
+        path
+        for version in ("3.8", "3.9", "3.10")
+        for path in glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python"))
+    ]
+    if not olds:
+        pytest.skip("no older Python is installed")
+    launcher = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "kaizen.py")
+    for old in olds:
+        done = subprocess.run([old, launcher, "K1"], capture_output=True, text=True)
+        assert (
+            done.returncode == 2
+            and done.stderr.startswith("Kaizen needs Python 3.11")
+            and "Traceback" not in done.stderr
+        )
 
 
 def test_without_the_driver_the_answer_is_how_to_install_it(tmp_path):
