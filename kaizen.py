@@ -5,9 +5,7 @@ import os
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036  (said here, because the engine does not even load on an older one)
-    sys.stderr.write(
-        "Kaizen needs Python 3.11 or newer; this is %d.%d. Run `bash setup/setup.sh`.\n" % sys.version_info[:2]
-    )
+    sys.stderr.write("Kaizen needs Python 3.11 or newer. Run `bash setup/setup.sh`, or set PYTHON to one.\n")
     sys.exit(2)
 
 if not os.environ.get("KAIZEN_REPO_ROOT"):
