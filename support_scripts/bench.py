@@ -14,7 +14,7 @@ import json
 import pathlib
 import platform
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import bench_safety
 import bench_speed
@@ -33,11 +33,12 @@ BENCHMARKS: dict[str, Callable[[Asked], Iterator[Row]]] = {
 RECORDS, RECORDS_QUICK = 1_000_000, 20_000
 
 
-def table(rows: Iterable[Row]) -> str:
+HEAD = "| what | measured | promise | met |\n| --- | --- | --- | --- |"
+
+
+def line(row: Row) -> str:
     met = {True: "yes", False: "**no**", None: ""}
-    lines = [(row.what, row.measured, row.promise, met[row.met]) for row in rows]
-    cells = [("what", "measured", "promise", "met"), ("---",) * 4, *lines]
-    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+    return f"| {row.what} | {row.measured} | {row.promise} | {met[row.met]} |"
 
 
 def conditions() -> str:
@@ -67,12 +68,18 @@ def main(arguments: list[str] | None = None) -> int:
     options = parsed(arguments)
     compileall.compile_dir(ROOT / "kaizen_components", quiet=1)  # bytecode is part of the budget, as set-up leaves it
     asked = Asked(options.records or (RECORDS_QUICK if options.quick else RECORDS), options.quick, options.keep)
-    rows = [row for name in options.names or BENCHMARKS for row in BENCHMARKS[name](asked)]
-    progress("")
+    rows = []
+    if not options.json:
+        print(HEAD)
+    for row in (row for name in options.names or BENCHMARKS for row in BENCHMARKS[name](asked)):
+        rows.append(row)
+        progress("")
+        if not options.json:  # at once: a long run that breaks has still said what it measured
+            print(line(row), flush=True)
     if options.json:
         print(json.dumps({"conditions": conditions(), "rows": [row._asdict() for row in rows]}))
     else:
-        print(f"{table(rows)}\n{conditions()}")
+        print(f"\n{conditions()}")
     return 1 if any(row.met is False for row in rows) else 0
 
 

@@ -214,12 +214,19 @@ def _verifiers(connection: Connection, place: Place) -> dict[str, Callable[[], l
         connection.execute(f"PRAGMA {pragma}")
     connection.rows("PRAGMA journal_mode = MEMORY")
     anchors, _ = anchor.read(place.anchors)
-    found = {"K8": lambda: Verification(connection, anchors).run()}
+    found = {"K8": lambda: Unlocked(connection, anchors).run()}
     if VERIFIER.exists():
         module = importlib.import_module("verify_ledger")
         paths = pathlib.Path(place.database), pathlib.Path(place.anchors)
         found["verify_ledger.py"] = lambda: module.verify(*paths).findings
     return found
+
+
+class Unlocked(Verification):
+    """K8 on a database whose triggers are gone on purpose; else it would only ever find that."""
+
+    def _check_schema(self):
+        pass
 
 
 def _changes(connection: Connection) -> Iterator[tuple[Value, bytes | int]]:

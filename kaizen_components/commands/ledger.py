@@ -2,7 +2,7 @@
 
 from ..errors import Integrity
 from ..records import anchor
-from ..records.hashing import local_frontier
+from ..records.hashing import log_end
 from ..records.verify import Verification
 
 
@@ -32,15 +32,15 @@ def checked(verification, shown):
     findings = verification.run()
     if findings:
         raise failure(findings)
-    origin, frontier = local_frontier(verification.connection)
+    end = log_end(verification.connection)
     return {
         "verified": True,
         "database": shown,
         "entries": verification.entries,
         "intact": verification.records,
         "purged": verification.entries - verification.records,
-        "root": frontier.root(),
-        "checkpoint": anchor.checkpoint(origin, frontier.size, frontier.root()).strip(),
+        "root": end.frontier.root(),
+        "checkpoint": anchor.checkpoint(end.origin, end.frontier.size, end.frontier.root()).strip(),
         "anchors": len(verification.anchors),
         "warning": None if verification.anchors else "No anchors: a rollback or a cut-off end cannot be seen.",
     }

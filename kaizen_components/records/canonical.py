@@ -18,25 +18,28 @@ def compact(value) -> str:
 
 
 def _encode(value, in_order):
-    if value is None:
-        return "null"
-    if value is True:
-        return "true"
-    if value is False:
-        return "false"
     kind = type(value)
     if kind is str:
-        return '"' + value.translate(_ESCAPES) + '"'
+        return _text(value)
     if kind is int:
         return str(value)
-    if kind is float:
-        return number(value)
     if kind is dict:
         members = sorted(value.items()) if in_order else value.items()
-        return "{" + ",".join(_encode(str(key), in_order) + ":" + _encode(one, in_order) for key, one in members) + "}"
+        return "{" + ",".join([_text(str(name)) + ":" + _encode(one, in_order) for name, one in members]) + "}"
     if kind is list or kind is tuple:
-        return "[" + ",".join(_encode(one, in_order) for one in value) + "]"
+        return "[" + ",".join([_encode(one, in_order) for one in value]) + "]"
+    if value is None:
+        return "null"
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is float:
+        return number(value)
     raise AssertionError(f"{kind.__name__} has no JSON form")
+
+
+def _text(value):
+    plain = value.isprintable() and '"' not in value and "\\" not in value
+    return '"' + (value if plain else value.translate(_ESCAPES)) + '"'
 
 
 def number(value: float) -> str:

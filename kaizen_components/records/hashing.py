@@ -57,11 +57,21 @@ class Frontier:
         return Frontier(self.size, list(self.peaks))
 
 
-LOCAL = "SELECT origin, size, peaks FROM frontier WHERE local = 1"
+LOCAL = """
+SELECT f.origin, f.size, f.peaks, v.user_version, (SELECT max(seq) FROM log)
+FROM frontier f, pragma_user_version v WHERE f.local = 1"""
 
 
-def local_frontier(connection) -> tuple[str, Frontier]:
-    """This database's own origin and frontier, as stored; an Integrity error if that row cannot be right."""
+class LogEnd:
+    def __init__(self, origin, frontier, schema, seq):
+        self.origin = origin
+        self.frontier = frontier
+        self.schema = schema
+        self.seq = seq
+
+
+def log_end(connection) -> LogEnd:
+    """Where this database's own log ends, as stored; an Integrity error if that row cannot be right."""
     rows = connection.tuples(LOCAL)
     peaks = rows[0][2].split() if len(rows) == 1 else []
     if len(rows) != 1 or len(peaks) != bin(rows[0][1]).count("1") or not all(map(_is_hash, peaks)):
@@ -71,8 +81,8 @@ def local_frontier(connection) -> tuple[str, Frontier]:
             "The frontier row is missing, doubled or changed.",
             "Run `K8` to see what is wrong; backups are under AI/db/backups.",
         )
-    origin, size, _ = rows[0]
-    return origin, Frontier(size, peaks)
+    origin, size, _, schema, seq = rows[0]
+    return LogEnd(origin, Frontier(size, peaks), schema, seq or 0)
 
 
 def _is_hash(text):

@@ -5,20 +5,15 @@ from typing import Any
 from ..errors import Integrity
 from ..store import migrate
 from ..store.connection import Connection
-from .hashing import local_frontier
+from .hashing import log_end
 
 SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
 
 
 def summary(connection: Connection) -> dict[str, Any]:
     """Schema, log size and root: constant time."""
-    origin, frontier = local_frontier(connection)
-    return {
-        "schema": connection.value("PRAGMA user_version"),
-        "origin": origin,
-        "entries": frontier.size,
-        "root": frontier.root(),
-    }
+    end = log_end(connection)
+    return {"schema": end.schema, "origin": end.origin, "entries": end.frontier.size, "root": end.frontier.root()}
 
 
 def integrity(connection: Connection) -> dict[str, list[str]]:

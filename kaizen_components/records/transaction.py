@@ -5,9 +5,10 @@ transaction. Reading inside a write sees what that write has done so far.
 """
 
 from ..errors import NotFound, Usage
+from ..store.database import require_not_newer
 from . import ids
 from .canonical import canonical
-from .hashing import leaf_hash, local_frontier, text_hash
+from .hashing import leaf_hash, log_end, text_hash
 from .kinds import PREFIXES, REVISED
 
 SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE local = 1"
@@ -77,9 +78,11 @@ class Write(Read):
         super().__init__(connection, actor)
         self.command = command
         self.test = test
-        self.origin, self.frontier = local_frontier(connection)
+        end = log_end(connection)
+        require_not_newer(end.schema)
+        self.origin, self.frontier = end.origin, end.frontier
         self.before = self.frontier.copy()
-        self._seq = connection.value("SELECT max(seq) FROM log") or 0
+        self._seq = end.seq
         self._number = ids.random_number()
 
     def add(self, kind, values, of=()):

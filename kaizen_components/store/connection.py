@@ -105,8 +105,11 @@ class Connection:
 
     def value(self, sql, params=()):
         """The first column of the first row, or None."""
-        found = self.tuples(sql, params)
-        return found[0][0] if found else None
+        try:
+            found = self.execute(sql, params).fetchone()
+        except BaseException as error:
+            raise translated(error) from None
+        return found[0] if found else None
 
     def roll_back(self):
         """End a transaction without hiding the error that made us: on a full disk SQLite has already done it."""
@@ -144,16 +147,20 @@ def _restore(stderr):
         os.close(stderr)
 
 
+_nowhere = -1
+
+
 def _silenced():
     """Point stderr at nothing; returns where it pointed, or -1 if it is closed anyway. libsql holds the GIL
     meanwhile, so no other thread's words are lost. It costs a few microseconds."""
+    global _nowhere
     try:
         stderr = os.dup(2)
     except OSError:
         return -1
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
+    if _nowhere < 0:
+        _nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(_nowhere, 2)
     return stderr
 
 

@@ -94,8 +94,6 @@ class Store:
                 _checked(self.look(in_gate=True), _require_not_newer).close()
             self._writer = self._prepared(Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S))
             self._writer_of = self._identity()
-        else:
-            _require_not_newer(self._writer)
         return self._writer
 
     def _prepared(self, connection):
@@ -248,7 +246,10 @@ def _require_ours(connection):
 
 
 def _require_not_newer(connection):
-    version = connection.value("PRAGMA user_version")
+    require_not_newer(connection.value("PRAGMA user_version"))
+
+
+def require_not_newer(version):
     if version > SCHEMA_VERSION:
         raise Refused(
             "database_is_newer",

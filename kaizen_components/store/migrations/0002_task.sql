@@ -103,8 +103,8 @@ SELECT t.seq, t.id AS task_id,
 FROM task t;
 
 CREATE TABLE task_state (
-    seq           INTEGER PRIMARY KEY,
-    task_id       TEXT    NOT NULL UNIQUE REFERENCES task (id) ON DELETE CASCADE,
+    seq           INTEGER PRIMARY KEY REFERENCES task (seq) ON DELETE CASCADE,
+    task_id       TEXT    NOT NULL,
     rev           INTEGER NOT NULL,
     changed_at    TEXT    NOT NULL,
     status        TEXT    NOT NULL,
@@ -149,27 +149,30 @@ BEGIN
     UPDATE task_state
     SET rev = NEW.rev, changed_at = NEW.at, status = coalesce(NEW.status, status), scope = coalesce(NEW.scope, scope),
         rank = CASE NEW.priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 WHEN 'low' THEN 3 ELSE rank END
-    WHERE task_id = NEW.task_id;
+    WHERE seq = (SELECT t.seq FROM task t WHERE t.id = NEW.task_id);
     UPDATE task_state
-    SET open_blockers = (SELECT count(*) FROM task_link_current l JOIN task_state b ON b.task_id = l.task_id
+    SET open_blockers = (SELECT count(*) FROM task_link_current l JOIN task t ON t.id = l.task_id
+                                                        JOIN task_state b ON b.seq = t.seq
                          WHERE l.target_id = task_state.task_id AND l.kind = 'blocks' AND b.status NOT IN ('done', 'canceled'))
     WHERE NEW.status IS NOT NULL
-      AND task_id IN (SELECT target_id FROM task_link WHERE task_id = NEW.task_id AND kind = 'blocks');
+      AND seq IN (SELECT t.seq FROM task_link l JOIN task t ON t.id = l.target_id
+                  WHERE l.task_id = NEW.task_id AND l.kind = 'blocks');
 END;
 
 CREATE TRIGGER task_linked AFTER INSERT ON task_link
 BEGIN
     UPDATE task_state
-    SET open_blockers = (SELECT count(*) FROM task_link_current l JOIN task_state b ON b.task_id = l.task_id
+    SET open_blockers = (SELECT count(*) FROM task_link_current l JOIN task t ON t.id = l.task_id
+                                                        JOIN task_state b ON b.seq = t.seq
                          WHERE l.target_id = task_state.task_id AND l.kind = 'blocks' AND b.status NOT IN ('done', 'canceled'))
-    WHERE task_id = NEW.target_id;
+    WHERE seq = (SELECT t.seq FROM task t WHERE t.id = NEW.target_id);
 END;
 
 CREATE TRIGGER task_leased AFTER INSERT ON lease
 BEGIN
     UPDATE task_state
     SET token = NEW.token, holder = CASE WHEN NEW.until IS NOT NULL THEN NEW.actor END, lease_until = NEW.until
-    WHERE task_id = NEW.task_id;
+    WHERE seq = (SELECT t.seq FROM task t WHERE t.id = NEW.task_id);
 END;
 
 -- What is purged may uncover anything older, so the fold decides.
