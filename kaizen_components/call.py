@@ -9,7 +9,7 @@ import os
 from . import fields
 from .errors import Conflict, Refused, Usage
 from .index import catalog, find_command
-from .records import anchor
+from .records.anchor import Anchors
 from .records.canonical import canonical, compact
 from .records.hashing import text_hash
 from .records.secrets import find_in
@@ -64,6 +64,7 @@ class Door:
 
     def __init__(self, root=None, keep_open=False):
         self.store = Store(root or project_root())
+        self.anchors = Anchors(self.store.place.anchors)
         self.keep_open = keep_open  # a server keeps its connection between calls
 
     def __call__(self, word, **given):
@@ -166,7 +167,7 @@ class Door:
     def _anchor(self, tx):
         if tx.changed():
             try:
-                warning = anchor.append(self.store.place.anchors, tx.origin, tx.before, tx.frontier)
+                warning = self.anchors.append(tx.origin, tx.before, tx.frontier)
                 self.store.notes += [warning] if warning else []
             except OSError as error:
                 self.store.notes.append(f"Recorded, but the checkpoint file could not be written: {error.strerror}.")

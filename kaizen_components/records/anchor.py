@@ -19,29 +19,44 @@ def checkpoint(origin: str, size: int, root_hex: str) -> str:
     return f"{origin}\n{size}\n{b2a_base64(bytes.fromhex(root_hex), newline=False).decode()}\n\n"
 
 
-def append(path: str, origin: str, before: Frontier, after: Frontier) -> str | None:
-    """Anchor a commit that took the log from `before` to `after`; a sentence if the newest anchor contradicts it.
+class Anchors:
+    """The checkpoint file as one process writes it. It remembers its own last words, so that a process that stays
+    does not have to read them again."""
 
-    An anchor that is as large as `before` or larger, and not `before` itself, means that the file was replaced or
-    rewritten since. Then `before` is anchored too: the sizes go back, and K8 sees where.
-    """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
-    try:
-        end = os.fstat(descriptor).st_size
-        os.lseek(descriptor, max(0, end - TAIL_BYTES), os.SEEK_SET)
-        tail = os.read(descriptor, TAIL_BYTES)
-        data = checkpoint(origin, after.size, after.root())
-        contradicted = _contradicts(tail, origin, before)
-        if contradicted:
-            data = checkpoint(origin, before.size, before.root()) + data
-        if end and not tail.endswith(SEPARATOR):  # a kill or a full disk cut the last one off
-            data = "\n\n" + data
-        if os.write(descriptor, data.encode()) != len(data.encode()):
-            os.ftruncate(descriptor, end)
-            raise OSError(28, "No space left on device")
-    finally:
-        os.close(descriptor)
-    return contradicted
+    def __init__(self, path: str):
+        self.path = path
+        self._end = -1  # how long the file was when we left it, and the log that we had anchored
+        self._peaks: list[str] = []
+
+    def append(self, origin: str, before: Frontier, after: Frontier) -> str | None:
+        """Anchor a commit that took the log from `before` to `after`; a sentence if the newest anchor contradicts it.
+
+        An anchor that is as large as `before` or larger, and not `before` itself, means that the file was replaced
+        or rewritten since. Then `before` is anchored too: the sizes go back, and K8 sees where.
+        """
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        try:
+            end = os.fstat(descriptor).st_size
+            data, contradicted = checkpoint(origin, after.size, after.root()), None
+            if end != self._end or self._peaks != before.peaks:
+                tail = _tail(descriptor, end)
+                contradicted = _contradicts(tail, origin, before)
+                if contradicted:
+                    data = checkpoint(origin, before.size, before.root()) + data
+                if end and not tail.endswith(SEPARATOR):  # a kill or a full disk cut the last one off
+                    data = "\n\n" + data
+            if os.write(descriptor, data.encode()) != len(data.encode()):
+                os.ftruncate(descriptor, end)
+                raise OSError(28, "No space left on device")
+            self._end, self._peaks = end + len(data.encode()), list(after.peaks)
+        finally:
+            os.close(descriptor)
+        return contradicted
+
+
+def _tail(descriptor, end):
+    os.lseek(descriptor, max(0, end - TAIL_BYTES), os.SEEK_SET)
+    return os.read(descriptor, TAIL_BYTES)
 
 
 def _contradicts(tail, origin, before):

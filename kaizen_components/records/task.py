@@ -43,7 +43,7 @@ def listing(db, limit, status, actor, scope, priority, holder, since, until):
     filters = {
         "s.status = ?": status,
         "t.actor = ?": actor,
-        "s.scope = ?": scope,
+        "s.scope = ?" if scope == "project" else "s.scope <> 'project' AND s.scope = ?": scope,
         "s.rank = ?": RANK.get(priority),
         "s.holder = ?": holder,
         "t.at >= ?": since,

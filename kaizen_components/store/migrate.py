@@ -78,6 +78,9 @@ def statements(text: str) -> Iterator[str]:
             continue
         lines.append(line)
         trigger = lines[0].startswith("CREATE TRIGGER")
+        assert trigger or ";" not in line.rstrip(";"), (
+            f"libsql would run only what stands before the first ; in: {line}"
+        )
         if line == "END;" if trigger else line.endswith(";"):
             yield "\n".join(lines)
             lines = []

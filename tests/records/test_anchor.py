@@ -23,10 +23,10 @@ def test_every_commit_leaves_an_anchor_with_the_size_and_root_of_that_moment(kai
 
 def test_a_torn_anchor_is_counted_and_the_next_one_is_readable(tmp_path):
     path = str(tmp_path / "checkpoints")
-    anchor.append(path, "o", grown(0), grown(1))
+    anchor.Anchors(path).append("o", grown(0), grown(1))
     with open(path, "ab") as file:
         file.write(b"o\n2\nAAA")
-    anchor.append(path, "o", grown(2), grown(3))
+    anchor.Anchors(path).append("o", grown(2), grown(3))
     anchors, damaged = anchor.read(path)
 
     assert [size for _, size, _ in anchors] == [1, 3]
@@ -39,17 +39,27 @@ def test_no_file_means_no_anchors(tmp_path):
 
 def test_an_anchor_that_contradicts_the_database_is_reported_and_what_was_found_is_anchored_too(tmp_path):
     path = str(tmp_path / "checkpoints")
-    anchor.append(path, "o", grown(0), grown(5))
-    warning = anchor.append(path, "o", grown(4), grown(6))
+    anchor.Anchors(path).append("o", grown(0), grown(5))
+    warning = anchor.Anchors(path).append("o", grown(4), grown(6))
     anchors, _ = anchor.read(path)
 
     assert "5 entries" in warning and "had 4" in warning
     assert [size for _, size, _ in anchors] == [5, 4, 6]
-    assert anchor.append(path, "o", grown(6), grown(7)) is None
+    assert anchor.Anchors(path).append("o", grown(6), grown(7)) is None
 
 
 def test_a_lost_anchor_is_no_contradiction(tmp_path):
     path = str(tmp_path / "checkpoints")
-    anchor.append(path, "o", grown(0), grown(1))
+    anchor.Anchors(path).append("o", grown(0), grown(1))
 
-    assert anchor.append(path, "o", grown(2), grown(3)) is None
+    assert anchor.Anchors(path).append("o", grown(2), grown(3)) is None
+
+
+def test_a_process_that_stays_notices_what_another_has_appended(tmp_path):
+    path = str(tmp_path / "checkpoints")
+    mine = anchor.Anchors(path)
+    mine.append("o", grown(0), grown(1))
+    assert mine.append("o", grown(1), grown(2)) is None
+    anchor.Anchors(path).append("o", grown(2), grown(9))
+
+    assert "9 entries" in mine.append("o", grown(2), grown(3))

@@ -159,9 +159,10 @@ def test_a_migration_file_is_split_into_whole_statements():
         assert all(sqlite3.complete_statement(one) for one in statements(text))
 
 
-def test_an_unfinished_statement_is_our_own_mistake():
+@pytest.mark.parametrize("text", ["CREATE TABLE a (x)", "CREATE TABLE a (x); -- why", "CREATE TABLE a (x); SELECT 1;"])
+def test_an_unfinished_or_hidden_statement_is_our_own_mistake(text):
     with pytest.raises(AssertionError):
-        list(statements("CREATE TABLE a (x)"))
+        list(statements(text))
 
 
 def test_without_click_a_question_for_help_is_answered_with_how_to_install_it(tmp_path):

@@ -13,8 +13,7 @@ CREATE TABLE log (
     record_id    TEXT    NOT NULL,
     test         INTEGER NOT NULL CHECK (test IN (0, 1)),
     content_hash TEXT    NOT NULL CHECK (length(content_hash) = 64),
-    leaf         TEXT    NOT NULL CHECK (length(leaf) = 64),
-    UNIQUE (origin, idx)
+    leaf         TEXT    NOT NULL CHECK (length(leaf) = 64)
 ) STRICT;
 
 CREATE INDEX log_test ON log (seq) WHERE test = 1;

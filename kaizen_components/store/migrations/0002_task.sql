@@ -117,7 +117,8 @@ CREATE TABLE task_state (
 ) STRICT;
 
 CREATE INDEX task_state_status ON task_state (status, seq);
-CREATE INDEX task_state_scope ON task_state (scope, seq);
+-- Tasks of the default scope are found without it.
+CREATE INDEX task_state_scope ON task_state (scope, seq) WHERE scope <> 'project';
 CREATE INDEX task_state_ready ON task_state (rank, seq) WHERE status = 'open' AND open_blockers = 0;
 CREATE INDEX task_state_abandoned ON task_state (rank, seq)
     WHERE status = 'active' AND open_blockers = 0 AND token IS NOT NULL;
