@@ -11,7 +11,7 @@ from .errors import Conflict, Refused, Usage
 from .index import catalog, find_command
 from .records.anchor import Anchors
 from .records.canonical import canonical, compact
-from .records.hashing import text_hash
+from .records.hashing import KnownEnd, text_hash
 from .records.secrets import find_in
 from .records.transaction import Read, Write
 from .store.database import Store
@@ -39,9 +39,9 @@ def bind(command, given):
             "",
             f"`help {command.code}` shows all options and an example.",
         )
-    for name in command.options:  # an input has a default source, and it is read here like any other text
-        if name not in values and fields.field(command, name).kind == "input":
-            values[name] = _read_all(name, fields.field(command, name), [command.defaults[name]])
+    for name, default in command.defaults.items():  # an input's default is stdin, read here like any other text
+        if default == "-" and name not in values:
+            values[name] = _read_all(name, fields.field(command, name), [default])
     return values, shared
 
 
@@ -65,6 +65,7 @@ class Door:
     def __init__(self, root=None, keep_open=False):
         self.store = Store(root or project_root())
         self.anchors = Anchors(self.store.place.anchors)
+        self.end = KnownEnd()
         self.keep_open = keep_open  # a server keeps its connection between calls
 
     def __call__(self, word, **given):
@@ -107,10 +108,10 @@ class Door:
         writing = self.store.writing()
         writing.keep_open = self.keep_open
         with writing as connection:
-            tx = Write(connection, actor, command.code, test)
+            tx = Write(connection, actor, command.code, test, self.end.read(connection))
             result = self._once(tx, command, values, op_id)
             tx.save_frontier()
-            writing.on_commit = lambda: self._anchor(tx)
+            writing.on_commit = lambda: self._committed(tx)
         return result
 
     def _once(self, tx, command, values, op_id):
@@ -164,7 +165,8 @@ class Door:
     def _perform(self, command, values, resource):
         return command.function(*(resource(name) for name in command.needs), **values)
 
-    def _anchor(self, tx):
+    def _committed(self, tx):
+        self.end.keep(tx.end())
         if tx.changed():
             try:
                 warning = self.anchors.append(tx.origin, tx.before, tx.frontier)

@@ -95,11 +95,16 @@ class Command:
         return [name for name in self.options if name not in self.defaults]
 
 
+_found: dict[str, Command] = {}  # a batch of thousands looks each one up once
+
+
 def find_command(word):
     code = code_of(word) if type(word) is str else None
     if code is None:
         raise unknown_command(word)
-    return Command(code)
+    if code not in _found:
+        _found[code] = Command(code)
+    return _found[code]
 
 
 def unknown_command(word):

@@ -23,6 +23,7 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import EXIT_CODES
+from kaizen_components.records.hashing import log_end
 from kaizen_components.records.transaction import Write
 from kaizen_components.store.gate import Gate, is_held
 
@@ -383,7 +384,7 @@ def test_a_kill_during_a_batch_of_500_leaves_all_of_it_or_nothing(root, tmp_path
 def hold_and_say(say, root):
     """Inside the gate, inside a transaction, with a record that is not committed."""
     with Door(root).store.writing() as connection:
-        tx = Write(connection, "agent", "W1")
+        tx = Write(connection, "agent", "W1", False, log_end(connection))
         tx.add("task", {**TASK, "scope": "project", "priority": "normal", "status": "open"})
         say("inside")
         time.sleep(PATIENCE_S)

@@ -57,12 +57,12 @@ class Frontier:
         return Frontier(self.size, list(self.peaks))
 
 
-LOCAL = """
-SELECT f.origin, f.size, f.peaks, v.user_version, (SELECT max(seq) FROM log)
-FROM frontier f, pragma_user_version v WHERE f.local = 1"""
+LOCAL = "SELECT origin, size, peaks, (SELECT max(seq) FROM log) FROM frontier WHERE local = 1"
 
 
 class LogEnd:
+    """Where a database's own log ends: never changed once made, so that it can be kept."""
+
     def __init__(self, origin, frontier, schema, seq):
         self.origin = origin
         self.frontier = frontier
@@ -71,7 +71,7 @@ class LogEnd:
 
 
 def log_end(connection) -> LogEnd:
-    """Where this database's own log ends, as stored; an Integrity error if that row cannot be right."""
+    """The end as stored; an Integrity error if that row cannot be right."""
     rows = connection.tuples(LOCAL)
     peaks = rows[0][2].split() if len(rows) == 1 else []
     if len(rows) != 1 or len(peaks) != bin(rows[0][1]).count("1") or not all(map(_is_hash, peaks)):
@@ -81,8 +81,28 @@ def log_end(connection) -> LogEnd:
             "The frontier row is missing, doubled or changed.",
             "Run `K8` to see what is wrong; backups are under AI/db/backups.",
         )
-    origin, size, _, schema, seq = rows[0]
-    return LogEnd(origin, Frontier(size, peaks), schema, seq or 0)
+    origin, size, _, seq = rows[0]
+    return LogEnd(origin, Frontier(size, peaks), connection.value("PRAGMA user_version"), seq or 0)
+
+
+class KnownEnd:
+    """The end of the log as a process that stays remembers it: good until another connection commits, which SQLite
+    tells by its data_version."""
+
+    def __init__(self):
+        self._connection = None
+        self._version = None
+        self._end: LogEnd | None = None
+
+    def read(self, connection) -> LogEnd:
+        version = connection.value("PRAGMA data_version")
+        if self._end is None or connection is not self._connection or version != self._version:
+            self._connection, self._version, self._end = connection, version, log_end(connection)
+        return self._end
+
+    def keep(self, end: LogEnd) -> None:
+        """What our own commit made of it."""
+        self._end = end
 
 
 def _is_hash(text):

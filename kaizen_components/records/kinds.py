@@ -18,3 +18,12 @@ REVISED = {
     "plan": "plan_current",
     "packet": "packet_current",
 }  # read through these views
+
+# What a new record adds to derived tables; later changes are the triggers' work.
+DERIVED = {
+    "task": """
+INSERT INTO task_state (seq, task_id, rev, changed_at, status, rank, scope, open_blockers)
+SELECT seq, id, 1, at, status, CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 ELSE 3 END,
+       scope, 0
+FROM task WHERE seq = ?""",
+}

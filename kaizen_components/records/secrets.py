@@ -126,13 +126,12 @@ CODE = (
 # Another such variable: password=password2
 VARIABLE = rf"(?=\w*(?i:pass|pwd|pw|secret|token|key)){_NAME}\d?{_END}"
 
-# last character, up to three before it (as far as they are not that character), row
-_PREFIX_ROWS = [
-    (prefix[-1], prefix[-4:-1].rpartition(prefix[-1])[2], (kind, prefix, body))
-    for kind, prefixes, body in PREFIXED
-    for prefix in prefixes.split()
-]
-_MARKS = "".join({mark: None for mark, _, _ in _PREFIX_ROWS})
+# By last character: up to three before it (as far as they are not that character), row
+_PREFIX_ROWS: dict[str, list[tuple[str, tuple[str, str, str]]]] = {}
+for _kind, _prefixes, _body in PREFIXED:
+    for _prefix in _prefixes.split():
+        _tail = _prefix[-4:-1].rpartition(_prefix[-1])[2]
+        _PREFIX_ROWS.setdefault(_prefix[-1], []).append((_tail, (_kind, _prefix, _body)))
 _ESCAPES = ("\\n", "\\r", "\\t")
 _SEPARATORS = str.maketrans("", "", " _-")
 _KIND_BY_NAME = {name.replace("_", ""): (kind, mix) for kind, names, mix in NAMED for name in names.split()}
@@ -179,11 +178,13 @@ def _find_prefixed(text):
 
 def _possible_prefixes(text):
     """The rows left after one look at the characters before each "_", "-" …: a search each would cost 10x."""
-    tails_by_mark = {}
-    for mark in _MARKS:
-        tails = {piece[-3:] for piece in text.split(mark)}
-        tails_by_mark[mark] = {tail[-length:] for tail in tails for length in (1, 2, 3)}
-    return [row for mark, tail, row in _PREFIX_ROWS if tail in tails_by_mark[mark]]
+    possible = []
+    for mark, rows in _PREFIX_ROWS.items():
+        if mark in text:
+            ends = {piece[-3:] for piece in text.split(mark)}
+            tails = {end[-length:] for end in ends for length in (1, 2, 3)}
+            possible += [row for tail, row in rows if tail in tails]
+    return possible
 
 
 def _word_start(text, prefix, start):

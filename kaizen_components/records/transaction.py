@@ -8,8 +8,8 @@ from ..errors import NotFound, Usage
 from ..store.database import require_not_newer
 from . import ids
 from .canonical import canonical
-from .hashing import leaf_hash, log_end, text_hash
-from .kinds import PREFIXES, REVISED
+from .hashing import LogEnd, leaf_hash, text_hash
+from .kinds import DERIVED, PREFIXES, REVISED
 
 SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE local = 1"
 ADD_ENTRY = """
@@ -74,14 +74,13 @@ class Read:
 class Write(Read):
     """`tx`: a read that can also add records. The engine commits; a command never does."""
 
-    def __init__(self, connection, actor, command, test=False):
+    def __init__(self, connection, actor, command, test, end):
         super().__init__(connection, actor)
         self.command = command
         self.test = test
-        end = log_end(connection)
         require_not_newer(end.schema)
-        self.origin, self.frontier = end.origin, end.frontier
-        self.before = self.frontier.copy()
+        self.origin, self.before, self.schema = end.origin, end.frontier, end.schema
+        self.frontier = end.frontier.copy()
         self._seq = end.seq
         self._number = ids.random_number()
 
@@ -102,6 +101,8 @@ class Write(Read):
             f"INSERT INTO {kind} (seq, {', '.join(row)}) VALUES (?{', ?' * len(row)})",
             (self._seq, *row.values()),
         )
+        if kind in DERIVED:
+            self.connection.execute(DERIVED[kind], (self._seq,))
         content_hash = self._log(kind, row)
         return {"seq": self._seq, **row, "hash": content_hash, "log_index": self.frontier.size - 1}
 
@@ -121,6 +122,10 @@ class Write(Read):
         self.connection.execute(ADD_ENTRY, (self._seq, *entry.values(), leaf))
         self.frontier.append(leaf)
         return entry["content_hash"]
+
+    def end(self):
+        """Where the log ends once this is committed."""
+        return LogEnd(self.origin, self.frontier, self.schema, self._seq)
 
     def changed(self):
         return self.frontier.size > self.before.size
