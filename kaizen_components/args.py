@@ -26,6 +26,10 @@ def parse(argv):
     for word in rest:
         if word == "--":
             bare.extend(rest)
+        elif word[:2] == "--" and fields.takes_rest(command, word[2:]):
+            if next(rest, None) != "--":
+                return None
+            given.setdefault(word[2:].replace("-", "_"), []).append(list(rest))
         elif word[:2] == "--":
             name, equals, value = word[2:].partition("=")
             name, from_file = fields.known_option(command, name)
@@ -47,7 +51,7 @@ def parse(argv):
 
 def main(argv=None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
-    as_json = "--json" in argv
+    as_json = "--json" in argv[: _own_words(argv)]
     while len(argv) > 1 and argv[0] == "--json":  # allowed before the command too
         argv = [argv[1], "--json", *argv[2:]] if argv[1] != "--json" else argv[1:]
     try:
@@ -58,6 +62,11 @@ def main(argv=None) -> int:
         return 130
     except Exception as error:
         return report(_bug(error), as_json)
+
+
+def _own_words(argv):
+    """How many words are ours: what stands after `--run --` belongs to the command that is run."""
+    return next((at for at, word in enumerate(argv) if word == "--run" and argv[at + 1 : at + 2] == ["--"]), len(argv))
 
 
 def _run(argv, as_json):
@@ -78,9 +87,11 @@ def _run(argv, as_json):
     if as_json:
         if door.store.notes:
             result["notes"] = door.store.notes
-        return text.write(sys.stdout, compact(result) + "\n")
-    text.write(sys.stderr, text.notes(door.store.notes))
-    return text.write(sys.stdout, text.render(result, command))
+        text.write(sys.stdout, compact(result) + "\n")
+    else:
+        text.write(sys.stderr, text.notes(door.store.notes))
+        text.write(sys.stdout, text.render(result, command))
+    return result.get("exit_code") or 0  # of a command that was run, or of a check that failed
 
 
 def _click_face():

@@ -16,6 +16,7 @@ from .records.secrets import find_in
 from .records.transaction import Read, Write
 from .store.database import Store
 from .store.place import root as project_root
+from .values import read
 
 DEFAULT_ACTOR = "agent"
 PAST_OP = "SELECT payload_hash, result FROM op WHERE op_id = ?"
@@ -48,7 +49,7 @@ def bind(command, given):
 def _read_all(name, field, raw):
     if field.kind in fields.LIST_KINDS:
         flat = [one for item in raw for one in (item if type(item) is list else [item])]
-        return fields.read(name, field, flat)
+        return read(name, field, flat)
     if len(raw) > 1:
         raise Usage("given_twice", f"{fields.option(name)} is given more than once.", "", "Give it once.")
     value = raw[0]
@@ -56,7 +57,7 @@ def _read_all(name, field, raw):
         from .input import read_text
 
         value = read_text(name, field, value.path if type(value) is fields.FromFile else value)
-    return fields.read(name, field, value)
+    return read(name, field, value)
 
 
 class Door:
@@ -80,7 +81,9 @@ class Door:
         _refuse_secrets(command, {**values, **shared, "actor": actor})
         try:
             if command.writes:
-                result = self._write(command, values, actor, shared.get("op_id"), shared.get("test", False))
+                caller = (actor, shared.get("op_id"), shared.get("test", False))
+                prepare = self._prepared_write if "write" in command.needs else self._write
+                result = prepare(command, values, *caller)
             else:
                 result = self._read(command, values, actor)
         finally:
@@ -91,7 +94,7 @@ class Door:
         self.store.close()
 
     def _read(self, command, values, actor):
-        resources = {"store": self.store, "catalog": described}
+        resources = {"store": self.store, "catalog": described, "check": check}
         if "db" not in command.needs:
             return self._perform(command, values, resources.__getitem__)
         connection = self.store.reader()
@@ -102,29 +105,62 @@ class Door:
         finally:
             connection.roll_back()
 
-    def _write(self, command, values, actor, op_id, test):
+    def _prepared_write(self, command, values, actor, op_id, test):
+        """A command that has slow work to do first (running a command, hashing a file) writes when it calls `write`:
+        nobody else waits for it meanwhile."""
+        if not command.can_be_first:
+            self.store.require()
+        if op_id and self.store.exists():
+            past = self._past(self.store.reader().one(PAST_OP, (op_id,)), self._payload(command, values, actor, test))
+            if past:
+                return past
+
+        def write(do):
+            return self._write(command, values, actor, op_id, test, do)
+
+        return self._perform(command, values, self._readable({"write": write}, actor))
+
+    def _readable(self, resources, actor):
+        """Resources by name; `db` is opened only for a command that asks for it."""
+
+        def resource(name):
+            if name == "db":
+                return Read(self.store.reader(), actor)
+            return {"store": self.store, "catalog": described, "check": check, **resources}[name]
+
+        return resource
+
+    def _write(self, command, values, actor, op_id, test, do=None):
         if not command.can_be_first:
             self.store.require()
         writing = self.store.writing()
         writing.keep_open = self.keep_open
         with writing as connection:
             tx = Write(connection, actor, command.code, test, self.end.read(connection))
-            result = self._once(tx, command, values, op_id)
-            tx.save_frontier()
+            result = self._once(tx, command, values, op_id, do or (lambda tx: self._perform_in(tx, command, values)))
+            tx.finish()
             writing.on_commit = lambda: self._committed(tx)
         return result
 
-    def _once(self, tx, command, values, op_id):
+    def _once(self, tx, command, values, op_id, do):
         """Perform the command, or give the first answer again when this op-id has been here before."""
         if not op_id:
-            return self._perform_in(tx, command, values)
+            return do(tx)
+        payload = self._payload(command, values, tx.actor, tx.test)
+        past = self._past(tx.one(PAST_OP, (op_id,)), payload)
+        if past:
+            return past
+        result = do(tx)
+        tx.add("op", {"op_id": op_id, "payload_hash": payload, "result": compact(result)})
+        return result
+
+    def _payload(self, command, values, actor, test):
         every_value = {**command.defaults, **values}  # a default spelled out is the same call
-        payload = text_hash(canonical([command.code, tx.actor, tx.test, every_value]))
-        past = tx.one(PAST_OP, (op_id,))
+        return text_hash(canonical([command.code, actor, test, every_value]))
+
+    def _past(self, past, payload):
         if past is None:
-            result = self._perform_in(tx, command, values)
-            tx.add("op", {"op_id": op_id, "payload_hash": payload, "result": compact(result)})
-            return result
+            return None
         if past["payload_hash"] != payload:
             raise Conflict(
                 "op_id_reused",
@@ -160,7 +196,11 @@ class Door:
             finally:
                 tx.command = before
 
-        return self._perform(command, values, {"tx": tx, "db": tx, "call": inner, "store": self.store}.__getitem__)
+        resources = {
+            "tx": tx, "db": tx, "call": inner, "store": self.store, "write": lambda do: do(tx), "catalog": described,
+            "check": check,
+        }  # fmt: skip
+        return self._perform(command, values, resources.__getitem__)
 
     def _perform(self, command, values, resource):
         return command.function(*(resource(name) for name in command.needs), **values)
@@ -173,6 +213,15 @@ class Door:
                 self.store.notes += [warning] if warning else []
             except OSError as error:
                 self.store.notes.append(f"Recorded, but the checkpoint file could not be written: {error.strerror}.")
+
+
+def check(word, given):
+    """The command, if it would take these values; else the error that it would give. Nothing is written."""
+    command = find_command(word)
+    check_names(command, given)
+    values, shared = bind(command, {name: [value] for name, value in given.items()})
+    _refuse_secrets(command, {**values, **shared})
+    return command
 
 
 def described():
@@ -201,7 +250,7 @@ def check_names(command, given):
 
 def _actor_from_environment():
     given = os.environ.get("KAIZEN_ACTOR", "").strip()
-    return fields.read("actor", fields.SHARED["actor"], given) if given else DEFAULT_ACTOR
+    return read("actor", fields.SHARED["actor"], given) if given else DEFAULT_ACTOR
 
 
 def _refuse_secrets(command, values):

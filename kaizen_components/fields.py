@@ -1,14 +1,11 @@
 """The vocabulary: each option name means one thing in every command.
 
 `FIELDS` says for each name its kind, its help, its choices and its bounds. A name that a noun uses with other
-choices stands as `noun.name`, or as `verb.name` for one command. `read` turns what was given (text from a shell,
-values from JSON) into the value that a command gets, or explains what is wrong with it.
+choices stands as `noun.name`, or as `verb.name` for one command. `values.py` reads what was given by these.
 
-Kinds: line (one line of text), prose, id, ids, words (a repeatable line), int, float, flag, choice, json, time, path,
-input (the text of a file or of stdin).
+Kinds: line (one line of text), prose, id, ids, words (a repeatable line), items (repeatable texts, or a JSON list),
+int, float, flag, choice, json, time, path, input (the text of a file or of stdin), argv (all words after `--`).
 """
-
-from .errors import Usage
 
 TASK_STATUS = ("open", "active", "blocked", "done", "canceled")
 PLAN_STATUS = ("draft", "active", "blocked", "completed", "canceled")
@@ -17,12 +14,30 @@ LINK_KIND = ("blocks", "parent", "discovered-from", "relates-to")
 LEASE_ACTION = ("take", "renew", "release", "break")
 PACKET_KIND = ("subagent", "diagnostic")
 OUTCOME = ("completed", "partial", "failed")
+GOTCHA_STATUS = ("active", "resolved", "promoted", "retired")
+LEARNING_STATUS = ("active", "promoted", "retired", "superseded")
+LEARNED_STATUS = ("active", "retired", "superseded")
+POLICY_STATUS = ("active", "retired")
+CONCLUSION = (
+    "VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS", "NEEDS_HUMAN_DECISION", "STRUCTURAL_REWORK_RECOMMENDED",
+    "VERIFICATION_FAILED", "PROOF_RECORDED",
+)  # fmt: skip
+SEVERITY = ("critical", "high", "medium", "low", "info")
+EVAL_CATEGORY = (
+    "behavior", "should_trigger", "should_not_trigger", "routing", "grounding", "proof", "security", "freshness",
+    "learning_regression",
+)  # fmt: skip
+EVAL_OUTCOME = ("passed", "failed", "error", "skipped")
+AUTHORITY = ("canonical", "primary", "implementation", "secondary")
+PREDICTION_OUTCOME = ("happened", "did-not-happen", "void")
+SPAN_KIND = ("run", "stage", "agent", "model", "tool", "gate", "human", "other")
+SPAN_STATUS = ("ok", "error", "unset")
+SCORE_SOURCE = ("human", "model", "tool")
+BETTER = ("higher", "lower")
 
 TITLE_CHARS_MAX = 200
 SUMMARY_CHARS_MAX = 2_000
 BODY_CHARS_MAX = 1_000_000
-PATH_CHARS_MAX = 4_096
-JSON_DEPTH_MAX = 100
 BATCH_CHARS_MAX = 200_000_000
 
 
@@ -78,12 +93,94 @@ FIELDS = {
     "dry_run": Field("flag", "Only list what would be removed"),
     "verify.file": Field("path", "Another database file, such as a backup"),
     "batch.file": Field("input", "The JSONL file; stdin unless told", most=BATCH_CHARS_MAX),
+    "query": Field("line", 'Words to find, the best match first; "a phrase" and +must work', most=1_000),
+    "evidence": Field("items", "What shows it: a text or the id of a record; repeatable, or a JSON list", most=2_000),
+    "paths": Field("words", "A file or glob it is about, such as src/*.py; repeatable", most=1_000),
+    "context.path": Field("words", "A file you are working on; repeatable", most=1_000),
+    "reason": Field("prose", "Why", most=SUMMARY_CHARS_MAX),
+    "waive": Field(
+        "prose", "Go on without the proof, for this reason, which every report shows", most=SUMMARY_CHARS_MAX
+    ),
+    "superseded_by": Field("id", "The lesson that takes its place", most=200),
+    "gotcha.status": Field("choice", "The state of the gotcha", GOTCHA_STATUS),
+    "learning.status": Field("choice", "The state of the learning", LEARNING_STATUS),
+    "learned.status": Field("choice", "The state of the lesson", LEARNED_STATUS),
+    "policy.status": Field("choice", "The state of the rule", POLICY_STATUS),
+    "actor": Field("line", "Only records of this actor", most=100),
+    "about": Field("id", "The record this is about, of any kind: its id or a unique prefix", most=200),
+    "proof_id": Field("id", "The proof: its id, a unique prefix of it, or @last", most=200),
+    "verification_id": Field("id", "The verification: its id, a unique prefix of it, or @last", most=200),
+    "artifact_id": Field("ids", "An artifact that belongs to it; repeatable", most=200),
+    "run": Field("argv", "Run this command and record what was seen: all words after --", most=100_000),
+    "proof.command": Field("line", "The command that somebody else ran", most=20_000),
+    "eval.command": Field("line", "The command that decides the case", most=20_000),
+    "exit_code": Field("int", "What that command exited with", least=-255, most=255),
+    "timeout_s": Field("int", "Stop the command after so many seconds", least=1, most=86_400),
+    "conclusion": Field("choice", "The verdict", CONCLUSION),
+    "severity": Field("choice", "How much it matters", SEVERITY),
+    "findings": Field("items", "What was found; repeatable, or a JSON list", most=2_000),
+    "remedies": Field("items", "What would help; repeatable, or a JSON list", most=2_000),
+    "category": Field("choice", "What the case is about", EVAL_CATEGORY),
+    "fixture": Field("path", "The fixture of the case, below the project"),
+    "case_id": Field("id", "The eval case: its id, a unique prefix of it, or @last", most=200),
+    "eval.outcome": Field("choice", "How the run ended", EVAL_OUTCOME),
+    "score": Field("float", "How good it was, from 0 to 1", least=0, most=1),
+    "duration_ms": Field("int", "How many milliseconds it took", least=0, most=10**12),
+    "symptom": Field("prose", "How it shows", most=SUMMARY_CHARS_MAX),
+    "harm": Field("prose", "What it costs to maintain", most=SUMMARY_CHARS_MAX),
+    "trigger": Field("prose", "What brings it about, or when it applies", most=SUMMARY_CHARS_MAX),
+    "correction": Field("prose", "What to do instead", most=SUMMARY_CHARS_MAX),
+    "exceptions": Field("prose", "When it is all right", most=SUMMARY_CHARS_MAX),
+    "verification": Field("prose", "How to check that it is gone", most=SUMMARY_CHARS_MAX),
+    "validate.kind": Field("line", "The command whose input it is, such as W1 or task-start", most=60),
+    "budget": Field("int", "The most tokens to print, a token being four characters", least=50, most=1_000_000),
+    "path": Field("path", "A file or folder, below the project"),
+    "allow_external": Field("flag", "Also a path outside the project; only its name and hash are kept"),
+    "all": Field("flag", "Every artifact there is"),
+    "tier": Field("choice", "How authoritative the source is", AUTHORITY),
+    "url": Field("line", "Where it was read", most=4_096),
+    "version": Field("line", "Which version of it", most=200),
+    "commit_hash": Field("line", "Which commit of it", most=64),
+    "content_hash": Field("line", "The SHA-256 of what was read", most=64),
+    "retrieved_at": Field("time", "When it was read; now unless told"),
+    "license": Field("line", "Under which license, as an SPDX name", most=200),
+    "supersedes": Field("id", "The source that this one replaces", most=200),
+    "format": Field("choice", "How to print it", ("text", "html", "json")),
+    "export.format": Field("choice", "How to write it", ("json", "md")),
+    "irl_id": Field("id", "The review: its id, a unique prefix of it, or @last", most=200),
+    "prediction_id": Field("id", "The prediction: its id, a unique prefix of it, or @last", most=200),
+    "probability": Field("float", "How likely it is, from 0 to 1", least=0, most=1),
+    "deadline": Field("time", "When it will be known: a date, a time, or +7d, +12h from now"),
+    "irl.outcome": Field("choice", "What came of it", PREDICTION_OUTCOME),
+    "name": Field("line", "What it is called", most=200),
+    "trace_id": Field("line", "The trace it belongs to; a new one unless told", most=200),
+    "trace.parent": Field("id", "The span around this one", most=200),
+    "trace.kind": Field("choice", "What sort of work it was", SPAN_KIND),
+    "trace.status": Field("choice", "How it ended", SPAN_STATUS),
+    "started_at": Field("time", "When it began; the end less its duration unless told"),
+    "model": Field("line", "The model that was asked", most=200),
+    "tokens_in": Field("int", "Tokens that went in", least=0, most=10**12),
+    "tokens_out": Field("int", "Tokens that came out", least=0, most=10**12),
+    "cost_usd": Field("float", "What it cost, in US dollars", least=0, most=10**9),
+    "jsonl": Field("input", "A file with one span a line, or - for stdin", most=BATCH_CHARS_MAX),
+    "value": Field("float", "The score: a finite number", least=-1e300, most=1e300),
+    "unit": Field("line", "What it is counted in", most=50),
+    "score.source": Field("choice", "Who or what gave it", SCORE_SOURCE),
+    "contract": Field("line", "The name of the contract that is to be improved", most=200),
+    "hypothesis": Field("prose", "What should get better, and why", most=SUMMARY_CHARS_MAX),
+    "metric": Field("line", "What is measured", most=200),
+    "better": Field("choice", "Which way is better", BETTER),
+    "baseline": Field("float", "The metric without the change", least=-1e300, most=1e300),
+    "candidate": Field("float", "The metric with the change", least=-1e300, most=1e300),
+    "lab_id": Field("id", "The case set: its id, a unique prefix of it, or @last", most=200),
+    "patch": Field("path", "The change as a file, below the project"),
+    "roots": Field("words", "A folder to look in, below the project; the whole project unless told", most=1_000),
     "out": Field("path", "Where to write it; a dated file below AI/db unless told"),
     "intent": Field("prose", "What you want to do, in plain words", most=SUMMARY_CHARS_MAX, bare=True),
 }
 
 TEXT_KINDS = ("line", "prose", "json")  # these can also come from a file (--x-file) or from stdin (-)
-LIST_KINDS = ("ids", "words")
+LIST_KINDS = ("ids", "words", "items", "argv")
 
 
 def field(command, name):
@@ -93,7 +190,7 @@ def field(command, name):
     for owner in (command.name.rpartition("-")[2], command.noun):
         if f"{owner}.{name}" in FIELDS:
             return FIELDS[f"{owner}.{name}"]
-    return SHARED.get(name) or FIELDS[name]
+    return FIELDS.get(name) or SHARED[name]
 
 
 class FromFile:
@@ -114,6 +211,12 @@ def known_option(command, word):
     if name[-5:] == "_file" and base in command.options and field(command, base).kind in TEXT_KINDS:
         return base, True
     return None, False
+
+
+def takes_rest(command, word):
+    """Is this the option whose value is every word after `--`?"""
+    name = word.replace("-", "_")
+    return name in command.options and field(command, name).kind == "argv"
 
 
 def is_option(command, word):
@@ -140,131 +243,3 @@ def take_bare(command, given, bare):
 
 def option(name):
     return "--" + name.replace("_", "-")
-
-
-def read(name, field, given):
-    """The value for a command, from what the user gave."""
-    if field.kind == "flag":
-        return _flag(name, given)
-    if field.kind in LIST_KINDS:
-        return [_line(name, field, one) for one in (given if type(given) is list else [given])]
-    return _READERS[field.kind](name, field, given)
-
-
-def _flag(name, given):
-    if given is not True and given is not False:
-        raise _wrong(name, "must be true or false.")
-    return given
-
-
-def _text(name, field, given):
-    if type(given) is not str:
-        raise _wrong(name, "must be text.")
-    if len(given) > field.most:
-        raise _wrong(name, f"has {len(given):,} characters; at most {field.most:,} fit.", "Shorten it.")
-    if not given.strip():
-        raise _wrong(name, "is blank.", "Give it some text, or leave the option out if it is optional.")
-    if "\0" in given:
-        raise _wrong(name, "contains a NUL byte.", "Remove it; records are text.")
-    if not given.isascii():
-        try:
-            given.encode()
-        except UnicodeEncodeError:
-            raise _wrong(name, "is not valid UTF-8.", "Convert the text to UTF-8.") from None
-    return given
-
-
-def _line(name, field, given):
-    text = _text(name, field, given)
-    if len(text.splitlines()) > 1 or text[-1] in "\r\n":
-        raise _wrong(name, "must be one line.", "Put longer text into --body.")
-    return text
-
-
-def _path(name, field, given):
-    if type(given) is not str or not given.strip() or "\0" in given or len(given) > PATH_CHARS_MAX:
-        raise _wrong(name, "must be the path of a file.")
-    return given
-
-
-def _choice(name, field, given):
-    lowered = given.lower() if type(given) is str else given
-    for choice in field.choices:
-        if choice.lower() == lowered:
-            return choice
-    raise _wrong(name, "must be one of " + ", ".join(field.choices) + ".")
-
-
-def _int(name, field, given):
-    if type(given) is str:
-        digits = given[1:] if given[:1] == "-" else given
-        if not (digits.isascii() and digits.isdecimal() and len(digits) <= 20):
-            raise _wrong(name, "must be a whole number.")
-        given = int(given)
-    elif type(given) is not int:
-        raise _wrong(name, "must be a whole number.")
-    return _bounded(name, field, given)
-
-
-def _float(name, field, given):
-    try:
-        number = float(given)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if type(given) is bool or number - number != 0:
-        raise _wrong(name, "must be a finite number.")
-    return _bounded(name, field, number)
-
-
-def _bounded(name, field, number):
-    if (field.least is not None and number < field.least) or (field.most is not None and number > field.most):
-        raise _wrong(name, f"must lie between {field.least} and {field.most}.")
-    return number
-
-
-def _json(name, field, given):
-    import json
-
-    def no_constant(word):
-        raise ValueError(f"{word} is not JSON")
-
-    try:
-        if type(given) is not str:  # from K5 or another program: a value already, but the same limits hold
-            given = json.dumps(given, ensure_ascii=False, allow_nan=False)
-        value = json.loads(_text(name, field, given), parse_constant=no_constant)
-        if _depth(value) > JSON_DEPTH_MAX:
-            raise ValueError(f"nested deeper than {JSON_DEPTH_MAX} levels")
-        again = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        _text(name, field, again.replace("\\u0000", "\0"))
-    except (ValueError, RecursionError) as error:
-        raise _wrong(name, f"is not valid JSON: {str(error) or 'nested too deeply'}.") from None
-    return value
-
-
-def _depth(value):
-    """How deeply lists and objects are nested; level by level, because recursion is what a hostile depth breaks."""
-    depth, level = 0, [value]
-    while level:
-        containers = [item.values() if type(item) is dict else item for item in level if type(item) in (list, dict)]
-        level = [one for container in containers for one in container]
-        depth += 1
-    return depth
-
-
-def _time(name, field, given):
-    from .records.moment import read_moment
-
-    try:
-        return read_moment(given)
-    except (ValueError, TypeError, OverflowError):
-        raise _wrong(name, "must be a date (2026-11-16), a time (2026-11-16T08:00) or an age (7d, 12h, 30m).") from None
-
-
-_READERS = {
-    "line": _line, "prose": _text, "input": _text, "id": _line, "path": _path, "choice": _choice,
-    "int": _int, "float": _float, "json": _json, "time": _time,
-}  # fmt: skip
-
-
-def _wrong(name, problem, next_step=""):
-    return Usage("bad_value", f"{option(name)} {problem}", "", next_step)

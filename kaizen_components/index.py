@@ -32,11 +32,79 @@ COMMANDS = {
     "W13": "task-claim",
     "W14": "plan-inspect",
     "W15": "packet-list",
+    "G1": "gotcha-add",
+    "G2": "gotcha-list",
+    "G3": "gotcha-query",
+    "G4": "gotcha-inspect",
+    "G5": "gotcha-update",
+    "L1": "learning-add",
+    "L2": "promote-gotcha-learning",
+    "L3": "promote-learning-learned",
+    "L4": "learning-list",
+    "L5": "learning-query",
+    "L6": "learning-inspect",
+    "L7": "learned-list",
+    "L8": "learned-query",
+    "L9": "learned-inspect",
+    "L10": "learned-context",
+    "L11": "lesson-retire",
+    "Q1": "proof-add",
+    "Q2": "verification-add",
+    "Q3": "eval-case-add",
+    "Q4": "eval-run-add",
+    "Q5": "anti-pattern-add",
+    "Q6": "anti-pattern-query",
+    "Q7": "quality-inspect",
+    "Q8": "output-validate",
+    "Q9": "verify-query",
+    "Q10": "contract-lint",
+    "X1": "policy-add",
+    "X2": "policy-list",
+    "X3": "policy-query",
+    "X4": "policy-inspect",
+    "X5": "policy-session-context",
+    "X6": "policy-retire",
+    "A1": "artifact-add",
+    "A2": "artifact-hash",
+    "A3": "artifact-inspect",
+    "A4": "artifact-list",
+    "A5": "artifact-verify",
+    "S1": "source-add",
+    "S2": "source-query",
+    "S3": "source-inspect",
+    "S4": "source-export",
+    "I1": "irl-create",
+    "I2": "irl-prediction-add",
+    "I3": "irl-correction-add",
+    "I4": "irl-outcome-add",
+    "I5": "irl-report",
+    "T1": "trace-add",
+    "T2": "score-add",
+    "T3": "trace-report",
+    "T4": "score-query",
+    "O1": "lab-assemble",
+    "O2": "lab-propose",
+    "O3": "lab-report",
+    "M1": "migration-scan",
+    "M2": "migration-dry-run",
+    "M3": "migration-apply",
+    "M4": "migration-verify",
+    "M5": "migration-report",
 }
 
 FAMILIES = {
     "K": "The database: create, check, back up, verify",
     "W": "Work: tasks, plans, packets, claims",
+    "G": "Gotchas: pitfalls that somebody met",
+    "L": "Lessons: what a gotcha taught, and what is proven",
+    "Q": "Quality: proofs, verdicts, evals, anti-patterns",
+    "X": "Policy: rules that every session must know",
+    "A": "Artifacts: files by their hash",
+    "S": "Sources: what was read, and in which version",
+    "I": "IRL reviews: predictions and what came of them",
+    "T": "Traces: spans of work with time, tokens and cost; scores",
+    "O": "Lab: case sets and proposals for improvement",
+    "M": "Migration: Markdown lessons become records",
 }
 
 NAMES = {name: code for code, name in COMMANDS.items()}
@@ -65,7 +133,7 @@ class Command:
 
     @property
     def writes(self) -> bool:
-        return "tx" in self.needs
+        return "tx" in self.needs or "write" in self.needs
 
     @property
     def can_be_first(self) -> bool:
@@ -84,7 +152,7 @@ class Command:
 
     @property
     def example(self) -> str:
-        return self._parts()[1].strip()
+        return " ".join(self._parts()[1].split())
 
     def _parts(self):
         text, _, example = (self.function.__doc__ or "").partition("Example:")

@@ -1,7 +1,7 @@
 """Removing test records: K7."""
 
 from ..records.canonical import canonical
-from ..records.kinds import PREFIXES
+from ..records.kinds import PREFIXES, REVISED, SEARCHED
 from ..records.transaction import receipt
 
 TEST_ENTRIES = "SELECT seq, kind, record_id FROM log WHERE test = 1 ORDER BY seq"
@@ -20,7 +20,29 @@ def test(tx, *, dry_run=False):
     if dry_run or not found:
         return {"records": found, "count": len(found), "removed": 0}
     tx.connection.execute("PRAGMA defer_foreign_keys = ON")
+    indexed = _indexed(tx, left)
     for row in left:
         tx.connection.execute(f"DELETE FROM {row['kind']} WHERE seq = ?", (row["seq"],))
+    for (kind, seq), before in indexed.items():
+        tx.index(kind, seq, _present(tx, kind, seq), before=before)
     done = tx.add("purge", {"test": 0, "records": canonical([row["record_id"] for row in left])})
     return receipt("purge", done, removed=len(found), records=found)
+
+
+def _indexed(tx, rows):
+    """(kind, seq) -> the record as search knows it, for what is removed and for what a removed revision changed."""
+    found = {}
+    for row in rows:
+        kind, seq = row["kind"], row["seq"]
+        if kind.endswith("_revision"):
+            kind = kind.removesuffix("_revision")
+            seq = tx.value(
+                f"SELECT p.seq FROM {kind} p JOIN {kind}_revision r ON r.{kind}_id = p.id WHERE r.seq = ?", (seq,)
+            )
+        if kind in SEARCHED:
+            found[kind, seq] = _present(tx, kind, seq)
+    return found
+
+
+def _present(tx, kind, seq):
+    return tx.one(f"SELECT * FROM {REVISED.get(kind, kind)} WHERE seq = ?", (seq,))

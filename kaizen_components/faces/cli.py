@@ -43,6 +43,7 @@ def parse(argv: list[str]):
 
 
 def _parse_command(command, rest):
+    rest, argv = _without_rest(command, rest)
     _refuse_forgotten_value(command, rest)
     shell = click_command(command)
     try:
@@ -53,7 +54,7 @@ def _parse_command(command, rest):
         raise _unknown_option(command, error.option_name) from None
     except click.UsageError as error:
         raise _usage(command, error.format_message()) from None
-    given: dict[str, list[Any]] = {}
+    given: dict[str, list[Any]] = argv
     for name, values in context.params.items():
         if name == "bare" or not values:
             continue
@@ -66,6 +67,18 @@ def _parse_command(command, rest):
     if not fields.take_bare(command, given, bare):
         raise _usage(command, f"It takes no word without an option: {bare[0][:60]!r}.")
     return command, given
+
+
+def _without_rest(command, words):
+    """The words before `--run --`, and what stands after it."""
+    for at, word in enumerate(words):
+        if word == "--":
+            break
+        if word[:2] == "--" and fields.takes_rest(command, word[2:]):
+            if words[at + 1 : at + 2] != ["--"]:
+                raise Usage("missing_value", f"{word} needs a command.", "", f"Write {word} -- COMMAND [ARGUMENT]...")
+            return words[:at], {word[2:].replace("-", "_"): [words[at + 2 :]]}
+    return words, {}
 
 
 def _refuse_forgotten_value(command, rest):
@@ -171,7 +184,7 @@ def _metavar(command, name):
     if field.choices:
         return "|".join(field.choices)
     return {"int": "N", "float": "X", "id": "ID", "ids": "ID", "time": "WHEN", "path": "PATH", "input": "PATH",
-            "json": "JSON"}.get(field.kind, "TEXT")  # fmt: skip
+            "json": "JSON", "argv": "-- COMMAND…"}.get(field.kind, "TEXT")  # fmt: skip
 
 
 def _label(command, name):
@@ -185,7 +198,7 @@ def _explained(command, name):
     parts = [field.help]
     if field.choices:
         parts.append("one of " + ", ".join(field.choices))
-    if field.kind in ("line", "prose", "words") and field.most:
+    if field.kind in ("line", "prose", "words", "items") and field.most:
         parts.append(f"up to {field.most:,} characters")
     if name in command.required:
         parts.append("required")

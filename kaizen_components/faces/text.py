@@ -256,10 +256,10 @@ def _pieces(word, room):
     return [word[at : at + room] for at in range(0, len(word), room)]
 
 
-def write(stream, output) -> int:
+def write(stream, output) -> None:
     """Print UTF-8 whatever the locale. A closed pipe is not an error; a full disk is one."""
     if stream is None or not output:
-        return 0
+        return
     try:
         stream.buffer.write(output.encode("utf-8", "backslashreplace"))
         stream.flush()
@@ -275,4 +275,3 @@ def write(stream, output) -> int:
                 str(error.strerror),
                 "Do not repeat it; ask for the record instead (`W9`, `W10 --id @last`).",
             ) from None
-    return 0

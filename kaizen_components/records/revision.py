@@ -1,6 +1,7 @@
 """Revisions: a change is a new row that holds only what it changes."""
 
 from ..errors import Usage
+from . import search
 
 REVISIONS = "SELECT * FROM {kind}_revision WHERE {kind}_id = ? ORDER BY rev"
 
@@ -15,7 +16,10 @@ def revise(tx, kind, record, changes):
             "Add what should change, or a --note.",
         )
     values = {f"{kind}_id": record["id"], "rev": record["rev"] + 1, **changes}
-    return tx.add(f"{kind}_revision", values, of=(record,))
+    row = tx.add(f"{kind}_revision", values, of=(record,))
+    if any(changes.get(name) is not None for name in search.texts(kind)):
+        tx.index(kind, record["seq"], {**record, **row}, before=record)
+    return row
 
 
 def history(db, kind, record):

@@ -6,10 +6,10 @@ transaction. Reading inside a write sees what that write has done so far.
 
 from ..errors import NotFound, Usage
 from ..store.database import require_not_newer
-from . import ids
+from . import ids, search
 from .canonical import canonical
 from .hashing import LogEnd, leaf_hash, text_hash
-from .kinds import DERIVED, PREFIXES, REVISED
+from .kinds import DERIVED, PREFIXES, REVISED, SEARCHED
 
 SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE local = 1"
 ADD_ENTRY = """
@@ -67,6 +67,27 @@ class Read:
             "Give more characters of the id.",
         )
 
+    def find_any(self, kinds, ref):
+        """(kind, record) that `ref` names among several kinds; the word before the first _ of an id tells which."""
+        word = ref.partition("_")[0]
+        fitting = [kind for kind in kinds if PREFIXES[kind] == word]
+        if ref == "@last":
+            newest = [
+                (self.value(f"SELECT max(seq) FROM {kind} WHERE actor = ?", (self.actor,)) or 0, kind) for kind in kinds
+            ]
+            fitting = [max(newest)[1]]
+        if not fitting:
+            raise NotFound(
+                "unknown_id",
+                f"There is no such record {_short(ref)}.",
+                "An id here starts with " + ", ".join(sorted(PREFIXES[kind] + "_" for kind in kinds)) + ".",
+                "Give the whole id, or enough of its beginning.",
+            )
+        return fitting[0], self.find(fitting[0], ref)
+
+    def settle(self):
+        """What is still to be written before a search; a read has nothing."""
+
     def log_position(self, record):
         return self.one(ENTRY_OF, (record["seq"],))
 
@@ -83,6 +104,7 @@ class Write(Read):
         self.frontier = end.frontier.copy()
         self._seq = end.seq
         self._number = ids.random_number()
+        self._texts: dict[int, list] = {}  # rowid -> what the search index has, and what it is to have
 
     def add(self, kind, values, of=()):
         """Record one row of `kind`. `of` are the records it refers to: what refers to a test record is one."""
@@ -103,6 +125,8 @@ class Write(Read):
         )
         if kind in DERIVED:
             self.connection.execute(DERIVED[kind], (self._seq,))
+        if kind in SEARCHED:
+            self.index(kind, self._seq, row)
         content_hash = self._log(kind, row)
         return {"seq": self._seq, **row, "hash": content_hash, "log_index": self.frontier.size - 1}
 
@@ -123,6 +147,23 @@ class Write(Read):
         self.frontier.append(leaf)
         return entry["content_hash"]
 
+    def index(self, kind, seq, row, before=None):
+        """Let search find a record by the texts of `row`, and no longer by those of `before`."""
+        rowid = search.rowid_of(kind, seq)
+        if rowid not in self._texts:
+            self._texts[rowid] = [before and search.texts_of(kind, before), None]
+        self._texts[rowid][1] = row and search.texts_of(kind, row)
+
+    def settle(self):
+        """In the order of rowids, which is much the cheapest."""
+        for rowid in sorted(self._texts):
+            old, new = self._texts[rowid]
+            if old:
+                self.connection.execute(search.TAKE_OUT, (rowid, *old))
+            if new:
+                self.connection.execute(search.PUT, (rowid, *new))
+        self._texts.clear()
+
     def end(self):
         """Where the log ends once this is committed."""
         return LogEnd(self.origin, self.frontier, self.schema, self._seq)
@@ -130,8 +171,9 @@ class Write(Read):
     def changed(self):
         return self.frontier.size > self.before.size
 
-    def save_frontier(self):
-        """The last statement before COMMIT."""
+    def finish(self):
+        """The last statements before COMMIT."""
+        self.settle()
         if self.changed():
             self.connection.execute(SAVE_FRONTIER, (self.frontier.size, " ".join(self.frontier.peaks)))
 

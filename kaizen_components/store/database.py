@@ -8,7 +8,7 @@ from .connection import Connection
 from .gate import Gate, timeout_s
 from .place import Place
 
-SCHEMA_VERSION = 4  # the number of the newest file in migrations/
+SCHEMA_VERSION = 14  # the number of the newest file in migrations/
 SHORT_WAIT_S = 0.2
 APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
 

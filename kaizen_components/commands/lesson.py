@@ -1,0 +1,9 @@
+"""Lessons that no longer hold: L11."""
+
+
+def retire(tx, *, id, reason, superseded_by=None):
+    """Retire a gotcha, learning or proven lesson, or supersede it by another; it stays in the record with the reason.
+
+    Example: kaizen L11 --id @last --reason "The engine closes readers itself now."
+    """
+    raise NotImplementedError

@@ -1,0 +1,55 @@
+"""Lists and queries: the newest first, or the best first when words are given."""
+
+from . import search
+from .kinds import REVISED
+
+
+def listing(db, kind, columns, limit, filters, query=None):
+    """`filters` maps a condition such as "status = ?" to its value; None means that it was not asked for."""
+    chosen = {sql: value for sql, value in filters.items() if value is not None}
+    found = (
+        _best(db, kind, columns, limit + 1, chosen, query) if query else _newest(db, kind, columns, limit + 1, chosen)
+    )
+    for row in found:
+        if "test" in row:
+            row["test"] = bool(row["test"])
+    return {"records": found[:limit], "count": min(len(found), limit), "more": len(found) > limit}
+
+
+def _newest(db, kind, columns, limit, chosen):
+    where = " AND ".join(chosen) or "1"
+    view = REVISED.get(kind, kind)
+    return db.rows(f"SELECT {columns} FROM {view} WHERE {where} ORDER BY seq DESC LIMIT ?", (*chosen.values(), limit))
+
+
+def _best(db, kind, columns, limit, chosen, query):
+    """The best that pass the filters; twice as many candidates as long as too few do."""
+    view, wanted = REVISED.get(kind, kind), limit if not chosen else limit * 5
+    where = "".join(f" AND {sql}" for sql in chosen)
+    while True:
+        hits = [seq for _, seq in search.ranked(db, query, kind, wanted)]
+        marks = ", ".join("?" * len(hits))
+        found = db.rows(f"SELECT seq, {columns} FROM {view} WHERE seq IN ({marks}){where}", (*hits, *chosen.values()))
+        if len(found) >= limit or len(hits) < wanted or wanted > 10_000:
+            break
+        wanted *= 4
+    place = {seq: at for at, seq in enumerate(hits)}
+    found.sort(key=lambda row: place[row["seq"]])
+    return [{name: value for name, value in row.items() if name != "seq"} for row in found[:limit]]
+
+
+def inspected(db, kind, record, **more):
+    """A record as an inspect shows it: JSON lists as lists, what hangs on it, its place in the log."""
+    import json
+
+    shown = {name: value for name, value in record.items() if name not in ("seq", "id") and value is not None}
+    for name in JSON_COLUMNS:
+        if name in shown:
+            shown[name] = json.loads(shown[name])
+    shown["test"] = bool(shown["test"])
+    return {"id": record["id"], "kind": kind, "record": shown, **more, "log": db.log_position(record)}
+
+
+JSON_COLUMNS = (
+    "evidence", "findings", "remedies", "paths", "artifact_ids", "argv", "payload", "missing", "filters", "cases",
+)  # fmt: skip

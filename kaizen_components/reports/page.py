@@ -1,0 +1,48 @@
+"""One self-contained HTML file per report: no network, light and dark, prints well, readable on a phone."""
+
+import os
+from typing import Any
+
+from ..errors import Conflict, Unavailable
+from ..records.manifest import dated
+
+TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of this folder, filled in; everything is escaped unless the template says otherwise."""
+    try:
+        import jinja2
+    except ImportError:
+        raise Unavailable(
+            "package_missing",
+            "The package jinja2 is not installed.",
+            "HTML reports need it.",
+            "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`.",
+        ) from None
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(**values)
+
+
+def save(store, name: str, ending: str, text: str, out: str | None = None) -> str:
+    """Write a report to --out, or to a dated file below AI/db/exports; never over another. Returns its shown path."""
+    path = os.path.abspath(out) if out else dated(store.place.exports, name, ending)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Conflict(
+            "file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out."
+        ) from None
+    except OSError as error:
+        raise Unavailable(
+            "cannot_write", "The report cannot be written.", str(error.strerror), "Check --out."
+        ) from None
+    return store.place.relative(path)

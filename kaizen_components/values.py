@@ -1,0 +1,167 @@
+"""What was given (text from a shell, values from JSON) as the value that a command gets, or what is wrong with it."""
+
+from .errors import Usage
+from .fields import BODY_CHARS_MAX, LIST_KINDS, Field, option
+
+PATH_CHARS_MAX = 4_096
+JSON_DEPTH_MAX = 100
+ITEMS_MAX = 200
+
+
+def read(name, field, given):
+    """The value for a command, from what the user gave."""
+    if field.kind == "flag":
+        return _flag(name, given)
+    if field.kind in LIST_KINDS:
+        return _list(name, field, given if type(given) is list else [given])
+    return _READERS[field.kind](name, field, given)
+
+
+def _flag(name, given):
+    if given is not True and given is not False:
+        raise _wrong(name, "must be true or false.")
+    return given
+
+
+def _list(name, field, given):
+    if field.kind == "items":
+        given = [one for item in given for one in _items(name, field, item)]
+    if len(given) > ITEMS_MAX and field.kind != "argv":
+        raise _wrong(name, f"is given {len(given):,} times; at most {ITEMS_MAX} fit.")
+    if field.kind == "argv":
+        return [_word(name, field, one) for one in given]
+    return [(_text if field.kind == "items" else _line)(name, field, one) for one in given]
+
+
+def _items(name, field, item):
+    """A text, or the texts of a JSON list."""
+    if type(item) is not str or item[:1] != "[":
+        return [item]
+    value = _json(name, Field("json", "", most=BODY_CHARS_MAX), item)
+    if type(value) is not list or not all(type(one) is str for one in value):
+        raise _wrong(name, "must be a text, or a JSON list of texts.")
+    return value
+
+
+def _word(name, field, given):
+    """A word of a command line: whatever a process can be given, but text."""
+    if type(given) is not str or "\0" in given or len(given) > field.most:
+        raise _wrong(name, f"must be words without NUL, of at most {field.most:,} characters.")
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise _wrong(name, "is not valid UTF-8.") from None
+    return given
+
+
+def _text(name, field, given):
+    if type(given) is not str:
+        raise _wrong(name, "must be text.")
+    if len(given) > field.most:
+        raise _wrong(name, f"has {len(given):,} characters; at most {field.most:,} fit.", "Shorten it.")
+    if not given.strip():
+        raise _wrong(name, "is blank.", "Give it some text, or leave the option out if it is optional.")
+    if "\0" in given:
+        raise _wrong(name, "contains a NUL byte.", "Remove it; records are text.")
+    if not given.isascii():
+        try:
+            given.encode()
+        except UnicodeEncodeError:
+            raise _wrong(name, "is not valid UTF-8.", "Convert the text to UTF-8.") from None
+    return given
+
+
+def _line(name, field, given):
+    text = _text(name, field, given)
+    if len(text.splitlines()) > 1 or text[-1] in "\r\n":
+        raise _wrong(name, "must be one line.", "Put longer text into --body.")
+    return text
+
+
+def _path(name, field, given):
+    if type(given) is not str or not given.strip() or "\0" in given or len(given) > PATH_CHARS_MAX:
+        raise _wrong(name, "must be the path of a file.")
+    return given
+
+
+def _choice(name, field, given):
+    lowered = given.lower() if type(given) is str else given
+    for choice in field.choices:
+        if choice.lower() == lowered:
+            return choice
+    raise _wrong(name, "must be one of " + ", ".join(field.choices) + ".")
+
+
+def _int(name, field, given):
+    if type(given) is str:
+        digits = given[1:] if given[:1] == "-" else given
+        if not (digits.isascii() and digits.isdecimal() and len(digits) <= 20):
+            raise _wrong(name, "must be a whole number.")
+        given = int(given)
+    elif type(given) is not int:
+        raise _wrong(name, "must be a whole number.")
+    return _bounded(name, field, given)
+
+
+def _float(name, field, given):
+    try:
+        number = float(given)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if type(given) is bool or number - number != 0:
+        raise _wrong(name, "must be a finite number.")
+    return _bounded(name, field, number)
+
+
+def _bounded(name, field, number):
+    if (field.least is not None and number < field.least) or (field.most is not None and number > field.most):
+        raise _wrong(name, f"must lie between {field.least} and {field.most}.")
+    return number
+
+
+def _json(name, field, given):
+    import json
+
+    def no_constant(word):
+        raise ValueError(f"{word} is not JSON")
+
+    try:
+        if type(given) is not str:  # from K5 or another program: a value already, but the same limits hold
+            given = json.dumps(given, ensure_ascii=False, allow_nan=False)
+        value = json.loads(_text(name, field, given), parse_constant=no_constant)
+        if _depth(value) > JSON_DEPTH_MAX:
+            raise ValueError(f"nested deeper than {JSON_DEPTH_MAX} levels")
+        again = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        _text(name, field, again.replace("\\u0000", "\0"))
+    except (ValueError, RecursionError) as error:
+        raise _wrong(name, f"is not valid JSON: {str(error) or 'nested too deeply'}.") from None
+    return value
+
+
+def _depth(value):
+    """How deeply lists and objects are nested; level by level, because recursion is what a hostile depth breaks."""
+    depth, level = 0, [value]
+    while level:
+        containers = [item.values() if type(item) is dict else item for item in level if type(item) in (list, dict)]
+        level = [one for container in containers for one in container]
+        depth += 1
+    return depth
+
+
+def _time(name, field, given):
+    from .records.moment import read_moment
+
+    try:
+        return read_moment(given)
+    except (ValueError, TypeError, OverflowError):
+        raise _wrong(name, "must be a date (2026-11-16), a time (2026-11-16T08:00) or an age (7d, 12h, 30m).") from None
+
+
+_READERS = {
+    "line": _line, "prose": _text, "input": _text, "id": _line, "path": _path, "choice": _choice,
+    "int": _int, "float": _float, "json": _json, "time": _time,
+}  # fmt: skip
+
+
+def _wrong(name, problem, next_step=""):
+    return Usage("bad_value", f"{option(name)} {problem}", "", next_step)
