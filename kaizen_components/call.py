@@ -118,17 +118,12 @@ class Door:
         def write(do):
             return self._write(command, values, actor, op_id, test, do)
 
-        return self._perform(command, values, self._readable({"write": write}, actor))
+        def look():
+            self.store.require()
+            return Read(self.store.reader(), actor)
 
-    def _readable(self, resources, actor):
-        """Resources by name; `db` is opened only for a command that asks for it."""
-
-        def resource(name):
-            if name == "db":
-                return Read(self.store.reader(), actor)
-            return {"store": self.store, "catalog": described, "check": check, **resources}[name]
-
-        return resource
+        resources = {"write": write, "look": look, "store": self.store, "catalog": described, "check": check}
+        return self._perform(command, values, resources.__getitem__)
 
     def _write(self, command, values, actor, op_id, test, do=None):
         if not command.can_be_first:
@@ -179,6 +174,13 @@ class Door:
             check_names(nested, given)
             if nested.family == "K":
                 raise Refused("not_in_batch", f"{nested.code} cannot run inside a batch.", "", "Call it by itself.")
+            if any(fields.field(nested, name).kind == "argv" for name in given):
+                raise Refused(
+                    "not_in_batch",
+                    "A command cannot be run inside a batch.",
+                    "All others would wait for it.",
+                    f"Call {nested.code} by itself.",
+                )
             raw = {name: [value if _is_text(nested, name) else fill(value)] for name, value in given.items()}
             nested_values, shared = bind(nested, raw)
             shared = [name for name in shared if name not in nested.options]
@@ -197,8 +199,8 @@ class Door:
                 tx.command = before
 
         resources = {
-            "tx": tx, "db": tx, "call": inner, "store": self.store, "write": lambda do: do(tx), "catalog": described,
-            "check": check,
+            "tx": tx, "db": tx, "call": inner, "store": self.store, "write": lambda do: do(tx), "look": lambda: tx,
+            "catalog": described, "check": check,
         }  # fmt: skip
         return self._perform(command, values, resources.__getitem__)
 

@@ -76,7 +76,7 @@ WRITES = {  # command -> the tables that its options are stored in
     "I2": ["irl_prediction"], "I3": ["irl_correction"], "I4": ["irl_outcome"], "T1": ["span"], "T2": ["score"],
     "O1": ["lab"], "O2": ["lab_proposal"],
 }  # fmt: skip
-NOT_STORED = {"W1": {"parent", "depends_on"}, "W2": {"id", "token"}, "W4": {"id"}, "W6": {"id"}, "W8": {"id"},
+NOT_STORED = {"W1": {"parent", "depends_on"}, "W2": {"id", "token", "waive"}, "W4": {"id"}, "W6": {"id"}, "W8": {"id"},
               "W11": {"id", "remove"}, "W13": {"id"}, "G5": {"id"}, "L2": {"id"}, "L3": {"id"}, "L11": {"id"},
               "Q1": {"timeout_s"}, "X6": {"id"}, "A1": {"allow_external"}, "T1": {"jsonl"}, "O2": {"patch"},
               "O1": {"query", "category", "task_id", "since"}}  # fmt: skip
@@ -107,7 +107,7 @@ def test_a_command_has_help_an_example_and_known_options(code):
     assert command.help and command.help.endswith(".") and len(command.help) <= 140
     assert "kaizen " + code in command.example
     assert all(fields.field(command, name).help for name in command.options)
-    assert all(name in ("tx", "db", "store", "call", "catalog", "write", "check") for name in command.needs)
+    assert all(name in ("tx", "db", "store", "call", "catalog", "write", "look", "check") for name in command.needs)
 
 
 BEFORE = {  # whose examples a command's own example stands on

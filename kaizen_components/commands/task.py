@@ -1,6 +1,9 @@
 """Tasks: W1, W2, W9 to W13."""
 
-from ..records import lease, link, revision
+import os
+
+from ..errors import Usage
+from ..records import done, lease, link, revision
 from ..records.canonical import canonical
 from ..records.task import listing, ready_tasks, shown, surroundings
 from ..records.transaction import receipt
@@ -28,7 +31,7 @@ def start(
         "task",
         {
             "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority, "status": "open",
-            "done_when": canonical(list(done_when)) if done_when else None,
+            "done_when": canonical([done.normalised(line) for line in done_when]) if done_when else None,
         },
     )  # fmt: skip
     if above:
@@ -39,7 +42,9 @@ def start(
 
 
 def update(
-    tx,
+    write,
+    look,
+    store,
     *,
     id,
     status=None,
@@ -50,23 +55,44 @@ def update(
     priority=None,
     note=None,
     token=None,
+    waive=None,
 ):
-    """Change a task, or note what happened to it; the history keeps every version.
+    """Change a task, or note what happened to it; the history keeps every version, and `done` needs its proofs.
 
     Example: kaizen W2 --id @last --status active --note "Started with the install section."
     """
-    task = tx.find("task", id)
-    lease.guard(tx, task, token, changes_status=status is not None)
+    if waive and status != "done":
+        raise Usage("waive_without_done", "--waive belongs to --status done.", "", "Leave it out, or close the task.")
     changes = {
         "status": status, "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority,
         "note": note,
     }  # fmt: skip
+    tree = _tree_for(look, store, id) if status == "done" else None
+    return write(lambda tx: _update(tx, id, changes, token, tree, waive))
+
+
+def _tree_for(look, store, id):
+    """The hash of the working tree if this task needs one to be closed; before the transaction, as it takes a while."""
+    if not look().find("task", id)["done_when"]:
+        return None
+    from ..records.tree import working_tree
+
+    return working_tree(store.place.root, os.path.join(store.place.root, "AI", "work", "tree-cache.json")).sha256
+
+
+def _update(tx, id, changes, token, tree, waive):
+    task, status = tx.find("task", id), changes["status"]
+    lease.guard(tx, task, token, changes_status=status is not None)
+    points = done.open_points(tx, task, tree) if status == "done" and task["done_when"] else []
+    if points and not waive:
+        raise done.refuse(task, points)
+    waiver = done.waive(tx, task, points, waive) if points else None
     row = revision.revise(tx, "task", task, changes)
     if status in lease.CLOSED:
         lease.end(tx, task)
     return receipt(
-        "task_revision", row, task_id=task["id"], rev=row["rev"], title=title or task["title"],
-        task_status=status or task["status"],
+        "task_revision", row, task_id=task["id"], rev=row["rev"], title=changes["title"] or task["title"],
+        task_status=status or task["status"], waiver_id=waiver and waiver["id"],
     )  # fmt: skip
 
 
@@ -79,7 +105,7 @@ def list_(db, *, status=None, actor=None, scope=None, priority=None, holder=None
 
 
 def inspect(db, *, id):
-    """Show one task with its revisions, plans, packets, links and its place in the log.
+    """Show one task with all that hangs on it: plans, proofs, verdicts, traces, links, its place in the log.
 
     Example: kaizen W10 --id @last
     """

@@ -160,6 +160,23 @@ def find_in(value: object) -> tuple[str, str] | None:
     return "", kind
 
 
+def redacted(text: str) -> str:
+    """The text without its secrets, for what we did not write ourselves, such as a command's output.
+
+    A line with a secret goes as a whole; a secret that spans lines takes its block, or in the end the text, with it.
+    """
+    if not find(text):
+        return text
+    lines = [f"[line removed: {kind}]" if (kind := find(line)) else line for line in text.split("\n")]
+    text = "\n".join(lines)
+    if find(text):
+        import re
+
+        text = re.sub(r"(?s)-----BEGIN .*?(-----END [^\n]*|\Z)", "[block removed: private key]", text)
+    kind = find(text)
+    return f"[text removed: {kind}]" if kind else text
+
+
 def _find_prefixed(text):
     for kind, prefix, body in _possible_prefixes(text):
         at = _word_start(text, prefix, 0)

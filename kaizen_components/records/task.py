@@ -29,6 +29,21 @@ WHERE task_id = ? ORDER BY seq"""
 RESULTS = """
 SELECT r.packet_id, r.at, r.actor, r.outcome, r.summary, r.body, r.payload
 FROM packet p JOIN packet_result r ON r.packet_id = p.id WHERE p.task_id = ? ORDER BY r.seq"""
+PROOFS = """
+SELECT id, at, actor, tier, outcome, command, exit_code, duration_ms, title FROM proof WHERE task_id = ? ORDER BY seq"""
+VERIFICATIONS = """
+SELECT id, at, actor, conclusion, severity, scope, superseded_by, summary FROM verification_current
+WHERE task_id = ? ORDER BY seq"""
+WAIVERS = "SELECT id, at, actor, reason, missing FROM waiver WHERE task_id = ? ORDER BY seq"
+ARTIFACTS = "SELECT id, at, kind, path, name, sha256, bytes, title FROM artifact WHERE task_id = ? ORDER BY seq"
+SPANS = """
+SELECT trace_id, count(*) AS spans, min(started_at) AS started_at, sum(tokens_in) AS tokens_in,
+       sum(tokens_out) AS tokens_out, sum(cost_usd) AS cost_usd
+FROM span WHERE task_id = ? GROUP BY trace_id ORDER BY min(seq)"""
+LESSONS = """
+SELECT 'gotcha' AS kind, id, at, title FROM gotcha WHERE task_id = ?
+UNION ALL SELECT 'learning', id, at, title FROM learning WHERE task_id = ?
+UNION ALL SELECT 'learned', id, at, title FROM learned WHERE task_id = ? ORDER BY 3"""
 LEASES = "SELECT at, actor, action, token, until, note FROM lease WHERE task_id = ? ORDER BY seq"
 
 LIST = """
@@ -66,9 +81,12 @@ def ready_tasks(db, scope, limit, with_tests):
 
 
 def surroundings(db, task):
-    """What hangs on a task, in full: its plans, its packets with what they brought back, its leases."""
-    questions = {"plans": PLANS, "packets": PACKETS, "packet_results": RESULTS, "leases": LEASES}
-    return {name: db.rows(sql, (task["id"],)) for name, sql in questions.items()}
+    """What hangs on a task, in full."""
+    questions = {
+        "plans": PLANS, "packets": PACKETS, "packet_results": RESULTS, "proofs": PROOFS, "verifications": VERIFICATIONS,
+        "waivers": WAIVERS, "traces": SPANS, "lessons": LESSONS, "artifacts": ARTIFACTS, "leases": LEASES,
+    }  # fmt: skip
+    return {name: db.rows(sql, (task["id"],) * sql.count("?")) for name, sql in questions.items()}
 
 
 def _row(row, at):

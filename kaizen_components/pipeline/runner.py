@@ -1,0 +1,163 @@
+"""Run one command as given: no shell, a scrubbed environment, a time limit, bounded output, and nothing left behind.
+
+The output goes to the terminal (stderr, so that stdout stays ours) while it is hashed; the head and the tail of it
+are kept. What is not protected here: files, network, memory; and a process that leaves its session outlives it.
+"""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from ..errors import NotFound, Unavailable
+
+KEPT_BYTES = 1_000_000  # of each stream; half from its beginning, half from its end
+BLOCK_BYTES = 65_536
+GRACE_S = 2.0
+TIMED_OUT = 124
+PROTECTION = "no shell, scrubbed environment, time limit, output cap"
+
+# What a tool needs to find itself, its language and its caches. Everything else may be a secret.
+PASSED = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR"),
+    *("TMPDIR", "TMP", "TEMP", "VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "PYENV_VERSION", "PYTHONPATH"),
+    *("PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "JAVA_HOME", "GOPATH", "GOROOT", "CARGO_HOME", "RUSTUP_HOME"),
+    *("NVM_DIR", "NODE_PATH", "SSL_CERT_FILE", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "APPDATA"),
+    *("LOCALAPPDATA", "USERPROFILE", "PROGRAMFILES", "PROGRAMDATA", "NUMBER_OF_PROCESSORS"),
+)
+PASSED_PREFIXES = ("LC_", "XDG_")
+
+
+class Seen:
+    """What was seen of a run."""
+
+    def __init__(self, exit_code: int, timed_out: bool, duration_ms: int, stdout: "Stream", stderr: "Stream"):
+        self.exit_code = exit_code
+        self.timed_out = timed_out
+        self.duration_ms = duration_ms
+        self.stdout = stdout
+        self.stderr = stderr
+
+
+class Stream:
+    """One output stream: the hash of all of it, and as much of it as is kept."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.bytes = 0
+
+    def take(self, block: bytes) -> None:
+        self._digest.update(block)
+        self.bytes += len(block)
+        room = KEPT_BYTES // 2 - len(self._head)
+        self._head += block[:room]
+        self._tail += block[max(room, 0) :]
+        if len(self._tail) > KEPT_BYTES:  # now and then, so that it is not copied for every block
+            del self._tail[: -KEPT_BYTES // 2]
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def text(self) -> str:
+        """What is kept, as text; what was left out is counted."""
+        tail = bytes(self._tail[-KEPT_BYTES // 2 :])
+        left_out = self.bytes - len(self._head) - len(tail)
+        gap = f"\n[{left_out:,} bytes left out]\n".encode() if left_out else b""
+        return (bytes(self._head) + gap + tail).decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+
+
+def environment() -> dict[str, str]:
+    """The variables that a command gets; KAIZEN_PASS_ENV names more, separated by commas."""
+    asked = {name.strip() for name in os.environ.get("KAIZEN_PASS_ENV", "").split(",")}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper() in PASSED or name.upper().startswith(PASSED_PREFIXES) or name in asked
+    }
+
+
+def run(argv: list[str], cwd: str, timeout_s: float) -> Seen:
+    """Run `argv` in `cwd` and wait for it, its time limit, or Ctrl-C; what it started in its session ends with it."""
+    start = time.monotonic()
+    process = _started(argv, cwd)
+    out, err = Stream(), Stream()
+    readers = [
+        threading.Thread(target=_read, args=(pipe, stream), daemon=True)
+        for pipe, stream in ((process.stdout, out), (process.stderr, err))
+    ]
+    for reader in readers:
+        reader.start()
+    timed_out = False
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        _end(process, signal.SIGTERM)
+        try:
+            process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            pass
+    finally:
+        _end(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+        process.wait()
+        for reader in readers:
+            reader.join(GRACE_S)  # a process that left its session may hold the pipe open for ever
+    duration_ms = round((time.monotonic() - start) * 1000)
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    return Seen(TIMED_OUT if timed_out else code, timed_out, duration_ms, out, err)
+
+
+def _started(argv, cwd):
+    env = environment()
+    program = shutil.which(os.path.join(cwd, argv[0]) if os.path.dirname(argv[0]) else argv[0], path=env.get("PATH"))
+    if program is None:
+        raise NotFound(
+            "command_not_found",
+            f"There is no command {argv[0][:60]!r} to run.",
+            "It is neither on the PATH nor an executable file below the project.",
+            "Check its spelling, or give its path, such as .venv/bin/pytest. A shell line is run as: -- bash -c '…'",
+        )
+    try:
+        return subprocess.Popen(
+            [program, *argv[1:]],
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise Unavailable(
+            "cannot_run", f"{argv[0][:60]!r} cannot be started.", str(error.strerror), "Run it by hand to see why."
+        ) from None
+
+
+def _read(pipe, stream):
+    screen = getattr(sys.stderr, "buffer", None)
+    while block := pipe.read(BLOCK_BYTES):
+        stream.take(block)
+        try:
+            if screen:
+                screen.write(block)
+                screen.flush()
+        except (OSError, ValueError):
+            screen = None  # nobody looks any more; the run goes on
+
+
+def _end(process, how):
+    try:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, how)  # its session's group has its number
+        elif process.poll() is None:
+            process.terminate()
+    except (ProcessLookupError, PermissionError):
+        pass

@@ -1,0 +1,76 @@
+"""The definition of done: commands that must have been witnessed to pass on the very tree that is there now."""
+
+from ..errors import Refused, Usage
+from .canonical import canonical
+
+# The newest proof on this tree decides; without one, the newest on any tree says what is stale.
+PROOF_ON = """
+SELECT id, outcome, exit_code, at FROM proof
+WHERE tier = 'witnessed' AND command = ? AND tree_hash = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
+PROOF_OF = """
+SELECT id, outcome, at FROM proof
+WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
+
+
+def command_text(words):
+    """One spelling for one command line: what a proof stores and a definition of done is compared by."""
+    import shlex
+
+    return shlex.join(words)
+
+
+def normalised(line):
+    import shlex
+
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise Usage("bad_command", f"--done-when {line[:60]!r} is not a command line.", str(error), "") from None
+    if not words:
+        raise Usage("bad_command", "--done-when is an empty command.", "", "Name the command that must pass.")
+    return shlex.join(words)
+
+
+def open_points(db, task, tree_hash):
+    """What the definition of done still lacks: command, state (missing, failed, stale) and the proof that says so."""
+    import json
+
+    points = []
+    for line in json.loads(task["done_when"] or "[]"):
+        command = normalised(line)
+        here = db.one(PROOF_ON, (command, tree_hash, task["test"]))
+        ever = here or db.one(PROOF_OF, (command, task["test"]))
+        if here and here["outcome"] == "passed":
+            continue
+        state = "failed" if here else "stale" if ever else "missing"
+        points.append({"command": command, "state": state, "proof_id": ever and ever["id"]})
+    return points
+
+
+EXPLAINED = {
+    "missing": "never witnessed",
+    "failed": "it failed on this tree",
+    "stale": "the tree has changed since",
+}
+
+
+def refuse(task, points):
+    said = "; ".join(f"`{point['command']}`: {EXPLAINED[point['state']]}" for point in points)
+    error = Refused(
+        "not_done",
+        f"{task['id']} is not done: {len(points)} of its conditions {'is' if len(points) == 1 else 'are'} open.",
+        said + ".",
+        f"Run `Q1 --task-id {task['id']} --run -- {points[0]['command']}`"
+        + (" and the others" if len(points) > 1 else "")
+        + ", then close it; or --waive REASON, which every report will show.",
+    )
+    error.findings = points
+    return error
+
+
+def waive(tx, task, points, reason):
+    """The record that this task was closed without its proofs."""
+    values = {
+        "gate": "done", "subject_id": task["id"], "task_id": task["id"], "reason": reason, "missing": canonical(points),
+    }  # fmt: skip
+    return tx.add("waiver", values, of=(task,))

@@ -1,0 +1,42 @@
+"""Proofs: what was witnessed, or what somebody reported."""
+
+import os
+
+from . import secrets
+from .canonical import canonical
+from .hashing import text_hash
+
+
+def keep_text(store, text):
+    """Store the text of an output below AI/work, without its secrets; what the artifact says about it, or None."""
+    if not text:
+        return None
+    text = secrets.redacted(text)
+    sha256 = text_hash(text)
+    name = f"{sha256[:20]}.txt"
+    folder = os.path.join(store.place.root, "AI", "work", "proofs")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        with open(f"{path}.{os.getpid()}", "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(f"{path}.{os.getpid()}", path)
+    return {
+        "path": f"AI/work/proofs/{name}",
+        "name": name,
+        "kind": "file",
+        "sha256": sha256,
+        "bytes": len(text.encode()),
+    }
+
+
+def add_witnessed(tx, values, of, outputs):
+    """The proof and its outputs, in one transaction."""
+    ids = {}
+    for stream, kept in outputs.items():
+        if kept:
+            row = tx.add("artifact", {"task_id": values["task_id"], "title": f"{stream} of a proof", **kept}, of=of)
+            ids[f"{stream}_id"] = row["id"]
+    return tx.add("proof", {**values, **ids, "tier": "witnessed", "argv": canonical(values["argv"])}, of=of)

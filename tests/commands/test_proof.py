@@ -1,0 +1,343 @@
+"""Witnessed proofs and the definition of done, as a user meets them: Q1, W1, W2."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components.errors import Conflict, NotFound, Refused, Usage
+
+PYTHON = sys.executable
+
+
+def git(root, *words):
+    identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+    subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(root):
+    git(root, "init", "-q")
+    (root / ".gitignore").write_text("AI/\n*.log\n")
+    (root / "code.py").write_text("print('hello')\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "first")
+    return root
+
+
+def run(cli, *argv, **more):
+    return cli("Q1", "--json", "--run", "--", *argv, **more)
+
+
+def artifact_text(root, proof):
+    return (root / proof["stdout"]).read_text()
+
+
+def test_a_command_that_was_run_is_witnessed_with_all_there_is_to_know(repository, cli, kaizen):
+    ran = run(cli, PYTHON, "code.py")
+    proof = kaizen("Q7", id=ran.json["id"])["record"]
+
+    assert ran.exit_code == 0
+    assert (proof["tier"], proof["outcome"], proof["exit_code"]) == ("witnessed", "passed", 0)
+    assert proof["argv"] == [PYTHON, "code.py"]
+    assert proof["stdout_hash"] == hashlib.sha256(b"hello\n").hexdigest()
+    assert proof["stderr_hash"] == hashlib.sha256(b"").hexdigest()
+    assert len(proof["commit_hash"]) == 40 and len(proof["tree_hash"]) == 64
+    assert proof["platform"] and proof["duration_ms"] >= 0
+    assert artifact_text(repository, ran.json) == "hello\n"
+
+
+def test_the_exit_code_of_the_command_is_passed_through(repository, cli):
+    ran = run(cli, PYTHON, "-c", "raise SystemExit(37)")
+
+    assert ran.exit_code == 37
+    assert (ran.json["outcome"], ran.json["exit_code"]) == ("failed", 37)
+
+
+def test_a_command_that_a_signal_ended_exits_as_a_shell_would(repository, cli):
+    ran = run(cli, PYTHON, "-c", "import os; os.kill(os.getpid(), 9)")
+
+    assert (ran.exit_code, ran.json["outcome"]) == (137, "failed")
+
+
+def test_the_words_after_the_dashes_are_never_options_of_ours(repository, cli):
+    ran = cli("Q1", "--run", "--", PYTHON, "-c", "import sys; print(sys.argv[1:])", "--json", "--title", "x", "--")
+
+    assert ran.exit_code == 0
+    assert "['--json', '--title', 'x', '--']" in ran.err
+    assert "witnessed" in ran.out and not ran.out.startswith("{")
+
+
+def test_output_streams_to_the_terminal_and_stdout_stays_one_object(repository, cli):
+    ran = run(cli, PYTHON, "-c", "import sys; print('to out'); print('to err', file=sys.stderr)")
+
+    assert ran.json["tier"] == "witnessed"
+    assert "to out" in ran.err and "to err" in ran.err
+
+
+def test_there_is_no_shell(repository, cli):
+    assert run(cli, "echo", "$HOME;", "ls").json["outcome"] == "passed"
+    assert "$HOME; ls" in run(cli, "echo", "$HOME;", "ls").err
+
+
+def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(repository, cli, tmp_path):
+    mark = tmp_path / "mark"
+    script = f"import subprocess, time; subprocess.Popen(['sh', '-c', 'sleep 3; touch {mark}']); time.sleep(60)"
+    ran = cli("Q1", "--json", "--timeout-s", "1", "--run", "--", PYTHON, "-c", script)
+
+    assert (ran.exit_code, ran.json["outcome"]) == (124, "timeout")
+    subprocess.run(["sleep", "3"], check=True)
+    assert not mark.exists()
+
+
+def test_the_environment_is_scrubbed_but_for_what_is_asked_for(repository, cli):
+    environment = {"DEPLOY_CREDENTIALS": "abc", "WANTED": "yes", "KAIZEN_PASS_ENV": "WANTED"}
+    ran = run(cli, PYTHON, "-c", "import os; print(sorted(os.environ))", env=environment)
+
+    assert "DEPLOY_CREDENTIALS" not in ran.err and "KAIZEN_REPO_ROOT" not in ran.err
+    assert "WANTED" in ran.err and "PATH" in ran.err
+
+
+def test_a_secret_in_the_output_is_not_kept(repository, cli):
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3jL5"
+    ran = run(cli, PYTHON, "-c", f"print('before'); print('{token[:4]}' + '{token[4:]}'); print('after')")
+
+    assert ran.exit_code == 0, ran.err
+    assert artifact_text(repository, ran.json) == "before\n[line removed: GitHub token]\nafter\n"
+    assert ran.json["id"]
+
+
+def test_a_private_key_in_the_output_is_removed_as_a_block(repository, cli):
+    body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7"
+    (repository / "key.txt").write_text(
+        f"start\n-----BEGIN {'PRIVATE'} KEY-----\n{body}\n{body}\n-----END {'PRIVATE'} KEY-----\nend\n"
+    )
+    ran = run(cli, "cat", "key.txt")
+
+    assert body not in artifact_text(repository, ran.json)
+    assert artifact_text(repository, ran.json) == "start\n[block removed: private key]\nend\n"
+
+
+def test_a_secret_among_the_words_is_refused_before_anything_runs(repository, cli):
+    ran = cli("Q1", "--run", "--", "touch", "ran", "--password=" + "hunter2hunter2")
+
+    assert ran.exit_code == 1 and "secret" in ran.err
+    assert not (repository / "ran").exists()
+
+
+def test_a_flood_of_output_is_capped_in_store_but_hashed_whole(repository, cli):
+    ran = run(cli, PYTHON, "-c", "import sys; sys.stdout.write('start' + 'x' * 5_000_000 + 'end')")
+    text = artifact_text(repository, ran.json)
+
+    assert text.startswith("startxxx") and text.endswith("xxxend") and "bytes left out]" in text
+    assert len(text) < 1_100_000
+
+
+def test_an_unknown_command_an_unknown_task_and_nothing_at_all_are_refused_and_nothing_runs(repository, cli, kaizen):
+    kaizen("K1")
+    assert cli("Q1", "--run", "--", "no-such-command-here").exit_code == 3
+    assert cli("Q1", "--task-id", "task_nope", "--run", "--", "touch", "ran").exit_code == 3
+    assert cli("Q1").exit_code == 2
+    assert cli("Q1", "--run").exit_code == 2
+    assert cli("Q1", "--run", "--").exit_code == 2
+    assert not (repository / "ran").exists()
+
+
+def test_what_is_only_said_is_reported_and_never_witnessed(kaizen):
+    said = kaizen("Q1", title="Tests pass", command="pytest -q", exit_code=0)
+    proof = kaizen("Q7", id=said["id"])["record"]
+
+    assert (said["tier"], said["outcome"]) == ("reported", "passed")
+    assert "tree_hash" not in proof and "stdout_hash" not in proof
+
+
+def test_one_cannot_say_and_witness_at_once(kaizen):
+    with pytest.raises(Usage):
+        kaizen("Q1", command="pytest", run=["pytest"])
+
+
+def test_others_can_write_while_a_command_runs(repository, cli, kaizen):
+    kaizen("K1")
+    inner = f"import subprocess; print(subprocess.run({[PYTHON, str(_launcher()), 'W1', '--title', 'x', '--summary', 'y']!r}, env={{'KAIZEN_REPO_ROOT': {str(repository)!r}, 'KAIZEN_BUSY_TIMEOUT_S': '2', 'PATH': ''}}).returncode)"  # noqa: E501
+    ran = run(cli, PYTHON, "-c", inner)
+
+    assert ran.exit_code == 0 and artifact_text(repository, ran.json).rstrip().endswith("0")
+    assert kaizen("W9")["count"] == 1
+
+
+def _launcher():
+    from ..conftest import LAUNCHER
+
+    return LAUNCHER
+
+
+def test_an_op_id_runs_the_command_once(repository, cli):
+    script = "open('count', 'a').write('x')"
+    first = cli("Q1", "--op-id", "a1", "--json", "--run", "--", PYTHON, "-c", script)
+    again = cli("Q1", "--op-id", "a1", "--json", "--run", "--", PYTHON, "-c", script)
+
+    assert again.json["replayed"] is True and again.json["id"] == first.json["id"]
+    assert (repository / "count").read_text() == "x"
+
+
+def test_a_command_is_not_run_inside_a_batch(kaizen, root):
+    (root / "batch.jsonl").write_text(json.dumps({"command": "Q1", "args": {"run": ["true"]}}))
+    with pytest.raises(Refused) as caught:
+        kaizen("K5", file=str(root / "batch.jsonl"))
+
+    assert caught.value.what.startswith("Line 1: ")
+
+
+# The definition of done
+
+
+@pytest.fixture
+def task(repository, kaizen):
+    return kaizen("W1", title="Prove it", summary="y", done_when=["true", f"{PYTHON} code.py"])["id"]
+
+
+def close(kaizen, task, **more):
+    return kaizen("W2", id=task, status="done", **more)
+
+
+def refused(kaizen, task):
+    with pytest.raises(Refused) as caught:
+        close(kaizen, task)
+    return {point["command"]: point["state"] for point in caught.value.findings}
+
+
+def test_a_task_closes_only_with_fresh_witnessed_proofs(task, kaizen, repository):
+    assert refused(kaizen, task) == {"true": "missing", f"{PYTHON} code.py": "missing"}
+    kaizen("Q1", run=["true"])
+    assert refused(kaizen, task) == {f"{PYTHON} code.py": "missing"}
+    kaizen("Q1", run=[PYTHON, "code.py"])
+
+    assert close(kaizen, task)["task_status"] == "done"
+
+
+def test_a_reported_proof_does_not_close_a_task(task, kaizen):
+    kaizen("Q1", command="true", exit_code=0, task_id=task)
+
+    assert refused(kaizen, task)["true"] == "missing"
+
+
+def test_a_failed_run_on_this_tree_is_a_failure_even_after_a_pass(task, kaizen, repository):
+    (repository / "flaky.log").write_text("")  # ignored, so the tree stays the same
+    (repository / "flaky.py").write_text("import os, sys; sys.exit(not os.path.exists('flaky.log'))\n")
+    flaky = kaizen("W1", title="Flaky", summary="y", done_when=[f"{PYTHON} flaky.py"])["id"]
+    kaizen("Q1", run=[PYTHON, "flaky.py"])
+    (repository / "flaky.log").unlink()
+    kaizen("Q1", run=[PYTHON, "flaky.py"])
+
+    assert refused(kaizen, flaky) == {f"{PYTHON} flaky.py": "failed"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda root: (root / "code.py").write_text("print('other')\n"),
+        lambda root: (root / "new.py").write_text(""),
+        lambda root: (root / "code.py").unlink(),
+        lambda root: os.chmod(root / "code.py", 0o755),
+        lambda root: os.symlink("code.py", root / "link.py"),
+    ],
+    ids=["a changed file", "a new file", "a deleted file", "a changed mode", "a new link"],
+)
+def test_a_proof_is_stale_after(change, repository, kaizen):
+    task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
+    kaizen("Q1", run=["true"])
+    change(repository)
+
+    assert refused(kaizen, task) == {"true": "stale"}
+
+
+@pytest.mark.parametrize("path", ["ignored.log", "AI/work/notes.txt"])
+def test_a_proof_stays_fresh_after_a_change_that_does_not_count(path, repository, kaizen):
+    task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
+    kaizen("Q1", run=["true"])
+    (repository / path).parent.mkdir(parents=True, exist_ok=True)
+    (repository / path).write_text("x")
+
+    assert close(kaizen, task)["task_status"] == "done"
+
+
+def test_a_change_that_is_taken_back_makes_the_proof_fresh_again(repository, kaizen):
+    task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
+    kaizen("Q1", run=["true"])
+    (repository / "code.py").write_text("print('other')\n")
+    assert refused(kaizen, task) == {"true": "stale"}
+    (repository / "code.py").write_text("print('hello')\n")
+
+    assert close(kaizen, task)["task_status"] == "done"
+
+
+def test_a_waiver_closes_the_task_and_is_a_record(task, kaizen):
+    closed = close(kaizen, task, waive="The release cannot wait.")
+    shown = kaizen("W10", id=task)
+
+    assert closed["waiver_id"].startswith("waiver_")
+    assert [waiver["reason"] for waiver in shown["waivers"]] == ["The release cannot wait."]
+
+
+def test_a_waiver_without_closing_is_a_mistake(task, kaizen):
+    with pytest.raises(Usage):
+        kaizen("W2", id=task, status="active", waive="x")
+
+
+def test_a_task_without_a_definition_of_done_closes_freely(kaizen, root):
+    kaizen("W1", title="x", summary="y")
+
+    assert close(kaizen, "@last")["task_status"] == "done"
+
+
+def test_a_command_is_the_same_however_it_was_quoted(repository, kaizen):
+    task = kaizen("W1", title="x", summary="y", done_when=["test   -d  '.'"])["id"]
+    kaizen("Q1", run=["test", "-d", "."])
+
+    assert close(kaizen, task)["task_status"] == "done"
+
+
+def test_a_condition_that_is_no_command_line_is_refused_when_the_task_is_made(kaizen):
+    with pytest.raises(Usage):
+        kaizen("W1", title="x", summary="y", done_when=["echo 'unfinished"])
+
+
+def test_a_proof_that_changed_the_tree_says_that_it_is_stale(repository, cli):
+    ran = run(cli, "touch", "made.py")
+
+    assert "stale" in ran.json["hint"]
+
+
+def test_a_test_proof_does_not_close_a_real_task(repository, kaizen):
+    task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
+    kaizen("Q1", run=["true"], test=True)
+
+    assert refused(kaizen, task) == {"true": "missing"}
+
+
+def test_an_unknown_task_is_not_found(kaizen):
+    kaizen("K1")
+    with pytest.raises(NotFound):
+        close(kaizen, "task_x")
+
+
+def test_without_a_repository_all_files_count_but_those_of_tools(root, kaizen):
+    task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
+    kaizen("Q1", run=["true"])
+    (root / "__pycache__").mkdir()
+    (root / "__pycache__" / "a.pyc").write_text("x")
+    assert close(kaizen, task)["task_status"] == "done"
+    kaizen("W2", id=task, status="open")
+    (root / "a.py").write_text("x")
+
+    assert refused(kaizen, task) == {"true": "stale"}
+
+
+def test_another_op_id_payload_is_a_conflict_before_the_command_runs(repository, cli):
+    cli("Q1", "--op-id", "a1", "--run", "--", "true")
+    again = cli("Q1", "--op-id", "a1", "--json", "--run", "--", "touch", "ran")
+
+    assert again.exit_code == Conflict.exit_code and not (repository / "ran").exists()

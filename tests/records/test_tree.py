@@ -1,0 +1,120 @@
+"""The working tree as one hash."""
+
+import os
+import subprocess
+import time
+
+import pytest
+
+from kaizen_components.records.tree import working_tree
+
+
+def git(root, *words):
+    identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+    subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(root):
+    git(root, "init", "-q")
+    (root / "a.txt").write_text("a")
+    (root / "sub").mkdir()
+    (root / "sub" / "b.txt").write_text("b")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "first")
+    return root
+
+
+def hash_of(root, cache=None):
+    return working_tree(str(root), cache and str(cache)).sha256
+
+
+def test_the_same_files_have_the_same_hash_committed_or_not(repository, tmp_path):
+    plain = tmp_path / "plain"
+    (plain / "sub").mkdir(parents=True)
+    (plain / "a.txt").write_text("a")
+    (plain / "sub" / "b.txt").write_text("b")
+
+    assert hash_of(repository) == hash_of(plain)
+
+
+def test_the_hash_is_what_the_format_says(root):
+    import hashlib
+
+    (root / "b").write_text("x")
+    os.chmod(root / "b", 0o755)
+    os.symlink("b", root / "a")
+    lines = [
+        f"link {hashlib.sha256(b'b').hexdigest()} a\n",
+        f"exec {hashlib.sha256(b'x').hexdigest()} b\n",
+    ]
+
+    assert hash_of(root) == hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def test_a_cache_never_hides_a_change(repository, tmp_path):
+    cache = tmp_path / "cache.json"
+    old = time.time() - 100
+    os.utime(repository / "a.txt", (old, old))
+    first = hash_of(repository, cache)
+    time.sleep(2.1)  # so that the cache trusts its entries
+    assert hash_of(repository, cache) == first and b"a.txt" in cache.read_bytes()
+    (repository / "a.txt").write_text("B")
+    os.utime(repository / "a.txt", (old, old))  # the same size and time; only the change time tells
+
+    assert hash_of(repository, cache) != first
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a.txt": [1]}', b"\xff\xfe", b'{"a.txt": null}'])
+def test_a_broken_cache_is_ignored(repository, tmp_path, content):
+    cache = tmp_path / "cache.json"
+    cache.write_bytes(content)
+
+    assert hash_of(repository, cache) == hash_of(repository)
+
+
+def test_names_with_newlines_blanks_and_broken_utf8_count(repository):
+    first = hash_of(repository)
+    for name in (b"with\nnewline", b" blank ", b"broken-\xff", "ümlaut".encode()):
+        with open(os.path.join(os.fsencode(repository), name), "wb"):
+            pass
+        second = hash_of(repository)
+        assert second != first
+        first = second
+
+
+def test_a_repository_inside_counts_with_its_files(repository):
+    inner = repository / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / "c.txt").write_text("c")
+    first = hash_of(repository)
+    (inner / "c.txt").write_text("d")
+
+    assert hash_of(repository) != first
+
+
+def test_a_hook_that_calls_us_does_not_point_git_elsewhere(repository, monkeypatch, tmp_path):
+    first = hash_of(repository)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+
+    assert hash_of(repository) == first
+
+
+def test_ten_thousand_files_are_hashed_again_many_times_faster_than_at_first(root, tmp_path):
+    for folder in range(100):
+        (root / f"f{folder}").mkdir()
+        for number in range(100):
+            (root / f"f{folder}" / f"{number}.txt").write_text(f"{folder} {number}" * 200)
+    git(root, "init", "-q")
+    cache = tmp_path / "cache.json"
+    time.sleep(2.1)
+    start = time.perf_counter()
+    first = hash_of(root, cache)
+    cold = time.perf_counter() - start
+    start = time.perf_counter()
+    assert hash_of(root, cache) == first
+    warm = time.perf_counter() - start
+
+    assert warm < cold
