@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import bench_safety
+import bench_search
 import bench_speed
 from bench_world import ROOT, Asked, Row, progress
 
@@ -26,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[Asked], Iterator[Row]]] = {
     "write": bench_speed.write,
     "batch": bench_speed.batch,
     "scale": bench_speed.scale,
+    "search": bench_search.search,
     "crowd": bench_safety.crowd,
     "kill": bench_safety.kill,
     "flips": bench_safety.flips,

@@ -1,5 +1,6 @@
 """What a benchmark works with: what was asked, the row it answers with, projects full of realistic records."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -27,6 +28,13 @@ WORDS = (
     *("query", "batch", "lease", "report", "stage", "draft", "schema", "backup", "anchor", "digest", "bundle"),
     *("review", "window", "socket", "thread", "kernel", "buffer", "module", "signal", "filter", "release"),
 )
+# Words as texts have them: few are everywhere, most are rare. The first thirty-odd are WORDS.
+SYLLABLES = [first + second for first in "bdfgklmnprstvz" for second in ("a", "e", "i", "o", "u", "ar", "en", "il")]
+VOCABULARY = [
+    *WORDS,
+    *("".join(parts) for parts in itertools.islice(itertools.product(SYLLABLES, repeat=3), 0, 900_000, 45)),
+]
+ZIPF = list(itertools.accumulate(1 / (rank + 2.7) for rank in range(1, len(VOCABULARY) + 1)))
 W1 = {"title": "Polish the README", "summary": "Make it a strong entry point for a new session."}
 
 
@@ -119,36 +127,40 @@ def environment(root: pathlib.Path) -> dict[str, str]:
 
 
 @contextmanager
-def project(records: int = 0) -> Iterator[pathlib.Path]:
+def project(records: int = 0, only_searched: bool = False) -> Iterator[pathlib.Path]:
     """A temporary project with so many records."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kaizen_bench_"))
     try:
-        grow(folder, records)
+        grow(folder, records, only_searched)
         yield folder
     finally:
         shutil.rmtree(folder)
 
 
 @contextmanager
-def kept_project(asked: Asked) -> Iterator[pathlib.Path]:
+def kept_project(asked: Asked, only_searched: bool = False) -> Iterator[pathlib.Path]:
     """The project of `--records`; below `--keep` it stays for the next run, and an interrupted one is completed."""
     if asked.keep is None:
-        with project(asked.records) as folder:
+        with project(asked.records, only_searched) as folder:
             yield folder
     else:
-        folder = asked.keep / str(asked.records)
-        grow(folder, asked.records)
+        folder = asked.keep / f"{asked.records}{'-searched' if only_searched else ''}"
+        grow(folder, asked.records, only_searched)
         yield folder
 
 
-def grow(root: pathlib.Path, records: int) -> None:
-    """Add records until there are at least so many."""
+def grow(root: pathlib.Path, records: int, only_searched: bool = False) -> None:
+    """Add records until there are at least so many; tasks with their updates, or only what search finds."""
     root.mkdir(parents=True, exist_ok=True)
     door = Door(str(root), keep_open=True)
     while (present := size(door)) < records:
         progress(f"{present:,} of {records:,} records")
         rng = random.Random(present)
-        batch = lines(rng, min(LINES_A_BATCH, records - present), min(0.1, 2 * OPEN_TASKS / records))
+        count = min(LINES_A_BATCH, records - present)
+        if only_searched:
+            batch = [rng.choice((task, gotcha))(rng) for _ in range(count)]
+        else:
+            batch = lines(rng, count, min(0.1, 2 * OPEN_TASKS / records))
         with tempfile.TemporaryDirectory() as folder:
             door("K5", file=save(batch, folder), actor=rng.choice(ACTORS))
     door.close()
@@ -175,13 +187,21 @@ def lines(rng: random.Random, count: int, open_share: float) -> list[dict[str, A
             batch.append({"command": "W13", "args": {"id": tasks[-1], "ttl_s": rng.choice((1, 604_800))}})
             batch.append({"command": "W2", "args": {"id": tasks[-1], "status": "active"}})
         if rng.random() >= open_share:
-            note = " ".join(rng.choices(WORDS, k=8))
+            note = text(rng, 8)
             batch.append({"command": "W2", "args": {"id": tasks[-1], "status": "done", "note": note}})
     return batch[:count]
 
 
 def task(rng: random.Random, **more: Any) -> dict[str, Any]:
-    title, summary = (" ".join(rng.choices(WORDS, k=count)) for count in (5, 25))
+    title, summary = text(rng, 5), text(rng, 25)
     priority = rng.choices(("critical", "high", "normal", "low"), (1, 10, 70, 19))[0]
     args = {"title": title, "summary": summary, "scope": rng.choice(SCOPES), "priority": priority, **more}
     return {"command": "W1", "args": args}
+
+
+def gotcha(rng: random.Random) -> dict[str, Any]:
+    return {"command": "G1", "args": {"title": text(rng, 5), "summary": text(rng, 15), "body": text(rng, 10)}}
+
+
+def text(rng: random.Random, words: int) -> str:
+    return " ".join(rng.choices(VOCABULARY, cum_weights=ZIPF, k=words))

@@ -1,8 +1,9 @@
 """Ranked full-text search over all kinds: any word may match, more is better; `"a phrase"` and `+must` work.
 
 Up to LARGE records it is plain BM25. Beyond, BM25 over a word that a third of all records have would score each of
-them (1.6 microseconds apiece), so only the rarer words choose candidates, and the common ones tell between those.
-When every word is common, the newest records that have any of them are compared by the words that they have.
+them (1.6 microseconds apiece), so only the rarer words choose candidates, and the common ones tell between those, each
+worth the logarithm of how far apart the records with it stand, which is nearly what BM25 gives it. When every word is
+common, the newest records that have any of them are compared in the same way.
 """
 
 from .kinds import SEARCHED
@@ -11,7 +12,8 @@ LARGE = 20_000  # log entries
 COMMON = 8_000  # records with a word, beyond which it no longer chooses candidates
 SCORED_MAX = 16_000  # records that BM25 may score
 WINDOW = 4_000  # the newest records that are compared when every word is common
-TERMS_MAX = 32
+FEW = 600  # records that are looked up one by one; more are read in a range
+TERMS_MAX = 24
 COMMON_MAX = 8
 KIND_SHIFT = 40
 WEIGHTS = "4.0, 2.0, 1.0"  # title, summary, body
@@ -21,6 +23,9 @@ SELECT rowid, bm25(search, {WEIGHTS}) AS score FROM search
 WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY score, rowid DESC LIMIT ?"""
 NEWEST = "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 HOW_MANY = "SELECT count(*) FROM (SELECT rowid FROM search WHERE search MATCH ? LIMIT ?)"
+HOW_FAR = """
+SELECT count(*) AS hits, max(rowid) - min(rowid) AS span
+FROM (SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?)"""
 LOG_SIZE = "SELECT max(seq) FROM log"
 PUT = "INSERT INTO search (rowid, title, summary, body) VALUES (?, ?, ?, ?)"
 TAKE_OUT = "INSERT INTO search (search, rowid, title, summary, body) VALUES ('delete', ?, ?, ?, ?)"
@@ -113,41 +118,47 @@ def _pruned(db, must, may, low, high, limit):
         total += sizes[term]
         if sizes[term] <= COMMON and total <= SCORED_MAX:
             rare.append(term)
-    common = [term for term in sizes if term not in rare][:COMMON_MAX]
+    worths = {term: _worth(db, term, low, high) for term in sizes if term not in rare}
+    worths = dict(sorted(worths.items(), key=lambda item: -item[1])[:COMMON_MAX])
     scores: dict[int, float] = {}
     if rare:
         chosen = " OR ".join(rare)
         match = f"({' AND '.join(must)}) AND ({chosen})" if must else chosen
-        scores = {
-            row["rowid"]: -row["score"] for row in db.rows(SCORE, (match, low, high, max(limit * 4, 100)))
-        }  # bm25() is better the lower it is
-    if rare and (len(scores) >= limit or must):
-        _prefer_with(db, scores, common)
-    else:
-        _add_newest(db, scores, must, common or rare, low, high)
+        found = db.rows(SCORE, (match, low, high, max(limit * 5, 200)))
+        scores = {row["rowid"]: -row["score"] for row in found}  # bm25() is better the lower it is
+    if len(scores) < limit and worths:
+        _add_newest(db, scores, must, worths, low, high)
+    _add_worths(db, scores, worths)
     return sorted(scores, key=lambda rowid: (-scores[rowid], -rowid))[:limit]
 
 
-def _prefer_with(db, scores, common):
-    """A common word says little: half a point, where a rare word is worth five and more."""
-    marks = ", ".join("?" * len(scores))
-    for term in common if scores else ():
-        for row in db.rows(f"SELECT rowid FROM search WHERE search MATCH ? AND rowid IN ({marks})", (term, *scores)):
-            scores[row["rowid"]] += 0.5
+def _worth(db, term, low, high):
+    """What a common word adds to a score: little when nearly every record has it."""
+    import math
+
+    near = db.one(HOW_FAR, (term, low, high, WINDOW))
+    apart = near["span"] / max(near["hits"], 1) if near["hits"] > 1 else COMMON
+    return math.log(1 + min(apart, COMMON))
 
 
-def _add_newest(db, scores, must, terms, low, high):
-    """Among the newest records with any of the words: a word is worth more the fewer of these have it."""
-    match = " AND ".join(must) if must else " OR ".join(terms)
-    window = [row["rowid"] for row in db.rows(NEWEST, (match, low, high, WINDOW))]
-    if not window:
+def _add_newest(db, scores, must, worths, low, high):
+    """The newest records with any of the words, or with all that must be there."""
+    match = " AND ".join(must) if must else " OR ".join(worths)
+    for row in db.rows(NEWEST, (match, low, high, WINDOW)):
+        scores.setdefault(row["rowid"], 0.0)
+
+
+def _add_worths(db, scores, worths):
+    if not scores:
         return
-    allowed = set(window)
-    for rowid in window:
-        scores.setdefault(rowid, 0.0)
-    for term in terms:
-        having = [row["rowid"] for row in db.rows(NEWEST, (term, window[-1], window[0], WINDOW))]
-        worth = 0.5 + (len(window) - len(having)) / len(window)
-        for rowid in having:
-            if rowid in allowed:
-                scores[rowid] += worth
+    oldest, newest = min(scores), max(scores)
+    few = len(scores) <= FEW
+    marks = ", ".join("?" * len(scores))
+    for term, worth in worths.items():
+        if few:
+            having = db.rows(f"SELECT rowid FROM search WHERE search MATCH ? AND rowid IN ({marks})", (term, *scores))
+        else:
+            having = db.rows(NEWEST, (term, oldest, newest, WINDOW))
+        for row in having:
+            if row["rowid"] in scores:
+                scores[row["rowid"]] += worth
