@@ -90,6 +90,7 @@ FIELDS = {
     "holder": Field("line", "Only tasks that this actor holds a lease on", most=100),
     "open": Field("flag", "Only those without a result yet"),
     "integrity": Field("flag", "Also check every page, foreign key and derived row"),
+    "reindex": Field("flag", "Also make the search index anew from the records"),
     "dry_run": Field("flag", "Only list what would be removed"),
     "verify.file": Field("path", "Another database file, such as a backup"),
     "batch.file": Field("input", "The JSONL file; stdin unless told", most=BATCH_CHARS_MAX),

@@ -4,24 +4,25 @@ import os
 
 from ..errors import Busy, KaizenError, Unavailable
 from ..records import batch as batches
-from ..records import health
+from ..records import health, search
 from ..records import manifest as manifests
 from ..store.migrate import copy_into
 from . import ledger
 
 
-def check(store, *, integrity=False):
+def check(store, *, integrity=False, reindex=False):
     """Create the database if there is none, migrate it if it is old, and check it.
 
     Example: kaizen K1 --integrity
     """
     existed = store.exists()
-    with store.writing():
-        pass
+    with store.writing() as connection:
+        indexed = search.rebuild(connection) if reindex else None
     answer = {
         "database": store.place.relative(store.place.database),
         "created": not existed,
         **health.summary(store.reader()),
+        **({"indexed": indexed} if reindex else {}),
     }
     if integrity:
         answer["integrity"] = health.require_integrity(store.reader())

@@ -96,12 +96,24 @@ def _update(tx, id, changes, token, tree, waive):
     )  # fmt: skip
 
 
-def list_(db, *, status=None, actor=None, scope=None, priority=None, holder=None, since=None, until=None, limit=50):
-    """List tasks, the newest first, by status, actor, scope, priority, holder or age.
+def list_(
+    db,
+    *,
+    query=None,
+    status=None,
+    actor=None,
+    scope=None,
+    priority=None,
+    holder=None,
+    since=None,
+    until=None,
+    limit=50,
+):
+    """List tasks, the newest first, by status, actor, scope, priority, holder or age; or by words, the best first.
 
     Example: kaizen W9 --status open --since 7d
     """
-    return listing(db, limit, status, actor, scope, priority, holder, since, until)
+    return listing(db, limit, status, actor, scope, priority, holder, since, until, query)
 
 
 def inspect(db, *, id):

@@ -5,8 +5,10 @@ from typing import Any
 from ..errors import Integrity
 from ..store import migrate
 from ..store.connection import Connection
+from . import search
 from .hashing import log_end
 
+HAS_SEARCH = "SELECT 1 FROM sqlite_master WHERE name = 'search'"
 SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
 
 
@@ -100,4 +102,4 @@ def derived_problems(connection: Connection) -> list[str]:
                 f"SELECT seq FROM (SELECT * FROM {left} EXCEPT SELECT * FROM {right}) LIMIT 5"
             ):
                 problems.append(f"{state} seq {seq} is not what the records say")
-    return problems
+    return [*problems, *search.problems(connection)] if connection.value(HAS_SEARCH) else problems

@@ -38,18 +38,26 @@ def _best(db, kind, columns, limit, chosen, query):
     return [{name: value for name, value in row.items() if name != "seq"} for row in found[:limit]]
 
 
-def inspected(db, kind, record, **more):
-    """A record as an inspect shows it: JSON lists as lists, what hangs on it, its place in the log."""
-    import json
+# Stored as JSON: flat lists of texts, and whatever else.
+LISTS = ("evidence", "findings", "remedies", "paths", "artifact_ids", "argv")
+NESTED = ("payload", "missing", "filters", "cases")
 
+
+def inspected(db, kind, record, **more):
+    """A record as an inspect shows it: JSON as what it is, what hangs on it, its place in the log."""
     shown = {name: value for name, value in record.items() if name not in ("seq", "id") and value is not None}
-    for name in JSON_COLUMNS:
+    for name in LISTS:
         if name in shown:
+            shown[name] = items(db, shown[name])
+    for name in NESTED:
+        if name in shown:
+            import json
+
             shown[name] = json.loads(shown[name])
     shown["test"] = bool(shown["test"])
     return {"id": record["id"], "kind": kind, "record": shown, **more, "log": db.log_position(record)}
 
 
-JSON_COLUMNS = (
-    "evidence", "findings", "remedies", "paths", "artifact_ids", "argv", "payload", "missing", "filters", "cases",
-)  # fmt: skip
+def items(db, text):
+    """The texts of a JSON list; SQLite reads it, since importing json costs as much as the rest of a cold read."""
+    return [row["value"] for row in db.rows("SELECT value FROM json_each(?)", (text,))] if text else []

@@ -6,7 +6,7 @@ worth the logarithm of how far apart the records with it stand, which is nearly 
 common, the newest records that have any of them are compared in the same way.
 """
 
-from .kinds import SEARCHED
+from .kinds import REVISED, SEARCHED
 
 LARGE = 20_000  # log entries
 COMMON = 8_000  # records with a word, beyond which it no longer chooses candidates
@@ -16,6 +16,7 @@ FEW = 600  # records that are looked up one by one; more are read in a range
 TERMS_MAX = 24
 COMMON_MAX = 8
 KIND_SHIFT = 40
+PAGE = 2_000
 WEIGHTS = "4.0, 2.0, 1.0"  # title, summary, body
 
 SCORE = f"""
@@ -29,6 +30,8 @@ FROM (SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ? OR
 LOG_SIZE = "SELECT max(seq) FROM log"
 PUT = "INSERT INTO search (rowid, title, summary, body) VALUES (?, ?, ?, ?)"
 TAKE_OUT = "INSERT INTO search (search, rowid, title, summary, body) VALUES ('delete', ?, ?, ?, ?)"
+
+FORGET_ALL = "INSERT INTO search (search) VALUES ('delete-all')"
 
 TEXTS = ("title", "summary", "body")
 
@@ -47,6 +50,39 @@ def texts_of(kind, row):
     first = [row.get(name) or "" for name in TEXTS]
     more = [row.get(name) or "" for name in SEARCHED[kind][1]]
     return (first[0], first[1], "\n".join(filter(None, [first[2], *more])))
+
+
+def rebuild(connection):
+    """Make the index anew from the records; returns how many it has."""
+    connection.execute(FORGET_ALL)
+    count = 0
+    for kind in sorted(SEARCHED, key=lambda kind: SEARCHED[kind][0]):
+        after = 0
+        while rows := connection.rows(
+            f"SELECT * FROM {REVISED.get(kind, kind)} WHERE seq > ? ORDER BY seq LIMIT {PAGE}", (after,)
+        ):
+            for row in rows:
+                connection.execute(PUT, (rowid_of(kind, row["seq"]), *texts_of(kind, row)))
+            after = rows[-1]["seq"]
+            count += len(rows)
+    return count
+
+
+def problems(connection):
+    """Records that search cannot find, and what it finds that is no record."""
+    found = []
+    for kind, (number, _) in SEARCHED.items():
+        low, high = number << KIND_SHIFT, (number + 1) << KIND_SHIFT
+        missing = connection.value(
+            f"SELECT count(*) FROM {kind} WHERE seq + {low} NOT IN (SELECT id FROM search_docsize)"
+        )
+        extra = connection.value(
+            f"SELECT count(*) FROM search_docsize WHERE id BETWEEN {low} AND {high - 1}"
+            f" AND id - {low} NOT IN (SELECT seq FROM {kind})"
+        )
+        if missing or extra:
+            found.append(f"search lacks {missing} and has {extra} extra of {kind}: run `K1 --reindex`")
+    return found
 
 
 def ranked(db, query, kind=None, limit=20):

@@ -1,5 +1,7 @@
 """Questions asked of tasks."""
 
+from . import listing as lists
+
 # INDEXED BY: without it the planner reads all open tasks and sorts them, which at a million takes a second.
 READY = """
 WITH chosen AS (
@@ -46,6 +48,7 @@ UNION ALL SELECT 'learning', id, at, title FROM learning WHERE task_id = ?
 UNION ALL SELECT 'learned', id, at, title FROM learned WHERE task_id = ? ORDER BY 3"""
 LEASES = "SELECT at, actor, action, token, until, note FROM lease WHERE task_id = ? ORDER BY seq"
 
+COLUMNS = "id, status, priority, scope, actor, at, holder, lease_until, test, title"
 LIST = """
 SELECT t.id, t.status, t.priority, t.scope, t.actor, t.at, t.holder, t.lease_until, t.test, t.title
 FROM task_state s JOIN task_current t ON t.seq = s.seq
@@ -54,7 +57,9 @@ FROM task_state s JOIN task_current t ON t.seq = s.seq
 RANK = {"critical": 0, "high": 1, "normal": 2, "low": 3}
 
 
-def listing(db, limit, status, actor, scope, priority, holder, since, until):
+def listing(db, limit, status, actor, scope, priority, holder, since, until, query=None):
+    if query:
+        return _found(db, limit, status, actor, scope, priority, holder, since, until, query)
     filters = {
         "s.status = ?": status,
         "t.actor = ?": actor,
@@ -72,6 +77,15 @@ def listing(db, limit, status, actor, scope, priority, holder, since, until):
     found = db.rows(LIST.format(where=where, driver=driver), (*chosen.values(), limit + 1))
     records = [_row(row, db.at) for row in found[:limit]]
     return {"records": records, "count": len(records), "more": len(found) > limit}
+
+
+def _found(db, limit, status, actor, scope, priority, holder, since, until, query):
+    filters = {
+        "status = ?": status, "actor = ?": actor, "scope = ?": scope, "priority = ?": priority, "holder = ?": holder,
+        "lease_until > ?": db.at if holder else None, "at >= ?": since, "at < ?": until,
+    }  # fmt: skip
+    found = lists.listing(db, "task", COLUMNS, limit, filters, query)
+    return {**found, "records": [_row(row, db.at) for row in found["records"]]}
 
 
 def ready_tasks(db, scope, limit, with_tests):

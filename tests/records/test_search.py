@@ -1,0 +1,217 @@
+"""Ranked search: what is found, in which order, and that no query is ever a mistake."""
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kaizen_components.call import Door
+from kaizen_components.errors import Integrity, KaizenError
+from kaizen_components.records import search
+
+
+def add(kaizen, title, summary="Nothing of note.", **more):
+    return kaizen("W1", title=title, summary=summary, **more)["id"]
+
+
+def found(kaizen, query, **more):
+    return [row["title"] for row in kaizen("W9", query=query, **more)["records"]]
+
+
+def test_any_word_may_match_and_more_is_better(kaizen):
+    add(kaizen, "The parser")
+    add(kaizen, "The cache and the parser")
+    add(kaizen, "Something else")
+
+    assert found(kaizen, "cache parser") == ["The cache and the parser", "The parser"]
+
+
+def test_a_word_in_the_title_counts_more_than_one_in_the_body(kaizen):
+    add(kaizen, "Words", body="the gate is here")
+    add(kaizen, "The gate", body="words")
+
+    assert found(kaizen, "gate") == ["The gate", "Words"]
+
+
+def test_other_forms_of_a_word_and_accents_match(kaizen):
+    add(kaizen, "Retrying the résumé")
+
+    assert found(kaizen, "retries") == found(kaizen, "RESUME") == ["Retrying the résumé"]
+
+
+def test_a_phrase_must_stand_together(kaizen):
+    add(kaizen, "write the gate")
+    add(kaizen, "the write gate")
+
+    assert found(kaizen, '"write gate"') == ["the write gate"]
+
+
+def test_a_must_is_required_and_the_rest_ranks(kaizen):
+    add(kaizen, "alpha")
+    add(kaizen, "alpha beta")
+    add(kaizen, "beta gamma")
+
+    assert found(kaizen, "+alpha beta") == ["alpha beta", "alpha"]
+    assert found(kaizen, '+"beta gamma" alpha') == ["beta gamma"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['"', "'", "AND", "OR NOT", "*", ":", "title:", "a*", "(", "🙂", "+", "-", "^x", "NEAR(a b)", '+"', '""', "%", "_",
+     "\\", "a AND", '"unfinished phrase', "x" * 1000, "{}", "col : x", "\u202e"],
+)  # fmt: skip
+def test_whatever_is_in_a_query_is_text(kaizen, query):
+    add(kaizen, "and or not near title")
+    kaizen("W9", query=query)
+
+
+def test_words_that_are_operators_elsewhere_are_found(kaizen):
+    add(kaizen, "NEAR the end AND beyond")
+    add(kaizen, "nothing")
+
+    assert found(kaizen, "AND") == found(kaizen, "near") == ["NEAR the end AND beyond"]
+
+
+def test_percent_and_underscore_are_plain(kaizen):
+    add(kaizen, "the task_id column")
+    add(kaizen, "the taskXid column")
+
+    assert found(kaizen, "task_id") == ["the task_id column"]
+    assert found(kaizen, "task%") == ["the task_id column"]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(min_size=1, max_size=60).filter(lambda text: text.strip() and "\0" not in text))
+def test_no_text_is_a_syntax_error(shared, query):
+    must, may = search.parse(query)
+    if must or may:
+        shared.store.reader().tuples(search.SCORE, (search._match(must, may), 0, 2**62, 5))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    door = Door(str(tmp_path_factory.mktemp("search")), keep_open=True)
+    add(door, "something to find")
+    yield door
+    door.close()
+
+
+def test_a_changed_text_is_found_by_its_new_words_only(kaizen):
+    id = add(kaizen, "Old words", "First summary.")
+    kaizen("W2", id=id, title="New words", note="renamed")
+    kaizen("W2", id=id, summary="Second summary.")
+
+    assert found(kaizen, "old") == found(kaizen, "first") == []
+    assert found(kaizen, "new") == found(kaizen, "second") == ["New words"]
+    assert kaizen("K8")["verified"] and kaizen("K1", integrity=True)["integrity"]["derived"] == "ok"
+
+
+def test_a_batch_that_adds_and_changes_leaves_one_entry(kaizen, root):
+    (root / "b.jsonl").write_text(
+        '{"command": "W1", "args": {"title": "Before", "summary": "x"}}\n'
+        '{"command": "W2", "args": {"id": "$1.id", "title": "Between"}}\n'
+        '{"command": "W9", "args": {"query": "between"}}\n'
+        '{"command": "W2", "args": {"id": "$1.id", "title": "After"}}\n'
+    )
+    ran = kaizen("K5", file=str(root / "b.jsonl"))
+
+    assert [row["title"] for row in ran["records"][2]["records"]] == ["Between"]
+    assert (found(kaizen, "before"), found(kaizen, "between"), found(kaizen, "after")) == ([], [], ["After"])
+
+
+def test_what_is_purged_is_not_found_and_what_a_purged_revision_hid_is_again(kaizen):
+    add(kaizen, "A trial", test=True)
+    id = add(kaizen, "Original")
+    kaizen("W2", id=id, title="Renamed", test=True)
+    assert found(kaizen, "trial") == ["A trial"] and found(kaizen, "original") == []
+    kaizen("K7")
+
+    assert found(kaizen, "trial") == found(kaizen, "renamed") == []
+    assert found(kaizen, "original") == ["Original"]
+
+
+def test_a_refused_write_leaves_nothing_to_find(kaizen, root):
+    kaizen("K1")
+    (root / "b.jsonl").write_text('{"command": "W1", "args": {"title": "Ghost", "summary": "x"}}\n{"command": "W1"}\n')
+    with pytest.raises(KaizenError):
+        kaizen("K5", file=str(root / "b.jsonl"))
+
+    assert found(kaizen, "ghost") == []
+
+
+def test_filters_apply_to_what_is_found(kaizen):
+    for number in range(30):
+        add(kaizen, f"needle {number}", scope="engine" if number % 10 == 0 else "docs")
+
+    assert len(found(kaizen, "needle", scope="engine")) == 3
+    assert kaizen("W9", query="needle", limit=5)["more"] is True
+
+
+def test_an_index_that_lost_records_is_noticed_and_made_anew(kaizen):
+    add(kaizen, "Lost and found")
+    with kaizen.store.writing() as connection:
+        connection.execute("DELETE FROM search_docsize")
+    with pytest.raises(Integrity) as caught:
+        kaizen("K1", integrity=True)
+    assert "K1 --reindex" in caught.value.why
+    assert kaizen("K1", reindex=True, integrity=True)["indexed"] == 1
+
+    assert found(kaizen, "lost") == ["Lost and found"]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A database beyond the size at which plain BM25 is used, with the sizes of that rule made small."""
+    root = tmp_path_factory.mktemp("large")
+    door = Door(str(root), keep_open=True)
+    chance = random.Random(5)
+    lines = []
+    for number in range(3_000):
+        words = [f"common{chance.randrange(3)}" for _ in range(6)] + [f"seldom{chance.randrange(40)}"]
+        words += [f"rare{number}"] if number % 100 == 0 else []
+        title = " ".join(chance.sample(words, len(words)))
+        lines.append(f'{{"command": "W1", "args": {{"title": "{title}", "summary": "x"}}}}')
+    (root / "b.jsonl").write_text("\n".join(lines))
+    door("K5", file=str(root / "b.jsonl"))
+    yield door
+    door.close()
+
+
+@pytest.fixture
+def pruned(large, monkeypatch):
+    for name, value in {"LARGE": 100, "COMMON": 200, "SCORED_MAX": 400, "WINDOW": 200}.items():
+        monkeypatch.setattr(search, name, value)
+    return large
+
+
+def test_in_a_large_database_the_rare_word_decides(pruned):
+    assert "rare500" in found(pruned, "common1 common2 rare500")[0].split()
+
+
+def test_in_a_large_database_common_words_tell_between_equals(pruned):
+    titles = found(pruned, "seldom7 common2", limit=10)
+    first, last = titles[0].split(), found(pruned, "seldom7", limit=1000)
+
+    assert "seldom7" in first and "common2" in first
+    assert all("seldom7" in title.split() for title in titles) and len(last) > 50
+
+
+def test_in_a_large_database_a_query_of_common_words_finds_the_newest_that_have_most(pruned):
+    titles = found(pruned, "common0 common1 common2", limit=20)
+
+    assert len(titles) == 20
+    assert all({"common0", "common1", "common2"} <= set(title.split()) for title in titles)
+
+
+def test_in_a_large_database_a_must_is_kept(pruned):
+    assert all("common0" in title.split() for title in found(pruned, "+common0 seldom3", limit=30))
+    assert found(pruned, "+rare100 +rare200") == []
+    assert found(pruned, "nowhere") == []
+
+
+def test_in_a_large_database_the_answer_is_that_of_plain_bm25_when_no_word_is_common(large, monkeypatch):
+    plain = found(large, "seldom3 rare700 seldom9", limit=10)
+    monkeypatch.setattr(search, "LARGE", 100)
+
+    assert found(large, "seldom3 rare700 seldom9", limit=10) == plain
