@@ -3,12 +3,16 @@
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
+from kaizen_components.records import done
 
 PYTHON = sys.executable
 
@@ -341,3 +345,12 @@ def test_another_op_id_payload_is_a_conflict_before_the_command_runs(repository,
     again = cli("Q1", "--op-id", "a1", "--json", "--run", "--", "touch", "ran")
 
     assert again.exit_code == Conflict.exit_code and not (repository / "ran").exists()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.text("aZ09 _-./'\"\\$", min_size=1, max_size=6), min_size=1, max_size=4))
+def test_a_command_line_is_normalised_as_a_shell_reads_it(words):
+    line = shlex.join(words)
+
+    assert done.normalised(line) == done.command_text(words) == line
+    assert done.normalised(f"  {line}  ") == line
