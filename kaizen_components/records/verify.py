@@ -5,6 +5,7 @@ frontier, the anchors outside the file, and the derived tables. docs/format.md d
 verifier in another language.
 """
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +49,7 @@ class Verification:
             if self.connection.value("PRAGMA application_id") != APPLICATION_ID:
                 self._found("edit", "The file is not marked as a Kaizen database.")
             self._check_schema()
+            self._check_length()
             stored = {
                 row["origin"]: row for row in self.connection.rows("SELECT origin, local, size, peaks FROM frontier")
             }
@@ -69,6 +71,12 @@ class Verification:
         """Tables, views, indexes and triggers are those that the migrations make, and nobody's own among the active."""
         for says in schema_problems(self.connection)[:1]:
             self._found("edit", says)
+
+    def _check_length(self):
+        """SQLite takes what is missing of the last page for zeros."""
+        path = self.connection.tuples("PRAGMA database_list")[0][2]
+        if path and os.path.getsize(path) % self.connection.value("PRAGMA page_size"):
+            self._found("edit", "The file ends in the middle of a page.")
 
     # One pass over the log
 

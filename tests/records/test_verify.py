@@ -427,3 +427,11 @@ def test_a_text_turned_into_a_blob_of_the_same_bytes_is_found(ledger):
     ledger.path.write_bytes(raw)
 
     assert ledger.problem().exit_code == 7
+
+
+def test_a_file_that_lost_the_end_of_its_last_page_is_an_edit(ledger):
+    ledger.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    os.truncate(ledger.path, os.path.getsize(ledger.path) - 100)
+
+    with pytest.raises(Integrity):
+        ledger.verify()
