@@ -1,20 +1,21 @@
 """Ranked full-text search over all kinds: any word may match, more is better; `"a phrase"` and `+must` work.
 
 Up to LARGE records it is plain BM25. Beyond, BM25 over a word that a third of all records have would score each of
-them (1.6 microseconds apiece), so only the rarer words choose candidates, and the common ones tell between those, each
-worth the logarithm of how far apart the records with it stand, which is nearly what BM25 gives it. When every word is
-common, the newest records that have any of them are compared in the same way.
+them (2 to 4 microseconds apiece), so only the rarer words choose candidates, and the common ones tell between the best
+of those, each worth the logarithm of how far apart the records with it stand, which is nearly what BM25 gives it. When
+every word is common, the newest records that have any of them are compared in the same way.
 """
 
 from .kinds import REVISED, SEARCHED
 
 LARGE = 20_000  # log entries
-COMMON = 8_000  # records with a word, beyond which it no longer chooses candidates
-SCORED_MAX = 16_000  # records that BM25 may score
-WINDOW = 4_000  # the newest records that are compared when every word is common
-FEW = 600  # records that are looked up one by one; more are read in a range
+SCORED_MAX = 6_000  # records that BM25 may score
+WINDOW = 1_000  # the newest records with a common word that are looked at
+PROBED = 200  # the newest records with a word that tell how common it is
+RARE = 1e9  # so far apart is what has fewer
+COMPARED = 60  # the best, which are also looked up by common words
 TERMS_MAX = 24
-COMMON_MAX = 8
+COMMON_MAX = 6
 KIND_SHIFT = 40
 PAGE = 2_000
 WEIGHTS = "4.0, 2.0, 1.0"  # title, summary, body
@@ -22,11 +23,12 @@ WEIGHTS = "4.0, 2.0, 1.0"  # title, summary, body
 SCORE = f"""
 SELECT rowid, bm25(search, {WEIGHTS}) AS score FROM search
 WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY score, rowid DESC LIMIT ?"""
+SCORE_NEWEST = f"""
+SELECT rowid, score FROM (
+    SELECT rowid, bm25(search, {WEIGHTS}) AS score FROM search
+    WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?)
+ORDER BY score, rowid DESC LIMIT ?"""
 NEWEST = "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
-HOW_MANY = "SELECT count(*) FROM (SELECT rowid FROM search WHERE search MATCH ? LIMIT ?)"
-HOW_FAR = """
-SELECT count(*) AS hits, max(rowid) - min(rowid) AS span
-FROM (SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?)"""
 LOG_SIZE = "SELECT max(seq) FROM log"
 PUT = "INSERT INTO search (rowid, title, summary, body) VALUES (?, ?, ?, ?)"
 TAKE_OUT = "INSERT INTO search (search, rowid, title, summary, body) VALUES ('delete', ?, ?, ?, ?)"
@@ -148,53 +150,64 @@ def _match(must, may):
 
 
 def _pruned(db, must, may, low, high, limit):
-    sizes = {term: db.value(HOW_MANY, (term, COMMON + 1)) for term in (*must, *may)}
+    import math
+
+    records = db.value(LOG_SIZE)
+    apart = {term: _apart(db, term, low, high) for term in (*must, *may)}
     rare, total = [], 0
-    for term in sorted(sizes, key=lambda term: sizes[term]):
-        total += sizes[term]
-        if sizes[term] <= COMMON and total <= SCORED_MAX:
+    for term in sorted(apart, key=lambda term: -apart[term]):
+        total += records / apart[term]
+        if total <= SCORED_MAX:
             rare.append(term)
-    worths = {term: _worth(db, term, low, high) for term in sizes if term not in rare}
-    worths = dict(sorted(worths.items(), key=lambda item: -item[1])[:COMMON_MAX])
-    scores: dict[int, float] = {}
-    if rare:
-        chosen = " OR ".join(rare)
-        match = f"({' AND '.join(must)}) AND ({chosen})" if must else chosen
-        found = db.rows(SCORE, (match, low, high, max(limit * 5, 200)))
-        scores = {row["rowid"]: -row["score"] for row in found}  # bm25() is better the lower it is
+    common = sorted((term for term in apart if term not in rare), key=lambda term: -apart[term])[:COMMON_MAX]
+    worths = {term: math.log(1 + apart[term]) for term in common}
+    scores = _scored(db, must, rare, low, high, max(limit, COMPARED)) if rare else {}
+    _prefer_with(db, scores, worths)
     if len(scores) < limit and worths:
         _add_newest(db, scores, must, worths, low, high)
-    _add_worths(db, scores, worths)
     return sorted(scores, key=lambda rowid: (-scores[rowid], -rowid))[:limit]
 
 
-def _worth(db, term, low, high):
-    """What a common word adds to a score: little when nearly every record has it."""
-    import math
+def _scored(db, must, rare, low, high, wanted):
+    """rowid -> score by the rare words. BM25 counts every record with each word that it is given, so a common one that
+    must be there is asked for by itself."""
+    chosen = " OR ".join(rare)
+    rare_must = [term for term in must if term in rare]
+    match = f"({' AND '.join(rare_must)}) AND ({chosen})" if rare_must else chosen
+    allowed = None
+    if len(rare_must) < len(must):
+        every = f"({' AND '.join(must)}) AND ({chosen})"
+        allowed = {rowid for (rowid,) in db.tuples(NEWEST, (every, low, high, SCORED_MAX))}
+        wanted = SCORED_MAX
+    found = db.tuples(SCORE_NEWEST, (match, low, high, SCORED_MAX, wanted))
+    # bm25() is better the lower it is
+    return {rowid: -score for rowid, score in found if allowed is None or rowid in allowed}
 
-    near = db.one(HOW_FAR, (term, low, high, WINDOW))
-    apart = near["span"] / max(near["hits"], 1) if near["hits"] > 1 else COMMON
-    return math.log(1 + min(apart, COMMON))
+
+def _apart(db, term, low, high):
+    """How many records there are to one with this word, by the newest that have it."""
+    near = db.tuples(NEWEST, (term, low, high, PROBED))
+    if len(near) < PROBED:
+        return RARE
+    return max((near[0][0] - near[-1][0]) / len(near), 1.0)
+
+
+def _prefer_with(db, scores, worths):
+    """Among the best, what has the common words too."""
+    best = sorted(scores, key=lambda rowid: -scores[rowid])[:COMPARED]
+    among = f"rowid IN ({', '.join(map(str, best))})"
+    for term, worth in worths.items() if best else ():
+        for (rowid,) in db.tuples(f"SELECT rowid FROM search WHERE search MATCH ? AND {among}", (term,)):
+            scores[rowid] += worth
 
 
 def _add_newest(db, scores, must, worths, low, high):
-    """The newest records with any of the words, or with all that must be there."""
-    match = " AND ".join(must) if must else " OR ".join(worths)
-    for row in db.rows(NEWEST, (match, low, high, WINDOW)):
-        scores.setdefault(row["rowid"], 0.0)
-
-
-def _add_worths(db, scores, worths):
-    if not scores:
-        return
-    oldest, newest = min(scores), max(scores)
-    few = len(scores) <= FEW
-    marks = ", ".join("?" * len(scores))
-    for term, worth in worths.items():
-        if few:
-            having = db.rows(f"SELECT rowid FROM search WHERE search MATCH ? AND rowid IN ({marks})", (term, *scores))
-        else:
-            having = db.rows(NEWEST, (term, oldest, newest, WINDOW))
-        for row in having:
-            if row["rowid"] in scores:
-                scores[row["rowid"]] += worth
+    """The newest records with these words, or with all that must be there; each word counts where it is seen."""
+    seen = {term: db.tuples(NEWEST, (term, low, high, WINDOW)) for term in worths}
+    allowed = {rowid for (rowid,) in db.tuples(NEWEST, (" AND ".join(must), low, high, WINDOW))} if must else None
+    for rowid in allowed or ():
+        scores.setdefault(rowid, 0.0)
+    for term, rows in seen.items():
+        for (rowid,) in rows:
+            if allowed is None or rowid in allowed:
+                scores[rowid] = scores.get(rowid, 0.0) + worths[term]

@@ -29,6 +29,7 @@ class Read:
         self.rows = connection.rows
         self.one = connection.one
         self.value = connection.value
+        self.tuples = connection.tuples
 
     def find(self, kind, ref):
         """The record of this kind that `ref` names: a full id, a unique prefix of one, or @last."""

@@ -1,9 +1,9 @@
 """One libSQL connection with its habits hidden; nobody outside `store` sees libsql or its exceptions.
 
 Habits found by trying (libsql 0.1.11), each covered by a test: errors are bare ValueErrors; text is cut at NUL;
-integers from 2**63 become floats; missing parameters become NULL and extra ones are ignored; `executescript`
-stops at an error without raising; text that is not UTF-8 and a closed connection raise PanicException, which no
-`except Exception` catches.
+integers from 2**31 are bound as floats, so that a search by a large rowid reads everything and one from 2**53 finds
+another number; missing parameters become NULL and extra ones are ignored; `executescript` stops at an error without
+raising; text that is not UTF-8 and a closed connection raise PanicException, which no `except Exception` catches.
 """
 
 import os
@@ -78,11 +78,15 @@ class Connection:
         """Run one statement; returns libsql's cursor."""
         assert self._open, "the connection is closed"
         assert sql.count("?") == len(params), f"{len(params)} parameters for: {sql}"
+        large = False
         for value in params:
             if type(value) is str:
                 assert "\0" not in value, "text with NUL reached the store"
-            elif type(value) is int:
+            elif type(value) is int and not -(2**31) <= value < 2**31:
                 assert -(2**63) <= value < 2**63, "an integer out of range reached the store"
+                large = True
+        if large:
+            sql, params = _with_large_integers(sql, params)
         try:
             return self._raw.execute(sql, params)
         except BaseException as error:
@@ -128,6 +132,16 @@ class Connection:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+
+
+def _with_large_integers(sql, params):
+    """The statement with its large integers spelled out, since they cannot be bound."""
+    pieces, left, text = sql.split("?"), [], ""
+    for piece, value in zip(pieces, params, strict=False):
+        spelled = type(value) is int and not -(2**31) <= value < 2**31
+        left += [] if spelled else [value]
+        text += piece + (str(value) if spelled else "?")
+    return text + pieces[-1], left
 
 
 def _fetched(cursor):

@@ -180,7 +180,7 @@ def large(tmp_path_factory):
 
 @pytest.fixture
 def pruned(large, monkeypatch):
-    for name, value in {"LARGE": 100, "COMMON": 200, "SCORED_MAX": 400, "WINDOW": 200}.items():
+    for name, value in {"LARGE": 100, "SCORED_MAX": 400, "WINDOW": 200, "PROBED": 30}.items():
         monkeypatch.setattr(search, name, value)
     return large
 

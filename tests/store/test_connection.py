@@ -210,3 +210,16 @@ def test_without_the_driver_the_answer_is_how_to_install_it(tmp_path):
 
     assert done.returncode == 5, done.stderr
     assert "setup/setup.sh" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "number", [2**31 - 1, 2**31, -(2**63), -(2**31) - 1, 2**40 + 1, 2**53 + 1, 2**62 + 1, 2**63 - 1]
+)
+def test_a_large_integer_stays_one(connection, number):
+    assert libsql.connect(":memory:").execute("SELECT typeof(?)", (2**31,)).fetchone() == ("real",)
+    connection.execute("INSERT INTO t (seq, x) VALUES (?, ?)", (number, "a"))
+
+    assert connection.rows("SELECT seq, typeof(seq) AS kind FROM t WHERE seq = ?", (number,)) == [
+        {"seq": number, "kind": "integer"}
+    ]
+    assert connection.tuples("SELECT ?, typeof(?), ?", ("b", number, "c")) == [("b", "integer", "c")]
