@@ -46,7 +46,9 @@ def gathered(db, review) -> dict[str, Any]:
     """Everything the report says, as data."""
     test, chosen = (review["test"], review["id"]) if review else (0, None)
     rows = db.rows(PREDICTIONS, (test, test, chosen, chosen))
-    closed = [(row["probability"], row["outcome"] == "happened") for row in rows if row["outcome"] not in (None, "void")]
+    closed = [
+        (row["probability"], row["outcome"] == "happened") for row in rows if row["outcome"] not in (None, "void")
+    ]
     waiting = [{name: row[name] for name in row if name != "outcome"} for row in rows if row["outcome"] is None]
     overdue = [row for row in waiting if row["deadline"] <= db.at]
     return {
