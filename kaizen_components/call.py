@@ -81,9 +81,11 @@ class Door:
         _refuse_secrets(command, {**values, **shared, "actor": actor})
         try:
             if command.writes:
-                caller = (actor, shared.get("op_id"), shared.get("test", False))
+                op_id, test = shared.get("op_id"), shared.get("test", False)
+                said = {**values, **_said_relatively(command, given)} if op_id else values
+                once = (op_id, self._payload(command, said, actor, test)) if op_id else None
                 prepare = self._prepared_write if "write" in command.needs else self._write
-                result = prepare(command, values, *caller)
+                result = prepare(command, values, actor, once, test)
             else:
                 result = self._read(command, values, actor)
         finally:
@@ -105,18 +107,18 @@ class Door:
         finally:
             connection.roll_back()
 
-    def _prepared_write(self, command, values, actor, op_id, test):
+    def _prepared_write(self, command, values, actor, once, test):
         """A command that has slow work to do first (running a command, hashing a file) writes when it calls `write`:
         nobody else waits for it meanwhile."""
         if not command.can_be_first:
             self.store.require()
-        if op_id and self.store.exists():
-            past = self._past(self.store.reader().one(PAST_OP, (op_id,)), self._payload(command, values, actor, test))
+        if once and self.store.exists():
+            past = self._past(self.store.reader(), *once)
             if past:
                 return past
 
         def write(do):
-            return self._write(command, values, actor, op_id, test, do)
+            return self._write(command, values, actor, once, test, do)
 
         def look():
             self.store.require()
@@ -125,24 +127,24 @@ class Door:
         resources = {"write": write, "look": look, "store": self.store, "catalog": described, "check": check}
         return self._perform(command, values, resources.__getitem__)
 
-    def _write(self, command, values, actor, op_id, test, do=None):
+    def _write(self, command, values, actor, once, test, do=None):
         if not command.can_be_first:
             self.store.require()
         writing = self.store.writing()
         writing.keep_open = self.keep_open
         with writing as connection:
             tx = Write(connection, actor, command.code, test, self.end.read(connection))
-            result = self._once(tx, command, values, op_id, do or (lambda tx: self._perform_in(tx, command, values)))
+            result = self._once(tx, once, do or (lambda tx: self._perform_in(tx, command, values)))
             tx.finish()
             writing.on_commit = lambda: self._committed(tx)
         return result
 
-    def _once(self, tx, command, values, op_id, do):
+    def _once(self, tx, once, do):
         """Perform the command, or give the first answer again when this op-id has been here before."""
-        if not op_id:
+        if not once:
             return do(tx)
-        payload = self._payload(command, values, tx.actor, tx.test)
-        past = self._past(tx.one(PAST_OP, (op_id,)), payload)
+        op_id, payload = once
+        past = self._past(tx, op_id, payload)
         if past:
             return past
         result = do(tx)
@@ -153,7 +155,8 @@ class Door:
         every_value = {**command.defaults, **values}  # a default spelled out is the same call
         return text_hash(canonical([command.code, actor, test, every_value]))
 
-    def _past(self, past, payload):
+    def _past(self, db, op_id, payload):
+        past = db.one(PAST_OP, (op_id,))
         if past is None:
             return None
         if past["payload_hash"] != payload:
@@ -215,6 +218,16 @@ class Door:
                 self.store.notes += [warning] if warning else []
             except OSError as error:
                 self.store.notes.append(f"Recorded, but the checkpoint file could not be written: {error.strerror}.")
+
+
+def _said_relatively(command, given):
+    """Times such as +7d as they were said: the same call, said again, means another moment."""
+    times = [name for name in given if name in command.options and fields.field(command, name).kind == "time"]
+    if not times:
+        return {}
+    from .records.moment import is_relative
+
+    return {name: given[name][0] for name in times if is_relative(given[name][0])}
 
 
 def check(word, given):

@@ -151,7 +151,7 @@ FIELDS = {
     "irl_id": Field("id", "The review: its id, a unique prefix of it, or @last", most=200),
     "prediction_id": Field("id", "The prediction: its id, a unique prefix of it, or @last", most=200),
     "probability": Field("float", "How likely it is, from 0 to 1", least=0, most=1),
-    "deadline": Field("time", "When it will be known: a date, a time, or +7d, +12h from now"),
+    "deadline": Field("time", "When it will be known: a date (its first moment), a time, or +7d, +12h from now"),
     "irl.outcome": Field("choice", "What came of it", PREDICTION_OUTCOME),
     "name": Field("line", "What it is called", most=200),
     "trace_id": Field("line", "The trace it belongs to; a new one unless told", most=200),

@@ -154,7 +154,10 @@ def _time(name, field, given):
     try:
         return read_moment(given)
     except (ValueError, TypeError, OverflowError):
-        raise _wrong(name, "must be a date (2026-11-16), a time (2026-11-16T08:00) or an age (7d, 12h, 30m).") from None
+        raise _wrong(
+            name,
+            "must be a date (2026-11-16), a time (2026-11-16T08:00), an age (7d, 12h, 30m) or a time from now (+7d).",
+        ) from None
 
 
 _READERS = {

@@ -1,28 +1,36 @@
 """Policy, the rules that every session must know: X1 to X6."""
 
+from ..records import policy, revision
+from ..records.listing import inspected, listing
+from ..records.transaction import receipt
+
 
 def add(tx, *, title, summary, body=None, priority="normal", trigger=None, scope="project"):
-    """Record a rule that sessions must follow.
+    """Record a rule that sessions must follow: --summary is the rule, --trigger says when it applies.
 
     Example: kaizen X1 --title "No secrets in records" --summary "Write obviously fake values." --priority critical
     """
-    raise NotImplementedError
+    values = {
+        "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority, "trigger": trigger,
+    }  # fmt: skip
+    return receipt("policy", tx.add("policy", values), title=title, priority=priority, scope=scope)
 
 
 def list_(db, *, status="active", priority=None, scope=None, limit=50):
-    """List the rules, the newest first.
+    """List the rules, the most important first, and among equals the newest.
 
     Example: kaizen X2 --priority critical
     """
-    raise NotImplementedError
+    return policy.listing(db, limit, status, priority, scope)
 
 
 def query(db, *, query, status=None, scope=None, limit=20):
-    """Find rules by their words.
+    """Find rules by their words, the best match first; retired ones too unless --status says otherwise.
 
     Example: kaizen X3 --query secrets
     """
-    raise NotImplementedError
+    filters = {"status = ?": status, "scope = ?": scope}
+    return listing(db, "policy", policy.COLUMNS + ", summary", limit, filters, query)
 
 
 def inspect(db, *, id):
@@ -30,7 +38,8 @@ def inspect(db, *, id):
 
     Example: kaizen X4 --id @last
     """
-    raise NotImplementedError
+    rule = db.find("policy", id)
+    return inspected(db, "policy", rule, revisions=revision.history(db, "policy", rule))
 
 
 def session_context(db, *, budget=1500, scope=None, query=None):
@@ -38,7 +47,7 @@ def session_context(db, *, budget=1500, scope=None, query=None):
 
     Example: kaizen X5 --budget 500
     """
-    raise NotImplementedError
+    return policy.session_context(db, budget, scope, query)
 
 
 def retire(tx, *, id, reason):
@@ -46,4 +55,8 @@ def retire(tx, *, id, reason):
 
     Example: kaizen X6 --id @last --reason "The linter checks it now."
     """
-    raise NotImplementedError
+    rule = tx.find("policy", id)
+    row = policy.retire(tx, rule, reason)
+    return receipt(
+        "policy_revision", row, policy_id=rule["id"], rev=row["rev"], title=rule["title"], policy_status="retired"
+    )

@@ -11,7 +11,8 @@ WIDTH_DEFAULT = 100
 WIDTH_MIN = 40
 COLUMN_MIN = 16
 LABELS = {"records": "", "log": "place in the log"}
-TIMES = ("at", "changed_at", "since", "until", "lease_until")
+CARDS = ("rules",)  # rows of prose, which is read as text and not in a column
+TIMES = ("at", "changed_at", "since", "until", "lease_until", "deadline")
 SHORT = {"hash": 12, "content_hash": 12, "leaf": 12, "root": 16}
 QUIET = ("status", "count", "more")
 COLOURS = {
@@ -32,7 +33,7 @@ def render(result, command):
             lines += _section(name, colour) + _card(_flat(value), width, colour, indent=2)
         elif _is_part(value) and value:
             lines += _section(name, colour) if LABELS.get(name, name) else []
-            lines += _table(value, width, colour)
+            lines += (_cards if name in CARDS else _table)(value, width, colour)
     empty = [
         LABELS.get(name, name).replace("_", " ") for name, value in result.items() if value == [] and name != "records"
     ]
@@ -150,9 +151,12 @@ def _table(rows, width, colour):
         said = ", ".join(f"{name.replace('_', ' ')} {_shown(name, rows[0].get(name))}" for name in same)
         caption = wrap("", f"In every row: {said}.", width) if same else []
     if _least_width(names, rows) > width:
-        cards = [_card({name: row.get(name) for name in names}, width, colour, indent=2) for row in rows]
-        return caption + [line for card in cards for line in (*card, "")][:-1]
+        return caption + _cards([{name: row.get(name) for name in names} for row in rows], width, colour)
     return caption + _grid(names, rows, width, colour)
+
+
+def _cards(rows, width, colour):
+    return [line for row in rows for line in (*_card(row, width, colour, indent=2), "")][:-1]
 
 
 def _least_width(names, rows):

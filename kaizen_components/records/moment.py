@@ -1,4 +1,4 @@
-"""Times as people write them: a date, a time, or an age."""
+"""Times as people write them: a date, a time, an age, or a time from now on."""
 
 from . import ids
 
@@ -6,9 +6,19 @@ UNIT_S = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def read_moment(text: str) -> str:
-    """UTC text that compares with `at`. Without a zone, the reader's own counts; `7d` is that long ago."""
-    if text[-1:] in UNIT_S and text[:-1].isdecimal():
-        return ids.iso(ids.now_ms() - int(text[:-1]) * UNIT_S[text[-1]] * 1000)
-    from datetime import datetime
+    """UTC text that compares with `at`. Without a zone, the reader's own counts; `7d` is that long ago, `+7d` ahead."""
+    if is_relative(text):
+        away_ms = int(text[:-1].removeprefix("+")) * UNIT_S[text[-1]] * 1000
+        found = ids.iso(ids.now_ms() + (away_ms if text[0] == "+" else -away_ms))
+    else:
+        from datetime import datetime
 
-    return ids.iso(int(datetime.fromisoformat(text).astimezone().timestamp() * 1000))
+        found = ids.iso(int(datetime.fromisoformat(text).astimezone().timestamp() * 1000))
+    if not found.partition("-")[0].isdecimal() or found[4] != "-":  # another year would not sort as text
+        raise ValueError(f"{text} is out of range")
+    return found
+
+
+def is_relative(text: str) -> bool:
+    """Does it mean another moment each time that it is read?"""
+    return type(text) is str and text[-1:] in UNIT_S and text[:-1].removeprefix("+").isdecimal()

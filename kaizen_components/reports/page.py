@@ -37,11 +37,11 @@ def save(store, name: str, ending: str, text: str, out: str | None = None) -> st
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "x", encoding="utf-8", newline="\n") as file:
             file.write(text)
-    except FileExistsError:
-        raise Conflict(
-            "file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out."
-        ) from None
     except OSError as error:
+        if isinstance(error, FileExistsError) and os.path.lexists(path):  # else its folder is a file
+            raise Conflict(
+                "file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out."
+            ) from None
         raise Unavailable(
             "cannot_write", "The report cannot be written.", str(error.strerror), "Check --out."
         ) from None

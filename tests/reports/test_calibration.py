@@ -1,0 +1,302 @@
+"""The calibration report against numbers computed by hand, as text and as a page."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from kaizen_components.errors import Conflict, NotFound, Unavailable, Usage
+from kaizen_components.reports import calibration
+
+VOID_ELEMENTS = {"meta", "br", "hr", "link", "img", "input"}
+# (0.1² + 0.2² + 0.8² + 0.3² + 0.1²) / 5 = 0.79 / 5 = 0.158; base rate 2/5; 0.4 × 0.6 = 0.24
+BY_HAND = [(0.9, "happened"), (0.8, "happened"), (0.8, "did-not-happen"), (0.3, "did-not-happen"),
+           (0.1, "did-not-happen")]  # fmt: skip
+
+
+@pytest.fixture
+def closed(kaizen):
+    """`closed([(0.9, "happened"), …])`: a review with these predictions; its id. None leaves one open."""
+
+    def add(predictions, title="A release", **more):
+        review = kaizen("I1", title=title, summary="S", **more)["id"]
+        for probability, outcome in predictions:
+            made = kaizen("I2", irl_id=review, summary="It holds.", probability=probability, deadline="+7d")["id"]
+            if outcome:
+                kaizen("I4", prediction_id=made, outcome=outcome, summary="S")
+        return review
+
+    return add
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: every element closed in its order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.stack, self.tags, self.texts, self.attributes = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.stack == [], f"{self.stack} are not closed"
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID_ELEMENTS:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.stack and self.stack[-1] == tag, f"</{tag}> inside {self.stack}"
+        self.stack.pop()
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def page_of(kaizen, root, **more):
+    path = root / kaizen("I5", format="html", **more)["path"]
+    return path.read_text(encoding="utf-8")
+
+
+def filled(report):
+    return {
+        row["predicted"]: (row["count"], row["mean_predicted"], row["observed"])
+        for row in report["calibration"]
+        if row["count"]
+    }
+
+
+# The numbers
+
+
+def test_the_scores_are_those_computed_by_hand(kaizen, closed):
+    closed([*BY_HAND, (0.99, "void"), (0.5, None)])
+    report = kaizen("I5")
+
+    assert (report["brier"], report["base_rate"], report["base_rate_brier"]) == (0.158, 0.4, 0.24)
+    assert (report["predictions"], report["closed"], report["happened"], report["void"]) == (7, 5, 2, 1)
+    assert (report["not_due_yet"], report["overdue_count"], report["reviews"]) == (1, 0, 1)
+    assert "better than" in report["reading"]
+
+
+def test_the_table_has_ten_ranges_with_mean_and_observed_frequency(kaizen, closed):
+    closed(BY_HAND)
+    report = kaizen("I5")
+
+    assert [row["predicted"] for row in report["calibration"]] == [f"{low}-{low + 10} %" for low in range(0, 100, 10)]
+    assert filled(report) == {
+        "10-20 %": (1, 0.1, 0), "30-40 %": (1, 0.3, 0), "80-90 %": (2, 0.8, 0.5), "90-100 %": (1, 0.9, 1),
+    }  # fmt: skip
+    assert report["calibration"][0] == {"predicted": "0-10 %", "count": 0, "mean_predicted": None, "observed": None}
+
+
+@pytest.mark.parametrize("tenth", range(11))
+def test_a_probability_on_a_border_belongs_to_the_upper_range_and_1_to_the_last(tenth):
+    table = calibration.bins([(tenth / 10, True)])
+
+    assert [at for at, row in enumerate(table) if row["count"]] == [min(tenth, 9)]
+
+
+def test_the_mean_of_a_range_is_that_of_its_probabilities(kaizen, closed):
+    closed([(0.61, "happened"), (0.62, "did-not-happen"), (0.66, "happened")])
+
+    assert filled(kaizen("I5")) == {"60-70 %": (3, 0.63, 0.6667)}
+
+
+@pytest.mark.parametrize(
+    "predictions, brier, base_brier, said",
+    [
+        ([(1, "happened"), (0, "did-not-happen")], 0, 0.25, "better than"),
+        ([(0, "happened"), (1, "did-not-happen")], 1, 0.25, "worse than"),
+        ([(0.5, "happened"), (0.5, "did-not-happen")], 0.25, 0.25, "as good as"),
+        ([(1, "happened")], 0, 0, "as good as"),
+        ([(0.2, "happened")], 0.64, 0, "worse than"),
+    ],
+)
+def test_the_score_is_compared_with_always_saying_the_base_rate(kaizen, closed, predictions, brier, base_brier, said):
+    closed(predictions)
+    report = kaizen("I5")
+
+    assert (report["brier"], report["base_rate_brier"]) == (brier, base_brier)
+    assert f"This is {said} always" in report["reading"]
+
+
+@pytest.mark.parametrize("predictions", [[], [(0.5, None)], [(0.5, "void")]])
+@pytest.mark.parametrize("format", ["text", "json", "html"])
+def test_without_closed_predictions_there_is_no_score(kaizen, closed, root, predictions, format):
+    closed(predictions)
+    report = kaizen("I5", format=format)
+
+    assert report["brier"] is report["base_rate"] is report["base_rate_brier"] is None
+    assert "No prediction is closed" in report["reading"]
+    assert report.get("plot") is None
+    if format == "html":
+        assert "svg" not in Page((root / report["path"]).read_text()).tags
+
+
+def test_a_report_is_of_one_review_or_of_all(kaizen, closed):
+    good = closed([(1, "happened")], "Good")
+    closed([(0, "happened"), (0.5, None)], "Bad")
+    kaizen("I3", irl_id=good, summary="S")
+
+    assert (kaizen("I5")["brier"], kaizen("I5")["reviews"], kaizen("I5")["corrections"]) == (0.5, 2, 1)
+    one = kaizen("I5", id=good)
+    assert (one["brier"], one["reviews"], one["predictions"], one["review_id"]) == (0, 1, 1, good)
+    last = kaizen("I5", id="@last")
+    assert (last["brier"], last["corrections"], last["review"]) == (1, 0, "Bad")
+    with pytest.raises(NotFound):
+        kaizen("I5", id="irl_1999")
+
+
+def test_trials_count_only_in_the_report_of_a_trial(kaizen, closed):
+    closed([(1, "happened")])
+    trial = closed([(0, "happened")], test=True)
+    kaizen("I3", irl_id=trial, summary="S")
+
+    everything = kaizen("I5")
+    assert (everything["brier"], everything["reviews"], everything["corrections"]) == (0, 1, 0)
+    assert (kaizen("I5", id=trial)["brier"], kaizen("I5", id=trial)["corrections"]) == (1, 1)
+
+
+def test_a_trial_outcome_leaves_a_real_prediction_open(kaizen, closed):
+    closed([(0.5, None)])
+    kaizen("I4", prediction_id="@last", outcome="happened", summary="S", test=True)
+    report = kaizen("I5")
+
+    assert (report["closed"], report["not_due_yet"]) == (0, 1)
+
+
+# As text
+
+
+def test_the_text_plot_is_this(kaizen, closed):
+    closed(BY_HAND)
+
+    assert kaizen("I5")["plot"].splitlines() == [
+        " predicted  # happened   | was predicted           count",
+        "            0 %      25 %      50 %      75 %    100 %",
+        "    0-10 %                                                0",
+        "   10-20 %  ....|....................................     1",
+        "   20-30 %                                                0",
+        "   30-40 %  ............|............................     1",
+        "   40-50 %                                                0",
+        "   50-60 %                                                0",
+        "   60-70 %                                                0",
+        "   70-80 %                                                0",
+        "   80-90 %  #####################...........|........     2",
+        "  90-100 %  ####################################|####     1",
+    ]
+
+
+def test_the_text_report_fits_a_narrow_terminal_and_keeps_the_plot_whole(kaizen, closed, cli):
+    closed([*BY_HAND, (0.5, None)], "A long title " * 10)
+    out = cli("I5", "--id", "@last", env={"COLUMNS": "80"}).out
+
+    assert all(len(line) <= 80 for line in out.splitlines())
+    for line in kaizen("I5")["plot"].splitlines():
+        assert any(shown.endswith(line) for shown in out.splitlines())
+    assert "0.158" in out and "It holds." in out
+
+
+def test_json_has_the_data_and_no_drawing(kaizen, closed):
+    closed(BY_HAND)
+    text, data = kaizen("I5"), kaizen("I5", format="json")
+
+    assert "plot" not in data
+    assert data == {name: value for name, value in text.items() if name != "plot"}
+
+
+# As a page
+
+
+def test_the_page_is_well_formed_and_holds_the_numbers_and_the_plot(kaizen, closed, root):
+    closed([*BY_HAND, (0.5, None)])
+    text = page_of(kaizen, root)
+    page = Page(text)
+
+    assert page.tags.count("svg") == 1 and page.tags.count("circle") == 4
+    assert {"title", "desc", "table", "caption"} <= set(page.tags)
+    for said in (
+        "0.1580",
+        "0.2400",
+        "40.0 %",
+        "predicted probability",
+        "how often it happened",
+        "80-90 %",
+        "It holds.",
+    ):
+        assert any(said in one for one in page.texts), said
+    assert ("role", "img") in page.attributes and ("aria-labelledby", "plot-title plot-desc") in page.attributes
+
+
+def test_a_point_stands_where_its_numbers_say():
+    plot = calibration.svg_plot(calibration.bins([(0.25, True), (0.25, False), (1, True)]))
+    places = [(point["x"] - plot["left"], point["y"] - plot["top"]) for point in plot["points"]]
+
+    assert places == [(0.25 * plot["side"], 0.5 * plot["side"]), (plot["side"], 0)]
+    assert "2 predicted at 25.0% on average, 50.0% happened" in plot["points"][0]["says"]
+    assert plot["points"][0]["r"] > plot["points"][1]["r"]
+
+
+def test_the_page_needs_nothing_from_elsewhere(kaizen, closed, root):
+    closed(BY_HAND)
+    page = Page(page_of(kaizen, root))
+
+    assert not [value for name, value in page.attributes if name in ("src", "href", "xlink:href")]
+    assert not {"script", "link", "img", "iframe"} & set(page.tags)
+
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def test_the_page_shows_hostile_text_and_does_not_obey_it(kaizen, root):
+    review = kaizen("I1", title=HOSTILE, summary="S")["id"]
+    summary = HOSTILE + "\"' onload=x </svg> &amp; {{ 7 * 7 }}"
+    kaizen("I2", irl_id=review, summary=summary, probability=0.5, deadline="+7d")
+    text = page_of(kaizen, root, id=review)
+    page = Page(text)
+
+    assert "<script" not in text and "script" not in page.tags
+    assert HOSTILE in "".join(page.texts)
+    assert summary in page.texts
+
+
+def test_the_page_is_anchored_to_the_log(kaizen, closed, root):
+    closed(BY_HAND)
+    text, log = page_of(kaizen, root), kaizen("K8")
+
+    assert log["root"] in text and f"{log['entries']} entries" in text
+
+
+def test_a_page_is_written_below_exports_or_where_told_and_never_over_another(kaizen, closed, root):
+    closed(BY_HAND)
+
+    first, second = (kaizen("I5", format="html")["path"] for _ in range(2))
+    assert first != second and first.startswith("AI/db/exports/calibration-") and first.endswith(".html")
+    target = root / "new folder" / "report.html"
+    assert kaizen("I5", format="html", out=str(target))["path"] == "new folder/report.html"
+    before = target.read_bytes()
+    with pytest.raises(Conflict, match="there already"):
+        kaizen("I5", format="html", out=str(target))
+    assert target.read_bytes() == before
+
+
+def test_a_page_that_cannot_be_written_says_so(kaizen, closed, root):
+    closed(BY_HAND)
+    (root / "file").write_text("")
+    for folder in ("file", "file/below"):
+        with pytest.raises(Unavailable, match="cannot be written"):
+            kaizen("I5", format="html", out=str(root / folder / "report.html"))
+    with pytest.raises(Conflict):
+        kaizen("I5", format="html", out=str(root))
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_a_file_is_only_for_html(kaizen, closed, root, format):
+    closed(BY_HAND)
+    with pytest.raises(Usage, match="--format html"):
+        kaizen("I5", format=format, out=str(root / "report.txt"))
+    assert not (root / "report.txt").exists()
