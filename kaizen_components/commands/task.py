@@ -117,7 +117,7 @@ def list_(
 
 
 def inspect(db, *, id):
-    """Show one task with all that hangs on it: plans, proofs, verdicts, traces, links, its place in the log.
+    """Show everything about one task: revisions, plans, proofs, verdicts, traces, links, its place in the log.
 
     Example: kaizen W10 --id @last
     """

@@ -95,6 +95,7 @@ def run(argv: list[str], cwd: str, timeout_s: float) -> Seen:
     for reader in readers:
         reader.start()
     timed_out = False
+    before = _end_with_us()
     try:
         process.wait(timeout_s)
     except subprocess.TimeoutExpired:
@@ -109,9 +110,23 @@ def run(argv: list[str], cwd: str, timeout_s: float) -> Seen:
         process.wait()
         for reader in readers:
             reader.join(GRACE_S)  # a process that left its session may hold the pipe open for ever
+        for number, handler in before.items():
+            signal.signal(number, handler)
     duration_ms = round((time.monotonic() - start) * 1000)
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     return Seen(TIMED_OUT if timed_out else code, timed_out, duration_ms, out, err)
+
+
+def _end_with_us():
+    """Let a signal that ends us pass through `finally` first; returns the handlers that were there."""
+
+    def leave(number, frame):
+        raise SystemExit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    return {number: signal.signal(number, leave) for number in numbers}
 
 
 def _started(argv, cwd):

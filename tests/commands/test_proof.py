@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -193,6 +195,26 @@ def test_a_command_is_not_run_inside_a_batch(kaizen, root):
         kaizen("K5", file=str(root / "batch.jsonl"))
 
     assert caught.value.what.startswith("Line 1: ")
+
+
+@pytest.mark.parametrize("how, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_whoever_ends_us_ends_the_command_and_nothing_is_recorded(repository, kaizen, tmp_path, how, code):
+    kaizen("K1")
+    mark = tmp_path / "mark"
+    command = ["sh", "-c", f"echo started > '{mark}'; sleep 3; echo late > '{mark}'"]
+    running = subprocess.Popen(
+        [PYTHON, str(_launcher()), "Q1", "--run", "--", *command],
+        env={**os.environ, "KAIZEN_REPO_ROOT": str(repository)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while not mark.exists():
+        time.sleep(0.05)
+    running.send_signal(how)
+    running.communicate(timeout=20)
+    time.sleep(3)
+
+    assert running.returncode == code
+    assert mark.read_text() == "started\n"
+    assert kaizen("K8")["entries"] == 0
 
 
 # The definition of done
