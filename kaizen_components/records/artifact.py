@@ -7,7 +7,7 @@ from . import files
 from .kinds import SEARCHED
 from .transaction import receipt
 
-COLUMNS = "id, at, kind, path, name, bytes, sha256, actor, task_id, test, title"
+COLUMNS = "id, at, kind, path, CASE WHEN path IS NULL THEN name END AS name, sha256, actor, test, title"
 HISTORY = "SELECT id, at, actor, bytes, sha256 FROM artifact WHERE path = ? AND id <> ? ORDER BY seq DESC LIMIT 50"
 PROOFS = """
 SELECT id, at, 'stdout' AS stream, outcome, command FROM proof WHERE stdout_id = ?
@@ -168,7 +168,7 @@ def _failure(findings, answer):
     first = findings[0]
     error = kind(
         "artifacts_differ" if kind is Integrity else "artifacts_unreadable",
-        f"{len(findings)} of {answer['checked']} artifacts are not verified; the first is {first['path']}, "
+        f"{len(findings)} of {answer['checked']} artifacts are not verified; the first is {first['path']!r}, "
         f"{first['state']}.",
         ", ".join(f"{number} {name}" for name, number in answer.items() if name != "checked") + ".",
         "`A3 --id ID` shows a record; where a change is meant, record it with `A1 --path PATH`.",

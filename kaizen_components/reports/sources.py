@@ -15,6 +15,8 @@ LINES = {
     "superseded_by": "superseded by",
 }  # fmt: skip
 
+OURS = ("id", "commit_hash", "content_hash", "task_id", "supersedes_id", "superseded_by")  # no character to escape
+
 
 def export(db, store, format, scope, out):
     """Write them to --out or to a dated file; a file that is the same already is left as it is."""
@@ -55,7 +57,9 @@ def _section(source):
 
 
 def _value(name, text):
-    return f"<{text}>" if name == "url" else _plain(text)
+    if name == "url":
+        return f"<{text}>"
+    return f"`{text}`" if name in OURS else _plain(text)
 
 
 def _plain(text):
