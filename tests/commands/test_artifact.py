@@ -196,6 +196,7 @@ def test_the_database_is_no_artifact(kaizen):
 
 
 def test_a_name_that_is_not_utf8_is_refused_but_a_folder_with_it_is_fine(cli, root):
+    cli("K1")
     (root / "docs").mkdir()
     name = os.fsdecode(b"caf\xe9.txt")
     (root / "docs" / name).write_text("x")
