@@ -5,22 +5,23 @@ from . import files, ids
 from .transaction import receipt
 
 COLUMNS = "id, at, tier, title, version, url, path, scope, retrieved_at, superseded_by, test"
+# CROSS JOIN: the chain first, or the planner reads every source there is.
 OLDER = """
 WITH RECURSIVE chain (id, depth) AS (
     SELECT supersedes_id, 1 FROM source WHERE id = ?
     UNION ALL
     SELECT s.supersedes_id, depth + 1 FROM chain JOIN source s ON s.id = chain.id
 )
-SELECT s.id, s.version, s.retrieved_at, s.content_hash, s.title FROM chain JOIN source s ON s.id = chain.id
+SELECT s.id, s.version, s.retrieved_at, s.content_hash, s.title FROM chain CROSS JOIN source s ON s.id = chain.id
 ORDER BY depth"""
 NEWER = """
-WITH RECURSIVE chain (id, depth) AS (
-    SELECT id, 1 FROM source WHERE supersedes_id = ?
+WITH RECURSIVE chain (id, depth, test) AS (
+    SELECT id, 0, test FROM source WHERE id = ?
     UNION ALL
-    SELECT s.id, depth + 1 FROM chain JOIN source s ON s.supersedes_id = chain.id
+    SELECT s.id, depth + 1, s.test FROM chain JOIN source s ON s.supersedes_id = chain.id AND s.test <= chain.test
 )
-SELECT s.id, s.version, s.retrieved_at, s.content_hash, s.title FROM chain JOIN source s ON s.id = chain.id
-ORDER BY depth, s.seq"""
+SELECT s.id, s.version, s.retrieved_at, s.content_hash, s.title FROM chain CROSS JOIN source s ON s.id = chain.id
+WHERE depth > 0 ORDER BY depth, s.seq"""
 
 WEB = ("http", "https", "git+https")
 SCHEMES = (*WEB, "doi", "urn")

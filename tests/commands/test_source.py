@@ -205,7 +205,7 @@ def test_an_inspect_shows_the_whole_line_both_ways(kaizen, lock):
 def test_a_test_source_supersedes_nothing_real(kaizen, lock):
     real = lock()
     lock(supersedes=real, test=True)
-    assert "superseded_by" not in record(kaizen, real)
+    assert "superseded_by" not in record(kaizen, real) and kaizen("S3", id=real)["newer"] == []
     second = lock(supersedes=real)
 
     assert record(kaizen, real)["superseded_by"] == second
