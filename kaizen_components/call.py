@@ -11,7 +11,7 @@ from .errors import Conflict, Refused, Usage
 from .index import catalog, find_command
 from .records.anchor import Anchors
 from .records.canonical import canonical, compact
-from .records.hashing import KnownEnd, text_hash
+from .records.hashing import KnownEnd, sha256
 from .records.secrets import find_in
 from .records.transaction import Read, Write
 from .store.database import Store
@@ -153,7 +153,8 @@ class Door:
 
     def _payload(self, command, values, actor, test):
         every_value = {**command.defaults, **values}  # a default spelled out is the same call
-        return text_hash(canonical([command.code, actor, test, every_value]))
+        text = canonical([command.code, actor, test, every_value])
+        return sha256(text.encode(errors="surrogatepass"))  # a path need not be UTF-8
 
     def _past(self, db, op_id, payload):
         past = db.one(PAST_OP, (op_id,))

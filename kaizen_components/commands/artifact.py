@@ -1,12 +1,17 @@
 """Artifacts, files by their hash: A1 to A5."""
 
+from ..errors import Usage
+from ..records import artifact
+from ..records.listing import inspected, listing
+
 
 def add(write, store, *, path, title=None, summary=None, task_id=None, about=None, allow_external=False):
     """Record a file or a folder by its hash.
 
     Example: kaizen A1 --path kaizen.py --title "The launcher"
     """
-    raise NotImplementedError
+    facts = artifact.seen(store.place, path, allow_external)  # before the lock: a large file takes its time
+    return write(lambda tx: artifact.add(tx, facts, title, summary, task_id, about))
 
 
 def hash_(store, *, path, allow_external=False):
@@ -14,7 +19,8 @@ def hash_(store, *, path, allow_external=False):
 
     Example: kaizen A2 --path kaizen.py
     """
-    raise NotImplementedError
+    facts = artifact.seen(store.place, path, allow_external)
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def inspect(db, *, id):
@@ -22,20 +28,34 @@ def inspect(db, *, id):
 
     Example: kaizen A3 --id @last
     """
-    raise NotImplementedError
+    record = db.find("artifact", id)
+    return inspected(db, "artifact", record, **artifact.belongings(db, record))
 
 
-def list_(db, *, query=None, task_id=None, path=None, actor=None, since=None, until=None, limit=50):
-    """List artifacts, the newest first.
+def list_(db, store, *, query=None, task_id=None, path=None, actor=None, since=None, until=None, limit=50):
+    """List artifacts, the newest first; --path also finds what is below a folder.
 
     Example: kaizen A4 --limit 10
     """
-    raise NotImplementedError
+    filters = artifact.filters(db, store.place, task_id, path, actor, since, until)
+    return listing(db, "artifact", artifact.COLUMNS, limit, filters, query)
 
 
-def verify(db, store, *, id=None, all=False):
-    """Hash an artifact again and compare; a mismatch exits 7.
+def verify(db, store, *, id=None, path=None, all=False):
+    """Hash an artifact again, or the newest of every path, and compare; a mismatch exits 7.
 
     Example: kaizen A5 --id @last
     """
-    raise NotImplementedError
+    if (id is None) is not all or (all and path is not None):
+        raise Usage(
+            "id_or_all",
+            "A5 artifact-verify needs either --id or --all.",
+            "--path goes with --id: it says where an artifact from outside the project is now.",
+            "Name one artifact with --id, or check every path with --all.",
+        )
+    if not all:
+        return artifact.verify(db, store.place, id, path)
+    from ..reports.progress import Progress
+
+    with Progress() as progress:
+        return artifact.verify_all(db, store.place, progress.step)

@@ -1,5 +1,8 @@
 """Sources, what was read and in which version: S1 to S4."""
 
+from ..records import source
+from ..records.listing import inspected, listing
+
 
 def add(
     write,
@@ -24,7 +27,13 @@ def add(
 
     Example: kaizen S1 --title "RFC 8785" --tier canonical --url https://www.rfc-editor.org/rfc/rfc8785
     """
-    raise NotImplementedError
+    values = {
+        "title": title, "tier": tier, "url": url, "path": path, "summary": summary, "body": body, "version": version,
+        "commit_hash": commit_hash, "retrieved_at": retrieved_at, "content_hash": content_hash, "license": license,
+        "scope": scope,
+    }  # fmt: skip
+    values = source.checked(store.place, values)  # before the lock: hashing a copy takes its time
+    return write(lambda tx: source.add(tx, values, supersedes, task_id))
 
 
 def query(db, *, query=None, tier=None, scope=None, task_id=None, since=None, until=None, limit=20):
@@ -32,7 +41,11 @@ def query(db, *, query=None, tier=None, scope=None, task_id=None, since=None, un
 
     Example: kaizen S2 --query canonical
     """
-    raise NotImplementedError
+    filters = {
+        "tier = ?": tier, "scope = ?": scope, "task_id = ?": task_id and db.resolve("task", task_id),
+        "at >= ?": since, "at < ?": until,
+    }  # fmt: skip
+    return listing(db, "source", source.COLUMNS, limit, filters, query)
 
 
 def inspect(db, *, id):
@@ -40,7 +53,8 @@ def inspect(db, *, id):
 
     Example: kaizen S3 --id @last
     """
-    raise NotImplementedError
+    record = db.find("source", id)
+    return inspected(db, "source", record, **source.chain(db, record))
 
 
 def export(db, store, *, format="json", scope=None, out=None):
@@ -48,4 +62,6 @@ def export(db, store, *, format="json", scope=None, out=None):
 
     Example: kaizen S4 --format md
     """
-    raise NotImplementedError
+    from ..reports import sources
+
+    return sources.export(db, store, format, scope, out)

@@ -12,7 +12,7 @@ WIDTH_MIN = 40
 COLUMN_MIN = 16
 LABELS = {"records": "", "log": "place in the log"}
 CARDS = ("rules",)  # rows of prose, which is read as text and not in a column
-TIMES = ("at", "changed_at", "since", "until", "lease_until", "deadline")
+TIMES = ("at", "changed_at", "since", "until", "lease_until", "deadline", "retrieved_at")
 SHORT = {"hash": 12, "content_hash": 12, "leaf": 12, "root": 16}
 QUIET = ("status", "count", "more")
 COLOURS = {
@@ -140,6 +140,7 @@ def _card(card, width, colour, indent=0):
 
 def _table(rows, width, colour):
     """Aligned columns; columns that are empty in every row are left out. What does not fit stands as cards."""
+    rows = [{**row, "sha256": row["sha256"][:12] + "…"} if row.get("sha256") else row for row in rows]
     every = dict.fromkeys(name for row in rows for name, value in row.items() if not _is_part(value))
     names = [name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
     caption: list[str] = []

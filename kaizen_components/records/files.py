@@ -1,53 +1,75 @@
 """Files by their hash: streamed, repo-relative, never through a link that leads out of the project."""
 
 import os
-from collections.abc import Iterator
+import stat
 
-from ..errors import NotFound, Refused, Unavailable
+from ..errors import Busy, KaizenError, NotFound, Refused, Unavailable
+from ..store.place import Place
 
 BLOCK_BYTES = 1 << 20
+# Without O_NONBLOCK, opening a fifo that was put in a file's place a moment ago would wait for ever.
+OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: what Windows has beside symbolic links to folders
+NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
 def inside(root: str, path: str) -> str | None:
     """The path relative to the project with forward slashes, or None when it leads out, also through a link.
 
-    A relative path counts from the project's root, wherever the caller stands.
+    A relative path counts from the project's root, wherever the caller stands. `..` is resolved: what is returned names
+    the same file as what was given.
     """
-    real_root = os.path.realpath(root)
-    real = os.path.realpath(os.path.join(real_root, path))
-    if real != real_root and not real.startswith(real_root.rstrip(os.sep) + os.sep):
+    _require_utf8(path)
+    real_root, real = os.path.realpath(root), os.path.realpath(os.path.join(root, path))
+    if not _is_below(real, real_root):
         return None
-    return os.path.relpath(os.path.normpath(os.path.join(real_root, path)), real_root).replace(os.sep, "/")
+    for base in (os.path.abspath(root), real_root):  # the project itself may be reached through a link
+        plain = os.path.normpath(os.path.join(base, path))
+        if _is_below(plain, base) and os.path.realpath(plain) == real:
+            return slashed(os.path.relpath(plain, base))
+    return slashed(os.path.relpath(real, real_root))
 
 
 def require_inside(root: str, path: str) -> str:
     found = inside(root, path)
-    if found is None or found.startswith("../"):
+    if found is None:
         raise Refused(
             "outside_project",
-            f"{os.path.basename(path.rstrip('/')) or path!r} lies outside the project.",
+            f"{name_of(path)!r} lies outside the project.",
             "Records name files by their path below the project's root; a link that leads out counts as outside.",
-            "Copy it into the project, or use --allow-external to keep its name and hash only.",
+            "Copy it into the project; A1 and A2 also take it with --allow-external, for its name and hash only.",
         )
     return found
 
 
+def slashed(path: str, separator: str = os.sep) -> str:
+    """A path as records have it on every system."""
+    return path.replace(separator, "/")
+
+
+def name_of(path: str) -> str:
+    """The last part of a path: what may be said of a place outside the project."""
+    return os.path.basename(os.path.normpath(path)) or path
+
+
 def file_hash(path: str) -> tuple[str, int]:
-    """(SHA-256 in hex, bytes) of a file, in constant memory."""
+    """(SHA-256 in hex, bytes) of a file, in constant memory; Busy when it changed meanwhile."""
     import hashlib
 
     digest, size = hashlib.sha256(), 0
     try:
-        with open(path, "rb", buffering=0) as file:
+        _require_regular(path, os.stat(path))  # before it is opened: opening a device can do things
+        with open(os.open(path, OPEN_FLAGS), "rb", buffering=0) as file:
+            before = os.fstat(file.fileno())
+            _require_regular(path, before)
             while block := file.read(BLOCK_BYTES):
                 digest.update(block)
                 size += len(block)
-    except FileNotFoundError:
-        raise NotFound("file_not_found", f"There is no file {os.path.basename(path)!r}.", "", "Check --path.") from None
+        after = os.stat(path)
     except OSError as error:
-        raise Unavailable(
-            "file_unreadable", f"{os.path.basename(path)!r} cannot be read.", str(error.strerror), "Check its rights."
-        ) from None
+        raise _problem(path, error) from None
+    if _mark(before) != _mark(after):
+        raise _changed(path)
     return digest.hexdigest(), size
 
 
@@ -55,38 +77,151 @@ def entry_of(path: str) -> tuple[str, str, int]:
     """(mode, SHA-256, bytes) of what stands at a path: a file, an executable, or a link by its target."""
     import hashlib
 
-    if os.path.islink(path):
-        target = os.fsencode(os.readlink(path))
+    try:
+        facts = os.lstat(path)
+        target = os.fsencode(os.readlink(path)) if _is_link(facts) else None
+    except OSError as error:
+        raise _problem(path, error) from None
+    if target is not None:
         return "link", hashlib.sha256(target).hexdigest(), len(target)
-    mode = "exec" if os.stat(path).st_mode & 0o111 else "file"
-    return mode, *file_hash(path)
+    return "exec" if facts.st_mode & 0o111 else "file", *file_hash(path)
 
 
 def tree_digest(entries: list[tuple[str, str, str]]) -> str:
-    """The hash of (relative path, mode, SHA-256) triples: one line each, in the order of the paths' bytes."""
+    """The hash of (relative path, mode, SHA-256) triples in the order of the paths' bytes. Each ends in NUL, which no
+    path has: a line break in a name cannot pass for another entry."""
     import hashlib
 
     digest = hashlib.sha256()
     for path, mode, sha256 in sorted(entries, key=lambda entry: os.fsencode(entry[0])):
-        digest.update(f"{mode} {sha256} ".encode() + os.fsencode(path) + b"\n")
+        digest.update(f"{mode} {sha256} ".encode() + os.fsencode(path) + b"\0")
     return digest.hexdigest()
 
 
-def below(folder: str) -> Iterator[str]:
-    """Every file and link below a folder, relative to it; links to folders are entries, never followed."""
-    for here, folders, names in os.walk(folder):
-        folders.sort()
-        links = [name for name in folders if os.path.islink(os.path.join(here, name))]
-        folders[:] = [name for name in folders if name not in links and name != ".git"]
-        for name in sorted([*names, *links]):
-            yield os.path.relpath(os.path.join(here, name), folder).replace(os.sep, "/")
+def below(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> dict[str, tuple[int, ...]]:
+    """Every file and link below a folder, but .git: its relative path and the mark by which a change shows.
+
+    Links are entries, never followed. `without` are `identities` that are left out with all that is in them.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    waiting = [""]
+    while waiting:
+        here = waiting.pop()
+        try:
+            for name in os.listdir(os.path.join(folder, here)):
+                facts = os.lstat(os.path.join(folder, here, name))
+                if name == ".git" or _identity(facts) in without:
+                    continue
+                if stat.S_ISDIR(facts.st_mode) and not _is_link(facts):
+                    waiting.append(f"{here}{name}/")
+                else:
+                    found[here + name] = _mark(facts)
+        except OSError as error:
+            raise _problem(os.path.join(folder, here), error) from None
+    return found
 
 
-def folder_hash(folder: str) -> tuple[str, int, int]:
-    """(hash, bytes, files) of everything below a folder, but .git."""
+def folder_hash(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> tuple[str, int, int]:
+    """(hash, bytes, files) of everything `below` a folder; Busy when any of it came, went or changed meanwhile."""
     entries, size = [], 0
-    for name in below(folder):
-        mode, sha256, count = entry_of(os.path.join(folder, name))
+    before = below(folder, without)
+    for name in before:
+        try:
+            mode, sha256, count = entry_of(os.path.join(folder, name))
+        except NotFound:
+            raise _changed(folder) from None
         entries.append((name, mode, sha256))
         size += count
+    if below(folder, without) != before:
+        raise _changed(folder)
     return tree_digest(entries), size, len(entries)
+
+
+def identities(paths: list[str]) -> frozenset[tuple[int, int]]:
+    """Which files these are, under whatever name; paths that lead nowhere have none."""
+    return frozenset(_identity(os.stat(path)) for path in paths if os.path.exists(path))
+
+
+def measured(place: Place, path: str) -> tuple[str, int, int | None]:
+    """(hash, bytes, files) of a file or of a folder, by its path from the project's root; `files` is None for a file.
+
+    The project's own records are left out: closing a file of the database here would drop every lock that SQLite holds
+    on it in this process (POSIX).
+    """
+    path = os.path.realpath(os.path.join(place.root, path))
+    database = os.path.realpath(place.database)
+    without = identities([place.folder, *(database + ending for ending in ("", "-wal", "-shm", ".lock"))])
+    try:
+        facts = os.stat(path)
+    except OSError as error:
+        raise _problem(path, error) from None
+    if _identity(facts) in without:
+        raise Refused(
+            "own_data",
+            f"{name_of(path)!r} holds the records themselves.",
+            "It changes with every write, and with the record of its own hash.",
+            "Use `K6` for the hash of the database, or `K3` for a copy that stays as it is.",
+        )
+    if stat.S_ISDIR(facts.st_mode):
+        return folder_hash(path, without)
+    return *file_hash(path), None
+
+
+def _require_utf8(path):
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise Refused(
+            "path_not_utf8",
+            f"The name {name_of(path)!a} is not valid UTF-8.",
+            "Records are UTF-8 text and could not name it.",
+            "Rename it. A folder with such names in it can be recorded as it is.",
+        ) from None
+
+
+def _require_regular(path, facts):
+    if not (stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)):
+        raise Refused(
+            "special_file",
+            f"{name_of(path)!r} is neither a file nor a folder.",
+            "A pipe, a device or a socket has no content that stays.",
+            "Write what it gives into a file, and record that.",
+        )
+
+
+def _is_below(path, root):
+    path, root = os.path.normcase(path), os.path.normcase(root)
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _is_link(facts):
+    return stat.S_ISLNK(facts.st_mode) or getattr(facts, "st_reparse_tag", 0) == JUNCTION
+
+
+def _identity(facts):
+    return facts.st_dev, facts.st_ino
+
+
+def _mark(facts):
+    return facts.st_mode, facts.st_size, facts.st_mtime_ns, facts.st_ino
+
+
+def _problem(path, error: OSError) -> KaizenError:
+    name = name_of(path)
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return NotFound(
+            "file_not_found",
+            f"There is no file {name!r}.",
+            "A path counts from the project's root.",
+            "Check the path.",
+        )
+    return Unavailable("file_unreadable", f"{name!r} cannot be read.", str(error.strerror), "Check its rights.")
+
+
+def _changed(path) -> KaizenError:
+    return Busy(
+        "file_changed",
+        f"{name_of(path)!r} changed while it was read.",
+        "A hash of it would be of no state that it ever had.",
+        "Try again when nobody writes to it.",
+    )

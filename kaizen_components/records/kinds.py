@@ -58,7 +58,7 @@ SEARCHED: dict[str, tuple[int, tuple[str, ...]]] = {
     "packet": (3, ()),
     "packet_result": (4, ()),
     "waiver": (5, ("reason",)),
-    "artifact": (6, ("path",)),
+    "artifact": (6, ("path", "name")),
     "proof": (7, ("command",)),
     "verification": (8, ("conclusion", "evidence", "findings", "remedies")),
     "gotcha": (9, ("evidence", "paths")),

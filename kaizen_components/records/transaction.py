@@ -89,6 +89,10 @@ class Read:
     def settle(self):
         """What is still to be written before a search; a read has nothing."""
 
+    def let_go(self):
+        """Before slow work: give up the moment that is read; held for minutes, it would keep the WAL from shrinking."""
+        self.connection.roll_back()
+
     def log_position(self, record):
         return self.one(ENTRY_OF, (record["seq"],))
 
@@ -164,6 +168,9 @@ class Write(Read):
             if new:
                 self.connection.execute(search.PUT, (rowid, *new))
         self._texts.clear()
+
+    def let_go(self):
+        """A write keeps its transaction."""
 
     def end(self):
         """Where the log ends once this is committed."""

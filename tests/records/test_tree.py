@@ -45,8 +45,8 @@ def test_the_hash_is_what_the_format_says(root):
     os.chmod(root / "b", 0o755)
     os.symlink("b", root / "a")
     lines = [
-        f"link {hashlib.sha256(b'b').hexdigest()} a\n",
-        f"exec {hashlib.sha256(b'x').hexdigest()} b\n",
+        f"link {hashlib.sha256(b'b').hexdigest()} a\0",
+        f"exec {hashlib.sha256(b'x').hexdigest()} b\0",
     ]
 
     assert hash_of(root) == hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -68,6 +68,9 @@ CREATE TABLE proof (
 CREATE INDEX proof_actor ON proof (actor);
 CREATE INDEX proof_task ON proof (task_id) WHERE task_id IS NOT NULL;
 CREATE INDEX proof_about ON proof (about_id) WHERE about_id IS NOT NULL;
+-- Whose output an artifact is: asked by A3, and by the foreign keys when K7 removes artifacts.
+CREATE INDEX proof_stdout ON proof (stdout_id) WHERE stdout_id IS NOT NULL;
+CREATE INDEX proof_stderr ON proof (stderr_id) WHERE stderr_id IS NOT NULL;
 -- Which proof of this command is the newest: asked before a task is closed.
 CREATE INDEX proof_command ON proof (command, seq) WHERE tier = 'witnessed';
 

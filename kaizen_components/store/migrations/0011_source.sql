@@ -27,8 +27,11 @@ CREATE INDEX source_actor ON source (actor);
 CREATE INDEX source_task ON source (task_id) WHERE task_id IS NOT NULL;
 CREATE INDEX source_supersedes ON source (supersedes_id) WHERE supersedes_id IS NOT NULL;
 
+-- A test source supersedes only test sources, because K7 will remove it. Two sources may supersede the same one where two
+-- databases were merged; S1 itself refuses the second.
 CREATE VIEW source_current AS
-SELECT s.*, (SELECT n.id FROM source n WHERE n.supersedes_id = s.id ORDER BY n.seq DESC LIMIT 1) AS superseded_by
+SELECT s.*, (SELECT n.id FROM source n WHERE n.supersedes_id = s.id AND n.test <= s.test
+             ORDER BY n.seq DESC LIMIT 1) AS superseded_by
 FROM source s;
 
 CREATE TRIGGER source_no_update BEFORE UPDATE ON source
