@@ -177,10 +177,14 @@ def retire(tx, ref, reason, superseded_by):
 
 def _require_in_force(tx, kind, lesson):
     if lesson["status"] in ("retired", "superseded"):
+        last = tx.one(
+            f"SELECT at, note FROM {kind}_revision WHERE {kind}_id = ? AND status NOT NULL ORDER BY rev DESC LIMIT 1",
+            (lesson["id"],),
+        )
         by = f" by {lesson['superseded_by']}" if lesson["superseded_by"] else ""
         raise Conflict(
             "already_retired", f"{lesson['id']} is {lesson['status']}{by} already.",
-            f"Since {lesson['changed_at'][:10]}.", f"`{INSPECT[kind]} --id {lesson['id']}` shows the reason.",
+            f"Since {last['at'][:10]}: {last['note']}", f"`{INSPECT[kind]} --id {lesson['id']}` shows its history.",
         )  # fmt: skip
     if lesson["status"] == "promoted":
         became = what_became(tx, kind, lesson)

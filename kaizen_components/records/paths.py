@@ -57,10 +57,11 @@ def _parts(path):
 
 def fits(glob: str, path: str) -> bool:
     """Does the glob name this path?"""
-    head = glob.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0]
-    tail = glob.rsplit("*", 1)[-1].rsplit("?", 1)[-1].rsplit("]", 1)[-1].removeprefix("/")  # a ** may be nothing
-    if not (path.startswith(head) and path.endswith(tail)):
+    if not path.startswith(glob.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0]):
         return False  # which is all that most globs take
+    tail = glob.rsplit("*", 1)[-1].rsplit("?", 1)[-1].rsplit("]", 1)[-1]
+    if not path.endswith(tail.removeprefix("/")):  # the ** before it may be no folder at all
+        return False
     return _fits(_steps(glob), path.split("/"))
 
 
@@ -199,4 +200,4 @@ def staleness(tree: Tree, globs: list[str], recorded: str | None, at: str) -> di
         return {"stale": True, "stale_because": f"{error.what} {error.why}"}
     more = f" and {len(modified) - SHOWN_MAX} more" if len(modified) > SHOWN_MAX else ""
     which = f" Modified since: {', '.join(modified[:SHOWN_MAX])}{more}." if modified else ""
-    return {"stale": True, "stale_because": f"What fits {named} changed since {at[:10]}.{which}"}
+    return {"stale": True, "stale_because": f"What fits {named} changed since {at[:10]} {at[11:19]}Z.{which}"}

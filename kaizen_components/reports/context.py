@@ -58,10 +58,15 @@ def _by_files(db, kind, wanted, scope):
         f"WHERE {' AND '.join(chosen)} AND paths IS NOT NULL ORDER BY seq DESC",
         tuple(chosen.values()),
     )
+    texts = list({text for _, _, text in rows})  # many lessons are about the same files
+    lists = json.loads("[" + ",".join(texts) + "]")  # 5,000 lists: 0.7 ms; one by one 6.5 ms
+    fitting = {
+        text: [f"{path} fits {glob}" for glob in globs for path in wanted if fits(glob, path)]
+        for text, globs in zip(texts, lists, strict=True)
+    }
     for id, status, text in rows:
-        why = [f"{path} fits {glob}" for glob in json.loads(text) for path in wanted if fits(glob, path)]
-        if why:
-            yield id, status, why
+        if fitting[text]:
+            yield id, status, fitting[text]
 
 
 def _by_words(db, kind, query, scope, limit):
