@@ -116,6 +116,7 @@ class Door:
                 return past
 
         def write(do):
+            self.store.let_writers_in()  # or our own reader would keep us out
             return self._write(command, values, actor, op_id, test, do)
 
         return self._perform(command, values, self._readable({"write": write}, actor))

@@ -20,6 +20,10 @@ ELSEWHERE = {  # a status that another command gives
     "promoted": ("Promotion makes a learning of it and keeps the lineage.", "L2 --id {id}"),
     "superseded": ("Another lesson must take its place.", "L11 --id {id} --reason … --superseded-by ID"),
 }
+NEXT = {"gotcha": "learning", "learning": "learned"}
+INSPECT = {"gotcha": "G4", "learning": "L6", "learned": "L9"}
+LISTED = "id, status, scope, at, test, title"
+FOUND = LISTED + ", summary"  # what a query shows: the summary tells which of them to open
 ITEMS = "SELECT value FROM json_each(?)"
 KIND_OF = {prefix: kind for kind, prefix in PREFIXES.items()}
 
@@ -194,10 +198,6 @@ def _require_in_force(tx, kind, lesson):
         )  # fmt: skip
 
 
-INSPECT = {"gotcha": "G4", "learning": "L6", "learned": "L9"}
-NEXT = {"gotcha": "learning", "learning": "learned"}
-
-
 def what_became(db, kind, lesson):
     """The id of what this was promoted to, or None."""
     return db.value(f"SELECT id FROM {NEXT[kind]} WHERE {kind}_id = ?", (lesson["id"],)) if kind in NEXT else None
@@ -219,10 +219,6 @@ def _successor(tx, kind, lesson, ref):
             "Only an active lesson can supersede another.", "Name an active one.",
         )  # fmt: skip
     return successor
-
-
-LISTED = "id, status, scope, at, test, title"
-FOUND = LISTED + ", summary"
 
 
 def listed(db, kind, limit, query, task_id=None, columns=LISTED, **filters):

@@ -498,8 +498,8 @@ def test_context_by_query_is_ranked_proven_ones_first(kaizen, gotcha, learning, 
 
 
 def test_context_by_query_and_path_has_both_what_fits_both_first(kaizen, gotcha):
-    by_query, by_path = gotcha(title="Zebra"), gotcha(paths=["src/*.py"])
-    by_both, neither = gotcha(title="Zebra crossing on a long road", paths=["src/x.py"]), gotcha()
+    by_both = gotcha(title="Zebra crossing on a long road", paths=["src/x.py"])
+    by_query, by_path, neither = gotcha(title="Zebra"), gotcha(paths=["src/*.py"]), gotcha()
     found = kaizen("L10", query="zebra", path=["src/x.py"])
 
     assert ids(found) == [by_both, by_path, by_query] and neither not in ids(found)
@@ -626,4 +626,13 @@ def test_a_promotion_made_as_a_test_is_taken_back_as_a_whole(kaizen, gotcha):
     assert ids(kaizen("L4")) == ids(kaizen("L7")) == []
     again = kaizen("L2", id=id)["id"]
     assert record(kaizen, "L6", again)["gotcha_id"] == id
+    assert kaizen("K8")["verified"]
+
+
+def test_a_promotion_that_names_a_test_record_is_taken_back_as_a_whole(kaizen, gotcha):
+    id = gotcha()
+    kaizen("L2", id=id, evidence=[kaizen("W1", title="T", summary="S", test=True)["id"]])
+    kaizen("K7")
+
+    assert record(kaizen, "G4", id)["status"] == "active" and ids(kaizen("L4")) == []
     assert kaizen("K8")["verified"]

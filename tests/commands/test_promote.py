@@ -8,6 +8,7 @@ from kaizen_components.call import Door
 from kaizen_components.errors import Conflict, NotFound, Refused
 from kaizen_components.records.hashing import log_end
 from kaizen_components.records.transaction import Write
+from kaizen_components.store.gate import share
 
 TEXT = {"title": "WAL grows", "summary": "A reader pins the checkpoint.", "body": "Close readers first."}
 WITNESSED = {
@@ -134,6 +135,15 @@ def test_an_unknown_id_is_not_found(kaizen, gotcha, code, noun):
     gotcha()
     with pytest.raises(NotFound):
         kaizen(code, id=f"{noun}_nope")
+
+
+def test_a_reader_that_had_to_keep_writers_out_does_not_keep_out_its_own_promotion(kaizen, gotcha, monkeypatch):
+    """As on a disk where a reader cannot make its -shm file."""
+    monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0")
+    id = gotcha()
+    kaizen.store.reader()._lock = share(kaizen.store.place.lock)
+
+    assert kaizen("L2", id=id)["gotcha_id"] == id
 
 
 def test_new_evidence_that_looks_like_an_id_must_be_one(kaizen, gotcha):
