@@ -118,6 +118,7 @@ class Door:
                 return past
 
         def write(do):
+            self.store.let_writers_in()  # or our own reader would keep us out
             return self._write(command, values, actor, once, test, do)
 
         def look():

@@ -1,13 +1,16 @@
 """Gotchas, pitfalls that somebody met: G1 to G5."""
 
+from ..records import lesson, lineage
 
-def add(tx, store, *, title, summary, body, evidence=(), paths=(), task_id=None, scope="project"):
+
+def add(write, store, *, title, summary, body, evidence=(), paths=(), task_id=None, scope="project"):
     """Record a pitfall so that the next session avoids it.
 
     Example: kaizen G1 --title "WAL grows" --summary "A reader pins the checkpoint." --body "Close readers first."
         --evidence "WAL of 3 GB on 2026-11-02"
     """
-    raise NotImplementedError
+    texts = {"title": title, "summary": summary, "body": body, "scope": scope}
+    return lesson.add(write, store, "gotcha", texts, task_id, evidence, paths)
 
 
 def list_(db, *, query=None, status=None, scope=None, task_id=None, actor=None, since=None, until=None, limit=50):
@@ -15,7 +18,9 @@ def list_(db, *, query=None, status=None, scope=None, task_id=None, actor=None, 
 
     Example: kaizen G2 --status active
     """
-    raise NotImplementedError
+    return lesson.listed(
+        db, "gotcha", limit, query, task_id, status=status, scope=scope, actor=actor, since=since, until=until
+    )
 
 
 def query(db, *, query, status=None, scope=None, limit=20):
@@ -23,7 +28,7 @@ def query(db, *, query, status=None, scope=None, limit=20):
 
     Example: kaizen G3 --query checkpoint
     """
-    raise NotImplementedError
+    return lesson.listed(db, "gotcha", limit, query, columns=lesson.FOUND, status=status, scope=scope)
 
 
 def inspect(db, store, *, id):
@@ -31,12 +36,13 @@ def inspect(db, store, *, id):
 
     Example: kaizen G4 --id @last
     """
-    raise NotImplementedError
+    return lineage.inspect(db, store, "gotcha", id)
 
 
-def update(tx, store, *, id, status=None, title=None, summary=None, body=None, evidence=(), paths=(), note=None):
+def update(write, store, *, id, status=None, title=None, summary=None, body=None, evidence=(), paths=(), note=None):
     """Revise a gotcha, or say what became of it; the history keeps every version.
 
     Example: kaizen G5 --id @last --status resolved --note "Readers are closed by the engine now."
     """
-    raise NotImplementedError
+    texts = {"title": title, "summary": summary, "body": body}
+    return lesson.update(write, store, id, status, texts, evidence, paths, note)

@@ -1,12 +1,17 @@
 """Lessons that are proven: L7 to L10."""
 
+from ..records import lesson, lineage
+from ..reports.context import lessons
+
 
 def list_(db, *, query=None, status=None, scope=None, task_id=None, actor=None, since=None, until=None, limit=50):
     """List proven lessons, the newest first.
 
     Example: kaizen L7 --status active
     """
-    raise NotImplementedError
+    return lesson.listed(
+        db, "learned", limit, query, task_id, status=status, scope=scope, actor=actor, since=since, until=until
+    )
 
 
 def query(db, *, query, status=None, scope=None, limit=20):
@@ -14,7 +19,7 @@ def query(db, *, query, status=None, scope=None, limit=20):
 
     Example: kaizen L8 --query checkpoint
     """
-    raise NotImplementedError
+    return lesson.listed(db, "learned", limit, query, columns=lesson.FOUND, status=status, scope=scope)
 
 
 def inspect(db, store, *, id):
@@ -22,7 +27,7 @@ def inspect(db, store, *, id):
 
     Example: kaizen L9 --id @last
     """
-    raise NotImplementedError
+    return lineage.inspect(db, store, "learned", id)
 
 
 def context(db, store, *, query=None, path=(), scope=None, limit=10):
@@ -30,4 +35,4 @@ def context(db, store, *, query=None, path=(), scope=None, limit=10):
 
     Example: kaizen L10 --query checkpoint
     """
-    raise NotImplementedError
+    return lessons(db, store.place.root, query, path, scope, limit)

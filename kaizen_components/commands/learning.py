@@ -1,13 +1,16 @@
 """Learnings, what a gotcha taught: L1, L4 to L6."""
 
+from ..records import lesson, lineage
 
-def add(tx, store, *, title, summary, body=None, evidence=(), paths=(), task_id=None, scope="project"):
+
+def add(write, store, *, title, summary, body=None, evidence=(), paths=(), task_id=None, scope="project"):
     """Record what was learned, with what shows it.
 
     Example: kaizen L1 --title "Close readers first" --summary "A long write needs no open readers." --body "It waits."
         --evidence "WAL stayed at 4 MB"
     """
-    raise NotImplementedError
+    texts = {"title": title, "summary": summary, "body": body, "scope": scope}
+    return lesson.add(write, store, "learning", texts, task_id, evidence, paths)
 
 
 def list_(db, *, query=None, status=None, scope=None, task_id=None, actor=None, since=None, until=None, limit=50):
@@ -15,7 +18,9 @@ def list_(db, *, query=None, status=None, scope=None, task_id=None, actor=None, 
 
     Example: kaizen L4 --status active
     """
-    raise NotImplementedError
+    return lesson.listed(
+        db, "learning", limit, query, task_id, status=status, scope=scope, actor=actor, since=since, until=until
+    )
 
 
 def query(db, *, query, status=None, scope=None, limit=20):
@@ -23,7 +28,7 @@ def query(db, *, query, status=None, scope=None, limit=20):
 
     Example: kaizen L5 --query checkpoint
     """
-    raise NotImplementedError
+    return lesson.listed(db, "learning", limit, query, columns=lesson.FOUND, status=status, scope=scope)
 
 
 def inspect(db, store, *, id):
@@ -31,4 +36,4 @@ def inspect(db, store, *, id):
 
     Example: kaizen L6 --id @last
     """
-    raise NotImplementedError
+    return lineage.inspect(db, store, "learning", id)

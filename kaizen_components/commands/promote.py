@@ -1,19 +1,23 @@
 """Promotions, gotcha to learning to learned: L2, L3."""
 
+from ..records import promotion
 
-def gotcha_learning(tx, store, *, id, title=None, summary=None, body=None, evidence=(), paths=()):
+
+def gotcha_learning(write, look, store, *, id, title=None, summary=None, body=None, evidence=(), paths=()):
     """Promote an active gotcha with evidence to a learning, once.
 
     Example: kaizen L2 --id @last
     """
-    raise NotImplementedError
+    texts = {"title": title, "summary": summary, "body": body}
+    return promotion.to_learning(write, look(), store, id, texts, evidence, paths)
 
 
 def learning_learned(
-    tx, store, *, id, title=None, summary=None, body=None, proof_id=None, verification_id=None, waive=None
+    write, look, store, *, id, title=None, summary=None, body=None, proof_id=None, verification_id=None, waive=None
 ):
     """Promote a learning to learned, once: it needs a passing verification, a witnessed proof, or a waiver.
 
     Example: kaizen L3 --id @last --waive "Seen in production for a month."
     """
-    raise NotImplementedError
+    texts = {"title": title, "summary": summary, "body": body}
+    return promotion.to_learned(write, look(), store, id, texts, proof_id, verification_id, waive)

@@ -119,6 +119,8 @@ def _shown(name, value):
         return "yes" if value else "no"
     if isinstance(value, list):
         return "\n".join(_shown("", one) for one in value)
+    if isinstance(value, dict):  # a record within a row: one line
+        return "  ".join(filter(None, (_shown(inner, one) for inner, one in value.items())))
     text = clean(str(value))
     if name in TIMES and len(text) == 24:  # 2026-11-16T03:15:55.123Z
         return text[:10] + " " + text[11:19] + "Z"
@@ -141,7 +143,7 @@ def _card(card, width, colour, indent=0):
 def _table(rows, width, colour):
     """Aligned columns; columns that are empty in every row are left out. What does not fit stands as cards."""
     rows = [{**row, "sha256": row["sha256"][:12] + "…"} if row.get("sha256") else row for row in rows]
-    every = dict.fromkeys(name for row in rows for name, value in row.items() if not _is_part(value))
+    every = dict.fromkeys(name for row in rows for name in row if not isinstance(row[name], dict))
     names = [name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
     caption: list[str] = []
     if _least_width(names, rows) > width and "id" in names and "at" in names:

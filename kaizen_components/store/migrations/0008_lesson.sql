@@ -1,7 +1,7 @@
 -- Lessons: a gotcha (a pitfall somebody met) becomes a learning, and a learning that is proven becomes learned.
 -- `gotcha_id` and `learning_id` are UNIQUE: a lesson is promoted once. `paths_hash` is that of the files named by `paths`
 -- when the lesson was written, so that a lesson about changed files can be shown as stale. `source_*` say where a lesson
--- was that came from a Markdown file.
+-- was that came from a Markdown file. `superseded_by` belongs to the status: a lesson that is active again has none.
 
 CREATE TABLE gotcha (
     seq         INTEGER PRIMARY KEY,
@@ -27,24 +27,28 @@ CREATE INDEX gotcha_task ON gotcha (task_id) WHERE task_id IS NOT NULL;
 CREATE UNIQUE INDEX gotcha_source ON gotcha (source_hash) WHERE source_hash IS NOT NULL;
 
 CREATE TABLE gotcha_revision (
-    seq        INTEGER PRIMARY KEY,
-    id         TEXT    NOT NULL UNIQUE CHECK (id GLOB 'grev_*'),
-    at         TEXT    NOT NULL,
-    actor      TEXT    NOT NULL,
-    test       INTEGER NOT NULL CHECK (test IN (0, 1)),
-    gotcha_id  TEXT    NOT NULL REFERENCES gotcha (id),
-    rev        INTEGER NOT NULL CHECK (rev >= 2),
-    status     TEXT             CHECK (status IN ('active', 'resolved', 'promoted', 'retired')),
-    title      TEXT             CHECK (length(title) BETWEEN 1 AND 200 AND trim(title) <> ''),
-    summary    TEXT             CHECK (length(summary) BETWEEN 1 AND 2000 AND trim(summary) <> ''),
-    body       TEXT             CHECK (length(body) BETWEEN 1 AND 1000000),
-    evidence   TEXT             CHECK (evidence IS NULL OR json_valid(evidence)),
-    paths      TEXT             CHECK (paths IS NULL OR json_valid(paths)),
-    paths_hash TEXT             CHECK (length(paths_hash) = 64),
-    note       TEXT             CHECK (length(note) BETWEEN 1 AND 2000),
+    seq           INTEGER PRIMARY KEY,
+    id            TEXT    NOT NULL UNIQUE CHECK (id GLOB 'grev_*'),
+    at            TEXT    NOT NULL,
+    actor         TEXT    NOT NULL,
+    test          INTEGER NOT NULL CHECK (test IN (0, 1)),
+    gotcha_id     TEXT    NOT NULL REFERENCES gotcha (id),
+    rev           INTEGER NOT NULL CHECK (rev >= 2),
+    status        TEXT             CHECK (status IN ('active', 'resolved', 'promoted', 'retired', 'superseded')),
+    title         TEXT             CHECK (length(title) BETWEEN 1 AND 200 AND trim(title) <> ''),
+    summary       TEXT             CHECK (length(summary) BETWEEN 1 AND 2000 AND trim(summary) <> ''),
+    body          TEXT             CHECK (length(body) BETWEEN 1 AND 1000000),
+    evidence      TEXT             CHECK (evidence IS NULL OR json_valid(evidence)),
+    paths         TEXT             CHECK (paths IS NULL OR json_valid(paths)),
+    paths_hash    TEXT             CHECK (length(paths_hash) = 64),
+    note          TEXT             CHECK (length(note) BETWEEN 1 AND 2000),
+    superseded_by TEXT             REFERENCES gotcha (id) CHECK (superseded_by <> gotcha_id),
     CHECK (coalesce(status, title, summary, body, evidence, paths, note) IS NOT NULL),
+    CHECK ((status IS 'superseded') = (superseded_by IS NOT NULL)),
     UNIQUE (gotcha_id, rev)
 ) STRICT;
+
+CREATE INDEX gotcha_revision_superseded_by ON gotcha_revision (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE VIEW gotcha_current AS
 SELECT l.seq, l.id, l.at, l.actor, l.test, l.task_id, l.scope,
@@ -65,6 +69,8 @@ SELECT l.seq, l.id, l.at, l.actor, l.test, l.task_id, l.scope,
                  ORDER BY r.rev DESC LIMIT 1), l.paths) AS paths,
        coalesce((SELECT r.paths_hash FROM gotcha_revision r WHERE r.gotcha_id = l.id AND r.paths_hash IS NOT NULL
                  ORDER BY r.rev DESC LIMIT 1), l.paths_hash) AS paths_hash,
+       (SELECT r.superseded_by FROM gotcha_revision r WHERE r.gotcha_id = l.id AND r.status IS NOT NULL
+                 ORDER BY r.rev DESC LIMIT 1) AS superseded_by,
        l.source_path, l.source_line
 FROM gotcha l;
 
@@ -130,8 +136,11 @@ CREATE TABLE learning_revision (
     note          TEXT             CHECK (length(note) BETWEEN 1 AND 2000),
     superseded_by TEXT             REFERENCES learning (id) CHECK (superseded_by <> learning_id),
     CHECK (coalesce(status, title, summary, body, evidence, paths, note) IS NOT NULL),
+    CHECK ((status IS 'superseded') = (superseded_by IS NOT NULL)),
     UNIQUE (learning_id, rev)
 ) STRICT;
+
+CREATE INDEX learning_revision_superseded_by ON learning_revision (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE VIEW learning_current AS
 SELECT l.seq, l.id, l.at, l.actor, l.test, l.gotcha_id, l.task_id, l.scope,
@@ -152,7 +161,7 @@ SELECT l.seq, l.id, l.at, l.actor, l.test, l.gotcha_id, l.task_id, l.scope,
                  ORDER BY r.rev DESC LIMIT 1), l.paths) AS paths,
        coalesce((SELECT r.paths_hash FROM learning_revision r WHERE r.learning_id = l.id AND r.paths_hash IS NOT NULL
                  ORDER BY r.rev DESC LIMIT 1), l.paths_hash) AS paths_hash,
-       (SELECT r.superseded_by FROM learning_revision r WHERE r.learning_id = l.id AND r.superseded_by IS NOT NULL
+       (SELECT r.superseded_by FROM learning_revision r WHERE r.learning_id = l.id AND r.status IS NOT NULL
                  ORDER BY r.rev DESC LIMIT 1) AS superseded_by,
        l.source_path, l.source_line
 FROM learning l;
@@ -222,8 +231,11 @@ CREATE TABLE learned_revision (
     note          TEXT             CHECK (length(note) BETWEEN 1 AND 2000),
     superseded_by TEXT             REFERENCES learned (id) CHECK (superseded_by <> learned_id),
     CHECK (coalesce(status, title, summary, body, evidence, paths, note) IS NOT NULL),
+    CHECK ((status IS 'superseded') = (superseded_by IS NOT NULL)),
     UNIQUE (learned_id, rev)
 ) STRICT;
+
+CREATE INDEX learned_revision_superseded_by ON learned_revision (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE VIEW learned_current AS
 SELECT l.seq, l.id, l.at, l.actor, l.test, l.learning_id, l.proof_id, l.verification_id, l.waiver_id, l.task_id, l.scope,
@@ -244,7 +256,7 @@ SELECT l.seq, l.id, l.at, l.actor, l.test, l.learning_id, l.proof_id, l.verifica
                  ORDER BY r.rev DESC LIMIT 1), l.paths) AS paths,
        coalesce((SELECT r.paths_hash FROM learned_revision r WHERE r.learned_id = l.id AND r.paths_hash IS NOT NULL
                  ORDER BY r.rev DESC LIMIT 1), l.paths_hash) AS paths_hash,
-       (SELECT r.superseded_by FROM learned_revision r WHERE r.learned_id = l.id AND r.superseded_by IS NOT NULL
+       (SELECT r.superseded_by FROM learned_revision r WHERE r.learned_id = l.id AND r.status IS NOT NULL
                  ORDER BY r.rev DESC LIMIT 1) AS superseded_by,
        l.source_path, l.source_line
 FROM learned l;

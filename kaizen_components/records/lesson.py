@@ -1,0 +1,230 @@
+"""Lessons: gotchas, learnings and learned ones. They are revised and retired by new rows; nothing is overwritten."""
+
+from ..errors import Conflict, Refused
+from . import revision
+from .canonical import canonical
+from .kinds import PREFIXES
+from .listing import listing
+from .transaction import receipt
+
+KINDS = ("learned", "learning", "gotcha")  # what is proven comes first
+CLOSED = ("promoted", "retired", "superseded")
+MOVES = {  # where G5 may take a gotcha
+    "active": ("resolved", "retired"),
+    "resolved": ("active", "retired"),
+    "retired": ("active",),
+    "superseded": ("active",),
+    "promoted": (),
+}
+ELSEWHERE = {  # a status that another command gives
+    "promoted": ("Promotion makes a learning of it and keeps the lineage.", "L2 --id {id}"),
+    "superseded": ("Another lesson must take its place.", "L11 --id {id} --reason … --superseded-by ID"),
+}
+NEXT = {"gotcha": "learning", "learning": "learned"}
+INSPECT = {"gotcha": "G4", "learning": "L6", "learned": "L9"}
+LISTED = "id, status, scope, at, test, title"
+FOUND = LISTED + ", summary"  # what a query shows: the summary tells which of them to open
+ITEMS = "SELECT value FROM json_each(?)"
+KIND_OF = {prefix: kind for kind, prefix in PREFIXES.items()}
+
+
+def items(db, text):
+    """A stored JSON list of texts, without loading json."""
+    return [row["value"] for row in db.rows(ITEMS, (text,))] if text else []
+
+
+def kind_of(item):
+    """The kind whose id this looks like, such as task_20261116T…; None for other text."""
+    word, _, rest = item.partition("_")
+    stamp = rest[:8]
+    return KIND_OF.get(word) if len(stamp) == 8 and stamp.isdecimal() and rest[8:9] == "T" else None
+
+
+def cited(tx, evidence, kept=()):
+    """(`kept` and `evidence` as one list, the records among them). What looks like an id must be one; in `kept` it may
+    be that of a test record which K7 removed."""
+    found = [tx.resolve(kind_of(item), item) if kind_of(item) else item for item in evidence]
+    every = list(dict.fromkeys([*kept, *found]))
+    records = [tx.one(f"SELECT id, test FROM {kind_of(item)} WHERE id = ?", (item,)) for item in every if kind_of(item)]
+    return every, [record for record in records if record]
+
+
+class Named:
+    """The files that a lesson names. Hashed before the write, so that nobody waits for it."""
+
+    def __init__(self, store, paths=()):
+        self.root = store.place.root
+        self.tree = None
+        self.globs = []
+        self._hashes = {}
+        if paths:
+            from .paths import given
+
+            self.globs = given(self.root, paths)
+            self.values(self.globs)
+
+    def values(self, globs):
+        """The columns for these globs; what was hashed once is not hashed again."""
+        if not globs:
+            return {}
+        key = canonical(globs)
+        if key not in self._hashes:
+            from .paths import Tree
+
+            self.tree = self.tree or Tree(self.root)
+            self._hashes[key] = self.tree.digest(globs)
+        return {"paths": key, "paths_hash": self._hashes[key]}
+
+    def count(self):
+        """For the receipt: how many files that is, so that a mistyped glob is noticed."""
+        return {"files": len(self.tree.matched(self.globs))} if self.tree and self.globs else {}
+
+
+def add(write, store, kind, texts, task_id, evidence, paths):
+    named = Named(store, paths)
+
+    def record(tx):
+        task = tx.find("task", task_id) if task_id else None
+        every, records = cited(tx, evidence)
+        values = {**texts, "evidence": canonical(every) if every else None, **named.values(named.globs)}
+        values["task_id"] = task["id"] if task else None
+        row = tx.add(kind, values, of=[*records, task] if task else records)
+        return receipt(kind, row, title=row["title"], **{f"{kind}_status": "active"}, **named.count())
+
+    return write(record)
+
+
+def revise(tx, kind, lesson, changes, of=()):
+    """A revision that refers to a test record is one, like everything else."""
+    test = int(any(record["test"] for record in (lesson, *of)))
+    return revision.revise(tx, kind, {**lesson, "test": test}, changes)
+
+
+def update(write, store, ref, status, texts, evidence, paths, note):
+    """G5: a gotcha's text, state, evidence, files, or only a note."""
+    named = Named(store, paths)
+
+    def record(tx):
+        gotcha = tx.find("gotcha", ref)
+        require_may_move(gotcha, status, note)
+        if any([*texts.values(), evidence, paths]):
+            require_open(gotcha, status)
+        every, records = cited(tx, evidence, kept=items(tx, gotcha["evidence"]))
+        changes = {
+            "status": status, **texts, "evidence": canonical(every) if evidence else None, "paths": None, "note": note,
+            **named.values(named.globs),
+        }  # fmt: skip
+        row = revise(tx, "gotcha", gotcha, changes, records if evidence else ())
+        return receipt(
+            "gotcha_revision", row, gotcha_id=gotcha["id"], rev=row["rev"], title=texts["title"] or gotcha["title"],
+            gotcha_status=status or gotcha["status"], **named.count(),
+        )  # fmt: skip
+
+    return write(record)
+
+
+def require_may_move(gotcha, status, note):
+    id, now = gotcha["id"], gotcha["status"]
+    if status is None:
+        return
+    if status == now:
+        raise Conflict("same_status", f"{id} is {now} already.", "", "Leave --status out; a --note can still be added.")
+    if now == "promoted":
+        raise Refused(
+            "promoted_lesson", f"{id} was promoted, and stays so.", "What it taught goes on as a learning.",
+            f"`G4 --id {id}` shows which; `L11` retires that one.",
+        )  # fmt: skip
+    if status in ELSEWHERE:
+        why, command = ELSEWHERE[status]
+        raise Refused(
+            f"not_by_hand_{status}", f"G5 does not make a gotcha {status}.", why, f"Run `{command}`.".format(id=id)
+        )
+    if status not in MOVES[now]:
+        raise Refused(
+            "no_such_move", f"{id} is {now} and cannot become {status}.", "It is no longer open.",
+            "Make it active first: `--status active --note REASON`.",
+        )  # fmt: skip
+    if note is None and (status == "retired" or now in CLOSED):
+        raise Refused(
+            "reason_missing", f"{id} becomes {status} for a reason, which is not given.",
+            "Whoever reads it later must know why.", "Add --note with the reason.",
+        )  # fmt: skip
+
+
+def require_open(gotcha, status):
+    """The text of a closed gotcha stays as it was when it was closed."""
+    if gotcha["status"] not in CLOSED or status == "active":
+        return
+    promoted = gotcha["status"] == "promoted"
+    raise Refused(
+        "closed_lesson",
+        f"{gotcha['id']} is {gotcha['status']}; its text, evidence and paths stay as they are.",
+        "The learning that came of it stands on them." if promoted else "It would change what was closed.",
+        "Add a --note, or record a new gotcha with G1."
+        if promoted
+        else "Add a --note, or make it active again: `--status active --note REASON`.",
+    )
+
+
+def retire(tx, ref, reason, superseded_by):
+    kind, lesson = tx.find_any(KINDS, ref)
+    _require_in_force(tx, kind, lesson)
+    successor = _successor(tx, kind, lesson, superseded_by) if superseded_by else None
+    status = "superseded" if successor else "retired"
+    changes = {"status": status, "note": reason, "superseded_by": successor and successor["id"]}
+    row = revise(tx, kind, lesson, changes, (successor,) if successor else ())
+    more = {f"{kind}_id": lesson["id"], "title": lesson["title"], f"{kind}_status": status}
+    if successor:
+        more["superseded_by"] = successor["id"]
+    return receipt(f"{kind}_revision", row, **more)
+
+
+def _require_in_force(tx, kind, lesson):
+    if lesson["status"] in ("retired", "superseded"):
+        last = tx.one(
+            f"SELECT at, note FROM {kind}_revision WHERE {kind}_id = ? AND status NOT NULL ORDER BY rev DESC LIMIT 1",
+            (lesson["id"],),
+        )
+        by = f" by {lesson['superseded_by']}" if lesson["superseded_by"] else ""
+        raise Conflict(
+            "already_retired", f"{lesson['id']} is {lesson['status']}{by} already.",
+            f"Since {last['at'][:10]}: {last['note']}", f"`{INSPECT[kind]} --id {lesson['id']}` shows its history.",
+        )  # fmt: skip
+    if lesson["status"] == "promoted":
+        became = what_became(tx, kind, lesson)
+        raise Refused(
+            "promoted_lesson", f"{lesson['id']} was promoted.", f"It goes on as {became}.",
+            f"Retire that one: `L11 --id {became} --reason …`.",
+        )  # fmt: skip
+
+
+def what_became(db, kind, lesson):
+    """The id of what this was promoted to, or None."""
+    return db.value(f"SELECT id FROM {NEXT[kind]} WHERE {kind}_id = ?", (lesson["id"],)) if kind in NEXT else None
+
+
+def _successor(tx, kind, lesson, ref):
+    """The lesson that takes the place of another. It is active, so it has no successor itself: no circle can arise."""
+    other, successor = tx.find_any(KINDS, ref)
+    if other != kind:
+        raise Refused(
+            "other_kind", f"A {kind} is superseded by a {kind}, not by a {other}.", f"{successor['id']} is a {other}.",
+            f"Name a {kind}, or retire it without --superseded-by.",
+        )  # fmt: skip
+    if successor["id"] == lesson["id"]:
+        raise Refused("supersedes_itself", f"{lesson['id']} cannot supersede itself.", "", "Name another lesson.")
+    if successor["status"] != "active":
+        raise Refused(
+            "successor_not_active", f"{successor['id']} is {successor['status']}.",
+            "Only an active lesson can supersede another.", "Name an active one.",
+        )  # fmt: skip
+    return successor
+
+
+def listed(db, kind, limit, query, task_id=None, columns=LISTED, **filters):
+    """G2, G3 and the like: `filters` are columns and what they must be, `since` and `until` excepted."""
+    conditions = {
+        {"since": "at >= ?", "until": "at < ?"}.get(name, f"{name} = ?"): value for name, value in filters.items()
+    }
+    conditions["task_id = ?"] = db.resolve("task", task_id) if task_id else None
+    return listing(db, kind, columns, limit, conditions, query)

@@ -1,0 +1,333 @@
+"""L2 and L3: what a promotion needs, that it happens once, and what it keeps."""
+
+import contextlib
+
+import pytest
+
+from kaizen_components.call import Door
+from kaizen_components.errors import Conflict, NotFound, Refused
+from kaizen_components.records.hashing import log_end
+from kaizen_components.records.transaction import Write
+from kaizen_components.store.gate import share
+
+TEXT = {"title": "WAL grows", "summary": "A reader pins the checkpoint.", "body": "Close readers first."}
+WITNESSED = {
+    "title": "Ran it", "tier": "witnessed", "outcome": "passed", "command": "pytest -q", "argv": '["pytest","-q"]',
+    "exit_code": 0, "duration_ms": 5, "tree_hash": "0" * 64, "stdout_hash": "1" * 64, "stderr_hash": "2" * 64,
+    "platform": "linux",
+}  # fmt: skip
+REPORTED = {"title": "Somebody said so", "tier": "reported", "outcome": "passed", "command": "pytest -q"}
+VERDICT = {"scope": "project", "conclusion": "VERIFIED_ACCEPTABLE", "summary": "All checks passed."}
+
+
+@pytest.fixture
+def recorded(root):
+    """`recorded("proof", **values)`: the id of a record as Q1 or Q2 would write it."""
+
+    def add(kind, test=False, **values):
+        door = Door(str(root))
+        with contextlib.closing(door), door.store.writing() as connection:
+            tx = Write(connection, "agent", "Q1", test, log_end(connection))
+            row = tx.add(kind, values)
+            tx.finish()
+        return row["id"]
+
+    return add
+
+
+@pytest.fixture
+def gotcha(kaizen):
+    return lambda **more: kaizen("G1", **{**TEXT, "evidence": ["e"], **more})["id"]
+
+
+@pytest.fixture
+def learning(kaizen, gotcha):
+    """(learning, the gotcha it came from)"""
+
+    def make(**more):
+        first = gotcha(**more)
+        return kaizen("L2", id=first)["id"], first
+
+    return make
+
+
+def record(kaizen, code, id):
+    return kaizen(code, id=id)["record"]
+
+
+# L2
+
+
+def test_a_learning_carries_over_what_the_gotcha_says_and_freshly_hashes_its_files(kaizen, gotcha, root):
+    (root / "x.py").write_text("1")
+    task = kaizen("W1", title="T", summary="S")["id"]
+    id = gotcha(scope="store", task_id=task, evidence=["e", task], paths=["x.py"])
+    (root / "x.py").write_text("2")
+    before = record(kaizen, "G4", id)
+    promoted = kaizen("L2", id=id)
+    after, kept = record(kaizen, "G4", id), record(kaizen, "L6", promoted["id"])
+
+    same = ("title", "summary", "body", "scope", "task_id", "evidence", "paths")
+    assert {name: kept[name] for name in same} == {name: before[name] for name in same}
+    assert (kept["gotcha_id"], kept["status"], after["status"], after["rev"]) == (id, "active", "promoted", 2)
+    assert before["stale"] and not kept["stale"] and kept["paths_hash"] != before["paths_hash"]
+    assert kaizen("G4", id=id)["log"]["command"] == "G1" and kaizen("L6", id="@last")["log"]["command"] == "L2"
+
+
+def test_texts_override_evidence_is_added_and_paths_replace(kaizen, gotcha):
+    id = gotcha(paths=["x.py"])
+    given = {"title": "Taught", "summary": "In short.", "body": "At length."}
+    kept = record(kaizen, "L6", kaizen("L2", id=id, **given, evidence=["more", "e"], paths=["y.py"])["id"])
+
+    assert {name: kept[name] for name in given} == given
+    assert (kept["evidence"], kept["paths"]) == (["e", "more"], ["y.py"])
+    assert record(kaizen, "G4", id)["title"] == TEXT["title"]
+
+
+def test_a_gotcha_without_evidence_is_promoted_only_with_evidence_given(kaizen, gotcha):
+    id = gotcha(evidence=[])
+    with pytest.raises(Refused, match="no evidence") as refused:
+        kaizen("L2", id=id)
+
+    assert f"L2 --id {id} --evidence" in refused.value.next
+    assert record(kaizen, "G4", id)["status"] == "active" and kaizen("L4")["count"] == 0
+    assert record(kaizen, "L6", kaizen("L2", id=id, evidence=["Seen."])["id"])["evidence"] == ["Seen."]
+
+
+@pytest.mark.parametrize("status", ["resolved", "retired"])
+def test_a_gotcha_that_is_not_active_is_not_promoted(kaizen, gotcha, status):
+    id = gotcha()
+    kaizen("G5", id=id, status=status, note="n")
+    with pytest.raises(Refused, match=f"is {status}") as refused:
+        kaizen("L2", id=id)
+
+    assert f"G5 --id {id} --status active --note" in refused.value.next
+    kaizen("G5", id=id, status="active", note="It is back.")
+    assert kaizen("L2", id=id)["gotcha_id"] == id
+
+
+def test_a_second_promotion_conflicts_and_names_what_there_is(kaizen, learning):
+    second, first = learning()
+    third = kaizen("L3", id=second, waive="w")["id"]
+    for code, id, became, more in (("L2", first, second, {}), ("L3", second, third, {"waive": "w"})):
+        with pytest.raises(Conflict, match="promoted already") as refused:
+            kaizen(code, id=id, **more)
+        assert became in refused.value.why
+
+    assert kaizen("L4")["count"] == kaizen("L7")["count"] == 1
+
+
+def test_the_database_itself_refuses_a_second_learning_of_a_gotcha(kaizen, learning, recorded):
+    _, first = learning()
+    with pytest.raises(Conflict, match="refused the record"):
+        recorded("learning", title="t", summary="s", scope="project", gotcha_id=first)
+
+
+def test_a_retried_promotion_with_the_same_op_id_is_harmless(kaizen, gotcha):
+    id = gotcha()
+    first, again = (kaizen("L2", id=id, op_id="once") for _ in range(2))
+
+    assert again == {**first, "replayed": True}
+
+
+@pytest.mark.parametrize("code, noun", [("L2", "gotcha"), ("L3", "learning")])
+def test_an_unknown_id_is_not_found(kaizen, gotcha, code, noun):
+    gotcha()
+    with pytest.raises(NotFound):
+        kaizen(code, id=f"{noun}_nope")
+
+
+def test_a_reader_that_had_to_keep_writers_out_does_not_keep_out_its_own_promotion(kaizen, gotcha, monkeypatch):
+    """As on a disk where a reader cannot make its -shm file."""
+    monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0")
+    id = gotcha()
+    kaizen.store.reader()._lock = share(kaizen.store.place.lock)
+
+    assert kaizen("L2", id=id)["gotcha_id"] == id
+
+
+def test_new_evidence_that_looks_like_an_id_must_be_one(kaizen, gotcha):
+    id = gotcha()
+    with pytest.raises(NotFound):
+        kaizen("L2", id=id, evidence=["proof_20261116T031555123Z_0f1e2d3c4b"])
+
+    assert record(kaizen, "G4", id)["status"] == "active"
+
+
+# L3: without anything
+
+
+def test_an_unproven_learning_is_refused_with_what_to_do(kaizen, learning):
+    id, _ = learning()
+    with pytest.raises(Refused, match="not proven") as refused:
+        kaizen("L3", id=id)
+
+    assert "witnessed proof" in refused.value.why and "passing verification" in refused.value.why
+    for command in (f"Q1 --about {id} --run -- ", f"Q2 --about {id} ", f"L3 --id {id} --waive"):
+        assert command in refused.value.next
+    assert record(kaizen, "L6", id)["status"] == "active" and kaizen("L7")["count"] == 0
+
+
+def test_a_waiver_is_a_record_that_the_lesson_points_to(kaizen, learning):
+    task = kaizen("W1", title="T", summary="S")["id"]
+    id, _ = learning(task_id=task)
+    promoted = kaizen("L3", id=id, waive="Seen for a month.")
+    kept = record(kaizen, "L9", promoted["id"])
+    waiver = kaizen.store.reader().one("SELECT * FROM waiver")
+
+    assert promoted["waiver_id"] == kept["waiver_id"] == waiver["id"]
+    assert (waiver["gate"], waiver["subject_id"], waiver["task_id"]) == ("learned", id, task)
+    assert waiver["reason"] == "Seen for a month."
+    assert waiver["missing"] == '["a witnessed proof that passed","a passing verification"]'
+    assert record(kaizen, "L6", id)["status"] == "promoted"
+
+
+def test_a_learned_lesson_carries_over_texts_can_be_overridden_and_files_are_hashed_anew(kaizen, learning, root):
+    (root / "x.py").write_text("1")
+    id, _ = learning(scope="store", evidence=["e"], paths=["x.py"])
+    (root / "x.py").write_text("2")
+    kept = record(kaizen, "L9", kaizen("L3", id=id, waive="w", title="Known")["id"])
+
+    assert (kept["title"], kept["summary"], kept["scope"]) == ("Known", TEXT["summary"], "store")
+    assert (kept["evidence"], kept["paths"], kept["stale"], kept["learning_id"]) == (["e"], ["x.py"], False, id)
+
+
+@pytest.mark.parametrize("superseded", [True, False])
+def test_a_learning_that_no_longer_holds_is_not_promoted(kaizen, learning, superseded):
+    id, _ = learning()
+    kaizen("L11", id=id, reason="r", **({"superseded_by": learning()[0]} if superseded else {}))
+    with pytest.raises(Refused, match="is superseded" if superseded else "is retired"):
+        kaizen("L3", id=id, waive="w")
+
+
+# L3: with a proof or a verdict
+
+BACKINGS = [("proof", WITNESSED), ("verification", VERDICT)]
+
+
+@pytest.mark.parametrize("kind, values", BACKINGS)
+@pytest.mark.parametrize("about", ["learning", "gotcha"])
+def test_what_is_about_the_learning_or_its_gotcha_proves_it(kaizen, learning, recorded, kind, values, about):
+    second, first = learning()
+    backing = recorded(kind, **values, about_id={"learning": second, "gotcha": first}[about])
+    promoted = kaizen("L3", id=second)
+
+    assert promoted[f"{kind}_id"] == backing and "waiver_id" not in promoted
+    assert [row["id"] for row in kaizen("L9", id=promoted["id"])["backing"]] == [backing]
+
+
+@pytest.mark.parametrize("kind, values", BACKINGS)
+@pytest.mark.parametrize("cited_by", ["gotcha", "learning"])
+def test_what_the_evidence_names_proves_it(kaizen, gotcha, recorded, kind, values, cited_by):
+    kaizen("K1")
+    backing = recorded(kind, **values)
+    id = kaizen("L2", id=gotcha(evidence=[backing]))["id"] if cited_by == "gotcha" else None
+    id = id or kaizen("L1", **TEXT, evidence=["e", backing])["id"]
+
+    assert kaizen("L3", id=id)[f"{kind}_id"] == backing
+
+
+@pytest.mark.parametrize("kind, values", BACKINGS)
+def test_what_is_given_by_its_id_proves_it(kaizen, learning, recorded, kind, values):
+    id, _ = learning()
+    recorded(kind, **values)
+    backing = recorded(kind, **values)
+
+    assert kaizen("L3", id=id, **{f"{kind}_id": "@last"})[f"{kind}_id"] == backing
+
+
+def test_what_is_about_something_else_proves_nothing(kaizen, learning, recorded):
+    id, other = learning()[0], learning()[0]
+    recorded("proof", **WITNESSED, about_id=other)
+    recorded("verification", **VERDICT)
+    with pytest.raises(Refused, match="not proven"):
+        kaizen("L3", id=id)
+
+
+UNFIT = [
+    ("proof", REPORTED, "only reported"),
+    ("proof", {**WITNESSED, "outcome": "failed", "exit_code": 1}, "did not pass (failed)"),
+    ("proof", {**WITNESSED, "outcome": "timeout", "exit_code": -9}, "did not pass (timeout)"),
+    ("verification", {**VERDICT, "conclusion": "VERIFICATION_FAILED"}, "says VERIFICATION_FAILED"),
+    ("verification", {**VERDICT, "conclusion": "NEEDS_HUMAN_DECISION"}, "says NEEDS_HUMAN_DECISION"),
+    ("verification", {**VERDICT, "conclusion": "PROOF_RECORDED"}, "says PROOF_RECORDED"),
+]
+
+
+@pytest.mark.parametrize("kind, values, says", UNFIT)
+def test_what_does_not_pass_is_refused_with_the_reason_given_or_found(kaizen, learning, recorded, kind, values, says):
+    id, _ = learning()
+    backing = recorded(kind, **values)
+    for more in ({}, {"waive": "w"}):
+        with pytest.raises(Refused, match="does not prove") as refused:
+            kaizen("L3", id=id, **{f"{kind}_id": backing}, **more)
+        assert backing in refused.value.why and says in refused.value.why
+    backing = recorded(kind, **values, about_id=id)
+    with pytest.raises(Refused, match="not proven") as refused:
+        kaizen("L3", id=id)
+    assert backing in refused.value.why and says in refused.value.why
+
+    waiver = kaizen("L3", id=id, waive="w")["waiver_id"]
+    missing = kaizen.store.reader().value("SELECT missing FROM waiver WHERE id = ?", (waiver,))
+    assert says in missing and kaizen("K8")["verified"]
+
+
+def test_concerns_are_acceptable_and_the_newest_passing_verdict_counts(kaizen, learning, recorded):
+    id, _ = learning()
+    recorded("verification", **VERDICT, about_id=id)
+    newest = recorded("verification", **{**VERDICT, "conclusion": "ACCEPTABLE_WITH_CONCERNS"}, about_id=id)
+    proof = recorded("proof", **WITNESSED, about_id=id)
+    promoted = kaizen("L3", id=id)
+
+    assert (promoted["verification_id"], promoted["proof_id"]) == (newest, proof)
+
+
+def test_a_later_blocking_verdict_counts_against_what_came_before_it(kaizen, learning, recorded):
+    id, _ = learning()
+    proof = recorded("proof", **WITNESSED, about_id=id)
+    objection = recorded("verification", **{**VERDICT, "conclusion": "VERIFICATION_FAILED"}, about_id=id)
+    for more in ({}, {"proof_id": proof}):
+        with pytest.raises(Refused) as refused:
+            kaizen("L3", id=id, **more)
+        assert f"{objection} came after {proof}" in refused.value.why
+    cleared = recorded("verification", **VERDICT, about_id=id)
+
+    assert kaizen("L3", id=id)["verification_id"] == cleared
+
+
+def test_of_several_runs_of_one_command_the_last_counts(kaizen, learning, recorded):
+    id, _ = learning()
+    passed = recorded("proof", **WITNESSED, about_id=id)
+    recorded("proof", **{**WITNESSED, "outcome": "failed", "exit_code": 1}, about_id=id)
+    with pytest.raises(Refused, match="not proven") as refused:
+        kaizen("L3", id=id)
+
+    assert f"{passed} passed, but a later run failed" in refused.value.why
+    again = recorded("proof", **WITNESSED, about_id=id)
+    assert kaizen("L3", id=id)["proof_id"] == again
+
+
+def test_a_waiver_that_is_not_needed_is_not_recorded(kaizen, learning, recorded):
+    id, _ = learning()
+    proof = recorded("proof", **WITNESSED, about_id=id)
+    promoted = kaizen("L3", id=id, waive="Just in case.")
+
+    assert promoted["proof_id"] == proof and promoted["waiver_not_needed"] is True
+    assert kaizen.store.reader().value("SELECT count(*) FROM waiver") == 0
+
+
+@pytest.mark.parametrize("kind", ["proof", "verification"])
+def test_an_unknown_proof_or_verdict_is_not_found(kaizen, learning, kind):
+    id, _ = learning()
+    with pytest.raises(NotFound):
+        kaizen("L3", id=id, **{f"{kind}_id": "nope"})
+
+
+def test_a_lesson_proven_by_a_test_record_is_one(kaizen, learning, recorded):
+    id, _ = learning()
+    recorded("proof", test=True, **WITNESSED, about_id=id)
+    kaizen("L3", id=id)
+    kaizen("K7")
+
+    assert kaizen("L7")["count"] == 0 and record(kaizen, "L6", id)["status"] == "active"
+    assert kaizen("K8")["verified"] and set(kaizen("K1", integrity=True)["integrity"].values()) == {"ok"}

@@ -1,0 +1,169 @@
+"""Globs: what they fit, which files they find, and when those count as changed."""
+
+import fnmatch
+import os
+
+import pytest
+from hypothesis import given as generated
+from hypothesis import strategies as st
+
+from kaizen_components.errors import Refused, Usage
+from kaizen_components.records.files import tree_digest
+from kaizen_components.records.paths import Tree, fits, given, relative, staleness
+
+
+@pytest.mark.parametrize(
+    "glob, path, expected",
+    [
+        ("src/x.py", "src/x.py", True),
+        ("src/x.py", "src/xapy", False),
+        ("src/*.py", "src/x.py", True),
+        ("src/*.py", "src/a/x.py", False),
+        ("src/*", "src/a/x.py", False),
+        ("src/**", "src/a/b/x.py", True),
+        ("src/**", "src/x.py", True),
+        ("src/**", "src", False),
+        ("src/**", "source/x.py", False),
+        ("src/**/*.py", "src/x.py", True),
+        ("src/**/*.py", "src/a/b/x.py", True),
+        ("src/**/*.py", "src/a/b/x.md", False),
+        ("**/x.py", "x.py", True),
+        ("**/x.py", "a/b/x.py", True),
+        ("**/x.py", "a/ax.py", False),
+        ("**", "anything/at/all", True),
+        ("**/a/**/b/*.py", "z/a/a/q/b/x.py", True),
+        ("**/a/**/b/*.py", "z/a/a/q/b/c/x.py", False),
+        ("src/?.py", "src/x.py", True),
+        ("src/?.py", "src//.py", False),
+        ("src/[xy].py", "src/y.py", True),
+        ("src/[!xy].py", "src/y.py", False),
+        ("app/[id]/page.tsx", "app/[id]/page.tsx", True),
+        ("app/[id]/page.tsx", "app/i/page.tsx", True),
+        ("*", "x.py", True),
+        ("*.PY", "x.py", False),
+        ("src/[", "src/[", True),
+        ("100%_*.md", "100%_done.md", True),
+    ],
+)
+def test_a_star_stays_in_its_folder_and_two_cross_folders(glob, path, expected):
+    assert fits(glob, path) is expected
+
+
+NAMES = st.text("ab*?[]!.", min_size=1, max_size=5).filter(lambda name: "**" not in name and name not in (".", ".."))
+
+
+@generated(NAMES, st.text("ab.", min_size=1, max_size=5))
+def test_within_one_folder_a_glob_means_what_fnmatch_means(glob, name):
+    assert fits(glob, name) is (fnmatch.fnmatchcase(name, glob) or name == glob)
+
+
+def test_a_glob_made_to_be_slow_is_not(root):
+    assert not fits("/".join(["**", "a*a*a*a*a*a*a*b"] * 20), "/".join(["a" * 60] * 60))
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../x.py", "src/../../x.py", "src/..", "~/x.py", "C:/x.py", "C:\\x.py", "\\\\server\\x"]
+)
+def test_a_path_from_outside_the_project_is_refused(root, path):
+    with pytest.raises(Refused, match="project's root"):
+        given(str(root), [path])
+
+
+def test_globs_are_stored_in_one_spelling_and_a_folder_is_all_that_is_below_it(root):
+    (root / "src").mkdir()
+
+    assert given(str(root), ["./src/x.py", "src//x.py", "src", "src/", "later/", "a/**/**/b", "."]) == [
+        "src/x.py",
+        "src/**",
+        "later/**",
+        "a/**/b",
+        "**",
+    ]
+
+
+@pytest.mark.parametrize("glob", ["src/**.py", "a**/x", "***"])
+def test_two_stars_that_do_not_stand_alone_are_explained(root, glob):
+    with pytest.raises(Usage, match="no glob of ours") as refused:
+        given(str(root), [glob])
+
+    assert "src/**/*.py" in refused.value.next
+
+
+def test_a_file_somebody_works_on_may_be_given_in_full(root):
+    assert relative(str(root), str(root / "src" / "x.py")) == relative(str(root), "./src/x.py") == "src/x.py"
+    with pytest.raises(Refused):
+        relative(str(root), "/etc/passwd")
+
+
+@pytest.fixture
+def tree(root, tmp_path):
+    """A project with files, folders, links in and out, a repository, a database and a pipe."""
+    for name in ("src/x.py", "src/a/y.py", "src/a/b/z.py", "top.md", ".git/HEAD", "AI/db/kaizen.db", "AI/work/n.md"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.py").write_text("secret")
+    (root / "src" / "out").symlink_to(outside)
+    (root / "src" / "dead.py").symlink_to(outside / "gone")
+    os.mkfifo(root / "src" / "pipe.py")
+    return lambda: Tree(str(root))
+
+
+@pytest.mark.parametrize(
+    "globs, found",
+    [
+        (["src/x.py"], ["src/x.py"]),
+        (["src/*.py"], ["src/dead.py", "src/x.py"]),
+        (["src/**/*.py"], ["src/a/b/z.py", "src/a/y.py", "src/dead.py", "src/x.py"]),
+        (["src/out/*.py", "src/out/**"], []),
+        (["**"], ["AI/work/n.md", "src/a/b/z.py", "src/a/y.py", "src/dead.py", "src/out", "src/x.py", "top.md"]),
+        (["*/a/*.py", "src/a/**"], ["src/a/b/z.py", "src/a/y.py"]),
+        (["nowhere/**", "src/x.py/z"], []),
+    ],
+)
+def test_globs_find_files_but_follow_no_link_and_leave_out_repository_and_database(tree, globs, found):
+    assert tree().matched(globs) == found
+
+
+def test_what_globs_find_is_what_they_fit(tree):
+    every = tree().matched(["**"])
+    for glob in ("src/**", "**/*.py", "*/*", "src/?.py", "**/b/**", "*.md", "[st]*/*.py"):
+        assert tree().matched([glob]) == [path for path in every if fits(glob, path)]
+
+
+def test_the_hash_changes_with_content_names_modes_and_links_and_not_otherwise(tree, root):
+    hashes = [tree().digest(["src/**"])]
+
+    def changed(act):
+        act()
+        hashes.append(tree().digest(["src/**"]))
+        return hashes[-1] != hashes[-2]
+
+    assert not changed(lambda: (root / "top.md").write_text("other"))
+    assert not changed(lambda: os.utime(root / "src" / "x.py", (1, 1)))
+    assert changed(lambda: (root / "src" / "x.py").write_text("other"))
+    assert changed(lambda: (root / "src" / "x.py").chmod(0o755))
+    assert changed(lambda: (root / "src" / "x.py").rename(root / "src" / "w.py"))
+    assert changed(lambda: (root / "src" / "new.py").write_text(""))
+    assert changed(lambda: (root / "src" / "out").unlink())
+    assert tree().digest(["nowhere/*"]) == tree_digest([])
+
+
+def test_staleness_says_which_files_were_modified_or_that_none_is_left(tree, root):
+    recorded = tree().digest(["src/*.py"])
+    for path in (root / "src" / "x.py", root / "src" / "a" / "y.py"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    os.utime(root / "src" / "dead.py", (1_000_000_000, 1_000_000_000), follow_symlinks=False)
+    at = "2002-01-01T00:00:00.000Z"
+
+    assert staleness(tree(), ["src/*.py"], recorded, at) == {"stale": False}
+    assert staleness(tree(), [], None, at) == {"stale": False}
+    (root / "src" / "x.py").write_text("other")
+    assert "Modified since: src/x.py." in staleness(tree(), ["src/*.py"], recorded, at)["stale_because"]
+    (root / "src" / "x.py").unlink()
+    (root / "src" / "dead.py").unlink()
+    assert staleness(tree(), ["src/*.py"], recorded, at) == {
+        "stale": True,
+        "stale_because": "No file fits src/*.py any more.",
+    }
