@@ -4,7 +4,7 @@ from ..errors import Conflict, Refused
 from . import revision
 from .canonical import canonical
 from .kinds import PREFIXES
-from .listing import listing
+from .listing import items, listing
 from .transaction import receipt
 
 KINDS = ("learned", "learning", "gotcha")  # what is proven comes first
@@ -24,13 +24,7 @@ NEXT = {"gotcha": "learning", "learning": "learned"}
 INSPECT = {"gotcha": "G4", "learning": "L6", "learned": "L9"}
 LISTED = "id, status, scope, at, test, title"
 FOUND = LISTED + ", summary"  # what a query shows: the summary tells which of them to open
-ITEMS = "SELECT value FROM json_each(?)"
 KIND_OF = {prefix: kind for kind, prefix in PREFIXES.items()}
-
-
-def items(db, text):
-    """A stored JSON list of texts, without loading json."""
-    return [row["value"] for row in db.rows(ITEMS, (text,))] if text else []
 
 
 def kind_of(item):

@@ -1,8 +1,7 @@
 """Where a lesson came from, what became of it, what backs it, and whether its files are still the same."""
 
 from . import revision
-from .lesson import items
-from .listing import inspected
+from .listing import inspected, items
 from .paths import Tree, staleness
 
 LEARNING_OF = "SELECT id FROM learning WHERE gotcha_id = ?"

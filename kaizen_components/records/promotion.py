@@ -7,7 +7,8 @@ by its id. An objection (a blocking verdict on the same lesson) counts against e
 
 from ..errors import Conflict, Refused
 from .canonical import canonical
-from .lesson import Named, cited, items, kind_of, revise, what_became
+from .lesson import Named, cited, kind_of, revise, what_became
+from .listing import items
 from .transaction import receipt
 
 PASSING = ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS")

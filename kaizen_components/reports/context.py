@@ -1,8 +1,8 @@
 """L10: the lessons that matter for a query or for the files somebody works on, each with its whole lineage."""
 
-from ..records.lesson import KINDS, items
+from ..records.lesson import KINDS
 from ..records.lineage import backing, freshness, lineage
-from ..records.listing import listing
+from ..records.listing import items, listing
 from ..records.paths import Tree, fits, relative
 
 IN_FORCE = {
