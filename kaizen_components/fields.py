@@ -153,7 +153,7 @@ FIELDS = {
     "deadline": Field("time", "When it will be known: a date, a time, or +7d, +12h from now"),
     "irl.outcome": Field("choice", "What came of it", PREDICTION_OUTCOME),
     "name": Field("line", "What it is called", most=200),
-    "trace_id": Field("line", "The trace it belongs to; a new one unless told", most=200),
+    "trace_id": Field("id", "The trace: its id, your own name for it, @last, or a span in it", most=200),
     "trace.parent": Field("id", "The span around this one", most=200),
     "trace.kind": Field("choice", "What sort of work it was", SPAN_KIND),
     "trace.status": Field("choice", "How it ended", SPAN_STATUS),
