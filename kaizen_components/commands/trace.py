@@ -46,7 +46,8 @@ def add(
 
 
 def _refuse_beside_jsonl(values):
-    given = [name for name, value in values.items() if value != add.__kwdefaults__[name]]
+    defaults = add.__kwdefaults__ or {}
+    given = [name for name, value in values.items() if value != defaults[name]]
     if given:
         raise Usage(
             "not_with_jsonl",
@@ -61,4 +62,13 @@ def report(db, store, *, trace_id=None, task_id=None, format="text", out=None):
 
     Example: kaizen T3 --trace-id @last
     """
-    raise NotImplementedError
+    from ..reports import trace, waterfall
+    from ..reports.page import save
+
+    found = trace.report(db, trace_id, task_id)
+    if format == "json" and not out:
+        return found
+    if format == "text" and not out:
+        return {**found, "text": waterfall.text(found)}
+    path = save(store, "trace", "txt" if format == "text" else format, waterfall.page(db, found, format), out)
+    return {"path": path, "trace_ids": found["trace_ids"], "total": found["total"]}

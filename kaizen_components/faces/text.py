@@ -22,6 +22,8 @@ COLOURS = {
 
 def render(result, command):
     """The whole answer as text, ending in a newline."""
+    if "text" in result:  # a ready block, which is the whole answer for people; the rest is for programs
+        return clean(result["text"]) + "\n"
     width, colour = terminal()
     lines = []
     plain = {name: value for name, value in result.items() if name not in QUIET and not _is_part(value)}

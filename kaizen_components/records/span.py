@@ -13,8 +13,8 @@ FIRST = "SELECT * FROM span WHERE trace_id = ? ORDER BY seq LIMIT 1"
 NAMED = "SELECT DISTINCT trace_id FROM span WHERE trace_id >= ? AND trace_id < ? ORDER BY trace_id LIMIT 3"
 OF_TASK = "SELECT trace_id FROM span WHERE task_id = ? GROUP BY trace_id ORDER BY min(seq)"
 OF_TRACE = """
-SELECT id, at, actor, test, parent_id, task_id, name, kind, status, started_at, duration_ms, model, tokens_in, tokens_out,
-       cost_usd, summary
+SELECT id, at, actor, test, parent_id, task_id, name, kind, status, started_at, duration_ms, model, tokens_in,
+       tokens_out, cost_usd, summary
 FROM span WHERE trace_id = ? ORDER BY seq"""
 
 SHAPE = 'A line looks like {"name": "review", "kind": "model", "duration_ms": 5200, "parent": "$1"}.'
