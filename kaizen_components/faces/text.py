@@ -33,7 +33,7 @@ def render(result, command):
         if isinstance(value, dict):
             lines += _section(name, colour) + _card(_flat(value), width, colour, indent=2)
         elif _is_part(value) and value:
-            lines += _section(name, colour) if LABELS.get(name, name) else []
+            lines += _section(name, colour) if LABELS.get(name, name) else [""] * bool(lines)
             lines += _table(value, width, colour)
     empty = [
         LABELS.get(name, name).replace("_", " ") for name, value in result.items() if value == [] and name != "records"
