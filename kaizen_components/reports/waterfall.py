@@ -60,7 +60,7 @@ def _trace(trace, width, rows_max):
         numbers["cost"] = (COST, lambda span: money(span["cost_usd"]))
     room = width - name - KIND - STATUS - 5 - sum(size + 1 for size, _ in numbers.values())
     heads = [_fit(head, size, right=True) for head, (size, _) in numbers.items()]
-    lines = ["Trace " + _clean(trace["trace_id"]), _heading(trace), ""]
+    lines = ["Trace " + _clean(trace["trace_id"]), *textwrap.wrap(_heading(trace), width), ""]
     lines.append(" ".join([_fit("name", name), _fit("kind", KIND), f"|{_axis(wall, room)}|", *heads, "status"]))
     for span in spans:
         shown = [_fit(value(span), size, right=True) for size, value in numbers.values()]
