@@ -8,7 +8,7 @@ def assemble(
 ):
     """Assemble the cases of a contract: eval cases, failed verdicts, open gotchas, corrections by people.
 
-    Example: kaizen O1 --contract review-prompt --query review
+    Example: kaizen O1 --contract refuse-secrets --query key
     """
     filters = {"query": query, "category": category, "scope": scope, "task_id": task_id, "since": since}
     return lab.assemble(tx, contract, title, summary, filters)
