@@ -162,7 +162,9 @@ FIELDS = {
     "tokens_in": Field("int", "Tokens that went in", least=0, most=10**12),
     "tokens_out": Field("int", "Tokens that came out", least=0, most=10**12),
     "cost_usd": Field("float", "What it cost, in US dollars", least=0, most=10**9),
-    "jsonl": Field("input", "A file with one span a line, or - for stdin", most=BATCH_CHARS_MAX),
+    "jsonl": Field(
+        "input", 'One span a line, {"name": …, "parent": "$1"}: a file, or - for stdin', most=BATCH_CHARS_MAX
+    ),
     "value": Field("float", "The score: a finite number", least=-1e300, most=1e300),
     "unit": Field("line", "What it is counted in", most=50),
     "score.test": Field("flag", "Also scores made with --test"),
