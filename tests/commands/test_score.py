@@ -187,9 +187,17 @@ def test_each_name_has_its_own_numbers_and_units_are_never_mixed(kaizen, score):
         score(value * 1000, name="time", unit="ms")
         score(value, name="time")
         score(-value, name="Time")
-    groups = {(row["name"], row["unit"]): row["mean"] for row in kaizen("T4")["aggregates"]}
+    groups = {
+        (row["name"], row["unit"]): (row["count"], row["mean"], row["median"], row["last"], round(row["deviation"], 3))
+        for row in kaizen("T4")["aggregates"]
+    }
 
-    assert groups == {("time", "s"): 2, ("time", "ms"): 2000, ("time", None): 2, ("Time", None): -2}
+    assert groups == {
+        ("time", "s"): (2, 2, 2, 3, 1.414),
+        ("time", "ms"): (2, 2000, 2000, 3000, 1414.214),
+        ("time", None): (2, 2, 2, 3, 1.414),
+        ("Time", None): (2, -2, -2, -3, 1.414),
+    }
 
 
 def test_the_largest_scores_have_a_finite_deviation(kaizen, score):
