@@ -84,7 +84,7 @@ def _run(argv, as_json):
         raise
     finally:
         door.close()
-    if as_json:
+    if as_json or _is_json_report(command, given):
         if door.store.notes:
             result["notes"] = door.store.notes
         text.write(sys.stdout, compact(result) + "\n")
@@ -92,6 +92,11 @@ def _run(argv, as_json):
         text.write(sys.stderr, text.notes(door.store.notes))
         text.write(sys.stdout, text.render(result, command))
     return result.get("exit_code") or 0  # of a command that was run, or of a check that failed
+
+
+def _is_json_report(command, given):
+    """--format json of a report that prints text unless told otherwise."""
+    return command.defaults.get("format") == "text" and str(given.get("format", [""])[0]).lower() == "json"
 
 
 def _click_face():

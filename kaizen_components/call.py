@@ -194,7 +194,7 @@ class Door:
                     "shared_option_in_batch",
                     ", ".join(map(fields.option, shared)) + " belongs to the whole batch.",
                     "",
-                    "Give it to K5 itself.",
+                    "Give it to the command that reads the lines.",
                 )
             _refuse_secrets(nested, nested_values)
             before, tx.command = tx.command, nested.code

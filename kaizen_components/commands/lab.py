@@ -1,14 +1,17 @@
 """The improvement lab: O1 to O3."""
 
+from ..records import lab
+
 
 def assemble(
     tx, *, contract, title=None, summary=None, query=None, category=None, scope=None, task_id=None, since=None
 ):
     """Assemble the cases of a contract: eval cases, failed verdicts, open gotchas, corrections by people.
 
-    Example: kaizen O1 --contract review-prompt --query review
+    Example: kaizen O1 --contract refuse-secrets --query key
     """
-    raise NotImplementedError
+    filters = {"query": query, "category": category, "scope": scope, "task_id": task_id, "since": since}
+    return lab.assemble(tx, contract, title, summary, filters)
 
 
 def propose(
@@ -32,12 +35,20 @@ def propose(
     Example: kaizen O2 --lab-id @last --title "One finding" --hypothesis "Fewer, better." --metric precision
         --baseline 0.6 --candidate 0.7 --body "Name the one thing."
     """
-    raise NotImplementedError
+    root = store.place.root
+    change = lab.change_of(root, patch, body)
+    values = {
+        "title": title, "summary": summary, "body": body, "hypothesis": hypothesis, "metric": metric,
+        "better": better, "baseline": baseline, "candidate": candidate,
+    }  # fmt: skip
+    return write(lambda tx: lab.propose(tx, root, lab_id, change, evidence, values))
 
 
-def report(db, *, id=None, contract=None, limit=50):
+def report(db, *, id=None, contract=None, limit=50, test=False):
     """Rank the proposals by gain, and say which have evidence and which only claim.
 
     Example: kaizen O3
     """
-    raise NotImplementedError
+    from ..reports.lab import ranked
+
+    return ranked(db, id, contract, limit, test)

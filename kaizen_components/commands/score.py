@@ -1,19 +1,34 @@
 """Scores of anything: T2 and T4."""
 
+from ..records import score
+
 
 def add(tx, *, name, value, about=None, trace_id=None, task_id=None, source="tool", unit=None, summary=None):
     """Record a score: of a record, of a trace or of a task.
 
     Example: kaizen T2 --name coverage --value 0.93
     """
-    raise NotImplementedError
+    values = {"name": name, "value": value, "unit": unit, "source": source, "summary": summary}
+    return score.add(tx, about, trace_id, task_id, values)
 
 
 def query(
-    db, *, name=None, about=None, trace_id=None, task_id=None, source=None, query=None, since=None, until=None, limit=20
+    db,
+    *,
+    name=None,
+    about=None,
+    trace_id=None,
+    task_id=None,
+    source=None,
+    query=None,
+    since=None,
+    until=None,
+    limit=20,
+    test=False,
 ):
     """Show scores with count, mean, spread and trend over all that match.
 
     Example: kaizen T4 --name coverage
     """
-    raise NotImplementedError
+    filters = score.filters_of(db, name, about, trace_id, task_id, source, since, until)
+    return score.query(db, limit, query, test, filters)

@@ -1,8 +1,12 @@
 """Traces, spans of work: T1 and T3."""
 
+from ..errors import Usage
+from ..records import span
+
 
 def add(
     tx,
+    call,
     *,
     name=None,
     kind="other",
@@ -24,7 +28,33 @@ def add(
 
     Example: kaizen T1 --name "review the diff" --kind model --duration-ms 5200 --tokens-in 1800 --tokens-out 240
     """
-    raise NotImplementedError
+    values = {
+        "name": name, "kind": kind, "status": status, "duration_ms": duration_ms, "model": model,
+        "tokens_in": tokens_in, "tokens_out": tokens_out, "cost_usd": cost_usd, "summary": summary,
+    }  # fmt: skip
+    if jsonl is not None:
+        _refuse_beside_jsonl(
+            {
+                **values, "trace_id": trace_id, "parent": parent, "task_id": task_id, "started_at": started_at,
+                "payload_json": payload_json,
+            }
+        )  # fmt: skip
+        return span.add_lines(call, jsonl)
+    if name is None:
+        raise Usage("missing_option", "T1 trace-add needs --name.", "", "Name the work, or give --jsonl FILE.")
+    return span.add(tx, trace_id, parent, task_id, started_at, payload_json, values)
+
+
+def _refuse_beside_jsonl(values):
+    defaults = add.__kwdefaults__ or {}
+    given = [name for name, value in values.items() if value != defaults[name]]
+    if given:
+        raise Usage(
+            "not_with_jsonl",
+            ", ".join("--" + name.replace("_", "-") for name in given) + " cannot stand beside --jsonl.",
+            "With --jsonl each line says everything about its span.",
+            "Put it into the lines.",
+        )
 
 
 def report(db, store, *, trace_id=None, task_id=None, format="text", out=None):
@@ -32,4 +62,13 @@ def report(db, store, *, trace_id=None, task_id=None, format="text", out=None):
 
     Example: kaizen T3 --trace-id @last
     """
-    raise NotImplementedError
+    from ..reports import trace, waterfall
+    from ..reports.page import save
+
+    found = trace.report(db, trace_id, task_id)
+    if format == "json" and not out:
+        return found
+    if format == "text" and not out:
+        return {**found, "text": waterfall.text(found)}
+    path = save(store, "trace", "txt" if format == "text" else format, waterfall.page(db, found, format), out)
+    return {"path": path, "trace_ids": found["trace_ids"], "total": found["total"]}

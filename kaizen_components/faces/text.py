@@ -23,6 +23,8 @@ COLOURS = {
 
 def render(result, command):
     """The whole answer as text, ending in a newline."""
+    if "text" in result:  # a ready block, which is the whole answer for people; the rest is for programs
+        return clean(result["text"]) + "\n"
     width, colour = terminal()
     lines = []
     plain = {name: value for name, value in result.items() if name not in QUIET and not _is_part(value)}
@@ -32,7 +34,7 @@ def render(result, command):
         if isinstance(value, dict):
             lines += _section(name, colour) + _card(_flat(value), width, colour, indent=2)
         elif _is_part(value) and value:
-            lines += _section(name, colour) if LABELS.get(name, name) else []
+            lines += _section(name, colour) if LABELS.get(name, name) else [""] * bool(lines)
             lines += (_cards if name in CARDS else _table)(value, width, colour)
     empty = [
         LABELS.get(name, name).replace("_", " ") for name, value in result.items() if value == [] and name != "records"

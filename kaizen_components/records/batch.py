@@ -8,14 +8,19 @@ from ..errors import KaizenError, Usage
 SHAPE = 'A line looks like {"command": "W1", "args": {"title": "…", "summary": "…"}}.'
 
 
-def run(text: str, call: Callable[..., Any]) -> list[dict[str, Any]]:
-    """Run every line; the first error names its line, and the transaction around this writes nothing."""
+def run(
+    text: str, call: Callable[..., Any], read: Callable[[str], Any] | None = None, shape: str = SHAPE
+) -> list[dict[str, Any]]:
+    """Run every line; the first error names its line, and the transaction around this writes nothing.
+
+    `read` makes (command, args) of a line that has another `shape` than K5's.
+    """
     results: dict[int, dict[str, Any]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            command, args = _parsed(line)
+            command, args = (read or _parsed)(line)
             result = call(command, args, lambda value: _filled(value, results))
         except KaizenError as error:
             error.what = f"Line {number}: {error.what}"
@@ -23,20 +28,27 @@ def run(text: str, call: Callable[..., Any]) -> list[dict[str, Any]]:
             raise
         results[number] = {"line": number, **(result if isinstance(result, dict) else {"records": result})}
     if not results:
-        raise Usage("empty_batch", "There is nothing to run.", SHAPE, "Give it at least one line.")
+        raise Usage("empty_batch", "There is nothing to run.", shape, "Give it at least one line.")
     return list(results.values())
 
 
-def _parsed(line):
+def read_object(line: str, shape: str = SHAPE) -> dict[str, Any]:
+    """The JSON object that a line is."""
     import json
 
     try:
         item = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise Usage("bad_line", "is not JSON.", str(error) or "nested too deeply", SHAPE) from None
+        raise Usage("bad_line", "is not JSON.", str(error) or "nested too deeply", shape) from None
+    if not isinstance(item, dict):
+        raise Usage("bad_line", "is not a JSON object.", shape, "Put {…} around it.")
+    return item
+
+
+def _parsed(line):
+    item = read_object(line)
     if (
-        not isinstance(item, dict)
-        or set(item) - {"command", "args"}
+        set(item) - {"command", "args"}
         or not isinstance(item.get("command"), str)
         or not isinstance(item.get("args", {}), dict)
     ):

@@ -102,6 +102,18 @@ def ranked(db, query, kind=None, limit=20):
     return [(names[rowid >> KIND_SHIFT], rowid & ((1 << KIND_SHIFT) - 1)) for rowid in found]
 
 
+def condition(db, query, kind, column="seq"):
+    """(SQL, values) that is true of every record of the kind that the query finds, for those who count them all."""
+    must, may = parse(query)
+    db.settle()
+    if not must and not may:
+        return "0", ()
+    low, high = _range(kind)
+    return f"{column} IN (SELECT rowid - {low} FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ?)", (
+        _match(must, may), low, high,
+    )  # fmt: skip
+
+
 def parse(query):
     """(must, may): FTS5 phrases, each quoted, so that nothing in a query is ever syntax."""
     must: list[str] = []

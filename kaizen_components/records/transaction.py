@@ -135,6 +135,10 @@ class Write(Read):
         content_hash = self._log(kind, row)
         return {"seq": self._seq, **row, "hash": content_hash, "log_index": self.frontier.size - 1}
 
+    def next_id(self, kind):
+        """The id that `add` gives to the next record, for one that names itself."""
+        return ids.new(PREFIXES[kind], self.at, self._number + 1)
+
     def _log(self, kind, row):
         entry = {
             "origin": self.origin,

@@ -1,0 +1,97 @@
+"""Scores: a number with a name, given to a record, a trace or a task."""
+
+from . import search
+from .kinds import SEARCHED
+from .span import find_trace
+from .transaction import receipt
+
+ROWS = """
+SELECT id, at, name, value, unit, source, actor, about_id, trace_id, task_id, test, summary
+FROM score {where} ORDER BY seq DESC LIMIT ?"""
+
+# Over all that match. Numbers of different units are never put together. The deviations are divided by the largest
+# of them before they are squared, because the square of a large score is infinite.
+AGGREGATES = """
+WITH matching AS MATERIALIZED (SELECT seq, name, unit, value FROM score {where}),
+     total AS (
+    SELECT name, unit, count(*) AS n, avg(value) AS mean, min(value) AS least, max(value) AS most, max(seq) AS newest,
+           nullif(max(max(value) - avg(value), avg(value) - min(value)), 0) AS reach
+    FROM matching GROUP BY name, unit
+),
+     placed AS (
+    SELECT m.seq, m.value, t.*,
+           row_number() OVER (PARTITION BY m.name, m.unit ORDER BY m.value) AS place,
+           row_number() OVER (PARTITION BY m.name, m.unit ORDER BY m.seq) AS age
+    FROM matching m JOIN total t ON t.name = m.name AND t.unit IS m.unit
+)
+SELECT name, unit, n AS count, mean, least AS min, most AS max,
+       avg(CASE WHEN place IN ((n + 1) / 2, (n + 2) / 2) THEN value END) AS median,
+       CASE WHEN n > 1 THEN
+           coalesce(reach * sqrt(sum((value - mean) / reach * ((value - mean) / reach)) / (n - 1)), 0) END AS deviation,
+       max(CASE WHEN seq = newest THEN value END) AS last,
+       avg(CASE WHEN age > n - n / 3 THEN value END) - avg(CASE WHEN age <= n / 3 THEN value END) AS trend
+FROM placed GROUP BY name, unit ORDER BY max(newest) DESC"""
+
+MEANING = {
+    "deviation": "standard deviation of a sample",
+    "trend": "mean of the newest third less mean of the oldest third; none below 3 scores",
+}
+
+
+def add(tx, about_ref, trace_ref, task_ref, values):
+    about = tx.find_any(SEARCHED, about_ref)[1] if about_ref else None
+    first = find_trace(tx, trace_ref) if trace_ref else None
+    task = tx.find("task", task_ref) if task_ref else None
+    row = tx.add(
+        "score",
+        {
+            **values,
+            "about_id": about and about["id"],
+            "trace_id": first and first["trace_id"],
+            "task_id": task and task["id"],
+        },
+        of=[record for record in (about, first, task) if record],
+    )
+    shown = ("name", "value", "unit", "source", "about_id", "trace_id", "task_id")
+    return receipt("score", row, **{name: row[name] for name in shown if name in row})
+
+
+def query(db, limit, words, with_tests, filters):
+    """The newest scores that match, and what all that match say together."""
+    chosen = {sql: value for sql, value in filters.items() if value is not None}
+    if not with_tests:
+        chosen["test <= ?"] = 0
+    conditions, values = list(chosen), tuple(chosen.values())
+    if words:
+        sql, found = search.condition(db, words, "score")
+        conditions, values = [*conditions, sql], (*values, *found)
+    where = "WHERE " + " AND ".join(conditions) if conditions else ""
+    rows = db.rows(ROWS.format(where=where), (*values, limit + 1))
+    groups = [_rounded(group) for group in db.rows(AGGREGATES.format(where=where), values)]
+    records = [{**row, "test": bool(row["test"])} for row in rows[:limit]]
+    return {
+        "matching": sum(group["count"] for group in groups),
+        "meaning": MEANING,
+        "aggregates": groups,
+        "records": records,
+        "count": len(records),
+        "more": len(rows) > limit,
+    }
+
+
+def _rounded(group):
+    """Twelve digits: what comes after them is the noise of adding up."""
+    return {name: float(f"{value:.12g}") if type(value) is float else value for name, value in group.items()}
+
+
+def filters_of(db, name, about_ref, trace_ref, task_ref, source, since, until):
+    """The conditions of a query, every reference found first."""
+    return {
+        "name = ?": name,
+        "about_id = ?": about_ref and db.find_any(SEARCHED, about_ref)[1]["id"],
+        "trace_id = ?": trace_ref and find_trace(db, trace_ref)["trace_id"],
+        "task_id = ?": task_ref and db.resolve("task", task_ref),
+        "source = ?": source,
+        "at >= ?": since,
+        "at < ?": until,
+    }

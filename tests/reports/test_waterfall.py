@@ -1,0 +1,298 @@
+"""The numbers and the drawings of a trace, from rows as the database gives them."""
+
+import random
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from kaizen_components.faces import text as face
+from kaizen_components.records import ids
+from kaizen_components.reports import drawing, trace, waterfall
+
+BEGAN_MS = 1_794_000_000_000
+
+
+def span(id, start=0, ms=0, parent=None, **more):
+    return {
+        "id": id, "at": "", "actor": "agent", "test": 0, "parent_id": parent, "task_id": None, "name": id,
+        "kind": "other", "status": "ok", "started_at": ids.iso(BEGAN_MS + start), "duration_ms": ms, "model": None,
+        "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0, "summary": None, **more,
+    }  # fmt: skip
+
+
+def analysed(*spans):
+    return trace.analysed("t", list(spans))
+
+
+def report(*spans):
+    found = analysed(*spans)
+    total = {"traces": 1, **{name: found[name] for name in ("count", "self_ms", "tokens_in", "tokens_out", "cost_usd")}}
+    return {
+        "trace_ids": ["t"], "total": {**total, "wall_ms": found["wall_ms"]}, "kinds": trace.by_kind(found["spans"]),
+        "traces": [found],
+    }  # fmt: skip
+
+
+def path(*spans):
+    return {step["name"]: step["ms"] for step in analysed(*spans)["critical_path"]}
+
+
+def tree(*spans):
+    return [(one["name"], one["depth"]) for one in analysed(*spans)["spans"]]
+
+
+# The tree
+
+
+def test_spans_stand_below_their_parents_by_time_whatever_the_order_of_recording():
+    assert tree(span("b", 50, 1, "run"), span("b1", 50, 1, "b"), span("a", 10, 1, "run"), span("run", 0, 99)) == [
+        ("run", 0),
+        ("a", 1),
+        ("b", 1),
+        ("b1", 2),
+    ]
+
+
+def test_a_span_whose_parent_is_missing_stands_at_the_top():
+    assert tree(span("run", 0, 10), span("lost", 5, 1, "gone"), span("child", 5, 1, "lost")) == [
+        ("run", 0),
+        ("lost", 0),
+        ("child", 1),
+    ]
+
+
+def test_a_circle_of_parents_is_shown_once_each_and_ends():
+    spans = [span("a", 0, 5, "b"), span("b", 1, 5, "a"), span("self", 2, 1, "self")]
+
+    assert sorted(name for name, _ in tree(*spans)) == ["a", "b", "self"]
+    assert path(*spans)
+
+
+def test_a_chain_of_ten_thousand_spans_is_no_deeper_than_memory():
+    chain = [span("0", 0, 10_000), *(span(str(n), n, 10_000 - n, str(n - 1)) for n in range(1, 10_000))]
+    found = report(*chain)
+
+    assert found["traces"][0]["spans"][-1]["depth"] == 9_999
+    assert found["total"]["self_ms"] == 10_000
+    assert "more spans are not drawn" in waterfall.text(found)
+
+
+# Self time
+
+
+def test_self_time_is_what_no_child_covers_and_overlaps_count_once():
+    spans = analysed(
+        span("run", 0, 100), span("a", 10, 30, "run"), span("b", 20, 30, "run"), span("out", 90, 50, "run")
+    )["spans"]
+
+    assert {one["name"]: one["self_ms"] for one in spans} == {"run": 50, "a": 30, "b": 30, "out": 50}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_self_time_agrees_with_counting_every_millisecond(seed):
+    dice = random.Random(seed)
+    spans = [span("0", 0, 60)]
+    for n in range(1, 12):
+        spans.append(span(str(n), dice.randrange(70), dice.randrange(40), str(dice.randrange(n))))
+    for one in analysed(*spans)["spans"]:
+        inside = set(range(one["offset_ms"], one["end_ms"]))
+        for child in analysed(*spans)["spans"]:
+            if child.get("parent_id") == one["id"]:
+                inside -= set(range(child["offset_ms"], child["end_ms"]))
+        assert one["self_ms"] == len(inside)
+
+
+# The critical path
+
+
+def test_the_path_goes_backwards_from_the_child_that_ended_last():
+    assert path(
+        span("run", 0, 100), span("a", 0, 40, "run"), span("beside", 5, 20, "run"), span("b", 45, 50, "run"),
+        span("b1", 50, 10, "b"), span("b2", 60, 35, "b"),
+    ) == {"run": 10, "a": 40, "b": 5, "b1": 10, "b2": 35}  # fmt: skip
+
+
+def test_a_span_that_overlaps_the_one_on_the_path_is_beside_it():
+    assert path(span("run", 0, 100), span("long", 0, 90, "run"), span("last", 80, 20, "run")) == {"run": 80, "last": 20}
+
+
+def test_a_parent_without_a_duration_of_its_own_lasts_as_long_as_its_children():
+    """What the command line gives: the parent is recorded first, when nobody knows how long it will take."""
+    assert path(span("run", 0, 0), span("a", 0, 30, "run"), span("b", 40, 60, "run")) == {"run": 10, "a": 30, "b": 60}
+
+
+def test_the_path_starts_at_the_root_that_ends_last_and_goes_back_over_earlier_roots():
+    found = analysed(span("one", 0, 30), span("beside", 5, 10), span("two", 40, 60))
+
+    assert [(step["name"], step["ms"], step["share"]) for step in found["critical_path"]] == [
+        ("one", 30, 0.3),
+        ("two", 60, 0.6),
+    ]
+
+
+def test_spans_without_duration_are_not_on_the_path_unless_there_is_nothing_else():
+    assert path(span("run", 0, 10), span("mark", 10, 0, "run")) == {"run": 10}
+    assert path(span("first", 0), span("last", 0)) == {"first": 0}
+    assert analysed(span("only"))["critical_path"][0]["share"] is None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_times_on_the_path_of_one_root_add_up_to_the_wall_time(seed):
+    dice = random.Random(seed)
+    spans = [span("0", dice.randrange(50), dice.randrange(1, 90))]
+    for n in range(1, 25):
+        spans.append(span(str(n), dice.randrange(100), dice.randrange(60), str(dice.randrange(n))))
+    dice.shuffle(spans)
+    found = analysed(*spans)
+
+    assert sum(step["ms"] for step in found["critical_path"]) == found["wall_ms"]
+    assert all(step["ms"] >= 0 for step in found["critical_path"])
+
+
+# Text
+
+
+def rows_of(block):
+    return [line for line in block.splitlines() if line.count("|") == 2]
+
+
+@pytest.mark.parametrize("width", [80, 90, 100])
+def test_no_line_of_the_drawing_is_broader_than_the_width_and_the_bars_line_up(width):
+    names = ["run", "漢字かな" * 20, "x" * 200, "e\u0301" * 60, "a\x1b[31mred", "\u202etxet", "tab\there"]
+    spans = [span("run", 0, 10**9, tokens_in=10**12, tokens_out=999, cost_usd=10**9)]
+    spans += [
+        span(f"s{n}", n * 7, 3**n, "run", name=name, kind="human", status="unset", cost_usd=1 / 10**n, tokens_in=10**n)
+        for n, name in enumerate(names)
+    ]
+    block = waterfall.text(report(*spans), width)
+    rows = rows_of(block)
+
+    assert len(rows) == len(spans) + 1
+    assert all(drawing.columns(line) <= width for line in block.splitlines())
+    assert len({tuple(drawing.columns(part) for part in line.split("|")[:2]) for line in rows}) == 1
+    assert "\x1b" not in block and "\u202e" not in block and "\t" not in block
+
+
+def test_a_bar_stands_where_its_span_lies_and_marks_the_critical_path():
+    block = waterfall.text(report(
+        span("run", 0, 100), span("first", 0, 50, "run"), span("beside", 10, 10, "run"), span("mark", 99, 0, "run"),
+        span("second", 50, 50, "run"),
+    ), 100)  # fmt: skip
+    bars = {line.split()[0]: line.split("|")[1] for line in rows_of(block)[1:]}
+    room = len(bars["run"])
+
+    assert bars["run"] == "█" * room
+    assert bars["first"].rstrip() == "█" * ((room + 1) // 2)
+    assert bars["second"].lstrip() == "█" * (room - room // 2)
+    assert set(bars["beside"].strip()) == {"▒"}
+    assert bars["mark"].strip() == "◆" and bars["mark"].index("◆") == 99 * room // 100
+
+
+def test_a_trace_without_any_time_is_drawn_too():
+    block = waterfall.text(report(span("a"), span("b", parent="a")), 80)
+
+    assert [line.split("|")[1].strip() for line in rows_of(block)[1:]] == ["◆", "◆"]
+
+
+def test_columns_that_nobody_needs_leave_their_room_to_the_bars():
+    plain = rows_of(waterfall.text(report(span("a", 0, 5)), 100))[0]
+    full = rows_of(waterfall.text(report(span("a", 0, 5, tokens_in=1, cost_usd=1)), 100))[0]
+
+    assert "tokens" not in plain and "cost" not in plain
+    assert "tokens" in full and "cost" in full
+    assert len(plain.split("|")[1]) > len(full.split("|")[1])
+
+
+def test_a_long_critical_path_is_cut_and_says_so():
+    spans = [span("run", 0, 500), *(span(f"s{n}", n * 10, 10, "run") for n in range(50))]
+
+    assert "21 more spans are on it" in waterfall.text(report(*spans))
+
+
+@pytest.mark.parametrize(
+    "ms, shown",
+    [(0, "0 ms"), (999, "999 ms"), (1_000, "1.00 s"), (9_994, "9.99 s"), (12_345, "12.3 s"), (3_600_000, "3,600 s"),
+     (99_999_000, "99,999 s"), (100_000_000, "27 h"), (10**12, "11,574 d")],
+)  # fmt: skip
+def test_a_duration_is_in_ms_or_s_and_short(ms, shown):
+    assert drawing.duration(ms) == shown
+    assert len(shown) <= waterfall.TIME
+
+
+@pytest.mark.parametrize(
+    "usd, shown",
+    [(0, ""), (0.00001, "<$0.0001"), (0.0123, "$0.0123"), (12.5, "$12.50"), (12_345.6, "$12,346"), (10**9, "$1,000M")],
+)
+def test_money_is_exact_where_it_is_small_and_never_shown_as_nothing(usd, shown):
+    assert drawing.money(usd) == shown
+    assert len(shown) <= waterfall.COST
+
+
+def test_a_ready_block_is_printed_as_it_is_but_cannot_steer_the_terminal():
+    assert face.render({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, None) == "a  b\n  c\\x1b[0m\n"
+
+
+# HTML
+
+
+class Database:
+    """What a page asks of the database besides the trace."""
+
+    at = "2026-11-16T00:00:00.000Z"
+
+
+@pytest.fixture
+def page(monkeypatch):
+    monkeypatch.setattr(waterfall.health, "summary", lambda _: {"entries": 4, "root": "ab" * 32})
+    Database.connection = None
+    return lambda *spans: waterfall.page(Database, report(*spans), "html")
+
+
+HOSTILE = "<script>alert(1)</script> \"quoted\" 'single' & {{ 7 * 7 }} </svg></title>"
+
+
+def test_no_name_becomes_markup(page):
+    html = page(span("run", 0, 10, name=HOSTILE, model=HOSTILE), span("a", 0, 5, "run", name=HOSTILE, status="error"))
+
+    assert "<script" not in html and "{{ 7" in html and "49" not in html.split("<style>")[0]
+    assert html.count("</svg>") == 1
+    assert "&lt;script&gt;alert(1)" in html
+
+
+def test_the_drawing_has_a_title_a_text_alternative_an_axis_and_a_table_with_every_span(page):
+    html = page(span("run", 0, 5_000), span("part", 1_000, 2_000, "run"), span("mark", 4_000, 0, "run"))
+    svg = ET.fromstring(re.search(r"<svg.*</svg>", html, re.S).group())
+    named = svg.attrib["aria-labelledby"].split()
+    labels = [element.text for element in svg.iter("text") if element.attrib.get("class") == "tick"]
+
+    assert svg.attrib["role"] == "img"
+    assert [element.attrib["id"] for element in svg if element.tag in ("title", "desc")] == named
+    assert labels == ["0 ms", "1.00 s", "2.00 s", "3.00 s", "4.00 s", "5.00 s"]
+    assert len(list(svg.iter("rect"))) == 2 and len(list(svg.iter("path"))) == 1
+    assert "critical" in next(group for group in svg.iter("g")).attrib["class"]
+    table = html[html.index("Every span") :]
+    assert all(f">{name}</td>" in table for name in ("run", "part", "mark"))
+
+
+def test_the_page_needs_nothing_from_elsewhere(page):
+    html = page(span("run", 0, 10))
+
+    assert not re.search(r"""(src|href)=|@import|url\(|https?://""", html)
+
+
+def test_a_huge_trace_is_drawn_in_part_and_listed_whole(page):
+    html = page(span("run", 0, 2_000), *(span(f"s{n}", n, 1, "run") for n in range(1_500)))
+
+    assert html.count("<rect") == drawing.ROWS_MAX
+    assert "501 more spans are not drawn" in html
+    assert ">s1499</td>" in html
+
+
+@pytest.mark.parametrize("wall_ms", [0, 1, 7, 8, 99, 1_000, 59_999, 10**12])
+def test_ticks_are_round_start_at_zero_and_are_few(wall_ms):
+    found = drawing.ticks(wall_ms)
+
+    assert found[0] == 0 and found[-1] <= wall_ms
+    assert len(found) <= drawing.TICKS_MAX
+    assert len(found) >= 3 or wall_ms < 2
