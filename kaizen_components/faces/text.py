@@ -118,6 +118,10 @@ def _shown(name, value):
         return "yes" if value else "no"
     if isinstance(value, list):
         return "\n".join(_shown("", one) for one in value)
+    if isinstance(value, dict):  # deeper than a card goes
+        from ..records.canonical import compact
+
+        value = compact(value)
     text = clean(str(value))
     if name in TIMES and len(text) == 24:  # 2026-11-16T03:15:55.123Z
         return text[:10] + " " + text[11:19] + "Z"
@@ -139,6 +143,7 @@ def _card(card, width, colour, indent=0):
 
 def _table(rows, width, colour):
     """Aligned columns; columns that are empty in every row are left out. What does not fit stands as cards."""
+    rows = [{name: _cell(value) for name, value in row.items()} for row in rows]
     every = dict.fromkeys(name for row in rows for name, value in row.items() if not _is_part(value))
     names = [name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
     caption: list[str] = []
@@ -153,6 +158,11 @@ def _table(rows, width, colour):
         cards = [_card({name: row.get(name) for name in names}, width, colour, indent=2) for row in rows]
         return caption + [line for card in cards for line in (*card, "")][:-1]
     return caption + _grid(names, rows, width, colour)
+
+
+def _cell(value):
+    """A list of texts takes one line of a table where it can."""
+    return ", ".join(_shown("", one) for one in value) if isinstance(value, list) and not _is_part(value) else value
 
 
 def _least_width(names, rows):
@@ -170,7 +180,7 @@ def _widths(names, rows, most=10_000):
 
 
 def _stays_whole(name):
-    return name == "id" or name.endswith("_id") or name in TIMES
+    return name in ("id", "superseded_by") or name.endswith("_id") or name in TIMES
 
 
 def _grid(names, rows, width, colour):

@@ -27,7 +27,7 @@ def require_inside(root: str, path: str) -> str:
             "outside_project",
             f"{os.path.basename(path.rstrip('/')) or path!r} lies outside the project.",
             "Records name files by their path below the project's root; a link that leads out counts as outside.",
-            "Copy it into the project, or use --allow-external to keep its name and hash only.",
+            "Copy it into the project; A1 and A2 also take it with --allow-external, for its name and hash only.",
         )
     return found
 
