@@ -5,18 +5,18 @@ from ..errors import NotFound, Usage
 NOT_CHECKED = "Whether an id or a file is there is not checked; only the command itself looks."
 
 
-def validate(catalog, check, schema, *, kind=None, payload_json=None):
+def validate(catalog, check, schema, *, kind=None, payload_json=()):  # () is no JSON value, and null is one
     """Check a payload against the schema of a command; without a payload, show the schema; without --kind, list them.
 
     Example: kaizen Q8 --kind W1 --payload-json '{"title": "A", "summary": "B"}'
     """
     if kind is None:
-        if payload_json is not None:
+        if payload_json != ():
             raise Usage("missing_option", "--payload-json needs --kind.", "", "`Q8` alone lists what --kind can be.")
         return _writes(catalog)
     found = _schema(schema, kind)
     code, _, name = found["title"].partition(" ")
-    if payload_json is None:
+    if payload_json == ():
         return {"kind": code, "command": name, "schema": found}
     problems = _problems(check, code, payload_json)
     answer = {"valid": not problems, "kind": code, "command": name}

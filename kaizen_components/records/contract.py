@@ -76,7 +76,7 @@ class Observables:
 
 def lint(body: str) -> dict:
     """What is wrong with the text, line by line, and whether it passes."""
-    checked = Lint(body.replace("\r\n", "\n").replace("\r", "\n"))
+    checked = Lint(body.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     found = sorted(checked.findings)  # errors first: these must not be cut off
     errors = sum(finding[0] == "error" for finding in found)
     shown = sorted(found[:FINDINGS_MAX], key=lambda finding: finding[1])

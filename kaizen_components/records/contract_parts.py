@@ -152,7 +152,7 @@ class Reader:
                 if self.section and last in self.section.parts[-1:]:
                     self.section.parts.pop()
             return
-        self._add("row", self._unnumbered(begin + 1, end), end, 0)
+        self._add("row", self._unnumbered(begin + 1, end), end - stripped.endswith("|"), 0)
 
     def _item(self, begin, end, indent):
         section = self.section
