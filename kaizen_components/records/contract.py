@@ -159,7 +159,8 @@ class Lint:
             lowered = [match[0].lower().replace("’", "'") for match in words]
             at = 0
             while at < len(words):
-                at += self._phrase(part, words, lowered, at, phrases.get(lowered[at], ())) or 1
+                known = lowered[at] in phrases
+                at += (known and self._phrase(part, words, lowered, at, phrases[lowered[at]])) or 1
 
     def _phrase(self, part, words, lowered, at, candidates):
         """How many words of a table's phrase stand here; the finding is noted."""
@@ -195,7 +196,11 @@ class Lint:
     def _duplicates(self, parts):
         seen: dict[str, int] = {}
         for part in parts:
-            for start, end in self._sentences(part) if part.kind in ("item", "text") else ():
+            if part.kind not in ("item", "text"):
+                continue
+            for start, end in self._sentences(part):
+                if end - start < 2 * SENTENCE_WORDS_MIN - 1:
+                    continue
                 words = COMPARED.findall(self.text[start:end].lower())
                 if len(words) < SENTENCE_WORDS_MIN:
                     continue

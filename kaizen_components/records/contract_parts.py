@@ -11,7 +11,6 @@ from .contract_words import CRITERIA, CRITERIA_ALONE
 BULLET = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,4}(?:\.\d{1,4}){0,3}[.)]|\(?[a-z]\))[ \t]+(?:\[[ xX]\][ \t]+)?")
 NUMBERED = re.compile(r"(?:\*\*)?\(?[A-Z]{1,4}-?\d{1,4}(?:\.\d{1,3}){0,3}\)?(?:\*\*)?[ \t]*[:.|)–—-](?:\*\*)?[ \t]*")
 BOLD = re.compile(r"\*\*([^*\n]{1,120})\*\*(:?)[ \t]*|__([^_\n]{1,120})__(:?)[ \t]*")
-LABEL = re.compile(r"[\"']?([^\W\d_][^:\n]{0,100}?)[\"']?:(?=\s|$)[ \t]*")
 SEPARATOR = re.compile(r"[|:\- \t]+")
 SEPARATED = "|".join(name.replace(" ", r"[\W_]{0,3}") for name in CRITERIA.split(", "))  # also acceptance_criteria
 NAME = re.compile(rf"(?<![^\W\d_])(?:{SEPARATED})(?![^\W_])", re.I)
@@ -71,35 +70,34 @@ class Reader:
             start += len(line) + 1
 
     def _line(self, line, start):
-        stripped = line.lstrip(" \t>")
-        lead = len(line) - len(stripped)
+        unindented = line.lstrip(" \t>")
+        stripped = unindented.rstrip()
+        if not stripped:
+            self.after_blank = True
+            return
+        lead = len(line) - len(unindented)
         indent = len(line[:lead].expandtabs(4)) if lead else 0
-        stripped = stripped.rstrip()
         begin = start + lead
         end = begin + len(stripped)
-        if self._in_code(stripped, indent, begin, end):
-            return
-        if not stripped:
+        if self._is_code(stripped, indent):
+            self._code(begin, end)
             self.after_blank = True
             return
         if not self._structure(stripped, begin, end, indent):
             self._prose(stripped, begin, end, indent)
         self.after_blank = False
 
-    def _in_code(self, stripped, indent, begin, end):
+    def _is_code(self, stripped, indent):
         if self.fence:
             if stripped.startswith(self.fence) and not stripped.strip(self.fence[0]):
                 self.fence = ""
             return True
         if stripped[:3] in ("```", "~~~"):
             self.fence = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))]
-            self._code(begin, end)
             return True
-        last = self.parts[-1] if self.parts else None
-        if indent >= 4 and self.after_blank and stripped and (last is None or last.kind not in ("item", "text")):
-            self._code(begin, end)
-            return True
-        return False
+        in_yaml = self.section and self.section.level == LABEL_LEVEL
+        in_item = self.parts and self.parts[-1].kind == "item"
+        return indent >= 4 and self.after_blank and not in_yaml and not in_item and not BULLET.match(stripped)
 
     def _code(self, begin, end):
         """Below a criterion it shows what is expected; right below the title it is a criterion of its own."""
@@ -158,6 +156,8 @@ class Reader:
         section = self.section
         if section and section.in_item and indent <= section.indent:
             self.section = None
+        while match := BULLET.match(self.text, begin, end):  # "- 1. text"
+            begin = match.end()
         if not self._label(begin, end, indent, in_item=True):
             begin = self._unnumbered(begin, end)
             if self.text[begin] in "\"'" and self.text[end - 1] == self.text[begin] and end - begin > 2:
@@ -200,14 +200,17 @@ class Reader:
 
     def _labelled(self, begin, end):
         """(title, where the rest begins, is it bold) of a label, or (None, …)."""
-        if bold := BOLD.match(self.text, begin, end):
+        text = self.text
+        if text[begin] in "*_" and (bold := BOLD.match(text, begin, end)):
             title = bold[1] or bold[3]
             if bold[2] or bold[4] or title.rstrip().endswith(":") or bold.end() >= end:
                 return title, bold.end(), True
-        elif label := LABEL.match(self.text, begin, end):
-            return label[1], label.end(), False
-        elif NAME.fullmatch(self.text, begin, end):
-            return self.text[begin:end], end, False
+        colon = text.find(":", begin, min(end, begin + TITLE_CHARS_MAX))
+        if colon > begin and text[begin] not in "*_" and (colon + 1 == end or text[colon + 1] in " \t"):
+            rest = text[colon + 1 : end]
+            return text[begin:colon].strip("\"'"), end - len(rest.lstrip()), False
+        if text[begin].isalpha() and NAME.fullmatch(text, begin, end):
+            return text[begin:end], end, False
         return None, end, False
 
     def _close_before_label(self, indent, bold, has_rest):

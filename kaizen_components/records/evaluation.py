@@ -3,7 +3,6 @@
 import os
 
 from ..errors import NotFound, Usage
-from .files import require_inside
 
 RUNS_MAX = 50
 RUNS = """
@@ -37,6 +36,8 @@ def _not_words(why):
 
 def require_fixture(root, path):
     """The fixture's path below the project, with forward slashes; it must be there."""
+    from .files import require_inside
+
     found = require_inside(root, path)
     try:
         found.encode()
