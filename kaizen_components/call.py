@@ -7,7 +7,7 @@ them for secrets, opens what the command's signature asks for, and calls it.
 import os
 
 from . import fields
-from .errors import Conflict, Refused, Usage
+from .errors import Conflict, KaizenError, Refused, Usage
 from .index import catalog, find_command
 from .records.anchor import Anchors
 from .records.canonical import canonical, compact
@@ -32,18 +32,22 @@ def bind(command, given):
             values[name] = value
         if name in fields.SHARED:
             shared[name] = value
-    missing = [name for name in command.options if name not in values and name not in command.defaults]
-    if missing:
-        raise Usage(
-            "missing_option",
-            f"{command.code} {command.name} needs " + ", ".join(fields.option(name) for name in missing) + ".",
-            "",
-            f"`help {command.code}` shows all options and an example.",
-        )
+    absent = [name for name in command.required if name not in values]
+    if absent:
+        raise missing(command, absent)
     for name, default in command.defaults.items():  # an input's default is stdin, read here like any other text
         if default == "-" and name not in values:
             values[name] = _read_all(name, fields.field(command, name), [default])
     return values, shared
+
+
+def missing(command, names):
+    return Usage(
+        "missing_option",
+        f"{command.code} {command.name} needs " + ", ".join(fields.option(name) for name in names) + ".",
+        "",
+        f"`help {command.code}` shows all options and an example.",
+    )
 
 
 def _read_all(name, field, raw):
@@ -96,7 +100,7 @@ class Door:
         self.store.close()
 
     def _read(self, command, values, actor):
-        resources = {"store": self.store, "catalog": described, "check": check}
+        resources = {"store": self.store, **ABOUT_COMMANDS}
         if "db" not in command.needs:
             return self._perform(command, values, resources.__getitem__)
         connection = self.store.reader()
@@ -125,7 +129,7 @@ class Door:
             self.store.require()
             return Read(self.store.reader(), actor)
 
-        resources = {"write": write, "look": look, "store": self.store, "catalog": described, "check": check}
+        resources = {"write": write, "look": look, "store": self.store, **ABOUT_COMMANDS}
         return self._perform(command, values, resources.__getitem__)
 
     def _write(self, command, values, actor, once, test, do=None):
@@ -205,7 +209,7 @@ class Door:
 
         resources = {
             "tx": tx, "db": tx, "call": inner, "store": self.store, "write": lambda do: do(tx), "look": lambda: tx,
-            "catalog": described, "check": check,
+            **ABOUT_COMMANDS,
         }  # fmt: skip
         return self._perform(command, values, resources.__getitem__)
 
@@ -233,12 +237,26 @@ def _said_relatively(command, given):
 
 
 def check(word, given):
-    """The command, if it would take these values; else the error that it would give. Nothing is written."""
+    """(option, error) for everything the command would refuse in these values; nothing is looked up or written."""
     command = find_command(word)
-    check_names(command, given)
-    values, shared = bind(command, {name: [value] for name, value in given.items()})
-    _refuse_secrets(command, {**values, **shared})
-    return command
+    problems = [(name, missing(command, [name])) for name in command.required if name not in given]
+    for name, value in given.items():
+        try:
+            check_names(command, [name])
+            field = fields.field(command, name)
+            if field.kind == "input":  # the file is not read
+                field = fields.Field("path", field.help)
+            _refuse_secrets(command, {name: _read_all(name, field, [value])})
+        except KaizenError as error:
+            problems.append((name, error))
+    return problems
+
+
+def schema(word):
+    """The JSON Schema of what a command takes."""
+    from .faces.schema import schema_of
+
+    return schema_of(find_command(word))
 
 
 def described():
@@ -289,3 +307,6 @@ def _refuse_secrets(command, values):
 
 def _is_input(command, name):
     return name in command.options and fields.field(command, name).kind == "input"  # K5 checks line by line
+
+
+ABOUT_COMMANDS = {"catalog": described, "check": check, "schema": schema}  # what a command may ask about the others

@@ -106,7 +106,7 @@ def test_a_command_has_help_an_example_and_known_options(code):
     assert command.help and command.help.endswith(".") and len(command.help) <= 140
     assert "kaizen " + code in command.example
     assert all(fields.field(command, name).help for name in command.options)
-    assert all(name in ("tx", "db", "store", "call", "catalog", "write", "look", "check") for name in command.needs)
+    assert set(command.needs) <= {"tx", "db", "store", "call", "catalog", "write", "look", "check", "schema"}
 
 
 @every_command

@@ -1,5 +1,10 @@
 """Anti-patterns: Q5, Q6."""
 
+from ..records.listing import listing
+from ..records.transaction import receipt
+
+COLUMNS = "id, title, symptom, correction, scope, task_id, at, test"
+
 
 def pattern_add(
     tx,
@@ -20,7 +25,14 @@ def pattern_add(
 
     Example: kaizen Q5 --title "Sleep in tests" --symptom "Tests wait for seconds." --correction "Wait for the event."
     """
-    raise NotImplementedError
+    task = tx.find("task", task_id) if task_id else None
+    values = {
+        "task_id": task and task["id"], "title": title, "summary": summary, "body": body, "scope": scope,
+        "symptom": symptom, "harm": harm, "trigger": trigger, "correction": correction, "exceptions": exceptions,
+        "verification": verification,
+    }  # fmt: skip
+    row = tx.add("anti_pattern", values, of=(task,) if task else ())
+    return receipt("anti_pattern", row, title=title, scope=scope, task_id=row.get("task_id"))
 
 
 def pattern_query(db, *, query=None, scope=None, task_id=None, limit=20):
@@ -28,4 +40,5 @@ def pattern_query(db, *, query=None, scope=None, task_id=None, limit=20):
 
     Example: kaizen Q6 --query tests
     """
-    raise NotImplementedError
+    task = db.resolve("task", task_id) if task_id else None
+    return listing(db, "anti_pattern", COLUMNS, limit, {"scope = ?": scope, "task_id = ?": task}, query)

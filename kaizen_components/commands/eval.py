@@ -1,8 +1,13 @@
 """Eval cases and their runs: Q3, Q4."""
 
+from ..records.canonical import canonical
+from ..records.evaluation import require_fixture, require_words
+from ..records.transaction import receipt
+
 
 def case_add(
     tx,
+    store,
     *,
     title,
     summary,
@@ -18,7 +23,17 @@ def case_add(
 
     Example: kaizen Q3 --title "Refuses a key" --summary "W1 exits 1." --category security --command "pytest -k key"
     """
-    raise NotImplementedError
+    task = tx.find("task", task_id) if task_id else None
+    values = {
+        "task_id": task and task["id"], "title": title, "summary": summary, "body": body, "scope": scope,
+        "category": category, "command": require_words(command) if command else None,
+        "fixture": require_fixture(store.place.root, fixture) if fixture else None,
+        "payload": None if payload_json is None else canonical(payload_json),
+    }  # fmt: skip
+    row = tx.add("eval_case", values, of=(task,) if task else ())
+    return receipt(
+        "eval_case", row, title=title, category=category, task_id=row.get("task_id"), fixture=row.get("fixture")
+    )
 
 
 def run_add(
@@ -28,4 +43,15 @@ def run_add(
 
     Example: kaizen Q4 --case-id @last --outcome passed --score 1
     """
-    raise NotImplementedError
+    case = tx.find("eval_case", case_id)
+    proof = tx.find("proof", proof_id) if proof_id else None
+    values = {
+        "case_id": case["id"], "outcome": outcome, "score": score, "summary": summary, "body": body,
+        "payload": None if payload_json is None else canonical(payload_json), "duration_ms": duration_ms,
+        "proof_id": proof and proof["id"],
+    }  # fmt: skip
+    row = tx.add("eval_run", values, of=(case, proof) if proof else (case,))
+    return receipt(
+        "eval_run", row, case_id=case["id"], title=case["title"], outcome=outcome, score=score,
+        proof_id=row.get("proof_id"),
+    )  # fmt: skip

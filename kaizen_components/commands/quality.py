@@ -1,9 +1,25 @@
 """Whatever was recorded about quality: Q7."""
 
+from ..records.evaluation import runs_of
+from ..records.listing import inspected
+from ..records.verification import superseded_by
+
+KINDS = ("proof", "verification", "eval_case", "eval_run", "anti_pattern")
+
 
 def inspect(db, *, id):
     """Show any proof, verification, eval case, eval run or anti-pattern with its place in the log.
 
     Example: kaizen Q7 --id @last
     """
-    raise NotImplementedError
+    kind, record = db.find_any(KINDS, id)
+    more = {}
+    if kind == "eval_case":
+        more = runs_of(db, record)
+    if kind == "eval_run":
+        case = db.find("eval_case", record["case_id"])
+        more = {"case": {name: case[name] for name in ("id", "title", "category", "summary", "command", "fixture")}}
+    if kind == "verification":
+        record = {**record, "blocking": bool(record["blocking"])}
+        more = {"supersedes": superseded_by(db, record)}
+    return inspected(db, kind, record, **more)

@@ -1,5 +1,7 @@
 """Verdicts: Q2."""
 
+from ..records import verification
+
 
 def add(
     tx,
@@ -21,4 +23,5 @@ def add(
 
     Example: kaizen Q2 --task-id @last --conclusion VERIFIED_ACCEPTABLE --summary "All checks passed."
     """
-    raise NotImplementedError
+    texts = {"scope": scope, "conclusion": conclusion, "severity": severity, "summary": summary, "body": body}
+    return verification.add(tx, texts, task_id, about, proof_id, artifact_id, evidence, findings, remedies)

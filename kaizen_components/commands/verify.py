@@ -1,5 +1,7 @@
 """Verdicts: Q9."""
 
+from ..records import verification
+
 
 def query(
     db, *, task_id=None, conclusion=None, severity=None, scope=None, query=None, since=None, until=None, limit=20
@@ -8,4 +10,4 @@ def query(
 
     Example: kaizen Q9 --conclusion VERIFIED_ACCEPTABLE
     """
-    raise NotImplementedError
+    return verification.query(db, limit, query, task_id, conclusion, severity, scope, since, until)

@@ -121,8 +121,12 @@ def _shown(name, value):
         return "yes" if value else "no"
     if isinstance(value, list):
         return "\n".join(_shown("", one) for one in value)
-    if isinstance(value, dict):  # a record within a row: one line
+    if isinstance(value, dict) and not name:  # a record within a row: one line
         return "  ".join(filter(None, (_shown(inner, one) for inner, one in value.items())))
+    if isinstance(value, dict):  # deeper than a card goes
+        from ..records.canonical import compact
+
+        value = compact(value)
     text = clean(str(value))
     if name in TIMES and len(text) == 24:  # 2026-11-16T03:15:55.123Z
         return text[:10] + " " + text[11:19] + "Z"
@@ -144,7 +148,7 @@ def _card(card, width, colour, indent=0):
 
 def _table(rows, width, colour):
     """Aligned columns; columns that are empty in every row are left out. What does not fit stands as cards."""
-    rows = [{**row, "sha256": row["sha256"][:12] + "…"} if row.get("sha256") else row for row in rows]
+    rows = [{name: _cell(name, value) for name, value in row.items()} for row in rows]
     every = dict.fromkeys(name for row in rows for name in row if not isinstance(row[name], dict))
     names = [name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
     caption: list[str] = []
@@ -164,6 +168,13 @@ def _cards(rows, width, colour):
     return [line for row in rows for line in (*_card(row, width, colour, indent=2), "")][:-1]
 
 
+def _cell(name, value):
+    """What a table shows: the head of a hash, and a list of texts in one line where it can."""
+    if name == "sha256" and value:
+        return value[:12] + "…"
+    return ", ".join(_shown("", one) for one in value) if isinstance(value, list) and not _is_part(value) else value
+
+
 def _least_width(names, rows):
     """The width below which ids and times would have to break."""
     return sum(_widths(names, rows, COLUMN_MIN)) + 2 * len(names) - 2
@@ -179,7 +190,7 @@ def _widths(names, rows, most=10_000):
 
 
 def _stays_whole(name):
-    return name == "id" or name.endswith("_id") or name in TIMES
+    return name in ("id", "superseded_by") or name.endswith("_id") or name in TIMES
 
 
 def _grid(names, rows, width, colour):

@@ -1,5 +1,6 @@
--- Verdicts. History stays; `verification_current` says which later acceptable verdict on the same task and scope
--- supersedes a blocking one.
+-- Verdicts. History stays; `verification_current` says which later acceptable verdict supersedes a blocking one: the
+-- first of the same scope on the same task, or about the same record where not both name a task. A test verdict
+-- supersedes only test verdicts, because K7 will remove it.
 
 CREATE TABLE verification (
     seq          INTEGER PRIMARY KEY,
@@ -27,13 +28,16 @@ CREATE INDEX verification_about ON verification (about_id) WHERE about_id IS NOT
 CREATE INDEX verification_proof ON verification (proof_id) WHERE proof_id IS NOT NULL;
 CREATE INDEX verification_conclusion ON verification (conclusion, seq);
 
+-- The + keeps the planner on the indexes of the task and of the record: without it, it reads every later acceptable verdict.
 CREATE VIEW verification_current AS
 SELECT v.*,
        v.conclusion IN ('NEEDS_HUMAN_DECISION', 'STRUCTURAL_REWORK_RECOMMENDED', 'VERIFICATION_FAILED') AS blocking,
        CASE WHEN v.conclusion IN ('NEEDS_HUMAN_DECISION', 'STRUCTURAL_REWORK_RECOMMENDED', 'VERIFICATION_FAILED')
             THEN (SELECT n.id FROM verification n
-                  WHERE n.task_id = v.task_id AND n.scope = v.scope AND n.seq > v.seq
-                    AND n.conclusion IN ('VERIFIED_ACCEPTABLE', 'ACCEPTABLE_WITH_CONCERNS')
+                  WHERE (n.task_id = v.task_id
+                         OR (n.about_id = v.about_id AND (n.task_id IS NULL OR v.task_id IS NULL)))
+                    AND n.scope = v.scope AND +n.seq > v.seq AND n.test <= v.test
+                    AND +n.conclusion IN ('VERIFIED_ACCEPTABLE', 'ACCEPTABLE_WITH_CONCERNS')
                   ORDER BY n.seq LIMIT 1) END AS superseded_by
 FROM verification v;
 

@@ -1,0 +1,96 @@
+"""Q7: whatever was recorded about quality, by id, prefix or @last. Its parts are tested with those who record them."""
+
+import pytest
+
+from kaizen_components.errors import NotFound, Usage
+from kaizen_components.index import find_command
+
+
+@pytest.fixture
+def recorded(kaizen):
+    """`recorded("proof", …)`: a record as its own command leaves it, so that these tests need no other command."""
+
+    def add(kind, values, test=False):
+        writer = find_command("Q5")
+        return kaizen._write(writer, {}, "agent", None, test, lambda tx: tx.add(kind, values))["id"]
+
+    return add
+
+
+def proof(recorded, test=False, **more):
+    return recorded("proof", {"title": "The tests pass", "tier": "reported", "outcome": "passed", **more}, test)
+
+
+def artifact(recorded, name="a.txt", test=False):
+    return recorded("artifact", {"name": name, "path": name, "kind": "file", "sha256": "0" * 64, "bytes": 1}, test)
+
+
+def test_a_proof_is_shown_with_its_place_in_the_log(kaizen, recorded):
+    id = proof(recorded, argv='["pytest","-q"]', exit_code=0)
+    shown = kaizen("Q7", id=id[:-1])
+
+    assert (shown["id"], shown["kind"], shown["record"]["argv"]) == (id, "proof", ["pytest", "-q"])
+    assert shown["log"]["content_hash"]
+
+
+def test_a_verdict_and_a_run_keep_the_proof_and_the_artifacts_they_rest_on(kaizen, recorded):
+    id, files = proof(recorded), [artifact(recorded, "a.txt"), artifact(recorded, "b.txt")]
+    case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
+    given = {"proof_id": "@last", "artifact_id": [*files, files[0][:-1]], "about": files[0], "evidence": [id[:-1]]}
+    kaizen("Q2", conclusion="PROOF_RECORDED", summary="S", **given)
+    kept = kaizen("Q7", id="@last")["record"]
+    run = kaizen("Q4", case_id=case, outcome="passed", proof_id=id[:-1])
+
+    assert (kept["proof_id"], kept["artifact_ids"], kept["evidence"]) == (id, files, [id]), "each once, and in full"
+    assert kept["about_id"] == files[0]
+    assert run["proof_id"] == kaizen("Q7", id=run["id"])["record"]["proof_id"] == id
+    assert kaizen("K8")["verified"]
+
+
+def test_what_rests_on_a_test_proof_or_artifact_is_removed_with_it(kaizen, recorded):
+    case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
+    trial = {"proof_id": proof(recorded, test=True), "artifact_id": [artifact(recorded, test=True)]}
+    for name, value in trial.items():
+        kaizen("Q2", conclusion="PROOF_RECORDED", summary="S", **{name: value})
+    kaizen("Q4", case_id=case, outcome="passed", proof_id=trial["proof_id"])
+    kaizen("K7")
+
+    assert kaizen("Q9")["records"] == kaizen("Q7", id=case)["runs"] == []
+    assert kaizen("K8")["verified"]
+
+
+def test_at_last_is_the_newest_of_all_the_kinds_by_the_same_actor(kaizen):
+    case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
+    assert kaizen("Q7", id="@last")["id"] == case
+    run = kaizen("Q4", case_id=case, outcome="passed")["id"]
+    assert kaizen("Q7", id="@last")["id"] == run
+    pattern = kaizen("Q5", title="P", symptom="s", correction="c")["id"]
+    kaizen("Q2", conclusion="PROOF_RECORDED", summary="S", actor="bob")
+    kaizen("W1", title="T", summary="S")
+
+    assert kaizen("Q7", id="@last")["id"] == pattern
+    assert kaizen("Q7", id="@last", actor="bob")["kind"] == "verification"
+    assert [kaizen("Q7", id=prefix)["id"] for prefix in ("case_", "erun_", "anti_2")] == [case, run, pattern]
+
+
+@pytest.mark.parametrize("id", ["task_", "case_nope", "nonsense", "@last", "%", "'"])
+def test_an_id_that_is_not_of_these_kinds_is_not_found(kaizen, id):
+    kaizen("W1", title="T", summary="S")
+
+    with pytest.raises(NotFound):
+        kaizen("Q7", id=id)
+
+
+def test_a_prefix_of_two_records_is_a_usage_error(kaizen):
+    for _ in range(2):
+        kaizen("Q3", title="C", summary="S", category="proof")
+
+    with pytest.raises(Usage, match="more than one"):
+        kaizen("Q7", id="case_")
+
+
+def test_without_a_database_nothing_is_found_and_none_is_made(kaizen, root):
+    with pytest.raises(NotFound):
+        kaizen("Q7", id="@last")
+
+    assert not (root / "AI").exists()
