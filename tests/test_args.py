@@ -232,6 +232,9 @@ def test_an_everyday_command_loads_nothing_outside_the_allow_list(root, cli, cod
         cli("W1", "--title", "Another", "--summary", "To be linked.")
         example = example.replace("task_2026", first)
     argv = shlex.split(example)[1:]
+    if "--payload-json" in argv:  # JSON that is given has to be read
+        at = argv.index("--payload-json")
+        del argv[at : at + 2]
 
     for line in (argv, [*argv, "--json"]):
         loaded = modules_after(root, line)

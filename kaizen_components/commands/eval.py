@@ -1,8 +1,9 @@
 """Eval cases and their runs: Q3, Q4."""
 
 from ..records.canonical import canonical
-from ..records.evaluation import require_fixture, require_words
+from ..records.evaluation import require_fixture
 from ..records.transaction import receipt
+from ..records.words import command_line
 
 
 def case_add(
@@ -26,7 +27,7 @@ def case_add(
     task = tx.find("task", task_id) if task_id else None
     values = {
         "task_id": task and task["id"], "title": title, "summary": summary, "body": body, "scope": scope,
-        "category": category, "command": require_words(command) if command else None,
+        "category": category, "command": command_line("--command", command) if command else None,
         "fixture": require_fixture(store.place.root, fixture) if fixture else None,
         "payload": None if payload_json is None else canonical(payload_json),
     }  # fmt: skip

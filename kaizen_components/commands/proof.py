@@ -4,9 +4,10 @@ import os
 import sys
 
 from ..errors import Usage
-from ..records import done, proof
+from ..records import proof
 from ..records.kinds import SEARCHED
 from ..records.transaction import receipt
+from ..records.words import joined
 
 
 def add(
@@ -87,7 +88,7 @@ def _witness(store, argv, timeout_s):
     after = working_tree(root, cache)
     seen = {
         "argv": argv,
-        "command": done.command_text(argv),
+        "command": joined(argv),
         "exit_code": ran.exit_code,
         "outcome": "timeout" if ran.timed_out else "passed" if ran.exit_code == 0 else "failed",
         "duration_ms": ran.duration_ms,

@@ -7,6 +7,7 @@ from ..records import done, lease, link, revision
 from ..records.canonical import canonical
 from ..records.task import listing, ready_tasks, shown, surroundings
 from ..records.transaction import receipt
+from ..records.words import command_line
 
 
 def start(
@@ -31,7 +32,7 @@ def start(
         "task",
         {
             "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority, "status": "open",
-            "done_when": canonical([done.normalised(line) for line in done_when]) if done_when else None,
+            "done_when": canonical([command_line("--done-when", line) for line in done_when]) if done_when else None,
         },
     )  # fmt: skip
     if above:

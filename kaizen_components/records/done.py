@@ -1,6 +1,6 @@
 """The definition of done: commands that must have been witnessed to pass on the very tree that is there now."""
 
-from ..errors import Refused, Usage
+from ..errors import Refused
 from .canonical import canonical
 
 # The newest proof on this tree decides; without one, the newest on any tree says what is stale.
@@ -12,37 +12,12 @@ SELECT id, outcome, at FROM proof
 WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
 
 
-PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _@%+=:,./-")
-
-
-def command_text(words):
-    """One spelling for one command line: what a proof stores and a definition of done is compared by."""
-    import shlex
-
-    return shlex.join(words)
-
-
-def normalised(line):
-    if PLAIN.issuperset(line) and line.split():
-        return " ".join(line.split())  # what shlex would say too; importing it costs a cold write a third more
-    import shlex
-
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise Usage("bad_command", f"--done-when {line[:60]!r} is not a command line.", str(error), "") from None
-    if not words:
-        raise Usage("bad_command", "--done-when is an empty command.", "", "Name the command that must pass.")
-    return shlex.join(words)
-
-
 def open_points(db, task, tree_hash):
     """What the definition of done still lacks: command, state (missing, failed, stale) and the proof that says so."""
     import json
 
     points = []
-    for line in json.loads(task["done_when"] or "[]"):
-        command = normalised(line)
+    for command in json.loads(task["done_when"] or "[]"):
         here = db.one(PROOF_ON, (command, tree_hash, task["test"]))
         ever = here or db.one(PROOF_OF, (command, task["test"]))
         if here and here["outcome"] == "passed":

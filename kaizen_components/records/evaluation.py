@@ -2,7 +2,7 @@
 
 import os
 
-from ..errors import NotFound, Usage
+from ..errors import NotFound
 
 RUNS_MAX = 50
 RUNS = """
@@ -15,34 +15,11 @@ SELECT count(*) AS runs, coalesce(sum(outcome = 'passed'), 0) AS passed,
 FROM eval_run WHERE case_id = ?"""
 
 
-def require_words(command):
-    """The command is kept as text; whoever runs it must be able to split it into words."""
-    import shlex
-
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise _not_words(f"{error}.") from None
-    if not words or not words[0]:
-        raise _not_words("It names no program.")
-    return command
-
-
-def _not_words(why):
-    return Usage(
-        "not_a_command", "--command is not words that a shell would split.", why, 'Close every quote: pytest -k "a b".'
-    )
-
-
 def require_fixture(root, path):
     """The fixture's path below the project, with forward slashes; it must be there."""
     from .files import require_inside
 
     found = require_inside(root, path)
-    try:
-        found.encode()
-    except UnicodeEncodeError:
-        raise Usage("not_utf8", "--fixture is not valid UTF-8.", "Records are text.", "Rename the file.") from None
     if not os.path.exists(os.path.join(root, found)):
         raise NotFound(
             "fixture_not_found",

@@ -3,8 +3,8 @@
 from ..errors import Conflict, Refused
 from . import revision
 from .canonical import canonical
-from .kinds import PREFIXES
 from .listing import items, listing
+from .reference import cited
 from .transaction import receipt
 
 KINDS = ("learned", "learning", "gotcha")  # what is proven comes first
@@ -24,23 +24,6 @@ NEXT = {"gotcha": "learning", "learning": "learned"}
 INSPECT = {"gotcha": "G4", "learning": "L6", "learned": "L9"}
 LISTED = "id, status, scope, at, test, title"
 FOUND = LISTED + ", summary"  # what a query shows: the summary tells which of them to open
-KIND_OF = {prefix: kind for kind, prefix in PREFIXES.items()}
-
-
-def kind_of(item):
-    """The kind whose id this looks like, such as task_20261116T…; None for other text."""
-    word, _, rest = item.partition("_")
-    stamp = rest[:8]
-    return KIND_OF.get(word) if len(stamp) == 8 and stamp.isdecimal() and rest[8:9] == "T" else None
-
-
-def cited(tx, evidence, kept=()):
-    """(`kept` and `evidence` as one list, the records among them). What looks like an id must be one; in `kept` it may
-    be that of a test record which K7 removed."""
-    found = [tx.resolve(kind_of(item), item) if kind_of(item) else item for item in evidence]
-    every = list(dict.fromkeys([*kept, *found]))
-    records = [tx.one(f"SELECT id, test FROM {kind_of(item)} WHERE id = ?", (item,)) for item in every if kind_of(item)]
-    return every, [record for record in records if record]
 
 
 class Named:

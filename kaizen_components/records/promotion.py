@@ -7,8 +7,9 @@ by its id. An objection (a blocking verdict on the same lesson) counts against e
 
 from ..errors import Conflict, Refused
 from .canonical import canonical
-from .lesson import Named, cited, kind_of, revise, what_became
+from .lesson import Named, revise, what_became
 from .listing import items
+from .reference import cited, kind_of
 from .transaction import receipt
 
 PASSING = ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS")

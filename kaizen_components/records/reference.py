@@ -14,8 +14,10 @@ def kind_of(text):
     return KINDS.get(prefix) if looks_like and not any(map(str.isspace, text)) else None
 
 
-def cited(tx, items):
-    """(items, records): each item that looks like an id is that of a record, in full; anything else stays a text."""
-    found = [(item, kind_of(item)) for item in items]
-    records = {item: tx.find(kind, item) for item, kind in found if kind}
-    return [records[item]["id"] if kind else item for item, kind in found], list(records.values())
+def cited(tx, evidence, kept=()):
+    """(`kept` and `evidence` as one list, the records among them). What looks like an id must be one; in `kept` it may
+    be that of a test record which K7 removed."""
+    found = [tx.resolve(kind_of(item), item) if kind_of(item) else item for item in evidence]
+    every = list(dict.fromkeys([*kept, *found]))
+    records = [tx.one(f"SELECT id, test FROM {kind_of(item)} WHERE id = ?", (item,)) for item in every if kind_of(item)]
+    return every, [record for record in records if record]

@@ -91,7 +91,7 @@ def test_a_fixture_whose_name_is_not_utf_8_is_refused(cli, root):
     words = ["--title", "T", "--summary", "S", "--category", "proof"]
     answer = cli("Q3", *words, "--fixture", os.fsdecode(name))
 
-    assert answer.exit_code == 2 and "UTF-8" in answer.err
+    assert answer.exit_code == 1 and "UTF-8" in answer.err
 
 
 def test_a_run_belongs_to_its_case(kaizen, case):

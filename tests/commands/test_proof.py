@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
-from kaizen_components.records import done
+from kaizen_components.records import words
 
 PYTHON = sys.executable
 
@@ -371,8 +371,8 @@ def test_another_op_id_payload_is_a_conflict_before_the_command_runs(repository,
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.text("aZ09 _-./'\"\\$", min_size=1, max_size=6), min_size=1, max_size=4))
-def test_a_command_line_is_normalised_as_a_shell_reads_it(words):
-    line = shlex.join(words)
+def test_a_command_line_is_normalised_as_a_shell_reads_it(every):
+    line = shlex.join(every)
 
-    assert done.normalised(line) == done.command_text(words) == line
-    assert done.normalised(f"  {line}  ") == line
+    assert words.command_line("--x", line) == words.joined(every) == line
+    assert words.command_line("--x", f"  {line}  ") == line
