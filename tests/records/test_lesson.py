@@ -11,7 +11,7 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict
-from kaizen_components.records import lesson
+from kaizen_components.records import lesson, reference
 from kaizen_components.records.kinds import PREFIXES
 from kaizen_components.records.promotion import PROOFS, VERDICTS
 
@@ -153,14 +153,14 @@ def test_no_step_can_be_changed_or_removed_in_place(kaizen, kind, change):
 
 @pytest.mark.parametrize("kind", PREFIXES)
 def test_an_id_of_any_kind_is_known_by_its_look(kind):
-    assert lesson.kind_of(f"{PREFIXES[kind]}_20261116T031555123Z_0f1e2d3c4b") == kind
+    assert reference.kind_of(f"{PREFIXES[kind]}_20261116T031555123Z_0f1e2d3c4b") == kind
 
 
 @pytest.mark.parametrize(
     "text", ["task", "task_", "task_force", "task_2026111", "task_20261116", "other_20261116T", "_"]
 )
 def test_other_text_is_no_id(text):
-    assert lesson.kind_of(text) is None
+    assert reference.kind_of(text) is None
 
 
 @pytest.mark.parametrize("sql", [PROOFS, VERDICTS], ids=["proofs", "verdicts"])
