@@ -21,6 +21,21 @@ SAME = {
     "diagnose": "diagnostic", "setup": "create", "initialize": "create", "init": "create", "upgrade": "migrate",
     "search": "find", "write": "create", "make": "create",
 }  # fmt: skip
+# What else people say when they want one of these.
+HINTS = {
+    "Q1": "tests passed prove proven works working ran run pytest command result evidence verify",
+    "Q2": "review result verdict approve approved reject code",
+    "Q7": "look up proof eval",
+    "A5": "file changed since recorded same still modified",
+    "S1": "remember read cite citation web page website reference documentation link",
+    "I5": "how good accurate calibrated predictions",
+    "L10": "lessons file before editing touching know context relevant",
+    "M2": "preview migration markdown",
+    "M3": "import lessons from markdown files",
+    "T3": "where time go went slow waterfall timeline duration",
+    "X5": "rules instructions guidelines must know",
+    "G1": "pitfall trap mistake problem remember avoid",
+}
 STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",
         "on", "we", "what", "with", "was", "are", "be", "can", "this", "or", "by", "at", "its", "one", "all",
         "which", "command", "commands", "some", "am", "so", "as", "if"}  # fmt: skip
@@ -48,7 +63,8 @@ def find(catalog, *, intent, limit=3):
 
 def _text_of(command):
     """The name counts twice; the options and their choices help a little."""
-    return f"{command.name} {command.name} {command.help} {' '.join(command.options)} {' '.join(command.choices)}"
+    options, hints = " ".join([*command.options, *command.choices]), HINTS.get(command.code, "")
+    return f"{command.name} {command.name} {command.help} {hints} {options}"
 
 
 def _words(text):
