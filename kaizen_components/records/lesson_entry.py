@@ -13,8 +13,9 @@ own; such a heading is context for what stands below it, and `bare` lists those 
 "heading" with nothing below is a paragraph above a rule. A comment or front matter that never ends is text. Every other
 line is in exactly one entry, and a test holds this against generated Markdown.
 
-`source_hash` is over kind, path, headings, text and the how-manieth of its like in the file: equal items are all kept.
-A change of these rules changes the hashes, and M4 would no longer find what older rules recorded.
+`source_hash` is over kind, path, headings, text and a number among equals in the file, so that equal items are all kept.
+A change of these rules changes the hashes, and M4 would no longer find what older rules recorded; how titles and
+summaries are cut from the text may change.
 """
 
 import re
@@ -30,8 +31,8 @@ SUMMARY_CHARS_MAX = 2_000
 CONTEXT_CHARS_MAX = 500
 KEY = re.compile(r"[\"']?[A-Za-z_][\w .-]*[\"']?:(?:\s|$)")
 IN_FRONT = re.compile(r"\s|- |-$|#|[\]}]|$")
-SENTENCE_END = re.compile(r"[.!?][)\]\"'*_`]*(?=\s+\S)|[。！？]")
-DECORATION = re.compile(r"(?:\s|>|\||#{1,6}\s|[-+*]\s|\d{1,9}[.)]\s|\[[ xX]\]\s)+")
+SENTENCE_END = re.compile(r"[.!?][)\]\"'*_`]*(?= (.))|[。！？]")
+DECORATION = re.compile(r"(?:\s|>|\||#{1,6}\s|[-+*]\s|\d{1,9}[.)]\s|\[[ xX]\]\s)*")
 
 
 @dataclass
@@ -230,18 +231,18 @@ def _lead(text):
     """The first paragraph in one line, without the marks before it."""
     taken: list[str] = []
     for line in text.split("\n"):
-        plain = DECORATION.sub("", line + "\n", count=1).strip() if DECORATION.match(line + "\n") else line.strip()
+        plain = DECORATION.sub("", line + "\n", count=1).strip()
         says = any(map(str.isalnum, plain)) and not plain.startswith(("```", "~~~"))
         if taken and (not says or plain != line.strip()):
             break
         if says:
             taken.append(plain)
-    return " ".join(" ".join(taken or text.split()).split())
+    return " ".join(" ".join(taken or [text]).split())
 
 
 def _first_sentence(lead):
     for end in SENTENCE_END.finditer(lead):
-        follows = lead[end.end() :].lstrip()
-        if end[0] in "。！？" or not (follows[:1].islower() or follows[:1].isdigit()):  # "e.g. this" goes on
+        follows = end[1] or ""
+        if not follows.islower() and not follows.isdigit():  # "e.g. this" goes on
             return lead[: end.end()]
     return lead

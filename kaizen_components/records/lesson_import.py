@@ -22,7 +22,7 @@ IMPORTS = "SELECT * FROM lesson_import ORDER BY seq"
 IMPORTED = "SELECT * FROM lesson_import WHERE path = ? AND sha256 = ? ORDER BY seq DESC LIMIT 1"
 SO_FAR = "SELECT coalesce(sum(added), 0) FROM lesson_import WHERE path = ? AND seq <= ?"
 RECORDED = {
-    kind: f"SELECT id, title, summary, body FROM {kind} WHERE source_hash = ?" for kind in KINDS
+    kind: f"SELECT id, title, body FROM {kind} WHERE source_hash = ?" for kind in KINDS
 }  # one of these is asked for every entry, by its unique index
 COUNTS = """
 SELECT 'gotcha' AS kind, count(*) AS records FROM gotcha WHERE source_hash IS NOT NULL
@@ -231,13 +231,13 @@ def _lost(db, store, row):
 
 
 def _difference(db, file, entry):
+    """The body has the whole text, and the title the heading; how summaries are cut from these may change."""
     record = recorded(db, file.kind, file.hash_of(entry))
     if record is None:
         return "is not in the database"
-    same = normalised(record["body"] or "") == normalised(entry.body)
-    if not same or (record["title"], record["summary"]) != (entry.title, entry.summary):
-        return f"reads differently in {record['id']}"
-    return None
+    same_title = record["title"] == entry.title or not entry.heading
+    same_text = normalised(record["body"] or "") == normalised(entry.body)
+    return None if same_title and same_text else f"reads differently in {record['id']}"
 
 
 def _finding(row, entry, problem):
@@ -247,14 +247,21 @@ def _finding(row, entry, problem):
     }  # fmt: skip
 
 
+BACKUP_LOST = (
+    "Put the file as it was, from git or elsewhere, in place of its stub and run `M3`: it makes the backup anew."
+)
+ENTRY_LOST = "Run `K8` to see what happened to the database; the backups below AI/db/backups/lessons have the text."
+
+
 def _failure(lost):
     first = lost[0]
-    where = first["file"] if first["line"] is None else f"{first['file']}:{first['line']}"
+    where = f"{first['file']}:" if first["line"] is None else f"{first['file']}:{first['line']}"
+    remedy = BACKUP_LOST if first["line"] is None else ENTRY_LOST
     error = Integrity(
         "lesson_lost",
         f"{where} {first['problem']}.",
         f"{_counted(len(lost), 'finding', 'findings')}; every entry of every backup must be in the database as it was.",
-        "Run `K8` to see what happened to the database; the backups below AI/db/backups/lessons have the text.",
+        remedy,
     )
     error.findings = lost
     return error

@@ -173,7 +173,7 @@ class Reader:
         return -1
 
     def _opens_leaf(self, number, rest, matched, in_paragraph):
-        """A heading, a rule, a fence or HTML, none of which goes on over blank containers."""
+        """Open a heading, a rule, a fence or HTML, if one begins here."""
         if rest[0] == "#" and (found := HEADING.match(rest)):
             self._close(matched)
             self._add(number, "heading", level=len(found[1]))

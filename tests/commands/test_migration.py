@@ -662,7 +662,7 @@ def test_a_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
 def test_a_backup_that_is_gone_or_changed_fails_and_coming_back_heals_it(kaizen, root, lessons, damage):
     backup = root / kaizen("M3")["files"][0]["backup"]
     backup.unlink() if damage == "missing" else backup.write_text("- Forged\n")
-    with pytest.raises(Integrity, match=r"GOTCHA\.md its backup AI/db/backups/lessons/"):
+    with pytest.raises(Integrity, match=r"GOTCHA\.md: its backup AI/db/backups/lessons/"):
         kaizen("M4")
     (root / "GOTCHA.md").write_text(GOTCHAS)
     kaizen("M3")

@@ -1,6 +1,7 @@
 """Markdown becomes entries: which lines begin one, and that no text is lost whatever the Markdown looks like."""
 
 import re
+from hashlib import sha256
 
 import pytest
 from hypothesis import example, given
@@ -10,6 +11,7 @@ from kaizen_components.records.lesson_entry import read
 from kaizen_components.records.lesson_stub import stub
 from kaizen_components.records.markdown import blocks
 
+STUB_WORDS = "b8ffedd8dac4c2edad63ae7fd9e5a7137c88c0a189fc30ea6ba2fbfddaf626af"
 STUB = stub("gotcha", 12, "2026-11-16", "AI/db/backups/lessons/GOTCHA.md-0123456789ab.md")
 
 
@@ -160,6 +162,13 @@ def test_what_is_written_above_between_or_below_the_lines_of_a_stub_is_kept():
 def test_a_mark_that_is_not_ours_hides_nothing():
     assert texts("<!-- kaizen:stub v1 gotcha 1 2026-11-16 x.md -->\n# Gotchas\n\n- A lesson") == ["A lesson"]
     assert texts("<!-- kaizen:stub v9 what -->\nText.\n") == ["Text."]
+
+
+def test_the_words_of_a_stub_never_change_within_a_version():
+    """Files out there have them: with other words, the lines of an old stub would be taken for lessons. Make a v2."""
+    made = [stub(kind, count, "2026-11-16", "b.md") for kind in ("gotcha", "learning", "learned") for count in (1, 2)]
+
+    assert sha256("".join(made).encode()).hexdigest() == STUB_WORDS
 
 
 # Titles, summaries, bodies
