@@ -13,7 +13,7 @@ own; such a heading is context for what stands below it, and `bare` lists those 
 "heading" with nothing below is a paragraph above a rule. A comment or front matter that never ends is text. Every other
 line is in exactly one entry, and a test holds this against generated Markdown.
 
-`source_hash` is over kind, path, headings, text and a number among equals in the file, so that equal items are all kept.
+`source_hash` is over kind, path, headings, text and a number among equals in the file: equal items are all kept.
 A change of these rules changes the hashes, and M4 would no longer find what older rules recorded; how titles and
 summaries are cut from the text may change.
 """
