@@ -1,4 +1,4 @@
-"""Markdown lessons become records: M1 to M5."""
+"""Markdown lessons become records: M1 to M5. What they stand on is loaded when they run: it reads whole files."""
 
 
 def scan(store, *, roots=()):
@@ -6,15 +6,19 @@ def scan(store, *, roots=()):
 
     Example: kaizen M1
     """
-    raise NotImplementedError
+    from ..records import lesson_import
+
+    return lesson_import.scan(store, _reader(store), roots)
 
 
-def dry_run(db, store, *, roots=()):
+def dry_run(store, *, roots=()):
     """Show exactly what M3 would record and change, and change nothing.
 
     Example: kaizen M2
     """
-    raise NotImplementedError
+    from ..records import lesson_import
+
+    return lesson_import.dry_run(store, _reader(store), roots)
 
 
 def apply(write, store, *, roots=()):
@@ -22,7 +26,9 @@ def apply(write, store, *, roots=()):
 
     Example: kaizen M3
     """
-    raise NotImplementedError
+    from ..records import lesson_import
+
+    return lesson_import.apply(write, store, roots)
 
 
 def verify(db, store):
@@ -30,12 +36,21 @@ def verify(db, store):
 
     Example: kaizen M4
     """
-    raise NotImplementedError
+    from ..records import lesson_import
+
+    return lesson_import.verify(db, store)
 
 
-def report(db):
+def report(db, store):
     """Show which files were migrated, when, and where their entries are.
 
     Example: kaizen M5
     """
-    raise NotImplementedError
+    from ..records import lesson_import
+
+    return lesson_import.report(db, store)
+
+
+def _reader(store):
+    """M1 and M2 also work where there is no database yet."""
+    return store.reader() if store.exists() else None

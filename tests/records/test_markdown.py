@@ -1,0 +1,297 @@
+"""Markdown becomes entries: which lines begin one, and that no text is lost whatever the Markdown looks like."""
+
+import re
+from hashlib import sha256
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kaizen_components.records.lesson_entry import read
+from kaizen_components.records.lesson_stub import stub
+from kaizen_components.records.markdown import blocks
+
+STUB_WORDS = "b8ffedd8dac4c2edad63ae7fd9e5a7137c88c0a189fc30ea6ba2fbfddaf626af"
+STUB = stub("gotcha", 12, "2026-11-16", "AI/db/backups/lessons/GOTCHA.md-0123456789ab.md")
+
+
+def titles(text):
+    return [entry.title for entry in read(text).entries]
+
+
+def texts(text):
+    return [entry.text for entry in read(text).entries]
+
+
+# What is an entry
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("", []),
+        ("\n \n\t\n", []),
+        ("# GOTCHA\n", []),
+        ("# GOTCHA\n\n- One\n- Two\n", ["One", "Two"]),
+        ("- One\n\n\n- Two\n", ["One", "Two"]),
+        ("* One\n+ Two\n1. Three\n2) Four", ["One", "Two", "Three", "Four"]),
+        ("# G\n\nAn intro. More.\n\n- One\n\nAn outro.", ["An intro.", "One", "An outro."]),
+        ("# G\n\nOne.\n\n---\n\nTwo.\n", ["One.", "Two."]),
+        ("## First\nText.\n\n## Second\nText.", ["First", "Second"]),
+        ("# G\n## First\nText.\n### Deeper ###\nText.", ["First", "Deeper"]),
+        ("# One\nText.\n# Two\nText.", ["One", "Two"]),
+        ("## Topic\n\n- One\n- Two\n", ["One", "Two"]),
+        ("## Topic\n\nA word first.\n\n- One\n- Two\n", ["Topic"]),
+        ("## Topic\n\n- One\n- Two\n\nA word after.\n", ["Topic"]),
+        ("## Topic\n\n- One\n\n***\n\n- Two\n<!-- x -->", ["One", "Two"]),
+        ("# Only this\n\nText is all there is.\n\nIn two paragraphs.", ["Only this"]),
+        ("First\n=====\n\nText.\n\nSecond\n---\nText.\n\nThird\n---\nText.", ["Text.", "Second", "Third"]),
+        ("- \n-\n- One\n*   \n", ["One"]),
+        ("#hashtag is text", ["#hashtag is text"]),
+        ("##\nText below an empty heading.", ["Text below an empty heading."]),
+    ],
+)
+def test_headings_with_text_and_outermost_items_are_entries(text, expected):
+    assert titles(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("- One\n  - nested\n    1. deeper\n- Two", ["One\n- nested\n  1. deeper", "Two"]),
+        ("- One\n\n  A second paragraph.\n\n      # code\n- Two", ["One\n\nA second paragraph.\n\n    # code", "Two"]),
+        ("- One\nlazy line\n- Two", ["One\nlazy line", "Two"]),
+        ("10. One\n    - nested\n11. Two", ["One\n- nested", "Two"]),
+        ("-\tOne\n\t- nested\n\t\t- deeper", ["One\n- nested\n\t- deeper"]),
+        ("-\n  One\n  goes on", ["One\ngoes on"]),
+        ("- ```sh\n  # comment\n  - flag\n  ```\n- Two", ["```sh\n# comment\n- flag\n```", "Two"]),
+        ("```\n# no heading\n- no item\n```", ["```\n# no heading\n- no item\n```"]),
+        ("~~~~\n~~~\n```\n- no item\n~~~~\n- One", ["~~~~\n~~~\n```\n- no item\n~~~~", "One"]),
+        ("```\n- never closed\n# so all of it is code", ["```\n- never closed\n# so all of it is code"]),
+        ("    # indented\n    - code", ["    # indented\n    - code"]),
+        ("> # quoted\n> - item\nlazy\n\n- One", ["> # quoted\n> - item\nlazy", "One"]),
+        ("| a | b |\n|---|---|\n| - | # |", ["| a | b |\n|---|---|\n| - | # |"]),
+        ("<details>\n- hidden\n# also\n</details>\n\n- One", ["<details>\n- hidden\n# also\n</details>", "One"]),
+        ("A year:\n1986. A great one.", ["A year:\n1986. A great one."]),
+        ("A line\n    - goes on", ["A line\n    - goes on"]),
+    ],
+)
+def test_what_is_nested_quoted_or_code_stays_with_its_entry(text, expected):
+    assert texts(text) == expected
+
+
+def test_an_entry_says_where_it_stood_and_below_which_headings():
+    entries = read("# Gotchas\n\n## SQLite\n\n### WAL\n\n- Grows\n\n## Deploy\n\n### Friday\nNever.\n").entries
+
+    assert [(entry.line, entry.title, entry.context) for entry in entries] == [
+        (7, "Grows", ("SQLite", "WAL")),
+        (11, "Friday", ("Deploy",)),
+    ]
+    assert [entry.summary for entry in entries] == ["SQLite › WAL: Grows", "Deploy: Never."]
+
+
+def test_a_heading_with_nothing_below_is_no_entry_and_is_listed():
+    page = read("# G\n\n## Empty\n\n## Around\n\n### Full\nText.\n\n## Last\n")
+
+    assert [entry.title for entry in page.entries] == ["Full"]
+    assert page.bare == [(3, "Empty"), (10, "Last")]
+
+
+def test_an_underlined_heading_with_nothing_below_is_a_paragraph_above_a_rule():
+    assert texts("## A\n\nOne.\n\nTwo\nlines.\n---\n\n## B\nText.") == ["One.\n\nTwo\nlines.\n---", "Text."]
+    assert texts("Alone.\n---\n") == ["Alone.\n---"]
+
+
+# What is not
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_line_ends_and_a_byte_order_mark_change_nothing(newline, start):
+    text = "---\ntitle: x\n---\n# G\n\n- One\n  more\n\n## B\n\nText\n"
+
+    assert read(start + text.replace("\n", newline)) == read(text)
+
+
+def test_front_matter_is_metadata_and_only_its_keys_are_told():
+    page = read('---\ntitle: "x"\n"tags":\n  - a\n\n- b\nlist: [\n]\n...\n- One')
+    assert page.front_matter == ["title", "tags", "list"]
+    assert [(entry.line, entry.title) for entry in page.entries] == [(10, "One")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["---\nNot metadata\n---\n", "---\n\ntitle: x\n\n---\n", "---\ntitle: x\nNever closed.\n", "---\ntitle: x", "---"],
+)
+def test_a_rule_at_the_top_is_not_front_matter(text):
+    assert re.findall(r"\w+", " ".join(texts(text))) == re.findall(r"\w+", text)
+
+
+def test_comments_are_no_entries_but_words_beside_them_are():
+    assert texts("<!-- a -->\n\n- One\n<!--\n- no item\n\n# no heading\n-->\n- Two") == ["One", "Two"]
+    assert texts("## A\n\nOne\n<!-- hidden -->\n\nTwo") == ["One\n\nTwo"]
+    assert texts("One\n<!-- a -->\nTwo") == ["One\nTwo"]
+    assert texts("<!-- a --> word") == ["<!-- a --> word"]
+    assert texts("<!-- a\nb --> word") == ["<!-- a\nb --> word"]
+
+
+def test_a_comment_that_never_ends_hides_nothing():
+    assert texts("- One\n\n<!-- oops\n\n- Two\n") == ["One", "<!-- oops", "Two"]
+
+
+# A stub
+
+
+def test_a_stub_has_no_entries_and_is_known_as_one():
+    for text in (STUB, STUB.replace("\n", "\r\n"), "\n\n" + STUB + "\n<!-- x -->\n"):
+        page = read(text)
+        assert page.entries == [] and page.bare == [] and page.is_stub
+    assert not read("- One").is_stub
+
+
+def test_what_is_written_above_between_or_below_the_lines_of_a_stub_is_kept():
+    lines = STUB.split("\n")
+    for at in range(len(lines)):
+        page = read("\n".join([*lines[:at], "- A new one", *lines[at:]]))
+        assert [entry.text for entry in page.entries] == ["A new one"] and page.is_stub
+        assert page.entries[0].line == at + 1
+        page = read("\n".join([*lines[:at], "A new one.", *lines[at:]]))
+        assert [entry.text for entry in page.entries] == ["A new one."]
+
+
+def test_a_mark_that_is_not_ours_hides_nothing():
+    assert texts("<!-- kaizen:stub v1 gotcha 1 2026-11-16 x.md -->\n# Gotchas\n\n- A lesson") == ["A lesson"]
+    assert texts("<!-- kaizen:stub v9 what -->\nText.\n") == ["Text."]
+
+
+def test_the_words_of_a_stub_never_change_within_a_version():
+    """Files out there have them: with other words, the lines of an old stub would be taken for lessons. Make a v2."""
+    made = [stub(kind, count, "2026-11-16", "b.md") for kind in ("gotcha", "learning", "learned") for count in (1, 2)]
+
+    assert sha256("".join(made).encode()).hexdigest() == STUB_WORDS
+
+
+# Titles, summaries, bodies
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("- One sentence. Another.", "One sentence."),
+        ("- Use e.g. this. Then that.", "Use e.g. this."),
+        ("- Use v. 3 or 4. Then that.", "Use v. 3 or 4."),
+        ("- **Never!** Not once.", "**Never!**"),
+        ("- 一つ目。二つ目。", "一つ目。"),
+        ("- [x] done", "done"),
+        ("- - nested at once", "nested at once"),
+        ("> quoted", "quoted"),
+        ("```python\nimport this\n```", "import this"),
+        ("- 🎉", "🎉"),
+        ("- over\n  two lines", "over two lines"),
+        ("- a\u2028b\u0085c\x0bd", "a b c d"),
+    ],
+)
+def test_the_title_is_the_first_sentence(text, expected):
+    assert titles(text) == [expected]
+
+
+def test_a_long_title_is_shortened_and_its_text_kept_in_the_body():
+    words = " ".join(f"word{number}" for number in range(100))
+    heading, item = read(f"## {words}\nText.\n\n## Topic\n- {words}").entries
+
+    assert len(heading.title) <= 200 and heading.title.endswith("…") and len(item.title) <= 200
+    assert heading.body == f"{words}\n\nText." and item.body == words
+
+
+def test_a_very_long_line_is_one_entry():
+    [entry] = read("- " + "x" * 900_000).entries
+
+    assert len(entry.title) == 200 and len(entry.summary) == 2_000 and len(entry.body) == 900_000
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",)), max_size=300), st.sampled_from(["", "## H\n", "- ", "> "]))
+def test_any_text_makes_entries_that_a_record_can_hold(text, before):
+    for entry in read(before + text).entries:
+        assert 1 <= len(entry.title) <= 200 and len(entry.title.splitlines()) == 1 and entry.title.strip()
+        assert 1 <= len(entry.summary) <= 2_000 and entry.summary.strip() and entry.body.strip()
+
+
+# Hashes
+
+
+def hashes(text):
+    return [entry.source_hash("gotcha", "GOTCHA.md") for entry in read(text).entries]
+
+
+def test_equal_entries_of_a_file_are_all_kept_apart_by_their_number():
+    assert len(set(hashes("- One\n- One\n- One\n"))) == 3
+    assert hashes("- One\n") == hashes("- One\n- One\n")[:1]
+
+
+def test_the_hash_of_an_entry_stands_on_its_kind_file_headings_and_text_only():
+    [plain] = hashes("- One\n")
+    assert hashes("\n\n*   One  \r\n\r\n") == [plain], "neither its line, its marker nor blanks at its end count"
+    assert plain not in hashes("## A\n- One\n") + hashes("- one\n") + hashes("## One\nOne\n")
+    [entry] = read("- One").entries
+    assert len({plain, entry.source_hash("learned", "GOTCHA.md"), entry.source_hash("gotcha", "a/GOTCHA.md")}) == 3
+
+
+# No text is lost. Each @ becomes a word of its own that must be in exactly one entry; each % may be left out.
+
+TEXTS = [
+    "@ @.\n@", "- @", "- @\n  - @\n    - @", "* @\n\n  @\n\n      # @", "1. @\n2. @\n   - @", "-\t@\n\t@", "+ @\n@",
+    "```\n# @\n- @\n```", "~~~~ py\n```\n- @\n\n# @\n~~~~", "    # @\n    - @", "> @\n> - @\n@", "- [ ] @",
+    "| @ | @ |\n|---|---|\n| @ | @ |", "<div>\n- @\n</div>", "<b>\n# @", "[@]: https://host.example/@", "-\n  @",
+    "- ```\n  # @\n  ```\n  @", "é @ 日本語 🎉 @", "<!-- % --> @", "@ <!-- % -->", "<!--\n%\n--> @", "- @ <!-- % -->",
+    "> ```\n> @\n> ```", "- > @\n  > @\n\n  1) @", "@  \n@\\\n@", "<pre>\n\n- @\n\n# @\n</pre>", "10) @\n\n    @",
+]  # fmt: skip
+HEADINGS = ["# %", "## %", "### % ###", "###### %", "## %\n\n### %"]
+NOTHING = ["<!-- % -->", "<!--\n- %\n\n# %\n-->", "***", "___", "-", "##", ""]
+AMBIGUOUS = ["---", "===", "@\n---", "@\n@\n===", "   ---", "- - -", "```", "<!--", "-->", "<div>", "  @", "\t- @", ">"]
+
+
+def numbered(text):
+    count = iter(range(10**6))
+    return re.sub("[@%]", lambda mark: f"{'Kept' if mark[0] == '@' else 'Left'}{next(count)}x", text)
+
+
+def documents(*parts, between):
+    pieces = st.lists(st.tuples(st.sampled_from([one for part in parts for one in part]), st.sampled_from(between)))
+    return pieces.map(lambda found: numbered("".join(piece + gap for piece, gap in found)))
+
+
+def words(text):
+    return re.findall(r"Kept\d+x", text)
+
+
+@given(documents(TEXTS, HEADINGS, NOTHING, between=["\n\n", "\n\n\n", "\n\n \t\n"]))
+def test_every_line_of_text_is_in_exactly_one_entry(text):
+    found = [word for entry in read(text).entries for word in words(entry.body)]
+
+    assert sorted(found) == sorted(words(text))
+    assert found == sorted(found, key=text.index), "and in its order"
+
+
+@given(documents(TEXTS, HEADINGS, NOTHING, AMBIGUOUS, between=["\n", "\n\n"]))
+@example(numbered("@\n@\n---\n## %\n@"))
+@example(numbered("## %\n@\n---\n@\n"))
+@example(numbered("<!--\n@\n"))
+def test_no_word_is_lost_or_doubled_however_lines_meet(text):
+    """What a line below made a heading may be a title or stand around others; what two marks made a comment is one."""
+    visible = re.sub("<!--.*?-->", lambda hidden: "\n" * hidden[0].count("\n"), text, flags=re.DOTALL)
+    page = read(text)
+    found = [word for entry in page.entries for word in words(entry.heading + " " + entry.text)]
+    around = [word for entry in page.entries for word in words(" ".join(entry.context))]
+    bare = [word for _, heading in page.bare for word in words(heading)]
+
+    assert len(found) == len(set(found)), "nothing twice"
+    missing = set(words(visible)) - {*found, *around, *bare, *words(title(text))}
+    assert missing == set()
+
+
+def title(text):
+    """The heading that a file begins with, which is no entry."""
+    lines = text.split("\n")
+    said = [block for block in blocks(lines) if words("\n".join(lines[block.start : block.last + 1]))]
+    first = next((block for block in said if block.kind != "comment"), None)
+    return " ".join(lines[first.start : first.last + 1]) if first and first.kind == "heading" else ""
