@@ -31,7 +31,7 @@ def test_the_session_of_a_new_user(cli):
     assert "active" in moved.out
     assert started.json["id"] in listed.out and "README polish" in listed.out
     assert "verified" in verified.out and "yes" in verified.out
-    assert "W2" in found.out
+    assert "Q1" in found.out
 
 
 def test_codes_and_names_are_the_same_in_any_case(cli):
