@@ -168,15 +168,16 @@ def measured(place: Place, path: str) -> tuple[str, int, int | None]:
 
 
 def _require_utf8(path):
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        raise Refused(
-            "path_not_utf8",
-            f"The name {name_of(path)!a} is not valid UTF-8.",
-            "Records are UTF-8 text and could not name it.",
-            "Rename it. A folder with such names in it can be recorded as it is.",
-        ) from None
+    for part in slashed(path).split("/"):
+        try:
+            part.encode()
+        except UnicodeEncodeError:
+            raise Refused(
+                "path_not_utf8",
+                f"The name {part!a} is not valid UTF-8.",
+                "Records are UTF-8 text and could not name it.",
+                "Rename it. A folder with such names in it can be recorded as it is.",
+            ) from None
 
 
 def _require_regular(path, facts):
