@@ -98,6 +98,7 @@ class Door:
 
     def close(self):
         self.store.close()
+        self.anchors.close()
 
     def _read(self, command, values, actor):
         resources = {"store": self.store, **ABOUT_COMMANDS}

@@ -20,11 +20,13 @@ def checkpoint(origin: str, size: int, root_hex: str) -> str:
 
 
 class Anchors:
-    """The checkpoint file as one process writes it. It remembers its own last words, so that a process that stays
-    does not have to read them again."""
+    """The checkpoint file as one process writes it. It stays open and remembers its own last words, so that a process
+    that stays neither opens nor reads it again as long as nobody else wrote to it."""
 
     def __init__(self, path: str):
         self.path = path
+        self._descriptor = -1
+        self._file: tuple[int, int] | None = None
         self._end = -1  # how long the file was when we left it, and the log that we had anchored
         self._peaks: list[str] = []
 
@@ -34,24 +36,39 @@ class Anchors:
         An anchor that is as large as `before` or larger, and not `before` itself, means that the file was replaced
         or rewritten since. Then `before` is anchored too: the sizes go back, and K8 sees where.
         """
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
-        try:
-            end = os.fstat(descriptor).st_size
-            data, contradicted = checkpoint(origin, after.size, after.root()), None
-            if end != self._end or self._peaks != before.peaks:
-                tail = _tail(descriptor, end)
-                contradicted = _contradicts(tail, origin, before)
-                if contradicted:
-                    data = checkpoint(origin, before.size, before.root()) + data
-                if end and not tail.endswith(SEPARATOR):  # a kill or a full disk cut the last one off
-                    data = "\n\n" + data
-            if os.write(descriptor, data.encode()) != len(data.encode()):
-                os.ftruncate(descriptor, end)
-                raise OSError(28, "No space left on device")
-            self._end, self._peaks = end + len(data.encode()), list(after.peaks)
-        finally:
-            os.close(descriptor)
+        end = self._opened()
+        data, contradicted = checkpoint(origin, after.size, after.root()), None
+        if end != self._end or self._peaks != before.peaks:
+            tail = _tail(self._descriptor, end)
+            contradicted = _contradicts(tail, origin, before)
+            if contradicted:
+                data = checkpoint(origin, before.size, before.root()) + data
+            if end and not tail.endswith(SEPARATOR):  # a kill or a full disk cut the last one off
+                data = "\n\n" + data
+        if os.write(self._descriptor, data.encode()) != len(data.encode()):
+            os.ftruncate(self._descriptor, end)
+            raise OSError(28, "No space left on device")
+        self._end, self._peaks = end + len(data.encode()), list(after.peaks)
         return contradicted
+
+    def _opened(self):
+        """How long the file is that stands at the path now; it is open afterwards."""
+        try:
+            found = os.stat(self.path)
+        except FileNotFoundError:
+            found = None
+        if found is None or self._file != (found.st_dev, found.st_ino):
+            self.close()
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+            self._descriptor = os.open(self.path, flags, 0o644)
+            found = os.fstat(self._descriptor)
+            self._file, self._end = (found.st_dev, found.st_ino), -1
+        return found.st_size
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor, self._file = -1, None
 
 
 def _tail(descriptor, end):

@@ -149,6 +149,8 @@ def find_in(value: object) -> tuple[str, str] | None:
 
     The path is "" for a plain string, and for a private key spread over several strings.
     """
+    if type(value) is list and _is_flat(value) and not find("\n".join([one for one in value if type(one) is str])):
+        return None  # what nearly every command gives
     texts = list(_texts(value))
     # One scan of all: a payload of 50,000 short strings costs as much as one text of its size.
     kind = find("\n".join([text for _, text in texts]))
@@ -158,6 +160,10 @@ def find_in(value: object) -> tuple[str, str] | None:
         if found := find(text):
             return _path(trail), found
     return "", kind
+
+
+def _is_flat(values):
+    return all(type(one) not in (dict, list, tuple) for one in values)
 
 
 def redacted(text: str) -> str:

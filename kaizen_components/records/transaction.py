@@ -7,7 +7,7 @@ transaction. Reading inside a write sees what that write has done so far.
 from ..errors import NotFound, Usage
 from ..store.database import require_not_newer
 from . import ids, search
-from .canonical import canonical
+from .canonical import canonical_row
 from .hashing import LogEnd, leaf_hash, text_hash
 from .kinds import DERIVED, PREFIXES, REVISED, SEARCHED
 
@@ -149,9 +149,9 @@ class Write(Read):
             "kind": kind,
             "record_id": row["id"],
             "test": row["test"],
-            "content_hash": text_hash(canonical(row)),
+            "content_hash": text_hash(canonical_row(row)),
         }
-        leaf = leaf_hash(canonical(entry))
+        leaf = leaf_hash(canonical_row(entry))
         self.connection.execute(ADD_ENTRY, (self._seq, *entry.values(), leaf))
         self.frontier.append(leaf)
         return entry["content_hash"]

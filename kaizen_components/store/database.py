@@ -23,6 +23,7 @@ class Store:
         self._writer: Connection | None = None
         self._reader_of: tuple[int, int] | None = None
         self._writer_of: tuple[int, int] | None = None
+        self._gate = Gate(self.place.lock, stays=True)
         self.made_now = False  # is this the first write of the project?
 
     def exists(self) -> bool:
@@ -127,6 +128,8 @@ class Store:
 
     def gate(self) -> Gate:
         """The write gate; makes the data folders when this is the first write of a project."""
+        if self._writer is not None:
+            return self._gate
         if not os.path.isdir(self.place.root):
             raise NotFound(
                 "no_root",
@@ -144,7 +147,7 @@ class Store:
                     f"{error.strerror} below {_shown(self.place.root)}.",
                     "Make the folder writable, or point KAIZEN_REPO_ROOT at a project that is.",
                 ) from None
-        return Gate(self.place.lock)
+        return self._gate
 
     def let_writers_in(self) -> None:
         """After an answer: a reader that could only read by keeping writers out does not stay."""
@@ -159,6 +162,7 @@ class Store:
         if self._writer is not None:
             with self.gate():
                 self._close_writer()
+        self._gate.close()
 
     def _close_writer(self) -> None:
         if self._writer is not None:
@@ -187,13 +191,13 @@ class Writing:
 
     def _begin(self):
         """BEGIN in short tries: libsql holds the GIL while it waits, and Ctrl-C would have to wait with it."""
-        deadline = time.monotonic() + timeout_s()
+        start = time.monotonic()
         while True:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 return
             except Busy:
-                if time.monotonic() > deadline:
+                if time.monotonic() > start + timeout_s():
                     raise
 
     def __exit__(self, kind, error, trace):

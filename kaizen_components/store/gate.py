@@ -27,24 +27,40 @@ def timeout_s() -> float:
 
 
 class Gate:
-    """Held by `with`; entering waits for its turn, or raises Busy."""
+    """Held by `with`; entering waits for its turn, or raises Busy. If it `stays`, its file is open between turns."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, stays: bool = False):
         self.path = path
+        self.stays = stays
         self._fd = -1
+        self._file: tuple[int, int] | None = None
 
     def __enter__(self):
         while True:
-            self._fd = self._opened()
+            if self._fd < 0:
+                self._fd = self._opened()
+                found = os.fstat(self._fd)
+                self._file = (found.st_dev, found.st_ino)
             try:
                 if not _try_lock(self._fd):
                     _wait_for_lock(self._fd, timeout_s())
                 if self._is_current():
                     return self
             except BaseException:
-                os.close(self._fd)
+                self.close()
                 raise
-            os.close(self._fd)  # the lock file was removed while we waited: what we hold locks nobody out
+            self.close()  # the lock file was removed or replaced: what we hold locks nobody out
+
+    def __exit__(self, *exc):
+        if self.stays:
+            _unlock(self._fd)
+        else:
+            self.close()  # which releases the lock
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
 
     def _opened(self):
         try:
@@ -59,12 +75,10 @@ class Gate:
 
     def _is_current(self):
         try:
-            return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
+            found = os.stat(self.path)
         except FileNotFoundError:
             return False
-
-    def __exit__(self, *exc):
-        os.close(self._fd)  # closing releases the lock
+        return self._file == (found.st_dev, found.st_ino)
 
 
 def is_held(path: str) -> bool:
@@ -100,6 +114,9 @@ if fcntl:
                 "no_locks", "This file system cannot lock files.", str(error.strerror), "Keep AI/db on a local disk."
             ) from None
         return True
+
+    def _unlock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
 
     def share(path: str) -> int:
         """Keep writers out while a reader that cannot see them reads; -1 if there is no lock file."""
@@ -138,6 +155,9 @@ else:
         except OSError:
             return False
         return True
+
+    def _unlock(fd: int) -> None:
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
 
     def _wait_for_lock(fd: int, seconds: float) -> None:
         _poll_for_lock(fd, seconds)
