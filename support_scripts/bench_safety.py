@@ -11,6 +11,7 @@ from multiprocessing.synchronize import Barrier
 from typing import Any, NamedTuple
 
 from bench_world import ROOT, W1, Asked, Door, Row, milliseconds, percentile, progress, project, size
+from every_kind import record_every_kind
 
 from kaizen_components.errors import KaizenError
 from kaizen_components.records import anchor
@@ -184,16 +185,7 @@ def flips(asked: Asked) -> Iterator[Row]:
 def _small_database(root: pathlib.Path) -> Place:
     """A record of every kind, in a file that lets itself be changed."""
     door = Door(str(root))
-    first = door("W1", **W1, body="Grüße, 世界", done_when=["pytest -q"], op_id="op-1")["id"]
-    second = door("W1", **W1, depends_on=[first], parent=first)["id"]
-    door("W2", id=second, status="active", note="Begun.")
-    door("W13", id=second)
-    door("W3", task_id=first, **W1)
-    door("W4", id="@last", status="active")
-    door("W5", task_id=first, **W1, payload_json={"links": [1, 2.5]})
-    door("W6", id="@last", summary="Two dead links.")
-    door("W1", **W1, test=True)
-    door("K7")
+    record_every_kind(door, root)
     kinds = {row[0] for row in door.store.reader().tuples("SELECT DISTINCT kind FROM log")}
     assert kinds == set(PREFIXES), f"no record of {set(PREFIXES) - kinds}"
     door.close()

@@ -17,7 +17,7 @@ ENTRY = ("origin", "idx", "at", "actor", "command", "kind", "record_id", "test",
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
-    """A small database with every kind of record in it."""
+    """A small database with records of work in it; tests/support_scripts has one with every kind."""
     root = tmp_path_factory.mktemp("ledger")
     door = Door(str(root), keep_open=True)
     one = door("W1", title="One", summary='Ünïcode and "quotes"', body="B\n\tody", done_when=["true"])["id"]

@@ -23,7 +23,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from kaizen_components.call import Door
+from kaizen_components.records.kinds import PREFIXES
+
 REPO = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPO / "support_scripts"))
+
+from every_kind import record_every_kind  # noqa: E402
+
 SCRIPT = REPO / "support_scripts" / "verify_ledger.py"
 DATABASE, ANCHORS = Path("AI", "db", "kaizen.db"), Path("AI", "db", "manifests", "checkpoints")
 EMPTY_ROOT = sha256().hexdigest()
@@ -61,7 +68,7 @@ def start_task(root, title, *more):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """`now` has every kind of record and a purge; `older` is the same database before its last two commits."""
+    """`now` has every kind of record of work and a purge; `older` is the same database before its last two commits."""
     folder = tmp_path_factory.mktemp("made")
     root = folder / "now"
     root.mkdir()
@@ -378,19 +385,41 @@ def test_example_of_the_document_has_the_hash_it_prints():
 # Every value
 
 
-@pytest.fixture
-def memory(made):
-    """A copy in memory without triggers: thousands of changes are tried on it, one after the other."""
+@pytest.fixture(scope="module")
+def every(tmp_path_factory):
+    """A database with a record of every kind, each short."""
+    root = tmp_path_factory.mktemp("every")
+    door = Door(str(root))
+    record_every_kind(door, root)
+    door.close()
+    return root
+
+
+@pytest.fixture(scope="module")
+def memories(made, every):
+    """Each in memory and without triggers: thousands of changes are tried on it, one after the other."""
+    opened_ones = [in_memory(made.older), in_memory(every)]
+    yield opened_ones
+    for memory in opened_ones:
+        memory.db.close()
+
+
+def in_memory(root):
     db = sqlite3.connect(":memory:", isolation_level=None)
-    with opened(made.older / DATABASE) as source:
+    with opened(root / DATABASE) as source:
         source.backup(db)
     drop_triggers(db)
     db.execute("PRAGMA ignore_check_constraints = ON")
     db.text_factory = bytes
-    anchors = verifier.read_anchors(made.older / ANCHORS)
+    anchors = verifier.read_anchors(root / ANCHORS)
     assert not verifier.Verifier(db, anchors).run().findings
-    yield SimpleNamespace(db=db, anchors=anchors)
-    db.close()
+    return SimpleNamespace(db=db, anchors=anchors)
+
+
+@pytest.fixture
+def memory(request, memories):
+    """The database that has this table filled."""
+    return memories[request.node.callspec.params["table"] in OTHERS]
 
 
 def is_found(memory, sql, *values):
@@ -403,10 +432,12 @@ def is_found(memory, sql, *values):
         memory.db.execute("ROLLBACK")
 
 
-TABLES = [
+WORK = [
     *("task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet", "packet_result"),
     *("op", "purge", "log", "frontier"),
 ]
+OTHERS = [kind for kind in PREFIXES if kind not in WORK]
+TABLES = [*WORK, *OTHERS]
 
 
 def values_of(db, table):
@@ -416,10 +447,10 @@ def values_of(db, table):
         yield from ((column, row[0], value) for column, value in zip(columns, row[1:], strict=True))
 
 
-def test_every_kind_of_record_is_there_to_be_changed(memory):
-    kinds = {kind.decode() for (kind,) in memory.db.execute("SELECT kind FROM log")}
+def test_every_kind_of_record_is_there_to_be_changed(memories):
+    kinds = [{kind.decode() for (kind,) in memory.db.execute("SELECT kind FROM log")} for memory in memories]
 
-    assert kinds == set(TABLES) - {"log", "frontier"}
+    assert kinds == [set(WORK) - {"log", "frontier"}, set(PREFIXES)]
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -1,0 +1,58 @@
+"""A small project with a record of every kind: what the checks of checks are tried on."""
+
+import pathlib
+from typing import Any
+
+TEXT = {"title": "A title", "summary": "In short."}
+
+
+def record_every_kind(call: Any, root: pathlib.Path) -> None:
+    """`call` is a door on the project at `root`."""
+    first = call("W1", **TEXT, body="Grüße, 世界", done_when=["true"], op_id="op-1")["id"]
+    second = call("W1", **TEXT, depends_on=[first], parent=first)["id"]
+    call("W2", id=second, status="active", note="Begun.")
+    call("W13", id=second)
+    call("W3", task_id=first, **TEXT)
+    call("W4", id="@last", status="active")
+    call("W5", task_id=first, **TEXT, payload_json={"links": [1, 2.5]})
+    call("W6", id="@last", summary="Two dead links.")
+    call("W2", id=first, status="done", waive="Later.")
+    (root / "file.txt").write_text("x", encoding="utf-8")
+    call("A1", path="file.txt")
+    call("Q1", title="Seen", task_id=first)
+    call("Q2", conclusion="VERIFIED_ACCEPTABLE", summary="Fine.", task_id=first)
+    _lessons(call, root)
+    _quality(call)
+    _reviews_and_traces(call)
+    call("W1", **TEXT, test=True)
+    call("K7")
+
+
+def _lessons(call, root):
+    call("G1", **TEXT, body="Long.", evidence=["seen"])
+    call("G5", id="@last", note="Again.")
+    learning = call("L2", id="@last")["id"]
+    call("L3", id=learning, waive="Seen often.")
+    call("L11", id="@last", reason="Gone.")
+    (root / "GOTCHA.md").write_text("# Gotchas\n\n- One.\n", encoding="utf-8")
+    call("M3")
+
+
+def _quality(call):
+    call("Q3", **TEXT, category="proof")
+    call("Q4", case_id="@last", outcome="passed", score=0.5)
+    call("Q5", title="A pattern", symptom="s", correction="c")
+    call("X1", **TEXT)
+    call("X6", id="@last", reason="Old.")
+    call("S1", title="A source", tier="primary", url="https://example.org/")
+    call("O1", contract="c")
+    call("O2", lab_id="@last", title="t", hypothesis="h", metric="m", baseline=1.5, candidate=2, body="b")
+
+
+def _reviews_and_traces(call):
+    call("I1", **TEXT)
+    call("I2", irl_id="@last", summary="s", probability=0.25, deadline="+7d")
+    call("I3", irl_id="@last", summary="s")
+    call("I4", prediction_id="@last", outcome="happened", summary="s")
+    call("T1", name="n", duration_ms=1, cost_usd=0.5)
+    call("T2", name="n", value=1.5)
