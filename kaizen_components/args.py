@@ -27,9 +27,11 @@ def parse(argv):
         if word == "--":
             bare.extend(rest)
         elif word[:2] == "--" and fields.takes_rest(command, word[2:]):
-            if next(rest, None) != "--":
+            words = list(rest)
+            if words[:1] != ["--"] or len(words) == 1:
                 return None
-            given.setdefault(word[2:].replace("-", "_"), []).append(list(rest))
+            given.setdefault(word[2:].replace("-", "_"), []).append(words[1:])
+            rest = iter(())
         elif word[:2] == "--":
             name, equals, value = word[2:].partition("=")
             name, from_file = fields.known_option(command, name)

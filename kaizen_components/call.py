@@ -105,8 +105,8 @@ class Door:
         if "db" not in command.needs:
             return self._perform(command, values, resources.__getitem__)
         connection = self.store.reader()
-        connection.execute("BEGIN")  # all of one answer is of one moment, whatever others write meanwhile
         try:
+            connection.execute("BEGIN")  # all of one answer is of one moment, whatever others write meanwhile
             resources["db"] = Read(connection, actor)
             return self._perform(command, values, resources.__getitem__)
         finally:
@@ -118,7 +118,7 @@ class Door:
         if not command.can_be_first:
             self.store.require()
         if once and self.store.exists():
-            past = self._past(self.store.reader(), *once)
+            past = self._past(self._migrated_reader(), *once)
             if past:
                 return past
 
@@ -128,10 +128,21 @@ class Door:
 
         def look():
             self.store.require()
-            return Read(self.store.reader(), actor)
+            return Read(self._migrated_reader(), actor)
 
         resources = {"write": write, "look": look, "store": self.store, **ABOUT_COMMANDS}
         return self._perform(command, values, resources.__getitem__)
+
+    def _migrated_reader(self):
+        """A reader for a command that is going to write, and would migrate an old database then."""
+        try:
+            return self.store.reader()
+        except Refused as error:
+            if error.code != "database_is_older":
+                raise
+        with self.store.writing():
+            pass
+        return self.store.reader()
 
     def _write(self, command, values, actor, once, test, do=None):
         if not command.can_be_first:
@@ -142,6 +153,7 @@ class Door:
             tx = Write(connection, actor, command.code, test, self.end.read(connection))
             result = self._once(tx, once, do or (lambda tx: self._perform_in(tx, command, values)))
             tx.finish()
+            self.end.forget()  # until COMMIT has told
             writing.on_commit = lambda: self._committed(tx)
         return result
 
@@ -292,6 +304,9 @@ def _actor_from_environment():
 def _refuse_secrets(command, values):
     """One look at all values together, which is much cheaper; field by field only to say where."""
     texts = {name: value for name, value in values.items() if not _is_input(command, name)}
+    for name in texts:  # a command is kept as one line, too: `--password x` is two words
+        if name in command.options and fields.field(command, name).kind == "argv":
+            texts[name] = [*texts[name], " ".join(texts[name])]
     if not find_in(list(texts.values())):
         return
     for name, value in texts.items():

@@ -28,6 +28,8 @@ def _list(name, field, given):
         given = [one for item in given for one in _items(name, field, item)]
     if len(given) > ITEMS_MAX and field.kind != "argv":
         raise _wrong(name, f"is given {len(given):,} times; at most {ITEMS_MAX} fit.")
+    if field.kind == "argv" and not given:
+        raise _wrong(name, "needs a command.")
     if field.kind == "argv":
         return [_word(name, field, one) for one in given]
     return [(_text if field.kind == "items" else _line)(name, field, one) for one in given]
@@ -132,10 +134,25 @@ def _json(name, field, given):
         if _depth(value) > JSON_DEPTH_MAX:
             raise ValueError(f"nested deeper than {JSON_DEPTH_MAX} levels")
         again = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        _text(name, field, again.replace("\\u0000", "\0"))
+        _text(name, field, again)
+        if "\\u0000" in again and _holds_nul(value):
+            raise _wrong(name, "contains a NUL character.", "Remove it; records are text.")
     except (ValueError, RecursionError) as error:
         raise _wrong(name, f"is not valid JSON: {str(error) or 'nested too deeply'}.") from None
     return value
+
+
+def _holds_nul(value):
+    level = [value]
+    while level:
+        if any("\0" in one for one in level if type(one) is str):
+            return True
+        level = [one for item in level for one in _parts(item)]
+    return False
+
+
+def _parts(item):
+    return [*item, *item.values()] if type(item) is dict else item if type(item) is list else []
 
 
 def _depth(value):

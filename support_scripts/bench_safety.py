@@ -4,6 +4,7 @@ import importlib
 import multiprocessing
 import pathlib
 import random
+import struct
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection as Pipe
@@ -221,27 +222,31 @@ class Unlocked(Verification):
         pass
 
 
-def _changes(connection: Connection) -> Iterator[tuple[Value, bytes | int]]:
+def _changes(connection: Connection) -> Iterator[tuple[Value, bytes | int | float]]:
     rng = random.Random(0)
     for table in ("log", *PREFIXES):
         for (column,) in connection.tuples(f"SELECT name FROM pragma_table_info('{table}')"):
             stored = f"SELECT seq, typeof({column}), CAST({column} AS BLOB) FROM {table}"
             for seq, kind, raw in connection.tuples(stored):
                 for changed in _changed(kind, raw, rng):
-                    yield Value(table, seq, column, int(raw) if kind == "integer" else raw), changed
+                    stored_value = {"integer": int, "real": float}.get(kind, bytes)(raw)
+                    yield Value(table, seq, column, stored_value), changed
 
 
-def _changed(kind: str, raw: bytes | None, rng: random.Random) -> Iterator[bytes | int]:
+def _changed(kind: str, raw: bytes | None, rng: random.Random) -> Iterator[bytes | int | float]:
     """The value with one byte changed, for each of its bytes; in an integer to one that is not taken."""
     if kind == "integer" and raw is not None:
         number = int(raw)
         yield from (number ^ 64 << place for place in range(0, max(number.bit_length(), 1), 8))
+    elif kind == "real" and raw is not None:
+        (bits,) = struct.unpack("<q", struct.pack("<d", float(raw)))
+        yield from struct.unpack("<6d", b"".join(struct.pack("<q", bits ^ 1 << 8 * place) for place in range(6)))
     elif raw is not None:
         for place in range(len(raw)):
             yield raw[:place] + bytes([raw[place] ^ rng.randrange(1, 256)]) + raw[place + 1 :]
 
 
-def _blind(connection: Connection, verifiers: dict[str, Any], value: Value, changed: bytes | int) -> list[str]:
+def _blind(connection: Connection, verifiers: dict[str, Any], value: Value, changed: bytes | int | float) -> list[str]:
     """Which verifiers do not see this change; it is undone afterwards."""
     _put(connection, value, value.seq, changed)
     blind = [name for name, verify in verifiers.items() if not verify()]
@@ -249,6 +254,6 @@ def _blind(connection: Connection, verifiers: dict[str, Any], value: Value, chan
     return blind
 
 
-def _put(connection: Connection, value: Value, seq: bytes | int, content: bytes | int) -> None:
-    new = "?" if isinstance(content, int) else "CAST(? AS TEXT)"
+def _put(connection: Connection, value: Value, seq: bytes | int | float, content: bytes | int | float) -> None:
+    new = "?" if isinstance(content, int | float) else "CAST(? AS TEXT)"
     connection.execute(f"UPDATE {value.table} SET {value.column} = {new} WHERE seq = ?", (content, seq))

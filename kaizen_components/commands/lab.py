@@ -45,7 +45,7 @@ def propose(
 
 
 def report(db, *, id=None, contract=None, limit=50, test=False):
-    """Rank the proposals by gain, and say which have evidence and which only claim.
+    """Rank the proposals: what was measured first, then what was reported, then mere claims; each by gain.
 
     Example: kaizen O3
     """

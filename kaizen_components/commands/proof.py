@@ -3,11 +3,13 @@
 import os
 import sys
 
-from ..errors import Usage
+from ..errors import KaizenError, Usage
 from ..records import proof
 from ..records.kinds import SEARCHED
 from ..records.transaction import receipt
 from ..records.words import joined
+
+COMMAND_CHARS_MAX = 20_000
 
 
 def add(
@@ -25,7 +27,7 @@ def add(
     timeout_s=600,
     run=(),
 ):
-    """Record a proof: witnessed when --run runs the command, reported when you only say so.
+    """Record a proof: witnessed when --run runs the command (and exits as it does), reported when you only say so.
 
     Example: kaizen Q1 --run -- git --version
     """
@@ -41,10 +43,25 @@ def add(
     words = {"title": title, "summary": summary, "body": body}
     if not run:
         return write(lambda tx: _report(tx, words, task_id, about, command, exit_code))
-    if task_id or about:
-        _subjects(look(), task_id, about)  # an unknown id is refused before minutes of tests, not after
-    seen, outputs = _witness(store, list(run), timeout_s)
-    return write(lambda tx: _record(tx, words, task_id, about, seen, outputs))
+    if task_id or about:  # an unknown id is refused before minutes of tests, and @last is who is last now
+        task, subject = _subjects(look(), task_id, about)
+        task_id, about = task and task["id"], subject and subject["id"]
+    _named(words, _checked(run))
+    seen, outputs, left_out = _witness(store, list(run), timeout_s)
+    return write(lambda tx: _record(tx, words, task_id, about, seen, outputs, left_out))
+
+
+def _checked(run):
+    """The command as one line; too long a one is refused before it runs."""
+    command = joined(run)
+    if len(command) > COMMAND_CHARS_MAX:
+        raise Usage(
+            "command_too_long",
+            f"The command has {len(command):,} characters; at most {COMMAND_CHARS_MAX:,} fit.",
+            "",
+            "Put it into a script, and run that.",
+        )
+    return command
 
 
 def _subjects(db, task_id, about):
@@ -54,7 +71,7 @@ def _subjects(db, task_id, about):
 
 
 def _named(words, command):
-    title = words["title"] or (words["summary"] or command).split("\n")[0]
+    title = words["title"] or (words["summary"] or command).strip().split("\n")[0]
     return {**words, "title": title if len(title) <= 200 else title[:199] + "…"}
 
 
@@ -71,7 +88,7 @@ def _report(tx, words, task_id, about, command, exit_code):
         "exit_code": exit_code,
     }  # fmt: skip
     row = tx.add("proof", values, of=of)
-    return receipt("proof", row, tier="reported", outcome=outcome, title=row["title"], task_id=links["task_id"])
+    return receipt("proof", row, tier="reported", outcome=outcome, title=row["title"], **links)
 
 
 def _witness(store, argv, timeout_s):
@@ -85,7 +102,7 @@ def _witness(store, argv, timeout_s):
     cache = os.path.join(root, "AI", "work", "tree-cache.json")
     before = working_tree(root, cache)
     ran = runner.run(argv, root, timeout_s)
-    after = working_tree(root, cache)
+    after = _tree_after(store, root, cache) or before
     seen = {
         "argv": argv,
         "command": joined(argv),
@@ -101,17 +118,36 @@ def _witness(store, argv, timeout_s):
         "protection": runner.PROTECTION,
     }
     sys.stderr.flush()
-    outputs = {"stdout": proof.keep_text(store, ran.stdout.text()), "stderr": proof.keep_text(store, ran.stderr.text())}
-    return seen, outputs
+    outputs = {"stdout": _kept(store, ran.stdout.text()), "stderr": _kept(store, ran.stderr.text())}
+    return seen, outputs, ran.stdout.left_out + ran.stderr.left_out
 
 
-def _record(tx, words, task_id, about, seen, outputs):
+def _tree_after(store, root, cache):
+    """A run that was seen is recorded, whatever became of the tree."""
+    from ..records.tree import working_tree
+
+    try:
+        return working_tree(root, cache)
+    except KaizenError as error:
+        store.notes.append(f"The tree could not be looked at after the run: {error.what}")
+        return None
+
+
+def _kept(store, text):
+    try:
+        return proof.keep_text(store, text)
+    except OSError as error:
+        store.notes.append(f"The output could not be kept below AI/work: {error.strerror}.")
+        return None
+
+
+def _record(tx, words, task_id, about, seen, outputs, left_out):
     of, links = _links(*_subjects(tx, task_id, about))
     row = proof.add_witnessed(tx, {**links, **_named(words, seen["command"]), **seen}, of, outputs)
     hint = "The command changed the tree, so this proof is stale already: ignore what it writes, or run it again."
     return receipt(
         "proof", row, tier="witnessed", outcome=seen["outcome"], command=seen["command"], exit_code=seen["exit_code"],
-        duration_ms=seen["duration_ms"], task_id=links["task_id"], tree_hash=seen["tree_hash"],
+        duration_ms=seen["duration_ms"], **links, tree_hash=seen["tree_hash"],
         stdout=(outputs["stdout"] or {}).get("path"), stderr=(outputs["stderr"] or {}).get("path"),
-        hint=hint if seen["tree_after"] else None,
+        left_out_bytes=left_out or None, hint=hint if seen["tree_after"] else None,
     )  # fmt: skip

@@ -8,7 +8,7 @@ TEST_ENTRIES = "SELECT seq, kind, record_id FROM log WHERE test = 1 ORDER BY seq
 
 
 def test(tx, *, dry_run=False):
-    """Remove the records made with --test; the log keeps their entries and says that they were removed.
+    """Remove the records made with --test and what refers to them; the log keeps their entries and says so.
 
     Example: kaizen K7 --dry-run
     """
@@ -18,7 +18,7 @@ def test(tx, *, dry_run=False):
     ]  # fmt: skip
     found = [{"id": row["record_id"], "kind": row["kind"]} for row in left]
     if dry_run or not found:
-        return {"records": found, "count": len(found), "removed": 0}
+        return {"records": found, "count": len(found), "would_remove" if dry_run else "removed": len(found)}
     tx.connection.execute("PRAGMA defer_foreign_keys = ON")
     indexed = _indexed(tx, left)
     for row in left:

@@ -68,13 +68,16 @@ def update(
         "status": status, "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority,
         "note": note,
     }  # fmt: skip
-    tree = _tree_for(look, store, id) if status == "done" else None
+    tree = None
+    if status == "done":
+        task = look().find("task", id)
+        id, tree = task["id"], _tree_for(task, store)  # @last is who is last now, not after the tree was read
     return write(lambda tx: _update(tx, id, changes, token, tree, waive))
 
 
-def _tree_for(look, store, id):
+def _tree_for(task, store):
     """The hash of the working tree if this task needs one to be closed; before the transaction, as it takes a while."""
-    if not look().find("task", id)["done_when"]:
+    if not task["done_when"]:
         return None
     from ..records.tree import working_tree
 
@@ -94,6 +97,7 @@ def _update(tx, id, changes, token, tree, waive):
     return receipt(
         "task_revision", row, task_id=task["id"], rev=row["rev"], title=changes["title"] or task["title"],
         task_status=status or task["status"], waiver_id=waiver and waiver["id"],
+        hint=done.objections(tx, task) if status == "done" else None,
     )  # fmt: skip
 
 

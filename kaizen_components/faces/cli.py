@@ -75,8 +75,13 @@ def _without_rest(command, words):
         if word == "--":
             break
         if word[:2] == "--" and fields.takes_rest(command, word[2:]):
-            if words[at + 1 : at + 2] != ["--"]:
-                raise Usage("missing_value", f"{word} needs a command.", "", f"Write {word} -- COMMAND [ARGUMENT]...")
+            if words[at + 1 : at + 2] != ["--"] or len(words) == at + 2:
+                raise Usage(
+                    "missing_value",
+                    f"{word} needs -- and a command behind it.",
+                    "All words after -- are the command's; our own options stand before.",
+                    f"Write … {word} -- COMMAND [ARGUMENT]…",
+                )
             return words[:at], {word[2:].replace("-", "_"): [words[at + 2 :]]}
     return words, {}
 

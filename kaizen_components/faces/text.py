@@ -58,7 +58,7 @@ def error(problem):
         lines += wrap("  why: ", problem.why, width)
     if problem.next:
         lines += wrap(paint(" next: ", "36", colour), problem.next, width)
-    if len(problem.findings) > 1:
+    if len(problem.findings) > 1 or any(str(one.get("id", "")) not in problem.what for one in problem.findings):
         lines += ["", *_table(problem.findings, width, colour)]
     return "\n".join(lines) + "\n"
 
@@ -127,7 +127,7 @@ def _shown(name, value):
         from ..records.canonical import compact
 
         value = compact(value)
-    text = clean(str(value))
+    text = clean(f"{value:.6g}" if isinstance(value, float) else str(value))
     if name in TIMES and len(text) == 24:  # 2026-11-16T03:15:55.123Z
         return text[:10] + " " + text[11:19] + "Z"
     return text[: SHORT[name]] + "…" if name in SHORT and len(text) > SHORT[name] else text

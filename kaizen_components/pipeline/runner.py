@@ -65,11 +65,15 @@ class Stream:
     def sha256(self) -> str:
         return self._digest.hexdigest()
 
+    @property
+    def left_out(self) -> int:
+        """How many bytes are not kept."""
+        return self.bytes - len(self._head) - len(self._tail[-KEPT_BYTES // 2 :])
+
     def text(self) -> str:
         """What is kept, as text; what was left out is counted."""
         tail = bytes(self._tail[-KEPT_BYTES // 2 :])
-        left_out = self.bytes - len(self._head) - len(tail)
-        gap = f"\n[{left_out:,} bytes left out]\n".encode() if left_out else b""
+        gap = f"\n[{self.left_out:,} bytes left out]\n".encode() if self.left_out else b""
         return (bytes(self._head) + gap + tail).decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
@@ -85,18 +89,22 @@ def environment() -> dict[str, str]:
 
 def run(argv: list[str], cwd: str, timeout_s: float) -> Seen:
     """Run `argv` in `cwd` and wait for it, its time limit, or Ctrl-C; what it started in its session ends with it."""
-    start = time.monotonic()
-    process = _started(argv, cwd)
-    out, err = Stream(), Stream()
-    readers = [
-        threading.Thread(target=_read, args=(pipe, stream), daemon=True)
-        for pipe, stream in ((process.stdout, out), (process.stderr, err))
-    ]
-    for reader in readers:
-        reader.start()
-    timed_out = False
     before = _end_with_us()
     try:
+        return _run(argv, cwd, timeout_s)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _run(argv, cwd, timeout_s):
+    start = time.monotonic()
+    out, err = Stream(), Stream()
+    timed_out, readers, process = False, [], _started(argv, cwd)
+    try:
+        for pipe, stream in ((process.stdout, out), (process.stderr, err)):
+            readers.append(threading.Thread(target=_read, args=(pipe, stream), daemon=True))
+            readers[-1].start()
         process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         timed_out = True
@@ -110,8 +118,6 @@ def run(argv: list[str], cwd: str, timeout_s: float) -> Seen:
         process.wait()
         for reader in readers:
             reader.join(GRACE_S)  # a process that left its session may hold the pipe open for ever
-        for number, handler in before.items():
-            signal.signal(number, handler)
     duration_ms = round((time.monotonic() - start) * 1000)
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     return Seen(TIMED_OUT if timed_out else code, timed_out, duration_ms, out, err)
@@ -126,7 +132,8 @@ def _end_with_us():
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
         return {}
-    return {number: signal.signal(number, leave) for number in numbers}
+    heard = [number for number in numbers if signal.getsignal(number) not in (signal.SIG_IGN, None)]  # nohup stays so
+    return {number: signal.signal(number, leave) for number in heard}
 
 
 def _started(argv, cwd):
@@ -169,10 +176,27 @@ def _read(pipe, stream):
 
 
 def _end(process, how):
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, how)  # its session's group has its number
-        elif process.poll() is None:
+    """End the command's group, and whoever of its session has made a group of his own."""
+    if not hasattr(os, "killpg"):
+        if process.poll() is None:
             process.terminate()
-    except (ProcessLookupError, PermissionError):
-        pass
+        return
+    for send, number in ((os.killpg, process.pid), *((os.kill, member) for member in _session(process.pid))):
+        try:
+            send(number, how)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def _session(leader):
+    """The processes of a session, where the system tells (Linux)."""
+    members = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()  # state, parent, group, session
+        except OSError:
+            continue
+        if name.isdecimal() and len(fields) > 3 and int(fields[3]) == leader:
+            members.append(int(name))
+    return members

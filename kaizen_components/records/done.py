@@ -5,11 +5,15 @@ from .canonical import canonical
 
 # The newest proof on this tree decides; without one, the newest on any tree says what is stale.
 PROOF_ON = """
-SELECT id, outcome, exit_code, at FROM proof
+SELECT id, outcome FROM proof
 WHERE tier = 'witnessed' AND command = ? AND tree_hash = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
 PROOF_OF = """
-SELECT id, outcome, at FROM proof
+SELECT id, outcome, tree_after FROM proof
 WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
+
+
+OBJECTIONS = """
+SELECT id FROM verification_current WHERE task_id = ? AND blocking AND superseded_by IS NULL ORDER BY seq LIMIT 3"""
 
 
 def open_points(db, task, tree_hash):
@@ -22,7 +26,7 @@ def open_points(db, task, tree_hash):
         ever = here or db.one(PROOF_OF, (command, task["test"]))
         if here and here["outcome"] == "passed":
             continue
-        state = "failed" if here else "stale" if ever else "missing"
+        state = "failed" if here else "missing" if not ever else "changes the tree" if ever["tree_after"] else "stale"
         points.append({"command": command, "state": state, "proof_id": ever and ever["id"]})
     return points
 
@@ -31,7 +35,14 @@ EXPLAINED = {
     "missing": "never witnessed",
     "failed": "it failed on this tree",
     "stale": "the tree has changed since",
+    "changes the tree": "it changed the tree itself; let git ignore what it writes, or run it again",
 }
+
+
+def objections(tx, task):
+    """What a person who closes the task should know: verdicts against it that no later one has superseded."""
+    ids = [row["id"] for row in tx.rows(OBJECTIONS, (task["id"],))]
+    return f"Closed although {', '.join(ids)} still objects; `Q9 --task-id {task['id']}` shows it." if ids else None
 
 
 def refuse(task, points):

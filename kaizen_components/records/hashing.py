@@ -100,6 +100,9 @@ class KnownEnd:
             self._connection, self._version, self._end = connection, version, log_end(connection)
         return self._end
 
+    def forget(self) -> None:
+        self._end = None
+
     def keep(self, end: LogEnd) -> None:
         """What our own commit made of it."""
         self._end = end

@@ -23,6 +23,10 @@ ELSEWHERE = {  # a status that another command gives
 NEXT = {"gotcha": "learning", "learning": "learned"}
 INSPECT = {"gotcha": "G4", "learning": "L6", "learned": "L9"}
 LISTED = "id, status, scope, at, test, title"
+BACKED = (  # what a proven lesson rests on: "waiver" and "none" are not proof
+    ", CASE WHEN proof_id IS NOT NULL THEN 'proof' WHEN verification_id IS NOT NULL THEN 'verification'"
+    " WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing"
+)
 FOUND = LISTED + ", summary"  # what a query shows: the summary tells which of them to open
 
 
@@ -204,4 +208,4 @@ def listed(db, kind, limit, query, task_id=None, columns=LISTED, **filters):
         {"since": "at >= ?", "until": "at < ?"}.get(name, f"{name} = ?"): value for name, value in filters.items()
     }
     conditions["task_id = ?"] = db.resolve("task", task_id) if task_id else None
-    return listing(db, kind, columns, limit, conditions, query)
+    return listing(db, kind, columns + (BACKED if kind == "learned" else ""), limit, conditions, query)

@@ -35,7 +35,21 @@ def _best(db, kind, columns, limit, chosen, query):
         wanted *= 4
     place = {seq: at for at, seq in enumerate(hits)}
     found.sort(key=lambda row: place[row["seq"]])
+    if len(found) < limit and search.is_pruned(db):
+        found += _rest(db, kind, columns, limit - len(found), chosen, query, [row["seq"] for row in found])
     return [{name: value for name, value in row.items() if name != "seq"} for row in found[:limit]]
+
+
+def _rest(db, kind, columns, limit, chosen, query, known):
+    """What a pruned search left out, the newest first: slower, but asked for only when the best were too few."""
+    condition, values = search.condition(db, query, kind)
+    where = "".join(f" AND {sql}" for sql in chosen)
+    marks = ", ".join("?" * len(known))
+    return db.rows(
+        f"SELECT seq, {columns} FROM {REVISED.get(kind, kind)} WHERE {condition} AND seq NOT IN ({marks}){where}"
+        " ORDER BY seq DESC LIMIT ?",
+        (*values, *known, *chosen.values(), limit),
+    )
 
 
 # Stored as JSON: flat lists of texts, and whatever else.

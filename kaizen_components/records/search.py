@@ -94,12 +94,17 @@ def ranked(db, query, kind=None, limit=20):
         return []
     db.settle()
     low, high = _range(kind)
-    if (db.value(LOG_SIZE) or 0) <= LARGE:
+    if not is_pruned(db):
         found = [row["rowid"] for row in db.rows(SCORE, (_match(must, may), low, high, limit))]
     else:
         found = _pruned(db, must, may, low, high, limit)
     names = {number: name for name, (number, _) in SEARCHED.items()}
     return [(names[rowid >> KIND_SHIFT], rowid & ((1 << KIND_SHIFT) - 1)) for rowid in found]
+
+
+def is_pruned(db):
+    """Is the database so large that a query of common words looks at the newest only?"""
+    return (db.value(LOG_SIZE) or 0) > LARGE
 
 
 def condition(db, query, kind, column="seq"):

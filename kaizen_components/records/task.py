@@ -36,7 +36,7 @@ SELECT id, at, actor, tier, outcome, command, exit_code, duration_ms, title FROM
 VERIFICATIONS = """
 SELECT id, at, actor, conclusion, severity, scope, superseded_by, summary FROM verification_current
 WHERE task_id = ? ORDER BY seq"""
-WAIVERS = "SELECT id, at, actor, reason, missing FROM waiver WHERE task_id = ? ORDER BY seq"
+WAIVERS = "SELECT id, at, actor, reason FROM waiver WHERE task_id = ? ORDER BY seq"
 ARTIFACTS = "SELECT id, at, kind, path, name, sha256, bytes, title FROM artifact WHERE task_id = ? ORDER BY seq"
 SPANS = """
 SELECT trace_id, count(*) AS spans, min(started_at) AS started_at, sum(tokens_in) AS tokens_in,

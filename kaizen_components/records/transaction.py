@@ -11,6 +11,7 @@ from .canonical import canonical_row
 from .hashing import LogEnd, leaf_hash, text_hash
 from .kinds import DERIVED, PREFIXES, REVISED, SEARCHED
 
+LAST_AMONG_MAX = 10  # kinds that @last is taken from: lessons, or records of quality, but not all there are
 SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE local = 1"
 ADD_ENTRY = """
 INSERT INTO log (seq, origin, idx, at, actor, command, kind, record_id, test, content_hash, leaf)
@@ -58,7 +59,7 @@ class Read:
             raise NotFound(
                 "unknown_id",
                 f"There is no {noun} {_short(ref)}.",
-                f"No id of a {noun} starts with it; they look like {PREFIXES[kind]}_20261116T031555123Z_0f1e2d3c4b.",
+                f"No id of this kind starts with it; they look like {PREFIXES[kind]}_20261116T031555123Z_0f1e2d3c4b.",
                 f"List what there is, or use @last for the newest {noun} of this actor.",
             )
         raise Usage(
@@ -72,6 +73,13 @@ class Read:
         """(kind, record) that `ref` names among several kinds; the word before the first _ of an id tells which."""
         word = ref.partition("_")[0]
         fitting = [kind for kind in kinds if PREFIXES[kind] == word]
+        if ref == "@last" and len(kinds) > LAST_AMONG_MAX:
+            raise Usage(
+                "last_of_what",
+                "@last does not say which record is meant.",
+                "The record may be of any kind here, and the newest of all is seldom the one.",
+                "Give its id, or a unique beginning of it.",
+            )
         if ref == "@last":
             newest = [
                 (self.value(f"SELECT max(seq) FROM {kind} WHERE actor = ?", (self.actor,)) or 0, kind) for kind in kinds
@@ -196,6 +204,7 @@ def receipt(kind, row, **more):
         "id": row["id"],
         "kind": kind,
         **more,
+        **({"test": True} if row["test"] else {}),  # made with --test, or refers to such a record: K7 removes it
         "at": row["at"],
         "hash": row["hash"],
         "log_index": row["log_index"],

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import time
 
+from ..errors import NotFound, Unavailable
 from .files import below, entry_of, tree_digest
 
 OWN_FOLDERS = ("AI/db/", "AI/work/", "AI/generation/")
@@ -19,6 +20,7 @@ TOOL_FOLDERS = frozenset(
     {".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
 )
 RACY_NS = 2_000_000_000
+UNREADABLE = "unreadable"
 
 
 class Tree:
@@ -35,9 +37,8 @@ def working_tree(root: str, cache_path: str | None = None) -> Tree:
     entries = _entries(root, "", cache, kept)
     if cache_path and kept != cache:
         _save(cache_path, kept)
-    return Tree(
-        tree_digest(entries), _git(root, "rev-parse", "--verify", "--quiet", "HEAD").strip() or None, len(entries)
-    )
+    code, head = _git(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    return Tree(tree_digest(entries), head.strip() if code == 0 else None, len(entries))
 
 
 def _entries(root, prefix, cache, kept):
@@ -55,30 +56,61 @@ def _entries(root, prefix, cache, kept):
         key = prefix + path
         facts = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode]
         known = cache.get(key)
-        if known and known[:5] == facts:
-            mode, sha256 = known[5:]
-        elif stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
-            mode, sha256, _ = entry_of(full)
-        else:
-            continue  # a socket, a pipe
-        if max(status.st_mtime_ns, status.st_ctime_ns) < now_ns - RACY_NS:
-            kept[key] = [*facts, mode, sha256]
-        found.append((key, mode, sha256))
+        entry = tuple(known[5:]) if known and known[:5] == facts else _hashed(full, status)
+        if entry is None:
+            continue
+        if entry[0] != UNREADABLE and max(status.st_mtime_ns, status.st_ctime_ns) < now_ns - RACY_NS:
+            kept[key] = [*facts, *entry]
+        found.append((key, *entry))
     return found
+
+
+def _hashed(path, status):
+    """(mode, SHA-256); None for what is no file, or is gone by now."""
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+        return None
+    try:
+        return entry_of(path)[:2]
+    except NotFound:
+        return None
+    except Unavailable:
+        return UNREADABLE, "0" * 64  # it counts as being there
 
 
 def _paths(root):
     """Paths below `root` that count; from git where there is a repository, else all but tools' own."""
-    listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if listed or _git(root, "rev-parse", "--is-inside-work-tree"):
-        found = set(listed.split("\0")) - {""}
-    else:
+    found = _listed(root)
+    if found is None:
         found = {path for path in below(root) if not TOOL_FOLDERS.intersection(path.split("/"))}
     return sorted(path for path in found if not path.startswith(OWN_FOLDERS))
 
 
+def _listed(root):
+    """What git lists, or None where it has no say: no repository, or a folder that the one around it ignores."""
+    code, inside = _git(root, "rev-parse", "--is-inside-work-tree", "--show-prefix")
+    answer, _, prefix = inside.partition("\n")
+    if code != 0 or answer != "true":
+        return None
+    if (
+        prefix.strip()
+        and not os.path.exists(os.path.join(root, ".git"))
+        and _git(root, "check-ignore", "-q", ".")[0] == 0
+    ):
+        return None
+    code, listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if code != 0:
+        raise Unavailable(
+            "git_failed",
+            "git cannot list the files of the project.",
+            "A proof has to say which files it was made on.",
+            "Run `git status` to see what is wrong.",
+        )
+    found = set(listed.split("\0")) - {""}
+    return None if "./" in found else found  # a submodule that is not set up: git sees a folder, and nothing in it
+
+
 def _git(root, *words):
-    """What git says, or "" where there is no git or no repository. Nothing that a repository configures is run."""
+    """(exit code, what git says); 127 where there is no git. Nothing that a repository configures is run."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
@@ -89,8 +121,8 @@ def _git(root, *words):
             capture_output=True,
         )
     except OSError:
-        return ""
-    return os.fsdecode(done.stdout) if done.returncode == 0 else ""
+        return 127, ""
+    return done.returncode, os.fsdecode(done.stdout)
 
 
 def _load(path):

@@ -3,7 +3,7 @@
 import os
 import time
 
-from ..errors import Busy, KaizenError, NotFound, Refused, Unavailable
+from ..errors import Busy, NotFound, Refused, Unavailable
 from .connection import Connection
 from .gate import Gate, timeout_s
 from .place import Place
@@ -129,7 +129,9 @@ class Store:
     def gate(self) -> Gate:
         """The write gate; makes the data folders when this is the first write of a project."""
         if self._writer is not None:
-            return self._gate
+            if os.path.isdir(self.place.manifests):
+                return self._gate
+            self._close_writer()  # somebody removed the folder; what it pointed to is gone
         if not os.path.isdir(self.place.root):
             raise NotFound(
                 "no_root",
@@ -159,9 +161,10 @@ class Store:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
-        if self._writer is not None:
+        if self._writer is not None and self.exists():
             with self.gate():
                 self._close_writer()
+        self._close_writer()
         self._gate.close()
 
     def _close_writer(self) -> None:
@@ -185,9 +188,14 @@ class Writing:
             self._connection = self.store.open_writer()
             self._begin()
         except BaseException:
-            self._leave()
+            self._break_off()
             raise
         return self._connection
+
+    def _break_off(self):
+        """Whatever ended it, also a signal between two lines: no transaction stays open, and no connection either."""
+        self.keep_open = False
+        self._leave()
 
     def _begin(self):
         """BEGIN in short tries: libsql holds the GIL while it waits, and Ctrl-C would have to wait with it."""
@@ -211,8 +219,9 @@ class Writing:
                 self._connection.roll_back()
                 if self.store.made_now:
                     self.store.unmake()
-        except KaizenError:
+        except BaseException:
             self._connection.roll_back()
+            self.keep_open = False
             raise
         finally:
             self._leave()

@@ -33,12 +33,15 @@ class Gate:
         self.path = path
         self.stays = stays
         self._fd = -1
+        self._pid = 0
         self._file: tuple[int, int] | None = None
 
     def __enter__(self):
+        if self._pid != os.getpid():  # a fork shares the lock of its parent with the file; it needs one of its own
+            self.close()
         while True:
             if self._fd < 0:
-                self._fd = self._opened()
+                self._fd, self._pid = self._opened(), os.getpid()
                 found = os.fstat(self._fd)
                 self._file = (found.st_dev, found.st_ino)
             try:
@@ -138,12 +141,15 @@ if fcntl:
             before = _signal.signal(_signal.SIGALRM, on_alarm)
         except ValueError:  # not the main thread
             return _poll_for_lock(fd, seconds)
+        start, (left, again) = time.monotonic(), _signal.getitimer(_signal.ITIMER_REAL)
         try:
             _signal.setitimer(_signal.ITIMER_REAL, seconds or 0.001, 0.1)  # again, if the first comes before flock
             fcntl.flock(fd, fcntl.LOCK_EX)
         finally:
             _signal.setitimer(_signal.ITIMER_REAL, 0)
             _signal.signal(_signal.SIGALRM, before)
+            if left:  # the caller's own alarm goes on
+                _signal.setitimer(_signal.ITIMER_REAL, max(left - (time.monotonic() - start), 0.001), again)
         return None
 
 else:

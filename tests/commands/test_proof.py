@@ -134,10 +134,64 @@ def test_a_secret_among_the_words_is_refused_before_anything_runs(repository, cl
     assert not (repository / "ran").exists()
 
 
+@pytest.mark.parametrize("words", [["--password", "hunter2abc9x"], ["--api-key", "a1b2c3d4e5f6"]])
+def test_a_secret_in_a_word_of_its_own_is_refused_too(repository, cli, words):
+    assert cli("Q1", "--run", "--", "echo", *words).exit_code == 1
+
+
+def test_a_proof_belongs_to_the_task_that_was_last_before_the_run(repository, cli, kaizen):
+    task = kaizen("W1", title="before", summary="y")["id"]
+    words = [PYTHON, str(_launcher()), "W1", "--title", "during", "--summary", "y"]
+    inner = f"import subprocess; subprocess.run({words!r}, env={{'KAIZEN_REPO_ROOT': {str(repository)!r}}}, check=True)"
+    ran = cli("Q1", "--json", "--task-id", "@last", "--run", "--", PYTHON, "-c", inner)
+
+    assert ran.exit_code == 0 and kaizen("W9")["count"] == 2
+    assert ran.json["task_id"] == task
+
+
+def test_whatever_would_refuse_the_record_refuses_before_the_run(repository, cli):
+    assert cli("Q1", "--run", "--", "sh", "-c", "touch ran #" + "x" * 20_000).exit_code == 2
+    assert not (repository / "ran").exists()
+    assert cli("Q1", "--summary", "\n\nfoo", "--json", "--run", "--", "true").json["outcome"] == "passed"
+    assert cli("Q1", "--title", "tests pass", "--run", "--").exit_code == 2
+
+
+def test_a_run_is_recorded_even_if_its_output_cannot_be_kept(repository, cli):
+    (repository / "AI").mkdir()
+    (repository / "AI" / "work").write_text("in the way")
+    ran = run(cli, "echo", "x")
+
+    assert ran.exit_code == 0 and ran.json["outcome"] == "passed"
+    assert any("could not be kept" in note for note in ran.json["notes"])
+
+
+def test_a_process_of_the_session_with_a_group_of_its_own_does_not_outlive_the_limit(repository, cli, tmp_path):
+    mark = tmp_path / "mark"
+    line = f"timeout 20 sh -c 'sleep 4; touch \"{mark}\"'; true"
+    ran = cli("Q1", "--json", "--timeout-s", "1", "--run", "--", "bash", "-c", line)
+    time.sleep(4)
+
+    assert ran.json["outcome"] == "timeout" and not mark.exists()
+
+
+def test_what_nohup_ignores_stays_ignored(repository, kaizen):
+    kaizen("K1")
+    line = f"trap '' HUP; exec '{PYTHON}' '{_launcher()}' Q1 --json --run -- sleep 2"
+    running = subprocess.Popen(
+        ["bash", "-c", line], env={**os.environ, "KAIZEN_REPO_ROOT": str(repository)}, stdout=subprocess.PIPE
+    )
+    time.sleep(1)
+    running.send_signal(signal.SIGHUP)
+    out, _ = running.communicate(timeout=20)
+
+    assert running.returncode == 0 and json.loads(out)["outcome"] == "passed"
+
+
 def test_a_flood_of_output_is_capped_in_store_but_hashed_whole(repository, cli):
     ran = run(cli, PYTHON, "-c", "import sys; sys.stdout.write('start' + 'x' * 5_000_000 + 'end')")
     text = artifact_text(repository, ran.json)
 
+    assert ran.json["left_out_bytes"] == 4_000_008
     assert text.startswith("startxxx") and text.endswith("xxxend") and "bytes left out]" in text
     assert len(text) < 1_100_000
 
@@ -335,6 +389,23 @@ def test_a_proof_that_changed_the_tree_says_that_it_is_stale(repository, cli):
     ran = run(cli, "touch", "made.py")
 
     assert "stale" in ran.json["hint"]
+
+
+def test_closing_a_task_says_which_verdicts_still_object(kaizen):
+    task = kaizen("W1", title="x", summary="y")["id"]
+    kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="No.", findings=["wrong"])
+    closed = close(kaizen, task)
+    kaizen("Q2", task_id=task, conclusion="VERIFIED_ACCEPTABLE", summary="Yes.")
+    kaizen("W2", id=task, status="open")
+
+    assert "still objects" in closed["hint"] and close(kaizen, task)["hint"] is None
+
+
+def test_a_condition_that_changes_the_tree_says_so(repository, kaizen):
+    task = kaizen("W1", title="x", summary="y", done_when=["sh -c 'date +%N > stamp'"])["id"]
+    kaizen("Q1", run=["sh", "-c", "date +%N > stamp"])
+
+    assert list(refused(kaizen, task).values()) == ["changes the tree"]
 
 
 def test_a_test_proof_does_not_close_a_real_task(repository, kaizen):

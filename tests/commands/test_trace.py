@@ -181,10 +181,10 @@ def test_the_same_op_id_records_a_span_once(kaizen, lines):
 @pytest.mark.parametrize("as_json", [True, False])
 @pytest.mark.parametrize("code", ["T1", "T2"])
 def test_an_everyday_record_loads_nothing_outside_the_allow_list(root, cli, code, as_json):
-    cli("T1", "--name", "run")
+    first = cli("T1", "--name", "run", "--json").json["id"]
     argv = {
         "T1": ["T1", "--name", "x", "--parent", "@last", "--duration-ms", "12", "--cost-usd", "0.1"],
-        "T2": ["T2", "--name", "x", "--value", "0.5", "--about", "@last", "--trace-id", "@last"],
+        "T2": ["T2", "--name", "x", "--value", "0.5", "--about", first, "--trace-id", "@last"],
     }[code]
 
     loaded = modules_after(root, [*argv, "--json"] if as_json else argv)

@@ -1,5 +1,7 @@
 """Anchors: one for every commit, appended after it, and a torn one harms nothing."""
 
+import os
+
 from kaizen_components.records import anchor
 from kaizen_components.records.hashing import Frontier, leaf_hash
 
@@ -63,3 +65,13 @@ def test_a_process_that_stays_notices_what_another_has_appended(tmp_path):
     anchor.Anchors(path).append("o", grown(2), grown(9))
 
     assert "9 entries" in mine.append("o", grown(2), grown(3))
+
+
+def test_a_checkpoint_that_only_lost_its_line_break_contradicts_nothing(tmp_path):
+    path = str(tmp_path / "checkpoints")
+    anchor.Anchors(path).append("o", grown(0), grown(1))
+    anchor.Anchors(path).append("o", grown(1), grown(2))
+    os.truncate(path, os.path.getsize(path) - 1)
+
+    assert anchor.Anchors(path).append("o", grown(2), grown(3)) is None
+    assert [size for _, size, _ in anchor.read(path)[0]] == [1, 2, 3]

@@ -215,3 +215,18 @@ def test_in_a_large_database_the_answer_is_that_of_plain_bm25_when_no_word_is_co
     monkeypatch.setattr(search, "LARGE", 100)
 
     assert found(large, "seldom3 rare700 seldom9", limit=10) == plain
+
+
+def test_in_a_large_database_a_filter_and_a_large_limit_leave_nothing_out(tmp_path, monkeypatch):
+    for name, value in {"LARGE": 100, "SCORED_MAX": 50, "WINDOW": 40, "PROBED": 20}.items():
+        monkeypatch.setattr(search, name, value)
+    door = Door(str(tmp_path), keep_open=True)
+    lines = ['{"command": "W1", "args": {"title": "common old", "summary": "x", "scope": "special"}}'] * 5
+    lines += ['{"command": "W1", "args": {"title": "common", "summary": "x"}}'] * 300
+    (tmp_path / "b.jsonl").write_text("\n".join(lines))
+    door("K5", file=str(tmp_path / "b.jsonl"))
+
+    assert door("W9", query="common", scope="special")["count"] == 5
+    assert door("W9", query="common", limit=1000)["count"] == 305
+    assert door("W9", query="common", limit=100)["more"] is True
+    door.close()

@@ -1,9 +1,18 @@
 """A process that stays remembers the end of the log, and notices when another one moved it."""
 
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 from kaizen_components.call import Door
-from kaizen_components.errors import KaizenError
+from kaizen_components.errors import Busy, KaizenError
+from kaizen_components.store.gate import is_held
 
 TASK = {"title": "A task", "summary": "That somebody wrote."}
 
@@ -33,3 +42,83 @@ def _batch(kaizen):
             '{"command": "W1", "args": {"title": "x", "summary": "y"}}\n{"command": "W2", "args": {"id": "$9.id"}}\n'
         )
     return path
+
+
+class Interrupted(Exception):
+    pass
+
+
+def test_an_exception_from_a_signal_leaves_the_door_usable(kaizen):
+    """A host's own time limit may strike between any two lines; afterwards everything goes on."""
+
+    def strike(number, frame):
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, strike)
+    chance = random.Random(3)
+    try:
+        for _ in range(150):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0002, 0.004))
+                for _ in range(3):
+                    kaizen("W1", **TASK)
+                    kaizen("W9")
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Interrupted:
+                pass
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            kaizen("W1", **TASK)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    other = Door(kaizen.store.place.root)
+    other("W1", **TASK)
+
+    assert kaizen("K8")["verified"]
+
+
+def test_a_door_whose_folder_was_removed_makes_it_anew(kaizen, root):
+    kaizen("W1", **TASK)
+    shutil.rmtree(root / "AI")
+
+    assert kaizen("W1", **TASK)["log_index"] == 0
+    shutil.rmtree(root / "AI")
+    kaizen.close()
+
+
+def test_a_fork_does_not_open_the_gate_of_its_parent(kaizen, root):
+    kaizen("W1", **TASK)
+    lock = kaizen.store.place.lock
+    with kaizen.store.gate():
+        child = os.fork()
+        if child == 0:
+            try:
+                os.environ["KAIZEN_BUSY_TIMEOUT_S"] = "0.2"
+                with kaizen.store.gate():
+                    os._exit(1)
+            except Busy:
+                os._exit(0)
+            os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert is_held(lock)
+
+
+def test_waiting_for_the_gate_leaves_the_callers_alarm_running(kaizen):
+    kaizen("W1", **TASK)
+    rung = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
+    holder = subprocess.Popen(
+        [sys.executable, "-c", "import fcntl, sys, time; f = open(sys.argv[1], 'r+'); fcntl.flock(f, fcntl.LOCK_EX);"
+         "print('held', flush=True); time.sleep(0.5)", kaizen.store.place.lock], stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        holder.stdout.readline()
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
+        kaizen("W1", **TASK)
+        time.sleep(1.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        holder.communicate()
+
+    assert rung == [signal.SIGALRM]

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from kaizen_components.errors import NotFound, Unavailable
+from kaizen_components.records.files import entry_of
 from kaizen_components.records.tree import working_tree
 
 
@@ -118,3 +120,74 @@ def test_ten_thousand_files_are_hashed_again_many_times_faster_than_at_first(roo
     warm = time.perf_counter() - start
 
     assert warm < cold
+
+
+def test_a_project_that_the_repository_around_it_ignores_counts_with_its_files(root):
+    git(root, "init", "-q")
+    (root / ".gitignore").write_text("*\n")
+    project = root / "project"
+    project.mkdir()
+    (project / "m.py").write_text("1")
+    first = hash_of(project)
+    (project / "m.py").write_text("2")
+
+    assert working_tree(str(project)).files == 1 and hash_of(project) != first
+
+
+def test_a_folder_with_a_bare_repository_counts_with_its_files(root):
+    git(root, "init", "-q", "--bare", ".git")
+    (root / "m.py").write_text("1")
+    first = hash_of(root)
+    (root / "m.py").write_text("2")
+
+    assert hash_of(root) != first
+
+
+def test_a_broken_index_is_said_and_not_taken_for_an_empty_tree(repository):
+    (repository / ".git" / "index").write_bytes(b"x")
+    with pytest.raises(Unavailable):
+        hash_of(repository)
+
+
+def test_a_submodule_that_is_not_set_up_is_no_problem(repository, tmp_path):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / "c.txt").write_text("c")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-qm", "inner")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "module")
+    git(repository, "commit", "-qm", "with a submodule")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(repository), str(clone))
+    empty = hash_of(clone)
+    (clone / "module" / "new.txt").write_text("x")
+
+    assert hash_of(clone) != empty
+    assert hash_of(repository) != empty
+    first = hash_of(repository)
+    (repository / "module" / "c.txt").write_text("changed")
+    assert hash_of(repository) != first
+
+
+def test_what_vanishes_meanwhile_does_not_count_and_what_cannot_be_read_does(repository, monkeypatch):
+    from kaizen_components.records import tree
+
+    plain = hash_of(repository)
+    (repository / "z.txt").write_text("z")
+
+    def vanishing(path):
+        if path.endswith("z.txt"):
+            raise NotFound("file_not_found", "gone")
+        return entry_of(path)
+
+    monkeypatch.setattr(tree, "entry_of", vanishing)
+    assert hash_of(repository) == plain
+
+    def unreadable(path):
+        if path.endswith("z.txt"):
+            raise Unavailable("file_unreadable", "not yours")
+        return entry_of(path)
+
+    monkeypatch.setattr(tree, "entry_of", unreadable)
+    assert hash_of(repository) != plain
