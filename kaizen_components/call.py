@@ -106,7 +106,7 @@ class Door:
             return self._perform(command, values, resources.__getitem__)
         connection = self.store.reader()
         try:
-            connection.execute("BEGIN")  # all of one answer is of one moment, whatever others write meanwhile
+            connection.begin()  # all of one answer is of one moment, whatever others write meanwhile
             resources["db"] = Read(connection, actor)
             return self._perform(command, values, resources.__getitem__)
         finally:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 from ..errors import NotFound, Unavailable
 
@@ -89,15 +90,11 @@ def environment() -> dict[str, str]:
 
 def run(argv: list[str], cwd: str, timeout_s: float) -> Seen:
     """Run `argv` in `cwd` and wait for it, its time limit, or Ctrl-C; what it started in its session ends with it."""
-    before = _end_with_us()
-    try:
-        return _run(argv, cwd, timeout_s)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with Ending() as ending:
+        return _run(argv, cwd, timeout_s, ending)
 
 
-def _run(argv, cwd, timeout_s):
+def _run(argv, cwd, timeout_s, ending):
     start = time.monotonic()
     out, err = Stream(), Stream()
     timed_out, readers, process = False, [], _started(argv, cwd)
@@ -105,6 +102,7 @@ def _run(argv, cwd, timeout_s):
         for pipe, stream in ((process.stdout, out), (process.stderr, err)):
             readers.append(threading.Thread(target=_read, args=(pipe, stream), daemon=True))
             readers[-1].start()
+        ending.allow()
         process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         timed_out = True
@@ -114,6 +112,7 @@ def _run(argv, cwd, timeout_s):
         except subprocess.TimeoutExpired:
             pass
     finally:
+        ending.hold()
         _end(process, getattr(signal, "SIGKILL", signal.SIGTERM))
         process.wait()
         for reader in readers:
@@ -123,17 +122,41 @@ def _run(argv, cwd, timeout_s):
     return Seen(TIMED_OUT if timed_out else code, timed_out, duration_ms, out, err)
 
 
-def _end_with_us():
-    """Let a signal that ends us pass through `finally` first; returns the handlers that were there."""
+class Ending:
+    """The signals that end us, held back while a command is being started or cleaned up after: between two lines there
+    they would leave it running."""
 
-    def leave(number, frame):
-        raise SystemExit(128 + number)
+    def __init__(self) -> None:
+        self._allowed = False
+        self._heard = 0
+        self._before: dict[int, Any] = {}
 
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        return {}
-    heard = [number for number in numbers if signal.getsignal(number) not in (signal.SIG_IGN, None)]  # nohup stays so
-    return {number: signal.signal(number, leave) for number in heard}
+    def __enter__(self) -> "Ending":
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+                number = getattr(signal, name, None)
+                if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):  # nohup stays so
+                    self._before[number] = signal.signal(number, self._hear)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if exc[0] is None:
+            self.allow()
+
+    def _hear(self, number, frame):
+        self._heard = number
+        if self._allowed:
+            self.allow()
+
+    def allow(self) -> None:
+        self._allowed = True
+        if self._heard:
+            raise KeyboardInterrupt if self._heard == signal.SIGINT else SystemExit(128 + self._heard)
+
+    def hold(self) -> None:
+        self._allowed = False
 
 
 def _started(argv, cwd):

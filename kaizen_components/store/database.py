@@ -202,7 +202,7 @@ class Writing:
         start = time.monotonic()
         while True:
             try:
-                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.begin("BEGIN IMMEDIATE")
                 return
             except Busy:
                 if time.monotonic() > start + timeout_s():
