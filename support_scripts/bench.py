@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, Callable[[Asked], Iterator[Row]]] = {
     "memory": bench_speed.memory,
     "write": bench_speed.write,
     "batch": bench_speed.batch,
+    "tree": bench_speed.tree,
     "scale": bench_speed.scale,
     "search": bench_search.search,
     "crowd": bench_safety.crowd,
