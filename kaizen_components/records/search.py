@@ -76,11 +76,11 @@ def problems(connection):
     for kind, (number, _) in SEARCHED.items():
         low, high = number << KIND_SHIFT, (number + 1) << KIND_SHIFT
         missing = connection.value(
-            f"SELECT count(*) FROM {kind} WHERE seq + {low} NOT IN (SELECT id FROM search_docsize)"
+            f"SELECT count(*) FROM {kind} k WHERE NOT EXISTS (SELECT 1 FROM search_docsize WHERE id = k.seq + {low})"
         )
         extra = connection.value(
             f"SELECT count(*) FROM search_docsize WHERE id BETWEEN {low} AND {high - 1}"
-            f" AND id - {low} NOT IN (SELECT seq FROM {kind})"
+            f" AND NOT EXISTS (SELECT 1 FROM {kind} WHERE seq = search_docsize.id - {low})"
         )
         if missing or extra:
             found.append(f"search lacks {missing} and has {extra} extra of {kind}: run `K1 --reindex`")
