@@ -26,6 +26,12 @@ PRIVATE = (
 )
 
 
+def git(root, *words):
+    """git as nobody in particular."""
+    identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+    subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
+
+
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch):
     for name in PRIVATE:

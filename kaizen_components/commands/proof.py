@@ -1,6 +1,5 @@
 """Proofs: Q1."""
 
-import os
 import sys
 
 from ..errors import KaizenError, Usage
@@ -99,7 +98,7 @@ def _witness(store, argv, timeout_s):
     from ..records.tree import working_tree
 
     root = store.place.root
-    cache = os.path.join(root, "AI", "work", "tree-cache.json")
+    cache = store.place.tree_cache
     before = working_tree(root, cache)
     ran = runner.run(argv, root, timeout_s)
     after = _tree_after(store, root, cache) or before

@@ -1,7 +1,5 @@
 """Tasks: W1, W2, W9 to W13."""
 
-import os
-
 from ..errors import Usage
 from ..records import done, lease, link, revision
 from ..records.canonical import canonical
@@ -81,7 +79,7 @@ def _tree_for(task, store):
         return None
     from ..records.tree import working_tree
 
-    return working_tree(store.place.root, os.path.join(store.place.root, "AI", "work", "tree-cache.json")).sha256
+    return working_tree(store.place.root, store.place.tree_cache).sha256
 
 
 def _update(tx, id, changes, token, tree, waive):

@@ -14,7 +14,7 @@ def keep_text(store, text):
     text = secrets.redacted(text)
     sha256 = text_hash(text)
     name = f"{sha256[:20]}.txt"
-    folder = os.path.join(store.place.root, "AI", "work", "proofs")
+    folder = os.path.join(store.place.work, "proofs")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)
     if not os.path.exists(path):

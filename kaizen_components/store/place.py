@@ -31,7 +31,7 @@ def _around(start: str) -> str:
 
 
 class Place:
-    """The paths of one project's data, all below `AI/db`."""
+    """The paths of one project's data: records below `AI/db`, scratch and outputs below `AI/work`."""
 
     def __init__(self, root: str):
         self.root = root
@@ -41,6 +41,8 @@ class Place:
         self.backups = os.path.join(self.folder, "backups")
         self.manifests = os.path.join(self.folder, "manifests")
         self.exports = os.path.join(self.folder, "exports")
+        self.work = os.path.join(root, "AI", "work")
+        self.tree_cache = os.path.join(self.work, "tree-cache.json")
         self.anchors = os.path.join(self.manifests, "checkpoints")
 
     def make_folders(self) -> None:

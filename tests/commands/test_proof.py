@@ -16,12 +16,9 @@ from hypothesis import strategies as st
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
 from kaizen_components.records import words
 
+from ..conftest import git
+
 PYTHON = sys.executable
-
-
-def git(root, *words):
-    identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
-    subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
 
 
 @pytest.fixture

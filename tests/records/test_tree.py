@@ -1,7 +1,6 @@
 """The working tree as one hash."""
 
 import os
-import subprocess
 import time
 
 import pytest
@@ -10,10 +9,7 @@ from kaizen_components.errors import NotFound, Unavailable
 from kaizen_components.records.files import entry_of
 from kaizen_components.records.tree import working_tree
 
-
-def git(root, *words):
-    identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
-    subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
+from ..conftest import git
 
 
 @pytest.fixture
