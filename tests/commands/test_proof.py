@@ -19,6 +19,8 @@ from kaizen_components.records import words
 from ..conftest import git
 
 PYTHON = sys.executable
+CODE = shlex.join([PYTHON, "code.py"])
+FLAKY = shlex.join([PYTHON, "flaky.py"])
 
 
 @pytest.fixture
@@ -273,7 +275,7 @@ def test_whoever_ends_us_ends_the_command_and_nothing_is_recorded(repository, ka
 
 @pytest.fixture
 def task(repository, kaizen):
-    return kaizen("W1", title="Prove it", summary="y", done_when=["true", f"{PYTHON} code.py"])["id"]
+    return kaizen("W1", title="Prove it", summary="y", done_when=["true", CODE])["id"]
 
 
 def close(kaizen, task, **more):
@@ -287,9 +289,9 @@ def refused(kaizen, task):
 
 
 def test_a_task_closes_only_with_fresh_witnessed_proofs(task, kaizen, repository):
-    assert refused(kaizen, task) == {"true": "missing", f"{PYTHON} code.py": "missing"}
+    assert refused(kaizen, task) == {"true": "missing", CODE: "missing"}
     kaizen("Q1", run=["true"])
-    assert refused(kaizen, task) == {f"{PYTHON} code.py": "missing"}
+    assert refused(kaizen, task) == {CODE: "missing"}
     kaizen("Q1", run=[PYTHON, "code.py"])
 
     assert close(kaizen, task)["task_status"] == "done"
@@ -304,12 +306,12 @@ def test_a_reported_proof_does_not_close_a_task(task, kaizen):
 def test_a_failed_run_on_this_tree_is_a_failure_even_after_a_pass(task, kaizen, repository):
     (repository / "flaky.log").write_text("")  # ignored, so the tree stays the same
     (repository / "flaky.py").write_text("import os, sys; sys.exit(not os.path.exists('flaky.log'))\n")
-    flaky = kaizen("W1", title="Flaky", summary="y", done_when=[f"{PYTHON} flaky.py"])["id"]
+    flaky = kaizen("W1", title="Flaky", summary="y", done_when=[FLAKY])["id"]
     kaizen("Q1", run=[PYTHON, "flaky.py"])
     (repository / "flaky.log").unlink()
     kaizen("Q1", run=[PYTHON, "flaky.py"])
 
-    assert refused(kaizen, flaky) == {f"{PYTHON} flaky.py": "failed"}
+    assert refused(kaizen, flaky) == {FLAKY: "failed"}
 
 
 @pytest.mark.parametrize(

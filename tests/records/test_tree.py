@@ -6,6 +6,7 @@ import time
 import pytest
 
 from kaizen_components.errors import NotFound, Unavailable
+from kaizen_components.records import tree
 from kaizen_components.records.files import entry_of
 from kaizen_components.records.tree import working_tree
 
@@ -100,22 +101,20 @@ def test_a_hook_that_calls_us_does_not_point_git_elsewhere(repository, monkeypat
     assert hash_of(repository) == first
 
 
-def test_ten_thousand_files_are_hashed_again_many_times_faster_than_at_first(root, tmp_path):
-    for folder in range(100):
-        (root / f"f{folder}").mkdir()
-        for number in range(100):
-            (root / f"f{folder}" / f"{number}.txt").write_text(f"{folder} {number}" * 200)
-    git(root, "init", "-q")
+def test_what_has_not_changed_is_not_read_again(repository, tmp_path, monkeypatch):
     cache = tmp_path / "cache.json"
-    time.sleep(2.1)
-    start = time.perf_counter()
-    first = hash_of(root, cache)
-    cold = time.perf_counter() - start
-    start = time.perf_counter()
-    assert hash_of(root, cache) == first
-    warm = time.perf_counter() - start
+    old = time.time() - 100
+    for path in (repository / "a.txt", repository / "sub" / "b.txt"):
+        os.utime(path, (old, old))
+    time.sleep(2.1)  # the change time cannot be set back
+    first = hash_of(repository, cache)
+    read = []
+    monkeypatch.setattr(tree, "entry_of", lambda path: read.append(path) or entry_of(path))
+    assert hash_of(repository, cache) == first and read == []
+    (repository / "a.txt").write_text("new")
 
-    assert warm < cold
+    assert hash_of(repository, cache) != first
+    assert [os.path.basename(path) for path in read] == ["a.txt"]
 
 
 def test_a_project_that_the_repository_around_it_ignores_counts_with_its_files(root):
@@ -167,8 +166,6 @@ def test_a_submodule_that_is_not_set_up_is_no_problem(repository, tmp_path):
 
 
 def test_what_vanishes_meanwhile_does_not_count_and_what_cannot_be_read_does(repository, monkeypatch):
-    from kaizen_components.records import tree
-
     plain = hash_of(repository)
     (repository / "z.txt").write_text("z")
 
