@@ -108,7 +108,9 @@ FIELDS = {
     "learned.status": Field("choice", "The state of the lesson", LEARNED_STATUS),
     "policy.status": Field("choice", "The state of the rule", POLICY_STATUS),
     "actor": Field("line", "Only records of this actor", most=100),
-    "about": Field("id", "The record this is about, of any kind: its id or a unique prefix", most=200),
+    "about": Field(
+        "id", "The record this is about: its id, a unique prefix, or @last (but for proofs, verdicts, scores)", most=200
+    ),
     "proof_id": Field("id", "The proof: its id, a unique prefix of it, or @last", most=200),
     "verification_id": Field("id", "The verification: its id, a unique prefix of it, or @last", most=200),
     "artifact_id": Field("ids", "An artifact that belongs to it; repeatable", most=200),

@@ -11,7 +11,9 @@ from .canonical import canonical_row
 from .hashing import LogEnd, leaf_hash, text_hash
 from .kinds import DERIVED, PREFIXES, REVISED, SEARCHED
 
-LAST_AMONG_MAX = 10  # kinds that @last is taken from: lessons, or records of quality, but not all there are
+# What is said of another record is not what the next proof or score is about: @last looks past it where any will do.
+SAID_OF_OTHERS = ("proof", "verification", "score", "artifact", "waiver", "eval_run", "packet_result", "irl_outcome")
+LAST_AMONG_MAX = 10  # lessons, or records of quality, are fewer kinds than all there are
 SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE local = 1"
 ADD_ENTRY = """
 INSERT INTO log (seq, origin, idx, at, actor, command, kind, record_id, test, content_hash, leaf)
@@ -73,14 +75,8 @@ class Read:
         """(kind, record) that `ref` names among several kinds; the word before the first _ of an id tells which."""
         word = ref.partition("_")[0]
         fitting = [kind for kind in kinds if PREFIXES[kind] == word]
-        if ref == "@last" and len(kinds) > LAST_AMONG_MAX:
-            raise Usage(
-                "last_of_what",
-                "@last does not say which record is meant.",
-                "The record may be of any kind here, and the newest of all is seldom the one.",
-                "Give its id, or a unique beginning of it.",
-            )
         if ref == "@last":
+            kinds = kinds if len(kinds) <= LAST_AMONG_MAX else [kind for kind in kinds if kind not in SAID_OF_OTHERS]
             newest = [
                 (self.value(f"SELECT max(seq) FROM {kind} WHERE actor = ?", (self.actor,)) or 0, kind) for kind in kinds
             ]

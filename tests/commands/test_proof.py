@@ -213,6 +213,15 @@ def test_what_is_only_said_is_reported_and_never_witnessed(kaizen):
     assert "tree_hash" not in proof and "stdout_hash" not in proof
 
 
+def test_the_last_record_that_a_proof_is_about_is_no_other_proof(kaizen):
+    lesson = kaizen("L1", title="x", summary="y")["id"]
+    first = kaizen("Q1", about="@last", title="once")
+    kaizen("T2", about="@last", name="n", value=1)
+    again = kaizen("Q1", about="@last", title="twice")
+
+    assert first["about_id"] == again["about_id"] == lesson
+
+
 def test_one_cannot_say_and_witness_at_once(kaizen):
     with pytest.raises(Usage):
         kaizen("Q1", command="pytest", run=["pytest"])
