@@ -1,6 +1,7 @@
 """Packets: what a subagent or a diagnostic was asked, and what it brought back."""
 
 from ..errors import Conflict
+from . import listing as lists
 from .canonical import canonical
 from .transaction import receipt
 
@@ -10,8 +11,14 @@ WHERE (? IS NULL OR task_id = ?) AND (? IS NULL OR kind = ?) AND (? = 0 OR outco
 ORDER BY seq DESC LIMIT ?"""
 
 
-def listing(db, task_ref, kind, only_open, limit):
+COLUMNS = "id, kind, outcome, recipient, actor, at, task_id, title"
+
+
+def listing(db, task_ref, kind, only_open, limit, query=None):
     task = db.resolve("task", task_ref) if task_ref else None
+    if query:
+        filters = {"task_id = ?": task, "kind = ?": kind, "outcome = ?": "open" if only_open else None}
+        return lists.listing(db, "packet", COLUMNS, limit, filters, query)
     found = db.rows(LIST, (task, task, kind, kind, int(only_open), limit + 1))
     return {"records": found[:limit], "count": min(len(found), limit), "more": len(found) > limit}
 

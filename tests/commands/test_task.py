@@ -496,3 +496,13 @@ def test_a_choice_is_taken_in_any_case_and_a_wrong_one_lists_them_all(kaizen, ta
 
     with pytest.raises(Usage, match="critical, high, normal, low"):
         task(priority="urgent")
+
+
+def test_packets_are_found_by_their_words(kaizen):
+    kaizen("W1", title="t", summary="s")
+    for title in ("Find dead links", "Count the words"):
+        kaizen("W5", task_id="@last", title=title, summary="s")
+
+    assert [row["title"] for row in kaizen("W15", query="links")["records"]] == ["Find dead links"]
+    assert kaizen("W15", query="links", kind="diagnostic")["count"] == 0
+    assert kaizen("W15", query="words", open=True, task_id="@last")["count"] == 1
