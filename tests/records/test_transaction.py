@@ -86,6 +86,7 @@ def test_a_door_whose_folder_was_removed_makes_it_anew(kaizen, root):
     kaizen.close()
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_fork_does_not_open_the_gate_of_its_parent(kaizen, root):
     kaizen("W1", **TASK)
     lock = kaizen.store.place.lock
