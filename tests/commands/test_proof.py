@@ -267,7 +267,8 @@ def test_whoever_ends_us_ends_the_command_and_nothing_is_recorded(repository, ka
     running = subprocess.Popen(
         [PYTHON, str(_launcher()), "Q1", "--run", "--", *command],
         env={**os.environ, "KAIZEN_REPO_ROOT": str(repository)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL if how != signal.SIGINT else signal.default_int_handler),
+    )  # fmt: skip  # whoever runs the tests may ignore it, as nohup does
     while not mark.exists():
         time.sleep(0.05)
     running.send_signal(how)
