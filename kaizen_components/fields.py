@@ -1,7 +1,8 @@
 """The vocabulary: each option name means one thing in every command.
 
-`FIELDS` says for each name its kind, its help, its choices and its bounds. A name that a noun uses with other
-choices stands as `noun.name`, or as `verb.name` for one command. `values.py` reads what was given by these.
+`FIELDS` says for each name its kind, its help, its choices and its bounds. A name that means
+something else to a noun, to one command or to a family stands as `noun.name`, `verb.name` or `R.name`. `values.py`
+reads what was given by these.
 
 Kinds: line (one line of text), prose, id, ids, words (a repeatable line), items (repeatable texts, or a JSON list),
 int, float, flag, choice, json, time, path, input (the text of a file or of stdin), argv (all words after `--`).
@@ -150,6 +151,21 @@ FIELDS = {
     "license": Field("line", "Under which license, as an SPDX name", most=200),
     "supersedes": Field("id", "The source that this one replaces", most=200),
     "format": Field("choice", "How to print it", ("text", "html", "json")),
+    "R.format": Field("choice", "What to write", ("html", "md", "json")),
+    "digest.format": Field(
+        "choice", "How to print it; hook is what a SessionStart hook prints", ("md", "json", "hook")
+    ),
+    "R.out": Field("path", "Where to write it, - for the screen; a dated file below AI/db/exports unless told"),
+    "R.open": Field("flag", "Also open the HTML in the browser"),
+    "as_of": Field("int", "The record as it was when the log had so many entries", least=0, most=2**53),
+    "timezone": Field("line", "The IANA timezone of days and weeks; yours unless told", most=60),
+    "R.scope": Field("line", "Only what belongs to this part of the project", most=200),
+    "verify": Field("flag", "Recompute every hash first, as K8 does; exit 7 if something is wrong"),
+    "week": Field("line", "The calendar week, such as 2026-W46; the present one unless told", most=8),
+    "month": Field("line", "The month, such as 2026-11; the present one unless told", most=7),
+    "year": Field("int", "The year; the present one unless told", least=1970, most=9998),
+    "last": Field("flag", "The period before the present one"),
+    "days": Field("int", "The last so many days, today among them, instead of a calendar period", least=1, most=3_660),
     "export.format": Field("choice", "How to write it", ("json", "md")),
     "irl_id": Field("id", "The review: its id, a unique prefix of it, or @last", most=200),
     "prediction_id": Field("id", "The prediction: its id, a unique prefix of it, or @last", most=200),
@@ -192,10 +208,10 @@ LIST_KINDS = ("ids", "words", "items", "argv")
 
 
 def field(command, name):
-    """What `name` means in this command: the verb's own meaning first, then the noun's, then everybody's."""
+    """What `name` means in this command: the verb's own meaning first, then the noun's, the family's, everybody's."""
     if name in SHARED and name not in command.options:
         return SHARED[name]
-    for owner in (command.name.rpartition("-")[2], command.noun):
+    for owner in (command.name.rpartition("-")[2], command.noun, command.family):
         if f"{owner}.{name}" in FIELDS:
             return FIELDS[f"{owner}.{name}"]
     return FIELDS.get(name) or SHARED[name]

@@ -90,6 +90,7 @@ COMMANDS = {
     "M3": "migration-apply",
     "M4": "migration-verify",
     "M5": "migration-report",
+    "R4": "proof-report",
 }
 
 FAMILIES = {
@@ -105,6 +106,7 @@ FAMILIES = {
     "T": "Traces: spans of work with time, tokens and cost; scores",
     "O": "Lab: case sets and proposals for improvement",
     "M": "Migration: Markdown lessons become records",
+    "R": "Reports: what a session needs, what people want to see",
 }
 
 NAMES = {name: code for code, name in COMMANDS.items()}
@@ -139,7 +141,7 @@ class Command:
     def can_be_first(self) -> bool:
         """May this write make the database? Not if it needs earlier records: those are not there."""
         names_a_record = any(name == "id" or name.endswith("_id") for name in self.required)
-        return self.writes and not names_a_record and self.noun != "purge"
+        return self.writes and not names_a_record and self.noun != "purge" and self.family != "R"
 
     @property
     def family(self) -> str:

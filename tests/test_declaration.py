@@ -200,7 +200,9 @@ def test_every_option_of_a_write_is_stored_in_a_column(schema, code):
 
 
 def test_every_write_command_is_checked_against_columns():
-    assert {command.code for command in catalog() if command.writes} == {*WRITES, "K5", "K7", "M3"}
+    reports = {command.code for command in catalog() if command.family == "R"}  # their options say what to read
+
+    assert {command.code for command in catalog() if command.writes} - reports == {*WRITES, "K5", "K7", "M3"}
 
 
 @pytest.mark.parametrize("kind", PREFIXES)

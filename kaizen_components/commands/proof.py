@@ -1,4 +1,4 @@
-"""Proofs: Q1."""
+"""Proofs: Q1 and R4."""
 
 import sys
 
@@ -149,4 +149,32 @@ def _record(tx, words, task_id, about, seen, outputs, left_out):
         duration_ms=seen["duration_ms"], **links, tree_hash=seen["tree_hash"],
         stdout=(outputs["stdout"] or {}).get("path"), stderr=(outputs["stderr"] or {}).get("path"),
         left_out_bytes=left_out or None, hint=hint if seen["tree_after"] else None,
+    )  # fmt: skip
+
+
+def report(
+    write,
+    look,
+    store,
+    *,
+    since=None,
+    until=None,
+    query=None,
+    limit=50,
+    format="html",
+    out=None,
+    open=False,
+    timezone=None,
+    as_of=None,
+):
+    """Report the proofs by tier with their pass rates, and which commands fail.
+
+    Example: kaizen R4 --since 30d
+    """
+    from ..reports import proofs
+    from ..reports.publish import Output, publish
+
+    return publish(
+        write, look, store, "R4", "proof-report", Output(format, out, open, as_of, timezone), proofs.gather,
+        proofs.layout, since=since, until=until, query=query, limit=limit,
     )  # fmt: skip

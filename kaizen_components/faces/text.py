@@ -1,4 +1,4 @@
-"""Answers for people: tables for lists, cards for records, sentences for errors. No imports: this is the hot path.
+"""Answers for people: tables for lists, cards for records, sentences for errors. This is the hot path.
 
 Made from the same dict that `--json` prints. Colour only on a terminal and never with NO_COLOR. Control characters in
 stored text are shown, not obeyed.
@@ -6,6 +6,8 @@ stored text are shown, not obeyed.
 
 import os
 import sys
+
+from ..records.canonical import compact, visible
 
 WIDTH_DEFAULT = 100
 WIDTH_MIN = 40
@@ -86,13 +88,7 @@ def paint(text, code, colour):
 
 
 def clean(text):
-    """Stored text as it can safely be shown: no escape sequences, no direction tricks."""
-    if text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
-        for c in text
-    ).expandtabs(4)
+    return text if text.isprintable() else visible(text).expandtabs(4)
 
 
 def _is_part(value):
@@ -124,8 +120,6 @@ def _shown(name, value):
     if isinstance(value, dict) and not name:  # a record within a row: one line
         return "  ".join(filter(None, (_shown(inner, one) for inner, one in value.items())))
     if isinstance(value, dict):  # deeper than a card goes
-        from ..records.canonical import compact
-
         value = compact(value)
     text = clean(f"{value:.6g}" if isinstance(value, float) else str(value))
     if name in TIMES and len(text) == 24:  # 2026-11-16T03:15:55.123Z

@@ -29,6 +29,16 @@ def compact(value) -> str:
     return _encode(value, False)
 
 
+def visible(text: str) -> str:
+    """Stored text as it can safely be shown: no escape sequences, no direction tricks; line breaks and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
+        for c in text
+    )
+
+
 def _encode(value, in_order):
     kind = type(value)
     if kind is str:

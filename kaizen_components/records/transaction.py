@@ -93,6 +93,10 @@ class Read:
     def settle(self):
         """What is still to be written before a search; a read has nothing."""
 
+    def hold(self):
+        """Read one moment until `let_go`, whatever others write meanwhile."""
+        self.connection.begin()
+
     def let_go(self):
         """Before slow work: give up the moment that is read; held for minutes, it would keep the WAL from shrinking."""
         self.connection.roll_back()
@@ -176,6 +180,9 @@ class Write(Read):
             if new:
                 self.connection.execute(search.PUT, (rowid, *new))
         self._texts.clear()
+
+    def hold(self):
+        """A write has its transaction."""
 
     def let_go(self):
         """A write keeps its transaction."""

@@ -4,7 +4,9 @@ import os
 from typing import Any
 
 from ..errors import Conflict, Unavailable
+from ..records.canonical import visible
 from ..records.manifest import dated
+from . import document
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
@@ -26,8 +28,42 @@ def render(template: str, **values: Any) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_finalized,
+    )
+    environment.globals.update(
+        script=_script(), script_hash=_hash_of(_script()), kind_of=_kind_of, count=document.count
     )
     return environment.get_template(template).render(**values)
+
+
+def _finalized(value):
+    """A text as it can be shown, before it is escaped; markup of our own stays."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def _script():
+    with open(os.path.join(TEMPLATES, "filter.js"), encoding="utf-8") as file:
+        return file.read()
+
+
+def _hash_of(script):
+    """What the page's own policy allows to run, and nothing else: a text that became a script would stay dead."""
+    import base64
+    import hashlib
+
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _kind_of(value: Any) -> str:
+    """How a cell is drawn."""
+    kinds: dict[type, str] = {
+        document.Own: "own",
+        document.Ref: "ref",
+        document.Code: "code",
+        document.Tone: "tone",
+        str: "text",
+    }
+    return "nothing" if value is None else kinds.get(type(value), "number")
 
 
 def save(store, name: str, ending: str, text: str, out: str | None = None) -> str:

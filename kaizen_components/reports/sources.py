@@ -5,6 +5,7 @@ import os
 
 from ..records.hashing import sha256
 from . import page
+from .markdown import plain
 
 ALL = """
 SELECT * FROM source_current WHERE test = 0 AND (? IS NULL OR scope = ?) ORDER BY id"""
@@ -53,18 +54,13 @@ def _markdown(sources):
 def _section(source):
     lines = [f"- {label}: {_value(name, source[name])}" for name, label in LINES.items() if name in source]
     quotes = [_quoted(source[name]) for name in ("summary", "body") if name in source]
-    return "\n".join(["", f"## {_plain(source['title'])}", "", *lines, *quotes, ""])
+    return "\n".join(["", f"## {plain(source['title'])}", "", *lines, *quotes, ""])
 
 
 def _value(name, text):
     if name == "url":
         return f"<{text}>"
-    return f"`{text}`" if name in OURS else _plain(text)
-
-
-def _plain(text):
-    """Text that Markdown shows as it is."""
-    return "".join("\\" + c if c in "\\`*_{}[]<>#|~&!" else c for c in text)
+    return f"`{text}`" if name in OURS else plain(text)
 
 
 def _quoted(text):

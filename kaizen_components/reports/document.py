@@ -1,0 +1,148 @@
+"""What a report consists of before it becomes HTML or Markdown: headings, blocks, and cells that say what they are.
+
+A report is laid out once, as plain dicts made by the functions here; `page.py` and `markdown.py` draw them.
+"""
+
+from typing import Any
+
+from .drawing import duration, money
+
+CELL_CHARS_MAX = 300
+PROSE_CHARS_MAX = 4_000
+Block = dict[str, Any]
+
+
+class Ref(str):
+    """The id of a record: a link wherever the same report shows that record."""
+
+
+class Own(Ref):
+    """The id of the record that a row or an entry is about: where links to it lead."""
+
+
+class Code(str):
+    """A command or a hash."""
+
+
+class Tone(str):
+    """A word that is good, bad or a warning, and says so without its colour too."""
+
+    tone: str
+
+    def __new__(cls, text: str, tone: str) -> "Tone":
+        made = super().__new__(cls, text)
+        made.tone = tone
+        return made
+
+
+GOOD = ("done", "passed", "completed", "VERIFIED_ACCEPTABLE", "ok", "happened", "fresh", "witnessed")
+BAD = ("failed", "timeout", "error", "VERIFICATION_FAILED", "STRUCTURAL_REWORK_RECOMMENDED", "critical")
+WARN = ("blocked", "partial", "ACCEPTABLE_WITH_CONCERNS", "NEEDS_HUMAN_DECISION", "stale", "waived", "overdue", "high")
+
+
+def word(text: str | None) -> str | None:
+    """A status, a verdict or a priority, with its tone."""
+    tones = (("good", GOOD), ("bad", BAD), ("warn", WARN))
+    tone = next((tone for tone, words in tones if text in words), None)
+    return Tone(text, tone) if text and tone else text
+
+
+def document(title: str, lead: list[str], sections: list[Block]) -> dict[str, Any]:
+    """The whole: `lead` are its first sentences, which a terminal shows too."""
+    return {"title": title, "lead": lead, "sections": [section for section in sections if section["blocks"]]}
+
+
+def section(heading: str, *blocks: Block | None) -> Block:
+    """Blocks under a heading; one without blocks is left out."""
+    return {"heading": heading, "blocks": [block for block in blocks if block]}
+
+
+def paragraph(text: str) -> Block:
+    return {"block": "paragraph", "text": text}
+
+
+def points(items: list[Any]) -> Block | None:
+    """A list; an item is a cell, or a list of cells that stand in one line."""
+    return {"block": "points", "items": [_cells(item) for item in items]} if items else None
+
+
+def facts(*rows: Block | None) -> Block:
+    """Numbers side by side; made by `fact`."""
+    return {"block": "facts", "rows": [row for row in rows if row]}
+
+
+def fact(label: str, value: Any, before: Any = None, better: str | None = None, show: Any = None) -> Block:
+    """One number, and what it was in the period before. `better` is higher or lower, where one of them is."""
+    show = show or count
+    changed = None if before is None or value is None else value - before
+    tone = None
+    if changed and better:
+        tone = "good" if (changed > 0) == (better == "higher") else "bad"
+    return {
+        "label": label,
+        "value": show(value),
+        "before": None if before is None else show(before),
+        "direction": None if changed is None else "up" if changed > 0 else "down" if changed < 0 else "same",
+        "tone": tone,
+    }
+
+
+def table(caption: str, columns: dict[str, str], rows: list[list[Any]], more: int = 0) -> Block | None:
+    """`columns` maps a heading to "number", "whole" (never broken) or "". `more` rows exist that are not shown."""
+    if not rows:
+        return None
+    return {
+        "block": "table",
+        "caption": caption,
+        "columns": columns,
+        "rows": [_cells(row) for row in rows],
+        "more": more,
+    }
+
+
+def story(entries: list[dict[str, Any]]) -> Block | None:
+    """What happened, in order: `at` (as shown), `what` (a cell), `by`, `refs` (ids), `text` (prose, optional)."""
+    return {"block": "story", "entries": entries} if entries else None
+
+
+def prose(label: str, text: str | None, whole: str = "") -> Block | None:
+    """A text with its line breaks; a long one is cut, and `whole` names the command that shows it all."""
+    if not text:
+        return None
+    left = len(text) - PROSE_CHARS_MAX
+    note = f"{left:,} more characters: {whole}" if left > 0 else ""
+    return {"block": "prose", "label": label, "text": text[:PROSE_CHARS_MAX], "note": note}
+
+
+def clipped(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:
+    """One line of it, for a cell."""
+    if text is None:
+        return None
+    line = " ".join(text[: most * 4].split())
+    return line if len(line) <= most and len(text) <= most * 4 else line[: most - 1].rstrip() + "…"
+
+
+def count(value: Any) -> str:
+    return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{value * 100:.1f} %"
+
+
+def time_taken(ms: float | None) -> str:
+    """A duration of work: hours and days where `duration` would say thousands of seconds."""
+    if ms is None:
+        return "–"
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
+        if ms >= 2 * size:
+            return f"{ms / size:.1f} {unit}"
+    return duration(round(ms))
+
+
+def dollars(usd: float | None) -> str:
+    return "–" if usd is None else money(usd) or "$0"
+
+
+def _cells(row):
+    return row if isinstance(row, list) else [row]

@@ -1,0 +1,112 @@
+"""A report as Markdown that shows every stored text as it is: nothing in it becomes markup."""
+
+from typing import Any
+
+from ..records.canonical import visible
+from .document import Code, Ref, count
+
+SPECIAL = frozenset("\\`*_{}[]<>#|~&!$")
+
+
+def render(made: dict[str, Any], footer: list[str]) -> str:
+    """The document, its footer below a rule."""
+    lines = ["# " + plain(made["title"]), "", *(line for text in made["lead"] for line in (plain(text), ""))]
+    for section in made["sections"]:
+        lines += ["## " + plain(section["heading"]), ""]
+        for block in section["blocks"]:
+            lines += [*DRAWN[block["block"]](block), ""]
+    return "\n".join([*lines, "---", "", *footer]) + "\n"
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is, in one line."""
+    line = " ".join(visible(text).split())
+    escaped = "".join("\\" + c if c in SPECIAL else c for c in line)
+    if escaped[:1] in ("-", "+", "=", ":"):
+        return "\\" + escaped
+    digits = len(escaped) - len(escaped.lstrip("0123456789"))
+    if digits and escaped[digits : digits + 2].strip() in (".", ")"):  # or it would begin a list
+        return escaped[:digits] + "\\" + escaped[digits:]
+    return escaped
+
+
+def code(text: str) -> str:
+    """Between as many backticks as it takes."""
+    line = " ".join(visible(text).split())
+    fence = "`"
+    while fence in line:
+        fence += "`"
+    pad = " " if "`" in line[:1] + line[-1:] else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def quoted(text: str) -> list[str]:
+    """Line by line behind >, escaped."""
+    lines = visible(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n").split("\n")
+    return [f"> {plain(line)}".rstrip() + ("  " if line.strip() else "") for line in lines]
+
+
+def cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, (Ref, Code)):
+        return code(value).replace("|", "\\|")
+    return plain(value) if isinstance(value, str) else count(value)
+
+
+def _paragraph(block):
+    return [plain(block["text"])]
+
+
+def _points(block):
+    return ["- " + " ".join(map(cell, item)) for item in block["items"]]
+
+
+def _facts(block):
+    compared = any(row["before"] is not None for row in block["rows"])
+    head = ["| | now | before |", "|---|--:|--:|"] if compared else ["| | |", "|---|--:|"]
+    rows = [
+        f"| {plain(row['label'])} | {plain(row['value'])} |" + (f" {plain(row['before'] or '')} |" if compared else "")
+        for row in block["rows"]
+    ]
+    return [*head, *rows]
+
+
+def _table(block):
+    aligned = ["--:" if kind == "number" else "---" for kind in block["columns"].values()]
+    lines = [
+        plain(block["caption"]), "",
+        "| " + " | ".join(map(plain, block["columns"])) + " |",
+        "|" + "|".join(aligned) + "|",
+        *("| " + " | ".join(map(cell, row)) + " |" for row in block["rows"]),
+    ]  # fmt: skip
+    return lines + (["", f"{block['more']:,} more are not shown."] if block["more"] else [])
+
+
+def _chart(block):
+    return [f"**{plain(block['title'])}.** {plain(block['says'])}", "", *_table(block["data"])]
+
+
+def _story(block):
+    lines = []
+    for entry in block["entries"]:
+        refs = " ".join(code(ref) for ref in entry.get("refs", ()))
+        by = f" ({plain(entry['by'])})" if entry.get("by") else ""
+        lines.append(f"- {plain(entry['at'])} {cell(entry['what'])}{by} {refs}".rstrip())
+        lines += ["  " + line for line in quoted(entry["text"])] if entry.get("text") else []
+    return lines
+
+
+def _prose(block):
+    return [
+        f"**{plain(block['label'])}**",
+        "",
+        *quoted(block["text"]),
+        *(["", plain(block["note"])] if block["note"] else []),
+    ]
+
+
+DRAWN = {
+    "paragraph": _paragraph, "points": _points, "facts": _facts, "table": _table, "chart": _chart, "story": _story,
+    "prose": _prose,
+}  # fmt: skip

@@ -1,0 +1,112 @@
+"""R4: the proofs by tier, how often they pass, and which commands fail."""
+
+from typing import Any
+
+from .asked import narrowed, where
+from .charts import bars
+from .document import Code, Own, Ref, clipped, count, document, fact, facts, percent, section, table, time_taken, word
+
+TIERS = ("witnessed", "reported")
+OUTCOMES = ("passed", "failed", "timeout", "unknown")
+BY_OUTCOME = "SELECT tier, outcome, count(*) AS number FROM proof WHERE {asked} GROUP BY tier, outcome"
+BY_COMMAND = """
+SELECT command, count(*) AS runs, sum(outcome = 'passed') AS passed, avg(duration_ms) AS mean_ms, max(at) AS newest
+FROM proof WHERE {asked} AND tier = 'witnessed' AND command IS NOT NULL
+GROUP BY command ORDER BY sum(outcome <> 'passed') DESC, count(*) DESC, command LIMIT ?"""
+NEWEST = """
+SELECT id, at, actor, tier, outcome, command, title, duration_ms, task_id FROM proof WHERE {asked}
+ORDER BY seq DESC LIMIT ?"""
+
+
+def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
+    asked, values = where(db, "proof", {**options, "scope": None})
+    limit = options["limit"]
+    outcomes = {tier: dict.fromkeys(OUTCOMES, 0) for tier in TIERS}
+    for row in db.rows(BY_OUTCOME.format(asked=asked), values):
+        outcomes[row["tier"]][row["outcome"]] = row["number"]
+    tiers = {tier: {"proofs": sum(of.values()), "pass_rate": _rate(of), **of} for tier, of in outcomes.items()}
+    return {
+        "narrowed": narrowed(options, zone),
+        "tiers": tiers,
+        "commands": db.rows(BY_COMMAND.format(asked=asked), (*values, limit)),
+        "proofs": db.rows(NEWEST.format(asked=asked), (*values, limit)),
+    }
+
+
+def _rate(outcomes):
+    """Of those that ended one way or the other; a report without an exit code says nothing."""
+    known = sum(outcomes[name] for name in ("passed", "failed", "timeout"))
+    return round(outcomes["passed"] / known, 4) if known else None
+
+
+def layout(found: dict[str, Any], zone) -> dict[str, Any]:
+    tiers = found["tiers"]
+    total = sum(tier["proofs"] for tier in tiers.values())
+    if not total:
+        lead = ["No proof is recorded yet. `kaizen Q1 --run -- pytest -q` runs a command and records what was seen."]
+        return document("Proofs", [text for text in (*lead, found["narrowed"]) if text], [])
+    seen = tiers["witnessed"]
+    lead = [
+        f"{count(seen['proofs'])} of {count(total)} proofs are witnessed: the command was run and seen here. "
+        f"{percent(seen['pass_rate'])} of those passed. The others are only reported.",
+        found["narrowed"],
+    ]
+    numbers = facts(
+        *(fact(f"{tier}, {name}", values[name]) for tier, values in tiers.items() for name in OUTCOMES if values[name]),
+    )
+    return document(
+        "Proofs", [text for text in lead if text],
+        [
+            section("In numbers", numbers, _by_tier(tiers)),
+            section("Commands, those that fail first", _commands(found, zone)),
+            section("Newest", _newest(found, zone, total)),
+        ],
+    )  # fmt: skip
+
+
+def _by_tier(tiers):
+    series = {name: [tier[name] for tier in tiers.values()] for name in OUTCOMES}
+    says = "; ".join(
+        f"{name}: {tier['proofs']} proofs, pass rate {percent(tier['pass_rate'])}" for name, tier in tiers.items()
+    )
+    return bars("Verification outcomes by tier", "tier", "proofs", list(tiers), series, says + ".")
+
+
+def _commands(found, zone):
+    columns = {
+        "Command": "",
+        "Runs": "number",
+        "Passed": "number",
+        "Pass rate": "number",
+        "Mean time": "number",
+        "Newest": "whole",
+    }
+    rows = [
+        [
+            Code(clipped(row["command"], 200)), row["runs"], row["passed"], percent(row["passed"] / row["runs"]),
+            time_taken(row["mean_ms"]), zone.show(row["newest"]),
+        ]
+        for row in found["commands"]
+    ]  # fmt: skip
+    return table("Witnessed commands", columns, rows)
+
+
+def _newest(found, zone, total):
+    columns = {
+        "Proof": "",
+        "When": "whole",
+        "Tier": "",
+        "Outcome": "",
+        "What": "",
+        "Time": "number",
+        "Task": "",
+        "By": "",
+    }
+    rows = [
+        [
+            Own(row["id"]), zone.show(row["at"]), word(row["tier"]), word(row["outcome"]), clipped(row["title"]),
+            time_taken(row["duration_ms"]), Ref(row["task_id"]) if row["task_id"] else None, row["actor"],
+        ]
+        for row in found["proofs"]
+    ]  # fmt: skip
+    return table("Proofs, the newest first", columns, rows, total - len(rows))

@@ -1,0 +1,152 @@
+"""From a question to a file: gather once, lay out once, write HTML, Markdown or JSON, and record what was written.
+
+The same database, checkpoint and options give the same bytes: a report knows no other clock than that of the newest
+entry it is made from, and its footer names the command that makes it again.
+"""
+
+import os
+from typing import Any
+
+from .. import __version__
+from ..errors import KaizenError, Usage
+from ..records import files
+from ..records.hashing import sha256
+from ..records.words import joined
+from . import markdown
+from .page import render, save
+from .past import as_of
+from .zone import Zone
+
+
+class Output:
+    """How a report is wanted: the options that every report has."""
+
+    def __init__(self, format: str, out: str | None, open: bool, as_of: int | None, timezone: str | None):
+        if open and (format != "html" or out == "-"):
+            raise Usage("open_without_html", "--open shows an HTML file.", "", "Leave --format and --out - out.")
+        self.format = format
+        self.out = out
+        self.open = open
+        self.as_of = as_of
+        self.zone = Zone(timezone)
+
+
+def publish(write, look, store, code: str, name: str, output: Output, gather, layout, **options: Any) -> dict[str, Any]:
+    """The answer of R1 to R11. `gather(db, zone, options)` asks, `layout(found, zone)` says it; neither knows a clock.
+
+    `options` are what the command was asked; the footer repeats them, so `gather` makes them exact where they are not
+    (the id for @last, the week for "this week"). None is not repeated.
+    """
+    db = look()
+    db.hold()
+    try:
+        with as_of(db, output.as_of) as (then, moment):
+            found = gather(then, output.zone, options)
+    finally:
+        db.let_go()
+    made = layout(found, output.zone)
+    ledger = moment.described()
+    again = joined(
+        ["kaizen", code, *_words({**options, "timezone": output.zone.name, "as_of": moment.size}, output.format)]
+    )
+    text = _rendered(output.format, name, made, found, ledger, again, output.zone)
+    if output.out == "-":
+        return {"text": text.rstrip("\n"), "title": made["title"], "data": found, "ledger": ledger, "again": again}
+    path = save(store, name, output.format, text, output.out)
+    row = _recorded(write, store, path, output.out, made["title"], again, text)
+    if output.open:
+        _show(store, path, output.out)
+    answer = {
+        "path": path, "artifact_id": row["id"], "sha256": row["sha256"], "title": made["title"],
+        "ledger": ledger, "again": again, "data": found,
+    }  # fmt: skip
+    return {**answer, "text": "\n".join([*_summary(made), "", f"{output.format.upper()}: {path}", f"Again: {again}"])}
+
+
+def _words(options, format):
+    words = [
+        word
+        for name, value in options.items()
+        if value is not None and value is not False
+        for word in _option(name, value)
+    ]
+    return [*words, "--format", format]
+
+
+def _option(name, value):
+    flag = "--" + name.replace("_", "-")
+    return [flag] if value is True else [flag, str(value)]
+
+
+def _rendered(format, name, made, found, ledger, again, zone):
+    if format == "json":
+        import json
+
+        whole = {
+            "report": name, "title": made["title"], "data": found, "ledger": ledger, "again": again,
+            "timezone": zone.name, "engine": __version__,
+        }  # fmt: skip
+        return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    entries = f"{ledger['entries']:,} log entr{'y' if ledger['entries'] == 1 else 'ies'}"
+    made_from = f"Kaizen {__version__}. Made from {entries} up to {zone.show(ledger['at'])} ({zone.name})."
+    if format == "html":
+        return render("report.html", made=made, made_from=made_from, ledger=ledger, again=again, anchors=_anchors(made))
+    lines = [markdown.plain(made_from), "", "Again: " + markdown.code(again), "", "Checkpoint:", ""]
+    return markdown.render(made, [*lines, *("    " + line for line in ledger["checkpoint"].split("\n"))])
+
+
+def _anchors(made):
+    """The ids that have a place of their own in the document, so that others can lead there."""
+    from .document import Own
+
+    found = set()
+    for section in made["sections"]:
+        for block in section["blocks"]:
+            cells = [cell for row in (block.get("rows") or []) if isinstance(row, list) for cell in row]
+            cells += [ref for entry in block.get("entries", ()) for ref in entry.get("refs", ())]
+            found |= {str(cell) for cell in cells if isinstance(cell, Own)}
+    return found
+
+
+def _recorded(write, store, path, out, title, again, text):
+    """The file as an artifact; without a record of it there is no file either."""
+    there = os.path.abspath(out) if out else os.path.join(store.place.root, path)
+    inside = files.inside(store.place.root, there)
+    data = text.encode()
+    values = {
+        "title": title[:200], "summary": again[:2000], "path": inside, "name": os.path.basename(there)[:255],
+        "kind": "file" if inside else "external", "sha256": sha256(data), "bytes": len(data),
+    }  # fmt: skip
+    try:
+        return write(lambda tx: tx.add("artifact", values))
+    except KaizenError:
+        os.unlink(there)
+        raise
+
+
+def _show(store, path, out):
+    import webbrowser
+    from pathlib import Path
+
+    there = Path(os.path.abspath(out) if out else os.path.join(store.place.root, path))
+    if not webbrowser.open(there.as_uri()):
+        store.notes.append("No browser could be started here; open the file by hand.")
+
+
+def _summary(made):
+    """What a terminal shows of it: the title, the first sentences, the numbers."""
+    lines = [made["title"], *made["lead"]]
+    for section in made["sections"]:
+        for block in section["blocks"]:
+            if block["block"] == "facts":
+                lines += ["", *_aligned(block["rows"])]
+    return lines
+
+
+def _aligned(rows):
+    label = max(len(row["label"]) for row in rows)
+    value = max(len(row["value"]) for row in rows)
+    return [
+        f"  {row['label']:<{label}}  {row['value']:>{value}}" + (f"   before: {row['before']}" if row["before"] else "")
+        for row in rows
+    ]

@@ -1,0 +1,65 @@
+"""The reader's timezone: days and weeks are theirs, records keep UTC."""
+
+import os
+from datetime import UTC, date, datetime, time, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ..errors import Usage
+from ..records import ids
+
+LOCALTIME = "/etc/localtime"
+
+
+class Zone:
+    """A timezone with the name that a report prints, so that the same report can be asked for elsewhere."""
+
+    def __init__(self, name: str | None = None):
+        self.name = name or local_name()
+        self.info = _found(self.name)
+
+    def moment(self, at: str) -> datetime:
+        """A record's time as one of this zone."""
+        return datetime.fromisoformat(at).astimezone(self.info)
+
+    def day(self, at: str) -> str:
+        return self.moment(at).date().isoformat()
+
+    def show(self, at: str) -> str:
+        """2026-11-16 04:15, as people read it."""
+        return self.moment(at).strftime("%Y-%m-%d %H:%M")
+
+    def midnight(self, day: date) -> str:
+        """When that day begins here, as records write times."""
+        return datetime.combine(day, time(), self.info).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+    def today(self) -> date:
+        return self.moment(ids.iso(ids.now_ms())).date()
+
+
+def local_name() -> str:
+    """What TZ says, or the machine's own zone, or UTC."""
+    given = os.environ.get("TZ", "").removeprefix(":")
+    parts = os.path.realpath(LOCALTIME).split(os.sep + "zoneinfo" + os.sep)
+    found = given or (parts[1].replace(os.sep, "/") if len(parts) == 2 else "UTC")
+    return found if _is_zone(found) and found != "Etc/UTC" else "UTC"
+
+
+def _is_zone(name):
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def _found(name) -> tzinfo:
+    if name == "UTC":
+        return UTC
+    if not _is_zone(name):
+        raise Usage(
+            "unknown_timezone",
+            f"There is no timezone {name[:60]!r} here.",
+            "Names are those of the IANA database, such as Europe/Berlin or UTC.",
+            "Check the spelling; on Windows `pip install tzdata` brings the names.",
+        )
+    return ZoneInfo(name)
