@@ -36,6 +36,8 @@ PREFIXES = {
     "score": "score",
     "lab": "lab",
     "lab_proposal": "prop",
+    "run": "run",
+    "run_event": "evt",
 }
 
 REVISED = {
@@ -49,6 +51,7 @@ REVISED = {
     "source": "source_current",
     "irl_prediction": "irl_prediction_current",
     "verification": "verification_current",
+    "run": "run_current",
 }  # read through these views
 
 # What search finds: the kind's number in the index, which never changes, and its texts besides title, summary, body.
@@ -77,6 +80,7 @@ SEARCHED: dict[str, tuple[int, tuple[str, ...]]] = {
     "score": (22, ("name",)),
     "lab": (23, ("contract",)),
     "lab_proposal": (24, ("hypothesis", "metric")),
+    "run": (25, ("protocol", "request", "repo")),
 }
 
 # What a new record adds to derived tables; later changes are the triggers' work.

@@ -1,0 +1,181 @@
+"""The state machine of a run: one pure function from a state and an event to the next state.
+
+It reads no clock, no file and no database, so that a run can be judged again from its events alone. Whatever is not in
+TABLE does not happen: `after` refuses it, and the door to the database calls nothing else.
+"""
+
+from typing import Any
+
+from .protocol import OUTCOMES, Protocol, Step
+
+State = dict[str, Any]
+Event = dict[str, Any]
+
+# Where a run stands within its step, and what can happen then.
+TABLE = {
+    "due": ("asked", "started", "aborted"),  # the step is next: ask somebody, or start the gate
+    "asked": ("answered", "judged", "aborted"),  # somebody is thinking
+    "answered": ("judged", "aborted"),  # the answer is recorded and is being checked
+    "started": ("judged", "aborted"),  # the gate is running
+    "ending": ("delivering", "ended"),  # how it ends is known
+    "delivering": ("ended",),  # accepted work is being put where it belongs
+    "ended": (),
+}
+ANYWHERE = ("leased", "released", "refused")  # these change nothing but the lease and the count of refusals
+SPENT = ("tokens_in", "tokens_out", "cost_usd", "seconds")
+SAME_FAILURE_MAX = 3
+
+
+class Illegal(Exception):
+    """An event that cannot follow."""
+
+
+def beginning(protocol: Protocol) -> State:
+    return {
+        "phase": "due", "step": protocol.start, "outcome": None, "why": None, "attempt": 0,
+        "tries": {}, "answers": {}, "passed": [], "taken": {}, "failures": {}, "asks": 0, "refusals": 0,
+        "spent": dict.fromkeys(SPENT, 0), "usage_unknown": 0, "lease": None,
+    }  # fmt: skip
+
+
+def legal(protocol: Protocol, state: State) -> list[str]:
+    """The events that may follow."""
+    if state["phase"] == "ended":
+        return []
+    allowed = list(TABLE[state["phase"]])
+    if state["phase"] == "due":
+        allowed.remove("started" if protocol.steps[state["step"]].kind == "ask" else "asked")
+    if state["phase"] == "ending" and state["outcome"] == "accepted":
+        allowed.remove("ended")
+    if state["phase"] == "ending" and state["outcome"] != "accepted":
+        allowed.remove("delivering")
+    return [*allowed, *ANYWHERE]
+
+
+def after(protocol: Protocol, state: State, event: Event) -> State:
+    """The state after the event, or Illegal. Neither argument is changed."""
+    name = event["event"]
+    if name not in legal(protocol, state):
+        raise Illegal(f"{name} cannot follow in {state['phase']} of {state['step']}")
+    if name not in ANYWHERE and "step" in event and (event["step"], event["attempt"]) != _place(state, name):
+        raise Illegal(f"{event['step']} {event['attempt']} is not what is next")
+    return _CHANGES[name](protocol, _copied(state), event)
+
+
+def _place(state, name):
+    """(step, attempt) that the next event must name."""
+    fresh = name in ("asked", "started")
+    return state["step"], state["tries"].get(state["step"], 0) + 1 if fresh else state["attempt"]
+
+
+def _begun(protocol, state, event):
+    step, attempt = _place(state, event["event"])
+    state["tries"][step] = state["attempt"] = attempt
+    state["asks"] += event["event"] == "asked"
+    return {**state, "phase": event["event"]}
+
+
+def _answered(protocol, state, event):
+    state["answers"][state["step"]] = event["answer"]
+    return {**_charged(state, event), "phase": "answered"}
+
+
+def _charged(state, event):
+    spent = event.get("spent", {})
+    for name in SPENT:
+        state["spent"][name] = round(state["spent"][name] + (spent.get(name) or 0), 6)
+    state["usage_unknown"] += "tokens_in" in spent and spent["tokens_in"] is None
+    return state
+
+
+def _judged(protocol, state, event):
+    step, reason = protocol.steps[state["step"]], event["reason"]
+    state = _charged(state, event)
+    if reason == "pass":
+        state["passed"] = [*(name for name in state["passed"] if name not in (step.name, *step.clears)), step.name]
+        for name in step.clears:
+            state["answers"].pop(name, None)
+    else:
+        state["passed"] = [name for name in state["passed"] if name != step.name]
+        key = f"{step.name} {event.get('fingerprint', '')}"
+        state["failures"][key] = state["failures"].get(key, 0) + 1
+        if state["failures"][key] >= SAME_FAILURE_MAX and event.get("fingerprint"):
+            return _ending(state, "stuck", f"{step.name} failed in the same way {SAME_FAILURE_MAX} times")
+    return _routed(protocol, state, step, reason)
+
+
+def _routed(protocol, state, step, reason):
+    """Where the reason leads: another step, or the end."""
+    if reason == "missing":
+        return _ending(state, "blocked", f"{step.name} cannot be decided here")
+    if reason not in step.next:
+        return _ending(state, "failed", f"{step.name} ended with {reason}, which leads nowhere")
+    target, times = step.next[reason]
+    if target in OUTCOMES:
+        return _ending(state, target, f"{step.name} ended with {reason}")
+    edge = f"{step.name} {reason}"
+    state["taken"][edge] = state["taken"].get(edge, 0) + 1
+    if times and state["taken"][edge] > times:
+        return _ending(state, "failed", f"{step.name} ended with {reason} more than {times} time{'s' * (times > 1)}")
+    following = protocol.steps[target]
+    if following.keep and following.name in state["passed"] and reason == "pass":
+        return _routed(protocol, state, following, "pass")
+    return _due(protocol, state, following)
+
+
+def _due(protocol, state, step):
+    """The next step, unless there is no attempt or no budget left for it."""
+    if state["tries"].get(step.name, 0) >= step.attempts:
+        return _ending(state, "exhausted", f"{step.name} has had its {step.attempts} attempts")
+    gone = exceeded(protocol, state, step)
+    if gone:
+        return _ending(state, "exhausted", f"the budget of {gone} is spent")
+    return {**state, "phase": "due", "step": step.name, "attempt": 0}
+
+
+def exceeded(protocol: Protocol, state: State, step: Step) -> str | None:
+    """The budget that does not allow the step to begin."""
+    spent = {
+        "asks": state["asks"] if step.kind == "ask" else 0,
+        "tokens": state["spent"]["tokens_in"] + state["spent"]["tokens_out"],
+        "cost_usd": state["spent"]["cost_usd"],
+        "seconds": state["spent"]["seconds"],
+    }
+    return next((name for name, most in protocol.budget.items() if spent[name] >= most), None)
+
+
+def _ending(state, outcome, why):
+    return {**state, "phase": "ending", "outcome": outcome, "why": why}
+
+
+def _aborted(protocol, state, event):
+    return _ending(state, "aborted", event.get("why") or "somebody ended it")
+
+
+def _moved(protocol, state, event):
+    return {**state, "phase": event["event"]}
+
+
+def _leased(protocol, state, event):
+    held = state["lease"]
+    if held and held["until"] > event["at"] and held["holder"] != event["holder"]:
+        raise Illegal(f"{held['holder']} has the lease until {held['until']}")
+    return {**state, "lease": {name: event[name] for name in ("holder", "token", "until")}}
+
+
+def _released(protocol, state, event):
+    return {**state, "lease": None}
+
+
+def _refused(protocol, state, event):
+    return {**state, "refusals": state["refusals"] + 1}
+
+
+def _copied(state):
+    return {name: dict(value) if isinstance(value, dict) else value for name, value in state.items()}
+
+
+_CHANGES = {
+    "asked": _begun, "started": _begun, "answered": _answered, "judged": _judged, "aborted": _aborted,
+    "delivering": _moved, "ended": _moved, "leased": _leased, "released": _released, "refused": _refused,
+}  # fmt: skip

@@ -1,0 +1,88 @@
+"""A protocol is data: named steps, each with its kind, its attempts and where every reason leads."""
+
+import os
+from typing import Any
+
+from ..errors import NotFound, Usage
+from ..records.canonical import canonical
+from ..records.hashing import text_hash
+
+FOLDER = os.path.join(os.path.dirname(__file__), "protocols")
+# How a run can end. `accepted` is the only good one; all others say why not.
+OUTCOMES = ("accepted", "rejected", "failed", "exhausted", "stuck", "blocked", "aborted")
+STEP_DEFAULTS: dict[str, Any] = {
+    "stage": "", "about": "", "answer": None, "gate": None, "temperature": 0.0, "attempts": 3, "timeout_s": 600,
+    "keep": False, "clears": [], "next": {},
+}  # fmt: skip
+BUDGETS = ("asks", "tokens", "cost_usd", "seconds")
+
+
+class Step:
+    """One step: `ask` steps are answered by a model or an agent, `gate` steps are decided by tools."""
+
+    def __init__(self, name: str, given: dict[str, Any]):
+        values = {**STEP_DEFAULTS, **given}
+        self.name = name
+        self.kind: str = values["kind"]
+        self.stage: str = values["stage"] or name
+        self.about: str = values["about"]
+        self.answer: str | None = values["answer"]
+        self.gate: str | None = values["gate"]
+        self.temperature: float = values["temperature"]
+        self.attempts: int = values["attempts"]
+        self.timeout_s: float = values["timeout_s"]
+        self.keep: bool = values["keep"]
+        self.clears: list[str] = values["clears"]
+        self.next: dict[str, tuple[str, int]] = {reason: _edge(edge) for reason, edge in values["next"].items()}
+
+
+def _edge(edge):
+    """(where it leads, how often at most); 0 is as often as attempts allow."""
+    return (edge["to"], edge["times"]) if isinstance(edge, dict) else (edge, 0)
+
+
+class Protocol:
+    def __init__(self, given: dict[str, Any]):
+        self.given = given
+        self.name: str = given["name"]
+        self.version: str = given["version"]
+        self.about: str = given.get("about", "")
+        self.start: str = given["start"]
+        self.budget: dict[str, float] = given["budget"]
+        self.steps = {name: Step(name, step) for name, step in given["steps"].items()}
+
+    @property
+    def hash(self) -> str:
+        return text_hash(canonical(self.given))
+
+    @property
+    def stages(self) -> list[str]:
+        return list(dict.fromkeys(step.stage for step in self.steps.values()))
+
+
+def shipped() -> list[str]:
+    return sorted(name.removesuffix(".yml") for name in os.listdir(FOLDER) if name.endswith(".yml"))
+
+
+def load(name: str) -> Protocol:
+    if name not in shipped():
+        raise NotFound(
+            "unknown_protocol",
+            f"There is no protocol {name[:60]!r}.",
+            "There are: " + ", ".join(shipped()) + ".",
+            "Name one of them with --protocol.",
+        )
+    import yaml
+
+    with open(os.path.join(FOLDER, name + ".yml"), encoding="utf-8") as file:
+        return Protocol(yaml.safe_load(file))
+
+
+def with_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:
+    """The same protocol with budgets of the reader's own."""
+    unknown = sorted(set(given) - set(BUDGETS))
+    if unknown:
+        raise Usage(
+            "unknown_budget", f"There is no budget {unknown[0]!r}.", "There are: " + ", ".join(BUDGETS) + ".", ""
+        )
+    return Protocol({**protocol.given, "budget": {**protocol.budget, **given}})

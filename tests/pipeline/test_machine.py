@@ -1,0 +1,191 @@
+"""The state machine of a run: nothing happens that its table does not name."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kaizen_components.pipeline import machine
+from kaizen_components.pipeline.protocol import OUTCOMES, load
+from kaizen_components.pipeline.verdict import REASONS
+
+FACTORY = load("factory")
+EVENTS = sorted({name for allowed in machine.TABLE.values() for name in allowed} | set(machine.ANYWHERE))
+
+
+def event(name, state, **more):
+    step, attempt = machine._place(state, name)
+    base = {"event": name, "step": step, "attempt": attempt, "at": "2026-11-16T00:00:00.000Z"}
+    extra = {
+        "answered": {"answer": "evt_1"},
+        "judged": {"reason": "pass"},
+        "leased": {"holder": "a", "token": 1, "until": "2026-11-16T01:00:00.000Z"},
+    }
+    return {**base, **extra.get(name, {}), **more}
+
+
+def go(state, *names, **more):
+    for name in names:
+        state = machine.after(FACTORY, state, event(name, state, **more))
+    return state
+
+
+def passed(state, *steps):
+    """Through these steps, each passing."""
+    for step in steps:
+        assert state["step"] == step
+        state = go(state, *(("asked", "answered") if FACTORY.steps[step].kind == "ask" else ("started",)), "judged")
+    return state
+
+
+ALL = ("plan", "scout", "build", "validate", "tests", "test", "review")
+
+
+@pytest.fixture
+def start():
+    return machine.beginning(FACTORY)
+
+
+def test_a_run_in_which_everything_passes_is_accepted(start):
+    state = passed(start, *ALL)
+
+    assert (state["phase"], state["outcome"]) == ("ending", "accepted")
+    assert go(state, "delivering", "ended")["phase"] == "ended"
+
+
+@pytest.mark.parametrize("phase, name", list(itertools.product(machine.TABLE, EVENTS)))
+def test_what_the_table_does_not_name_is_refused(start, phase, name):
+    for step, outcome in itertools.product(FACTORY.steps, (None, *OUTCOMES)):
+        state = {**start, "phase": phase, "step": step, "outcome": outcome, "tries": {step: 1}, "attempt": 1}
+        kind = FACTORY.steps[step].kind
+        wanted = phase != "ended" and (name in machine.TABLE[phase] or name in machine.ANYWHERE)
+        wanted &= not (phase == "due" and name == ("started" if kind == "ask" else "asked"))
+        wanted &= not (phase == "ending" and name == ("ended" if outcome == "accepted" else "delivering"))
+        try:
+            machine.after(FACTORY, state, event(name, state))
+        except machine.Illegal:
+            assert not wanted, (step, outcome)
+        else:
+            assert wanted, (step, outcome)
+
+
+def test_an_event_of_another_step_or_attempt_is_refused(start):
+    asked = go(start, "asked")
+
+    for wrong in ({"step": "build"}, {"attempt": 2}):
+        with pytest.raises(machine.Illegal):
+            machine.after(FACTORY, asked, event("answered", asked, **wrong))
+
+
+def test_a_failed_check_goes_back_to_the_builder_and_the_tests_stay(start):
+    state = passed(start, *ALL[:5])
+    state = go(state, "started")
+    state = go(state, "judged", reason="check", fingerprint="one")
+
+    assert state["step"] == "build"
+    assert passed(state, "build", "validate")["step"] == "test"
+
+
+def test_weak_tests_are_written_again(start):
+    state = go(passed(start, *ALL[:5]), "started")
+    state = go(state, "judged", reason="weak", fingerprint="one")
+
+    assert state["step"] == "tests"
+
+
+def test_the_same_failure_three_times_is_stuck(start):
+    state = passed(start, "plan", "scout")
+    for _ in range(3):
+        state = go(state, "asked", "answered")
+        state = go(state, "judged", reason="check", fingerprint="the same")
+
+    assert state["outcome"] == "stuck"
+
+
+def test_a_step_without_attempts_left_ends_the_run(start):
+    state = passed(start, "plan")
+    for number in range(2):
+        state = go(state, "asked", "answered")
+        state = go(state, "judged", reason="malformed", fingerprint=str(number))
+
+    assert (state["outcome"], state["why"]) == ("exhausted", "scout has had its 2 attempts")
+
+
+@pytest.mark.parametrize("name, spent", [("tokens", {"tokens_in": 399_999, "tokens_out": 1}), ("cost_usd", {"cost_usd": 5}), ("seconds", {"seconds": 3600})])  # fmt: skip
+def test_a_spent_budget_ends_the_run(start, name, spent):
+    state = go(go(start, "asked"), "answered", spent=spent)
+    state = go(state, "judged")
+
+    assert (state["outcome"], state["why"]) == ("exhausted", f"the budget of {name} is spent")
+
+
+def test_usage_that_nobody_told_is_unknown_and_not_zero(start):
+    state = go(go(start, "asked"), "answered", spent={"tokens_in": None, "tokens_out": None, "seconds": 2})
+
+    assert state["usage_unknown"] == 1 and state["spent"]["seconds"] == 2
+
+
+def test_an_ambiguous_spec_goes_back_to_the_planner_once(start):
+    state = go(passed(start, "plan", "scout"), "asked", "answered")
+    state = go(state, "judged", reason="ambiguous", fingerprint="one")
+    assert state["step"] == "plan"
+    state = go(passed(state, "plan", "scout"), "asked", "answered")
+
+    assert go(state, "judged", reason="ambiguous", fingerprint="two")["outcome"] == "failed"
+
+
+def test_a_new_spec_makes_the_tests_be_written_anew(start):
+    state = passed(start, *ALL[:5])
+    state = go(go(state, "started"), "judged", reason="check", fingerprint="one")
+    state = go(go(state, "asked", "answered"), "judged", reason="ambiguous", fingerprint="two")
+
+    assert passed(state, "plan", "scout", "build", "validate")["step"] == "tests"
+
+
+def test_a_missing_tool_blocks(start):
+    state = go(passed(start, "plan", "scout", "build"), "started")
+
+    assert go(state, "judged", reason="missing")["outcome"] == "blocked"
+
+
+def test_a_lease_keeps_others_out_until_it_ends(start):
+    held = go(start, "leased")
+    with pytest.raises(machine.Illegal, match="a has the lease"):
+        go(held, "leased", holder="b")
+
+    assert go(held, "leased", holder="b", at="2026-11-16T02:00:00.000Z")["lease"]["holder"] == "b"
+    assert go(go(held, "released"), "leased", holder="b")["lease"]["holder"] == "b"
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    choices=st.lists(
+        st.tuples(st.integers(0, 50), st.sampled_from(REASONS + ("pass",) * 9), st.integers(0, 9)), max_size=150
+    )
+)
+def test_whatever_happens_accepted_means_that_every_step_passed_last(choices):
+    """A random walk over legal events; the gates that passed must have passed after the newest build."""
+    state, order = machine.beginning(FACTORY), []
+    for pick, reason, fingerprint in choices:
+        allowed = [name for name in machine.legal(FACTORY, state) if name not in machine.ANYWHERE]
+        if not allowed:
+            break
+        name = allowed[pick % len(allowed)]
+        before = state
+        state = machine.after(
+            FACTORY,
+            state,
+            event(name, state, **({"reason": reason, "fingerprint": str(fingerprint)} if name == "judged" else {})),
+        )
+        if name == "judged" and reason == "pass":
+            order.append(before["step"])
+        elif name == "judged":
+            order = [step for step in order if step != before["step"]]
+        assert all(number <= FACTORY.steps[step].attempts for step, number in state["tries"].items())
+    if state["outcome"] == "accepted":
+        newest = {step: at for at, step in enumerate(order)}
+        assert set(newest) == set(ALL)
+        assert (
+            newest["plan"] < newest["scout"] < newest["build"] < newest["validate"] < newest["test"] < newest["review"]
+        )
