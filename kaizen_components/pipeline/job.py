@@ -1,4 +1,4 @@
-"""What a gate gets: two exported trees, what changed between them, and the tools of the target. No gate asks for more."""
+"""What a gate gets: two exported trees, what changed between them, and the tools of the target."""
 
 from typing import Any
 
