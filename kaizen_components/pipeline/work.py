@@ -1,0 +1,152 @@
+"""The files of a run: the exported base, the candidate made from it, and what prompts quote of them."""
+
+import os
+import re
+import shutil
+from typing import Any
+
+
+from . import edits, ledger
+from .job import Job
+from .settings import Settings, read_settings
+from .spec import markdown
+from .target import Target
+from .toolchain import tools
+
+LISTED_MAX = 400
+FILE_CHARS_MAX = 24_000
+README_CHARS_MAX = 2_000
+HITS_MAX = 60
+QUOTED_MAX = 12
+EXAMPLES_MAX = 2
+WORDS = re.compile(r"[A-Za-z_/][\w/-]{3,}")
+READMES = ("README.md", "README.rst", "README.txt", "README")
+
+
+class Work:
+    """Everything here is made from the run's records and the target's base commit, so it can be made again."""
+
+    def __init__(self, place, run: dict[str, Any], options: dict[str, Any]):
+        self.run = run
+        self.folder = os.path.join(place.work, "runs", run["id"])
+        self.target = Target(os.path.join(place.root, run["repo"]))
+        self.commit: str = run["base_commit"]
+        self.options = options
+        self._base: str | None = None
+        self._settings: Settings | None = None
+
+    @property
+    def base(self) -> str:
+        """The folder with the base tree; exported once, and whole or not at all."""
+        if self._base is None:
+            folder, half = os.path.join(self.folder, "base"), os.path.join(self.folder, "base.part")
+            if not os.path.isdir(folder):
+                shutil.rmtree(half, ignore_errors=True)
+                os.makedirs(half)
+                self.target.export(self.commit, half)
+                os.rename(half, folder)
+            self._base = folder
+        return self._base
+
+    @property
+    def settings(self) -> Settings:
+        if self._settings is None:
+            self._settings = read_settings(self.base)
+            self._settings.allow_failing_baseline |= bool(self.options.get("allow_failing_baseline"))
+        return self._settings
+
+    def paths(self) -> list[str]:
+        return self.target.paths(self.commit)
+
+    def read(self, path: str) -> bytes | None:
+        """A file of the base as the builder sees it; None if it is not there."""
+        return self.target.blob(self.commit, path)
+
+    def listing(self) -> str:
+        found = self.paths()
+        more = f"\n… and {len(found) - LISTED_MAX:,} more" if len(found) > LISTED_MAX else ""
+        return "\n".join(found[:LISTED_MAX]) + more
+
+    def quoted(self, paths: list[str]) -> list[dict[str, str]]:
+        """Files as a prompt shows them."""
+        return [{"path": path, "text": self._text(path)} for path in paths[:QUOTED_MAX] if self.read(path) is not None]
+
+    def _text(self, path):
+        text = (self.read(path) or b"").decode("utf-8", "replace")
+        return text if len(text) <= FILE_CHARS_MAX else text[:FILE_CHARS_MAX] + "\n… (cut)"
+
+    def readme(self) -> tuple[str, str]:
+        name = next((name for name in READMES if self.read(name) is not None), "")
+        return name, self._text(name)[:README_CHARS_MAX] if name else ""
+
+    def hits(self, text: str) -> str:
+        """Lines of the base that have a word of the text: what grep would find."""
+        words = {word.lower() for word in WORDS.findall(text)}
+        found = []
+        for path in self.paths():
+            data = self.read(path) or b""
+            if b"\0" in data or len(data) > 200_000:
+                continue
+            for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+                if any(word in line.lower() for word in words):
+                    found.append(f"{path}:{number}: {line.strip()[:160]}")
+        return "\n".join(found[:HITS_MAX])
+
+    def likely(self) -> list[str]:
+        """The files that a scout reads first: the smallest sources, near the top."""
+        sources = [path for path in self.paths() if path.endswith((".py", ".toml", ".js", ".ts"))]
+        return sorted(sources, key=lambda path: (path.count("/"), len(self.read(path) or b""), path))[:QUOTED_MAX]
+
+    def examples(self) -> list[dict[str, str]]:
+        """Existing tests, so that new ones import the code in the same way."""
+        tests = [path for path in self.paths() if re.search(r"(^|/)test_[^/]*\.py$|_test\.py$", path)]
+        return self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
+
+    def changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
+        """Path -> new content of everything that the answers say."""
+        found: dict[str, bytes | None] = {}
+        for text in (build, tests):
+            if text is not None:
+                found |= edits.apply(edits.parse(text), self.read)
+        return found
+
+    def job(self, spec: dict[str, Any], build: str, tests: str | None) -> Job:
+        """What a gate gets."""
+        head = os.path.join(self.folder, "head")
+        shutil.rmtree(head, ignore_errors=True)
+        shutil.copytree(self.base, head, symlinks=True)
+        changes = self.changes(build, tests)
+        edits.write(head, changes)
+        commit = self.target.commit(self.commit, changes, message(spec, self.run), self.objects)
+        written = [path for path in self.changes(None, tests)] if tests else []
+        scratch = os.path.join(self.folder, "scratch")
+        os.makedirs(scratch, exist_ok=True)
+        return Job(
+            self.base, head, self.target.tree(self.commit), self.target.tree(commit, self.objects),
+            self.target.changed_lines(self.commit, commit, self.objects), tools(self.target, self.options.get("python")),
+            self.settings, tuple(written), tuple(spec["grants"]), scratch,
+        )  # fmt: skip
+
+    @property
+    def objects(self) -> str:
+        """Where git keeps what the target does not have yet: a failed run leaves nothing in the target."""
+        return os.path.join(self.folder, "objects")
+
+    def candidate(self, spec: dict[str, Any], build: str, tests: str | None) -> str:
+        """The commit that the answers make."""
+        return self.target.commit(self.commit, self.changes(build, tests), message(spec, self.run), self.objects)
+
+    def diff(self, commit: str) -> str:
+        return self.target.diff(self.commit, commit, self.objects)
+
+
+def message(spec: dict[str, Any], run: dict[str, Any]) -> str:
+    return f"{spec['title']}\n\n{markdown(spec)}\nMade by {run['id']}.\n"
+
+
+def answer_text(db, state: dict[str, Any], step: str) -> str | None:
+    """The newest answer to a step, as it was given."""
+    event = state["answers"].get(step)
+    return ledger.body(db, event) if event else None
+
+
