@@ -9,7 +9,7 @@ from . import edits
 from .answers import AnswerRefused, validated
 from .contracts import MODELS
 from .protocol import Step
-from .review import objections
+from .review import named, objections
 from .spec import findings, markdown
 from .verdict import Finding, Verdict
 from .work import Work
@@ -90,7 +90,11 @@ def _spec(work, asked, text):
 def _brief(work, asked, text):
     brief = validated(text, MODELS["brief"]).model_dump()
     there = set(work.paths())
-    wrong = [Finding("no-such-file", f"{path} is not in the repository.", path) for path in brief["files"] if path not in there]
+    wrong = [
+        Finding("no-such-file", f"{path} is not in the repository.", path)
+        for path in brief["files"]
+        if path not in there
+    ]
     wrong += [Finding("exists", f"{path} is there already.", path) for path in brief["new_files"] if path in there]
     if wrong:
         return Verdict("check", f"The brief names {len(wrong)} files wrongly.", wrong)
@@ -110,14 +114,20 @@ def _edits(work, asked, text):
 def _tests(work, asked, text):
     changes = edits.apply(edits.parse(text), work.read)
     there = set(work.paths())
-    wrong = [Finding("exists", f"{path} is there already; write a new file.", path) for path in changes if path in there]
+    wrong = [
+        Finding("exists", f"{path} is there already; write a new file.", path) for path in changes if path in there
+    ]
     wrong += [
         Finding("not-a-test", f"{path} is not named as a test: test_<feature>.py.", path)
         for path in changes
         if not os.path.basename(path).startswith("test_") or not path.endswith(".py")
     ]
     wrong += _unparsable(changes)
-    return Verdict("check", f"The tests have {len(wrong)} faults.", wrong) if wrong else Verdict("pass", ", ".join(sorted(changes)))
+    return (
+        Verdict("check", f"The tests have {len(wrong)} faults.", wrong)
+        if wrong
+        else Verdict("pass", ", ".join(sorted(changes)))
+    )
 
 
 def _review(work, asked, text):
@@ -148,12 +158,10 @@ def _unparsable(changes):
 
 
 def _protected(changes, work, grants):
-    from .matching import matches
-
     return [
         Finding("protected", f"{path} is protected; the spec does not let it change.", path)
         for path in sorted(changes)
-        if matches(path, work.settings.protected) and not matches(path, tuple(grants))
+        if named(path, work.settings.protected) and not named(path, tuple(grants))
     ]
 
 

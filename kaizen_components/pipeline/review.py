@@ -5,12 +5,25 @@ import re
 import sys
 from typing import Any
 
-from .matching import matches
+from ..records.paths import fits
 from .verdict import Finding
 
-DEPENDENCIES = ("pyproject.toml", "requirements*.txt", "setup.py", "setup.cfg", "package.json", "*.lock", "go.mod", "Cargo.toml")
+DEPENDENCIES = (
+    "pyproject.toml",
+    "requirements*.txt",
+    "setup.py",
+    "setup.cfg",
+    "package.json",
+    "*.lock",
+    "go.mod",
+    "Cargo.toml",
+)
 SCHEMAS = ("**/migrations/**", "migrations/**", "**/alembic/**", "*.sql", "**/*.sql", "**/schema.*")
 PATHS = re.compile(r"[\w.-]+(?:/[\w.*-]+)+|[\w-]+\.(?:py|toml|md|json|yml|yaml|sql|js|ts|html|css)\b")
+
+
+def named(path: str, globs: tuple[str, ...]) -> bool:
+    return any(fits(glob, path) for glob in globs)
 
 
 def objections(spec: dict[str, Any], changes: dict[str, bytes | None], read, there: set[str]) -> list[Finding]:
@@ -18,13 +31,13 @@ def objections(spec: dict[str, Any], changes: dict[str, bytes | None], read, the
     forbidden = tuple(path for text in spec["out_of_scope"] for path in PATHS.findall(text))
     found = []
     for path, data in sorted(changes.items()):
-        if matches(path, tuple(spec["grants"])):
+        if named(path, tuple(spec["grants"])):
             continue
-        if matches(path, forbidden):
+        if named(path, forbidden):
             found.append(Finding("out-of-scope", f"{path} is out of scope.", path))
-        if matches(path, DEPENDENCIES):
+        if named(path, DEPENDENCIES):
             found.append(Finding("dependency", f"{path} changes what the project depends on.", path))
-        if matches(path, SCHEMAS):
+        if named(path, SCHEMAS):
             found.append(Finding("schema", f"{path} changes a schema.", path))
         if path.endswith(".py") and data is not None:
             new = imported(data) - imported(read(path) or b"")

@@ -148,5 +148,3 @@ def answer_text(db, state: dict[str, Any], step: str) -> str | None:
     """The newest answer to a step, as it was given."""
     event = state["answers"].get(step)
     return ledger.body(db, event) if event else None
-
-
