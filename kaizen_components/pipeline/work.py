@@ -5,7 +5,6 @@ import re
 import shutil
 from typing import Any
 
-
 from . import edits, ledger
 from .job import Job
 from .settings import Settings, read_settings
@@ -118,7 +117,7 @@ class Work:
         changes = self.changes(build, tests)
         edits.write(head, changes)
         commit = self.target.commit(self.commit, changes, message(spec, self.run), self.objects)
-        written = [path for path in self.changes(None, tests)] if tests else []
+        written = list(self.changes(None, tests)) if tests else []
         scratch = os.path.join(self.folder, "scratch")
         os.makedirs(scratch, exist_ok=True)
         return Job(
