@@ -22,7 +22,8 @@ def run(
 
     Example: kaizen P1 --request "add a /health endpoint returning status ok" --repo ../targetapp
     """
-    from ..pipeline import drivers, protocol as protocols, runs
+    from ..pipeline import drivers, runs
+    from ..pipeline import protocol as protocols
 
     chosen = protocols.load(protocol)
     if budget_json is not None:

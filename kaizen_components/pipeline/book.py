@@ -54,7 +54,8 @@ class Book:
 
         def do(tx):
             event = {
-                "event": "answered", "step": step, "attempt": attempt, "body": text or None, "answer": tx.next_id("run_event"),
+                "event": "answered", "step": step, "attempt": attempt, "body": text or None,
+                "answer": tx.next_id("run_event"),
                 "spent": spent, "model": reply.model, "served_by": reply.served_by, "retries": reply.retries,
                 "sha256": text_hash(text),
             }  # fmt: skip
@@ -77,9 +78,10 @@ class Book:
         )
         row = span.add(
             tx, None, self.root_span, task["id"], None,
-            {"run": self.run["id"], "step": step.name, "attempt": attempt, "reason": verdict.reason, "proof": proof_id, **verdict.facts},
+            {"run": self.run["id"], "step": step.name, "attempt": attempt, "reason": verdict.reason, "proof": proof_id,
+             **verdict.facts},
             {
-                "name": f"{step.stage} {attempt}" if step.stage == step.name else f"{step.stage}: {step.name} {attempt}",
+                "name": f"{step.name} {attempt}",
                 "kind": "gate" if step.kind == "gate" else "model", "status": "ok" if verdict.passed else "error",
                 "duration_ms": round(((spent.get("seconds") or 0) + seconds) * 1000),
                 "model": answered["payload"]["model"] if answered and spent else None,
@@ -88,7 +90,8 @@ class Book:
             },
         )  # fmt: skip
         event = {
-            "event": "judged", "step": step.name, "attempt": attempt, "reason": verdict.reason, "says": verdict.says[:20000] or None,
+            "event": "judged", "step": step.name, "attempt": attempt, "reason": verdict.reason,
+            "says": verdict.says[:20000] or None,
             "findings": [one.as_dict() for one in verdict.findings[:FINDINGS_MAX]], "fingerprint": fingerprint,
             "proof_id": proof_id, "span_id": row["id"], "facts": verdict.facts, "spent": {"seconds": seconds},
         }  # fmt: skip

@@ -16,7 +16,7 @@ from .protocol import Step
 from .verdict import Finding, Verdict
 from .work import Work, answer_text
 
-GATES = {"static": "static", "testing": "testing.gate"}
+GATES = {"ready": "ready", "static": "static", "testing": "testing.gate"}
 
 
 class Engine:

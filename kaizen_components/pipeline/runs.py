@@ -17,6 +17,10 @@ from .work import Work
 LEASE_MS = 6 * 3_600_000  # whoever dies before has his lock let go by the system, and P7 takes the lease over
 TITLE_CHARS = 200
 SUMMARY_CHARS = 2_000
+NOTHING = {
+    "kind": "run", "status": "unset", "duration_ms": 0, "model": None, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0,
+    "summary": None,
+}  # fmt: skip
 EXIT_CODES = {"accepted": 0, "blocked": 5}  # everything else is 1: a result, but not the one that was wanted
 
 
@@ -36,8 +40,7 @@ def begin(
         run = ledger.start(tx, protocol, task, values)
         root = span.add(
             tx, run["id"], None, task["id"], None, {"run": run["id"], "protocol": protocol.name},
-            {"name": f"{protocol.name} {request}"[:200], "kind": "run", "status": "unset", "duration_ms": 0, "model": None,
-             "tokens_in": 0, "tokens_out": 0, "cost_usd": 0, "summary": None},
+            {**NOTHING, "name": f"{protocol.name} {request}"[:200]},
         )  # fmt: skip
         return {"id": run["id"], "kind": "run", "task_id": task["id"], "span_id": root["id"]}
 

@@ -21,7 +21,7 @@ def markdown(spec: dict[str, Any]) -> str:
 
 
 def findings(spec: dict[str, Any], request: str) -> list[Finding]:
-    """What is wrong with a spec: what the lint of Q10 calls an error, and what the request names and the spec forgot."""
+    """What is wrong with a spec: what Q10's lint calls an error, and what the request names and it forgot."""
     found = [
         Finding(f"spec-{one['rule']}", f"{one['text']}: {one['suggestion']}")
         for one in lint(markdown(spec))["findings"]

@@ -122,8 +122,8 @@ class Work:
         os.makedirs(scratch, exist_ok=True)
         return Job(
             self.base, head, self.target.tree(self.commit), self.target.tree(commit, self.objects),
-            self.target.changed_lines(self.commit, commit, self.objects), tools(self.target, self.options.get("python")),
-            self.settings, tuple(written), tuple(spec["grants"]), scratch,
+            self.target.changed_lines(self.commit, commit, self.objects),
+            tools(self.target, self.options.get("python")), self.settings, tuple(written), tuple(spec["grants"]), scratch,
         )  # fmt: skip
 
     @property

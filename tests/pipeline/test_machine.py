@@ -39,7 +39,7 @@ def passed(state, *steps):
     return state
 
 
-ALL = ("plan", "scout", "build", "validate", "tests", "test", "review")
+ALL = ("ready", "plan", "scout", "build", "validate", "tests", "test", "review")
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_what_the_table_does_not_name_is_refused(start, phase, name):
 
 
 def test_an_event_of_another_step_or_attempt_is_refused(start):
-    asked = go(start, "asked")
+    asked = go(passed(start, "ready"), "asked")
 
     for wrong in ({"step": "build"}, {"attempt": 2}):
         with pytest.raises(machine.Illegal):
@@ -79,7 +79,7 @@ def test_an_event_of_another_step_or_attempt_is_refused(start):
 
 
 def test_a_failed_check_goes_back_to_the_builder_and_the_tests_stay(start):
-    state = passed(start, *ALL[:5])
+    state = passed(start, *ALL[:6])
     state = go(state, "started")
     state = go(state, "judged", reason="check", fingerprint="one")
 
@@ -88,14 +88,14 @@ def test_a_failed_check_goes_back_to_the_builder_and_the_tests_stay(start):
 
 
 def test_weak_tests_are_written_again(start):
-    state = go(passed(start, *ALL[:5]), "started")
+    state = go(passed(start, *ALL[:6]), "started")
     state = go(state, "judged", reason="weak", fingerprint="one")
 
     assert state["step"] == "tests"
 
 
 def test_the_same_failure_three_times_is_stuck(start):
-    state = passed(start, "plan", "scout")
+    state = passed(start, "ready", "plan", "scout")
     for _ in range(3):
         state = go(state, "asked", "answered")
         state = go(state, "judged", reason="check", fingerprint="the same")
@@ -104,7 +104,7 @@ def test_the_same_failure_three_times_is_stuck(start):
 
 
 def test_a_step_without_attempts_left_ends_the_run(start):
-    state = passed(start, "plan")
+    state = passed(start, "ready", "plan")
     for number in range(2):
         state = go(state, "asked", "answered")
         state = go(state, "judged", reason="malformed", fingerprint=str(number))
@@ -112,22 +112,31 @@ def test_a_step_without_attempts_left_ends_the_run(start):
     assert (state["outcome"], state["why"]) == ("exhausted", "scout has had its 2 attempts")
 
 
-@pytest.mark.parametrize("name, spent", [("tokens", {"tokens_in": 399_999, "tokens_out": 1}), ("cost_usd", {"cost_usd": 5}), ("seconds", {"seconds": 3600})])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, spent",
+    [
+        ("tokens", {"tokens_in": 399_999, "tokens_out": 1}),
+        ("cost_usd", {"cost_usd": 5}),
+        ("seconds", {"seconds": 3600}),
+    ],
+)
 def test_a_spent_budget_ends_the_run(start, name, spent):
-    state = go(go(start, "asked"), "answered", spent=spent)
+    state = go(go(passed(start, "ready"), "asked"), "answered", spent=spent)
     state = go(state, "judged")
 
     assert (state["outcome"], state["why"]) == ("exhausted", f"the budget of {name} is spent")
 
 
 def test_usage_that_nobody_told_is_unknown_and_not_zero(start):
-    state = go(go(start, "asked"), "answered", spent={"tokens_in": None, "tokens_out": None, "seconds": 2})
+    state = go(
+        go(passed(start, "ready"), "asked"), "answered", spent={"tokens_in": None, "tokens_out": None, "seconds": 2}
+    )
 
     assert state["usage_unknown"] == 1 and state["spent"]["seconds"] == 2
 
 
 def test_an_ambiguous_spec_goes_back_to_the_planner_once(start):
-    state = go(passed(start, "plan", "scout"), "asked", "answered")
+    state = go(passed(start, "ready", "plan", "scout"), "asked", "answered")
     state = go(state, "judged", reason="ambiguous", fingerprint="one")
     assert state["step"] == "plan"
     state = go(passed(state, "plan", "scout"), "asked", "answered")
@@ -136,7 +145,7 @@ def test_an_ambiguous_spec_goes_back_to_the_planner_once(start):
 
 
 def test_a_new_spec_makes_the_tests_be_written_anew(start):
-    state = passed(start, *ALL[:5])
+    state = passed(start, *ALL[:6])
     state = go(go(state, "started"), "judged", reason="check", fingerprint="one")
     state = go(go(state, "asked", "answered"), "judged", reason="ambiguous", fingerprint="two")
 
@@ -144,7 +153,7 @@ def test_a_new_spec_makes_the_tests_be_written_anew(start):
 
 
 def test_a_missing_tool_blocks(start):
-    state = go(passed(start, "plan", "scout", "build"), "started")
+    state = go(passed(start, "ready", "plan", "scout", "build"), "started")
 
     assert go(state, "judged", reason="missing")["outcome"] == "blocked"
 
@@ -187,5 +196,11 @@ def test_whatever_happens_accepted_means_that_every_step_passed_last(choices):
         newest = {step: at for at, step in enumerate(order)}
         assert set(newest) == set(ALL)
         assert (
-            newest["plan"] < newest["scout"] < newest["build"] < newest["validate"] < newest["test"] < newest["review"]
+            newest["ready"]
+            < newest["plan"]
+            < newest["scout"]
+            < newest["build"]
+            < newest["validate"]
+            < newest["test"]
+            < newest["review"]
         )
