@@ -209,6 +209,13 @@ LIST_KINDS = ("ids", "words", "items", "argv")
 
 def field(command, name):
     """What `name` means in this command: the verb's own meaning first, then the noun's, the family's, everybody's."""
+    found = command.fields.get(name)
+    if found is None:
+        found = command.fields[name] = _field(command, name)
+    return found
+
+
+def _field(command, name):
     if name in SHARED and name not in command.options:
         return SHARED[name]
     for owner in (command.name.rpartition("-")[2], command.noun, command.family):

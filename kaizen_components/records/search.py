@@ -49,9 +49,10 @@ def texts(kind):
 
 def texts_of(kind, row):
     """(title, summary, body) of a record for the index; `body` has whatever else the kind says is text."""
-    first = [row.get(name) or "" for name in TEXTS]
-    more = [row.get(name) or "" for name in SEARCHED[kind][1]]
-    return (first[0], first[1], "\n".join(filter(None, [first[2], *more])))
+    body = row.get("body") or ""
+    if SEARCHED[kind][1]:
+        body = "\n".join(filter(None, [body, *(row.get(name) for name in SEARCHED[kind][1])]))
+    return (row.get("title") or "", row.get("summary") or "", body)
 
 
 def rebuild(connection):

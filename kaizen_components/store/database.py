@@ -10,6 +10,7 @@ from .place import Place
 
 SCHEMA_VERSION = 14  # the number of the newest file in migrations/
 SHORT_WAIT_S = 0.2
+PAGE_BYTES = 2048  # a small write touches a little of a dozen pages: half of SQLite's own 4096 is half to flush
 APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
 
 
@@ -100,6 +101,7 @@ class Store:
     def _prepared(self, connection):
         try:
             if connection.value("PRAGMA journal_mode") != "wal":
+                connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # a file that has something keeps its own
                 connection.rows("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
