@@ -90,7 +90,8 @@ def _pattern(pattern, zone):
         for row in pattern["references"][:REFERENCES_MAX]
     ]
     more = len(pattern["references"]) - len(references)
-    lines = [[Ref(pattern["id"]), f"{len(pattern['references']):,} records refer to it."]]
+    number = len(pattern["references"])
+    lines = [[Ref(pattern["id"]), f"{number:,} record{' refers' if number == 1 else 's refer'} to it."]]
     if pattern["task_id"]:
         lines.append(["Met in", Ref(pattern["task_id"])])
     return section(

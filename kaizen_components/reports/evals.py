@@ -183,27 +183,28 @@ def _categories(categories):
 
 def _cases(found, zone, sums):
     columns = {
-        "Case": "", "What": "", "Category": "", "Last": "", "When": "whole", "Runs": "number", "Pass rate": "number",
-        "Trend": "number", "Score": "number", "Score trend": "number", "": "",
+        "Case": "", "What": "", "Category": "", "Last run": "", "When": "whole", "Flaky": "", "Runs": "number",
+        "Pass rate": "number", "Trend": "number", "Score": "number", "Score trend": "number",
     }  # fmt: skip
     rows = [
         [
             Own(row["id"]), clipped(row["title"], 120), row["category"], word(row["last_outcome"]),
-            zone.show(row["last_at"]), row["runs"], percent(row["pass_rate"]), _points(row["pass_trend"]),
-            row["mean_score"], _signed(row["score_trend"]), Tone("flaky", "warn") if row["flaky"] else None,
+            zone.day(row["last_at"]), Tone("flaky", "warn") if row["flaky"] else None, row["runs"],
+            percent(row["pass_rate"]), _points(row["pass_trend"]),
+            None if row["mean_score"] is None else f"{row['mean_score']:.2f}", _signed(row["score_trend"]),
         ]
         for row in found["cases"]
     ]  # fmt: skip
     meaning = paragraph(
-        "A trend is the newest third of the runs less the oldest third, and there is none below three. A case is flaky "
-        "when it changed between passing and failing at least twice. A skipped run decides nothing."
+        "A trend is the newest third of the runs less the oldest third (of passing in percentage points); none below "
+        "three. A case is flaky when it changed between passing and failing at least twice. A skipped run decides nothing."
     )
     more = sums["cases"] - sums["never_run"] - len(rows)
     return (meaning, table("Cases: failing, then flaky, then by pass rate", columns, rows, more)) if rows else ()
 
 
 def _points(trend):
-    return None if trend is None else f"{trend * 100:+.0f} points"
+    return None if trend is None else f"{trend * 100:+.0f}"
 
 
 def _signed(trend):

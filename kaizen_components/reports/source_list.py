@@ -2,10 +2,26 @@
 
 from typing import Any
 
+from ..records.lesson import CLOSED
 from .asked import narrowed, where
 from .charts import bars
 from .citation import citing
-from .document import Own, Ref, Tone, clipped, count, document, fact, facts, paragraph, section, table, time_taken, word
+from .document import (
+    Own,
+    Ref,
+    Tone,
+    clipped,
+    count,
+    document,
+    fact,
+    facts,
+    paragraph,
+    points,
+    section,
+    table,
+    time_taken,
+    word,
+)
 
 DAY_MS = 86_400_000
 TIERS = ("canonical", "primary", "implementation", "secondary")  # the most authoritative first
@@ -53,18 +69,19 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     tiers = {row["tier"]: row for row in db.rows(BY_TIER.format(asked=asked), (db.at, *values))}
     superseded = {row["id"]: row for row in db.rows(SUPERSEDED.format(asked=asked), values)}
     citations = citing(db, "src", list(superseded))
-    stale = [
+    standing = [
         {**row, "source_id": id, "source_title": superseded[id]["title"], "newer_id": superseded[id]["superseded_by"]}
         for id in superseded
         for row in citations.get(id, [])
+        if row["says"] not in CLOSED  # what was promoted is listed as what it became
     ]
     return {
         "narrowed": narrowed(options, zone) if options["tier"] is None else _with_tier(options, zone),
         "at": db.at,
         "tiers": [tiers[tier] for tier in TIERS if tier in tiers],
         "chains": _chains(db.rows(CHAINS.format(asked=asked), (*values, limit))),
-        "standing_on_superseded": stale[:limit],
-        "standing_more": max(len(stale) - limit, 0),
+        "standing": standing[:limit],
+        "standing_more": max(len(standing) - limit, 0),
         "sources": db.rows(NEWEST.format(asked=asked), (*values, limit)),
     }
 
@@ -86,7 +103,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
         none = "No source is locked here. `kaizen S1 --title … --tier primary --url …` says what was read, and when."
         return document("Sources", [text for text in (none, found["narrowed"]) if text], [])
     sums = {name: sum(tier[name] for tier in tiers) for name in ("sources", "superseded", *MISSING)}
-    standing = len(found["standing_on_superseded"]) + found["standing_more"]
+    standing = len(found["standing"]) + found["standing_more"]
     one = sums["sources"] == 1
     lead = [
         f"{count(sums['sources'])} source{' is' if one else 's are'} locked, {count(sums['superseded'])} of them "
@@ -136,16 +153,16 @@ def _tiers(tiers, zone):
 
 
 def _standing(found, zone):
-    columns = {"Record": "", "Kind": "", "State": "", "What": "", "Names": "", "Superseded by": "", "Recorded": "whole"}
-    rows = [
+    items = [
         [
-            Ref(row["id"]), row["kind"].replace("_", " "), word(row["says"]), clipped(row["text"], 120),
-            Ref(row["source_id"]), Ref(row["newer_id"]), zone.day(row["at"]),
+            zone.day(row["at"]), row["kind"].replace("_", " "), Ref(row["id"]), word(row["says"]),
+            clipped(row["text"], 120), "names", Ref(row["source_id"]), "superseded by", Ref(row["newer_id"]),
         ]
-        for row in found["standing_on_superseded"]
+        for row in found["standing"]
     ]  # fmt: skip
-    advice = paragraph("Read the newer version, and see whether the record still holds; lessons are retired with L11.")
-    return (advice, table("What names a superseded source", columns, rows, found["standing_more"])) if rows else ()
+    more = found["standing_more"]
+    advice = "Read the newer version, and see whether the record still holds; lessons are retired with L11."
+    return (paragraph(advice), points([*items, *([[f"{more:,} more."]] if more else [])])) if items else ()
 
 
 def _lines(chains, zone):
