@@ -197,7 +197,7 @@ def _cases(found, zone, sums):
     ]  # fmt: skip
     meaning = paragraph(
         "A trend is the newest third of the runs less the oldest third (of passing in percentage points); none below "
-        "three. A case is flaky when it changed between passing and failing at least twice. A skipped run decides nothing."
+        "three. A case is flaky when it changed between passing and failing at least twice. Skipped runs do not count."
     )
     more = sums["cases"] - sums["never_run"] - len(rows)
     return (meaning, table("Cases: failing, then flaky, then by pass rate", columns, rows, more)) if rows else ()
