@@ -96,6 +96,7 @@ FIELDS = {
     "verify.file": Field("path", "Another database file, such as a backup"),
     "batch.file": Field("input", "The JSONL file; stdin unless told", most=BATCH_CHARS_MAX),
     "query": Field("line", 'Words to find, the best match first; "a phrase" and +must work', most=1_000),
+    "topic.query": Field("line", 'Words to find; "a phrase" and +must work', most=1_000, bare=True),
     "evidence": Field("items", "What shows it: a text or the id of a record; repeatable, or a JSON list", most=2_000),
     "paths": Field("words", "A file or glob it is about, such as src/*.py; repeatable", most=1_000),
     "context.path": Field("words", "A file you are working on; repeatable", most=1_000),

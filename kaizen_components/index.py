@@ -90,7 +90,12 @@ COMMANDS = {
     "M3": "migration-apply",
     "M4": "migration-verify",
     "M5": "migration-report",
+    "R3": "learning-report",
     "R4": "proof-report",
+    "R5": "eval-report",
+    "R6": "source-report",
+    "R7": "anti-pattern-report",
+    "R11": "topic-report",
 }
 
 FAMILIES = {
