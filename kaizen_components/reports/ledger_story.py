@@ -6,7 +6,7 @@ from typing import Any
 from ..records import search
 from .asked import narrowed
 from .charts import bars
-from .document import clipped, count, document, fact, facts, number_of, section, story, table
+from .document import clipped, count, document, fact, facts, section, story, table
 from .event import Event, folded, told
 
 # By seq, which is the order of the log: it stops after so many rows, and reads on only where --since or --until say so.
@@ -112,7 +112,8 @@ def _activity(days):
     labels = sorted(days)
     numbers: list[float] = [len(days[day]) for day in labels]
     busiest = labels[numbers.index(max(numbers))]
-    says = f"{_entries_said(int(max(numbers)))} on {busiest}, the busiest of {number_of(len(labels), 'day')} shown."
+    of_days = f", the busiest of {len(labels)} days shown" if len(labels) > 1 else ""
+    says = f"{_entries_said(int(max(numbers)))} on {busiest}{of_days}."
     return bars("Activity", "day", "entries", labels, {"entries": numbers}, says)
 
 

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from .asked import narrowed, where
-from .charts import bars
+from .charts import lines
 from .document import Own, Ref, clipped, count, document, dollars, fact, facts, section, table, time_taken, word
 from .task_story import cost
 from .zone import elapsed_ms
@@ -13,18 +13,16 @@ from .zone import elapsed_ms
 STATUSES = ("open", "active", "blocked", "done", "canceled")
 DAYS_MAX = 31  # a longer time is shown by weeks
 WEEKS_MAX = 53
-BY_STATUS = "SELECT status, count(*) AS number FROM task_current WHERE {asked} GROUP BY status"
+NOT_TEST = "seq NOT IN (SELECT seq FROM log WHERE test = 1)"  # few, by an index; the tasks themselves are many
+BY_STATUS = "SELECT status, count(*) AS number FROM task_state WHERE {asked} GROUP BY status"
 NEWEST = """
 SELECT id, at, actor, title, status, priority, scope, changed_at FROM task_current WHERE {asked}
 ORDER BY seq DESC LIMIT ?"""
 # By the minute, which is the same in every timezone; days are the reader's.
 OPENED = """
-SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task_current WHERE {asked}
-GROUP BY minute ORDER BY minute"""
+SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task WHERE {asked} GROUP BY minute ORDER BY minute"""
 DONE = """
-SELECT substr(at, 1, 16) AS minute, count(*) AS number
-FROM (SELECT max(at) AS at FROM task_revision WHERE status = 'done' AND test = 0 AND task_id IN
-      (SELECT id FROM task_current WHERE {asked}) GROUP BY task_id)
+SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task_revision WHERE status = 'done' AND test = 0 AND {asked}
 GROUP BY minute ORDER BY minute"""
 BLOCKED = """
 SELECT t.id, t.title, t.status, b.id AS blocker_id, b.title AS blocker_title, b.status AS blocker_status
@@ -41,12 +39,16 @@ WHERE task_id IN (SELECT value FROM json_each(?)) AND test = 0 GROUP BY task_id"
 
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    asked, values = where(db, "task", options)
-    counted = {row["status"]: row["number"] for row in db.rows(BY_STATUS.format(asked=asked), values)}
+    asked, values = where(db, "task", {**options, "scope": None})
+    if options["scope"]:  # what it is now, which the first record of a task does not know
+        asked, values = f"{asked} AND seq IN (SELECT seq FROM task_state WHERE scope = ?)", [*values, options["scope"]]
+    said = narrowed(options, zone)
+    every = f"seq IN (SELECT seq FROM task WHERE {asked})" if said else NOT_TEST
+    counted = {row["status"]: row["number"] for row in db.rows(BY_STATUS.format(asked=every), values)}
     return {
-        "narrowed": narrowed(options, zone),
+        "narrowed": said,
         "statuses": {status: counted.get(status, 0) for status in STATUSES},
-        "throughput": _throughput(db, zone, asked, values),
+        "throughput": _throughput(db, zone, asked, values, said),
         "blocked": db.rows(BLOCKED.format(asked=asked), (*values, options["limit"])),
         "tasks": _tasks(db, asked, values, options["limit"]),
     }
@@ -69,10 +71,11 @@ def _tasks(db, asked, values, limit):
     ]
 
 
-def _throughput(db, zone, asked, values):
-    """How many were opened and done, per day or per week, from the first to the last that has any."""
+def _throughput(db, zone, asked, values, said):
+    """How many were opened and set to done, per day or per week, from the first to the last that has any."""
+    theirs, named = (f"task_id IN (SELECT id FROM task WHERE {asked})", values) if said else ("1", [])
     opened = _per_day(db.rows(OPENED.format(asked=asked), values), zone)
-    done = _per_day(db.rows(DONE.format(asked=asked), values), zone)
+    done = _per_day(db.rows(DONE.format(asked=theirs), named), zone)
     days = sorted({*opened, *done})
     if not days:
         return {"per": "day", "periods": [], "opened": [], "done": []}
@@ -135,7 +138,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 def _chart(flow):
     opened, done = sum(flow["opened"]), sum(flow["done"])
     says = f"{count(opened)} opened and {count(done)} done from {flow['periods'][0]} to {flow['periods'][-1]}."
-    return bars(
+    return lines(
         f"Opened and done per {flow['per']}", flow["per"], "tasks", flow["periods"],
         {"opened": flow["opened"], "done": flow["done"]}, says,
     )  # fmt: skip
