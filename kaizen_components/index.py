@@ -90,6 +90,8 @@ COMMANDS = {
     "M3": "migration-apply",
     "M4": "migration-verify",
     "M5": "migration-report",
+    "R1": "task-report",
+    "R2": "ledger-report",
     "R3": "learning-report",
     "R4": "proof-report",
     "R5": "eval-report",
