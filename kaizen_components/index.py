@@ -91,6 +91,9 @@ COMMANDS = {
     "M4": "migration-verify",
     "M5": "migration-report",
     "R4": "proof-report",
+    "R8": "weekly-report",
+    "R9": "monthly-report",
+    "R10": "yearly-report",
 }
 
 FAMILIES = {

@@ -115,7 +115,8 @@ class World:
     def _revise(self, tasks: list[tuple[str, int]], status: str) -> None:
         at = self.chance.randrange(max(len(tasks) - 2_000, 0), len(tasks)) if tasks else -1
         if at < 0:
-            return self._task()
+            self._task()
+            return
         tasks[at], tasks[-1] = tasks[-1], tasks[at]
         id, rev = tasks.pop()
         self._add("task_revision", task_id=id, rev=rev + 1, status=status, note=text(self.chance, 8))
