@@ -116,7 +116,7 @@ def _next(found, zone):
         ]
         for point in found["next"]
     ]  # fmt: skip
-    return [paragraph(f"As of {zone.show(found["newest"])}; each with the command that leads on."), points(items)]
+    return [paragraph(f"As of {zone.show(found['newest'])}; each with the command that leads on."), points(items)]
 
 
 def _axis(found):
