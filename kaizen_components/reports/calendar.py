@@ -121,7 +121,7 @@ class Period:
     def _called(self, first, last):
         if self.days:
             return f"{first} to {last}"
-        return {"week": "week ", "month": "", "year": ""}[self.unit] + named(self.unit, first)
+        return f"{self.unit} {named(self.unit, first)}"
 
     @property
     def step(self) -> str:

@@ -246,4 +246,8 @@ def _calibration(found):
         f"{_of(now['predictions'], 'prediction')} closed, Brier score {count(now['brier'])}. Lines that meet are good."
     )
     labels = [row["predicted"].removesuffix(" %") for row in rows]
-    return lines("Calibration", "predicted, in %", "share that happened", labels, series, says, percent)
+    return lines("Calibration", "predicted, in %", "share that happened", labels, series, says, _share)
+
+
+def _share(value):
+    return f"{value * 100:.0f} %"
