@@ -97,6 +97,9 @@ COMMANDS = {
     "R5": "eval-report",
     "R6": "source-report",
     "R7": "anti-pattern-report",
+    "R8": "weekly-report",
+    "R9": "monthly-report",
+    "R10": "yearly-report",
     "R11": "topic-report",
 }
 

@@ -12,6 +12,7 @@ WIDTH, HEIGHT = 560, 260
 LEFT, RIGHT, TOP, BOTTOM = 56, 548, 34, 204  # the plot lies between them
 TICKS_Y = 4
 LABELS_X_MAX = 8  # more would run into each other
+TICK_CHARS_MAX = 6  # a longer one would run into the name of its axis
 GAP = 0.25  # of a bar's place
 
 
@@ -61,10 +62,21 @@ def _chart(kind, title, x_label, y_label, labels, series, says, show):
         "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM,
         "marks": drawn,
         "legend": [{"text": name, "color": at % 6 + 1} for at, name in enumerate(series)] if len(series) > 1 else [],
-        "y_ticks": [{"y": _y(value, top), "text": show(value)} for value in _steps(top, step)],
+        "y_ticks": [{"y": _y(value, top), "text": _tick(show, value)} for value in _steps(top, step)],
         "x_ticks": _x_ticks(kind, labels),
         "data": table(title, {x_label: "whole", **dict.fromkeys(series, "number")}, rows),
     }  # fmt: skip
+
+
+def _tick(show, value):
+    """A value as there is room for it beside an axis."""
+    text = show(value)
+    if len(text) <= TICK_CHARS_MAX:
+        return text
+    for suffix, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= size:
+            return f"{'$' if text[0] == '$' else ''}{value / size:g}{suffix}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _shown(show, value):
@@ -149,7 +161,8 @@ def _x_ticks(kind, labels):
     step = math.ceil(len(labels) / LABELS_X_MAX)
     place = (RIGHT - LEFT) / len(labels)
     middle = (lambda at: LEFT + place * (at + 0.5)) if kind == "bars" else lambda at: _point_x(at, labels)
-    return [{"x": round(middle(at), 1), "text": labels[at]} for at in range(0, len(labels), step)]
+    places = [(round(middle(at), 1), labels[at]) for at in range(0, len(labels), step)]
+    return [{"x": x, "text": text, "anchor": "end" if x == RIGHT else "middle"} for x, text in places]
 
 
 def _point_x(at, labels):
