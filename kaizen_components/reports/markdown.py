@@ -107,6 +107,6 @@ def _prose(block):
 
 
 DRAWN = {
-    "paragraph": _paragraph, "points": _points, "facts": _facts, "table": _table, "chart": _chart, "story": _story,
-    "prose": _prose,
+    "paragraph": _paragraph, "points": _points, "facts": _facts, "table": _table, "chart": _chart,
+    "calibration": _chart, "story": _story, "prose": _prose,
 }  # fmt: skip

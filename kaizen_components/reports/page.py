@@ -31,7 +31,7 @@ def render(template: str, **values: Any) -> str:
         finalize=_finalized,
     )
     environment.globals.update(
-        script=_script(), script_hash=_hash_of(_script()), kind_of=_kind_of, count=document.count
+        script=_script(), script_hash=_hash_of(_script()), kind_of=_kind_of, count=document.count, draws=_draws
     )
     return environment.get_template(template).render(**values)
 
@@ -64,6 +64,10 @@ def _kind_of(value: Any) -> str:
         str: "text",
     }
     return "nothing" if value is None else kinds.get(type(value), "number")
+
+
+def _draws(made):
+    return any(block["block"] == "chart" for section in made["sections"] for block in section["blocks"])
 
 
 def save(store, name: str, ending: str, text: str, out: str | None = None) -> str:
