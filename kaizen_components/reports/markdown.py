@@ -49,8 +49,8 @@ def quoted(text: str) -> list[str]:
 def cell(value: Any) -> str:
     if value is None:
         return "–"
-    if isinstance(value, (Ref, Code)):
-        return code(value).replace("|", "\\|")
+    if isinstance(value, (Ref, Code)) and "|" not in value:  # how a table reads \\| inside of code differs by reader
+        return code(value)
     return plain(value) if isinstance(value, str) else count(value)
 
 
@@ -84,7 +84,8 @@ def _table(block):
 
 
 def _chart(block):
-    return [f"**{plain(block['title'])}.** {plain(block['says'])}", "", *_table(block["data"])]
+    _, _, *data = _table(block["data"])  # its caption is the title
+    return [f"**{plain(block['title'])}.** {plain(block['says'])}", "", *data]
 
 
 def _story(block):

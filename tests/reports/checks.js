@@ -8,24 +8,25 @@
 
   // Colours: as computed, blended over what lies behind.
   const context = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
-  const read = (text) => {
+  const once = (make, known = new Map()) => (key) => known.get(key) || known.set(key, make(key)).get(key);
+  const read = once((text) => {
     context.clearRect(0, 0, 1, 1);
     context.fillStyle = text;
     context.fillRect(0, 0, 1, 1);
     const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data;
     return [r, g, b, a / 255];
-  };
+  });
   const over = (top, below, opacity = 1) => [0, 1, 2].map((at) => top[at] * top[3] * opacity + below[at] * (1 - top[3] * opacity)).concat(1);
   const paper = document.documentElement;
-  const behind = (one) => {
+  const behind = once((one) => {
     if (!one) return read(matchMedia("(prefers-color-scheme: dark)").matches ? "#000" : "#fff");
     const own = read(getComputedStyle(one).backgroundColor);
     return own[3] === 1 ? own : over(own, behind(one.parentElement || (one === paper ? null : paper)));
-  };
+  });
   const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
     .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
   const contrast = (one, two) => { const [low, high] = [light(one), light(two)].sort((x, y) => x - y); return (high + 0.05) / (low + 0.05); };
-  const opacity = (one) => (one ? Number(getComputedStyle(one).opacity) * opacity(one.parentElement) : 1);
+  const opacity = once((one) => (one ? Number(getComputedStyle(one).opacity) * opacity(one.parentElement) : 1));
   const paint = (one, kind) => {
     const style = getComputedStyle(one);
     if (style[kind] === "none" || style[kind].startsWith("url")) return null;
