@@ -85,7 +85,7 @@ def _chart(kind, title, x_label, y_label, labels, series, says, show, tones):
         "x_label": f"{x_label}, {year}" if year else x_label,
         "width": WIDTH, "height": HEIGHT, "left": plot.left, "right": RIGHT, "top": TOP, "bottom": BOTTOM,
         "marks": {"areas": _areas, "lines": _lines}.get(kind, _bars)(plot, looks),
-        "legend": [{"text": name, **looks[name]} for name in series] if len(series) > 1 else [],
+        "legend": _legend(kind, series, looks),
         "y_ticks": [{"y": plot.y(value), "text": text} for value, text in plot.ticks],
         "x_ticks": plot.x_ticks(short),
         "data": table(title, {x_label: "whole", **dict.fromkeys(series, "number")}, rows),
@@ -142,6 +142,12 @@ def _looks(series, tones):
     free = BESIDE_TONES if tones else PALETTE
     colors = {**tones, **{name: free[at % len(free)] for at, name in enumerate(others)}}
     return {name: {"color": colors[name], "pattern": at % len(PALETTE)} for at, name in enumerate(series)}
+
+
+def _legend(kind, series, looks):
+    """What is drawn of more than one series; a line at zero is drawn too."""
+    drawn = [name for name, values in series.items() if kind == "lines" or any(values)]
+    return [{"text": name, **looks[name]} for name in drawn] if len(series) > 1 else []
 
 
 def _shown(show, value):

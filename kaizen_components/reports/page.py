@@ -28,6 +28,7 @@ def render(template: str, **values: Any) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         finalize=_finalized,
     )
     environment.globals.update(

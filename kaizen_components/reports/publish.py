@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from .. import __version__
-from ..errors import KaizenError, Usage
+from ..errors import Usage
 from ..records import files
 from ..records.hashing import sha256
 from ..records.words import joined
@@ -120,7 +120,7 @@ def _recorded(write, store, path, out, title, again, text):
     }  # fmt: skip
     try:
         return write(lambda tx: tx.add("artifact", values))
-    except KaizenError:
+    except BaseException:  # an interrupt too
         os.unlink(there)
         raise
 

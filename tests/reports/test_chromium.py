@@ -1,4 +1,4 @@
-"""Every HTML report as a reader has it: loaded from its file by a real browser, in the light, in the dark, on a phone."""
+"""Every HTML report as a reader has it: loaded from its file by a real browser, light and dark, on a phone, printed."""
 
 import json
 import re
@@ -8,8 +8,21 @@ import pytest
 from kaizen_components.call import Door
 from kaizen_components.reports import calibration, charts, page
 from kaizen_components.reports.document import (
-    Own, Ref, document, dollars, fact, facts, percent, points, prose, section, story, table, time_taken, word,
-)  # fmt: skip
+    Own,
+    Ref,
+    document,
+    dollars,
+    fact,
+    facts,
+    percent,
+    points,
+    prose,
+    section,
+    story,
+    table,
+    time_taken,
+    word,
+)
 
 from ..chromium import Chromium
 from ..conftest import find_tool
@@ -28,7 +41,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A project with hostile records of every kind, and one without any."""
+    """A project with hostile records of every kind."""
     root = tmp_path_factory.mktemp("project")
     door = Door(str(root), keep_open=True)
     world.record(door, root)
@@ -186,8 +199,8 @@ BREAK = {
     "there is one main": "document.body.append(document.createElement('main'))",
     "what takes the focus has a name": "document.querySelector('.scroll').removeAttribute('aria-label')",
     "the page is no broader than the window": "document.querySelector('h1').style.width = '2000px'",
-    "what scrolls can be reached by keys": "document.querySelector('h1').style.cssText = 'width: 9px; overflow-x: auto; "
-    "white-space: nowrap; overflow-wrap: normal'",
+    "what scrolls can be reached by keys": "document.querySelector('h1').style.cssText = "
+    "'width: 9px; overflow-x: auto; white-space: nowrap; overflow-wrap: normal'",
     "labels do not run into each other": "document.querySelectorAll('svg.chart .tick')[1].setAttribute('y', 208)",
     "labels stay inside of their drawing": "document.querySelector('svg.chart .head').setAttribute('x', 500)",
     "long tables can be filtered": "document.querySelector('input').remove()",

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 from kaizen_components import fields
-from kaizen_components.errors import KaizenError
 from kaizen_components.index import COMMANDS, find_command
 from support_scripts.every_kind import record_every_kind
 
@@ -15,24 +14,18 @@ LINE = (
     "<script>hacked=1</script><img src=x onerror=hacked=1>\"'>--></title></style>{{ 7*7 }}"
     " **b** `c` [l](javascript:hacked=1) | # h \x1b[31mred\x1b[0m \u202egnp.exe שלום"
 )
-PROSE = (
-    f"{LINE}\n</script></textarea></table>\n\n# Not a heading\n- [x] no list\n```\n1. {LINE}\n| a | b |\n|---|---|\n"
-)
+PROSE = f"{LINE}\n</script></table>\n\n# No heading\n- [x] no list\n```\n1. {LINE}\n| a | b |\n|---|---|\n"
 LONG = PROSE + "\u202eab<b>\x1b]0;t\x07" * 90_000  # about a megabyte
 TEXTS = {"line": LINE, "prose": PROSE, "words": [LINE], "items": [LINE]}
-NOT_TEXT = ("op_id", "done_when", "url", "run", "scope", "version", "contract")  # have a meaning of their own
+NOT_TEXT = ("done_when", "url", "run", "scope", "version", "contract")  # have a meaning of their own
 
 
 def hostile(door):
-    """A door through which every text becomes a hostile one, where the command takes it."""
+    """A door through which every text becomes a hostile one."""
 
-    def call(code, **given):
+    def call(code, op_id=None, **given):
         command = find_command(code)
-        changed = {name: _text(command, name, value) for name, value in given.items()}
-        try:
-            return door(code, **changed)
-        except KaizenError:
-            return door(code, **given)
+        return door(code, **{name: _text(command, name, value) for name, value in given.items()})
 
     return call
 
