@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from .document import time_taken
-from .drawing import cut
+from .drawing import columns, cut
 
 TICKS = 4
 LETTER = 6.4  # a broad letter at 11 px, in units of the drawing
@@ -62,7 +62,7 @@ def _trimmed(texts):
 
 
 def width(text: str) -> float:
-    return LETTER * len(text)
+    return LETTER * columns(text)
 
 
 def ordered(labels: list[str]) -> bool:

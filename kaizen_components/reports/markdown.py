@@ -33,6 +33,8 @@ def plain(text: str) -> str:
 def code(text: str) -> str:
     """Between as many backticks as it takes."""
     line = " ".join(visible(text).split())
+    if not line:
+        return ""
     fence = "`"
     while fence in line:
         fence += "`"

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from kaizen_components.call import Door
 from kaizen_components.reports import calibration, charts, page
 from kaizen_components.reports.document import (
     Own,
@@ -37,16 +36,6 @@ def browser(tmp_path_factory):
     opened = Chromium(find_tool("chromium"), tmp_path_factory.mktemp("chromium"))
     yield opened
     opened.close()
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    """A project with hostile records of every kind."""
-    root = tmp_path_factory.mktemp("project")
-    door = Door(str(root), keep_open=True)
-    world.record(door, root)
-    door.close()
-    return root
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +85,8 @@ def wrong(browser):
 
 
 @pytest.mark.parametrize("code", world.codes())
-def test_a_report_with_hostile_records_is_sound_in_every_view(browser, project, tmp_path, code):
-    path = world.made(code, project, tmp_path / "report.html")
+def test_a_report_with_hostile_records_is_sound_in_every_view(browser, hostile_project, tmp_path, code):
+    path = world.made(code, hostile_project, tmp_path / "report.html")
     browser.open(path)
     found = {}
     for view in VIEWS:
