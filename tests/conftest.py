@@ -94,15 +94,16 @@ def cli(root):
     return run
 
 
+def find_tool(name):
+    """Its path; the test skips without it, except on CI, where set-up has installed it."""
+    path = shutil.which(name)
+    if path is None:
+        reason = f"{name} is not installed"
+        pytest.fail(f"{reason}, and CI must not skip") if os.environ.get("CI") else pytest.skip(reason)
+    return path
+
+
 @pytest.fixture
 def tool():
-    """`tool("zsh")`: its path; the test skips without it, except on CI, where set-up has installed it."""
-
-    def find(name):
-        path = shutil.which(name)
-        if path is None:
-            reason = f"{name} is not installed"
-            pytest.fail(f"{reason}, and CI must not skip") if os.environ.get("CI") else pytest.skip(reason)
-        return path
-
-    return find
+    """`tool("zsh")`: its path."""
+    return find_tool

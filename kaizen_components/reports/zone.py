@@ -43,9 +43,9 @@ def elapsed_ms(since: str, until: str) -> int:
 
 def local_name() -> str:
     """What TZ says, or the machine's own zone, or UTC."""
-    given = os.environ.get("TZ", "").removeprefix(":")
-    parts = os.path.realpath(LOCALTIME).split(os.sep + "zoneinfo" + os.sep)
-    found = given or (parts[1].replace(os.sep, "/") if len(parts) == 2 else "UTC")
+    given = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
+    _, _, below = given.rpartition(os.sep + "zoneinfo" + os.sep)  # both may be the path of a zone's file
+    found = below.replace(os.sep, "/")
     return found if _is_zone(found) and found != "Etc/UTC" else "UTC"
 
 
