@@ -90,6 +90,7 @@ COMMANDS = {
     "M3": "migration-apply",
     "M4": "migration-verify",
     "M5": "migration-report",
+    "R0": "session-digest",
     "R4": "proof-report",
 }
 

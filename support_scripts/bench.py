@@ -16,6 +16,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 
+import bench_digest
 import bench_safety
 import bench_search
 import bench_speed
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[Asked], Iterator[Row]]] = {
     "tree": bench_speed.tree,
     "scale": bench_speed.scale,
     "search": bench_search.search,
+    "digest": bench_digest.digest,
     "crowd": bench_safety.crowd,
     "kill": bench_safety.kill,
     "flips": bench_safety.flips,
