@@ -52,7 +52,7 @@ def _furnish(root: pathlib.Path, share: int) -> None:
     (root / ".gitignore").write_text("AI/\n")
     subprocess.run([*GIT, "init", "-q", "."], cwd=root, check=True)
     for number in range(12):
-        (root / FILES[number]).write_text(f"{number}\n")
+        (root / FILES[number]).write_text(f"changed {number}\n")
         subprocess.run([*GIT, "add", "."], cwd=root, check=True)
         subprocess.run([*GIT, "commit", "-q", "-m", str(number)], cwd=root, check=True)
     (root / FILES[-1]).write_text("2\n")

@@ -39,8 +39,8 @@ WHERE r.seq > ? AND r.test = 0
                 WHERE b.task_id = r.task_id AND b.rev < r.rev AND b.status IS NOT NULL
                 ORDER BY b.rev DESC LIMIT 1) IN ('done', 'canceled')))
 UNION ALL
-SELECT seq, at, actor, lower(replace(conclusion, '_', ' ')), 'verification', id, substr(summary, 1, {TEXT_CHARS}) FROM verification
-WHERE seq > ? AND test = 0
+SELECT seq, at, actor, lower(replace(conclusion, '_', ' ')), 'verification', id, substr(summary, 1, {TEXT_CHARS})
+FROM verification WHERE seq > ? AND test = 0
 UNION ALL
 SELECT seq, at, actor, 'promoted to learning', 'learning', id, title FROM learning
 WHERE seq > ? AND test = 0 AND gotcha_id IS NOT NULL
