@@ -1,4 +1,4 @@
-"""Parts of a text fitted into a budget of tokens: the first get room first, each keeps its best line where it can.
+"""Parts of a text fitted into a budget of tokens: each keeps its best line where it can, the first ones first.
 
 A part is a heading with lines, the best first, and the command that shows the rest. The text is rendered anew for every
 line that is tried, so that nothing (a heading, the words about what was left out) is ever forgotten in the count.
@@ -60,11 +60,13 @@ class Fitted:
             for most in (LINE_CHARS, BRIEF_CHARS):
                 if self._try(one, [line(best, most) for best in one["items"][:1]]):
                     break
-        for one in parts:
-            lines = self.shown.get(one["name"])
-            for more in one["items"][1:] if lines else ():
-                if not self._try(one, [*self.shown[one["name"]], line(more, LINE_CHARS)]):
-                    break
+        left = [one for one in parts if self.shown.get(one["name"])]
+        while left:  # in turns: many items of one part leave room for the others' second and third
+            left = [one for one in left if self._one_more(one)]
+
+    def _one_more(self, one):
+        lines = self.shown[one["name"]]
+        return len(lines) < len(one["items"]) and self._try(one, [*lines, line(one["items"][len(lines)], LINE_CHARS)])
 
     def _try(self, one, lines):
         """Show these lines of a part, if there is room."""

@@ -12,13 +12,13 @@ from ..records.words import joined
 from .budget import Item, Part, item, part
 from .context import fitting
 
-GATHERED = 30  # items of a part; the others are counted as `more`
+GATHERED = 20  # items of a part; the others are counted as `more`
 LOOKED = 2_000  # newest rows that a question without an index looks at: 2 ms
 VERDICTS_LOOKED = 500  # of each conclusion; each row asks for what superseded it
 PROOFS_LOOKED = 300
 FRESH_MS = 7 * 86_400_000
 TEXT_CHARS = 1_000  # of a stored text, however long: what is shown is cut further
-LESSONS_COMPARED = 2_000  # newest of each kind, with the files touched lately
+LESSONS_COMPARED = 1_000  # newest of each kind, with the files touched lately
 PATHS_NAMED = 2
 QUERY_CHARS = 80
 DONE_WHEN_SHOWN = 3
