@@ -28,7 +28,7 @@ def db_path(root):
 @pytest.mark.parametrize(
     "argv",
     [
-        ("K2",), ("K3",), ("K6",), ("K7",), ("K8",), ("W9",), ("W10", "--id", "@last"), ("W12",), ("W15",),
+        ("K2",), ("K3",), ("K6",), ("K7",), ("K8",), ("W9",), ("W10", "--id", "@last"), ("W12",), ("W15",), ("R0",),
         ("W14", "--id", "x"), ("W2", "--id", "@last", "--status", "done"), ("W13", "--id", "x"),
         ("W3", "--task-id", "x", "--title", "t", "--summary", "s"),
     ],
