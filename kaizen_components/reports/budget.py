@@ -12,6 +12,7 @@ from .markdown import code, plain
 LINE_CHARS = 200
 BRIEF_CHARS = 60  # where the usual line has no room
 LEAD_CHARS = 400
+BUDGET_MAX = 1_000_000
 COUNTED = "A token is four characters as printed, rounded up; everything printed counts."
 Part = dict[str, Any]
 Item = dict[str, Any]
@@ -35,6 +36,11 @@ def tokens(text: str) -> int:
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
+def larger(budget: int) -> int:
+    """What to ask for where this budget was too small."""
+    return min(budget * 4, BUDGET_MAX)
+
+
 class Fitted:
     """The text, and which items of which part are in it."""
 
@@ -43,36 +49,40 @@ class Fitted:
         self.head, self.again = head, again
         self.room = budget * CHARACTERS_A_TOKEN - 1  # the line break at the end
         self.parts = [*([whole] if whole else []), *parts]
-        self.shown: dict[str, list[str]] = {}
+        self.shown: dict[str, list[tuple[Item, str]]] = {}
         self.overflows = False
-        if whole and not self._try(whole, [line(one) for one in whole["items"]]):
+        if whole and not self._try(whole, [(one, line(one)) for one in whole["items"]], ending=""):
             self.head, self.overflows = f"{head}\n\n{warning}", True
             for one in whole["items"]:
-                self._try(whole, [*self.shown.get(whole["name"], []), line(one)])
+                self._try(whole, [*self.shown.get(whole["name"], []), (one, line(one))], ending="")
         else:
             self._fill(parts)
-        self.text = self._rendered(named=True)
-        if len(self.text) > self.room:
-            self.text = self._rendered()[: self.room]
+        endings = ["", ""] if self.overflows else [self._ending(named=True), self._ending()]
+        texts = [self._rendered(ending) for ending in (*endings, "")]
+        self.text = next((text for text in texts if len(text) <= self.room), texts[-1][: self.room])
+
+    def items(self, one: Part) -> list[Item]:
+        return [shown for shown, _ in self.shown.get(one["name"], ())]
 
     def _fill(self, parts):
         for one in parts:
             for most in (LINE_CHARS, BRIEF_CHARS):
-                if self._try(one, [line(best, most) for best in one["items"][:1]]):
+                if self._try(one, [(best, line(best, most)) for best in one["items"][:1]]):
                     break
         left = [one for one in parts if self.shown.get(one["name"])]
         while left:  # in turns: many items of one part leave room for the others' second and third
             left = [one for one in left if self._one_more(one)]
 
     def _one_more(self, one):
-        lines = self.shown[one["name"]]
-        return len(lines) < len(one["items"]) and self._try(one, [*lines, line(one["items"][len(lines)], LINE_CHARS)])
+        shown = self.shown[one["name"]]
+        more = one["items"][len(shown) : len(shown) + 1]
+        return bool(more) and self._try(one, [*shown, (more[0], line(more[0], LINE_CHARS))])
 
-    def _try(self, one, lines):
-        """Show these lines of a part, if there is room."""
+    def _try(self, one, shown, ending=None):
+        """Show these items of a part, if there is room, also for the words about what has none."""
         before = self.shown.get(one["name"])
-        self.shown[one["name"]] = lines
-        if len(self._rendered()) <= self.room:
+        self.shown[one["name"]] = shown
+        if len(self._rendered(self._ending() if ending is None else ending)) <= self.room:
             return True
         if before is None:
             del self.shown[one["name"]]
@@ -80,16 +90,17 @@ class Fitted:
             self.shown[one["name"]] = before
         return False
 
-    def _rendered(self, named=False):
-        blocks = [self.head, *(self._block(one) for one in self.parts if one["name"] in self.shown)]
+    def _rendered(self, ending):
+        blocks = [self.head, *(self._block(one) for one in self.parts if one["name"] in self.shown), ending]
+        return "\n\n".join(filter(None, blocks))
+
+    def _ending(self, named=False):
         missing = [one["name"] for one in self.parts if one["name"] not in self.shown]
-        if missing and not self.overflows:
-            which = ", ".join(missing) if named else f"{len(missing)} part{'s' if len(missing) > 1 else ''}"
-            blocks.append(f"No room for {which}: {code(self.again)}")
-        return "\n\n".join(blocks)
+        which = ", ".join(missing) if named else f"{len(missing)} part{'s' if len(missing) > 1 else ''}"
+        return f"No room for {which}: {code(self.again)}" if missing else ""
 
     def _block(self, one):
-        lines = self.shown[one["name"]]
+        lines = [line for _, line in self.shown[one["name"]]]
         left = len(one["items"]) - len(lines) + one["beyond"]
         said = f"{left:,}{'+' if one['more'] else ''} more" if left else "more"
         rest = [f"- {said}: {code(one['rest'])}"] if left or one["more"] else []

@@ -1,7 +1,7 @@
 """R0: everything that a new session must know, within a budget of tokens, and a record of what it was told.
 
-The clock is that of the call; the same database and clock give the same text, in UTC. No question reads more than the
-newest few thousand rows of a table, so that a million records cost no more than a thousand.
+The clock is that of the call; the same database, clock and working tree give the same text, in UTC. No question reads
+more than the newest few thousand rows of a table, so that a million records cost no more than a thousand.
 """
 
 from typing import Any
@@ -14,12 +14,10 @@ from ..records.policy import tokens as rule_tokens
 from ..records.touched import touched
 from ..records.words import joined
 from . import digest_news, digest_part
-from .budget import COUNTED, Fitted, item, part, tokens, within
+from .budget import COUNTED, Fitted, item, larger, part, tokens, within
 
 PATIENCE_S = 2.0  # for the write gate: a session does not wait for a record of its digest
 ACTOR_CHARS = 24
-BUDGET_NEXT = 4  # times the budget is what `No room for` proposes
-BUDGET_MAX = 1_000_000
 FIRST = (
     ("starts a task", 'kaizen W1 --title "…" --summary "…"'),
     ("runs a command and records what was seen", "kaizen Q1 --task-id @last --run -- pytest -q"),
@@ -54,9 +52,8 @@ def _made(look, root, budget, scope, query, since):
     finally:
         db.let_go()
     whole = rules if rules["items"] or rules["beyond"] else None
-    fitted = Fitted(
-        _head(at, actor, upto, budget), whole, _warning(needed), parts, budget, _again(budget, scope, query)
-    )
+    again = f"kaizen R0 --budget {larger(budget)}"
+    fitted = Fitted(_head(at, actor, upto, budget), whole, _warning(needed), parts, budget, again)
     return {
         "at": at, "actor": actor, "upto": upto, "budget": budget, "tokens": tokens(fitted.text + "\n"),
         "counted": COUNTED, "critical_rules_fit": not fitted.overflows, "parts": _data(fitted), "text": fitted.text,
@@ -99,19 +96,13 @@ def _first():
     return part("first steps", "Nothing is recorded yet", items, "kaizen --help")
 
 
-def _again(budget, scope, query):
-    words = ["kaizen", "R0", "--budget", str(min(budget * BUDGET_NEXT, BUDGET_MAX))]
-    words += ["--scope", scope] if scope and len(scope) <= ACTOR_CHARS else []
-    return joined(words)
-
-
 def _data(fitted):
     """What the text shows, as data."""
     return [
         {
             "name": one["name"],
-            "items": one["items"][: len(fitted.shown.get(one["name"], ()))],
-            "left_out": len(one["items"]) - len(fitted.shown.get(one["name"], ())) + one["beyond"],
+            "items": fitted.items(one),
+            "left_out": len(one["items"]) - len(fitted.items(one)) + one["beyond"],
             "more": one["more"],
             "rest": one["rest"],
             **({"says": one["lead"]} if one["lead"] else {}),

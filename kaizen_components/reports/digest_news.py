@@ -8,13 +8,12 @@ from collections import Counter
 from ..records.ids import iso
 from ..records.lesson import INSPECT
 from ..records.words import joined
-from .budget import Part, item, part
+from .budget import Part, item, larger, part
 from .digest_part import GATHERED, TEXT_CHARS, clock
 
 READ_MAX = 5_000
 FIRST_MS = 7 * 86_400_000
 NAMED = 3  # actors and kinds that are told by name
-BUDGET_NEXT, BUDGET_MAX = 4, 1_000_000
 
 IS_EMPTY = "SELECT NOT EXISTS (SELECT 1 FROM log WHERE kind NOT IN ('op', 'digest'))"
 END = "SELECT max(seq) FROM log"
@@ -65,7 +64,7 @@ def changes(db, since: str | None, budget: int) -> tuple[int, Part]:
     numbers = db.rows(COUNTS, (read,))
     found = db.rows(NOTABLE, (*(read,) * NOTABLE.count("seq > ?"), GATHERED + 1))
     items = [item(row["id"], _says(db, row), f"kaizen {SHOWN_BY[row['kind']]} --id {row['id']}") for row in found]
-    again = ["kaizen", "R0", "--since", from_when, "--budget", str(min(budget * BUDGET_NEXT, BUDGET_MAX))]
+    again = ["kaizen", "R0", "--since", from_when, "--budget", str(larger(budget))]
     lead = f"{told}: {_counted(db, numbers, read > start) if numbers else 'nothing'}."
     return end, part("changes", "What changed", items[:GATHERED], joined(again), len(items) > GATHERED, lead=lead)
 

@@ -91,6 +91,22 @@ def test_critical_rules_that_do_not_fit_are_said_loudly_and_x5_has_room_for_them
     assert kaizen("X5", budget=needed)["complete"]
 
 
+def test_critical_rules_that_just_fit_are_all_there_and_no_warning(kaizen, digest):
+    kaizen("X1", title="Rule", summary="Never. " * 30, priority="critical")
+    needed = len(digest(actor="new")["text"].partition("\n\n## What")[0]) + 1
+    exact = digest(budget=-(-needed // 4), actor="new")
+
+    assert exact["critical_rules_fit"] and of(exact, "rules") and "DO NOT FIT" not in exact["text"]
+    assert not digest(budget=needed // 4 - 5, actor="new")["critical_rules_fit"]
+
+
+def test_a_smaller_critical_rule_is_told_where_a_longer_one_has_no_room(kaizen, digest):
+    kaizen("X1", title="Long", summary="Never. " * 200, priority="critical")
+    small = kaizen("X1", title="Short", summary="Never.", priority="critical")["id"]
+
+    assert ids_of(digest(budget=150), "rules") == [small]
+
+
 def test_my_tasks_are_those_i_hold_or_began_with_the_state_of_their_proofs(kaizen, digest, on_day):
     held = task(kaizen, "Held", done_when=["git --version", "pytest -q"])
     kaizen("W13", id=held)
