@@ -355,6 +355,14 @@ def test_a_read_only_folder_can_be_read_and_refuses_writes_clearly(read_only):
     assert refused.returncode == 5 and "writable" in refused.stderr
 
 
+def test_a_digest_in_a_read_only_folder_answers_and_says_that_it_is_not_recorded(read_only):
+    digest, hook = read_only("R0"), read_only("R0", "--format", "hook")
+
+    assert digest.returncode == hook.returncode == 0
+    assert digest.stdout.startswith("# Kaizen digest") and "not recorded" in digest.stderr
+    assert hook.stdout.startswith('{"hookSpecificOutput"') and hook.stderr == ""
+
+
 def test_no_database_can_be_made_in_a_read_only_folder(read_only, tmp_path):
     (tmp_path / "empty").mkdir()
     refused = read_only("K1", "--json", folder=tmp_path / "empty")
