@@ -90,6 +90,7 @@ COMMANDS = {
     "M3": "migration-apply",
     "M4": "migration-verify",
     "M5": "migration-report",
+    "R0": "session-digest",
     "R1": "task-report",
     "R2": "ledger-report",
     "R3": "learning-report",

@@ -16,6 +16,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 
+import bench_digest
 import bench_safety
 import bench_search
 import bench_speed
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[Asked], Iterator[Row]]] = {
     "scale": bench_speed.scale,
     "search": bench_search.search,
     "year": bench_year.year,
+    "digest": bench_digest.digest,
     "crowd": bench_safety.crowd,
     "kill": bench_safety.kill,
     "flips": bench_safety.flips,

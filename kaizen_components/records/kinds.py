@@ -36,6 +36,7 @@ PREFIXES = {
     "score": "score",
     "lab": "lab",
     "lab_proposal": "prop",
+    "digest": "dig",
 }
 
 REVISED = {

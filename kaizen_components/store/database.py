@@ -8,7 +8,7 @@ from .connection import Connection
 from .gate import Gate, timeout_s
 from .place import Place
 
-SCHEMA_VERSION = 14  # the number of the newest file in migrations/
+SCHEMA_VERSION = 15  # the number of the newest file in migrations/
 SHORT_WAIT_S = 0.2
 PAGE_BYTES = 2048  # a small write touches a little of a dozen pages: half of SQLite's own 4096 is half to flush
 APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
@@ -153,6 +153,10 @@ class Store:
                 ) from None
         return self._gate
 
+    def hurry(self, patience_s: float | None) -> None:
+        """Wait for the gate no longer than this, until told None: what is to be written is not worth more."""
+        self._gate.patience_s = patience_s
+
     def let_writers_in(self) -> None:
         """After an answer: a reader that could only read by keeping writers out does not stay."""
         if self._reader is not None and self._reader.keeps_writers_out:
@@ -207,7 +211,7 @@ class Writing:
                 self._connection.begin("BEGIN IMMEDIATE")
                 return
             except Busy:
-                if time.monotonic() > start + timeout_s():
+                if time.monotonic() > start + self._gate.wait_s():
                     raise
 
     def __exit__(self, kind, error, trace):
