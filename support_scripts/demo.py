@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import textwrap
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
@@ -42,14 +43,29 @@ def main(argv: list[str]) -> int:
         print(__doc__)
         return 0 if argv in (["-h"], ["--help"]) else 2
     folder = pathlib.Path(argv[0])
-    if is_there(folder):
-        print(f"The demo is there already: {folder}")
-    elif folder.exists():
+    if folder.exists() and not is_there(folder):
         print(f"{folder} is there and is not the demo: name a folder that is not there yet.", file=sys.stderr)
         return 1
-    else:
-        print(tell(folder))
+    print(f"The demo is there already: {folder}" if is_there(folder) else wrapped(tell(folder)))
+    look = [near(sys.executable), near(str(folder / LAUNCHER)), "W9"]
+    print(f"\nOpen {folder / PAGE} in a browser, or look around:\n$ {quoted(look)}")
     return 0
+
+
+def wrapped(text: str) -> str:
+    """Sentences as a terminal of 80 columns shows them; numbers stay aligned."""
+    lines = text.split("\n")
+    return "\n".join(line if line.startswith(" ") else textwrap.fill(line, 79) for line in lines)
+
+
+def near(path: str) -> str:
+    """As it is typed from here, where it is below here."""
+    here = os.path.join(os.getcwd(), "")
+    return path.removeprefix(here)
+
+
+def quoted(words: list[str]) -> str:
+    return " ".join(f'"{word}"' if " " in word else word for word in words)
 
 
 def is_there(folder: pathlib.Path) -> bool:
@@ -86,7 +102,8 @@ def play(stage: Stage) -> None:
 def show(stage: Stage) -> str:
     """The weekly report as a page, and as a terminal shows it."""
     code, options = ("R8", {"week": WEEK}) if "R8" in COMMANDS else ("R4", {})
-    return stage.call("lead", code, out=str(stage.root / PAGE), timezone="UTC", **options)["text"]
+    said = stage.call("lead", code, out=str(stage.root / PAGE), timezone="UTC", **options)["text"]
+    return said.partition("\n\nHTML: ")[0]
 
 
 def write(path: pathlib.Path, text: str) -> None:

@@ -163,12 +163,11 @@ class Work:
     # Steps of an attempt
 
     def build(self, status: str = "ok") -> None:
-        """An attempt as a trace: the model drafts, tools edit, the gate decides."""
+        """An attempt as a trace: one model drafts, another explains, the gate decides."""
         self.version += 1
         parts = [
-            ("read the files", "tool", "", 0.08), ("draft the change", "model", "large", 0.45),
-            ("edit the files", "tool", "", 0.05), ("explain the change", "model", "small", 0.1),
-            (self.said["command"], "gate", "", 0.32),
+            ("draft the change", "model", "large", 0.5), ("explain the change", "model", "small", 0.12),
+            (self.said["command"], "gate", "", 0.38),
         ]  # fmt: skip
         wall_ms = self.dice.randrange(240_000, 1_500_000)
         start_ms, stage = self.team.stage.now_ms - wall_ms, self.team.stage
