@@ -12,7 +12,8 @@ BELOW = " The table below has the same data."  # an image has none
 
 FIGURE = re.compile(r"<figure\b.*?</figure>", re.S)
 CHART = re.compile(r"<svg\b([^>]*\bchart\b[^>]*)>(.*?)</svg>", re.S)
-KEY = re.compile(r'<span class="key">\s*<svg\b[^>]*>(.*?)</svg>(.*?)</span>', re.S)
+KEY = re.compile(r'<span class="key">\s*<svg\b[^>]*viewBox="0 0 ([\d.]+) [\d.]+"[^>]*>(.*?)</svg>(.*?)</span>', re.S)
+PATTERN = r'<pattern id="{}".*?</pattern>'
 BLOCK = re.compile(r"@media([^{]*)\{((?:[^{}]*\{[^{}]*\})*)[^{}]*\}")
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 
@@ -27,10 +28,10 @@ def images(page: str) -> list[Image]:
     """One for each chart of the page, in its order."""
     style = "".join(re.findall(r"<style>(.*?)</style>", page, re.S))
     found = [(figure, CHART.search(figure)) for figure in FIGURE.findall(page)]
-    return [_image(style, figure, chart) for figure, chart in found if chart]
+    return [_image(page, style, figure, chart) for figure, chart in found if chart]
 
 
-def _image(style, figure, chart):
+def _image(page, style, figure, chart):
     attributes, inside = chart.group(1), chart.group(2).replace(BELOW, "")
     width, height = (float(number) for number in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', attributes)[0])
     legend, lines = _legend(KEY.findall(figure), width, height)
@@ -41,7 +42,7 @@ def _image(style, figure, chart):
         f'viewBox="{box[0]} {box[1]} {box[2]:g} {box[3]:g}" role="img" {named.group() if named else ""}>'
     )
     paper = f'<rect class="paper" x="{box[0]}" y="{box[1]}" width="{box[2]:g}" height="{box[3]:g}" rx="6"/>'
-    drawn = f"{inside.strip()}\n{legend}"
+    drawn = f"{_patterns(page, inside + legend)}{inside.strip()}\n{legend}"
     whole = f"{head}\n<style>\n{_style(style, drawn)}\n</style>\n{paper}\n{drawn}</svg>\n"
     return Image(_text("title", inside), _text("desc", inside), whole)
 
@@ -49,15 +50,23 @@ def _image(style, figure, chart):
 def _legend(keys, width, height):
     """(elements, lines) of the keys that the page shows below the chart."""
     x, line, drawn = 0.0, 1, []
-    for swatch, text in keys:
+    for size, swatch, text in keys:
         text = " ".join(text.split())
-        broad = 18 + LETTER * len(text) + 14
+        broad = float(size) + 6 + LETTER * len(text) + 14
         if x and x + broad > width:
             x, line = 0.0, line + 1
         y = height + (line - 1) * LINE + 2
-        drawn.append(f'<g transform="translate({x:g} {y:g})">{swatch.strip()}<text x="16" y="10">{text}</text></g>\n')
+        drawn.append(f'<g transform="translate({x:g} {y:g})">{swatch.strip()}')
+        drawn.append(f'<text x="{float(size) + 6:g}" y="10">{text}</text></g>\n')
         x = round(x + broad, 1)
     return "".join(drawn), line if drawn else 0
+
+
+def _patterns(page, drawn):
+    """What the chart fills its marks with, and the page defines once for all charts."""
+    names = sorted(set(re.findall(r"url\(#([\w-]+)\)", drawn)))
+    found = [pattern for name in names for pattern in re.findall(PATTERN.format(name), page, re.S)[:1]]
+    return f'<defs class="hatches">{"".join(found)}</defs>\n' if found else ""
 
 
 def _text(element, inside):

@@ -24,12 +24,14 @@ class Team:
         )
         self.tasks: dict[str, str] = {}  # key -> id
         self.state: dict[str, str] = {}  # key -> open, done …
+        self.busy: set[str] = set()  # who works on a task
         self.ids: dict[str, str] = {}  # sources, reviews
         self._turn: dict[str, Iterator[Any]] = {}
 
-    def turn(self, name: str, said: list[Any]) -> Any:
-        """The next of these; after the last comes the first."""
-        return next(self._turn.setdefault(name, itertools.cycle(said)))
+    def turn(self, name: str, scope: str) -> Any:
+        """What is said next of this sort, in this part of the project; after the last comes the first."""
+        said = [one for one in self.text[name] if scope in one["scope"]]
+        return next(self._turn.setdefault(f"{name} {scope}", itertools.cycle(said)))
 
 
 def days(number: float) -> float:

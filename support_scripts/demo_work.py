@@ -8,6 +8,7 @@ from demo_team import LEAD, OFFICE, REVIEWER, SCOUT, Team, days
 WEEK_S = 604_800
 MODELS = {"large": (3.0, 15.0), "small": (0.25, 1.25)}  # invented prices: dollars for a million tokens in and out
 CLOSED = ("done", "canceled")
+ASKS_AFTER = {"critical": 7, "high": 11, "normal": 29, "low": 83}  # minutes
 
 
 class Work:
@@ -33,10 +34,16 @@ class Work:
         self.take()
         yield from self.prepare()
         for letter in tries:
-            yield self.task["hours"] * 60 * self.dice.uniform(0.5, 1.1)
+            yield self.task["hours"] * 30
+            if self.task["hours"] >= 5:
+                self.update(self.builder, note=self.dice.choice(self.team.text["said"]["progress"]))
+            yield self.task["hours"] * 60 * self.dice.uniform(0.5, 1.5)
             yield from getattr(self, "try_" + letter)()
+        if tries[-1] != "f":
+            self.team.busy.discard(self.builder)
         if "reopened" in self.extras:
             yield from self.reopen()
+            self.team.busy.discard(self.builder)
 
     def open(self) -> None:
         task, tasks = self.task, self.team.tasks
@@ -60,14 +67,17 @@ class Work:
             self.update(LEAD, note=f"{done} of {len(self.team.state)} parts are done.")
 
     def wait(self) -> Life:
-        """Until all that it depends on is closed, and somebody has time."""
-        yield self.dice.uniform(15, 240)
-        while any(self.team.state[key] not in CLOSED for key in self.task.get("after", ())):
-            yield 45
+        """Until all that it depends on is closed, and its builder has time; what is urgent asks more often."""
+        yield self.dice.uniform(10, 60)
+        while self.builder in self.team.busy or any(
+            self.team.state[key] not in CLOSED for key in self.task.get("after", ())
+        ):
+            yield ASKS_AFTER[self.task.get("priority", "normal")]
 
     def take(self, ttl_s: int = WEEK_S) -> None:
+        self.team.busy.add(self.builder)
         self.token = self.call(self.builder, "W13", id=self.id, ttl_s=ttl_s)["token"]
-        self.update(self.builder, status="active", token=self.token, note="Taken.")
+        self.update(self.builder, status="active", token=self.token)
 
     def update(self, actor: str, **given: Any) -> None:
         self.call(actor, "W2", id=self.id, **given)
@@ -85,7 +95,7 @@ class Work:
             self.call(LEAD, "W4", id=plan["id"], status="active", note="Agreed.")
         for kind, ask, answer in (("packet", "W5", "W6"), ("diagnostic", "W7", "W8")):
             if kind in self.extras:
-                yield from self.ask(self.team.turn(kind, self.team.text[kind]), ask, answer)
+                yield from self.ask(self.team.turn(kind, self.task["scope"]), ask, answer)
 
     def ask(self, said: dict[str, str], ask: str, answer: str) -> Life:
         words = {"title": said["title"], "summary": said["summary"], "recipient": SCOUT}
@@ -95,16 +105,16 @@ class Work:
 
     # How an attempt ends
 
-    def try_p(self, concern: str | None = None) -> Life:
+    def try_p(self, concern: list[str] | None = None) -> Life:
         self.build()
         proof = self.prove(passes=True)
         if "proof" in self.extras:
             self.call(OFFICE, "Q1", task_id=self.id, title="Tried on the pier; it is as it should be.")
         yield self.dice.uniform(10, 70)
         if concern:
-            self.judge("ACCEPTABLE_WITH_CONCERNS", concern, proof, severity="low")
+            self.judge("ACCEPTABLE_WITH_CONCERNS", concern[0], proof, severity="low", remedies=concern[1:])
         else:
-            self.judge("VERIFIED_ACCEPTABLE", self.team.turn("accepted", self.team.text["said"]["accepted"]), proof)
+            self.judge("VERIFIED_ACCEPTABLE", self.dice.choice(self.team.text["said"]["accepted"]), proof)
         self.close()
 
     def try_c(self) -> Life:
@@ -113,7 +123,7 @@ class Work:
             self.judge("NEEDS_HUMAN_DECISION", "Two rules contradict each other; the office has to say which holds.")
             yield days(1)
             self.update(OFFICE, note="The stricter one holds.")
-        yield from self.try_p(self.team.text["said"]["concern"][0])
+        yield from self.try_p(self.team.text["said"]["concern"])
 
     def try_f(self) -> Life:
         self.build(status="error")
@@ -133,7 +143,7 @@ class Work:
         self.build()
         proof = self.prove(passes=True)
         yield self.dice.uniform(20, 90)
-        said = self.team.turn("rejected", self.team.text["rejected"])
+        said = self.team.turn("rejected", self.task["scope"])
         self.judge(
             "VERIFICATION_FAILED", said["summary"], proof, severity="high", findings=[said["finding"]],
             remedies=[said["remedy"]],
@@ -187,7 +197,7 @@ class Work:
     def asked(self, model: str) -> dict[str, Any]:
         if not model:
             return {}
-        tokens_in, tokens_out = self.dice.randrange(9_000, 90_000), self.dice.randrange(600, 7_000)
+        tokens_in, tokens_out = self.dice.randrange(60_000, 700_000), self.dice.randrange(4_000, 40_000)
         price_in, price_out = MODELS[model]
         cost = round((tokens_in * price_in + tokens_out * price_out) / 1e6, 4)
         return {"model": f"model-{model}", "tokens_in": tokens_in, "tokens_out": tokens_out, "cost_usd": cost}

@@ -34,8 +34,9 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # the question a report answer
     "R10": ("How was the year?", {"year": 2026}),
     "R11": ("What do we have about this topic?", {"query": "wind"}),
 }
-AS_PAGE = ("R8", "R4")  # the first that there is also becomes a page, and the README shows its first chart
-CHARTS = {"R8": 6}  # how many charts docs/reports.md shows; of the others the first
+AS_PAGE = ("R8", "R4")  # the first that there is also becomes a page
+ON_README = (("R9", 2), ("R4", 1))  # the first that there is: a report, and which of its charts
+CHARTS = {"R8": 6, "R9": 2}  # how many charts docs/reports.md shows; of the others the first
 
 
 class Sample:
@@ -87,16 +88,17 @@ def samples() -> list[Sample]:
     """All of them, from a demo made for this."""
     with tempfile.TemporaryDirectory() as folder, Stage(pathlib.Path(folder)) as stage:
         demo.play(stage)
-        return [Sample(stage, command) for command in catalog() if command.family == "R"]
+        reports = sorted((one for one in catalog() if one.family == "R"), key=lambda one: int(one.code[1:]))
+        return [Sample(stage, command) for command in reports]
 
 
 def documents(pages: dict[str, str]) -> dict[str, str]:
     """name -> text of everything that shows samples; `pages` are README.md and docs/reports.md as they are."""
     made = samples()
-    best = next(sample for sample in made if sample.command.code == page_code())
+    chart = next((sample, number) for code, number in ON_README for sample in made if sample.command.code == code)
     told = ["", *(line for sample in made for line in sample.told())]
     return {
-        "README.md": _between(pages["README.md"], "sample", [best.image(1, "docs/sample")] if best.charts else []),
+        "README.md": _between(pages["README.md"], "sample", [chart[0].image(chart[1], "docs/sample")]),
         "docs/reports.md": _between(pages["docs/reports.md"], "reports", told),
         **{f"docs/sample/{name}": text for sample in made for name, text in sample.files().items()},
     }

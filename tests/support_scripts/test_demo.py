@@ -59,9 +59,11 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_and_order_of_hashes(told, tmp_path):
+def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_umask_and_order_of_hashes(told, tmp_path):
     elsewhere = {**os.environ, "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "7", "KAIZEN_ACTOR": "somebody", "LC_ALL": "C"}
-    done = subprocess.run([sys.executable, SCRIPTS / "demo.py", "d"], cwd=tmp_path, env=elsewhere, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "demo.py", "d"], cwd=tmp_path, env=elsewhere, umask=0o077, capture_output=True
+    )
 
     assert done.returncode == 0, done.stderr.decode()
     assert contents(tmp_path / "d") == contents(told[0])
