@@ -70,6 +70,28 @@ def test_the_file_is_ordinary_sqlite_in_wal_mode_with_every_promise_in_it(kaizen
             plain.execute(sql)
 
 
+def test_a_new_file_has_small_pages_and_so_has_its_backup(kaizen, root):
+    kaizen("W1", title="t", summary="s")
+    backup = root / kaizen("K3")["backup"]
+    kaizen.close()
+
+    for path in (db_path(root), backup):
+        assert sqlite3.connect(path).execute("PRAGMA page_size").fetchone() == (database.PAGE_BYTES,)
+
+
+def test_a_file_that_has_something_keeps_its_pages(kaizen, root):
+    kaizen("W1", title="t", summary="s")
+    kaizen.close()
+    plain = sqlite3.connect(db_path(root), isolation_level=None)
+    for sql in ("PRAGMA journal_mode = DELETE", "PRAGMA page_size = 4096", "VACUUM"):
+        plain.execute(sql).fetchall()
+    plain.close()
+
+    kaizen("W1", title="u", summary="s")
+    assert kaizen.store.reader().value("PRAGMA page_size") == 4096
+    assert kaizen("K8")["status"] == "OK"
+
+
 def test_a_writer_has_full_synchronous_wal_and_foreign_keys(door):
     door("K1")
     with door.store.writing() as connection:
