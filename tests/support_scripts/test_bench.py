@@ -58,7 +58,7 @@ def test_a_year_of_records_is_made_and_reported_with_time_and_memory():
     (row,) = json.loads(bench("--quick", "--json", "--records", "2000", "year").stdout)["rows"]
 
     assert (row["what"], row["promise"]) == ("cold `R10` over 2,000 records", "< 10 s, < 300 MB")
-    assert re.fullmatch(r"\d+\.\d s \(most \d+\.\d s\), \d+ MB", row["measured"])
+    assert re.fullmatch(r"\d+\.\d s \(most \d+\.\d s; CPU \d+\.\d s\), \d+ MB", row["measured"])
 
 
 def test_unknown_benchmark_is_a_usage_error_that_names_those_there_are():
