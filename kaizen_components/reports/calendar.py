@@ -16,7 +16,6 @@ ONE = timedelta(days=1)
 LONGEST = {"week": 7 * ONE, "month": 31 * ONE, "year": 366 * ONE}
 UNTIL_YEARS = range(1990, 9998)  # with room for the days before it, twice
 BARS_MAX = 62  # as many days as a chart shows one by one
-MINUTE = slice(14, 16)  # of a time as records write it
 
 
 def chosen(
@@ -150,11 +149,3 @@ class Period:
     def limits(self) -> list[str]:
         """Where each bar begins, as records write times."""
         return [self.zone.midnight(day) for day in self.steps()]
-
-    def key_chars(self) -> int:
-        """How many characters of a time tell which bar it belongs to: those of the hour, unless midnight here is at
-        half past or a quarter past one in UTC."""
-        minutes = {limit[MINUTE] for limit in (*self.limits(), self.until)}
-        if minutes == {"00"}:
-            return 13
-        return 15 if all(minute[1] == "0" for minute in minutes) else 16

@@ -1,7 +1,7 @@
 """The flow of tasks in a period and in the one before it: opened, done, reopened, how long they took, what stood open.
 
-A statement gives what belongs to the period by a key, the first characters of the time, which `Fold` sorts into days or
-months of the reader's timezone. Every table is read once.
+A statement gives what belongs to the period by a key for its hour, which `Fold` sorts into days or months of the
+reader's timezone. Every table is read once.
 """
 
 from bisect import bisect_right
@@ -11,31 +11,36 @@ from .calendar import Period
 
 CLOSED = ("done", "canceled")
 PARTS = ("now", "before")
+HOUR_CHARS, MINUTE = 13, slice(14, 16)  # of a time as records write it
 LEAD_CLASSES = ("< 1 h", "1-4 h", "4-24 h", "1-3 d", "3-7 d", "1-2 w", "2-4 w", "> 4 w")
 
 # What a task was before a change is looked up, not taken from what it is now: a past period stays what it was.
+# Most changes are the first of their task (rev 2), and most tasks are done once: both are told by an index alone.
 CHANGES = """
-WITH limits (since, until, before_since, before_until, chars) AS (VALUES (?, ?, ?, ?, ?)),
+WITH limits (since, until, before_since, before_until, minute) AS (VALUES (?, ?, ?, ?, ?)),
 change AS MATERIALIZED (
-    SELECT r.task_id, r.at, r.status, t.at AS began,
-           coalesce((SELECT p.status FROM task_revision p
-                     WHERE p.task_id = r.task_id AND p.rev < r.rev AND p.status IS NOT NULL AND p.test = 0
-                     ORDER BY p.rev DESC LIMIT 1), 'open') AS was,
-           CASE WHEN r.at >= since THEN 'now' WHEN r.at < before_until THEN 'before' ELSE 'between' END AS part
-    FROM limits CROSS JOIN task_revision r JOIN task t ON t.id = r.task_id
+    SELECT r.task_id, r.at, r.rev, r.status,
+           CASE r.rev WHEN 2 THEN 'open' ELSE coalesce(
+               (SELECT p.status FROM task_revision p
+                WHERE p.task_id = r.task_id AND p.rev < r.rev AND p.status IS NOT NULL AND p.test = 0
+                ORDER BY p.rev DESC LIMIT 1), 'open') END AS was,
+           CASE WHEN r.at >= since THEN 'now' WHEN r.at < before_until THEN 'before' ELSE 'between' END AS part,
+           CASE WHEN r.at >= since THEN substr(r.at, 1, 13) || (substr(r.at, 15, 2) >= minute) END AS key
+    FROM limits CROSS JOIN task_revision r
     WHERE r.status IS NOT NULL AND r.test = 0 AND r.at >= before_since AND r.at < until AND {asked}
 ),
 closing AS MATERIALIZED (
-    SELECT task_id, part, max(at) AS at, began FROM change
-    WHERE status = 'done' AND was <> 'done' AND part <> 'between' GROUP BY task_id, part
-),
-lead AS (
-    SELECT part, round((julianday(at) - julianday(began)) * 86400000) AS ms FROM closing
+    SELECT c.part, c.key, round((julianday(c.at) - julianday(t.at)) * 86400000) AS ms
+    FROM limits CROSS JOIN change c CROSS JOIN task t ON t.id = c.task_id
+    WHERE c.status = 'done' AND c.was <> 'done' AND c.part <> 'between'
+      AND NOT EXISTS (SELECT 1 FROM task_revision n
+                      WHERE n.task_id = c.task_id AND n.rev > c.rev AND n.status = 'done' AND n.test = 0
+                        AND n.at < CASE c.part WHEN 'now' THEN until ELSE before_until END)
 ),
 ranked AS (
     SELECT part, ms, row_number() OVER (PARTITION BY part ORDER BY ms) AS place,
            count(*) OVER (PARTITION BY part) AS number
-    FROM lead
+    FROM closing
 ),
 again AS (
     SELECT part, task_id FROM change
@@ -49,14 +54,13 @@ again AS (
            WHERE r.task_id = v.task_id AND r.status IS NOT NULL AND r.test = 0 AND r.seq < v.seq
            ORDER BY r.rev DESC LIMIT 1) = 'done'
 )
-SELECT 'step' AS what, part, CASE WHEN part = 'now' THEN substr(at, 1, chars) END AS key,
+SELECT 'step' AS what, part, key,
        sum(was IN ('done', 'canceled') AND status NOT IN ('done', 'canceled')) AS a,
        sum(status = 'canceled' AND was <> 'canceled') AS b,
        sum((status = 'done') - (was = 'done')) AS c, sum((status = 'canceled') - (was = 'canceled')) AS d
-FROM limits CROSS JOIN change GROUP BY 2, 3
+FROM change GROUP BY 2, 3
 UNION ALL
-SELECT 'done', part, CASE WHEN part = 'now' THEN substr(at, 1, chars) END, count(*), 0, 0, 0
-FROM limits CROSS JOIN closing GROUP BY 2, 3
+SELECT 'done', part, key, count(*), 0, 0, 0 FROM closing GROUP BY 2, 3
 UNION ALL
 SELECT 'lead', part, NULL, max(CASE WHEN place = (number + 1) / 2 THEN ms END),
        max(CASE WHEN place = (number * 85 + 99) / 100 THEN ms END), count(*), 0
@@ -66,17 +70,17 @@ SELECT 'lead class', part, NULL,
        CASE WHEN ms < 3600000 THEN 0 WHEN ms < 14400000 THEN 1 WHEN ms < 86400000 THEN 2 WHEN ms < 259200000 THEN 3
             WHEN ms < 604800000 THEN 4 WHEN ms < 1209600000 THEN 5 WHEN ms < 2419200000 THEN 6 ELSE 7 END,
        count(*), 0, 0
-FROM lead WHERE part = 'now' GROUP BY 2, 4
+FROM closing WHERE part = 'now' GROUP BY 2, 4
 UNION ALL
 SELECT 'rework', part, NULL, count(*), 0, 0, 0 FROM again GROUP BY 2"""
 STARTED = """
-SELECT CASE WHEN at >= ? THEN substr(at, 1, ?) WHEN at >= ? THEN 'between' WHEN at >= ? THEN 'before' ELSE 'earlier' END
-       AS key, count(*) AS number
+SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?) WHEN at >= ? THEN 'between'
+            WHEN at >= ? THEN 'before' ELSE 'earlier' END AS key, count(*) AS number
 FROM (SELECT at, id AS task_id FROM task WHERE test = 0 AND at < ?) WHERE {asked} GROUP BY 1"""
 CLOSED_BEFORE = """
 SELECT sum(status = 'done') AS done, sum(status = 'canceled') AS canceled FROM (
     SELECT status, max(rev) FROM task_revision
-    WHERE test = 0 AND status IS NOT NULL AND at < ? AND {asked} GROUP BY task_id
+    WHERE test = 0 AND status IS NOT NULL AND at < ? AND {asked} GROUP BY +task_id
 )"""
 
 OF_TASK = "task_id IN (SELECT task_id FROM task_state WHERE scope = ?)"  # what is done for a task is of its scope
@@ -93,11 +97,17 @@ def asked(
 
 
 class Fold:
-    """Sorts keys, the first characters of times, into the bars of a period."""
+    """Sorts keys into the bars of a period. A key is an hour in UTC and whether it is past the minute at which a day of
+    this zone begins: 00 nearly everywhere, 30 or 15 in some."""
 
     def __init__(self, period: Period):
-        self.chars = period.key_chars()
-        self.limits = [limit[: self.chars] for limit in period.limits()]
+        limits = period.limits()
+        self.minute = max(limit[MINUTE] for limit in limits)
+        self.limits = [self.key(limit) for limit in limits]
+
+    def key(self, at: str) -> str:
+        """What the statements make of a time."""
+        return at[:HOUR_CHARS] + str(int(at[MINUTE] >= self.minute))
 
     def place(self, key: str) -> int:
         return bisect_right(self.limits, key) - 1
@@ -119,7 +129,7 @@ class Tasks:
         self._net_before = {part: dict.fromkeys(CLOSED, 0) for part in ("before", "between")}
         earlier = self._opened(db, scope)
         closed = asked(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
-        limits = (period.since, period.until, period.before_since, period.before_until, self.fold.chars)
+        limits = (period.since, period.until, period.before_since, period.before_until, self.fold.minute)
         for row in asked(db, CHANGES, limits, scope, OF_TASK):
             READ[row["what"]](self, row)
         self._standing({name: closed[name] or 0 for name in CLOSED}, earlier)
@@ -127,7 +137,7 @@ class Tasks:
     def _opened(self, db, scope):
         """How many tasks there were when the period before began, and when its part that counts had ended."""
         period = self.period
-        limits = (period.since, self.fold.chars, period.before_until, period.before_since, period.until)
+        limits = (period.since, self.fold.minute, period.before_until, period.before_since, period.until)
         found = dict.fromkeys(("earlier", "before", "between"), 0)
         for row in asked(db, STARTED, limits, scope, OF_TASK):
             if row["key"] in found:

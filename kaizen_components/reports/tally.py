@@ -11,12 +11,13 @@ PASSING = ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS")
 NOT_A_VERDICT = "PROOF_RECORDED"
 
 VERDICTS = """
-SELECT CASE WHEN at >= ? THEN substr(at, 1, ?) ELSE 'before' END AS key, conclusion, count(*) AS number
+SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?) ELSE 'before' END AS key, conclusion,
+       count(*) AS number
 FROM verification
 WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1, 2"""
 SPANS = """
-SELECT CASE WHEN at >= ? THEN substr(at, 1, ?) ELSE 'before' END AS key, sum(tokens_in + tokens_out) AS tokens,
-       sum(cost_usd) AS cost_usd
+SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?) ELSE 'before' END AS key,
+       sum(tokens_in + tokens_out) AS tokens, sum(cost_usd) AS cost_usd
 FROM span WHERE test = 0 AND at >= ? AND at < ? AND (at < ? OR at >= ?) AND {asked} GROUP BY 1"""
 PROOFS = """
 SELECT CASE WHEN at >= ? THEN 'now' ELSE 'before' END AS part, tier, outcome, count(*) AS number
@@ -47,7 +48,7 @@ class Tally:
         self.verdicts: dict[str, list[int]] = {}
         self.proofs: dict[str, dict[str, dict[str, int]]] = {part: {} for part in PARTS}
         within = (period.before_since, period.until, period.before_until, period.since)
-        self._limits, self._limits_by_key = (period.since, *within), (period.since, self.fold.chars, *within)
+        self._limits, self._limits_by_key = (period.since, *within), (period.since, self.fold.minute, *within)
         for count in (self._verdicts, self._spans, self._proofs, self._others, self._predictions):
             count()
 

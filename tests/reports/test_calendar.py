@@ -107,19 +107,18 @@ def test_every_hour_falls_on_the_day_that_a_calendar_here_shows(zone, month):
     fold, moment = Fold(found), datetime.fromisoformat(found.since)
     while ids.iso(round(moment.timestamp() * 1000)) < found.until:
         at = ids.iso(round(moment.timestamp() * 1000))
-        assert found.steps()[fold.place(at[: fold.chars])].isoformat() == clock.day(at)
+        assert found.steps()[fold.place(fold.key(at))].isoformat() == clock.day(at)
         moment += timedelta(minutes=15)
 
 
-@pytest.mark.parametrize("zone, chars", [("Asia/Kolkata", 15), ("Asia/Kathmandu", 16), ("Europe/Berlin", 13)])
-def test_a_zone_off_by_half_an_hour_or_a_quarter_is_exact_to_the_minute(zone, chars):
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Europe/Berlin"])
+def test_a_zone_off_by_half_an_hour_or_a_quarter_is_exact_to_the_minute(zone):
     found, clock = period("week", zone, given="2026-W46"), Zone(zone)
     fold, midnight = Fold(found), datetime.fromisoformat(found.limits()[3])
 
-    assert fold.chars == chars
     for minutes in range(-30, 31):
         at = ids.iso(round((midnight + timedelta(minutes=minutes)).timestamp() * 1000))
-        assert found.steps()[fold.place(at[: fold.chars])].isoformat() == clock.day(at)
+        assert found.steps()[fold.place(fold.key(at))].isoformat() == clock.day(at)
 
 
 @pytest.mark.parametrize("day, hours", [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 11, 9), 24)])
