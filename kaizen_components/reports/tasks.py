@@ -26,14 +26,15 @@ SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task_revision WHERE 
 GROUP BY minute ORDER BY minute"""
 # The + makes it begin with what is not closed, by its index; without it, every task is read in order.
 BLOCKED = """
-SELECT t.id, t.title, t.status, b.id AS blocker_id, b.title AS blocker_title, b.status AS blocker_status
+SELECT t.id, t.title, t.status, l.task_id AS blocker_id,
+       (SELECT title FROM task_current WHERE id = l.task_id) AS blocker_title,
+       (SELECT status FROM task_current WHERE id = l.task_id) AS blocker_status
 FROM (SELECT seq, id, title, status FROM task_current
       WHERE seq IN (SELECT seq FROM task_state WHERE status IN ('open', 'active', 'blocked')
                     AND (open_blockers > 0 OR status = 'blocked')) AND {asked}
       ORDER BY +seq DESC LIMIT ?) t
 LEFT JOIN task_link_current l ON l.target_id = t.id AND l.kind = 'blocks' AND l.test = 0
      AND (SELECT status FROM task_current WHERE id = l.task_id) NOT IN ('done', 'canceled')
-LEFT JOIN task_current b ON b.id = l.task_id
 ORDER BY t.seq DESC, l.seq"""
 PROOFS = """
 SELECT task_id, sum(outcome = 'passed') AS passed, sum(outcome IN ('failed', 'timeout')) AS failed FROM proof
