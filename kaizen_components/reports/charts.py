@@ -11,7 +11,8 @@ from .document import Block, count, table
 WIDTH, HEIGHT = 560, 260
 LEFT, RIGHT, TOP, BOTTOM = 56, 548, 34, 204  # the plot lies between them
 TICKS_Y = 4
-LABELS_X_MAX = 8  # more would run into each other
+LABELS_X_MAX = 8
+LETTER = 7  # units that a letter of a label takes, at 11 px
 GAP = 0.25  # of a bar's place
 
 
@@ -146,7 +147,8 @@ def _path(points):
 
 def _x_ticks(kind, labels):
     """As many labels as fit, the first and the last among them as far as that goes."""
-    step = math.ceil(len(labels) / LABELS_X_MAX)
+    room = int((RIGHT - LEFT) / (LETTER * (max(map(len, labels)) + 1)))  # more would run into each other
+    step = math.ceil(len(labels) / max(1, min(LABELS_X_MAX, room)))
     place = (RIGHT - LEFT) / len(labels)
     middle = (lambda at: LEFT + place * (at + 0.5)) if kind == "bars" else lambda at: _point_x(at, labels)
     return [{"x": round(middle(at), 1), "text": labels[at]} for at in range(0, len(labels), step)]

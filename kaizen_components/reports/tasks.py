@@ -21,8 +21,12 @@ ORDER BY seq DESC LIMIT ?"""
 # By the minute, which is the same in every timezone; days are the reader's.
 OPENED = """
 SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task WHERE {asked} GROUP BY minute ORDER BY minute"""
+# Only what no later revision took back: as many as are done.
 DONE = """
-SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task_revision WHERE status = 'done' AND test = 0 AND {asked}
+SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task_revision d
+WHERE status = 'done' AND test = 0 AND {asked}
+  AND NOT EXISTS (SELECT 1 FROM task_revision r
+                  WHERE r.task_id = d.task_id AND r.rev > d.rev AND r.status IS NOT NULL AND r.test = 0)
 GROUP BY minute ORDER BY minute"""
 # The + makes it begin with what is not closed, by its index; without it, every task is read in order.
 BLOCKED = """
@@ -75,7 +79,7 @@ def _tasks(db, asked, values, limit):
 
 
 def _throughput(db, zone, asked, values, said):
-    """How many were opened and set to done, per day or per week, from the first to the last that has any."""
+    """How many were opened and are done, per day or per week, from the first to the last that has any."""
     theirs, named = (f"task_id IN (SELECT id FROM task WHERE {asked})", values) if said else ("1", [])
     opened = _per_day(db.rows(OPENED.format(asked=asked), values), zone)
     done = _per_day(db.rows(DONE.format(asked=theirs), named), zone)
@@ -148,12 +152,12 @@ def _chart(flow):
 
 
 def _blocked(rows):
-    columns = {"Task": "", "Title": "", "Status": "", "Waits for": "", "Which is": "", "Called": ""}
+    columns = {"Task": "", "Title": "", "Status": "", "Waits for": "", "Blocker": "", "Its status": ""}
     cells = [
         [
             Ref(row["id"]), clipped(row["title"]), word(row["status"]),
-            Ref(row["blocker_id"]) if row["blocker_id"] else "nothing that is recorded", word(row["blocker_status"]),
-            clipped(row["blocker_title"]),
+            Ref(row["blocker_id"]) if row["blocker_id"] else "nothing that is recorded",
+            clipped(row["blocker_title"]), word(row["blocker_status"]),
         ]
         for row in rows
     ]  # fmt: skip
@@ -162,14 +166,13 @@ def _blocked(rows):
 
 def _newest(rows, zone, total):
     columns = {
-        "Task": "", "Title": "", "Status": "", "Priority": "", "Scope": "", "Age": "number", "Last change": "whole",
-        "Proofs passed": "number", "Failed": "number", "Cost": "number",
+        "Task": "", "Title": "", "Status": "", "Priority": "", "Age": "number", "Last change": "whole",
+        "Proofs passed": "number", "failed": "number", "Cost": "number",
     }  # fmt: skip
     cells = [
         [
             Own(row["id"]), clipped(row["title"]), word(row["status"]), word(row["priority"]),
-            clipped(row["scope"], 60), time_taken(row["age_ms"]), zone.show(row["changed_at"]),
-            row["proofs_passed"], row["proofs_failed"],
+            time_taken(row["age_ms"]), zone.show(row["changed_at"]), row["proofs_passed"], row["proofs_failed"],
             dollars(row["cost_usd"]),
         ]
         for row in rows
