@@ -30,6 +30,8 @@ from .zone import elapsed_ms
 
 TRACES_DRAWN_MAX = 3  # the newest; T3 draws the others
 OBJECTIONS_MAX = 10
+LINKS_MAX = 100
+SPAN_SHOWN = ("id", "name", "kind", "status", "depth", "offset_ms", "end_ms", "duration_ms", "critical")
 
 # Every record that names the task, spans only where no span around them names it too.
 EVENTS = """
@@ -168,9 +170,6 @@ def _traces(db, task, limit):
     return found
 
 
-SPAN_SHOWN = ("id", "name", "kind", "status", "depth", "offset_ms", "end_ms", "duration_ms", "critical")
-
-
 # Saying it
 
 
@@ -255,9 +254,10 @@ def _objections(found, zone):
 def _links(found):
     columns = {"This task": "", "Task": "", "Status": "", "Title": ""}
     rows = [
-        [row["link"], Ref(row["task_id"]), word(row["status"]), clipped(row["title"])] for row in found["links"]
-    ]  # fmt: skip
-    return table("Links as they are now", columns, rows)
+        [row["link"], Ref(row["task_id"]), word(row["status"]), clipped(row["title"])]
+        for row in found["links"][:LINKS_MAX]
+    ]
+    return table("Links as they are now", columns, rows, len(found["links"]) - len(rows))
 
 
 def _timeline(found, zone):
