@@ -1,6 +1,7 @@
 """R2: the ledger by day and actor: what each recorded, in words, the newest day first."""
 
 from collections import Counter
+from datetime import date, timedelta
 from typing import Any
 
 from ..records import search
@@ -9,6 +10,7 @@ from .charts import bars
 from .document import clipped, count, document, fact, facts, section, story, table
 from .event import Event, folded, told
 
+DAYS_MAX = 366  # in the drawing
 # By seq, which is the order of the log: it stops after so many rows, and reads on only where --since or --until say so.
 NEWEST = """
 SELECT seq, idx, at, actor, command, kind, record_id, test FROM log WHERE {asked} ORDER BY seq DESC LIMIT ?"""
@@ -109,12 +111,19 @@ def _facts(found, days):
 
 
 def _activity(days):
-    labels = sorted(days)
-    numbers: list[float] = [len(days[day]) for day in labels]
+    labels = _every_day(sorted(days))
+    numbers: list[float] = [len(days.get(day, ())) for day in labels]
     busiest = labels[numbers.index(max(numbers))]
-    of_days = f", the busiest of {len(labels)} days shown" if len(labels) > 1 else ""
+    of_days = f", the busiest of {len(days)} days with entries" if len(days) > 1 else ""
     says = f"{_entries_said(int(max(numbers)))} on {busiest}{of_days}."
     return bars("Activity", "day", "entries", labels, {"entries": numbers}, says)
+
+
+def _every_day(days):
+    """Also those on which nothing happened, unless there are years of them."""
+    first, last = date.fromisoformat(days[0]), date.fromisoformat(days[-1])
+    number = (last - first).days + 1
+    return days if number > DAYS_MAX else [(first + timedelta(days=at)).isoformat() for at in range(number)]
 
 
 def _numbers(found, what):

@@ -30,6 +30,8 @@ from .zone import elapsed_ms
 
 TRACES_DRAWN_MAX = 3  # the newest; T3 draws the others
 OBJECTIONS_MAX = 10
+LINKS_MAX = 100
+SPAN_SHOWN = ("id", "name", "kind", "status", "depth", "offset_ms", "end_ms", "duration_ms", "critical")
 
 # Every record that names the task, spans only where no span around them names it too.
 EVENTS = """
@@ -73,16 +75,17 @@ WAIVERS = "SELECT count(*) FROM waiver WHERE task_id = ? AND test <= ?"
 OBJECTIONS = """
 SELECT id, at, conclusion, summary FROM verification_current
 WHERE task_id = ? AND blocking AND superseded_by IS NULL AND test <= ? ORDER BY seq DESC LIMIT ?"""
-# A span below one that names the task belongs to it too, unless it names another.
+# A span below one that names the task belongs to it too, unless it names another. CROSS JOIN: the planner takes the
+# spans for few, and would read them all.
 COST = """
 WITH RECURSIVE own (task_id, id) AS (
     SELECT task_id, id FROM span WHERE task_id IN (SELECT value FROM json_each(?)) AND test <= ?
     UNION
-    SELECT own.task_id, s.id FROM own JOIN span s ON s.parent_id = own.id WHERE s.task_id IS NULL AND s.test <= ?
+    SELECT own.task_id, s.id FROM own CROSS JOIN span s ON s.parent_id = own.id WHERE s.task_id IS NULL AND s.test <= ?
 )
 SELECT own.task_id, count(*) AS spans, sum(s.tokens_in) AS tokens_in, sum(s.tokens_out) AS tokens_out,
        round(sum(s.cost_usd), 9) AS cost_usd
-FROM own JOIN span s ON s.id = own.id GROUP BY own.task_id ORDER BY own.task_id"""
+FROM own CROSS JOIN span s ON s.id = own.id GROUP BY own.task_id ORDER BY own.task_id"""
 TRACES = """
 SELECT trace_id, count(*) AS count, min(started_at) AS started_at, sum(tokens_in) AS tokens_in,
        sum(tokens_out) AS tokens_out, round(sum(cost_usd), 9) AS cost_usd
@@ -92,11 +95,11 @@ BELOW = """
 WITH RECURSIVE below (top, id) AS (
     SELECT id, id FROM span WHERE id IN (SELECT value FROM json_each(?))
     UNION
-    SELECT below.top, s.id FROM below JOIN span s ON s.parent_id = below.id
+    SELECT below.top, s.id FROM below CROSS JOIN span s ON s.parent_id = below.id
 )
 SELECT below.top AS id, count(*) AS spans, sum(s.tokens_in) AS tokens_in, sum(s.tokens_out) AS tokens_out,
        round(sum(s.cost_usd), 9) AS cost_usd
-FROM below JOIN span s ON s.id = below.id GROUP BY below.top"""
+FROM below CROSS JOIN span s ON s.id = below.id GROUP BY below.top"""
 NO_COST = {"spans": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}
 
 
@@ -165,9 +168,6 @@ def _traces(db, task, limit):
         row["wall_ms"], row["critical_path"] = analysed["wall_ms"], analysed["critical_path"]
         row["spans"] = [{name: span[name] for name in SPAN_SHOWN} for span in analysed["spans"]]
     return found
-
-
-SPAN_SHOWN = ("id", "name", "kind", "status", "depth", "offset_ms", "end_ms", "duration_ms", "critical")
 
 
 # Saying it
@@ -254,9 +254,10 @@ def _objections(found, zone):
 def _links(found):
     columns = {"This task": "", "Task": "", "Status": "", "Title": ""}
     rows = [
-        [row["link"], Ref(row["task_id"]), word(row["status"]), clipped(row["title"])] for row in found["links"]
-    ]  # fmt: skip
-    return table("Links as they are now", columns, rows)
+        [row["link"], Ref(row["task_id"]), word(row["status"]), clipped(row["title"])]
+        for row in found["links"][:LINKS_MAX]
+    ]
+    return table("Links as they are now", columns, rows, len(found["links"]) - len(rows))
 
 
 def _timeline(found, zone):

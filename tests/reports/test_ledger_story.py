@@ -133,6 +133,16 @@ def test_days_are_those_of_the_reader_the_newest_first_and_each_in_order(kaizen,
     assert "08:30 opened task" in tokyo
 
 
+def test_a_day_without_entries_is_a_gap_in_the_drawing(kaizen, at):
+    for hours in (0, 72):
+        at(hours)
+        start(kaizen)
+
+    text = written(kaizen)
+    assert "| 2026-11-17 | 0 |" in text and "| 2026-11-19 | 1 |" in text
+    assert "the busiest of 2 days with entries" in text
+
+
 def test_each_actor_of_a_day_has_a_story(kaizen):
     start(kaizen, "One", actor="ada")
     start(kaizen, "Two", actor="ben")

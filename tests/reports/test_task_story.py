@@ -7,6 +7,7 @@ import pytest
 
 from kaizen_components.errors import NotFound, Usage
 from kaizen_components.records import ids
+from kaizen_components.reports import event, event_words, task_story
 
 NOON_MS = 1_794_830_400_000  # 2026-11-16T12:00:00Z
 DAY_MS = 86_400_000
@@ -189,6 +190,23 @@ def test_a_trace_with_too_many_spans_is_counted_and_not_drawn(kaizen, tmp_path):
 
     page = written(kaizen, "html", id=task)
     assert "1,001" in page and 'class="waterfall"' not in page and "Not drawn: 1 trace." in page
+
+
+# How it is asked
+
+
+def scans(kaizen, sql):
+    steps = kaizen.store.reader().tuples("EXPLAIN QUERY PLAN " + sql, (None,) * sql.count("?"))
+    return {row[3] for row in steps if row[3].startswith("SCAN") and "VIRTUAL" not in row[3]}
+
+
+def test_no_question_about_one_task_reads_a_whole_table(kaizen):
+    kaizen("K1")
+
+    for sql in (task_story.NEWEST, task_story.NUMBER, task_story.COST, task_story.BELOW, task_story.TRACES):
+        assert scans(kaizen, sql) <= {"SCAN e", "SCAN own", "SCAN below"}, "only what was chosen before"
+    for sql, *_ in event_words.WORDS.values():
+        assert scans(kaizen, sql.format(asked=event.BY_SEQ)) == set()
 
 
 # Which task

@@ -1,5 +1,8 @@
 """R1 without --id: all tasks."""
 
+import itertools
+import re
+
 import pytest
 
 from kaizen_components.records import ids
@@ -54,6 +57,27 @@ def test_opened_and_done_are_counted_by_the_days_of_the_reader(kaizen, at):
     }  # fmt: skip
     kathmandu = kaizen("R1", out="-", format="json", timezone="Asia/Kathmandu")["data"]["throughput"]
     assert kathmandu["opened"] == [1, 1, 0]
+
+
+def test_a_task_that_was_reopened_or_closed_twice_is_done_once_or_not_at_all(kaizen):
+    twice, reopened = start(kaizen), start(kaizen, "Reopened")
+    for id, status in ((twice, "done"), (twice, "open"), (twice, "done"), (twice, "done"), (reopened, "done")):
+        kaizen("W2", id=id, status=status)
+    kaizen("W2", id=reopened, status="open")
+    kaizen("W2", id=twice, note="A note takes nothing back.")
+
+    found = told(kaizen)
+    assert found["statuses"]["done"] == sum(found["throughput"]["done"]) == 1
+
+
+def test_labels_of_a_chart_leave_room_between_them(kaizen, at):
+    for day in range(20):
+        at(day)
+        start(kaizen)
+
+    labels = re.findall(r'<text class="tick" x="([0-9.]+)"[^>]*>2026-', written(kaizen, "html"))
+    gaps = [float(right) - float(left) for left, right in itertools.pairwise(labels)]
+    assert len(labels) >= 3 and min(gaps) > 10 * 7, "ten letters of seven units"
 
 
 def test_a_longer_time_is_counted_by_weeks(kaizen, at):
