@@ -10,8 +10,8 @@ from .spread import QUARTER, spread
 OUTCOMES = ("passed", "failed", "error", "skipped")
 FLAKY_FLIPS = 2  # one change is a repair or a break; two are neither
 CASES = "SELECT seq, id, at, title, category, scope FROM eval_case WHERE {asked}"
-# The runs of a case as one word, a letter each: 500,000 runs in 1 s, where window functions took 5 s. `at` is that of the
-# row with max(seq); the + keeps the planner from reading runs case by case, which is random access.
+# The runs of a case as one word, a letter each: 500,000 runs in 1 s, where window functions took 5 s. `at` is that of
+# the row with max(seq); the + keeps the planner from reading runs case by case, which is random access.
 RUNS = """
 SELECT case_id, group_concat(substr(outcome, 1, 1), '' ORDER BY seq) AS outcomes,
        group_concat(score, ' ' ORDER BY seq) AS scores, max(seq) AS last, at
@@ -128,7 +128,7 @@ def _lead(sums):
         return f"{_cases_of(sums['cases'])}, and no run of any. `kaizen Q4 --case-id … --outcome passed` records one."
     return (
         f"{_cases_of(sums['cases'])} with {count(sums['runs'])} run{'' if sums['runs'] == 1 else 's'}; "
-        f"{percent(sums['pass_rate'])} of those that were decided passed. {count(sums['failing'])} failed when last run, "
+        f"{percent(sums['pass_rate'])} of the decided ones passed. {count(sums['failing'])} failed when last run, "
         f"{count(sums['flaky'])} {'is' if sums['flaky'] == 1 else 'are'} flaky, {count(sums['never_run'])} never ran."
     )
 
