@@ -38,6 +38,10 @@ HINTS = {
     "W2": "undo reopen cancel",
     "K8": "nobody changed database tampered",
     "X5": "rules instructions guidelines must know which apply",
+    "R3": "which lessons stale outdated promoted waived",
+    "R5": "which evals flaky never run worse better",
+    "R6": "outdated sources superseded old versions cited",
+    "R11": "everything anything know known recorded about subject overview",
     "G1": "pitfall trap mistake problem remember avoid write down repeat repeats",
 }
 STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",

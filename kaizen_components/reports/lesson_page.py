@@ -52,8 +52,9 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 def _lead(found, totals):
     stale = found["stale"]
     parts = [f"{count(totals[kind])} {PLURAL[kind] if totals[kind] != 1 else PLURAL[kind][:-1]}" for kind in KINDS]
+    newest = "the newest " if stale["newest_only"] else ""
     return (
-        f"{', '.join(parts[:2])} and {parts[2]}. Of {count(stale['looked_at'])} in force that name files, "
+        f"{', '.join(parts[:2])} and {parts[2]}. Of {newest}{count(stale['looked_at'])} in force that name files, "
         f"{count(len(stale['stale']))} {'is' if len(stale['stale']) == 1 else 'are'} stale."
     )
 

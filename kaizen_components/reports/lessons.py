@@ -88,7 +88,7 @@ def _promoted(db, asked):
 
 def _stale(db, tree, asked):
     """How many lessons in force name files, and those whose files are others now, with the reason."""
-    looked, found = 0, []
+    looked, cut, found = 0, False, []
     for kind in KINDS:
         sql, values = asked[kind]
         rows = db.rows(
@@ -96,13 +96,13 @@ def _stale(db, tree, asked):
             f"WHERE {sql} AND {IN_FORCE} AND paths_hash IS NOT NULL ORDER BY seq DESC LIMIT {LOOKED_MAX}",
             values,
         )
-        looked += len(rows)
+        looked, cut = looked + len(rows), cut or len(rows) == LOOKED_MAX
         for row in rows:
             state = freshness(db, tree, kind, row)
             if state["stale"]:
                 told = {name: row[name] for name in ("id", "at", "title")}
                 found.append({"kind": kind, **told, "because": state["stale_because"]})
-    return {"looked_at": looked, "stale": found}
+    return {"looked_at": looked, "newest_only": cut, "stale": found}
 
 
 def _lessons(db, tree, kind, limit, asked, values):

@@ -48,6 +48,8 @@ OWN_SCOPE = (
     "task", "gotcha", "learning", "learned", "verification", "eval_case", "anti_pattern", "policy", "source", "irl",
     "lab",
 )  # fmt: skip
+# A report repeats the words that it was asked; as a hit it would be its own echo.
+NO_REPORT = "NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND l.command GLOB 'R[0-9]*')"
 TASK_SCOPE = ("plan", "packet", "waiver", "artifact", "proof", "span", "score")  # that of their task
 
 RANKED = (
@@ -85,7 +87,7 @@ def _kept(db, records, options):
     """{(kind, seq): at} of those that exist at that moment, are no test, and are asked for."""
     kept = {}
     for kind, seqs in _by_kind(records).items():
-        conditions, values = ["test = 0"], []
+        conditions, values = ["test = 0", *([NO_REPORT] if kind == "artifact" else [])], []
         for name, condition in (("since", "at >= ?"), ("until", "at < ?"), ("scope", _scope(kind))):
             if options[name] is not None:
                 conditions.append(condition)

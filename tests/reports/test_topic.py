@@ -3,6 +3,8 @@
 import shlex
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kaizen_components.records import hit
 from kaizen_components.records.kinds import SEARCHED
@@ -106,3 +108,20 @@ def test_the_order_stays_whatever_reports_are_recorded_between(kaizen):
         kaizen("R11", query="gate")
 
     assert best(kaizen, "gate valve") == first
+
+
+def test_a_report_is_no_hit_of_a_later_one(kaizen, root):
+    kaizen("K1")
+    kaizen("R11", query="gate")
+    (root / "gate.txt").write_text("x")
+    file = kaizen("A1", path="gate.txt")["id"]
+
+    assert best(kaizen, "gate") == [file]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(query=st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40).filter(str.strip))
+def test_any_words_get_an_answer(kaizen, query):
+    task(kaizen, "The gate \u00b2 \u1ed7")
+
+    assert report(kaizen, query)["status"] == "OK"
