@@ -32,6 +32,7 @@ HINTS = {
     "L10": "lessons file before editing touching know context relevant",
     "M2": "preview migration markdown",
     "M3": "import lessons from markdown files",
+    "R0": "what should next do start begin session new know catch happened since last",
     "T3": "where time go went slow waterfall timeline duration how long did run take",
     "Q9": "last results outcome tests failed passed",
     "W2": "undo reopen cancel",

@@ -91,7 +91,7 @@ def _chart(block):
 
 
 def _story(block):
-    lines = []
+    lines = [f"**{plain(block['label'])}**", ""] if block["label"] else []
     for entry in block["entries"]:
         refs = " ".join(code(ref) for ref in entry.get("refs", ()))
         by = f" ({plain(entry['by'])})" if entry.get("by") else ""
@@ -112,4 +112,5 @@ def _prose(block):
 DRAWN = {
     "paragraph": _paragraph, "points": _points, "facts": _facts, "table": _table, "chart": _chart,
     "calibration": _chart, "story": _story, "prose": _prose,
+    "waterfall": _chart,
 }  # fmt: skip

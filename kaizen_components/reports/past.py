@@ -43,12 +43,17 @@ class Moment:
         }
 
 
+def newest_size(connection) -> int:
+    """How many entries the log has up to the newest that is not a report's own."""
+    return connection.value(LAST_OF_OTHERS, (log_end(connection).origin,)) or 0
+
+
 @contextmanager
 def as_of(db, size: int | None):
     """(`db` as of that moment, the moment itself); without a size, the newest that is not a report's own."""
     connection, end = db.connection, log_end(db.connection)
     if size is None:
-        size = connection.value(LAST_OF_OTHERS, (end.origin,)) or 0
+        size = newest_size(connection)
     if size > end.frontier.size:
         raise NotFound(
             "no_such_checkpoint",

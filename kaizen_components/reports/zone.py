@@ -36,6 +36,11 @@ class Zone:
         return self.moment(ids.iso(ids.now_ms())).date()
 
 
+def elapsed_ms(since: str, until: str) -> int:
+    """From one record's time to another's; a clock that was set back does not make it negative."""
+    return max(0, round((datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds() * 1000))
+
+
 def local_name() -> str:
     """What TZ says, or the machine's own zone, or UTC."""
     given = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)

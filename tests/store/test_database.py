@@ -28,7 +28,7 @@ def db_path(root):
 @pytest.mark.parametrize(
     "argv",
     [
-        ("K2",), ("K3",), ("K6",), ("K7",), ("K8",), ("W9",), ("W10", "--id", "@last"), ("W12",), ("W15",),
+        ("K2",), ("K3",), ("K6",), ("K7",), ("K8",), ("W9",), ("W10", "--id", "@last"), ("W12",), ("W15",), ("R0",),
         ("W14", "--id", "x"), ("W2", "--id", "@last", "--status", "done"), ("W13", "--id", "x"),
         ("W3", "--task-id", "x", "--title", "t", "--summary", "s"),
     ],
@@ -353,6 +353,14 @@ def test_a_read_only_folder_can_be_read_and_refuses_writes_clearly(read_only):
     assert verified.returncode == 0, verified.stderr
     assert doctor.returncode == 0 and "cannot be written" in doctor.stdout
     assert refused.returncode == 5 and "writable" in refused.stderr
+
+
+def test_a_digest_in_a_read_only_folder_answers_and_says_that_it_is_not_recorded(read_only):
+    digest, hook = read_only("R0"), read_only("R0", "--format", "hook")
+
+    assert digest.returncode == hook.returncode == 0
+    assert digest.stdout.startswith("# Kaizen digest") and "not recorded" in digest.stderr
+    assert hook.stdout.startswith('{"hookSpecificOutput"') and hook.stderr == ""
 
 
 def test_no_database_can_be_made_in_a_read_only_folder(read_only, tmp_path):
