@@ -103,6 +103,7 @@ SCORE = """
 SELECT e.seq, e.name, e.value, e.unit, e.source, e.summary AS text, coalesce(e.about_id, e.task_id) AS about
 FROM score e WHERE {asked}"""
 LAB = "SELECT e.seq, e.title, e.contract, e.summary AS text FROM lab e WHERE {asked}"
+DIGEST = "SELECT e.seq, e.tokens FROM digest e WHERE {asked}"
 LAB_PROPOSAL = """
 SELECT e.seq, e.title, e.metric, e.baseline, e.candidate, e.hypothesis AS text, e.lab_id AS about
 FROM lab_proposal e WHERE {asked}"""
@@ -233,6 +234,7 @@ WORDS: dict[str, tuple[str, Any, str]] = {
     "span": (SPAN, _spanned, "recorded {n} spans"),
     "score": (SCORE, _scored, "recorded {n} scores"),
     "lab": (LAB, 'assembled the case set "{title}" for {contract}', "assembled {n} case sets"),
+    "digest": (DIGEST, "read a digest of {tokens} tokens", "read {n} digests"),
     "lab_proposal": (LAB_PROPOSAL, _proposed, "made {n} proposals"),
 }  # fmt: skip
 

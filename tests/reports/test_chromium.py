@@ -27,7 +27,8 @@ from ..chromium import Chromium
 from ..conftest import find_tool
 from . import world
 
-VIEWS = [{"width": 1100}, {"width": 1100, "dark": True}, {"width": 375}, {"width": 375, "dark": True}]
+A4 = {"width": 718, "media": "print"}  # between margins of 1 cm, 96 to the inch
+VIEWS = [{"width": 1100}, {"width": 1100, "dark": True}, {"width": 375}, A4]
 DAYS = [f"2026-11-{day:02}" for day in range(1, 31)]
 
 
@@ -142,6 +143,7 @@ def test_on_paper_the_data_is_open_and_nothing_asks_for_input(browser, gallery):
     printed = browser.printed()
 
     assert (open_without_script, asking) == (tables, 0)
+    assert browser.evaluate("document.querySelectorAll('details[open]').length") == 0  # as it was before
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
 
 

@@ -17,6 +17,7 @@ LINE = (
 PROSE = f"{LINE}\n</script></table>\n\n# No heading\n- [x] no list\n```\n1. {LINE}\n| a | b |\n|---|---|\n"
 LONG = PROSE + "\u202eab<b>\x1b]0;t\x07" * 90_000  # about a megabyte
 TEXTS = {"line": LINE, "prose": PROSE, "words": [LINE], "items": [LINE]}
+ASKED = {"R8": "", "R9": "", "R10": "", "R11": "hacked"}  # whose examples ask for what this project does not have
 NOT_TEXT = ("done_when", "url", "run", "scope", "version", "contract")  # have a meaning of their own
 
 
@@ -60,7 +61,8 @@ def codes(format="html"):
 
 def words(code, **other):
     """The example of a command as words, with these options instead of its own."""
-    example, kept = shlex.split(find_command(code).example)[2:], []
+    asked = ASKED.get(code, find_command(code).example.partition(code)[2])
+    example, kept = shlex.split(asked), []
     for at, word in enumerate(example):
         if not {word, example[at - 1] if at else ""} & {"--" + name for name in (*other, "open")}:
             kept.append(word)
