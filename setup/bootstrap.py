@@ -335,7 +335,8 @@ def make_demo() -> str:
     if not os.path.isfile(os.path.join(ROOT, DEMO)):
         return f"left out, nothing depends on it: {DEMO} is not here"
     try:
-        made = capture([PYTHON, DEMO, seen_from_root(folder)], timeout_s=60, stderr=subprocess.PIPE)
+        env = dict(os.environ, PYTHONIOENCODING="utf-8")  # as `capture` reads it, also on Windows
+        made = capture([PYTHON, DEMO, seen_from_root(folder)], env=env, timeout_s=60, stderr=subprocess.PIPE)
     except (OSError, subprocess.TimeoutExpired):
         return "left out, nothing depends on it: it did not end within a minute"
     if made.returncode:

@@ -39,6 +39,7 @@ sys.exit(main())
 
 
 def main(argv: list[str]) -> int:
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a console that has no "–"
     if len(argv) != 1 or argv[0].startswith("-"):
         print(__doc__)
         return 0 if argv in (["-h"], ["--help"]) else 2

@@ -5,6 +5,7 @@ side by side.
 """
 
 import itertools
+from hashlib import sha256
 from typing import Any
 
 from demo_stage import Life
@@ -35,7 +36,8 @@ def gotcha(team: Team, said: dict[str, Any]) -> Life:
     yield days(said["day"])
     builder, fate = team.text["scope"][said["scope"]]["builder"], said.get("fate", "")
     words = {name: said[name] for name in ("title", "summary", "body", "scope")}
-    about = {"evidence": [said["evidence"]], "paths": said.get("paths", []), "task_id": team.tasks[said["task"]]}
+    evidence = [said["evidence"], *([team.ids[said["source"]]] if "source" in said else [])]
+    about = {"evidence": evidence, "paths": said.get("paths", []), "task_id": team.tasks[said["task"]]}
     found = team.call(builder, "G1", **words, **about)["id"]
     if not fate:
         return
@@ -93,14 +95,16 @@ def eval_case(team: Team, said: dict[str, Any]) -> Life:
 
 def anti_pattern(team: Team, said: dict[str, Any]) -> Life:
     yield days(said["day"])
-    team.call(REVIEWER, "Q5", **{name: value for name, value in said.items() if name != "day"})
+    words = {name: value for name, value in said.items() if name != "day"}
+    team.ids[said["title"]] = team.call(REVIEWER, "Q5", **words)["id"]
 
 
 def source(team: Team, said: dict[str, Any]) -> Life:
     yield days(said["day"])
     words = {name: said[name] for name in ("title", "tier", "version", "license") if name in said}
     before = {"supersedes": team.ids[said["supersedes"]]} if "supersedes" in said else {}
-    row = team.call(SCOUT, "S1", **words, **before, url=f"https://example.org/{said['key']}")
+    read = {"content_hash": sha256(said["key"].encode()).hexdigest()} if said["tier"] == "canonical" else {}
+    row = team.call(SCOUT, "S1", **words, **before, **read, url=f"https://example.org/{said['key']}")
     team.ids[said["key"]] = row["id"]
 
 

@@ -144,9 +144,10 @@ class Work:
         proof = self.prove(passes=True)
         yield self.dice.uniform(20, 90)
         said = self.team.turn("rejected", self.task["scope"])
+        known = self.team.ids.get(said.get("pattern", ""))  # the anti-pattern that it is a case of
         self.judge(
-            "VERIFICATION_FAILED", said["summary"], proof, severity="high", findings=[said["finding"]],
-            remedies=[said["remedy"]],
+            "VERIFICATION_FAILED", said["summary"], proof, [known] if known else [], severity="high",
+            findings=[said["finding"]], remedies=[said["remedy"]],
         )  # fmt: skip
         self.update(self.builder, note="Back to work: " + said["remedy"])
 
@@ -208,8 +209,10 @@ class Work:
         given = {"exit_code": 0 if passes else 1, "output": said, "task_id": self.id}
         return self.team.stage.witness(self.builder, self.said["command"], **given)["id"]
 
-    def judge(self, conclusion: str, summary: str, proof: str | None = None, **given: Any) -> None:
-        about = {"proof_id": proof, "evidence": [proof]} if proof else {}
+    def judge(
+        self, conclusion: str, summary: str, proof: str | None = None, cited: list[str] | None = None, **given: Any
+    ) -> None:
+        about = {"proof_id": proof, "evidence": [proof, *(cited or [])]} if proof else {}
         self.call(
             REVIEWER, "Q2", task_id=self.id, conclusion=conclusion, summary=summary, scope=self.task["scope"],
             **about, **given,
