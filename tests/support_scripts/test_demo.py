@@ -145,12 +145,12 @@ def test_only_the_demo_has_the_origin_of_the_demo(ferry, kaizen):
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.svg")), ids=lambda path: path.name)
 def test_a_chart_stands_alone_with_its_words_and_its_colours(path):
-    drawing = ElementTree.fromstring(path.read_text(encoding="utf-8"))
-    kinds = [element.tag.partition("}")[2] for element in drawing]
+    text = path.read_text(encoding="utf-8")
+    kinds = [element.tag.partition("}")[2] for element in ElementTree.fromstring(text)]
 
     assert "title" in kinds and "desc" in kinds and "style" in kinds
-    assert "var(" not in path.read_text(encoding="utf-8")
-    assert "prefers-color-scheme: dark" in path.read_text(encoding="utf-8")
+    assert "var(" not in text and "prefers-color-scheme: dark" in text
+    assert set(re.findall(r"url\(#([\w-]+)\)", text)) <= set(re.findall(r'<pattern id="([\w-]+)"', text))
 
 
 def test_the_sample_page_is_small():
