@@ -42,9 +42,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
     name = found["period"]["name"]
     title = name[0].upper() + name[1:]
     if not found["newest"]:
-        return document(
-            title, ["Nothing is recorded here yet. `kaizen W1` starts a task.", *_compared(found, zone)], []
-        )
+        return document(title, ["Nothing is recorded here yet. `kaizen W1` starts a task."], [])
     sections = [
         section("In numbers", _numbers(found["numbers"])),
         section("What to look at next", *_next(found, zone)),
