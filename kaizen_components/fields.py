@@ -167,7 +167,7 @@ FIELDS = {
     "year": Field("int", "The year; the present one unless told", least=1970, most=9998),
     "last": Field("flag", "The period before the present one"),
     "days": Field("int", "The last so many days, today among them, instead of a calendar period", least=1, most=3_660),
-    "so_far": Field("flag", "Compare with the same part of the period before; so unless the period is over"),
+    "so_far": Field("flag", "Compare with the same part of the period before; done anyway while a period lasts"),
     "export.format": Field("choice", "How to write it", ("json", "md")),
     "irl_id": Field("id", "The review: its id, a unique prefix of it, or @last", most=200),
     "prediction_id": Field("id", "The prediction: its id, a unique prefix of it, or @last", most=200),

@@ -58,7 +58,7 @@ def _first(unit, given):
         return date.fromisoformat(text + ("-01" if unit == "month" else "-01-01"))
     except (ValueError, IndexError):
         raise Usage(
-            f"bad_{unit}", f"There is no {unit} {text[:20]!r}.",
+            f"bad_{unit}", f"There is no {unit} {str(given)[:20]!r}.",
             "Weeks are those of ISO 8601: 52 in a year, 53 in some." if unit == "week" else "",
             f"Write it as --{unit} {EXAMPLE[unit]}.",
         ) from None  # fmt: skip
@@ -101,7 +101,7 @@ class Period:
         self.before_since = zone.midnight(self.before_first)
         self.is_cut = bool(options["so_far"]) and self.since <= at < self.until
         self.before_until = self._same_part(zone.moment(at)) if self.is_cut else self.since
-        self.days_so_far = max((zone.moment(at).date() - self.first).days + 1, 0) if options["so_far"] and at else None
+        self.days_so_far = (zone.moment(at).date() - self.first).days + 1 if self.is_cut else None
 
     def _same_part(self, now):
         """Where the period before was, as far into it as this one is."""

@@ -40,6 +40,9 @@ COUNTED = (
 
 def layout(found: dict[str, Any], zone) -> dict[str, Any]:
     name = found["period"]["name"]
+    title = name[0].upper() + name[1:]
+    if not found["newest"]:
+        return document(title, ["Nothing is recorded here yet. `kaizen W1` starts a task."], [])
     sections = [
         section("In numbers", _numbers(found["numbers"])),
         section("What to look at next", *_next(found, zone)),
@@ -50,27 +53,31 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
         section("Predictions", _calibration(found)),
         section("How it is counted", points(list(COUNTED))),
     ]
-    return document(name[0].upper() + name[1:], _lead_text(found, zone), sections)
+    return document(title, [_summary(found, zone), *_compared(found, zone)], sections)
 
 
-def _lead_text(found, zone):
-    period, before, now = found["period"], found["before"], found["numbers"]["now"]
-    lead = []
+def _summary(found, zone):
+    period, now = found["period"], found["numbers"]["now"]
     if not any(value for name, value in now.items() if name != "open_at_end"):
-        lead.append(f"Nothing is recorded for {period['name']}. The newest record is of {zone.show(found['newest'])}.")
-        lead.append("A session that follows AGENTS.md fills this report; `kaizen W1` starts a task.")
-    else:
-        lead.append(
-            f"{_of(now['opened'], 'task')} opened, {count(now['done'])} done, {count(now['open_at_end'])} open at the "
-            f"end; {percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable; "
-            f"{dollars(now['cost_usd'])} and {count(now['tokens'])} tokens spent."
-        )
-    if period["days_so_far"]:
-        lead.append(f"So far: {min(period['days_so_far'], period['days'])} of {period['days']} days, up to "
-                    f"{zone.show(found['newest'])}.")  # fmt: skip
-    part = f", up to {zone.show(before['until'])}" if before["same_part"] else ""
-    lead.append(f"Before means {before['name']}{', the same part of it' if part else ''}{part}.")
-    return lead + ([f"Only scope {found['scope']}."] if found["scope"] else [])
+        return f"Nothing is recorded for {period['name']}. The newest record is of {zone.show(found['newest'])}."
+    said = [
+        f"{_of(now['opened'], 'task')} opened, {count(now['done'])} done, {count(now['open_at_end'])} open at the end"
+    ]
+    if now["verdicts"]:
+        said.append(f"{percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable")
+    if now["tokens"] or now["cost_usd"]:
+        said.append(f"{dollars(now['cost_usd'])} and {_of(now['tokens'], 'token')} spent")
+    return "; ".join(said) + "."
+
+
+def _compared(found, zone):
+    """Which days these are, and which the column "before" means."""
+    period, before, said = found["period"], found["before"], []
+    if before["same_part"]:
+        said.append(f"So far: {period['days_so_far']} of {period['days']} days, up to {zone.show(found['newest'])}.")
+    part = f", the same part of it, up to {zone.show(before['until'])}" if before["same_part"] else ""
+    said.append(f"Before means {before['name']}{part}.")
+    return said + ([f"Only scope {found['scope']}."] if found["scope"] else [])
 
 
 def _of(number, noun):

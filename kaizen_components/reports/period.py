@@ -10,6 +10,7 @@ from .publish import Output, publish
 from .tally import Tally
 
 NAMES = {"week": "weekly-report", "month": "monthly-report", "year": "yearly-report"}
+ANY_RECORD = "SELECT 1 FROM log LIMIT 1"
 DAYS = ("last", "days", "until", "so_far")
 
 
@@ -28,7 +29,7 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
             "name": period.before_name, "since": period.before_since, "until": period.before_until,
             "same_part": period.is_cut,
         },
-        "newest": db.at, "scope": scope,
+        "newest": db.at if db.value(ANY_RECORD) else None, "scope": scope,
         "numbers": {part: {**tasks.parts[part], **tally.parts[part]} for part in tasks.parts},
         "labels": period.labels(), "bars": {**tasks.bars, **tally.bars}, "at_start": tasks.at_start,
         "lead_classes": tasks.lead_classes, "verdicts": tally.verdicts, "proofs": tally.proofs["now"],

@@ -298,7 +298,7 @@ def test_an_empty_database_gives_a_report_that_says_what_to_do(kaizen, clock, co
     text = written(kaizen, code, format)
 
     if format != "json":
-        assert "Nothing is recorded for" in text and "kaizen W1" in text
+        assert "Nothing is recorded here yet" in text and "kaizen W1" in text
     else:
         assert json.loads(text)["data"]["numbers"]["now"]["opened"] == 0
 
