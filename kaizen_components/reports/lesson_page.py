@@ -13,6 +13,7 @@ from .document import (
     facts,
     paragraph,
     percent,
+    points,
     section,
     story,
     table,
@@ -55,7 +56,7 @@ def _lead(found, totals):
     newest = "the newest " if stale["newest_only"] else ""
     return (
         f"{', '.join(parts[:2])} and {parts[2]}. Of {newest}{count(stale['looked_at'])} in force that name files, "
-        f"{count(len(stale['stale']))} {'is' if len(stale['stale']) == 1 else 'are'} stale."
+        f"{count(stale['number'])} {'is' if stale['number'] == 1 else 'are'} stale."
     )
 
 
@@ -63,7 +64,7 @@ def _numbers(found, totals):
     backed = found["backed_by"]
     return facts(
         *(fact(f"{PLURAL[kind].capitalize()} in force", _in_force(found, kind)) for kind in KINDS),
-        fact("Stale", len(found["stale"]["stale"])),
+        fact("Stale", found["stale"]["number"]),
         fact("Proven by a proof or a verdict", backed.get("proof", 0) + backed.get("verification", 0)),
         fact("Let pass by a waiver", backed.get("waiver", 0)),
     )
@@ -109,13 +110,17 @@ def _days(days):
 
 
 def _stale(found, zone):
-    rows = [
-        [Ref(row["id"]), row["kind"], clipped(row["title"], 120), clipped(row["because"]), zone.day(row["at"])]
-        for row in found["stale"]["stale"]
-    ]
-    columns = {"Lesson": "", "Kind": "", "What": "", "Why": "", "Recorded": "whole"}
-    advice = paragraph("Read each again: revise a gotcha with G5, retire what no longer holds with L11.")
-    return (advice, table("Lessons whose files changed", columns, rows)) if rows else ()
+    stale = found["stale"]
+    items = [
+        [
+            zone.day(row["at"]), row["kind"], Ref(row["id"]), f"{clipped(row['title'], 120)}:",
+            clipped(row["because"]),
+        ]
+        for row in stale["lessons"]
+    ]  # fmt: skip
+    more = stale["number"] - len(items)
+    advice = "Read each again: revise a gotcha with G5, retire what no longer holds with L11."
+    return (paragraph(advice), points([*items, *([[f"{more:,} more."]] if more else [])])) if items else ()
 
 
 def _lessons(found, kind, zone):
@@ -167,4 +172,5 @@ def _closed(found, zone):
         ]
         for row in found["closed"]
     ]  # fmt: skip
-    return table("Lessons that no longer hold", columns, rows)
+    closed = sum(found["statuses"][kind].get(status, 0) for kind in KINDS for status in ("retired", "superseded"))
+    return table("Lessons that no longer hold", columns, rows, closed - len(rows))

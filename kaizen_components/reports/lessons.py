@@ -54,7 +54,7 @@ def gather(db, zone, options: dict[str, Any], root: str) -> dict[str, Any]:
         "funnel": _funnel(db, asked),
         "backed_by": {row["backing"]: row["number"] for row in _rows(db, BACKED, asked["learned"])},
         "promoted": spread(_promoted(db, asked), zone, "week"),
-        "stale": _stale(db, tree, asked),
+        "stale": _stale(db, tree, asked, options["limit"]),
         "lessons": {kind: _lessons(db, tree, kind, options["limit"], *asked[kind]) for kind in KINDS},
         "closed": [row for kind in KINDS for row in _closed(db, kind, options["limit"], *asked[kind])],
     }
@@ -86,7 +86,7 @@ def _promoted(db, asked):
     return db.rows(sql, (*values, *more))
 
 
-def _stale(db, tree, asked):
+def _stale(db, tree, asked, limit):
     """How many lessons in force name files, and those whose files are others now, with the reason."""
     looked, cut, found = 0, False, []
     for kind in KINDS:
@@ -102,7 +102,7 @@ def _stale(db, tree, asked):
             if state["stale"]:
                 told = {name: row[name] for name in ("id", "at", "title")}
                 found.append({"kind": kind, **told, "because": state["stale_because"]})
-    return {"looked_at": looked, "newest_only": cut, "stale": found}
+    return {"looked_at": looked, "newest_only": cut, "number": len(found), "lessons": found[:limit]}
 
 
 def _lessons(db, tree, kind, limit, asked, values):

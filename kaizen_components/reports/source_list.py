@@ -80,6 +80,7 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
         "at": db.at,
         "tiers": [tiers[tier] for tier in TIERS if tier in tiers],
         "chains": _chains(db.rows(CHAINS.format(asked=asked), (*values, limit))),
+        "standing_records": len({row["id"] for row in standing}),
         "standing": standing[:limit],
         "standing_more": max(len(standing) - limit, 0),
         "sources": db.rows(NEWEST.format(asked=asked), (*values, limit)),
@@ -103,7 +104,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
         none = "No source is locked here. `kaizen S1 --title … --tier primary --url …` says what was read, and when."
         return document("Sources", [text for text in (none, found["narrowed"]) if text], [])
     sums = {name: sum(tier[name] for tier in tiers) for name in ("sources", "superseded", *MISSING)}
-    standing = len(found["standing"]) + found["standing_more"]
+    standing = found["standing_records"]
     one = sums["sources"] == 1
     lead = [
         f"{count(sums['sources'])} source{' is' if one else 's are'} locked, {count(sums['superseded'])} of them "

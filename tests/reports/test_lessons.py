@@ -51,7 +51,7 @@ def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_l
     made = report(kaizen)
     stale = made["data"]["stale"]
 
-    assert (stale["looked_at"], [row["id"] for row in stale["stale"]]) == (2, [changed])
+    assert (stale["looked_at"], stale["number"], [row["id"] for row in stale["lessons"]]) == (2, 1, [changed])
     assert "the working tree as they are now" in made["text"]
     assert {row["id"]: row["stale"] for row in made["data"]["lessons"]["gotcha"]}[same] is False
     assert "Fresh: b.py as it was then." in made["text"]
