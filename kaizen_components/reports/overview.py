@@ -172,7 +172,8 @@ def _verdicts(found):
     }
     now = found["numbers"]["now"]
     says = f"{percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable."
-    return bars("Verification outcomes", _axis(found), "verdicts", found["labels"], series, says)
+    tones = {"acceptable": "good", "with concerns": "warn", "rework or failed": "bad"}
+    return bars("Verification outcomes", _axis(found), "verdicts", found["labels"], series, says, tones=tones)
 
 
 def _proofs(found):
