@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ sys.path.insert(0, str(ROOT))
 from kaizen_components.call import Door  # noqa: E402
 
 LAUNCHER = ROOT / "kaizen.py"
+
 PRIVATE = (
     "KAIZEN_REPO_ROOT",
     "KAIZEN_ACTOR",
@@ -24,6 +26,10 @@ PRIVATE = (
     "NO_COLOR",
     "RUST_BACKTRACE",
 )
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began us in the background; who we start hears Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def git(root, *words):
