@@ -19,17 +19,6 @@ class Outcome:
         self.text: str = event.get("text", "")
 
     @property
-    def add(self, more: "Session") -> None:
-        """Take in what another session on the same tree saw of other tests."""
-        self.ids += more.ids
-        self.outcomes |= more.outcomes
-        self.broken |= more.broken
-        self.seconds += more.seconds
-        for path, seen in more.lines.items():
-            ran = self.lines.setdefault(path, seen)["ran"]
-            for line, tests in seen["ran"].items():
-                ran[line] = sorted({*ran.get(line, []), *tests})
-
     def passed(self) -> bool:
         return self.kind == "passed"
 

@@ -7,9 +7,11 @@ can change it.
 import os
 import random
 
+import _pytest
 import pytest
 
 TEXT_MAX = 2_000
+PYTEST = os.path.dirname(_pytest.__file__) + os.sep
 
 
 class Reporter:
@@ -74,7 +76,7 @@ class Reporter:
     def pytest_sessionfinish(self, session):
         callers = vars(session.config.hook).values()
         found = {self._hook(caller.name, impl) for caller in callers for impl in _impls(caller) if impl.plugin is not self}
-        self.hooks = sorted(found)
+        self.hooks = sorted(one for one in found if not one.startswith(PYTEST))
 
     def _hook(self, name, impl):
         code = getattr(impl.function, "__code__", None)
