@@ -4,6 +4,7 @@ The key of the signature is in the plan, which is deleted before any code of the
 it: whatever a test writes over the report, it cannot sign it.
 """
 
+import gc
 import hashlib
 import hmac
 import json
@@ -12,7 +13,7 @@ import sys
 import time
 from importlib import metadata
 
-from . import session, tree
+from . import intact, session, tree
 
 
 def main(folder: str) -> None:
@@ -32,6 +33,8 @@ def main(folder: str) -> None:
 
 def _sessions(folder, plan, key):
     """All sessions in order; the ones that have no time left are not there."""
+    before = intact.Snapshot()
+    gc.freeze()  # what is here now is shared with every child
     trees = {name: tree.Tree(os.path.join(folder, "trees", name)) for name in plan["trees"]}
     deadline, seen = time.monotonic() + plan["seconds"], []
     for asked in plan["sessions"]:
@@ -41,7 +44,7 @@ def _sessions(folder, plan, key):
         kept = trees[asked["tree"]]
         kept.restore(asked["edits"])
         asked["timeout_s"] = min(asked["timeout_s"], left)
-        seen.append(session.run(asked, {**plan, "folder": folder, "root": kept.root}, key))
+        seen.append(session.run(asked, {**plan, "folder": folder, "root": kept.root, "before": before}, key))
     return seen
 
 
