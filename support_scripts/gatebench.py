@@ -46,11 +46,11 @@ class Result(NamedTuple):
 
 def candidates(problem: world.Problem, only: str) -> list[tuple[str, str, dict[str, Any]]]:
     """(kind, what, files of head), the reference first."""
-    right = {**world.COMMON, "solution.py": problem.reference, world.SPEC: problem.tests}
+    right: dict[str, str | bytes] = {**world.COMMON, "solution.py": problem.reference, world.SPEC: problem.tests}
     wrong = {**right, "solution.py": problem.bug}
-    found = [("reference", "", right), ("bug", "", wrong)]
+    found: list[tuple[str, str, dict[str, Any]]] = [("reference", "", right), ("bug", "", wrong)]
     found += [(kind, what, cheat(wrong, problem)) for kind, ways in FAMILIES.items() for what, cheat in ways.items()]
-    return [one for one in found if only in one[0]]
+    return [one for one in found if any(words.strip() in one[0] for words in only.split(","))]
 
 
 def judged(problem: world.Problem, only: str, python: pathlib.Path, place: pathlib.Path) -> list[Result]:
@@ -117,10 +117,14 @@ def surprises(results: list[Result]) -> list[str]:
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure the TEST gate.")
-    parser.add_argument("--data", type=pathlib.Path, default=DATA, metavar="FILE", help="problems, one JSON object a line")
+    parser.add_argument(
+        "--data", type=pathlib.Path, default=DATA, metavar="FILE", help="problems, one JSON object a line"
+    )
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="only so many problems, spread over all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="at the same time")
-    parser.add_argument("--only", default="", metavar="WORDS", help="only kinds with these words: reference, bug, a family")
+    parser.add_argument(
+        "--only", default="", metavar="WORDS", help="only kinds with these words, by commas: reference, bug, a family"
+    )
     return parser.parse_args(arguments)
 
 

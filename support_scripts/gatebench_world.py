@@ -1,6 +1,5 @@
 """What gatebench works with: an environment that has only what the gate needs, and a tiny project for each problem."""
 
-import ast
 import difflib
 import hashlib
 import json
@@ -47,12 +46,14 @@ def _problem(row: dict[str, Any]) -> Problem:
     entry, prompt = row["entry_point"], row["prompt"]
     tests = "\n".join(line for line in row["test"].splitlines() if not line.startswith("check("))
     tests = f"from solution import *\n{tests.rstrip()}\n\n\ndef test_{entry}():\n    check({entry})\n"
-    bodies = (prompt + body for body in ("    raise NotImplementedError\n", row["canonical_solution"], row["buggy_solution"]))
-    return Problem(row["task_id"], entry, *bodies, tests)
+    stub, reference, bug = (
+        prompt + body for body in ("    raise NotImplementedError\n", row["canonical_solution"], row["buggy_solution"])
+    )
+    return Problem(row["task_id"], entry, stub, reference, bug, tests)
 
 
 def environment(folder: pathlib.Path) -> pathlib.Path:
-    """A virtual environment with pytest and coverage, copied from the one that runs this, so that no network is asked."""
+    """A virtual environment with pytest and coverage, copied from the one that runs this: no network is asked."""
     venv.create(folder, with_pip=False, symlinks=True)
     target = pathlib.Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)}))
     for package in PACKAGES:
@@ -75,6 +76,10 @@ def write(folder: pathlib.Path, files: dict[str, str | bytes]) -> str:
     return digest.hexdigest()
 
 
+def tools(python: pathlib.Path) -> Tools:
+    return Tools([str(python)], (str(python.parent.parent), sys.base_prefix))
+
+
 def job(folder: pathlib.Path, base: dict[str, Any], head: dict[str, Any], python: pathlib.Path, **settings: Any) -> Job:
     """A candidate as the engine would hand it over; `folder` keeps what is known of the base between candidates."""
     if not (folder / "base").exists():
@@ -84,8 +89,8 @@ def job(folder: pathlib.Path, base: dict[str, Any], head: dict[str, Any], python
     (folder / "scratch").mkdir(exist_ok=True)
     digest = hashlib.sha256(json.dumps(base, sort_keys=True).encode()).hexdigest()
     return Job(
-        str(folder / "base"), str(place), digest, tree, changed(base, head), Tools([str(python)], (str(python.parent.parent),)),
-        Settings(**settings), (SPEC,), (), str(folder / "scratch"),
+        str(folder / "base"), str(place), digest, tree, changed(base, head), tools(python), Settings(**settings),
+        (SPEC,), (), str(folder / "scratch"),
     )  # fmt: skip
 
 
@@ -99,8 +104,3 @@ def changed(base: dict[str, Any], head: dict[str, Any]) -> dict[str, set[int]]:
             lines = (range(first + 1, last + 1) for kind, _, _, first, last in matcher.get_opcodes() if kind != "equal")
             found[name] = {line for part in lines for line in part}
     return found
-
-
-def body_of(source: str, entry: str) -> ast.FunctionDef:
-    """The function that a problem is about."""
-    return next(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef) and node.name == entry)

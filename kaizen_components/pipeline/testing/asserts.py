@@ -52,7 +52,11 @@ def _asserts(function, known, seen):
 def _reached(body: list[ast.stmt]) -> Iterator[ast.AST]:
     """The nodes that are run and whose AssertionError gets out."""
     for statement in body:
-        if isinstance(statement, ast.If | ast.While) and isinstance(statement.test, ast.Constant) and not statement.test.value:
+        if (
+            isinstance(statement, ast.If | ast.While)
+            and isinstance(statement.test, ast.Constant)
+            and not statement.test.value
+        ):
             yield from _reached(statement.orelse)
         elif isinstance(statement, ast.Try) and any(_swallows(handler) for handler in statement.handlers):
             yield from _reached([*statement.orelse, *statement.finalbody])
@@ -69,7 +73,7 @@ def _reached(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _inside(part):
-    if isinstance(part, ast.excepthandler | ast.match_case):
+    if isinstance(part, ast.ExceptHandler | ast.match_case):
         yield from _reached(part.body)
     else:
         yield from ast.walk(part)

@@ -1,4 +1,4 @@
-"""How the tests end before the change: run twice, with different hash seeds and once under coverage, then remembered."""
+"""How the tests end before the change: run twice, with two hash seeds and once under coverage; remembered."""
 
 import hashlib
 import json
@@ -51,7 +51,9 @@ def _key(job):
 
 
 def _measured(job):
-    seen, runs, doubts = [], [], []
+    seen: list[Session] = []
+    runs: list[sandbox.Boxed] = []
+    doubts: list[str] = []
     product = [path for path in job.changed if path.endswith(".py") and os.path.isfile(os.path.join(job.base, path))]
     for seed, cover in ((1, []), (2, product or ["none.py"])):
         asked = session.asked(f"base {seed}", "base", [], job.settings.timeout_s, cover=cover)
@@ -62,7 +64,7 @@ def _measured(job):
         seen.append(one)
         runs.append(boxed)
         doubts += one.doubts()
-    found = _compared(*seen, doubts)
+    found = _compared(seen[0], seen[1], doubts)
     found.runs = runs
     return found
 
@@ -87,6 +89,6 @@ def _kind(seen, one):
 
 
 def _nothing(runs):
-    found = Baseline(**{**dict.fromkeys(FIELDS, []), "doubts": [session.NO_REPORT]})
+    found = Baseline(**{name: [session.NO_REPORT] if name == "doubts" else [] for name in FIELDS})
     found.runs = runs
     return found

@@ -1,4 +1,4 @@
-"""The new tests on the base's product code, where they must fail; remembered, since neither changes between attempts."""
+"""The new tests on the base's product code, where they must fail; remembered: neither changes between attempts."""
 
 import hashlib
 import json

@@ -7,8 +7,8 @@ import tomllib
 
 # In pytest's order; a file counts if it has the section, pytest.ini and its like always.
 FILES = (
-    ("pytest.toml", ""), (".pytest.toml", ""), ("pytest.ini", ""), (".pytest.ini", ""), ("pyproject.toml", "tool.pytest"),
-    ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"),
+    ("pytest.toml", ""), (".pytest.toml", ""), ("pytest.ini", ""), (".pytest.ini", ""),
+    ("pyproject.toml", "tool.pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"),
 )  # fmt: skip
 
 

@@ -51,7 +51,9 @@ def measure(job: Job, head: Session) -> Covered:
 
 def check(job: Job, covered: Covered) -> list[Finding]:
     """One finding for each changed line that no test runs, if there are too many of them."""
-    findings = [Finding("coverage", f"{path} cannot be measured: it is not valid Python.", path) for path in covered.unread]
+    findings = [
+        Finding("coverage", f"{path} cannot be measured: it is not valid Python.", path) for path in covered.unread
+    ]
     if covered.rate >= job.settings.coverage_floor:
         return findings
     lines = sorted(covered.can_run - covered.ran.keys())[:SHOWN_MAX]

@@ -56,7 +56,11 @@ def probed(job: Job) -> dict[str, str]:
 def check(probe: Session) -> list[Finding]:
     """One finding for each new test that met such a value."""
     return [
-        Finding("equals-everything", f"{one} compares with a value that equals everything: {outcome.text[-200:]}", outcome.path)
+        Finding(
+            "equals-everything",
+            f"{one} compares with a value that equals everything: {outcome.text[-200:]}",
+            outcome.path,
+        )
         for one, outcome in sorted(probe.outcomes.items())
         if outcome.type == LIE
     ]

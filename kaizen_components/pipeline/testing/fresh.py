@@ -8,8 +8,10 @@ from ..job import Job
 from ..verdict import Finding
 from .report import Outcome, Session
 
-OWN_MISTAKES = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError",
-                "FixtureLookupError")  # fmt: skip
+OWN_MISTAKES = (
+    "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError",
+    "FixtureLookupError",
+)  # fmt: skip
 NO_PLUGIN = "async def functions are not natively supported"
 
 
@@ -39,16 +41,20 @@ def _judge(wrong, path, one, head, passing):
     elif not outcome.passed:
         _sort(wrong, path, one, outcome)
     elif one in passing:
-        wrong["weak"].append(Finding("passes-before", f"{one} passes without the change, so it does not test it.", path))
+        wrong["weak"].append(
+            Finding("passes-before", f"{one} passes without the change, so it does not test it.", path)
+        )
 
 
 def _sort(wrong: dict[str, list[Finding]], path: str, one: str, outcome: Outcome) -> None:
     reason = "weak" if _own_mistake(path, outcome) else "check"
-    wrong[reason].append(Finding("new-test", f"{one} {_word(outcome)}:\n{outcome.text}", outcome.path or path, outcome.line))
+    wrong[reason].append(
+        Finding("new-test", f"{one} {_word(outcome)}:\n{outcome.text}", outcome.path or path, outcome.line)
+    )
 
 
 def _own_mistake(path, outcome):
-    """Whether the test is wrong rather than the code: its own frame raised it, or it says itself that it is not to run."""
+    """Whether the test is wrong and not the code: its own frame raised it, or it says that it is not to run."""
     own = outcome.path in ("", path)
     if outcome.kind in ("skipped", "xfailed", "xpassed"):
         return own

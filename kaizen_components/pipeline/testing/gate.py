@@ -45,7 +45,9 @@ def judge(job: Job) -> Verdict:
         return Verdict(stop.reason, stop.says, stop.findings, case.runs, case.facts)
     except session.Broken as broken:
         case.facts["stopped_by"] = "session"
-        findings = [Finding("session", f"{broken}: exit code {broken.boxed.exit_code}.\n{broken.boxed.stderr.text()[-1500:]}")]
+        findings = [
+            Finding("session", f"{broken}: exit code {broken.boxed.exit_code}.\n{broken.boxed.stderr.text()[-1500:]}")
+        ]
         return Verdict("check", f"{broken}.", findings, [*case.runs, broken.boxed], case.facts)
     return Verdict("pass", _summary(case.facts), [], case.runs, case.facts)
 
@@ -151,11 +153,18 @@ def _mutate(case, head, covered, new):
     case.facts["survivors"] = [f"{one.path}:{one.line} {one}" for one in found.survived]
     doubts = [Finding("canary", f"A mutant's session is not believed: {one}.") for one in sorted(set(found.doubts))]
     case.stop("canary", "check", "A test session cannot be believed.", doubts)
+    slow = (
+        [Finding("mutation", "Not one mutant was tried in settings.mutation_s.")]
+        if found.made > found.tried == 0
+        else []
+    )
+    case.stop("mutation", "missing", "There was no time for mutants.", slow)
     case.stop("mutation", "weak", "The tests do not notice wrong code.", mutation.check(case.job, found))
 
 
 def _summary(facts):
     mutants = facts["mutants"]
-    killed = f"{mutants['killed']} of {mutants['tried']} mutants killed" if mutants["tried"] else "no mutant possible"
+    killed = f"{mutants['killed']} of {mutants['tried']} mutants killed ({mutants['made']} possible)"
+    killed = killed if mutants["made"] else "no mutant possible"
     flaky = f"; {len(facts['flaky'])} flaky tests of the base left out" if facts["flaky"] else ""
     return f"The tests pass and mean something: {facts['coverage']:.0%} of changed lines run, {killed}{flaky}."

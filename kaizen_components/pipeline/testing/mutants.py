@@ -80,7 +80,7 @@ def _nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             if isinstance(part, ast.AST) and not _ignored(part, node):
                 if isinstance(part, NODES):
                     yield part
-                if not isinstance(part, ast.JoinedStr | ast.Raise | ast.Assert):  # their words, and columns inside of them
+                if not isinstance(part, ast.JoinedStr | ast.Raise | ast.Assert):  # their words and columns
                     yield from _nodes(part)
 
 
@@ -101,7 +101,8 @@ def _logs(function):
 
 def _changes(node: ast.AST) -> Iterator[ast.AST]:
     kinds = {
-        ast.Compare: _compare, ast.BinOp: _arithmetic, ast.BoolOp: _boolean, ast.UnaryOp: _unary, ast.Constant: _constant,
+        ast.Compare: _compare, ast.BinOp: _arithmetic, ast.BoolOp: _boolean, ast.UnaryOp: _unary,
+        ast.Constant: _constant,
         ast.Return: _return, ast.If: _condition, ast.While: _condition, ast.IfExp: _condition, ast.Expr: _remove,
         ast.Call: _range, ast.Slice: _slice,
     }  # fmt: skip
@@ -119,7 +120,9 @@ def _compare(node):
 
 
 def _arithmetic(node):
-    words = isinstance(node.left, ast.Constant | ast.JoinedStr) and not isinstance(getattr(node.left, "value", 0), int | float)
+    words = isinstance(node.left, ast.Constant | ast.JoinedStr) and not isinstance(
+        getattr(node.left, "value", 0), int | float
+    )
     if type(node.op) in ARITHMETIC and not words:  # "%s" % x and its like only crash
         yield _with(node, op=ARITHMETIC[type(node.op)]())
 
@@ -196,4 +199,6 @@ def _spliced(path, rows, node, changed):
         compile(text, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    return Mutant(path, node.lineno, ast.unparse(node), becomes.strip("()") if becomes.count("(") == 1 else becomes, text)
+    return Mutant(
+        path, node.lineno, ast.unparse(node), becomes.strip("()") if becomes.count("(") == 1 else becomes, text
+    )

@@ -1,5 +1,6 @@
 """Mutants of the changed lines, run against the tests that run those lines, for as long as the time box allows."""
 
+import math
 import os
 import random
 
@@ -12,8 +13,9 @@ from .report import Session
 
 MUTANTS_MAX = 60  # of one candidate; the kill rate of 60 is within 0.13 of that of all, 19 times in 20
 SHOWN_MAX = 20
-SLOWER = 5.0  # a mutant that takes so many times as long as the tests did without it never ends
-LEAST_S = 2.0
+SLOWER = 5.0  # a mutant that computes so many times as long as all tests did without it never ends
+LEAST_S = 2
+WAITS = 10  # times its computing time: a machine under load, or a mutant that only waits
 
 
 class Mutation:
@@ -37,12 +39,15 @@ class Mutation:
 
 
 def run(job: Job, head: Session, covered: Covered, new: list[str]) -> Mutation:
-    """Try the mutants in an order that the tree decides; at most for settings.mutation_s."""
+    """Try the mutants in an order that the tree decides; at most for settings.mutation_s, and no more
+    than it takes to know on which side of the floor all of them are."""
     chosen, gutted, made = _chosen(job, covered)
     found = Mutation(made)
     asked, tried = _sessions(job, head, covered, new, chosen, gutted, found)
     if asked:
-        seen, found.boxed = session.run(job, asked, hash_seed=1, seconds=max(job.settings.mutation_s, LEAST_S))
+        seen, found.boxed = session.run(
+            job, asked, hash_seed=1, seconds=job.settings.mutation_s, enough=_enough(job, found, asked)
+        )
         for mutant, one in zip(tried, seen, strict=False):  # those out of time are missing at the end
             _count(found, mutant, one, gutted)
     return found
@@ -73,7 +78,7 @@ def _chosen(job, covered):
 def _sessions(job, head, covered, new, chosen, gutted, found):
     """A session for the gutted file and one for each mutant that some test runs; the others survive unseen."""
     first = {path: cover.first_lines(os.path.join(job.head, path)) for path in cover.product(job)}
-    timeout_s = max(LEAST_S, SLOWER * head.seconds)
+    cpu_s = math.ceil(max(LEAST_S, SLOWER * head.cpu_s))
     asked, tried = [], []
     for mutant in [gutted] * bool(gutted and new) + chosen:
         where = (mutant.path, first[mutant.path].get(mutant.line, mutant.line))
@@ -81,10 +86,19 @@ def _sessions(job, head, covered, new, chosen, gutted, found):
             found.survived.append(mutant)
             continue
         tests = new if mutant is gutted else sorted(covered.ran.get(where) or new)
-        edits = {mutant.path: mutant.text}
-        asked.append(session.asked("mutant", "head", tests, timeout_s, edits=edits, fast=True, quiet=True))
+        name, edits = "gutted" if mutant is gutted else "mutant", {mutant.path: mutant.text}
+        limits = {"cpu_s": cpu_s, "fast": True, "quiet": True}
+        asked.append(session.asked(name, "head", tests, WAITS * cpu_s, edits=edits, **limits))
         tried.append(mutant)
     return asked, tried
+
+
+def _enough(job, found, asked):
+    """How many have to be noticed, or to get through, so that the rest of all those chosen changes nothing."""
+    unseen = len(found.survived)
+    total = unseen + sum(one["name"] == "mutant" for one in asked)
+    needed = math.ceil(job.settings.kill_floor * total)
+    return (max(needed, 1), max(total - needed + 1 - unseen, 1))
 
 
 def _count(found, mutant, one, gutted):

@@ -5,8 +5,8 @@ from .baseline import Baseline
 from .report import Session
 
 WORDS = {
-    "failed": "fails now", "error": "ends in an error now", "skipped": "is skipped now", "xfailed": "is expected to fail now",
-    "rewritten": "fails now, though its report says that it passed",
+    "failed": "fails now", "error": "ends in an error now", "skipped": "is skipped now",
+    "xfailed": "is expected to fail now", "rewritten": "fails now, though its report says that it passed",
 }  # fmt: skip
 
 
@@ -16,7 +16,9 @@ def check(before: Baseline, head: Session) -> list[Finding]:
     for one in before.passed:
         outcome = head.outcomes.get(one)
         if outcome is None:
-            found.append(Finding("regression", f"{one} passed before and is missing now.{_why(one, head)}", one.split("::")[0]))
+            found.append(
+                Finding("regression", f"{one} passed before and is missing now.{_why(one, head)}", one.split("::")[0])
+            )
         elif outcome.kind in WORDS:
             text = f"{one} passed before and {WORDS[outcome.kind]}:\n{outcome.text}"
             found.append(Finding("regression", text, outcome.path or one.split("::")[0], outcome.line))

@@ -32,6 +32,7 @@ class Session:
         self.timed_out: bool = seen["timed_out"]
         end = seen["end"] or {}
         self.ended = bool(end)
+        self.cpu_s: float = end.get("cpu_s", 0.0)
         self.lines: dict[str, Any] = end.get("lines", {})
         self.changed: list[str] = end.get("changed", [])
         self.hooks: list[str] = end.get("hooks", [])
@@ -59,6 +60,7 @@ class Session:
         self.outcomes |= more.outcomes
         self.broken |= more.broken
         self.seconds += more.seconds
+        self.cpu_s += more.cpu_s
         for path, seen in more.lines.items():
             ran = self.lines.setdefault(path, seen)["ran"]
             for line, tests in seen["ran"].items():
@@ -70,7 +72,12 @@ class Session:
     @property
     def killed(self) -> bool:
         """Whether some test failed, or the session did not get as far as its canary: what a mutant should do."""
-        return self.timed_out or not self.ended or bool(self.broken) or any(not one.passed for one in self.outcomes.values())
+        return (
+            self.timed_out
+            or not self.ended
+            or bool(self.broken)
+            or any(not one.passed for one in self.outcomes.values())
+        )
 
     def doubts(self) -> list[str]:
         """Why this session is not believed; none if it is."""

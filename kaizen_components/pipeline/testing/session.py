@@ -19,8 +19,11 @@ from . import config, protected
 from .report import Session
 
 BOX = os.path.join(os.path.dirname(__file__), "box")
-BEGIN = "import sys; sys.path.insert(0, sys.argv[1]); from kaizen_box.main import main; del sys.path[0]; main(sys.argv[1])"
+BEGIN = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from kaizen_box.main import main; del sys.path[0]; main(sys.argv[1])"
+)
 UNSEEN = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".git")
+TAKEN = 0.9  # of the time limit, so that a session that hangs still leaves a report
 NO_REPORT = "The tests left no report that can be believed"
 
 
@@ -33,18 +36,38 @@ class Broken(Exception):
 
 
 def asked(name: str, tree: str, select: list[str], timeout_s: float, **more: Any) -> dict[str, Any]:
-    """One session of a plan: `cover` measured files, `shuffle` a seed, `edits` path -> text, `fast` to the first failure."""
+    """One session of a plan: `cover` files to measure, `shuffle` a seed, `edits` path -> text, `fast` to one failure"""
     fails, passes = (f"test_{secrets.token_hex(6)}" for _ in range(2))
-    given = {"cover": [], "shuffle": "", "edits": {}, "fast": False, "quiet": False, **more}
-    return {"name": name, "tree": tree, "select": select, "timeout_s": timeout_s, "fails": fails, "passes": passes, **given}
+    given = {"cover": [], "shuffle": "", "edits": {}, "fast": False, "cpu_s": 0, "quiet": False, **more}
+    return {
+        "name": name,
+        "tree": tree,
+        "select": select,
+        "timeout_s": timeout_s,
+        "fails": fails,
+        "passes": passes,
+        **given,
+    }
 
 
-def run(job: Job, sessions: list[dict[str, Any]], *, hash_seed: int, seconds: float = 0.0) -> tuple[list[Session], sandbox.Boxed]:
-    """Run the sessions in one box, in order; those that do not fit into `seconds` are left out."""
+def run(
+    job: Job,
+    sessions: list[dict[str, Any]],
+    *,
+    hash_seed: int,
+    seconds: float = 0.0,
+    enough: tuple[int, int] | None = None,
+) -> tuple[list[Session], sandbox.Boxed]:
+    """Run the sessions in one box, in order; those that do not fit into `seconds` are left out.
+
+    `enough` is how many mutants have to be noticed, or have to get through, for the others to change nothing.
+    """
     folder = tempfile.mkdtemp(prefix="box-", dir=job.scratch or None)
     key = secrets.token_hex(32)
     try:
-        _prepare(job, folder, sessions, key, seconds or job.settings.timeout_s)
+        _prepare(
+            job, folder, sessions, key, min(seconds or job.settings.timeout_s, TAKEN * job.settings.timeout_s), enough
+        )
         boxed = sandbox.run(
             [*job.tools.python, "-s", "-B", "-c", BEGIN, folder], folder, job.settings.timeout_s,
             tree=job.head_tree if any(one["tree"] == "head" for one in sessions) else job.base_tree,
@@ -55,7 +78,7 @@ def run(job: Job, sessions: list[dict[str, Any]], *, hash_seed: int, seconds: fl
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _prepare(job, folder, sessions, key, seconds):
+def _prepare(job, folder, sessions, key, seconds, enough):
     trees = {one["tree"] for one in sessions}
     for name in trees:
         place = os.path.join(folder, "trees", name)
@@ -65,8 +88,8 @@ def _prepare(job, folder, sessions, key, seconds):
             protected.add_tests(job, place)
     shutil.copytree(BOX, os.path.join(folder, "kaizen_box"), ignore=UNSEEN)
     plan = {
-        "key": key, "trees": sorted(trees), "sessions": sessions, "seconds": seconds, "paths": job.tools.paths,
-        "config": config.write(job.base, os.path.join(folder, "config")),
+        "key": key, "trees": sorted(trees), "sessions": sessions, "seconds": seconds, "enough": enough,
+        "paths": job.tools.paths, "config": config.write(job.base, os.path.join(folder, "config")),
     }  # fmt: skip
     with open(os.path.join(folder, "plan.json"), "w", encoding="utf-8") as file:
         json.dump(plan, file)

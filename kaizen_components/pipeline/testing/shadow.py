@@ -1,4 +1,4 @@
-"""Files that would be imported in place of something else: of the standard library, of an installed package, of source."""
+"""Files that would be imported in place of the standard library, an installed package or their own source."""
 
 import os
 import sys
@@ -26,7 +26,9 @@ def _module(job, path, base):
     """The name under which a new file can be imported from a folder that is on the path, or nothing."""
     folder, name = os.path.split(path)
     places = {os.path.normpath(place) for place in job.tools.paths} | {
-        os.path.dirname(test) or "." for test in (*base, *job.tests) if os.path.basename(test).startswith(("test", "conftest"))
+        os.path.dirname(test) or "."
+        for test in (*base, *job.tests)
+        if os.path.basename(test).startswith(("test", "conftest"))
     }
     if name == "__init__.py":
         folder, name = os.path.split(folder)

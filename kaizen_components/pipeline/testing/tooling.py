@@ -49,7 +49,11 @@ def ask(job: Job) -> Tooling:
 def _ask(job):
     try:
         boxed = sandbox.run(
-            [*job.tools.python, "-s", "-B", "-c", ASK], job.scratch or job.base, 60, reads=job.tools.reads, tree=job.base_tree
+            [*job.tools.python, "-s", "-B", "-c", ASK],
+            job.scratch or job.base,
+            60,
+            reads=job.tools.reads,
+            tree=job.base_tree,
         )
         found = json.loads(boxed.stdout.text())
         return Tooling(found["versions"], {name.lower() for name in found["installed"]}, boxed)

@@ -1,7 +1,9 @@
 """The child: imports come from the tree first, the configuration is the base's, and then it is pytest."""
 
 import os
+import resource
 import sys
+import time
 from importlib import machinery
 
 from . import reporter
@@ -17,6 +19,8 @@ def begin(asked: dict, plan: dict, send) -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.dup2(nowhere, 2)
+        if asked["cpu_s"]:
+            resource.setrlimit(resource.RLIMIT_CPU, (asked["cpu_s"], asked["cpu_s"] + 1))
         _session(asked, plan, send)
         sys.stdout.flush()
         sys.stderr.flush()
@@ -38,11 +42,11 @@ def _session(asked, plan, send):
     status = pytest.main(_arguments(asked, plan, root), plugins=[plugin])
     lines = _lines(measured, root, asked["cover"]) if measured else {}
     changed = [] if asked["fast"] else plan["before"].changed()  # 30 ms; a mutant's framework was looked at before
-    send(kind="end", status=int(status), lines=lines, changed=changed, hooks=plugin.hooks)
+    send(kind="end", status=int(status), lines=lines, changed=changed, hooks=plugin.hooks, cpu_s=time.process_time())
 
 
 def _arguments(asked, plan, root):
-    """As the base would run it, but without its cache, its other processes and its coverage; all of it, never a part."""
+    """As the base would run it, without its cache, its other processes and its coverage; all of it, never a part."""
     from importlib.util import find_spec
 
     config = os.path.join(plan["folder"], "config", plan["config"])
@@ -66,7 +70,7 @@ class TreeFirst:
 def _tree_first(paths):
     names = {name.split(".")[0] for path in paths if os.path.isdir(path) for name in os.listdir(path)}
     sys.path[:] = [*paths, *(path for path in sys.path if not _holds(path, names))]
-    first = [machinery.BuiltinImporter, machinery.FrozenImporter]
+    first: list = [machinery.BuiltinImporter, machinery.FrozenImporter]
     rest = [finder for finder in sys.meta_path if finder not in first and not _maps(finder, names)]
     sys.meta_path[:] = [*first, TreeFirst(paths), *rest]
 

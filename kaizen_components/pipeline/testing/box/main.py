@@ -22,8 +22,10 @@ def main(folder: str) -> None:
     os.unlink(file.name)
     key = bytearray.fromhex(plan.pop("key"))
     _leave_environment()
-    import coverage  # noqa: F401  before the fork, so that each child has it at once
-    import pytest  # noqa: F401
+    import pytest  # noqa: F401  before the fork, so that each child has it at once
+
+    if any(asked["cover"] for asked in plan["sessions"]):
+        import coverage  # noqa: F401
 
     seen = {"versions": versions(), "sessions": _sessions(folder, plan, key)}
     body = json.dumps(seen).encode()
@@ -32,20 +34,34 @@ def main(folder: str) -> None:
 
 
 def _sessions(folder, plan, key):
-    """All sessions in order; the ones that have no time left are not there."""
+    """All sessions in order, until the time is up or `enough` mutants were noticed or were not."""
     before = intact.Snapshot()
     gc.freeze()  # what is here now is shared with every child
     trees = {name: tree.Tree(os.path.join(folder, "trees", name)) for name in plan["trees"]}
-    deadline, seen = time.monotonic() + plan["seconds"], []
+    deadline, seen, ends = time.monotonic() + plan["seconds"], [], {True: 0, False: 0}
     for asked in plan["sessions"]:
         left = deadline - time.monotonic()
         if left <= 0:
             break
         kept = trees[asked["tree"]]
         kept.restore(asked["edits"])
-        asked["timeout_s"] = min(asked["timeout_s"], left)
+        cut, asked["timeout_s"] = left < asked["timeout_s"], min(asked["timeout_s"], left)
         seen.append(session.run(asked, {**plan, "folder": folder, "root": kept.root, "before": before}, key))
+        if cut and asked["fast"] and seen[-1]["timed_out"]:
+            seen.pop()  # our time was up, not the mutant's
+            break
+        ends[killed(seen[-1])] += asked["name"] == "mutant"
+        if plan["enough"] and (ends[True] >= plan["enough"][0] or ends[False] >= plan["enough"][1]):
+            break
     return seen
+
+
+def killed(seen: dict) -> bool:
+    """Whether a mutant was noticed: a test failed, a file could not be collected, or the session did not end."""
+    if seen["timed_out"] or not seen["end"]:
+        return True
+    own = [event for event in seen["events"] if event["kind"] == "collect" or not event.get("own", "-")]
+    return any(event["outcome"] != "passed" for event in own)
 
 
 def _leave_environment():

@@ -75,7 +75,9 @@ class Reporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session):
         callers = vars(session.config.hook).values()
-        found = {self._hook(caller.name, impl) for caller in callers for impl in _impls(caller) if impl.plugin is not self}
+        found = {
+            self._hook(caller.name, impl) for caller in callers for impl in _impls(caller) if impl.plugin is not self
+        }
         self.hooks = sorted(one for one in found if not one.startswith(PYTEST))
 
     def _hook(self, name, impl):

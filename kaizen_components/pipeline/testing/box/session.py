@@ -1,4 +1,4 @@
-"""One pytest session in a forked child, seen from its parent: the lines it sends, how it ended, and nothing after it."""
+"""One pytest session in a forked child, seen from its parent: the lines it sends, and how it ended."""
 
 import json
 import os
