@@ -94,8 +94,8 @@ def _ignored(part, parent):
 
 
 def _logs(function):
-    while isinstance(function, ast.Attribute):
-        function = function.value
+    while isinstance(function, ast.Attribute | ast.Call):
+        function = function.value if isinstance(function, ast.Attribute) else function.func
     return isinstance(function, ast.Name) and (function.id in LOGS or function.id == "print")
 
 
@@ -143,7 +143,7 @@ def _constant(node):
     elif isinstance(value, int | float):
         yield ast.Constant(value + 1)
     elif isinstance(value, str | bytes):
-        yield ast.Constant((value and value[:0]) or ("kaizen" if isinstance(value, str) else b"kaizen"))
+        yield ast.Constant(value[:0] if value else "kaizen" if isinstance(value, str) else b"kaizen")
 
 
 def _return(node):

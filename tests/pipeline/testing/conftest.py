@@ -52,8 +52,8 @@ def candidate(tmp_path, python, scratch):
         given = {"minimum_level": "L0", "timeout_s": 120.0, "repeats": 1, **settings}
         return Job(
             str(place / "base"), str(place / "head"), digest, tree, world.changed(base, files),
-            tools or Tools([str(python)], (str(python.parent.parent), sys.base_prefix), paths), Settings(**given), tests,
-            granted, str(scratch),
+            tools or Tools([str(python)], (str(python.parent.parent), sys.base_prefix), paths), Settings(**given),
+            tests, granted, str(scratch),
         )  # fmt: skip
 
     return made

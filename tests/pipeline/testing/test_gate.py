@@ -95,7 +95,10 @@ def test_candidate_without_new_tests_is_weak(verdict):
 
 
 def test_changed_lines_that_no_test_runs_are_named(verdict):
-    branch = "\n\ndef double(number):\n    if number > 100:\n        number = 100\n        number += 0\n    return number * 2\n"
+    branch = (
+        "\n\ndef double(number):\n    if number > 100:\n        number = 100\n"
+        "        number += 0\n    return number * 2\n"
+    )
     seen = verdict({"app/main.py": MAIN + branch})
 
     assert (seen.reason, rules(seen)) == ("weak", {"coverage"})
@@ -103,7 +106,10 @@ def test_changed_lines_that_no_test_runs_are_named(verdict):
 
 
 def test_comment_does_not_take_a_line_out_of_coverage(verdict):
-    branch = "\n\ndef double(number):\n    if number > 100:  # pragma: no cover\n        number = 100\n    return number * 2\n"
+    branch = (
+        "\n\ndef double(number):\n    if number > 100:  # pragma: no cover\n"
+        "        number = 100\n    return number * 2\n"
+    )
 
     assert verdict({"app/main.py": MAIN + branch}, coverage_floor=0.9).reason == "weak"
 
@@ -117,7 +123,8 @@ def test_tests_that_notice_no_wrong_code_are_weak_and_the_survivors_are_shown(ve
 
 def test_tests_that_do_not_notice_that_the_code_is_gone_are_weak(verdict):
     blind = (
-        "import app.main\n\n\ndef test_double():\n    try:\n        app.main.double(3)\n    except SystemError:\n        pass\n"
+        "import app.main\n\n\ndef test_double():\n    try:\n        app.main.double(3)\n"
+        "    except SystemError:\n        pass\n"
         "    assert hasattr(app.main, 'double')\n"
     )
     seen = verdict(test=blind)

@@ -67,7 +67,8 @@ def test_what_one_session_does_to_the_tree_is_undone_before_the_next(candidate):
     vandal = (
         "import pathlib\n\n\ndef test_it():\n    here = pathlib.Path(__file__).parent\n"
         "    assert not (here / 'left').exists()\n    (here / 'left').write_text('')\n"
-        "    (here / 'test_main.py').write_text('def test_one(): assert 0')\n    (here.parent / 'app/main.py').unlink()\n"
+        "    (here / 'test_main.py').write_text('def test_one(): assert 0')\n"
+        "    (here.parent / 'app/main.py').unlink()\n"
     )
     job = candidate(test=vandal)
     asked = [session.asked(f"run {at}", "head", [], 60.0, shuffle=f"{at}") for at in range(3)]
@@ -99,14 +100,22 @@ def test_code_of_the_target_cannot_find_the_key_of_the_report(candidate):
     assert seen.outcomes[f"{NEW}::test_key"].passed, seen.outcomes[f"{NEW}::test_key"].text
 
 
-def test_lines_that_somebody_else_writes_into_the_report_are_noticed(candidate):
-    forger = (
-        'import os\n\n\ndef test_it():\n    line = b\'{"kind": "test", "id": "x", "own": "", "outcome": "passed"}\\n\'\n'
-        "    for number in range(3, 40):\n        try:\n            os.write(number, line)\n        except OSError:\n            pass\n"
-        "    assert True is not False\n"
-    )
+FORGER = """
+import os
 
-    (seen,), _ = session.run(candidate(test=forger), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1)
+
+def test_it():
+    line = b'{"kind": "test", "id": "x", "own": "", "outcome": "passed"}\\n'
+    for number in range(3, 40):
+        try:
+            os.write(number, line)
+        except OSError:
+            pass
+"""
+
+
+def test_lines_that_somebody_else_writes_into_the_report_are_noticed(candidate):
+    (seen,), _ = session.run(candidate(test=FORGER), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1)
 
     assert "somebody else wrote into its report" in seen.doubts()
 
@@ -115,8 +124,10 @@ def test_environment_and_path_of_a_session_are_ours(candidate, monkeypatch, tmp_
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYTEST_ADDOPTS", "--collect-only")
     test = (
-        "import os, sys\n\n\ndef test_it():\n    assert not [name for name in os.environ if name.startswith('PYTEST_ADD')]\n"
-        f"    assert {str(tmp_path)!r} not in sys.path\n    assert os.path.realpath(sys.path[0]).startswith(os.getcwd())\n"
+        "import os, sys\n\n\ndef test_it():\n"
+        "    assert not [name for name in os.environ if name.startswith('PYTEST_ADD')]\n"
+        f"    assert {str(tmp_path)!r} not in sys.path\n"
+        f"    assert os.path.realpath(sys.path[0]).startswith(os.getcwd())\n"
         "    assert sys.dont_write_bytecode\n"
     )
 
