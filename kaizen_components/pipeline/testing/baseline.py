@@ -38,7 +38,7 @@ def baseline(job: Job) -> Baseline:
         with open(path, encoding="utf-8") as file:
             return Baseline(**json.load(file))
     found = _measured(job)
-    if path:
+    if path and not found.doubts:  # what could not be judged may be judged next time
         with open(path + ".new", "w", encoding="utf-8") as file:
             json.dump({name: getattr(found, name) for name in FIELDS}, file)
         os.replace(file.name, path)
@@ -51,6 +51,8 @@ def _key(job):
 
 
 def _measured(job):
+    if lacks := tooling.ask(job).lacks():
+        return _nothing([], tooling.missing(job, lacks).text)
     seen: list[Session] = []
     runs: list[sandbox.Boxed] = []
     doubts: list[str] = []
@@ -60,7 +62,7 @@ def _measured(job):
         try:
             (one,), boxed = session.run(job, [asked], hash_seed=seed)
         except session.Broken as broken:
-            return _nothing([*runs, broken.boxed])
+            return _nothing([*runs, broken.boxed], session.NO_REPORT)
         seen.append(one)
         runs.append(boxed)
         doubts += one.doubts()
@@ -88,7 +90,7 @@ def _kind(seen, one):
     return {"xpassed": "passed", "xfailed": "skipped", "error": "failed", "rewritten": "failed"}.get(kind, kind)
 
 
-def _nothing(runs):
-    found = Baseline(**{name: [session.NO_REPORT] if name == "doubts" else [] for name in FIELDS})
+def _nothing(runs, doubt):
+    found = Baseline(**{name: [doubt] if name == "doubts" else [] for name in FIELDS})
     found.runs = runs
     return found

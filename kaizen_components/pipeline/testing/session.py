@@ -83,7 +83,8 @@ def _prepare(job, folder, sessions, key, seconds, enough):
     for name in trees:
         place = os.path.join(folder, "trees", name)
         shutil.copytree(job.head if name == "head" else job.base, place, symlinks=True, ignore=UNSEEN)
-        protected.restore(job, place)
+        if name == "head":
+            protected.restore(job, place)
         if name != "base":
             protected.add_tests(job, place)
     shutil.copytree(BOX, os.path.join(folder, "kaizen_box"), ignore=UNSEEN)

@@ -20,7 +20,7 @@ for name in ("pytest", "coverage"):
     except metadata.PackageNotFoundError:
         found[name] = ""
 names = sorted(metadata.packages_distributions()) if sys.version_info >= (3, 10) else []
-print(json.dumps({"versions": found, "installed": names}))
+sys.stdout.write(json.dumps({"versions": found, "installed": names}))
 """
 _known: dict[tuple[str, ...], "Tooling"] = {}
 
