@@ -1,5 +1,6 @@
 """The TEST gate: each check in turn, the cheapest first; the first that finds something decides the reason."""
 
+import os
 from typing import Any
 
 from .. import sandbox
@@ -77,6 +78,8 @@ def _ready(case):
     weak = sandbox.LEVELS.index(level) < sandbox.LEVELS.index(least)
     found = [Finding("sandbox", f"The sandbox here is {level}, and this repository asks for {least}.")] if weak else []
     case.stop("sandbox", "missing", "The sandbox is too weak.", found)
+    system = [] if hasattr(os, "fork") else [Finding("system", "Sessions are forked, which Windows cannot: use WSL.")]
+    case.stop("system", "missing", "This system cannot run the TEST gate.", system)
     tools = tooling.ask(job)
     case.facts["versions"] = tools.versions
     lacks = [tooling.missing(job, tools.lacks())] if tools.lacks() else []

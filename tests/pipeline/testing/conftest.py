@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import os
 import sys
 
 import pytest
@@ -16,6 +17,7 @@ sys.path.insert(0, str(ROOT / "support_scripts"))
 
 import gatebench_world as world  # (the path must be set first)
 
+collect_ignore_glob = ["test_*.py"] if os.name == "nt" else []  # sessions are forked
 NEW = "tests/test_new.py"
 BASE = {
     "app/__init__.py": "",
