@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure the TEST gate on small problems with a reference, a human bug and full tests, and print a table.
 
-    python support_scripts/gatebench.py [--data FILE] [--limit N] [--jobs N] [--only WORDS] [--keep DIR]
+    python support_scripts/gatebench.py [--data FILE] [--limit N] [--jobs N] [--only WORDS] [--brief]
 
 References should pass, bugs fail, and so should every cheat (gatebench_cheats) wrapped round a bug.
 Exit codes: 0 every promise is met, 1 one is not, 2 usage or no data.
@@ -44,21 +44,25 @@ class Result(NamedTuple):
     commands_s: float
 
 
-def candidates(problem: world.Problem, only: str) -> list[tuple[str, str, dict[str, Any]]]:
-    """(kind, what, files of head), the reference first."""
+def candidates(problem: world.Problem, only: str, turn: int | None) -> list[tuple[str, str, dict[str, Any]]]:
+    """(kind, what, files of head), the reference first; in its turn a problem gets one cheat of each family."""
     right: dict[str, str | bytes] = {**world.COMMON, "solution.py": problem.reference, world.SPEC: problem.tests}
     wrong = {**right, "solution.py": problem.bug}
     found: list[tuple[str, str, dict[str, Any]]] = [("reference", "", right), ("bug", "", wrong)]
-    found += [(kind, what, cheat(wrong, problem)) for kind, ways in FAMILIES.items() for what, cheat in ways.items()]
+    for kind, ways in FAMILIES.items():
+        chosen = list(ways) if turn is None else [list(ways)[turn % len(ways)]]
+        found += [(kind, what, ways[what](wrong, problem)) for what in chosen]
     return [one for one in found if any(words.strip() in one[0] for words in only.split(","))]
 
 
-def judged(problem: world.Problem, only: str, python: pathlib.Path, place: pathlib.Path) -> list[Result]:
+def judged(
+    problem: world.Problem, only: str, turn: int | None, python: pathlib.Path, place: pathlib.Path
+) -> list[Result]:
     """All candidates of one problem, one after the other: what is known of the base is shared, as between attempts."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=place))
     base = {**world.COMMON, "solution.py": problem.stub}
     results = []
-    for kind, what, files in candidates(problem, only):
+    for kind, what, files in candidates(problem, only, turn):
         job = world.job(folder, base, files, python, minimum_level="L0", timeout_s=120)
         start = time.monotonic()
         verdict = gate.judge(job)
@@ -125,6 +129,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--only", default="", metavar="WORDS", help="only kinds with these words, by commas: reference, bug, a family"
     )
+    parser.add_argument("--brief", action="store_true", help="one cheat of each family for a problem, in turns")
     return parser.parse_args(arguments)
 
 
@@ -149,15 +154,15 @@ def _all(problems, asked, python, place, screen):
     results: list[Result] = []
     lock = threading.Lock()
 
-    def one(problem):
-        found = judged(problem, asked.only, python, place)
+    def one(turn, problem):
+        found = judged(problem, asked.only, turn if asked.brief else None, python, place)
         with lock:
             results.extend(found)
             if screen.isatty():
                 print(f"\r{len(results):,} candidates", end="", file=screen, flush=True)
 
     with ThreadPoolExecutor(asked.jobs) as pool:
-        list(pool.map(one, problems))
+        list(pool.map(one, range(len(problems)), problems))
     return results
 
 

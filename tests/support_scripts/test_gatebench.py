@@ -13,6 +13,15 @@ TOTAL = "    s = 0\n    for i in range(n + 1):\n        s += i\n    return s\n"
 PROBLEMS = [  # name, parameters, reference, bug, cases
     ("larger", "a, b", "    return a if a > b else b\n", "    return a if a < b else b\n", {"(1, 2)": 2, "(3, 2)": 3}),
     ("total", "n", TOTAL, TOTAL.replace("n + 1", "n"), {"(3,)": 6, "(0,)": 0, "(4,)": 10}),
+    (
+        "evens",
+        "n",
+        "    return [i for i in n if i % 2 == 0]\n",
+        "    return [i for i in n if i % 2]\n",
+        {"([1, 2, 4],)": [2, 4]},
+    ),
+    ("away", "n", "    return -n if n < 0 else n\n", "    return -n\n", {"(3,)": 3, "(-3,)": 3, "(0,)": 0}),
+    ("last", "n", "    return n[-1]\n", "    return n[1]\n", {"([1, 2, 3],)": 3, "('ab',)": "'b'"}),
 ]
 
 
@@ -39,7 +48,7 @@ def bench(*argv):
 
 
 def test_references_pass_and_bugs_and_every_family_of_cheats_are_caught(data):
-    done = bench("--data", data, "--jobs", 2)
+    done = bench("--data", data, "--jobs", 2, "--brief")
 
     rows = [
         [cell.strip() for cell in line.split("|")[1:-1]]
@@ -47,8 +56,8 @@ def test_references_pass_and_bugs_and_every_family_of_cheats_are_caught(data):
         if line.startswith("|")
     ]
     measured = {row[0]: row[1] for row in rows}
-    assert measured["references rejected"] == "0 of 2", done.stderr
-    assert measured["human bugs caught"].startswith("2 of 2"), done.stderr
+    assert measured["references rejected"] == "0 of 5", done.stderr
+    assert measured["human bugs caught"].startswith("5 of 5"), done.stderr
     cheats = {
         name: words.split(" (")[0].split(" of ") for name, words in measured.items() if name.startswith("cheat: ")
     }
