@@ -147,7 +147,7 @@ def _constant(node):
 
 
 def _return(node):
-    if node.value and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+    if node.value and not isinstance(node.value, ast.Constant):  # a constant is changed itself
         yield ast.Return(ast.Constant(None))
 
 
@@ -170,7 +170,7 @@ def _range(node):
 def _slice(node):
     for name in ("lower", "upper"):
         bound = getattr(node, name)
-        if bound is not None and not isinstance(bound, ast.Constant):
+        if bound is not None and not isinstance(getattr(bound, "operand", bound), ast.Constant):  # 1 and -1 likewise
             yield _with(node, **{name: _less(bound)})
 
 

@@ -44,6 +44,13 @@ def test_what_no_test_is_asked_to_notice_is_left_alone(source):
     assert made(source) == []
 
 
+@pytest.mark.parametrize(
+    ("source", "number"), [("def f():\n    return True\n", 1), ("a = b[:-1]\n", 2), ("a = b[2:]\n", 1)]
+)
+def test_same_mistake_is_not_made_twice_under_two_names(source, number):
+    assert len(made(source)) == number
+
+
 def test_only_the_given_lines_are_changed_and_the_rest_is_kept_to_the_byte():
     source = "a = 'ä' + b  # ö\nc = 1 if d else 2\n"
 
