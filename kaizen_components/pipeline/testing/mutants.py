@@ -77,20 +77,32 @@ def _nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         if name in ("annotation", "returns", "decorator_list", "type_params", "type_comment"):
             continue
         for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.AST) and not _ignored(part, node):
+            if isinstance(part, ast.AST) and not _ignored(part) and not _counted(part, node):
                 if isinstance(part, NODES):
                     yield part
                 if not isinstance(part, ast.JoinedStr | ast.Raise | ast.Assert):  # their words and columns
                     yield from _nodes(part)
 
 
-def _ignored(part, parent):
+def _ignored(part):
     if isinstance(part, ast.Expr):
         call = part.value
         return isinstance(call, ast.Constant) or (isinstance(call, ast.Call) and _logs(call.func))
     if isinstance(part, ast.Assign):
         return any(isinstance(target, ast.Name) and target.id == "__all__" for target in part.targets)
     return isinstance(part, ast.Import | ast.ImportFrom) or (isinstance(part, ast.If) and only_outside(part.test))
+
+
+def _counted(part, parent):
+    """Whether a constant is changed by its neighbour already: the bound of a comparison, an element of a table, -1."""
+    value = getattr(part, "operand", part)
+    if not isinstance(value, ast.Constant):
+        return False
+    if isinstance(parent, ast.Compare):
+        return isinstance(parent.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+    if isinstance(parent, ast.List | ast.Tuple | ast.Set):
+        return part is not parent.elts[0]
+    return isinstance(parent, ast.UnaryOp)
 
 
 def _logs(function):
@@ -132,7 +144,9 @@ def _boolean(node):
 
 
 def _unary(node):
-    if isinstance(node.op, ast.Not | ast.USub | ast.Invert):
+    if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        yield from (_with(node, operand=changed) for changed in _constant(node.operand))
+    elif isinstance(node.op, ast.Not | ast.USub | ast.Invert):
         yield node.operand
 
 
@@ -163,7 +177,7 @@ def _remove(node):
 def _range(node):
     if isinstance(node.func, ast.Name) and node.func.id == "range" and node.args and not node.keywords:
         place = 0 if len(node.args) == 1 else 1
-        if not isinstance(node.args[place], ast.Constant):
+        if not isinstance(node.args[place], ast.Constant | ast.BinOp):  # n + 1 is changed itself
             yield _with(node, args=[_less(arg) if at == place else arg for at, arg in enumerate(node.args)])
 
 

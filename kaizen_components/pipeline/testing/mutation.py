@@ -13,6 +13,7 @@ from .report import Session
 
 MUTANTS_MAX = 60  # of one candidate; the kill rate of 60 is within 0.13 of that of all, 19 times in 20
 SHOWN_MAX = 20
+EVEN_FROM = 4
 SLOWER = 5.0  # a mutant that computes so many times as long as all tests did without it never ends
 LEAST_S = 2
 WAITS = 10  # times its computing time: a machine under load, or a mutant that only waits
@@ -35,7 +36,10 @@ class Mutation:
 
     @property
     def rate(self) -> float:
-        return self.killed / self.tried if self.tried else 1.0
+        """Of those that could be noticed: where one survived, one is taken to be no mistake at all (`>=` for `>` in a
+        maximum), but not among so few that a test without meaning would gain by it."""
+        even = 1 if self.survived and self.tried >= EVEN_FROM else 0
+        return self.killed / (self.tried - even) if self.tried else 1.0
 
 
 def run(job: Job, head: Session, covered: Covered, new: list[str]) -> Mutation:
@@ -97,7 +101,7 @@ def _enough(job, found, asked):
     """How many have to be noticed, or to get through, so that the rest of all those chosen changes nothing."""
     unseen = len(found.survived)
     total = unseen + sum(one["name"] == "mutant" for one in asked)
-    needed = math.ceil(job.settings.kill_floor * total)
+    needed = math.ceil(job.settings.kill_floor * (total - (total >= EVEN_FROM)))
     return (max(needed, 1), max(total - needed + 1 - unseen, 1))
 
 

@@ -45,7 +45,14 @@ def test_what_no_test_is_asked_to_notice_is_left_alone(source):
 
 
 @pytest.mark.parametrize(
-    ("source", "number"), [("def f():\n    return True\n", 1), ("a = b[:-1]\n", 2), ("a = b[2:]\n", 1)]
+    ("source", "number"),
+    [
+        ("def f():\n    return True\n", 1),
+        ("a = b[:-1]\n", 1),
+        ("a = b[2:]\n", 1),
+        ("a = b < 3\n", 1),
+        ("a = [1, 2, 3]\n", 1),
+    ],
 )
 def test_same_mistake_is_not_made_twice_under_two_names(source, number):
     assert len(made(source)) == number
