@@ -152,7 +152,12 @@ def _meaning(case: Case, head: Session, new: list[str]) -> None:
 def _mutate(case, head, covered, new):
     found = mutation.run(case.job, head, covered, new)
     case.runs += [found.boxed] if found.boxed else []
-    case.facts["mutants"] = {"made": found.made, "tried": found.tried, "killed": found.killed}
+    case.facts["mutants"] = {
+        "made": found.made,
+        "tried": found.tried,
+        "killed": found.killed,
+        "asserted": found.asserted,
+    }
     case.facts["survivors"] = [f"{one.path}:{one.line} {one}" for one in found.survived]
     doubts = [Finding("canary", f"A mutant's session is not believed: {one}.") for one in sorted(set(found.doubts))]
     case.stop("canary", "check", "A test session cannot be believed.", doubts)

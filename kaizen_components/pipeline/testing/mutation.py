@@ -14,6 +14,7 @@ from .report import Session
 MUTANTS_MAX = 60  # of one candidate; the kill rate of 60 is within 0.13 of that of all, 19 times in 20
 SHOWN_MAX = 20
 EVEN_FROM = 4
+CRASHES_MIN = 2  # kills; a test that only calls the code notices a crash, and nothing else
 SLOWER = 5.0  # a mutant that computes so many times as long as all tests did without it never ends
 LEAST_S = 2
 WAITS = 10  # times its computing time: a machine under load, or a mutant that only waits
@@ -25,6 +26,7 @@ class Mutation:
     def __init__(self, made: int):
         self.made = made
         self.killed = 0
+        self.asserted = 0  # of those killed: by an assertion, not by a crash
         self.survived: list[mutants.Mutant] = []
         self.gutted_survived: str = ""
         self.doubts: list[str] = []
@@ -62,6 +64,10 @@ def check(job: Job, found: Mutation) -> list[Finding]:
     if found.gutted_survived:
         text = f"The new tests pass even when {found.gutted_survived} raises at once: they show nothing."
         return [Finding("gutted", text)]
+    if found.killed >= CRASHES_MIN and not found.asserted:
+        return [
+            Finding("crashes", f"{found.killed} mutants crash, and none fails an assertion: they assert too little.")
+        ]
     if found.rate >= job.settings.kill_floor:
         return []
     return [Finding("mutant", f"No test notices: {one}", one.path, one.line) for one in found.survived[:SHOWN_MAX]]
@@ -108,6 +114,7 @@ def _enough(job, found, asked):
 def _count(found, mutant, one, gutted):
     if one.killed:
         found.killed += mutant is not gutted
+        found.asserted += mutant is not gutted and one.asserted
     elif doubts := one.doubts():
         found.doubts += doubts
     elif mutant is gutted:

@@ -79,6 +79,11 @@ class Session:
             or any(not one.passed for one in self.outcomes.values())
         )
 
+    @property
+    def asserted(self) -> bool:
+        """Whether an assertion failed, and not only something crashed."""
+        return any(one.type in ("AssertionError", "Failed") for one in self.outcomes.values())
+
     def doubts(self) -> list[str]:
         """Why this session is not believed; none if it is."""
         found = []

@@ -121,6 +121,14 @@ def test_tests_that_notice_no_wrong_code_are_weak_and_the_survivors_are_shown(ve
     assert any(finding.line == 6 and "number * 2  ->  number + 2" in finding.text for finding in seen.findings)
 
 
+def test_tests_that_notice_only_crashes_are_weak(verdict):
+    code = "\n\ndef double(them):\n    last = them[len(them) - 1]\n    return [last, them[len(them) - 2]]\n"
+    blind = "from app.main import double\n\n\ndef test_double():\n    assert len(repr(double([1, 2, 3]))) > 0\n"
+    seen = verdict({"app/main.py": MAIN + code}, test=blind, kill_floor=0.1)
+
+    assert (seen.reason, rules(seen)) == ("weak", {"crashes"})
+
+
 def test_tests_that_do_not_notice_that_the_code_is_gone_are_weak(verdict):
     blind = (
         "import app.main\n\n\ndef test_double():\n    try:\n        app.main.double(3)\n"

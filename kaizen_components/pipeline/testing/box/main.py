@@ -15,6 +15,8 @@ from importlib import metadata
 
 from . import intact, session, tree
 
+ASSERTIONS = ("AssertionError", "Failed")  # the latter is pytest.fail, and pytest.raises where nothing was raised
+
 
 def main(folder: str) -> None:
     with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:
@@ -38,7 +40,7 @@ def _sessions(folder, plan, key):
     before = intact.Snapshot()
     gc.freeze()  # what is here now is shared with every child
     trees = {name: tree.Tree(os.path.join(folder, "trees", name)) for name in plan["trees"]}
-    deadline, seen, ends = time.monotonic() + plan["seconds"], [], {True: 0, False: 0}
+    deadline, seen, ends, said = time.monotonic() + plan["seconds"], [], {True: 0, False: 0}, False
     for asked in plan["sessions"]:
         left = deadline - time.monotonic()
         if left <= 0:
@@ -51,7 +53,8 @@ def _sessions(folder, plan, key):
             seen.pop()  # our time was up, not the mutant's
             break
         ends[killed(seen[-1])] += asked["name"] == "mutant"
-        if plan["enough"] and (ends[True] >= plan["enough"][0] or ends[False] >= plan["enough"][1]):
+        said = said or (asked["name"] == "mutant" and asserted(seen[-1]))
+        if plan["enough"] and ((said and ends[True] >= plan["enough"][0]) or ends[False] >= plan["enough"][1]):
             break
     return seen
 
@@ -62,6 +65,11 @@ def killed(seen: dict) -> bool:
         return True
     own = [event for event in seen["events"] if event["kind"] == "collect" or not event.get("own", "-")]
     return any(event["outcome"] != "passed" for event in own)
+
+
+def asserted(seen: dict) -> bool:
+    """Whether it was an assertion that failed, and not only something that crashed."""
+    return any(event.get("type") in ASSERTIONS and not event.get("own") for event in seen["events"])
 
 
 def _leave_environment():
