@@ -118,8 +118,8 @@ class _Reader:
             line = self.lines[self.at]
             if opening := OPENING.match(line):
                 self._block(opening)
-            elif FENCE.match(line):
-                self._fence(line)
+            elif fence := FENCE.match(line):
+                self._fence(fence)
             elif header := HEADER.match(line):
                 self._header(header)
             else:
@@ -189,8 +189,7 @@ class _Reader:
     def _is_fence(self, at):
         return at < len(self.lines) and bool(FENCE.match(self.lines[at]))
 
-    def _fence(self, line):
-        fence = FENCE.match(line)
+    def _fence(self, fence):
         follows = self._next_text(self.at + 1)
         holds_block = follows < len(self.lines) and OPENING.match(self.lines[follows])
         self.at += 1

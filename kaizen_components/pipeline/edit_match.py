@@ -66,7 +66,8 @@ def _as_it_is(line):
 
 
 def _starts(search: Lines, lines: Lines) -> list[int]:
-    found, at = [], -1
+    found: list[int] = []
+    at = -1
     while True:
         try:
             at = lines.index(search[0], at + 1)
