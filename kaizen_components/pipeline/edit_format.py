@@ -38,18 +38,19 @@ Where the text of a file itself has a line of equals signs as long as the marker
 
 LENGTH = 7  # of the markers that we write
 BLANKS = r"[ \t]{0,3}"  # before a marker; further in, it is text
-OPENING = re.compile(BLANKS + r"(<{3,})[ \t]*(SEARCH|WHOLE)\b:?[ \t]*(.*?)[ \t]*$", re.IGNORECASE)
+OPENING = re.compile(BLANKS + r"(<{3,})[ \t]*(SEARCH|WHOLE)\b:?(.*)$", re.IGNORECASE)
 DIVIDER = re.compile(BLANKS + r"(={5,})[ \t]*$")
 CLOSING = re.compile(BLANKS + r">{3,}[ \t]*(?:REPLACE|END|WHOLE|SEARCH)[ \t]*$", re.IGNORECASE)
 BARE_CLOSING = re.compile(BLANKS + r"(>{5,})[ \t]*$")  # counts where it is as long as the opening one
-FENCE = re.compile(BLANKS + r"(`{3,}|~{3,})[ \t]*([^`]*?)[ \t]*$")
+FENCE = re.compile(BLANKS + r"(`{3,}|~{3,})[ \t]*([^`]*)$")
 DECORATED = r"[ \t]*(?:[#>*=/-]+[ \t]+)?[*`]*"
 HEADER = re.compile(DECORATED + r"(FILE(?:[ _]?(?:NAME|PATH))?|PATH|DELETE)[*`]*[ \t]*:[ \t]*(\S.*)$", re.IGNORECASE)
 BARE_PATH = re.compile(DECORATED + r"([^\s`*:\"'<>()]*[./][^\s`*:\"'<>()/.]+)[*`:]*[ \t]*$")
-REMARK = re.compile(r"[ \t]+\((?:new|modified|changed|existing|updated)\b[^)]*\)$", re.IGNORECASE)
+REMARK = re.compile(r"[ \t]\((?:new|modified|changed|existing|updated)\b[^()]{0,40}\)$", re.IGNORECASE)
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 # Put by a driver under an answer that the server cut off: half a file must not pass for a whole one.
 CUT = "[The answer was cut off here: it reached the limit of its length.]"
+TEXT_CHARS_MAX = 4_000_000
 MARKDOWN = (".md", ".markdown", ".mdx", ".rst")
 
 
@@ -90,6 +91,8 @@ def parse(text: str) -> list[Edit]:
     """The edits of an answer in their order, or EditRefused."""
     if "\0" in text:
         raise EditRefused("The answer has a NUL byte.", "No text file has one.", "Write it as an escape, such as \\0.")
+    if len(text) > TEXT_CHARS_MAX:
+        raise EditRefused(f"The answer has {len(text):,} characters.", f"{TEXT_CHARS_MAX:,} are read.", "Write less.")
     if text.rstrip().endswith(CUT):
         raise EditRefused("The answer was cut off before its end.", "It was too long.", "Answer with less text.")
     found = _Reader(text).read()
@@ -273,9 +276,10 @@ def _path(text):
 
 
 def _trimmed(lines):
-    while lines and not lines[-1].strip():
-        lines = lines[:-1]
-    return lines
+    end = len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return lines[:end]
 
 
 def _divided(lines, length, number, path):
@@ -296,7 +300,7 @@ def _divided(lines, length, number, path):
 def _unfenced(lines, path):
     """Without the fence that a model put round the lines. In Markdown a fence is text, unless it says markdown."""
     first = FENCE.match(lines[0]) if lines else None
-    if not first or (path.lower().endswith(MARKDOWN) and first[2].lower() not in ("markdown", "md")):
+    if not first or (path.lower().endswith(MARKDOWN) and first[2].strip().lower() not in ("markdown", "md")):
         return lines
     end = len(_trimmed(lines)) - 1
     last = FENCE.match(lines[end])
