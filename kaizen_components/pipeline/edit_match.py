@@ -33,8 +33,9 @@ def place(edit: Edit, lines: Lines) -> Place:
     search, text = list(edit.search), list(edit.text)
     for found in _levels(search, lines):
         if len(found) > 1:
+            more = " or more" if len(found) == PLACES_MAX else ""
             raise EditRefused(
-                f"{edit.name} fits in {len(found)}{' or more' * (len(found) == PLACES_MAX)} places, at lines {_numbers(found)}.",
+                f"{edit.name} fits in {len(found)}{more} places, at lines {_numbers(found)}.",
                 "It must fit in exactly one.",
                 "Search for more lines, so that only one place fits.",
             )

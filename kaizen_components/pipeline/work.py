@@ -108,7 +108,7 @@ class Work:
     def _is_link(self, path):
         """A link in the base; one that leads out of it is listed, but was not exported as what it is."""
         here = os.path.join(self.base, path)
-        return os.path.islink(here) or (self.read(path) is not None and not os.path.isfile(here))
+        return os.path.islink(here) or (path in self.paths() and not os.path.isfile(here))
 
     def changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
         """Path -> new content of everything that the answers say."""
