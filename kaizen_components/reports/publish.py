@@ -58,11 +58,12 @@ def publish(write, look, store, code: str, name: str, output: Output, gather, la
         return {"document": text, **said}
     path = save(store, name, output.format, text, output.out)
     there = os.path.abspath(output.out) if output.out else os.path.join(store.place.root, path)
-    shown = path if files.inside(store.place.root, there) else output.out  # as its reader called it
-    told = "\n".join([*_summary(made), "", f"{output.format.upper()}: {shown}", f"Again: {again}"])
-    answer = _recorded(write, store, there, again, text, {"path": shown, **said, "text": told})
+    said["text"] = "\n".join([*_summary(made), "", f"{output.format.upper()}: {path}", f"Again: {again}"])
+    answer = _recorded(write, store, there, again, text, {"path": path, **said})
     if output.open:
         _show(store, there)
+    if output.out and not files.inside(store.place.root, there):  # as its reader called it, which no record keeps
+        answer |= {"path": output.out, "text": answer["text"].replace(f": {path}", f": {output.out}", 1)}
     return answer
 
 

@@ -134,4 +134,4 @@ def test_the_same_report_again_has_the_same_bytes(kaizen, format):
     kaizen("W2", id="@last", status="active")
 
     again = kaizen("R1", out="-", format=format, timezone="UTC", as_of=first["ledger"]["entries"])
-    assert again["text"] == first["text"]
+    assert again["document"] == first["document"]
