@@ -115,7 +115,7 @@ def test_every_kind_of_block_is_sound_in_every_view(browser, gallery):
         assert wrong(browser) == {}, view
 
     assert browser.complaints() == []
-    assert browser.evaluate("document.querySelectorAll('svg[role=img]').length") == 8
+    assert browser.evaluate("document.querySelectorAll('svg[role=img]').length") == 7
 
 
 def test_dark_is_dark_and_print_is_light(browser, gallery):
