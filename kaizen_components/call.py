@@ -25,6 +25,8 @@ PAST_OP = "SELECT payload_hash, result FROM op WHERE op_id = ?"
 def bind(command, given):
     """Typed values for the command and for the shared options, or a Usage error that says what is wrong."""
     values, shared = {}, {}
+    if "timezone" in given:
+        given = _in_timezone(command, given)
     for name, raw in given.items():
         field = fields.field(command, name)
         value = _read_all(name, field, raw)
@@ -39,6 +41,18 @@ def bind(command, given):
         if default == "-" and name not in values:
             values[name] = _read_all(name, fields.field(command, name), [default])
     return values, shared
+
+
+def _in_timezone(command, given):
+    """Times without a zone of their own are meant in the one that is asked for."""
+    times = [name for name in given if name in command.options and fields.field(command, name).kind == "time"]
+    if not times:
+        return given
+    from .records.moment import in_zone
+
+    return {
+        name: [in_zone(raw[0], given["timezone"][0]), *raw[1:]] if name in times else raw for name, raw in given.items()
+    }
 
 
 def missing(command, names):

@@ -160,6 +160,8 @@ FIELDS = {
     "R.open": Field("flag", "Also open the HTML in the browser"),
     "as_of": Field("int", "The record as it was when the log had so many entries", least=0, most=2**53),
     "timezone": Field("line", "The IANA timezone of days and weeks; yours unless told", most=60),
+    "digest.query": Field("line", "Lessons for these words, instead of the files that git saw change", most=1_000),
+    "R.query": Field("line", 'Only what has any of these words; "a phrase" and +must work', most=1_000),
     "R.scope": Field("line", "Only what belongs to this part of the project", most=200),
     "verify": Field("flag", "Recompute every hash first, as K8 does; exit 7 if something is wrong"),
     "week": Field("line", "The calendar week, such as 2026-W46; the present one unless told", most=8),

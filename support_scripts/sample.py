@@ -56,7 +56,8 @@ class Sample:
     def _made(self, stage, format):
         wanted = {"format": format, "out": "-", "timezone": "UTC"}
         options = {name: value for name, value in wanted.items() if name in self.command.options}
-        return stage.door(self.command.code, **self.asked, **options)["text"] + "\n"
+        answer = stage.door(self.command.code, **self.asked, **options)
+        return answer.get("document") or answer["text"] + "\n"  # R0 has no file
 
     def files(self) -> dict[str, str]:
         """name -> text, for docs/sample."""

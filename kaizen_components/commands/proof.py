@@ -157,6 +157,7 @@ def report(
     look,
     store,
     *,
+    scope=None,
     since=None,
     until=None,
     query=None,
@@ -176,5 +177,5 @@ def report(
 
     return publish(
         write, look, store, "R4", "proof-report", Output(format, out, open, as_of, timezone), proofs.gather,
-        proofs.layout, since=since, until=until, query=query, limit=limit,
+        proofs.layout, scope=scope, since=since, until=until, query=query, limit=limit,
     )  # fmt: skip

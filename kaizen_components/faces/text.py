@@ -25,6 +25,8 @@ COLOURS = {
 
 def render(result, command):
     """The whole answer as text, ending in a newline."""
+    if "document" in result:  # made to be shown or kept as it is, to the byte
+        return result["document"]
     if "text" in result:  # a ready block, which is the whole answer for people; the rest is for programs
         return clean(result["text"]) + "\n"
     width, colour = terminal()

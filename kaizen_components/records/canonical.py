@@ -29,12 +29,18 @@ def compact(value) -> str:
     return _encode(value, False)
 
 
+# Spaces of all widths, soft hyphens and what joins letters: not printable to Python, and part of ordinary text.
+_ORDINARY = frozenset(
+    map(chr, (9, 10, 0xA0, 0xAD, 0x1680, *range(0x2000, 0x200B), 0x200C, 0x200D, 0x202F, 0x205F, 0x3000))
+)
+
+
 def visible(text: str) -> str:
     """Stored text as it can safely be shown: no escape sequences, no direction tricks; line breaks and tabs stay."""
     if text.isprintable():
         return text
     return "".join(
-        c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
+        c if c.isprintable() or c in _ORDINARY else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
         for c in text
     )
 

@@ -22,3 +22,15 @@ def read_moment(text: str) -> str:
 def is_relative(text: str) -> bool:
     """Does it mean another moment each time that it is read?"""
     return type(text) is str and text[-1:] in UNIT_S and text[:-1].removeprefix("+").isdecimal()
+
+
+def in_zone(text, name):
+    """A time without a zone, with that of the name; whatever cannot be read stays, for others to refuse."""
+    from datetime import datetime
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        found = datetime.fromisoformat(text)
+        return text if found.tzinfo else found.replace(tzinfo=ZoneInfo(name)).isoformat()
+    except (ValueError, TypeError, OSError, ZoneInfoNotFoundError):
+        return text

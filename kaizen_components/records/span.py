@@ -60,7 +60,7 @@ def add(tx, trace_ref, parent_ref, task_ref, started_at, payload, values):
             **values,
             "trace_id": trace_id,
             "parent_id": parent and parent["id"],
-            "task_id": task and task["id"],
+            "task_id": task["id"] if task else parent and parent["task_id"],  # a part of the same work
             "started_at": started_at or ids.iso(tx.at_ms - values["duration_ms"]),
             "payload": None if payload is None else canonical(payload),
         },

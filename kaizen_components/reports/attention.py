@@ -42,6 +42,8 @@ OBJECTION = """
 SELECT id, conclusion, task_id, summary, count(*) OVER () AS number FROM verification_current
 WHERE test = 0 AND conclusion IN ('VERIFICATION_FAILED', 'STRUCTURAL_REWORK_RECOMMENDED', 'NEEDS_HUMAN_DECISION')
   AND superseded_by IS NULL AND {asked}
+  AND NOT EXISTS (SELECT 1 FROM task t JOIN task_state s ON s.seq = t.seq
+                  WHERE t.id = task_id AND s.status = 'canceled')
 ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 WHEN 'low' THEN 4
          WHEN 'info' THEN 5 ELSE 3 END, seq DESC LIMIT 1"""
 BLOCKED = """

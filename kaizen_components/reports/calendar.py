@@ -29,8 +29,12 @@ def chosen(
     else:
         first = _first(unit, given) if given is not None else _begin(unit, zone.today())
         exact[unit] = named(unit, _begin(unit, first - ONE) if last else first)
-    under_way = ids.iso(ids.now_ms()) < Period(zone, exact, "").until
-    return {**exact, "so_far": so_far or under_way}
+    by_clock = given is None and until is None  # a period that was named is the same on every day
+    return {**exact, "so_far": so_far or (by_clock and is_under_way(zone, exact))}
+
+
+def is_under_way(zone: Zone, exact: dict[str, Any]) -> bool:
+    return ids.iso(ids.now_ms()) < Period(zone, exact, "").until
 
 
 def _refuse_several(unit, given, last, days, until):
@@ -54,7 +58,9 @@ def _first(unit, given):
         if not text.isascii() or len(text) != len(EXAMPLE[unit]) or int(parts[0]) not in YEARS:
             raise ValueError
         if unit == "week":
-            return date.fromisocalendar(int(parts[0]), int(parts[1].removeprefix("W")), 1)
+            if parts[1][:1] != "W" or not parts[1][1:].isdecimal():
+                raise ValueError
+            return date.fromisocalendar(int(parts[0]), int(parts[1][1:]), 1)
         return date.fromisoformat(text + ("-01" if unit == "month" else "-01-01"))
     except (ValueError, IndexError):
         raise Usage(

@@ -5,10 +5,9 @@ colour and in pattern; one that is named like an outcome has the colour of its t
 """
 
 import math
-from itertools import pairwise
 from typing import Any
 
-from .axis import exact, ordered, scale, shortened, thinned, width
+from .axis import ordered, scale, shortened, thinned, width
 from .document import Block, Tone, count, table, word
 
 WIDTH, HEIGHT = 560, 250
@@ -59,20 +58,6 @@ def lines(
     return _chart("lines", title, x_label, y_label, labels, series, says, show, tones)
 
 
-def histogram(
-    title: str, x_label: str, y_label: str, edges: list[float], counts: list[int], says: str, show: Any = count
-) -> Block | None:
-    """How often values lie between one edge and the next; there is one edge more than counts, and a tick at each."""
-    ends = [exact(edge, show) for edge in edges]
-    labels = [f"{low} to {high}" for low, high in pairwise(ends)]
-    made = _chart("histogram", title, x_label, y_label, labels, {y_label: counts}, says, count, None)
-    if made:
-        place = (RIGHT - made["left"]) / len(counts)
-        kept = thinned(ends, place)
-        made["x_ticks"] = [{"x": round(made["left"] + place * at, 1), "text": text} for at, text in kept]
-    return made
-
-
 def _chart(kind, title, x_label, y_label, labels, series, says, show, tones):
     if not any(value for values in series.values() for value in values):
         return None
@@ -119,7 +104,7 @@ class Plot:
 
     def x(self, at):
         """The middle of a bar, or a point of a line."""
-        if self.kind in ("bars", "histogram"):
+        if self.kind == "bars":
             return round(self.left + self.place * (at + 0.5), 1)
         part = at / (len(self.labels) - 1) if len(self.labels) > 1 else 0.5
         return round(self.left + (RIGHT - self.left) * part, 1)
@@ -155,7 +140,6 @@ def _shown(show, value):
 
 
 def _bars(plot, looks):
-    gap = 0.0 if plot.kind == "histogram" else GAP
     marks = []
     for at in range(len(plot.labels)):
         below = 0.0
@@ -163,8 +147,8 @@ def _bars(plot, looks):
             if values[at]:
                 upper = plot.y(below + values[at])
                 marks.append({
-                    "x": round(plot.left + plot.place * (at + gap / 2), 1), "y": upper,
-                    "width": round(max(plot.place * (1 - gap), 1), 1),
+                    "x": round(plot.left + plot.place * (at + GAP / 2), 1), "y": upper,
+                    "width": round(max(plot.place * (1 - GAP), 1), 1),
                     "height": round(max(plot.y(below) - upper, 0.5), 1),
                     "says": plot.says(at, name, values[at]), **looks[name],
                 })  # fmt: skip

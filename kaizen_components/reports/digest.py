@@ -44,7 +44,7 @@ def _made(look, root, budget, scope, query, since):
     db = look()
     db.hold()
     try:
-        upto, news = digest_news.changes(db, since, budget)
+        upto, news = digest_news.changes(db, since)
         parts = [*digest_part.parts(db, scope, query, paths), news]
         rules, needed = _rules(db, scope)
         at, actor = db.at, db.actor
@@ -52,7 +52,10 @@ def _made(look, root, budget, scope, query, since):
     finally:
         db.let_go()
     whole = rules if rules["items"] or rules["beyond"] else None
-    again = f"kaizen R0 --budget {larger(budget)}"
+    narrowed = (("--scope", scope), ("--query", query), ("--since", news["since"]))  # or the next one says "nothing"
+    again = joined(
+        ["kaizen", "R0", "--budget", str(larger(budget)), *(w for pair in narrowed if pair[1] for w in pair)]
+    )
     fitted = Fitted(_head(at, actor, upto, budget), whole, _warning(needed), parts, budget, again)
     return {
         "at": at, "actor": actor, "upto": upto, "budget": budget, "tokens": tokens(fitted.text + "\n"),

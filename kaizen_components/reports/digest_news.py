@@ -8,7 +8,7 @@ from collections import Counter
 from ..records.ids import iso
 from ..records.lesson import INSPECT
 from ..records.words import joined
-from .budget import Part, item, larger, part
+from .budget import Part, item, part
 from .digest_part import GATHERED, TEXT_CHARS, clock
 
 READ_MAX = 5_000
@@ -56,7 +56,7 @@ SHOWN_BY = {"task": "W10", "verification": "Q7", "policy": "X4", **INSPECT}
 PLURAL = {"policy": "rules", "irl": "reviews", "learned": "proven lessons", "policy_revision": "rule changes"}
 
 
-def changes(db, since: str | None, budget: int) -> tuple[int, Part]:
+def changes(db, since: str | None) -> tuple[int, Part]:
     """(how far the log goes, the part)"""
     end = db.value(END) or 0
     start, from_when, told = _start(db, end, since)
@@ -64,9 +64,10 @@ def changes(db, since: str | None, budget: int) -> tuple[int, Part]:
     numbers = db.rows(COUNTS, (read,))
     found = db.rows(NOTABLE, (*(read,) * NOTABLE.count("seq > ?"), GATHERED + 1))
     items = [item(row["id"], _says(db, row), f"kaizen {SHOWN_BY[row['kind']]} --id {row['id']}") for row in found]
-    again = ["kaizen", "R0", "--since", from_when, "--budget", str(larger(budget))]
+    again = ["kaizen", "R2", "--since", from_when, "--format", "md", "--out", "-"]
     lead = f"{told}: {_counted(db, numbers, read > start) if numbers else 'nothing'}."
-    return end, part("changes", "What changed", items[:GATHERED], joined(again), len(items) > GATHERED, lead=lead)
+    made = part("changes", "What changed", items[:GATHERED], joined(again), len(items) > GATHERED, lead=lead)
+    return end, {**made, "since": from_when}
 
 
 def _start(db, end, since):

@@ -35,7 +35,10 @@ closing AS MATERIALIZED (
     WHERE c.status = 'done' AND c.was <> 'done' AND c.part <> 'between'
       AND NOT EXISTS (SELECT 1 FROM task_revision n
                       WHERE n.task_id = c.task_id AND n.rev > c.rev AND n.status = 'done' AND n.test = 0
-                        AND n.at < CASE c.part WHEN 'now' THEN until ELSE before_until END)
+                        AND n.at < CASE c.part WHEN 'now' THEN until ELSE before_until END
+                        AND EXISTS (SELECT 1 FROM task_revision b  -- or it only says again what it is
+                                    WHERE b.task_id = c.task_id AND b.rev > c.rev AND b.rev < n.rev
+                                      AND b.status <> 'done' AND b.test = 0))
 ),
 ranked AS (
     SELECT part, ms, row_number() OVER (PARTITION BY part ORDER BY ms) AS place,

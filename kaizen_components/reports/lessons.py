@@ -23,14 +23,14 @@ WITH gone AS MATERIALIZED (
     LEFT JOIN learning n ON n.gotcha_id = g.id AND n.test = 0
 )
 SELECT count(*) AS lessons, count(days) AS became, (SELECT days FROM gone WHERE days IS NOT NULL ORDER BY days
-       LIMIT 1 OFFSET (SELECT count(days) / 2 FROM gone)) AS median_days FROM gone"""
+       LIMIT 1 OFFSET (SELECT (count(days) - 1) / 2 FROM gone)) AS median_days FROM gone"""
 TO_LEARNED = """
 WITH gone AS MATERIALIZED (
     SELECT julianday(n.at) - julianday(l.at) AS days FROM (SELECT id, at FROM learning WHERE {asked}) l
     LEFT JOIN learned n ON n.learning_id = l.id AND n.test = 0
 )
 SELECT count(*) AS lessons, count(days) AS became, (SELECT days FROM gone WHERE days IS NOT NULL ORDER BY days
-       LIMIT 1 OFFSET (SELECT count(days) / 2 FROM gone)) AS median_days FROM gone"""
+       LIMIT 1 OFFSET (SELECT (count(days) - 1) / 2 FROM gone)) AS median_days FROM gone"""
 WHOLE_WAY = """
 SELECT count(*) FROM (SELECT learning_id FROM learned WHERE {asked}) d JOIN learning l ON l.id = d.learning_id
 WHERE l.gotcha_id IS NOT NULL"""

@@ -10,7 +10,7 @@ SPECIAL = frozenset("\\`*_{}[]<>#|~&!$")
 
 def render(made: dict[str, Any], footer: list[str]) -> str:
     """The document, its footer below a rule."""
-    lines = ["# " + plain(made["title"]), "", *(line for text in made["lead"] for line in (plain(text), ""))]
+    lines = ["# " + plain(made["title"]), "", *(line for text in made["lead"] for line in (sentence(text), ""))]
     for section in made["sections"]:
         lines += ["## " + plain(section["heading"]), ""]
         for block in section["blocks"]:
@@ -28,6 +28,19 @@ def plain(text: str) -> str:
     if digits and escaped[digits : digits + 2].strip() in (".", ")"):  # or it would begin a list
         return escaped[:digits] + "\\" + escaped[digits:]
     return escaped
+
+
+def sentence(text: str) -> str:
+    """A sentence of ours, in which commands stand between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return plain(text)
+    return "".join(code(part) if at % 2 else _between(part) for at, part in enumerate(parts))
+
+
+def _between(part):
+    """Plain text between two commands, with the space on either side of it."""
+    return f"{' ' * part[:1].isspace()}{plain(part)}{' ' * part[-1:].isspace()}" if part.strip() else part
 
 
 def code(text: str) -> str:
@@ -57,7 +70,7 @@ def cell(value: Any) -> str:
 
 
 def _paragraph(block):
-    return [plain(block["text"])]
+    return [sentence(block["text"])]
 
 
 def _points(block):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from . import calibration
 from .charts import areas, bars, lines
 from .document import (
     Code,
@@ -59,7 +60,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 def _summary(found, zone):
     period, now = found["period"], found["numbers"]["now"]
     if not any(value for name, value in now.items() if name != "open_at_end"):
-        return f"Nothing is recorded for {period['name']}. The newest record is of {zone.show(found['newest'])}."
+        return f"Nothing that is counted here happened in {period['name']}; `kaizen R2` tells what was recorded."
     said = [
         f"{_of(now['opened'], 'task')} opened, {count(now['done'])} done, {count(now['open_at_end'])} open at the end"
     ]
@@ -138,15 +139,15 @@ def _throughput(found):
 
 def _flow(found):
     """Done and canceled from their least on, or what is open would vanish beside all that was ever done."""
-    start, series = found["at_start"], {}
+    start, series, base = found["at_start"], {}, {}
     for name in ("done", "canceled"):
         values = found["bars"][f"{name}_standing"]
-        base = min([start[name], *values])
-        series[name] = [value - base for value in values]
+        base[name] = min([start[name], *values])
+        series[name] = [value - base[name] for value in values]
     series["open"] = found["bars"]["open_standing"]
     says = (
         f"Open went from {count(start['open'])} to {count(series['open'][-1])}. "
-        f"Done and canceled count from {count(start['done'])} and {count(start['canceled'])} before."
+        f"Done and canceled are counted from {count(base['done'])} and {count(base['canceled'])} on."
     )
     return areas("Cumulative flow", _axis(found), "tasks", found["labels"], series, says)
 
@@ -249,13 +250,5 @@ def _calibration(found):
     rows, now = found["calibration"], found["numbers"]["now"]
     if not now["predictions"]:
         return None
-    series = {"predicted": [row["mean_predicted"] for row in rows], "happened": [row["observed"] for row in rows]}
-    says = (
-        f"{_of(now['predictions'], 'prediction')} closed, Brier score {count(now['brier'])}. Lines that meet are good."
-    )
-    labels = [row["predicted"].removesuffix(" %") for row in rows]
-    return lines("Calibration", "predicted, in %", "share that happened", labels, series, says, _share)
-
-
-def _share(value):
-    return f"{value * 100:.0f} %"
+    says = f"{_of(now['predictions'], 'prediction')} closed, Brier score {count(now['brier'])}."
+    return calibration.block(rows, f"{says} On the dashed line, things happen as often as predicted.")

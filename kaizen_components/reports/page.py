@@ -83,7 +83,6 @@ def save(store, name: str, ending: str, text: str, out: str | None = None) -> st
             raise Conflict(
                 "file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out."
             ) from None
-        raise Unavailable(
-            "cannot_write", "The report cannot be written.", str(error.strerror), "Check --out."
-        ) from None
+        next_step = "Check --out." if out else "Make AI/db/exports a folder that can be written, or give --out."
+        raise Unavailable("cannot_write", "The report cannot be written.", f"{error.strerror}.", next_step) from None
     return store.place.relative(path)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .attention import highlights, next_points
-from .calendar import Period, chosen
+from .calendar import Period, chosen, is_under_way
 from .flow import Tasks
 from .overview import layout
 from .publish import Output, publish
@@ -17,6 +17,8 @@ DAYS = ("last", "days", "until", "so_far")
 def report(write, look, store, code: str, unit: str, output: Output, given: Any, **options: Any) -> dict[str, Any]:
     """`options` are those of the command; which days they mean is made exact, so that the footer means them too."""
     exact = chosen(unit, output.zone, given, *(options.pop(name) for name in DAYS))
+    if given is not None and not exact["so_far"] and is_under_way(output.zone, exact):
+        store.notes.append(f"This {unit} is not over; --so-far compares it with the same part of the one before.")
     return publish(write, look, store, code, NAMES[unit], output, gather, layout, **exact, **options)
 
 

@@ -5,7 +5,9 @@ from typing import Any
 from .asked import narrowed, where
 from .charts import bars
 from .document import Code, Own, Ref, clipped, count, document, fact, facts, percent, section, table, time_taken, word
+from .flow import OF_TASK
 
+HOW = "`kaizen Q1 --run -- pytest -q` runs a command and records what was seen."
 TIERS = ("witnessed", "reported")
 OUTCOMES = ("passed", "failed", "timeout", "unknown")
 BY_OUTCOME = "SELECT tier, outcome, count(*) AS number FROM proof WHERE {asked} GROUP BY tier, outcome"
@@ -20,6 +22,8 @@ ORDER BY seq DESC LIMIT ?"""
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     asked, values = where(db, "proof", {**options, "scope": None})
+    if options["scope"]:
+        asked, values = f"{asked} AND {OF_TASK}", [*values, options["scope"]]
     limit = options["limit"]
     outcomes = {tier: dict.fromkeys(OUTCOMES, 0) for tier in TIERS}
     for row in db.rows(BY_OUTCOME.format(asked=asked), values):
@@ -43,8 +47,8 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
     tiers = found["tiers"]
     total = sum(tier["proofs"] for tier in tiers.values())
     if not total:
-        lead = ["No proof is recorded yet. `kaizen Q1 --run -- pytest -q` runs a command and records what was seen."]
-        return document("Proofs", [text for text in (*lead, found["narrowed"]) if text], [])
+        none = "No proof fits." if found["narrowed"] else f"No proof is recorded yet. {HOW}"
+        return document("Proofs", [text for text in (none, found["narrowed"]) if text], [])
     seen = tiers["witnessed"]
     lead = [
         f"{count(seen['proofs'])} of {count(total)} proofs are witnessed: the command was run and seen here. "

@@ -5,6 +5,7 @@ entry it is made from, and its footer names the command that makes it again.
 """
 
 import os
+import re
 from typing import Any
 
 from .. import __version__
@@ -16,6 +17,8 @@ from . import markdown
 from .page import render, save
 from .past import as_of
 from .zone import Zone
+
+NOT_PRINTABLE = re.compile(r"[^\n\x20-\x7e]")  # perhaps: most of them are
 
 
 class Output:
@@ -50,17 +53,18 @@ def publish(write, look, store, code: str, name: str, output: Output, gather, la
         ["kaizen", code, *_words({**options, "timezone": output.zone.name, "as_of": moment.size}, output.format)]
     )
     text = _rendered(output.format, name, made, found, ledger, again, output.zone)
+    said = {"title": made["title"], "ledger": ledger, "again": again, "data": found}
     if output.out == "-":
-        return {"text": text.rstrip("\n"), "title": made["title"], "data": found, "ledger": ledger, "again": again}
+        return {"document": text, **said}
     path = save(store, name, output.format, text, output.out)
-    row = _recorded(write, store, path, output.out, made["title"], again, text)
+    there = os.path.abspath(output.out) if output.out else os.path.join(store.place.root, path)
+    said["text"] = "\n".join([*_summary(made), "", f"{output.format.upper()}: {path}", f"Again: {again}"])
+    answer = _recorded(write, store, there, again, text, {"path": path, **said})
     if output.open:
-        _show(store, path, output.out)
-    answer = {
-        "path": path, "artifact_id": row["id"], "sha256": row["sha256"], "title": made["title"],
-        "ledger": ledger, "again": again, "data": found,
-    }  # fmt: skip
-    return {**answer, "text": "\n".join([*_summary(made), "", f"{output.format.upper()}: {path}", f"Again: {again}"])}
+        _show(store, there)
+    if output.out and not files.inside(store.place.root, there):  # as its reader called it, which no record keeps
+        answer |= {"path": output.out, "text": answer["text"].replace(f": {path}", f": {output.out}", 1)}
+    return answer
 
 
 def _words(options, format):
@@ -86,7 +90,7 @@ def _rendered(format, name, made, found, ledger, again, zone):
             "report": name, "title": made["title"], "data": found, "ledger": ledger, "again": again,
             "timezone": zone.name, "engine": __version__,
         }  # fmt: skip
-        return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+        return NOT_PRINTABLE.sub(_escaped, json.dumps(whole, indent=2, ensure_ascii=False)) + "\n"
     entries = f"{ledger['entries']:,} entr{'y' if ledger['entries'] == 1 else 'ies'}"
     made_from = f"Kaizen {__version__}. Made from a log of {entries} up to {zone.show(ledger['at'])} ({zone.name})."
     if format == "html":
@@ -94,6 +98,13 @@ def _rendered(format, name, made, found, ledger, again, zone):
     log = f"Log {markdown.code(ledger['origin'])}, {entries}, root {markdown.code(ledger['root'])}. Its checkpoint:"
     lines = [markdown.plain(made_from), "", "Again: " + markdown.code(again), "", log, ""]
     return markdown.render(made, [*lines, *("    " + line for line in ledger["checkpoint"].split("\n"))])
+
+
+def _escaped(match):
+    """What a terminal would obey, as JSON's own escape; letters of any language stay."""
+    import json
+
+    return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
 
 
 def _anchors(made):
@@ -109,28 +120,30 @@ def _anchors(made):
     return found
 
 
-def _recorded(write, store, path, out, title, again, text):
-    """The file as an artifact; without a record of it there is no file either."""
-    there = os.path.abspath(out) if out else os.path.join(store.place.root, path)
+def _recorded(write, store, there, again, text, answer):
+    """The answer, with the file as an artifact; without a record of it there is no file either."""
     inside = files.inside(store.place.root, there)
     data = text.encode()
     values = {
-        "title": title[:200], "summary": again[:2000], "path": inside, "name": os.path.basename(there)[:255],
+        "title": answer["title"][:200], "summary": again[:2000], "path": inside, "name": os.path.basename(there)[:255],
         "kind": "file" if inside else "external", "sha256": sha256(data), "bytes": len(data),
     }  # fmt: skip
+
+    def record(tx):
+        return {"artifact_id": tx.add("artifact", values)["id"], "sha256": values["sha256"], **answer}
+
     try:
-        return write(lambda tx: tx.add("artifact", values))
+        return write(record)
     except BaseException:  # an interrupt too
         os.unlink(there)
         raise
 
 
-def _show(store, path, out):
+def _show(store, there):
     import webbrowser
     from pathlib import Path
 
-    there = Path(os.path.abspath(out) if out else os.path.join(store.place.root, path))
-    if not webbrowser.open(there.as_uri()):
+    if not webbrowser.open(Path(there).as_uri()):
         store.notes.append("No browser could be started here; open the file by hand.")
 
 

@@ -64,14 +64,16 @@ SELECT l.seq, l.idx, l.at, l.actor, l.command, l.kind, l.record_id, l.test
 FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ? ORDER BY l.seq DESC LIMIT ?"""
 NUMBER = f"SELECT count(*) FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ?"
 DONE_AT = """
-SELECT at FROM task_revision WHERE task_id = ? AND status = 'done' AND test <= ? ORDER BY rev DESC LIMIT 1"""
+SELECT at FROM task_revision d WHERE task_id = ? AND status = 'done' AND test <= ?
+  AND NOT EXISTS (SELECT 1 FROM task_revision b WHERE b.task_id = d.task_id AND b.rev > d.rev AND b.status <> 'done')
+ORDER BY rev LIMIT 1"""
 PROOFS = """
 SELECT tier, outcome, count(*) AS number FROM proof WHERE task_id = ? AND test <= ?
 GROUP BY tier, outcome ORDER BY tier DESC, outcome DESC"""
 PROOF_OF = """
 SELECT id, at, outcome, tree_hash, tree_after FROM proof
 WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
-WAIVERS = "SELECT count(*) FROM waiver WHERE task_id = ? AND test <= ?"
+WAIVERS = "SELECT count(*) FROM waiver WHERE task_id = ? AND gate = 'done' AND test <= ?"
 OBJECTIONS = """
 SELECT id, at, conclusion, summary FROM verification_current
 WHERE task_id = ? AND blocking AND superseded_by IS NULL AND test <= ? ORDER BY seq DESC LIMIT ?"""

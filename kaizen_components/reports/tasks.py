@@ -26,7 +26,10 @@ DONE = """
 SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task_revision d
 WHERE status = 'done' AND test = 0 AND {asked}
   AND NOT EXISTS (SELECT 1 FROM task_revision r
-                  WHERE r.task_id = d.task_id AND r.rev > d.rev AND r.status IS NOT NULL AND r.test = 0)
+                  WHERE r.task_id = d.task_id AND r.rev > d.rev AND r.status <> 'done' AND r.test = 0)
+  AND coalesce((SELECT p.status FROM task_revision p
+                WHERE p.task_id = d.task_id AND p.rev < d.rev AND p.status IS NOT NULL AND p.test = 0
+                ORDER BY p.rev DESC LIMIT 1), 'open') <> 'done'
 GROUP BY minute ORDER BY minute"""
 # The + makes it begin with what is not closed, by its index; without it, every task is read in order.
 BLOCKED = """

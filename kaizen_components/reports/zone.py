@@ -8,6 +8,7 @@ from ..errors import Usage
 from ..records import ids
 
 LOCALTIME = "/etc/localtime"
+MACHINE_OWN = ("localtime", "posixrules", "Factory")  # another zone on another machine
 
 
 class Zone:
@@ -19,7 +20,10 @@ class Zone:
 
     def moment(self, at: str) -> datetime:
         """A record's time as one of this zone."""
-        return datetime.fromisoformat(at).astimezone(self.info)
+        try:
+            return datetime.fromisoformat(at).astimezone(self.info)
+        except OverflowError:  # the last hours of the year 9999
+            raise Usage("time_out_of_range", f"{at} has no day in {self.name}.", "", "Give another time.") from None
 
     def day(self, at: str) -> str:
         return self.moment(at).date().isoformat()
@@ -50,6 +54,8 @@ def local_name() -> str:
 
 
 def _is_zone(name):
+    if name in MACHINE_OWN:
+        return False
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

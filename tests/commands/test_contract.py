@@ -356,13 +356,14 @@ def test_scraps_of_markup_are_no_accident(kaizen, text):
 
 
 @pytest.mark.parametrize("text", [GOOD, BAD, "The command prints one word and exits. ", "- It is fast.\n"])
-def test_a_million_characters_take_less_than_two_seconds(kaizen, text):
-    body = ("## Done when\n" + text * (1_000_000 // len(text)))[:1_000_000]
-    start = time.process_time()  # this process's own: the machine may be busy with other tests
-    answer = kaizen("Q10", body=body)
+def test_a_million_characters_take_about_ten_times_as_long_as_a_hundred_thousand(kaizen, text):
+    def taken_s(size):
+        body = ("## Done when\n" + text * (size // len(text)))[:size]
+        start = time.process_time()  # this process's own: the machine may be busy with other tests
+        assert len(kaizen("Q10", body=body)["findings"]) <= 200
+        return time.process_time() - start
 
-    assert time.process_time() - start < 2
-    assert len(answer["findings"]) <= 200
+    assert min(taken_s(1_000_000) for _ in range(2)) < 25 * min(taken_s(100_000) for _ in range(3))
 
 
 @pytest.mark.parametrize(

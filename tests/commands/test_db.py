@@ -39,7 +39,7 @@ def start(kaizen, **more):
         ("start a new task", "W1"),
         ("mark the task as done", "W2"),
         ("record that the tests passed", "Q1"),
-        ("what should I do next", "W12"),
+        ("what is ready to be started", "W12"),
         ("what should I do next", "R0"),
         ("start a session", "R0"),
         ("what happened since my last session", "R0"),

@@ -11,7 +11,7 @@ def report(kaizen, **more):
 
 def test_every_text_of_a_pattern_stands_under_its_own_name(kaizen):
     add(kaizen, harm="Slow.", trigger="A race.", exceptions="None.", verification="Search for it.", body="More.")
-    text = report(kaizen)["text"]
+    text = report(kaizen)["document"]
 
     for label, said in {
         "How it shows": "Tests wait.", "What it costs": "Slow.", "What brings it about": "A race.",
@@ -40,4 +40,4 @@ def test_the_newest_comes_first_and_words_choose(kaizen):
     add(kaizen, "Unlike")
 
     assert [row["id"] for row in report(kaizen, query="first second")["data"]["patterns"]] == [second, first]
-    assert "2 more are not shown" in report(kaizen, limit=1)["text"]
+    assert "2 more are not shown" in report(kaizen, limit=1)["document"]

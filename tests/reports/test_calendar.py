@@ -141,7 +141,7 @@ def test_a_day_on_which_the_clock_changes_has_23_or_25_hours(day, hours):
     ],
 )
 def test_a_period_under_way_is_compared_with_the_same_part_of_the_one_before(unit, given, at, cut):
-    found = period(unit, "Europe/Berlin" if unit != "week" else "UTC", at, given=given)
+    found = period(unit, "Europe/Berlin" if unit != "week" else "UTC", at, given=given, so_far=True)
 
     assert found.is_cut
     assert found.before_until == cut

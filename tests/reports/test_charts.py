@@ -113,7 +113,6 @@ def test_an_edge_is_said_in_the_largest_unit_that_fits_it(ms, said):
 def test_a_chart_without_any_value_is_left_out():
     assert drawn(series={"one": [0, 0]}) is None
     assert drawn(charts.lines, series={"one": [None, 0]}) is None
-    assert charts.histogram("t", "x", "y", [0, 1, 2], [0, 0], "s") is None
 
 
 def test_bars_stand_on_the_zero_line_and_on_each_other():
@@ -165,16 +164,6 @@ def test_an_area_of_one_moment_can_be_seen():
     made = drawn(charts.areas, labels=["2026-11-16"], series={"done": [1], "open": [1]})
 
     assert len({point.split(",")[0] for point in made["marks"][0]["points"].split()}) == 2
-
-
-def test_a_histogram_has_a_tick_at_every_edge_and_bars_without_gaps():
-    made = charts.histogram("Lead time", "time", "tasks", [0, 60_000, HOUR, 24 * HOUR], [1, 0, 2], "Says.", time_taken)
-    first, last = made["marks"]
-
-    assert texts(made["x_ticks"]) == ["0 ms", "1 min", "1 h", "1 d"]
-    assert (made["x_ticks"][0]["x"], made["x_ticks"][-1]["x"]) == (made["left"], made["right"])
-    assert last["x"] - first["x"] == pytest.approx(2 * first["width"], abs=0.2)
-    assert made["data"]["rows"] == [["0 ms to 1 min", "1"], ["1 min to 1 h", "0"], ["1 h to 1 d", "2"]]
 
 
 def test_a_broad_number_has_room_beside_the_axis():

@@ -19,7 +19,6 @@ from kaizen_components.reports.document import (
     section,
     story,
     table,
-    time_taken,
     word,
 )
 
@@ -65,7 +64,6 @@ def every_block():
         charts.bars("Names", "n", "tasks", [f"a long name {n} of a thing" for n in range(9)], {"t": [1] * 9}, "One."),
         charts.areas("Flow", "day", "tasks", DAYS, flow, "It flows."),
         charts.lines("Rate", "day", "rate", DAYS, {"x": [0.5, None] * 15, "y": [0.2] * 30}, "Even.", percent),
-        charts.histogram("Lead time", "time", "tasks", [0, 60_000, 3_600_000, 86_400_000], [1, 4, 2], "~", time_taken),
         calibration.block(calibration.bins(closed), "Rather good."),
     ]
     rows = [[Own(f"proof_{n}"), Ref("proof_1"), word("failed" if n % 2 else "passed"), n] for n in range(12)]
@@ -117,7 +115,7 @@ def test_every_kind_of_block_is_sound_in_every_view(browser, gallery):
         assert wrong(browser) == {}, view
 
     assert browser.complaints() == []
-    assert browser.evaluate("document.querySelectorAll('svg[role=img]').length") == 8
+    assert browser.evaluate("document.querySelectorAll('svg[role=img]').length") == 7
 
 
 def test_dark_is_dark_and_print_is_light(browser, gallery):

@@ -368,9 +368,9 @@ def test_what_has_no_room_is_named_with_the_budget_to_ask_for(kaizen, digest):
     for _ in range(3):
         task(kaizen, "A task of which much is said " * 4)
     kaizen("Q1", title="Tests", command="pytest -q", exit_code=1)
-    answer = digest(budget=100)
+    answer = digest(budget=115)
 
-    assert "No room for proofs, changes: `kaizen R0 --budget 400`" in answer["text"]
+    assert "No room for proofs, changes: `kaizen R0 --budget 460 --since 20" in answer["text"]
     assert "- 2 more: `kaizen W12`" in answer["text"]
 
 

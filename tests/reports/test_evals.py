@@ -122,7 +122,7 @@ def test_the_pass_rate_over_time_is_by_the_day_of_the_reader(kaizen, case, monke
     assert [(row["label"], row["passed"], row["decided"]) for row in made["data"]["over_time"]["periods"]] == [
         ("2026-11-10", 0, 1), ("2026-11-11", 1, 1), ("2026-11-12", 0, 0), ("2026-11-13", 1, 1),
     ]  # fmt: skip
-    assert "From 0 % to 100 % of the decided runs, by day." in made["text"]
+    assert "From 0 % to 100 % of the decided runs, by day." in made["document"]
 
 
 def _ms(at):

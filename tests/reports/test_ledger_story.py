@@ -26,7 +26,7 @@ def told(kaizen, **asked):
 
 
 def written(kaizen, format="md", **asked):
-    return kaizen("R2", out="-", format=format, timezone="UTC", **asked)["text"]
+    return kaizen("R2", out="-", format=format, timezone="UTC", **asked)["document"]
 
 
 def whats(kaizen, **asked):
@@ -127,7 +127,7 @@ def test_days_are_those_of_the_reader_the_newest_first_and_each_in_order(kaizen,
     start(kaizen, "Late")
     kaizen("W2", id="@last", note="Later.")
 
-    utc, tokyo = written(kaizen), kaizen("R2", out="-", format="md", timezone="Asia/Tokyo")["text"]
+    utc, tokyo = written(kaizen), kaizen("R2", out="-", format="md", timezone="Asia/Tokyo")["document"]
     assert utc.index("Noon") < utc.index("Late") and "## 2026-11-17" not in utc
     assert tokyo.index("## 2026-11-17") < tokyo.index("Late") < tokyo.index("## 2026-11-16") < tokyo.index("Noon")
     assert "08:30 opened task" in tokyo
@@ -185,7 +185,7 @@ def test_the_same_report_again_has_the_same_bytes(kaizen, root, format):
     start(kaizen, "Later")
 
     again = kaizen("R2", out="-", format=format, timezone="Europe/Berlin", as_of=first["ledger"]["entries"])
-    assert again["text"] == first["text"]
+    assert again["document"] == first["document"]
 
 
 def test_hostile_text_stays_text(kaizen):
@@ -218,7 +218,7 @@ def test_a_verified_report_says_so_and_says_it_again(kaizen):
     assert "Verified: 3 entries, root recomputed." in first["text"]
     assert "--verify" in first["again"]
     again = kaizen("R2", verify=True, timezone="UTC", format="md", out="-", as_of=2)
-    assert "Verified: 2 entries, root recomputed." in again["text"]
+    assert "Verified: 2 entries, root recomputed." in again["document"]
     assert "Verified" not in written(kaizen)
 
 

@@ -38,8 +38,8 @@ def test_what_backs_a_proven_lesson_is_said_with_the_reason_of_a_waiver(kaizen, 
     made = report(kaizen)
 
     assert made["data"]["backed_by"] == {"verification": 1, "waiver": 1}
-    assert "(waived): Seen for a month." in made["text"]
-    assert f"Backed by verdict {verdict}".replace("_", "\\_") in made["text"]
+    assert "(waived): Seen for a month." in made["document"]
+    assert f"Backed by verdict {verdict}".replace("_", "\\_") in made["document"]
 
 
 def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_looked(kaizen, root, gotcha):
@@ -52,9 +52,9 @@ def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_l
     stale = made["data"]["stale"]
 
     assert (stale["looked_at"], stale["number"], [row["id"] for row in stale["lessons"]]) == (2, 1, [changed])
-    assert "the working tree as they are now" in made["text"]
+    assert "the working tree as they are now" in made["document"]
     assert {row["id"]: row["stale"] for row in made["data"]["lessons"]["gotcha"]}[same] is False
-    assert "Fresh: b.py as it was then." in made["text"]
+    assert "Fresh: b.py as it was then." in made["document"]
 
 
 def test_the_funnel_counts_what_became_of_those_asked_for(kaizen, gotcha):
@@ -94,4 +94,4 @@ def test_more_lessons_than_are_shown_are_counted(kaizen, gotcha):
         gotcha()
     made = report(kaizen, limit=1)
 
-    assert len(made["data"]["lessons"]["gotcha"]) == 1 and "2 older ones are not shown." in made["text"]
+    assert len(made["data"]["lessons"]["gotcha"]) == 1 and "2 older ones are not shown." in made["document"]

@@ -49,15 +49,15 @@ def test_an_empty_database_says_what_to_do(kaizen, code):
     kaizen("K1")
     made = kaizen(code, **asked(code, out="-", format="md"))
 
-    assert ("kaizen " in made["text"].split("---")[0]) == (code != "R11")
-    assert code != "R11" or "Try fewer" in made["text"]
+    assert ("kaizen " in made["document"].split("---")[0]) == (code != "R11")
+    assert code != "R11" or "Try fewer" in made["document"]
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_hostile_text_stays_text(kaizen, code):
     fill(kaizen, HOSTILE)
-    page = kaizen(code, **asked(code, out="-", format="html"))["text"]
-    text = kaizen(code, **asked(code, out="-", format="md"))["text"]
+    page = kaizen(code, **asked(code, out="-", format="html"))["document"]
+    text = kaizen(code, **asked(code, out="-", format="md"))["document"]
 
     assert "alert(1)" in page and "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
     assert "\\<script\\>" in text and "<script>" not in text.replace("\\<script", "") and "\x1b" not in text
@@ -70,7 +70,7 @@ def test_a_text_of_a_million_characters_does_not_make_a_page_of_one(kaizen, code
     kaizen("Q3", title="gate", summary="s", category="proof", body="gate " * 199_000)
     kaizen("S1", title="gate", tier="primary", url="https://example.org/", body="gate " * 199_000)
 
-    assert len(kaizen(code, **asked(code, out="-", format="md"))["text"]) < 20_000
+    assert len(kaizen(code, **asked(code, out="-", format="md"))["document"]) < 20_000
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -80,7 +80,7 @@ def test_test_records_are_left_out(kaizen, code):
     fill(kaizen, "Only a trial of the gate", test=True)
     made = kaizen(code, **asked(code, out="-", format="md"))
 
-    assert {**made["data"], "at": None} == {**nothing, "at": None} and "trial" not in made["text"]
+    assert {**made["data"], "at": None} == {**nothing, "at": None} and "trial" not in made["document"]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -89,9 +89,13 @@ def test_a_scope_a_time_and_words_narrow_a_report_and_it_says_so(kaizen, code):
     words = {"scope": "nowhere", "since": "2020-01-01", "until": "2100-01-01"}
     made = kaizen(code, **asked(code, out="-", format="md", **words))
 
-    assert "scope nowhere" in made["text"] and "since 2020-01-01" in made["text"] and "before 2100" in made["text"]
-    assert made["text"].count("The gate") == 0
-    assert "The gate" in kaizen(code, **{**asked(code), "query": "gate", "scope": "engine", "out": "-"})["text"]
+    assert (
+        "scope nowhere" in made["document"]
+        and "since 2020-01-01" in made["document"]
+        and "before 2100" in made["document"]
+    )
+    assert made["document"].count("The gate") == 0
+    assert "The gate" in kaizen(code, **{**asked(code), "query": "gate", "scope": "engine", "out": "-"})["document"]
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -80,7 +80,7 @@ def test_every_line_of_prose_stays_quoted():
     assert markdown.quoted("a\r\n# b\r\n\r\n> c\u2028d") == ["> a  ", "> \\# b  ", ">", "> \\> c\\\\u2028d  "]
 
 
-@pytest.mark.parametrize("code", [code for code in world.codes("md") if code.startswith("R")])
+@pytest.mark.parametrize("code", [code for code in world.codes("md") if code.startswith("R") and code != "R0"])
 def test_a_report_of_hostile_records_holds_no_tag_and_no_escape_sequence(code, hostile_project, tmp_path):
     for format in ("md", "json", "html"):
         text = world.made(code, hostile_project, tmp_path / f"report.{format}", format).read_text(encoding="utf-8")

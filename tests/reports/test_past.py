@@ -175,7 +175,7 @@ def test_a_report_made_while_others_write_can_be_made_again(kaizen, root, cli):
 
     assert writer.returncode == 0
     for one in {one["ledger"]["entries"]: one for one in made}.values():
-        assert kaizen("R4", out="-", format="md", as_of=one["ledger"]["entries"])["text"] == one["text"]
+        assert kaizen("R4", out="-", format="md", as_of=one["ledger"]["entries"])["document"] == one["document"]
 
 
 def test_there_is_no_moment_beyond_the_end(kaizen):
@@ -190,4 +190,4 @@ def test_before_the_first_entry_there_is_nothing(kaizen):
     kaizen("Q1", title="Seen")
     made = kaizen("R4", as_of=0, out="-", format="md")
 
-    assert "No proof is recorded yet" in made["text"] and made["ledger"]["entries"] == 0
+    assert "No proof is recorded yet" in made["document"] and made["ledger"]["entries"] == 0

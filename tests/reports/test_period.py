@@ -47,7 +47,7 @@ def data(kaizen, code="R8", **options):
 
 
 def written(kaizen, code="R8", format="md", **options):
-    return kaizen(code, out="-", format=format, **{"timezone": "UTC", **options})["text"]
+    return kaizen(code, out="-", format=format, **{"timezone": "UTC", **options})["document"]
 
 
 def test_tasks_are_counted_in_the_week_in_which_something_became_of_them(kaizen, task, clock):
@@ -288,7 +288,7 @@ def test_the_footer_makes_the_same_report_again_whenever_it_is_asked(kaizen, tas
     for word in words:
         name = word.removeprefix("--").replace("-", "_")
         again[name] = True if name == "so_far" else next(words)
-    assert kaizen(code, out="-", **again)["text"] == made["text"]
+    assert kaizen(code, out="-", **again)["document"] == made["document"]
 
 
 @pytest.mark.parametrize("code", ["R8", "R9", "R10"])

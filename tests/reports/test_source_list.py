@@ -42,7 +42,7 @@ def test_a_content_that_stayed_the_same_is_told_from_one_that_changed(kaizen, so
     first = source(content_hash="a" * 64)
     second = source(content_hash="a" * 64, supersedes=first)
     source(content_hash="b" * 64, supersedes=second)
-    text = kaizen("R6", out="-", format="md")["text"]
+    text = kaizen("R6", out="-", format="md")["document"]
 
     assert [word for word in ("the first", "the same", "changed") if f"| {word} |" in text] == [
         "the first", "the same", "changed",

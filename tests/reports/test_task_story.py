@@ -24,7 +24,7 @@ def told(kaizen, **asked):
 
 
 def written(kaizen, format="md", **asked):
-    return kaizen("R1", out="-", format=format, timezone="UTC", **asked)["text"]
+    return kaizen("R1", out="-", format=format, timezone="UTC", **asked)["document"]
 
 
 def start(kaizen, title="README polish", **more):
@@ -263,7 +263,7 @@ def test_the_same_report_again_has_the_same_bytes(kaizen, format):
     kaizen("W2", id=task, status="active")
 
     again = kaizen("R1", id=task, out="-", format=format, timezone="UTC", as_of=first["ledger"]["entries"])
-    assert again["text"] == first["text"]
+    assert again["document"] == first["document"]
 
 
 def test_hostile_text_stays_text(kaizen):

@@ -75,9 +75,9 @@ def test_labels_of_a_chart_leave_room_between_them(kaizen, at):
         at(day)
         start(kaizen)
 
-    labels = re.findall(r'<text class="tick" x="([0-9.]+)"[^>]*>2026-', written(kaizen, "html"))
+    labels = re.findall(r'<text class="tick" x="([0-9.]+)"[^>]*>[0-9]{2}-[0-9]{2}<', written(kaizen, "html"))
     gaps = [float(right) - float(left) for left, right in itertools.pairwise(labels)]
-    assert len(labels) >= 3 and min(gaps) > 10 * 7, "ten letters of seven units"
+    assert len(labels) >= 3 and min(gaps) > 5 * 7, "five letters of seven units"
 
 
 def test_a_longer_time_is_counted_by_weeks(kaizen, at):
@@ -134,4 +134,4 @@ def test_the_same_report_again_has_the_same_bytes(kaizen, format):
     kaizen("W2", id="@last", status="active")
 
     again = kaizen("R1", out="-", format=format, timezone="UTC", as_of=first["ledger"]["entries"])
-    assert again["text"] == first["text"]
+    assert again["document"] == first["document"]

@@ -71,7 +71,7 @@ def test_hits_are_counted_by_kind_and_by_month(kaizen):
 
     assert {row["kind"]: row["hits"] for row in data["kinds"]} == {"task": 3, "gotcha": 1}
     assert [row["hits"] for row in data["over_time"]["periods"]] == [4]
-    assert "The best 1 of 4 records of 2 kinds." in report(kaizen, "gate", limit=1)["text"]
+    assert "The best 1 of 4 records of 2 kinds." in report(kaizen, "gate", limit=1)["document"]
 
 
 def test_beyond_what_is_looked_at_it_says_at_least(kaizen, monkeypatch):
@@ -79,7 +79,7 @@ def test_beyond_what_is_looked_at_it_says_at_least(kaizen, monkeypatch):
     ids = [task(kaizen, "The gate") for _ in range(4)]
     made = report(kaizen, "gate")
 
-    assert "The best 2 of at least 2 records of 1 kind." in made["text"] and "≥ 2" in made["text"]
+    assert "The best 2 of at least 2 records of 1 kind." in made["document"] and "≥ 2" in made["document"]
     assert [row["id"] for row in made["data"]["records"]] == ids[:1:-1]
 
 
@@ -96,7 +96,7 @@ def test_a_scope_is_that_of_the_record_or_of_its_task(kaizen):
 def test_no_query_is_a_mistake_and_no_hit_is_friendly(kaizen, query):
     task(kaizen, "The gate")
 
-    assert "Try fewer or others" in report(kaizen, query)["text"]
+    assert "Try fewer or others" in report(kaizen, query)["document"]
 
 
 def test_the_order_stays_whatever_reports_are_recorded_between(kaizen):

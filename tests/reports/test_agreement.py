@@ -1,0 +1,145 @@
+"""Reports about the same records say the same."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def told(kaizen):
+    """The data of a report, which writes nothing."""
+    return lambda code, **options: kaizen(code, out="-", format="json", timezone="UTC", **options)
+
+
+def start(kaizen, title="A task"):
+    return kaizen("W1", title=title, summary="To be done.")["id"]
+
+
+def test_a_task_that_is_told_to_be_done_twice_is_done_once(kaizen, told):
+    task = start(kaizen)
+    kaizen("W2", id=task, status="done")
+    first = told("R1", id=task)["data"]["lead_time_ms"]
+    kaizen("W2", id=task, status="done")
+
+    assert told("R8")["data"]["numbers"]["now"]["done"] == 1
+    assert sum(told("R1")["data"]["throughput"]["done"]) == 1
+    assert told("R1", id=task)["data"]["lead_time_ms"] == first
+
+
+def test_what_a_part_of_a_trace_costs_is_the_cost_of_its_task_in_every_report(kaizen, told):
+    task = start(kaizen)
+    whole = kaizen("T1", name="whole", task_id=task, cost_usd=1)["id"]
+    kaizen("T1", name="part", parent=whole, cost_usd=9)
+
+    (dearest,) = told("R8")["data"]["dearest"]
+    assert (dearest["task_id"], dearest["cost_usd"]) == (task, 10)
+    assert told("R1", id=task)["data"]["cost"]["cost_usd"] == 10
+
+
+def test_a_canceled_task_has_no_objection_to_look_at(kaizen, told):
+    task = start(kaizen)
+    kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It does not work.")
+    assert [point["what"] for point in told("R8")["data"]["next"]] == ["Open objection"]
+    kaizen("W2", id=task, status="canceled")
+
+    assert told("R8")["data"]["next"] == []
+    assert "does not work" not in next((one["items"] for one in kaizen("R0")["parts"] if one["name"] == "verdicts"), "")
+
+
+def test_a_flow_counts_from_the_number_that_it_names(kaizen, told):
+    tasks = [start(kaizen) for _ in range(3)]
+    for task in tasks:
+        kaizen("W2", id=task, status="done")
+    kaizen("W2", id=tasks[0], status="open")
+    text = kaizen("R8", out="-", format="md", timezone="UTC", days=1)["document"]
+
+    assert "Done and canceled are counted from 0 and 0 on." in text
+
+
+def test_a_narrowing_that_fits_nothing_does_not_say_that_nothing_is_recorded(kaizen):
+    kaizen("Q1", title="Looked at it.")
+
+    assert "No proof fits." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
+    assert "No proof fits." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
+
+
+def test_times_are_meant_in_the_timezone_that_is_asked_for(kaizen, monkeypatch, told):
+    start(kaizen)
+    found = []
+    for zone in ("UTC", "Asia/Kathmandu"):
+        monkeypatch.setenv("TZ", zone)
+        found.append(kaizen("R4", out="-", format="md", since="2026-11-12", timezone="Europe/Berlin")["document"])
+
+    assert found[0] == found[1] and "since 2026-11-12 00:00" in found[0]
+
+
+def test_the_screen_gets_the_bytes_of_the_file(cli, root):
+    cli("W1", "--title", "Prix\u00a010\u202f% \u009b31m", "--summary", "a\tb")
+    for ending in ("html", "md", "json"):
+        cli("R1", "--id", "@last", "--format", ending, "--out", str(root / f"one.{ending}"))
+        shown = cli("R1", "--id", "@last", "--format", ending, "--out", "-").out
+
+        assert shown == (root / f"one.{ending}").read_text()
+        assert "\u009b" not in shown
+    assert json.loads(shown)["data"]["record"]["title"] == "Prix\u00a010\u202f% \u009b31m"
+
+
+def test_an_op_id_brings_the_first_answer_again(kaizen, root):
+    start(kaizen)
+    first = kaizen("R1", op_id="once")
+    again = kaizen("R1", op_id="once")
+
+    assert again == {**first, "replayed": True}
+    assert len(list((root / "AI/db/exports").iterdir())) == 1
+
+
+def test_a_file_outside_the_project_is_called_as_its_reader_called_it(kaizen, tmp_path):
+    kaizen("K1")
+    out = str(tmp_path / "elsewhere.html")
+
+    assert kaizen("R8", out=out)["path"] == out
+
+
+@pytest.mark.parametrize("name", ["localtime", "posixrules", "Nowhere/City"])
+def test_a_zone_that_is_another_one_elsewhere_is_refused(cli, name):
+    cli("K1")
+
+    assert cli("R8", "--timezone", name, "--out", "-").exit_code == 2
+
+
+def test_a_time_without_a_day_in_the_zone_is_refused(cli):
+    cli("K1")
+    answer = cli("R1", "--until", "9999-12-31T23:00Z", "--timezone", "Pacific/Kiritimati", "--out", "-", "--json")
+
+    assert (answer.exit_code, answer.error["code"]) == (2, "time_out_of_range")
+
+
+def test_ordinary_letters_and_spaces_stay_as_they_are(kaizen):
+    title = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469"
+    task = start(kaizen, title)
+
+    assert title in kaizen("R1", id=task, out="-", format="html")["document"]
+
+
+def test_a_named_period_is_the_same_on_every_day_and_a_note_says_what_else_there_is(kaizen, monkeypatch):
+    from kaizen_components.records import ids
+
+    start(kaizen)
+    now = ids.now_ms()
+    month = ids.iso(now)[:7]
+    today = kaizen("R9", month=month, out="-", format="md", timezone="UTC")["document"]
+    assert any("--so-far" in note for note in kaizen.store.notes)
+    monkeypatch.setattr(ids, "now_ms", lambda: now + 40 * 86_400_000)
+
+    assert kaizen("R9", month=month, out="-", format="md", timezone="UTC")["document"] == today
+
+
+def test_a_digest_without_room_for_what_changed_says_since_when(kaizen):
+    start(kaizen)
+    kaizen("R0", actor="reader")
+    for number in range(5):
+        start(kaizen, f"Task {number}")
+        kaizen("X1", title=f"Rule {number}", summary="Keep it. " * 12, priority="critical")
+    text = kaizen("R0", actor="reader", budget=330)["text"]
+
+    assert "No room for" in text and "--since" in text
