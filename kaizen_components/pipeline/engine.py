@@ -105,7 +105,7 @@ class Engine:
         """A branch, and with --apply the change in the tree; both are the same when done twice."""
         asked = self._so_far(step, state)
         commit = self.work.candidate(asked.spec, asked.texts["build"] or "", asked.texts["tests"])
-        self.work.target.adopt(self.work.objects)
+        self.work.target.adopt(self.work.objects, commit)
         name = f"kaizen/{self.book.run['id']}"
         self.work.target.branch(name, commit)
         delivered = {"branch": name, "commit": commit, "applied": False}
