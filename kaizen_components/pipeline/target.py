@@ -71,7 +71,7 @@ class Target:
         return self.tree(commit)
 
     def tree(self, commit: str, objects: str | None = None) -> str:
-        """The hash that a witnessed proof has of the same files: of what is committed, not of git's own names for it."""
+        """The hash that a witnessed proof has of the same files: git's own names for content do not count."""
         if commit not in self._trees:
             entries = self.store.entries(commit, self.layout.prefix, objects)
             self._trees[commit] = tree_digest(
@@ -99,7 +99,7 @@ class Target:
         return Diff(self.store, self.layout.prefix, base, head, objects)
 
     def adopt(self, objects: str, commit: str) -> None:
-        """Take a commit over from the private objects: the first thing that a run changes here, and only if accepted."""
+        """Take a commit over from the private objects: the first thing that changes here, once accepted."""
         deliver.adopt(self.store, self.layout, objects, commit)
 
     def branch(self, name: str, commit: str) -> None:

@@ -173,7 +173,7 @@ def test_changed_lines_are_those_of_the_new_text_whatever_the_files_are_called(r
     base = target.head()
     odd = 'o"dd\tnäme\n.py'
     lines = FASTAPI["app/main.py"].splitlines(keepends=True)
-    edited = "".join([lines[0], "\n", *lines[1:7], '    return {"service": "other"}'])
+    edited = "".join([lines[0], "# new\n", *lines[1:7], '    return {"service": "other"}'])
     change = {
         "app/main.py": edited.encode(),
         odd: b"@@ -1 +1 @@\ndiff --git a b\n",

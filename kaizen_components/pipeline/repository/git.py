@@ -1,7 +1,7 @@
 """git as a program: no variable, hook, pager, prompt or monitor of anybody's decides what it does for us.
 
-Two ways to call it. `ask` speaks to somebody's repository, whose own configuration counts where it says how files lie on
-disk (line endings, links, ownership). Everything that only needs content goes through `objects.Objects` instead, a
+Two ways to call it. `ask` speaks to somebody's repository, whose own configuration counts where it says how files lie
+on disk (line endings, links, ownership). Everything that only needs content goes through `objects.Objects` instead, a
 repository of our own that has no configuration at all.
 """
 
