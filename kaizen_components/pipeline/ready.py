@@ -1,4 +1,4 @@
-"""Before anybody thinks: are the target's tools there, is the box strong enough, and does the base pass its own tests?"""
+"""Before anybody thinks: are the target's tools there, is the box strong enough, and do the base's own tests pass?"""
 
 from . import sandbox
 from .job import Job
@@ -10,7 +10,7 @@ def judge(job: Job) -> Verdict:
     """A run that could not be judged at its end does not begin."""
     from .testing.gate import baseline
 
-    absent = missing(job.tools)
+    absent = missing(job.tools, job.settings)
     if absent:
         return Verdict("missing", f"{', '.join(one.rule for one in absent)} cannot be run in the target.", absent)
     sandbox.require(job.settings.minimum_level)
