@@ -11,6 +11,7 @@ from ..errors import KaizenError, Unavailable
 from . import ledger, machine
 from .asking import Asked, before_review, judged, messages
 from .book import Book
+from .checking import own
 from .feedback import feedback, fingerprint
 from .protocol import Step
 from .verdict import Finding, Verdict
@@ -81,7 +82,7 @@ class Engine:
         try:
             gate = import_module(f"{__package__}.{GATES[step.gate or '']}")
             job = self.work.job(asked.spec, asked.texts["build"] or "", asked.texts["tests"])
-            verdict = gate.judge(job)
+            verdict = own.around(job, "test", gate.judge) if step.gate == "testing" else gate.judge(job)
         except KaizenError as error:  # a tool that is not there, a disk that is full: never a pass
             verdict = Verdict(
                 "missing", error.what, [Finding("gate", f"{error.what} {error.why} {error.next}".strip())]

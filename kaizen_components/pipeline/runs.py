@@ -11,6 +11,7 @@ from .book import Book
 from .engine import Engine, summary
 from .progress import Progress
 from .protocol import Protocol
+from .settings import PATH, parsed
 from .target import Target
 from .work import Work
 
@@ -151,6 +152,12 @@ def _lock(descriptor, run):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise busy from None
+
+
+def budget_of_target(repo: str) -> dict[str, float]:
+    """What the target's own settings allow a run, as its last commit has them."""
+    target = Target(repo)
+    return parsed(target.blob(target.head(), PATH)).budget
 
 
 def budget_of(given: Any) -> dict[str, float]:

@@ -63,7 +63,7 @@ def _compared(job, base, runs, facts):
             findings += fresh or _break(after)
     if findings:
         ordered = sorted(findings, key=lambda one: (one.path, one.line, one.rule))
-        return Verdict("check", f"{len(findings)} new findings.", ordered, runs, facts)
+        return Verdict("check", f"{len(findings)} new finding{'s' * (len(findings) > 1)}.", ordered, runs, facts)
     old = sum(len(one.found) for one in base)
     return Verdict("pass", f"ruff and mypy find nothing new ({old} findings were there before).", [], runs, facts)
 
