@@ -48,7 +48,7 @@ def apply(store: Objects, layout: git.Layout, diff: Diff, head: str) -> None:
     Files that are as they should be already are left alone: a process may have died half-way.
     """
     missing = left(store, layout, diff, head)
-    taken = _uncommitted(layout, missing, {path for status, path in diff.paths() if status == "A"})
+    taken = _uncommitted(layout, missing)
     if taken:
         more = f" and {len(taken) - NAMED_MAX} more" if len(taken) > NAMED_MAX else ""
         raise Refused(
@@ -95,8 +95,8 @@ def _id(layout, path):
     return said.text.strip()
 
 
-def _uncommitted(layout, paths, added):
-    """Those that `git status` has something to say about; and a file, even an ignored one, where a new one goes."""
+def _uncommitted(layout, paths):
+    """Those that `git status` has something to say about; an untracked or ignored file may stand where a new one goes."""
     if not paths:
         return []
     listed = git.told(
@@ -104,8 +104,7 @@ def _uncommitted(layout, paths, added):
         "--", *(layout.prefix + path for path in paths),
     )  # fmt: skip
     dirty = {line[3:].removeprefix(layout.prefix) for line in listed.text.split("\0") if line}
-    there = {path for path in added & set(paths) if os.path.lexists(os.path.join(layout.top, layout.prefix + path))}
-    return sorted(path for path in paths if path in there or any(_same(path, one) for one in dirty))
+    return sorted(path for path in paths if any(_same(path, one) for one in dirty))
 
 
 def _same(path, listed):
