@@ -220,6 +220,7 @@ def test_a_tool_that_cannot_judge_the_base_blocks_and_says_how_to_go_on(judged):
     assert broken.reason == unparsable.reason == "missing"
     assert broken.findings[0].rule == "ruff"
     assert "lint" in broken.findings[0].text
+    assert os.sep + "static" + os.sep not in broken.findings[0].text
     assert unparsable.findings[0].rule == "mypy"
     assert "[gates.check]" in unparsable.findings[-1].text
 

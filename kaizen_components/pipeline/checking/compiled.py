@@ -32,5 +32,9 @@ def look(job: Job, room: Room, tree: str) -> Seen:
         said = json.loads(boxed.stdout.text())
         found = [Located("syntax", text, path, line, room.line(path, line)) for path, line, text in said]
     except (ValueError, TypeError):
-        return broken("py_compile", boxed, "its answer cannot be read")
-    return Seen("py_compile", found, boxed) if boxed.exit_code == 0 else broken("py_compile", boxed, "it failed")
+        return broken("py_compile", boxed, "its answer cannot be read", room.folder)
+    return (
+        Seen("py_compile", found, boxed)
+        if boxed.exit_code == 0
+        else broken("py_compile", boxed, "it failed", room.folder)
+    )

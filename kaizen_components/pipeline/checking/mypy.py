@@ -31,10 +31,10 @@ def look(job: Job, room: Room, tree: str) -> Seen:
         variables={"MYPYPATH": "src"} if "src" in job.tools.paths and not own else {},
     )  # fmt: skip
     if boxed.timed_out or boxed.stdout.left_out:
-        return broken("mypy", boxed, "it said too much")
+        return broken("mypy", boxed, "it said too much", room.folder)
     found = _errors(room, boxed.stdout.text() + "\n" + boxed.stderr.text())
     if boxed.exit_code not in (CLEAN, FOUND) or (boxed.exit_code == FOUND) != bool(found):
-        seen = broken("mypy", boxed, "it could not check the project")
+        seen = broken("mypy", boxed, "it could not check the project", room.folder)
         seen.found = found
         return seen
     return Seen("mypy", found, boxed)

@@ -1,5 +1,6 @@
 """A repository's own command as a gate: for other languages, and for tools that we do not know."""
 
+import os
 import re
 from collections.abc import Callable
 
@@ -37,7 +38,7 @@ def judge(job: Job, name: str) -> Verdict:
     located = _located(room, head)
     base = _run(job, name, room, job.base, job.base_tree)
     if _passed(base):
-        found = [one.finding for one in located] or [Finding(name, _tail(head))]
+        found = [one.finding for one in located] or [Finding(name, _tail(room, head))]
         says = f"`{' '.join(job.settings.commands[name])}` fails with exit code {head.exit_code}."
         return Verdict(FAILURES[name], says, found, [base, head], facts)
     found = new(_located(room, base), located, job.changed)
@@ -46,15 +47,18 @@ def judge(job: Job, name: str) -> Verdict:
             FAILURES[name], f"The repository's {name} finds {len(found)} new things.", found, [base, head], facts
         )
     says = f"The repository's own {name} fails on the base already, so it cannot judge a change."
-    return Verdict("missing", says, [Finding(name, f"{says} {_tail(base)}")], [base, head], facts)
+    return Verdict("missing", says, [Finding(name, f"{says} {_tail(room, base)}")], [base, head], facts)
 
 
 def baseline(job: Job, name: str) -> Verdict:
     """Does the base pass the command?"""
-    boxed = _run(job, name, Room(job, ROOM), job.base, job.base_tree)
+    room = Room(job, ROOM)
+    boxed = _run(job, name, room, job.base, job.base_tree)
     if _passed(boxed):
         return Verdict("pass", f"`{' '.join(job.settings.commands[name])}` passes on the base.", [], [boxed])
-    return Verdict("check", "The base does not pass its own command.", [Finding("baseline", _tail(boxed))], [boxed])
+    return Verdict(
+        "check", "The base does not pass its own command.", [Finding("baseline", _tail(room, boxed))], [boxed]
+    )
 
 
 def _run(job, name, room, tree, hash):
@@ -80,5 +84,6 @@ def _located(room, boxed):
     return found
 
 
-def _tail(boxed):
-    return (boxed.stdout.text() + "\n" + boxed.stderr.text()).strip()[-TAIL_CHARS:] or f"exit code {boxed.exit_code}"
+def _tail(room, boxed):
+    said = (boxed.stdout.text() + "\n" + boxed.stderr.text()).strip().replace(os.path.join(room.folder, ""), "")
+    return said[-TAIL_CHARS:] or f"exit code {boxed.exit_code}"

@@ -16,13 +16,13 @@ def look(job: Job, room: Room, tree: str) -> Seen:
     argv = [*job.tools.python, "-I", "-m", "ruff", *WORDS]
     boxed = sandbox.run(argv, room.folder, job.settings.timeout_s, tree=tree, reads=job.tools.reads)
     if boxed.timed_out or boxed.exit_code not in (CLEAN, FOUND):
-        return broken("ruff", boxed, "it failed")
+        return broken("ruff", boxed, "it failed", room.folder)
     try:
         found = [_located(room, one) for one in json.loads(boxed.stdout.text())]
     except (ValueError, TypeError, KeyError, AttributeError):
-        return broken("ruff", boxed, "its answer cannot be read")
+        return broken("ruff", boxed, "its answer cannot be read", room.folder)
     if (boxed.exit_code == FOUND) != bool(found):
-        return broken("ruff", boxed, f"it names {len(found)} findings")
+        return broken("ruff", boxed, f"it names {len(found)} findings", room.folder)
     return Seen("ruff", found, boxed)
 
 

@@ -1,5 +1,6 @@
 """What a tool found in a tree, and what of it is new."""
 
+import os
 import re
 from collections import Counter
 from typing import Any
@@ -33,9 +34,10 @@ class Seen:
         self.broken = broken
 
 
-def broken(tool: str, boxed: Boxed, why: str) -> Seen:
-    """The tool did not do its work; what it said last is kept."""
-    said = (boxed.stderr.text().strip() or boxed.stdout.text().strip())[-SAID_CHARS_MAX:]
+def broken(tool: str, boxed: Boxed, why: str, folder: str) -> Seen:
+    """The tool did not do its work; what it said last is kept, without the folder that it was said in."""
+    said = boxed.stderr.text().strip() or boxed.stdout.text().strip()
+    said = said.replace(os.path.join(folder, ""), "")[-SAID_CHARS_MAX:]
     why = "it did not end in time" if boxed.timed_out else why
     return Seen(tool, [], boxed, f"{tool} broke: {why} (exit code {boxed.exit_code}). {said}".strip())
 

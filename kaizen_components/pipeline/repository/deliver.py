@@ -96,7 +96,7 @@ def _id(layout, path):
 
 
 def _uncommitted(layout, paths):
-    """Those that `git status` has something to say about; an untracked or ignored file may stand where a new one goes."""
+    """Those that `git status` has something to say about, be they untracked or ignored: a new one may go there."""
     if not paths:
         return []
     listed = git.told(
