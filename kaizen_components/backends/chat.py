@@ -106,7 +106,8 @@ class Chat:
         except (httpx.ConnectError, httpx.ConnectTimeout):
             raise failure.dead(self.endpoint, CONNECT_S) from None
         except httpx.TimeoutException:
-            raise failure.slow(self.endpoint, left_s) from None
+            deadline.passed = True  # a read may take what is left, and not more
+            raise Again("is slow") from None
         except (httpx.HTTPError, OSError) as error:
             raise Again(f"dropped the connection ({type(error).__name__})") from None
 

@@ -5,12 +5,15 @@ whole block further in or out, or indented with tabs instead of blanks or the ot
 """
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from .edit_format import Edit, EditRefused, shown
 
 COMPARED_MAX = 3_000_000  # lines compared in the search for the nearest place: about a second
 CLOSE_LINES_MAX = 5_000
+CLOSE_CHARS_MAX = 200
+PLACES_MAX = 100  # more than one are too many; these are counted for the message
 UNITS = (4, 2, 8, 3)  # blanks of one level, the usual one first
 Lines = list[str]
 
@@ -30,8 +33,9 @@ def place(edit: Edit, lines: Lines) -> Place:
     search, text = list(edit.search), list(edit.text)
     for found in _levels(search, lines):
         if len(found) > 1:
+            more = " or more" if len(found) == PLACES_MAX else ""
             raise EditRefused(
-                f"{edit.name} fits in {len(found)} places, at lines {_numbers(found)}.",
+                f"{edit.name} fits in {len(found)}{more} places, at lines {_numbers(found)}.",
                 "It must fit in exactly one.",
                 "Search for more lines, so that only one place fits.",
             )
@@ -66,15 +70,18 @@ def _as_it_is(line):
 
 
 def _starts(search: Lines, lines: Lines) -> list[int]:
+    """Where the lines stand one below the other; looked for by the one that the file has least often."""
+    counts = Counter(lines)
+    offset = min(range(len(search)), key=lambda at: counts[search[at]])
     found: list[int] = []
     at = -1
-    while True:
-        try:
-            at = lines.index(search[0], at + 1)
-        except ValueError:
-            return found
-        if lines[at : at + len(search)] == search:
-            found.append(at)
+    for _ in range(counts[search[offset]]):
+        at = lines.index(search[offset], at + 1)
+        if at >= offset and lines[at - offset : at - offset + len(search)] == search:
+            found.append(at - offset)
+            if len(found) == PLACES_MAX:
+                break
+    return found
 
 
 def _shift(search, there):
@@ -155,6 +162,7 @@ def _likest(search, lines):
             break
     if scores:
         return max(scores, key=lambda at: (scores[at], -at))
-    first = next((line for line in wanted if line), "")
-    close = difflib.get_close_matches(first, there[:CLOSE_LINES_MAX], n=1, cutoff=0.5)
-    return there.index(close[0]) if close else None
+    first = next((line for line in wanted if line), "")[:CLOSE_CHARS_MAX]
+    short = [line[:CLOSE_CHARS_MAX] for line in there[:CLOSE_LINES_MAX]]
+    close = difflib.get_close_matches(first, short, n=1, cutoff=0.5)
+    return short.index(close[0]) if close else None

@@ -1,15 +1,17 @@
 """Edits of an answer, applied to the files they were made for: all of them or none, and without touching a disk.
 
-The form is in edit_format, the search for a block's place in edit_match, the rules for paths in edit_paths, and the
-jail for writing in edit_write. Whatever is refused says so in words that can be fed back.
+The form is in edit_format, its reading in edit_parse, the search for a block's place in edit_match, the rules for paths
+in edit_paths, and the jail for writing in edit_write. Whatever is refused says so in words that can be fed back.
 """
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from .edit_format import FORMAT, Edit, EditRefused, parse, render, shown
+from .edit_format import FORMAT, Edit, EditRefused, shown
 from .edit_match import Place, place
+from .edit_parse import parse
 from .edit_paths import Neighbours, checked
+from .edit_render import render
 from .edit_write import write
 
 __all__ = ["FORMAT", "Edit", "EditRefused", "advice", "apply", "parse", "render", "write"]

@@ -81,7 +81,8 @@ class Engine:
         asked = self._so_far(step, state)
         try:
             gate = import_module(f"{__package__}.{GATES[step.gate or '']}")
-            job = self.work.job(asked.spec, asked.texts["build"] or "", asked.texts["tests"])
+            build = asked.texts["build"]
+            job = self.work.job(asked.spec, build, asked.texts["tests"]) if build else self.work.untouched()
             verdict = own.around(job, "test", gate.judge) if step.gate == "testing" else gate.judge(job)
         except KaizenError as error:  # a tool that is not there, a disk that is full: never a pass
             verdict = Verdict(

@@ -33,7 +33,7 @@ try:
     has_pip = True
 except ImportError:
     has_pip = False
-print(json.dumps({
+sys.stdout.write(json.dumps({
     "said": said, "pip": has_pip, "python": sys.version.split()[0], "executable": sys.executable,
     "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
 }))

@@ -106,12 +106,21 @@ class Work:
         tests = [path for path in self.paths() if re.search(r"(^|/)test_[^/]*\.py$|_test\.py$", path)]
         return self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
 
+    def edited(self, text: str) -> dict[str, bytes | None]:
+        """Path -> new content of everything that one answer says, or EditRefused."""
+        return edits.apply(edits.parse(text), self.read, there=self.paths(), is_link=self._is_link)
+
+    def _is_link(self, path):
+        """A link in the base; one that leads out of it is listed, but was not exported as what it is."""
+        here = os.path.join(self.base, path)
+        return os.path.islink(here) or (path in self.paths() and not os.path.isfile(here))
+
     def changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
         """Path -> new content of everything that the answers say."""
         found: dict[str, bytes | None] = {}
         for text in (build, tests):
             if text is not None:
-                found |= edits.apply(edits.parse(text), self.read)
+                found |= self.edited(text)
         return found
 
     def job(self, spec: dict[str, Any], build: str, tests: str | None) -> Job:
@@ -131,6 +140,13 @@ class Work:
             tools(self.target, self.options.get("python")), self.settings, tuple(written), tuple(spec["grants"]),
             scratch,
         )  # fmt: skip
+
+    def untouched(self) -> Job:
+        """What a gate gets before anybody has written anything: the base, twice."""
+        tree, scratch = self.target.tree(self.commit), os.path.join(self.folder, "scratch")
+        os.makedirs(scratch, exist_ok=True)
+        tooling = tools(self.target, self.options.get("python"))
+        return Job(self.base, self.base, tree, tree, {}, tooling, self.settings, scratch=scratch)
 
     @property
     def objects(self) -> str:

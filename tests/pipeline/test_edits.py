@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kaizen_components.pipeline import edits
-from kaizen_components.pipeline.edit_format import CLOSING, CUT, HEADER, OPENING
+from kaizen_components.pipeline.edit_format import CLOSING, CUT, OPENING
 from kaizen_components.pipeline.edits import Edit, EditRefused
 
 APP = """\
@@ -376,8 +376,29 @@ def test_garbage_is_refused_and_nothing_else_happens(lines):
         assert found and ".." not in "".join(found)
 
 
-def test_a_header_is_found_in_linear_time():
-    """A line of a hundred thousand marks is no reason to wait."""
-    for hard in ("#" * 100_000, "`" * 100_000, "*" * 100_000 + "FILE", "a" * 100_000 + ".", "/" * 100_000):
-        assert refusal(hard)
-        HEADER.match(hard)
+LONG = 200_000
+HOSTILE = {
+    "marks": "#" * LONG, "ticks": "`" * LONG, "stars": "*" * LONG + "FILE", "dots": "." * LONG, "a path": "a/" * LONG,
+    "a blank path": "FILE: a" + " " * LONG + "b", "remarks": "FILE: a" + " (new" * LONG,
+    "a fence": "```x" + " " * LONG + "y",
+    "an opening": "<<< SEARCH x" + " " * LONG + "y", "a divider": "FILE: a\n<<<<<<< SEARCH\n" + "=======\n" * 20_000,
+    "blank lines": "FILE: a\n<<<<<<< WHOLE" + "\n" * LONG + ">>>>>>> x", "thoughts": "<think>" * 20_000,
+    "headers": "FILE: a\n" * 20_000, "closings": "\n>>>>>>> END" * 20_000, "too much": "x" * 4_000_001,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_answer_is_read_in_linear_time(text):
+    """Quadratic time would be minutes here, and the test would not end."""
+    try:
+        edits.parse(text)
+    except EditRefused:
+        pass
+
+
+def test_a_hostile_block_is_searched_for_in_bounded_time():
+    base = {"a": b"x" * 900_000, "b": b"same\n" * 90_000}
+
+    assert "matches nothing" in refusal(block("a", "y" * 900_000, "z"), base)
+    assert "matches nothing" in refusal(block("b", "same\n" * 2_000 + "other", "z"), base)
+    assert "fits in 100 or more places" in refusal(block("b", "same\n" * 2_000 + "same", "z"), base)

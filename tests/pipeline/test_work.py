@@ -98,6 +98,14 @@ def test_a_job_made_again_is_the_same_and_has_nothing_of_the_one_before(work):
     assert first.head_tree != second.head_tree == work.job(GIVEN, BUILD, None).head_tree
 
 
+def test_before_there_is_an_answer_a_gate_gets_the_base(work):
+    job = work.untouched()
+
+    assert job.base == job.head
+    assert working_tree(job.base).sha256 == job.base_tree == job.head_tree
+    assert (job.changed, job.tests) == ({}, ())
+
+
 def test_validate_judges_what_a_run_made(work):
     work.settings.minimum_level = "L0"
     bad = BUILD.replace('"status": "ok"', '"status": 1')

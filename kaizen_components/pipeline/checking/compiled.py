@@ -17,7 +17,7 @@ for path in sys.argv[1:]:
             compile(file.read(), path, "exec", 0, True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         found.append([path, getattr(error, "lineno", 0) or 0, str(getattr(error, "msg", error))])
-print(json.dumps(found))
+sys.stdout.write(json.dumps(found))
 """
 
 
