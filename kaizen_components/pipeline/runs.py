@@ -35,6 +35,8 @@ def begin(
     values = {"driver": driver, "request": request, "repo": inside, "base_commit": commit, "options": options}
     if target.dirty():
         store.notes.append("The target has uncommitted changes; the run starts from its last commit without them.")
+    if target.submodules(commit):
+        store.notes.append(f"Submodules are no part of the run: {', '.join(target.submodules(commit)[:5])}.")
 
     def do(tx):
         task = tx.find("task", task_id) if task_id else _task(tx, request, protocol)

@@ -53,6 +53,11 @@ class Target:
         words = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames")
         return bool(git.told(self.path, *words, "--", ".").out)
 
+    def submodules(self, commit: str) -> list[str]:
+        """What no run sees: a submodule is another repository."""
+        entries = self.store.entries(commit, self.layout.prefix)
+        return [entry.path for entry in entries if entry.mode == SUBMODULE]
+
     def paths(self, commit: str) -> list[str]:
         """The files of a commit, sorted. A name that no answer could say is exported, but not listed."""
         entries = self.store.entries(commit, self.layout.prefix)

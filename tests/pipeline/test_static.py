@@ -9,6 +9,7 @@ import pytest
 
 from kaizen_components.pipeline import static
 from kaizen_components.pipeline.checking import hiding
+from kaizen_components.pipeline.checking import own as own_gate
 from kaizen_components.pipeline.checking.room import Room
 from kaizen_components.pipeline.job import Job, Settings, Tools
 from kaizen_components.pipeline.target import Target
@@ -331,6 +332,17 @@ def test_a_command_reads_protected_files_of_the_base(judged):
 
     assert judged(base, changes, settings=own(["python", "check.py"], True, protected=["check.py"])).reason == "check"
     assert judged(base, changes, settings=own(["python", "check.py"], True, protected=[])).reason == "pass"
+
+
+def test_tests_of_the_repositorys_own_that_passed_before_are_a_regression(tmp_path, scratch):
+    settings = Settings(commands={"test": ["python", "check.py"]}, replaces=["test"])
+    base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
+    job = made(tmp_path / "case", base, {"d.txt": "bad"}, scratch, settings=settings)
+    failing = made(tmp_path / "failing", {**base, "d.txt": "bad"}, {"d.txt": "worse"}, scratch, settings=settings)
+
+    assert own_gate.around(job, "test", lambda job: pytest.fail("it is replaced")).reason == "regression"
+    assert own_gate.baseline(job, "test").reason == "pass"
+    assert own_gate.baseline(failing, "test").reason == "check"
 
 
 def test_what_is_kept_about_a_base_is_plain_data(judged, tmp_path):
