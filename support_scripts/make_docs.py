@@ -1,4 +1,4 @@
-"""Write what is generated in docs/ and README.md anew: commands, sample reports; a test fails when they are stale."""
+"""Write what is generated in docs/ and README.md anew: commands, settings, samples; a test fails when it is stale."""
 
 import pathlib
 import sys
@@ -9,6 +9,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "support_scripts")]
 import sample  # noqa: E402  (the path must be set first)
 
 from kaizen_components.faces import docs  # noqa: E402
+from kaizen_components.pipeline import settings  # noqa: E402
 
 GIVEN = ("README.md", "docs/reports.md")  # partly written by hand
 
@@ -26,7 +27,11 @@ def main() -> None:
 def documents() -> dict[str, str]:
     """path below the repository -> text."""
     made = sample.documents({name: (ROOT / name).read_text(encoding="utf-8") for name in GIVEN})
-    return {**made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference()}
+    page = (ROOT / "docs" / "pipeline.md").read_text(encoding="utf-8")
+    return {
+        **made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference(),
+        "docs/pipeline.md": settings.with_table(page),
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -25,9 +25,8 @@ def run(
     from ..pipeline import drivers, runs
     from ..pipeline import protocol as protocols
 
-    chosen = protocols.load(protocol)
-    if budget_json is not None:
-        chosen = protocols.with_budget(chosen, runs.budget_of(budget_json))
+    given = runs.budget_of(budget_json) if budget_json is not None else {}
+    chosen = protocols.with_budget(protocols.load(protocol), {**runs.budget_of_target(repo), **given})
     driving = drivers.driver(driver)  # before anything is recorded: a model that is not configured is refused
     options = {"python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline}
     begun = runs.begin(write, store, chosen, driver, request, repo, task_id, options)

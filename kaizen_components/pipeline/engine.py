@@ -11,6 +11,7 @@ from ..errors import KaizenError, Unavailable
 from . import ledger, machine
 from .asking import Asked, before_review, judged, messages
 from .book import Book
+from .checking import own
 from .feedback import feedback, fingerprint
 from .protocol import Step
 from .verdict import Finding, Verdict
@@ -80,8 +81,9 @@ class Engine:
         asked = self._so_far(step, state)
         try:
             gate = import_module(f"{__package__}.{GATES[step.gate or '']}")
-            job = self.work.job(asked.spec, asked.texts["build"] or "", asked.texts["tests"])
-            verdict = gate.judge(job)
+            build = asked.texts["build"]
+            job = self.work.job(asked.spec, build, asked.texts["tests"]) if build else self.work.untouched()
+            verdict = own.around(job, "test", gate.judge) if step.gate == "testing" else gate.judge(job)
         except KaizenError as error:  # a tool that is not there, a disk that is full: never a pass
             verdict = Verdict(
                 "missing", error.what, [Finding("gate", f"{error.what} {error.why} {error.next}".strip())]
@@ -105,7 +107,7 @@ class Engine:
         """A branch, and with --apply the change in the tree; both are the same when done twice."""
         asked = self._so_far(step, state)
         commit = self.work.candidate(asked.spec, asked.texts["build"] or "", asked.texts["tests"])
-        self.work.target.adopt(self.work.objects)
+        self.work.target.adopt(self.work.objects, commit)
         name = f"kaizen/{self.book.run['id']}"
         self.work.target.branch(name, commit)
         delivered = {"branch": name, "commit": commit, "applied": False}

@@ -20,7 +20,9 @@ class Settings:
         self.timeout_s: float = given.pop("timeout_s", 600.0)  # of one command
         self.minimum_level: str = given.pop("minimum_level", "L1")
         self.protected: tuple[str, ...] = tuple(given.pop("protected", PROTECTED))
-        self.commands: dict[str, list[str]] = given.pop("commands", {})  # gates of the repository's own, by name
+        self.commands: dict[str, list[str]] = given.pop("commands", {})  # the repository's own: "check", "test"
+        self.replaces: frozenset[str] = frozenset(given.pop("replaces", ()))  # those that stand instead of ours
+        self.budget: dict[str, float] = given.pop("budget", {})  # of a run, where the caller does not say
         self.allow_failing_baseline: bool = given.pop("allow_failing_baseline", False)
         assert not given, given
 
@@ -28,10 +30,15 @@ class Settings:
 class Tools:
     """How the target's own tools are called: the beginning of each command line, and what it must see."""
 
-    def __init__(self, python: list[str], reads: tuple[str, ...] = (), paths: tuple[str, ...] = (".",)):
+    def __init__(
+        self, python: list[str], reads: tuple[str, ...] = (), paths: tuple[str, ...] = (".",),
+        versions: dict[str, str] | None = None, install: str = "",
+    ):  # fmt: skip
         self.python = python  # such as ["/project/.venv/bin/python"]
         self.reads = reads  # folders outside the tree that the interpreter needs: its environment, its base
         self.paths = paths  # where the target's packages lie in the tree: ".", "src"
+        self.versions = versions or {}  # of python and of each tool that answers; one that does not is absent
+        self.install = install  # the line that installs a tool there, up to its name
 
 
 class Job:

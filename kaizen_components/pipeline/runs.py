@@ -11,6 +11,7 @@ from .book import Book
 from .engine import Engine, summary
 from .progress import Progress
 from .protocol import Protocol
+from .settings import PATH, parsed
 from .target import Target
 from .work import Work
 
@@ -34,6 +35,8 @@ def begin(
     values = {"driver": driver, "request": request, "repo": inside, "base_commit": commit, "options": options}
     if target.dirty():
         store.notes.append("The target has uncommitted changes; the run starts from its last commit without them.")
+    if target.submodules(commit):
+        store.notes.append(f"Submodules are no part of the run: {', '.join(target.submodules(commit)[:5])}.")
 
     def do(tx):
         task = tx.find("task", task_id) if task_id else _task(tx, request, protocol)
@@ -152,6 +155,12 @@ def _lock(descriptor, run):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise busy from None
+
+
+def budget_of_target(repo: str) -> dict[str, float]:
+    """What the target's own settings allow a run, as its last commit has them."""
+    target = Target(repo)
+    return parsed(target.blob(target.head(), PATH)).budget
 
 
 def budget_of(given: Any) -> dict[str, float]:

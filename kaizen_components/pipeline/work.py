@@ -1,11 +1,16 @@
 """The files of a run: the exported base, the candidate made from it, and what prompts quote of them."""
 
+import hashlib
+import json
 import os
 import re
 import shutil
 from typing import Any
 
+from ..records import secrets
 from . import edits, ledger
+from .answers import AnswerRefused, validated
+from .contracts import MODELS
 from .job import Job
 from .settings import Settings, read_settings
 from .spec import markdown
@@ -132,8 +137,16 @@ class Work:
         return Job(
             self.base, head, self.target.tree(self.commit), self.target.tree(commit, self.objects),
             self.target.changed_lines(self.commit, commit, self.objects),
-            tools(self.target, self.options.get("python")), self.settings, tuple(written), tuple(spec["grants"]), scratch,
+            tools(self.target, self.options.get("python")), self.settings, tuple(written), tuple(spec["grants"]),
+            scratch,
         )  # fmt: skip
+
+    def untouched(self) -> Job:
+        """What a gate gets before anybody has written anything: the base, twice."""
+        tree, scratch = self.target.tree(self.commit), os.path.join(self.folder, "scratch")
+        os.makedirs(scratch, exist_ok=True)
+        tooling = tools(self.target, self.options.get("python"))
+        return Job(self.base, self.base, tree, tree, {}, tooling, self.settings, scratch=scratch)
 
     @property
     def objects(self) -> str:
@@ -146,6 +159,59 @@ class Work:
 
     def diff(self, commit: str) -> str:
         return self.target.diff(self.commit, commit, self.objects)
+
+    def leave(self, state: dict[str, Any], db) -> dict[str, dict[str, Any]]:
+        """Keep what a finished run made as files, and take away what can be made again; the facts of each artifact.
+
+        The answers of a failed run may be broken: of each step the newest that can be used counts.
+        """
+        answers = [event for event in reversed(ledger.events(db, self.run)) if event["event"] == "answered"]
+        kept: dict[str, dict[str, Any]] = {}
+        for name, title, text in self._results(answers, lambda event: ledger.body(db, event["id"])):
+            kept[name] = {**self._keep(name, text), "title": f"{title} of {self.run['id']}"}
+        self._base = None
+        for name in ("base", "base.part", "head", "scratch", "objects"):
+            shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
+        return kept
+
+    def _results(self, answers, body):
+        """(file, title, text) of the spec, the brief and the last candidate, as far as there are any."""
+        spec = self._newest(answers, "plan", body, lambda text: validated(text, MODELS["spec"]).model_dump())
+        brief = self._newest(answers, "scout", body, lambda text: validated(text, MODELS["brief"]).model_dump())
+        build = self._newest(answers, "build", body, lambda text: self.changes(text, None))
+        tests = self._newest(answers, "tests", body, lambda text: self.changes(None, text))
+        if spec:
+            yield "spec.md", "The spec", markdown(spec)
+        if brief:
+            yield "brief.json", "The scout's brief", json.dumps(brief, indent=1, ensure_ascii=False) + "\n"
+        if spec and build:
+            changes = {**build, **(tests or {})}
+            commit = self.target.commit(self.commit, changes, message(spec, self.run), self.objects)
+            yield "change.diff", "The last candidate", self.diff(commit)
+
+    def _newest(self, answers, step, body, read):
+        for event in answers:
+            if event["step"] == step:
+                try:
+                    return read(body(event))
+                except (AnswerRefused, edits.EditRefused):
+                    continue
+        return None
+
+    def _keep(self, name, text):
+        """Write a file whole or not at all, without what looks like a secret; what an artifact says about it."""
+        data = secrets.redacted(text).encode("utf-8", "replace")
+        os.makedirs(self.folder, exist_ok=True)
+        path = os.path.join(self.folder, name)
+        with open(path + ".part", "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(path + ".part", path)
+        return {
+            "path": f"AI/work/runs/{self.run['id']}/{name}", "name": name, "kind": "file",
+            "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data),
+        }  # fmt: skip
 
 
 def message(spec: dict[str, Any], run: dict[str, Any]) -> str:

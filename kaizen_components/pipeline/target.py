@@ -1,0 +1,128 @@
+"""The repository that a run works for. Nothing here changes it, but `adopt`, `branch` and `apply`."""
+
+import os
+
+from ..errors import Refused
+from ..records.files import tree_digest
+from ..records.tree import OWN_FOLDERS
+from .repository import commit as commits
+from .repository import deliver, export, git
+from .repository.diff import Diff
+from .repository.objects import SUBMODULE, Entry, Objects
+
+
+class Target:
+    """A working tree, or a folder in one: `--repo ../mono/app` has paths, files and diffs of that folder only.
+
+    `objects` is a private folder where git keeps what the repository does not have yet.
+    """
+
+    def __init__(self, path: str):
+        self.path = os.path.abspath(path)
+        self.layout = git.layout(self.path)
+        self.store = Objects(self.layout)
+        self.left_out: list[str] = []  # by the newest export: submodules, and links that lead out
+        self._trees: dict[str, str] = {}
+        self._names: dict[str, dict[str, Entry]] = {}
+
+    def close(self) -> None:
+        self.store.close()
+
+    def head(self) -> str:
+        """The commit that a run starts from."""
+        said = git.ask(self.path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if said.code != 0:
+            raise Refused(
+                "no_commit",
+                "The target has no commit yet.",
+                "A run starts from the last commit.",
+                "Commit what is there, then begin again.",
+            )
+        found = said.text.strip()
+        if self.layout.prefix and not self.store.told("ls-tree", found, "--", self.layout.prefix.rstrip("/")):
+            raise Refused(
+                "nothing_committed",
+                "No file of the folder that --repo names is committed.",
+                "A run starts from the last commit of its repository.",
+                "Commit the folder, or name another.",
+            )
+        return found
+
+    def dirty(self) -> bool:
+        """Are there changes that are not part of the commit, and so not of a run?"""
+        words = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames")
+        return bool(git.told(self.path, *words, "--", ".").out)
+
+    def submodules(self, commit: str) -> list[str]:
+        """What no run sees: a submodule is another repository."""
+        entries = self.store.entries(commit, self.layout.prefix)
+        return [entry.path for entry in entries if entry.mode == SUBMODULE]
+
+    def paths(self, commit: str) -> list[str]:
+        """The files of a commit, sorted. A name that no answer could say is exported, but not listed."""
+        entries = self.store.entries(commit, self.layout.prefix)
+        return sorted(entry.path for entry in entries if entry.mode != SUBMODULE and _sayable(entry.path))
+
+    def blob(self, commit: str, path: str) -> bytes | None:
+        """The content of a file of the commit; None if there is none."""
+        if commit not in self._names:
+            self._names[commit] = {entry.path: entry for entry in self.store.entries(commit, self.layout.prefix)}
+        entry = self._names[commit].get(path)
+        return None if entry is None or entry.mode == SUBMODULE else self.store.blob(entry.id)
+
+    def export(self, commit: str, folder: str) -> str:
+        """Write the files of a commit into an empty folder, without .git; the tree's hash."""
+        self.left_out = export.export(self.store, self.store.entries(commit, self.layout.prefix), folder)
+        return self.tree(commit)
+
+    def tree(self, commit: str, objects: str | None = None) -> str:
+        """The hash that a witnessed proof has of the same files: git's own names for content do not count."""
+        if commit not in self._trees:
+            entries = self.store.entries(commit, self.layout.prefix, objects)
+            self._trees[commit] = tree_digest(
+                [
+                    (entry.path, entry.kind, self.store.sha256(entry.id, objects))
+                    for entry in entries
+                    if entry.mode != SUBMODULE and not entry.path.startswith(OWN_FOLDERS)
+                ]
+            )
+        return self._trees[commit]
+
+    def commit(self, base: str, changes: dict[str, bytes | None], message: str, objects: str) -> str:
+        """A commit on top of the base, among the private objects; None as content deletes a file."""
+        return commits.commit(self.store, base, self.layout.prefix, changes, message, objects)
+
+    def diff(self, base: str, head: str, objects: str | None = None) -> str:
+        """The whole change as text, new files too."""
+        return self._diff(base, head, objects).text()
+
+    def changed_lines(self, base: str, head: str, objects: str | None = None) -> dict[str, set[int]]:
+        """Path -> numbers of the lines that are new or changed in head; deleted files are absent."""
+        return self._diff(base, head, objects).changed_lines()
+
+    def _diff(self, base, head, objects=None):
+        return Diff(self.store, self.layout.prefix, base, head, objects)
+
+    def adopt(self, objects: str, commit: str) -> None:
+        """Take a commit over from the private objects: the first thing that changes here, once accepted."""
+        deliver.adopt(self.store, self.layout, objects, commit)
+
+    def branch(self, name: str, commit: str) -> None:
+        """Create refs/heads/<name>; Conflict where it is another commit's."""
+        deliver.branch(self.layout, name, commit)
+
+    def is_applied(self, base: str, head: str) -> bool:
+        """Is everything that the commit changes in the working tree?"""
+        return deliver.is_applied(self.store, self.layout, self._diff(base, head), head)
+
+    def apply(self, base: str, head: str) -> None:
+        """Put the change into the working tree, unstaged, unless it would write over changes that are not committed."""
+        deliver.apply(self.store, self.layout, self._diff(base, head), head)
+
+
+def _sayable(path):
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return all(letter >= " " for letter in path)

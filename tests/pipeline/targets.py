@@ -1,0 +1,53 @@
+"""Repositories that tests of the pipeline work on."""
+
+import hashlib
+import os
+import pathlib
+
+from ..conftest import git
+
+FASTAPI = {
+    "app/__init__.py": "",
+    "app/main.py": (
+        "from fastapi import FastAPI\n\napp = FastAPI()\n\n\n"
+        '@app.get("/")\ndef root() -> dict[str, str]:\n    return {"service": "targetapp"}\n'
+    ),
+    "tests/test_main.py": (
+        "from fastapi.testclient import TestClient\n\nfrom app.main import app\n\nclient = TestClient(app)\n\n\n"
+        'def test_root() -> None:\n    assert client.get("/").json() == {"service": "targetapp"}\n'
+    ),
+}
+
+
+def write(folder, files):
+    for name, content in files.items():
+        path = pathlib.Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def repository(folder, files):
+    """A git repository with these files in its one commit."""
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "-q", "-b", "main")
+    write(folder, files)
+    git(folder, "add", "-A", "-f")
+    git(folder, "commit", "-q", "-m", "first")
+    return pathlib.Path(folder)
+
+
+def everything(folder):
+    """Every path below a folder, .git and all, with its kind and content: equal only if nothing at all was changed."""
+    found = {}
+    for here, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(here, name)
+            status = os.lstat(path)
+            if os.path.islink(path):
+                content = os.readlink(path)
+            elif os.path.isfile(path):
+                content = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+            else:
+                content = "folder"
+            found[os.path.relpath(path, folder)] = (status.st_mode, content)
+    return found

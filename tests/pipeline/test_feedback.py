@@ -1,0 +1,132 @@
+"""What is said to whoever is asked again, and when two failures are the same one."""
+
+import pytest
+
+from kaizen_components.pipeline.feedback import CHARS_MAX, FINDINGS_MAX, feedback, fingerprint
+from kaizen_components.pipeline.verdict import Finding, Verdict
+
+
+def judged(step, attempt, reason, *texts, says=""):
+    """A judged event as the ledger gives it; a text is `path:line:rule:text`."""
+    found = []
+    for text in texts:
+        path, line, rule, words = text.split(":", 3)
+        found.append({"path": path, "line": int(line or 0), "rule": rule, "text": words})
+    return {
+        "event": "judged", "step": step, "attempt": attempt, "reason": reason, "says": says,
+        "payload": {"findings": found},
+    }  # fmt: skip
+
+
+PLANNED = [judged("plan", 1, "pass"), judged("scout", 1, "pass")]
+F401, F841 = "app/main.py:2:F401:`os` imported but unused", "app/main.py:9:F841:`x` is never used"
+
+
+def test_a_first_attempt_has_no_feedback():
+    assert feedback([], "plan") == ""
+    assert feedback(PLANNED, "build") == ""
+
+
+def test_the_findings_that_sent_the_run_back_are_said_sorted():
+    history = [*PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F841, F401, says="2 new findings.")]
+
+    assert feedback(history, "build").splitlines() == [
+        "validate 1 ended with check: 2 new findings.",
+        "- app/main.py:2: F401: `os` imported but unused",
+        "- app/main.py:9: F841: `x` is never used",
+    ]
+
+
+def test_what_persists_and_what_is_gone_is_marked():
+    history = [
+        *PLANNED,
+        judged("build", 1, "pass"),
+        judged("validate", 1, "check", F401, F841),
+        judged("build", 2, "pass"),
+        judged("validate", 2, "check", F841.replace(":9:", ":12:"), "app/main.py:3:E999:odd"),
+    ]
+    said = feedback(history, "build")
+
+    assert "- app/main.py:12: F841: `x` is never used (again)" in said
+    assert "- app/main.py:3: E999: odd\n" in said
+    assert said.endswith("it must not come back:\n- app/main.py: F401: `os` imported but unused")
+
+
+def test_a_failure_that_another_gate_covers_up_is_not_forgotten():
+    history = [
+        *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "pass"), judged("tests", 1, "pass"),
+        judged("test", 1, "regression", "tests/test_a.py:0:regression:test_a fails"),
+        judged("build", 2, "pass"), judged("validate", 2, "check", F401),
+    ]  # fmt: skip
+    said = feedback(history, "build")
+
+    assert said.index("F401") < said.index("Not looked at again yet:") < said.index("test_a fails")
+    assert "must not come back" not in said
+
+
+def test_each_step_hears_only_what_sent_the_run_back_to_it():
+    history = [
+        *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F401), judged("build", 2, "pass"),
+        judged("validate", 2, "pass"), judged("tests", 1, "pass"),
+        judged("test", 1, "weak", "tests/test_a.py:3:mutation:a mutant survives"),
+    ]  # fmt: skip
+
+    assert "a mutant survives" in feedback(history, "tests")
+    assert "F401" not in feedback(history, "tests")
+
+
+def test_a_malformed_answer_is_answered_with_its_reason_once():
+    text = "The answer has no block."
+    said = feedback([*PLANNED, judged("build", 1, "malformed", f":0:form:{text}", says=text)], "build")
+
+    assert said.count(text) == 1
+
+
+def test_a_new_plan_makes_old_failures_void():
+    history = [
+        *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F401),
+        judged("build", 2, "ambiguous", ":0:ambiguous:which one?"),
+    ]  # fmt: skip
+
+    assert "which one?" in feedback(history, "plan")
+    assert feedback([*history, judged("plan", 2, "pass"), judged("scout", 2, "pass")], "build") == ""
+
+
+def test_much_is_cut_and_counted():
+    many = [f"app/x.py:{n}:F401:unused {n}" for n in range(1, 200)]
+    long = [f"app/x.py:{n}:E:{'word ' * 900}{n}" for n in range(1, 30)]
+
+    assert f"… and {199 - FINDINGS_MAX} more" in feedback([judged("build", 1, "check", *many)], "build")
+    assert len(feedback([judged("build", 1, "check", *long)], "build")) <= CHARS_MAX
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("x is <A object at 0x7f1234567890>", "x is <A object at 0x7f9999999999>"),
+        ("defined on line 3", "defined on line 4"),
+        ("ended in 0.53 s", "ended in 1.2 s"),
+        ("/tmp/box-a1/x.py:3: no", "/tmp/box-b2/x.py:9: no"),
+    ],
+)
+def test_the_same_failure_has_the_same_fingerprint(one, other):
+    first, second = (Verdict("check", "", [Finding("R", text, "a.py", n)]) for n, text in enumerate((one, other)))
+
+    assert fingerprint(first) == fingerprint(second) != ""
+
+
+def test_another_failure_has_another_fingerprint_and_a_pass_has_none():
+    prints = [
+        fingerprint(verdict)
+        for verdict in (
+            Verdict("check", "", [Finding("R", "expected 3, got 4", "a.py")]),
+            Verdict("check", "", [Finding("R", "expected 3, got 5", "a.py")]),
+            Verdict("regression", "", [Finding("R", "expected 3, got 4", "a.py")]),
+            Verdict("check", "", [Finding("R", "expected 3, got 4", "b.py")]),
+            Verdict("check", "one thing"),
+            Verdict("check", "another thing"),
+        )
+    ]
+
+    assert len(set(prints)) == len(prints)
+    assert fingerprint(Verdict("pass", "fine")) == ""

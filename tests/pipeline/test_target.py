@@ -1,0 +1,424 @@
+"""The target repository: read as committed, untouched until work is accepted, and then changed only as said."""
+
+import os
+import pathlib
+import stat
+import subprocess
+
+import pytest
+
+from kaizen_components.errors import Conflict, Integrity, NotFound, Refused
+from kaizen_components.pipeline.target import Target
+from kaizen_components.records.tree import working_tree
+
+from ..conftest import git
+from .targets import FASTAPI, everything, repository, write
+
+NEW_MAIN = (
+    FASTAPI["app/main.py"].encode() + b'\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {}\n'
+)
+CHANGE = {"app/main.py": NEW_MAIN, "app/new.py": b"ONE = 1\n", "tests/test_main.py": None}
+
+
+@pytest.fixture
+def repo(tmp_path):
+    return repository(tmp_path / 'a repö: "one"', FASTAPI)
+
+
+@pytest.fixture
+def objects(tmp_path):
+    return str(tmp_path / "run" / "objects")
+
+
+def exported(target, tmp_path, commit=None):
+    folder = tmp_path / f"export {len(list(tmp_path.iterdir()))}"
+    folder.mkdir()
+    target.export(commit or target.head(), str(folder))
+    return folder
+
+
+def files(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in pathlib.Path(folder).rglob("*")
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def test_looking_and_building_leaves_the_repository_byte_for_byte_as_it_was(repo, tmp_path, objects):
+    write(repo, {"app/main.py": "dirty = 1\n", "untracked.txt": "mine\n"})
+    os.utime(repo / "tests" / "test_main.py", (1e9, 1e9))  # so that a careless `git status` would write the index anew
+    before = everything(repo)
+
+    target = Target(str(repo))
+    base = target.head()
+    assert target.dirty()
+    exported(target, tmp_path)
+    head = target.commit(base, CHANGE, "A message", objects)
+    target.diff(base, head, objects)
+    target.changed_lines(base, head, objects)
+    target.tree(head, objects)
+    target.close()
+
+    assert everything(repo) == before
+
+
+def test_the_export_is_the_commit_and_not_the_dirty_tree(repo, tmp_path):
+    write(repo, {"app/main.py": "dirty = 1\n", "untracked.txt": "mine\n"})
+
+    assert files(exported(Target(str(repo)), tmp_path)) == {name: text.encode() for name, text in FASTAPI.items()}
+
+
+def test_the_tree_hash_is_the_one_that_a_witnessed_proof_has(repo, tmp_path, objects):
+    (repo / "run.sh").write_text("#!/bin/sh\n")
+    (repo / "run.sh").chmod(0o755)
+    (repo / "link").symlink_to("app/main.py")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "more")
+    target = Target(str(repo))
+    base = target.head()
+
+    assert target.tree(base) == working_tree(str(repo)).sha256
+    assert working_tree(str(exported(target, tmp_path))).sha256 == target.tree(base)
+    head = target.commit(base, {"app/main.py": b"x = 1\n"}, "m", objects)
+    write(repo, {"app/main.py": "x = 1\n"})
+    assert target.tree(head, objects) == working_tree(str(repo)).sha256
+
+
+def test_modes_and_inner_links_are_kept_and_links_that_lead_out_are_not_made(tmp_path):
+    repo = tmp_path / "r"
+    (repo / "p" / "q").mkdir(parents=True)
+    (repo / "run.sh").write_text("#!/bin/sh\n")
+    (repo / "run.sh").chmod(0o755)
+    (repo / "inner").symlink_to("run.sh")
+    (repo / "out").symlink_to("../secret")
+    (repo / "absolute").symlink_to("/etc/passwd")
+    (repo / "p" / "q" / "up").symlink_to("../..")
+    (repo / "sly").symlink_to("p/q/up/../secret")  # inside as text, outside as a place
+    repository(repo, {})
+    target = Target(str(repo))
+    folder = exported(target, tmp_path)
+
+    assert stat.S_IMODE((folder / "run.sh").stat().st_mode) & 0o111
+    assert os.readlink(folder / "inner") == "run.sh"
+    assert target.left_out == ["absolute", "out", "sly"]
+    assert sorted(os.listdir(folder)) == ["inner", "p", "run.sh"]
+
+
+def test_attributes_do_not_change_what_is_exported(tmp_path):
+    content = {
+        ".gitattributes": "secret.py export-ignore\n*.py export-subst eol=crlf\n*.txt filter=shout\n",
+        "secret.py": "x = 1\n",
+        "subst.py": "# $Format:%H$\n",
+        "crlf.bin": b"a\r\nb\n\0",
+    }
+    repo = repository(tmp_path / "r", content)
+
+    assert files(exported(Target(str(repo)), tmp_path))["secret.py"] == b"x = 1\n"
+    assert files(exported(Target(str(repo)), tmp_path))["subst.py"] == b"# $Format:%H$\n"
+    assert files(exported(Target(str(repo)), tmp_path))["crlf.bin"] == b"a\r\nb\n\0"
+
+
+def test_no_configuration_changes_the_output_or_runs_anything(repo, tmp_path, objects, monkeypatch):
+    target = Target(str(repo))
+    base = target.head()
+    plain = target.diff(base, target.commit(base, CHANGE, "m", objects), objects)
+    mark = tmp_path / "it ran"
+    program = tmp_path / "program.sh"
+    program.write_text(f'#!/bin/sh\ntouch "{mark}"\n')
+    program.chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(program))
+    hooks = repo / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in ("post-commit", "reference-transaction", "post-index-change"):
+        (hooks / hook).write_text(program.read_text())
+        (hooks / hook).chmod(0o755)
+    settings = {
+        "diff.noprefix": "true", "diff.mnemonicPrefix": "true", "core.quotePath": "true", "diff.external": str(program),
+        "core.fsmonitor": str(program), "commit.gpgSign": "true", "gpg.program": str(program), "color.ui": "always",
+        "diff.x.textconv": str(program), "diff.context": "9", "diff.algorithm": "patience", "core.pager": str(program),
+    }  # fmt: skip
+    lines = "".join(f'[{name.rpartition(".")[0].replace(".", " ")}]\n\t{name.rpartition(".")[2]} = "{value}"\n'
+                    for name, value in settings.items() if name.count(".") == 1)  # fmt: skip
+    (home / ".gitconfig").write_text(lines + f'[diff "x"]\n\ttextconv = {program}\n')
+    with open(repo / ".git" / "config", "a") as file:
+        file.write(lines)
+    (repo / ".git" / "info" / "attributes").write_text("*.py diff=x binary\n")
+
+    fresh = Target(str(repo))
+    head = fresh.commit(base, CHANGE, "m", objects)
+    assert fresh.diff(base, head, objects) == plain
+    fresh.dirty()
+    fresh.adopt(objects, head)
+    fresh.branch("kaizen/run_1", head)
+    assert not mark.exists()
+
+
+def test_a_candidates_attributes_hide_nothing_from_a_reviewer(repo, objects):
+    target = Target(str(repo))
+    base = target.head()
+    change = {"app/main.py": NEW_MAIN, ".gitattributes": b"*.py binary -diff\n", "logo.png": b"\x89PNG\0\0"}
+    said = target.diff(base, target.commit(base, change, "m", objects), objects)
+
+    assert '+@app.get("/health")' in said
+    assert "Binary files /dev/null and b/logo.png differ" in said
+
+
+def test_changed_lines_are_those_of_the_new_text_whatever_the_files_are_called(repo, objects):
+    target = Target(str(repo))
+    base = target.head()
+    odd = 'o"dd\tnäme\n.py'
+    lines = FASTAPI["app/main.py"].splitlines(keepends=True)
+    edited = "".join([lines[0], "# new\n", *lines[1:7], '    return {"service": "other"}'])
+    change = {
+        "app/main.py": edited.encode(),
+        odd: b"@@ -1 +1 @@\ndiff --git a b\n",
+        "tests/test_main.py": None,
+        "e": b"",
+    }
+    head = target.commit(base, change, "m", objects)
+
+    assert target.changed_lines(base, head, objects) == {"app/main.py": {2, 9}, odd: {1, 2}, "e": set()}
+
+
+def test_the_same_change_is_the_same_commit_and_nobody_wrote_it(repo, tmp_path, objects):
+    one = Target(str(repo)).commit(Target(str(repo)).head(), CHANGE, "Title\n\nText\n", objects)
+    target = Target(str(repo))
+    assert target.commit(target.head(), CHANGE, "Title\n\nText\n", str(tmp_path / "other objects")) == one
+
+    target.adopt(objects, one)
+    said = subprocess.run(["git", "cat-file", "commit", one], cwd=repo, capture_output=True, text=True).stdout
+    assert said.endswith("\n\nTitle\n\nText\n")
+    assert "Kaizen <kaizen@localhost>" in said
+
+
+def test_a_file_may_take_the_place_of_a_folder_and_the_other_way_round(repo, objects):
+    target = Target(str(repo))
+    base = target.head()
+    head = target.commit(base, {"tests/test_main.py": None, "tests": b"a file\n"}, "m", objects)
+    back = target.commit(head, {"tests": None, "tests/deep/x": b"1"}, "m", objects)
+
+    assert "tests/deep/x" in target.diff(head, back, objects)
+
+
+def test_a_link_is_not_written_through(repo, objects):
+    (repo / "link").symlink_to("app/main.py")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "link")
+    target = Target(str(repo))
+
+    with pytest.raises(Refused):
+        target.commit(target.head(), {"link": b"x"}, "m", objects)
+
+
+@pytest.mark.parametrize("path", ["../x", ".git/config", "a/../../x", ".GIT/hooks/x", "/etc/x"])
+def test_a_path_that_leads_out_is_refused(repo, objects, path):
+    target = Target(str(repo))
+
+    with pytest.raises(Refused):
+        target.commit(target.head(), {path: b"x"}, "m", objects)
+
+
+def test_a_folder_of_a_repository_is_a_target_of_its_own(tmp_path, objects):
+    repo = repository(
+        tmp_path / "mono", {f"apps/öne/{name}": text for name, text in FASTAPI.items()} | {"other.py": ""}
+    )
+    target = Target(str(repo / "apps" / "öne"))
+    base = target.head()
+    head = target.commit(base, CHANGE, "m", objects)
+
+    assert target.paths(base) == sorted(FASTAPI)
+    assert files(exported(target, tmp_path)).keys() == FASTAPI.keys()
+    assert target.blob(base, "other.py") is None
+    assert set(target.changed_lines(base, head, objects)) == {"app/main.py", "app/new.py"}
+    assert "a/app/main.py" in target.diff(base, head, objects)
+    target.adopt(objects, head)
+    target.apply(base, head)
+    assert (repo / "apps" / "öne" / "app" / "main.py").read_bytes() == NEW_MAIN
+    assert target.is_applied(base, head)
+    assert target.tree(head) == working_tree(str(repo / "apps" / "öne")).sha256
+
+
+def test_a_worktree_a_shallow_clone_and_a_sha256_repository_are_targets(repo, tmp_path, objects):
+    git(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(tmp_path / "shallow"))
+    git(tmp_path, "clone", "-q", "--shared", str(repo), str(tmp_path / "shared"))
+    git(tmp_path, "init", "-q", "--object-format=sha256", str(tmp_path / "long"))
+    repository(tmp_path / "long", FASTAPI)
+    for name in ("tree", "shallow", "shared", "long"):
+        target = Target(str(tmp_path / name))
+        base = target.head()
+        head = target.commit(base, CHANGE, "m", objects + name)
+        target.adopt(objects + name, head)
+        target.branch(f"kaizen/{name}", head)
+        target.apply(base, head)
+
+        assert (tmp_path / name / "app" / "new.py").read_bytes() == b"ONE = 1\n"
+
+
+def test_a_submodule_is_left_out_and_named(repo, tmp_path):
+    inner = repository(tmp_path / "inner", {"x.py": ""})
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "vendor/inner")
+    git(repo, "commit", "-q", "-m", "submodule")
+    target = Target(str(repo))
+    folder = exported(target, tmp_path)
+
+    assert target.left_out == target.submodules(target.head()) == ["vendor/inner"]
+    assert not (folder / "vendor").exists()
+    assert "vendor/inner" not in target.paths(target.head())
+
+
+def test_what_is_no_repository_with_files_and_a_commit_is_refused_with_the_reason(tmp_path):
+    (tmp_path / "plain").mkdir()
+    git(tmp_path, "init", "-q", "--bare", str(tmp_path / "bare"))
+    git(tmp_path, "init", "-q", str(tmp_path / "empty"))
+    repo = repository(tmp_path / "r", {"x": "", ".gitignore": "build/\n"})
+    (repo / "build").mkdir()
+    codes = {}
+    for name in ("missing", "plain", "bare", "empty", "r/.git", "r/build"):
+        with pytest.raises((NotFound, Refused)) as caught:
+            Target(str(tmp_path / name)).head()
+        codes[name] = caught.value.code
+        assert caught.value.next
+
+    assert codes == {
+        "missing": "no_target", "plain": "not_a_repository", "bare": "target_without_files", "empty": "no_commit",
+        "r/.git": "target_without_files", "r/build": "nothing_committed",
+    }  # fmt: skip
+
+
+def test_a_missing_object_is_an_error_of_ours(repo, tmp_path):
+    target = Target(str(repo))
+    id = subprocess.run(["git", "rev-parse", "HEAD:app/main.py"], cwd=repo, capture_output=True, text=True).stdout
+    os.unlink(repo / ".git" / "objects" / id[:2] / id[2:].strip())
+
+    with pytest.raises(Integrity):
+        exported(target, tmp_path)
+
+
+def test_a_name_that_is_no_text_is_exported_and_not_listed(repo, tmp_path):
+    name = os.fsdecode(b"bad-\xff.py")
+    try:
+        (repo / name).write_text("x = 1\n")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "bad")
+    target = Target(str(repo))
+
+    assert (exported(target, tmp_path) / name).exists()
+    assert target.paths(target.head()) == sorted(FASTAPI)
+
+
+@pytest.fixture
+def accepted(repo, objects):
+    """(target, base, head) of a change that was taken over."""
+    target = Target(str(repo))
+    base = target.head()
+    head = target.commit(base, CHANGE, "m", objects)
+    target.adopt(objects, head)
+    return target, base, head
+
+
+def index(repo):
+    return (repo / ".git" / "index").read_bytes()
+
+
+def test_adopting_takes_the_accepted_commit_and_no_other(repo, objects):
+    target = Target(str(repo))
+    base = target.head()
+    rejected = target.commit(base, {"app/bad.py": b"BAD = 1\n"}, "m", objects)
+    head = target.commit(base, CHANGE, "m", objects)
+    target.adopt(objects, head)
+    target.adopt(objects, head)
+
+    git(repo, "cat-file", "-e", head)
+    git(repo, "fsck", "--strict")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repo, "cat-file", "-e", rejected)
+
+
+def test_a_branch_is_made_once_and_never_moved(repo, accepted):
+    target, base, head = accepted
+    target.branch("kaizen/run_1", head)
+    target.branch("kaizen/run_1", head)
+
+    with pytest.raises(Conflict):
+        target.branch("kaizen/run_1", base)
+    with pytest.raises(Conflict):
+        target.branch("kaizen", base)
+    said = subprocess.run(["git", "rev-parse", "kaizen/run_1", "HEAD"], cwd=repo, capture_output=True, text=True).stdout
+    assert said.split() == [head, base]
+
+
+def test_applying_changes_the_files_and_nothing_else(repo, accepted):
+    target, base, head = accepted
+    write(repo, {"notes.txt": "mine\n"})
+    staged = index(repo)
+    target.apply(base, head)
+
+    assert files(repo / "app") == {"__init__.py": b"", "main.py": NEW_MAIN, "new.py": b"ONE = 1\n"}
+    assert not (repo / "tests" / "test_main.py").exists()
+    assert (repo / "notes.txt").read_text() == "mine\n"
+    assert index(repo) == staged
+    assert target.head() == base
+    assert target.is_applied(base, head)
+
+
+@pytest.mark.parametrize("path", ["app/main.py", "app/new.py", "tests/test_main.py"])
+def test_changes_of_the_users_own_are_named_and_not_written_over(repo, accepted, path):
+    target, base, head = accepted
+    write(repo, {path: "mine = 1\n"})
+    before = everything(repo)
+
+    with pytest.raises(Refused, match=path):
+        target.apply(base, head)
+    assert everything(repo) == before
+
+
+def test_an_ignored_file_and_a_staged_one_are_not_written_over(repo, accepted):
+    target, base, head = accepted
+    (repo / ".git" / "info" / "exclude").write_text("new.py\n")
+    write(repo, {"app/new.py": "mine = 1\n", "app/main.py": "staged = 1\n"})
+    git(repo, "add", "app/main.py")
+
+    with pytest.raises(Refused, match=r"app/main\.py, app/new\.py"):
+        target.apply(base, head)
+
+
+def test_a_file_that_somebody_else_changed_meanwhile_is_a_conflict(repo, accepted):
+    target, base, head = accepted
+    write(repo, {"app/main.py": "nothing = 'in common'\n"})
+    git(repo, "commit", "-q", "-a", "-m", "meanwhile")
+    before = everything(repo / "app")
+
+    with pytest.raises(Conflict):
+        target.apply(base, head)
+    assert everything(repo / "app") == before
+
+
+def test_applying_goes_on_where_it_was_cut_off(repo, accepted):
+    target, base, head = accepted
+    write(repo, {"app/main.py": NEW_MAIN})
+    assert not target.is_applied(base, head)
+    target.apply(base, head)
+
+    assert target.is_applied(base, head)
+    target.apply(base, head)
+
+
+def test_a_tree_with_the_line_endings_of_windows_keeps_them(repo, accepted):
+    target, base, head = accepted
+    git(repo, "config", "core.autocrlf", "true")
+    for path in ("app/main.py", "tests/test_main.py"):
+        os.unlink(repo / path)
+        git(repo, "checkout", "-q", "--", path)
+    assert b"\r\n" in (repo / "app" / "main.py").read_bytes()
+    target.apply(base, head)
+
+    assert (repo / "app" / "main.py").read_bytes() == NEW_MAIN.replace(b"\n", b"\r\n")
+    assert target.is_applied(base, head)
