@@ -123,7 +123,8 @@ def _counted_apart():
 def _lent(folder, uid):
     """The folder belongs to the box while it runs, and to us again when it is over; links are not followed.
 
-    The system takes the setuid bit from a file that changes hands, so that none comes back as a program of root's.
+    The system takes the setuid bit from a file that changes hands, so that none comes back as a program of root's. By
+    open folders (fwalk), not by paths: what is just being killed might still swap one for a link.
     """
     _give(folder, uid, uid)
     try:

@@ -87,6 +87,11 @@ def drop(value):
             break  # past the last one
 
 
+def no_more(value):
+    """No program gives rights that this process has not: setuid means nothing."""
+    libc().prctl(NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
 def libc():
     import ctypes
 
@@ -116,7 +121,7 @@ def enforced(files, net, scoped, rules=()):
         rights &= files if os.path.isdir(path) else files & OF_FILES
         call(ADD_RULE, ruleset, 1, struct.pack("=Qi", rights, place), 0)
         os.close(place)
-    libc().prctl(NO_NEW_PRIVS, 1, 0, 0, 0)
+    no_more("")
     call(RESTRICT, ruleset, 0)
     os.close(ruleset)
 
@@ -143,7 +148,15 @@ def no_mounts():
     enforced(MAKE_DEVICE, 0, 0)
 
 
-STEPS = {"uid": become, "rlimit": limit, "oom": first_to_die, "drop": drop, "home": make_home, "folder": enter}
+STEPS = {
+    "uid": become,
+    "rlimit": limit,
+    "oom": first_to_die,
+    "drop": drop,
+    "no-more": no_more,
+    "home": make_home,
+    "folder": enter,
+}
 
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -57,7 +57,8 @@ def run(
 ) -> Boxed:
     """Run `argv` in `folder`, which with a private /tmp is all that it can write; `reads` are further folders it sees.
 
-    `variables` are set besides the few that every tool needs; nothing of our own environment gets in.
+    `variables` are set besides the few that every tool needs; nothing of our own environment gets in. One at a time in
+    a folder: as root it changes hands for the run.
     """
     box, chosen = Box(argv, folder, timeout_s, reads, variables, limits), level()
     with _opened(chosen, box) as (command, environment):
@@ -74,6 +75,11 @@ def level() -> str:
 
 def works(name: str) -> bool:
     return bool(_way(name)[0])
+
+
+def how(name: str) -> str:
+    """By what a level that works is made, such as "bubblewrap 0.8.0"."""
+    return _way(name)[1] if works(name) else ""
 
 
 def why_not(name: str) -> str:
@@ -112,9 +118,9 @@ def protection(name: str, box: Box) -> str:
     numbers = box.limits.says(box.timeout_s)
     lowered = "" if _most() == "L3" else f" (held down by KAIZEN_SANDBOX_MAX={_most()})"
     if name == "L3":
-        says = f"L3 {_way('L3')[1]}: no network, read-only system, unprivileged uid, {numbers}"
+        says = f"L3 {how('L3')}: no network, read-only system, unprivileged uid, {numbers}"
     elif name == "L2":
-        says = f"L2 {_way('L2')[1]}: files outside closed, {numbers}"
+        says = f"L2 {how('L2')}, files outside closed, {numbers}"
     else:
         says = f"L1: clean environment, {numbers}" if name == "L1" else f"L0: {runner.PROTECTION}"
     return says + lowered
@@ -173,7 +179,8 @@ def _find_l1():
 def _limited(box: Box) -> Iterator[tuple[list[str], dict[str, str]]]:
     with landlock.private_folder() as private:
         environment = box.environment(private)
-        yield box.confined(["oom="] if os.path.exists("/proc/self") else [], others(), environment), environment
+        words = ["oom=", "no-more="] if sys.platform.startswith("linux") else []
+        yield box.confined(words, others(), environment), environment
 
 
 def _opened(name, box):
