@@ -8,7 +8,7 @@ import sys
 
 from . import fields
 from .call import Door
-from .errors import KaizenError
+from .errors import KaizenError, NotFound, Usage
 from .faces import text
 from .index import Command, code_of
 from .records.canonical import compact
@@ -78,27 +78,41 @@ def _run(argv, as_json):
         if parsed is None:  # help or completion, and it is printed
             return 0
     command, given = parsed
+    hook = _format(command, given) == "hook" and not as_json
+    try:
+        result, notes = _performed(command, given)
+    except KaizenError as error:
+        if not hook or isinstance(error, Usage):
+            raise
+        if not isinstance(error, NotFound):  # a project without records, or no project at all, is nobody's concern
+            report(error, False)
+        return 0  # a hook never fails its host
+    if as_json or _format(command, given) == "json":
+        if notes:
+            result["notes"] = notes
+        text.write(sys.stdout, compact(result) + "\n")
+    else:
+        text.write(sys.stderr, "" if hook else text.notes(notes))
+        text.write(sys.stdout, text.render(result, command))
+    return result.get("exit_code") or 0  # of a command that was run, or of a check that failed
+
+
+def _performed(command, given):
+    """(result, notes)"""
     door = Door()
     try:
-        result = door.run(command, given)
+        return door.run(command, given), door.store.notes
     except KaizenError as error:
         error.notes = door.store.notes
         raise
     finally:
         door.close()
-    if as_json or _is_json_report(command, given):
-        if door.store.notes:
-            result["notes"] = door.store.notes
-        text.write(sys.stdout, compact(result) + "\n")
-    else:
-        text.write(sys.stderr, text.notes(door.store.notes))
-        text.write(sys.stdout, text.render(result, command))
-    return result.get("exit_code") or 0  # of a command that was run, or of a check that failed
 
 
-def _is_json_report(command, given):
-    """--format json of a report that prints text unless told otherwise."""
-    return command.defaults.get("format") == "text" and str(given.get("format", [""])[0]).lower() == "json"
+def _format(command, given):
+    """The --format of a command that prints its answer unless told otherwise; of no interest where it writes a file."""
+    prints = command.defaults.get("format") in ("text", "md")
+    return str(given.get("format", [""])[0]).lower() if prints else ""
 
 
 def _click_face():

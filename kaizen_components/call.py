@@ -192,6 +192,9 @@ class Door:
         return {**json.loads(past["result"]), "replayed": True}
 
     def _perform_in(self, tx, command, values):
+        if command.needs == ("tx",):  # nearly every write
+            return command.function(tx, **values)
+
         def inner(word, given, fill):
             """Another command inside the same transaction, for K5; `fill` replaces references outside of texts."""
             nested = find_command(word)
@@ -305,10 +308,13 @@ def _actor_from_environment():
 
 def _refuse_secrets(command, values):
     """One look at all values together, which is much cheaper; field by field only to say where."""
-    texts = {name: value for name, value in values.items() if not _is_input(command, name)}
-    for name in texts:  # a command is kept as one line, too: `--password x` is two words
-        if name in command.options and fields.field(command, name).kind == "argv":
-            texts[name] = [*texts[name], " ".join(texts[name])]
+    texts = {}
+    for name, value in values.items():
+        kind = fields.field(command, name).kind if name in command.options else ""
+        if kind == "argv":  # a command is kept as one line, too: `--password x` is two words
+            value = [*value, " ".join(value)]
+        if kind != "input":  # K5 checks line by line
+            texts[name] = value
     if not find_in(list(texts.values())):
         return
     for name, value in texts.items():
@@ -321,10 +327,6 @@ def _refuse_secrets(command, values):
                 "Secrets are never recorded; nothing was written.",
                 "Take it out, or write an obviously fake value instead (docs/secrets.md says which pass).",
             )
-
-
-def _is_input(command, name):
-    return name in command.options and fields.field(command, name).kind == "input"  # K5 checks line by line
 
 
 ABOUT_COMMANDS = {"catalog": described, "check": check, "schema": schema}  # what a command may ask about the others

@@ -96,6 +96,7 @@ FIELDS = {
     "verify.file": Field("path", "Another database file, such as a backup"),
     "batch.file": Field("input", "The JSONL file; stdin unless told", most=BATCH_CHARS_MAX),
     "query": Field("line", 'Words to find, the best match first; "a phrase" and +must work', most=1_000),
+    "topic.query": Field("line", 'Words to find; "a phrase" and +must work', most=1_000, bare=True),
     "evidence": Field("items", "What shows it: a text or the id of a record; repeatable, or a JSON list", most=2_000),
     "paths": Field("words", "A file or glob it is about, such as src/*.py; repeatable", most=1_000),
     "context.path": Field("words", "A file you are working on; repeatable", most=1_000),
@@ -166,6 +167,7 @@ FIELDS = {
     "year": Field("int", "The year; the present one unless told", least=1970, most=9998),
     "last": Field("flag", "The period before the present one"),
     "days": Field("int", "The last so many days, today among them, instead of a calendar period", least=1, most=3_660),
+    "so_far": Field("flag", "Compare with the same part of the period before; done anyway while a period lasts"),
     "export.format": Field("choice", "How to write it", ("json", "md")),
     "irl_id": Field("id", "The review: its id, a unique prefix of it, or @last", most=200),
     "prediction_id": Field("id", "The prediction: its id, a unique prefix of it, or @last", most=200),
@@ -209,6 +211,13 @@ LIST_KINDS = ("ids", "words", "items", "argv")
 
 def field(command, name):
     """What `name` means in this command: the verb's own meaning first, then the noun's, the family's, everybody's."""
+    found = command.fields.get(name)
+    if found is None:
+        found = command.fields[name] = _field(command, name)
+    return found
+
+
+def _field(command, name):
     if name in SHARED and name not in command.options:
         return SHARED[name]
     for owner in (command.name.rpartition("-")[2], command.noun, command.family):

@@ -90,7 +90,18 @@ COMMANDS = {
     "M3": "migration-apply",
     "M4": "migration-verify",
     "M5": "migration-report",
+    "R0": "session-digest",
+    "R1": "task-report",
+    "R2": "ledger-report",
+    "R3": "learning-report",
     "R4": "proof-report",
+    "R5": "eval-report",
+    "R6": "source-report",
+    "R7": "anti-pattern-report",
+    "R8": "weekly-report",
+    "R9": "monthly-report",
+    "R10": "yearly-report",
+    "R11": "topic-report",
 }
 
 FAMILIES = {
@@ -131,17 +142,13 @@ class Command:
         self.needs = shape.co_varnames[: shape.co_argcount]
         self.options = shape.co_varnames[shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount]
         self.defaults = self.function.__kwdefaults__ or {}
-        self.choices: list[str] = []  # filled in where they are searched; the fields know them
-
-    @property
-    def writes(self) -> bool:
-        return "tx" in self.needs or "write" in self.needs
-
-    @property
-    def can_be_first(self) -> bool:
-        """May this write make the database? Not if it needs earlier records: those are not there."""
+        self.required = [name for name in self.options if name not in self.defaults]
+        self.writes = "tx" in self.needs or "write" in self.needs
         names_a_record = any(name == "id" or name.endswith("_id") for name in self.required)
-        return self.writes and not names_a_record and self.noun != "purge" and self.family != "R"
+        # May this write make the database? Not if it needs earlier records: those are not there.
+        self.can_be_first = self.writes and not names_a_record and self.noun != "purge" and self.family != "R"
+        self.fields: dict = {}  # name -> what it means here, once somebody has asked
+        self.choices: list[str] = []  # filled in where they are searched; the fields know them
 
     @property
     def family(self) -> str:
@@ -159,10 +166,6 @@ class Command:
     def _parts(self):
         text, _, example = (self.function.__doc__ or "").partition("Example:")
         return text, example
-
-    @property
-    def required(self) -> list[str]:
-        return [name for name in self.options if name not in self.defaults]
 
 
 _found: dict[str, Command] = {}  # a batch of thousands looks each one up once

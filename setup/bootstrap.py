@@ -24,7 +24,7 @@ if sys.version_info < NEEDED:  # here, because the annotations below fail on an 
     sys.exit(2)
 
 USAGE = """\
-Usage: bash setup/setup.sh            make Kaizen ready: .venv, packages, bytecode, database, a first loop
+Usage: bash setup/setup.sh            make Kaizen ready: .venv, packages, bytecode, database, a first loop, a demo
        bash setup/test.sh [ARGS ...]  the same .venv with the test tools, then: python -m pytest ARGS
        .\\setup\\setup.cmd               the first of these on Windows (or setup.ps1)
 
@@ -40,10 +40,11 @@ PYTHON = os.path.join(ROOT, TYPED_PYTHON)
 # A venv made from a venv's Python would die with it, so .venv is made from the Python underneath.
 BASE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 
+DEMO = os.path.join("support_scripts", "demo.py")
 FIRST_LOOP = (
-    ("W1", "--title", "Try Kaizen", "--summary", "Take one task from open to done"),
+    ("W1", "--title", "Try Kaizen", "--summary", "Open, then done"),
     ("W2", "--id", "@last", "--status", "active", "--note", "Started"),
-    ("W2", "--id", "@last", "--status", "done", "--note", "The first loop is recorded"),
+    ("W2", "--id", "@last", "--status", "done", "--note", "Recorded"),
     ("W9",),
     ("K8",),
 )
@@ -94,6 +95,7 @@ def run(argv: list[str]) -> int:
             ("bytecode", compile_engine),
             ("database", create_database),
             ("first loop", record_first_loop),
+            ("demo", make_demo),
         )
         say_what_is_next()
         return 0
@@ -325,6 +327,30 @@ def record_first_loop() -> str:
     return "\nRecorded: one loop, every line of it in the database."
 
 
+def make_demo() -> str:
+    """Weeks of records to look at, in a folder of their own. Nothing depends on it: what goes wrong is only a note."""
+    folder = os.path.join(os.environ.get("KAIZEN_REPO_ROOT") or ROOT, "AI", "work", "demo")
+    if os.path.isfile(os.path.join(folder, "weekly.html")):
+        return "already there: " + seen_from_root(folder)
+    if not os.path.isfile(os.path.join(ROOT, DEMO)):
+        return f"left out, nothing depends on it: {DEMO} is not here"
+    try:
+        env = dict(os.environ, PYTHONIOENCODING="utf-8")  # as `capture` reads it, also on Windows
+        made = capture([PYTHON, DEMO, seen_from_root(folder)], env=env, timeout_s=60, stderr=subprocess.PIPE)
+    except (OSError, subprocess.TimeoutExpired):
+        return "left out, nothing depends on it: it did not end within a minute"
+    if made.returncode:
+        return "left out, nothing depends on it: " + (made.stderr.strip().splitlines() or ["it failed"])[-1]
+    return "what weeks of records tell, in an invented project:\n\n" + made.stdout.rstrip()
+
+
+def seen_from_root(path: str) -> str:
+    try:
+        return os.path.relpath(path, ROOT)
+    except ValueError:  # another drive
+        return path
+
+
 def run_tests(arguments: list[str]) -> int:
     print(f"$ {quoted(TYPED_PYTHON, '-m', 'pytest', *arguments)}", flush=True)
     signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is pytest's to answer: it has a summary to print
@@ -336,11 +362,11 @@ def say_what_is_next() -> None:
     if real(os.getcwd()) != real(ROOT):
         print(f"  $ cd {quoted(relative(ROOT))}")
     for command, purpose in (
-        (typed("K0", "what can I start now"), "find a command by what you want"),
+        (typed("K0", "what can I start now"), "finds a command"),
         (typed("--help"), "all commands"),
         (TYPED_TEST, "the test suite"),
     ):
-        print(f"  $ {command:<56}# {purpose}")
+        print(f"  $ {command:<55}# {purpose}")
     print("AGENTS.md is what your coding agent follows; README.md is for you.")
 
 

@@ -16,9 +16,11 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 
+import bench_digest
 import bench_safety
 import bench_search
 import bench_speed
+import bench_year
 from bench_world import ROOT, Asked, Row, progress
 
 BENCHMARKS: dict[str, Callable[[Asked], Iterator[Row]]] = {
@@ -29,6 +31,8 @@ BENCHMARKS: dict[str, Callable[[Asked], Iterator[Row]]] = {
     "tree": bench_speed.tree,
     "scale": bench_speed.scale,
     "search": bench_search.search,
+    "year": bench_year.year,
+    "digest": bench_digest.digest,
     "crowd": bench_safety.crowd,
     "kill": bench_safety.kill,
     "flips": bench_safety.flips,

@@ -56,3 +56,4 @@ def _reviews_and_traces(call):
     call("I4", prediction_id="@last", outcome="happened", summary="s")
     call("T1", name="n", duration_ms=1, cost_usd=0.5)
     call("T2", name="n", value=1.5)
+    call("R0", scope="project", query="title")

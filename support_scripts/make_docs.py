@@ -1,18 +1,32 @@
-"""Write docs/commands.md and the command table in README.md anew; a test fails when they are stale."""
+"""Write what is generated in docs/ and README.md anew: commands, sample reports; a test fails when they are stale."""
 
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "support_scripts")]
 
-from kaizen_components.faces import docs  # noqa: E402  (the path must be set first)
+import sample  # noqa: E402  (the path must be set first)
+
+from kaizen_components.faces import docs  # noqa: E402
+
+GIVEN = ("README.md", "docs/reports.md")  # partly written by hand
 
 
 def main() -> None:
-    (ROOT / "docs" / "commands.md").write_text(docs.reference(), encoding="utf-8")
-    readme = ROOT / "README.md"
-    readme.write_text(docs.with_table(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    made = documents()
+    for path in (ROOT / "docs" / "sample").glob("*"):
+        if f"docs/sample/{path.name}" not in made:  # of a report that has another name now
+            path.unlink()
+    for name, text in made.items():
+        (ROOT / name).parent.mkdir(exist_ok=True)
+        (ROOT / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def documents() -> dict[str, str]:
+    """path below the repository -> text."""
+    made = sample.documents({name: (ROOT / name).read_text(encoding="utf-8") for name in GIVEN})
+    return {**made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference()}
 
 
 if __name__ == "__main__":

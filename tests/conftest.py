@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ sys.path.insert(0, str(ROOT))
 from kaizen_components.call import Door  # noqa: E402
 
 LAUNCHER = ROOT / "kaizen.py"
+
 PRIVATE = (
     "KAIZEN_REPO_ROOT",
     "KAIZEN_ACTOR",
@@ -25,6 +27,10 @@ PRIVATE = (
     "NO_COLOR",
     "RUST_BACKTRACE",
 )
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began us in the background; who we start hears Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def git(root, *words):
@@ -95,15 +101,16 @@ def cli(root):
     return run
 
 
+def find_tool(name):
+    """Its path; the test skips without it, except on CI, where set-up has installed it."""
+    path = shutil.which(name)
+    if path is None:
+        reason = f"{name} is not installed"
+        pytest.fail(f"{reason}, and CI must not skip") if os.environ.get("CI") else pytest.skip(reason)
+    return path
+
+
 @pytest.fixture
 def tool():
-    """`tool("zsh")`: its path; the test skips without it, except on CI, where set-up has installed it."""
-
-    def find(name):
-        path = shutil.which(name)
-        if path is None:
-            reason = f"{name} is not installed"
-            pytest.fail(f"{reason}, and CI must not skip") if os.environ.get("CI") else pytest.skip(reason)
-        return path
-
-    return find
+    """`tool("zsh")`: its path."""
+    return find_tool

@@ -1,4 +1,4 @@
-"""Anti-patterns: Q5, Q6."""
+"""Anti-patterns: Q5, Q6 and R7."""
 
 from ..records.listing import listing
 from ..records.transaction import receipt
@@ -42,3 +42,32 @@ def pattern_query(db, *, query=None, scope=None, task_id=None, limit=20):
     """
     task = db.resolve("task", task_id) if task_id else None
     return listing(db, "anti_pattern", COLUMNS, limit, {"scope = ?": scope, "task_id = ?": task}, query)
+
+
+def pattern_report(
+    write,
+    look,
+    store,
+    *,
+    scope=None,
+    since=None,
+    until=None,
+    query=None,
+    limit=20,
+    format="html",
+    out=None,
+    open=False,
+    timezone=None,
+    as_of=None,
+):
+    """Report the anti-patterns: how each shows, what it costs, what to do instead, and which records refer to it.
+
+    Example: kaizen R7
+    """
+    from ..reports import anti_patterns
+    from ..reports.publish import Output, publish
+
+    return publish(
+        write, look, store, "R7", "anti-pattern-report", Output(format, out, open, as_of, timezone),
+        anti_patterns.gather, anti_patterns.layout, scope=scope, since=since, until=until, query=query, limit=limit,
+    )  # fmt: skip

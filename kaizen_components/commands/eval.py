@@ -1,4 +1,4 @@
-"""Eval cases and their runs: Q3, Q4."""
+"""Eval cases and their runs: Q3, Q4 and R5."""
 
 from ..records.canonical import canonical
 from ..records.evaluation import require_fixture
@@ -55,4 +55,34 @@ def run_add(
     return receipt(
         "eval_run", row, case_id=case["id"], title=case["title"], outcome=outcome, score=score,
         proof_id=row.get("proof_id"),
+    )  # fmt: skip
+
+
+def report(
+    write,
+    look,
+    store,
+    *,
+    scope=None,
+    category=None,
+    since=None,
+    until=None,
+    query=None,
+    limit=50,
+    format="html",
+    out=None,
+    open=False,
+    timezone=None,
+    as_of=None,
+):
+    """Report the eval cases with their runs, scores and trends: which fail, which are flaky, which were never run.
+
+    Example: kaizen R5 --since 90d
+    """
+    from ..reports import evals
+    from ..reports.publish import Output, publish
+
+    return publish(
+        write, look, store, "R5", "eval-report", Output(format, out, open, as_of, timezone),
+        evals.gather, evals.layout, scope=scope, category=category, since=since, until=until, query=query, limit=limit,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Learnings, what a gotcha taught: L1, L4 to L6."""
+"""Learnings, what a gotcha taught: L1, L4 to L6 and R3."""
 
 from ..records import lesson, lineage
 
@@ -37,3 +37,33 @@ def inspect(db, store, *, id):
     Example: kaizen L6 --id @last
     """
     return lineage.inspect(db, store, "learning", id)
+
+
+def report(
+    write,
+    look,
+    store,
+    *,
+    scope=None,
+    since=None,
+    until=None,
+    query=None,
+    limit=50,
+    format="html",
+    out=None,
+    open=False,
+    timezone=None,
+    as_of=None,
+):
+    """Report the lessons with their lineage, what backs them, and which are stale by the files of the working tree.
+
+    Example: kaizen R3
+    """
+    from ..reports import lesson_page, lessons
+    from ..reports.publish import Output, publish
+
+    return publish(
+        write, look, store, "R3", "learning-report", Output(format, out, open, as_of, timezone),
+        lambda db, zone, options: lessons.gather(db, zone, options, store.place.root), lesson_page.layout,
+        scope=scope, since=since, until=until, query=query, limit=limit,
+    )  # fmt: skip

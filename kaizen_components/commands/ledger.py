@@ -1,4 +1,4 @@
-"""The ledger: K8."""
+"""The ledger: K8 and R2."""
 
 from ..errors import Integrity
 from ..records import anchor
@@ -11,10 +11,9 @@ def verify(store, *, file=None):
 
     Example: kaizen K8
     """
-    anchors, damaged = anchor.read(store.place.anchors)  # before the database: anchors never run ahead of it
     if file is None:
-        shown = store.place.relative(store.place.database)
-        return {**checked(Verification(store.reader(), anchors), shown), "damaged_anchors": damaged}
+        return _in_order(store)
+    anchors, damaged = anchor.read(store.place.anchors)
     copy = store.look_at(file)
     try:
         origins = {row[0] for row in copy.tuples("SELECT origin FROM frontier")}
@@ -25,6 +24,48 @@ def verify(store, *, file=None):
         }
     finally:
         copy.close()
+
+
+def _in_order(store):
+    """The project's own ledger, verified."""
+    anchors, damaged = anchor.read(store.place.anchors)  # before the database: anchors never run ahead of it
+    shown = store.place.relative(store.place.database)
+    return {**checked(Verification(store.reader(), anchors), shown), "damaged_anchors": damaged}
+
+
+def report(
+    write,
+    look,
+    store,
+    *,
+    since=None,
+    until=None,
+    query=None,
+    limit=100,
+    verify=False,
+    format="html",
+    out=None,
+    open=False,
+    timezone=None,
+    as_of=None,
+):
+    """Tell the ledger as a story: by day and actor, what was recorded, in words; --verify checks every hash first.
+
+    Example: kaizen R2 --limit 20
+    """
+    from ..reports import ledger_story
+    from ..reports.past import newest_size
+    from ..reports.publish import Output, publish
+
+    output = Output(format, out, open, as_of, timezone)
+    if verify:
+        if as_of is None:  # what others record meanwhile is not verified, so the report ends before it
+            output.as_of = newest_size(look().connection)
+        _in_order(store)
+    return publish(
+        write, look, store, "R2", "ledger-report", output, ledger_story.gather, ledger_story.layout, since=since,
+        until=until, query=query, limit=limit, verify=verify,
+    )  # fmt: skip
 
 
 def checked(verification, shown):

@@ -1,4 +1,4 @@
-"""Sources, what was read and in which version: S1 to S4."""
+"""Sources, what was read and in which version: S1 to S4 and R6."""
 
 from ..records import source
 from ..records.listing import inspected, listing
@@ -65,3 +65,34 @@ def export(db, store, *, format="json", scope=None, out=None):
     from ..reports import sources
 
     return sources.export(db, store, format, scope, out)
+
+
+def report(
+    write,
+    look,
+    store,
+    *,
+    scope=None,
+    tier=None,
+    since=None,
+    until=None,
+    query=None,
+    limit=50,
+    format="html",
+    out=None,
+    open=False,
+    timezone=None,
+    as_of=None,
+):
+    """Report the sources by tier, their lines of versions, and which records still stand on a superseded one.
+
+    Example: kaizen R6
+    """
+    from ..reports import source_list
+    from ..reports.publish import Output, publish
+
+    return publish(
+        write, look, store, "R6", "source-report", Output(format, out, open, as_of, timezone),
+        source_list.gather, source_list.layout, scope=scope, tier=tier, since=since, until=until, query=query,
+        limit=limit,
+    )  # fmt: skip

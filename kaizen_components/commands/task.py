@@ -1,4 +1,4 @@
-"""Tasks: W1, W2, W9 to W13."""
+"""Tasks: W1, W2, W9 to W13, R1."""
 
 from ..errors import Usage
 from ..records import done, lease, link, revision
@@ -170,3 +170,39 @@ def claim(tx, *, id, action="take", ttl_s=1800, token=None, note=None):
         "lease", row, task_id=task["id"], title=task["title"], action=action, token=row["token"],
         until=row.get("until"),
     )  # fmt: skip
+
+
+def report(
+    write,
+    look,
+    store,
+    *,
+    id=None,
+    scope=None,
+    since=None,
+    until=None,
+    query=None,
+    limit=100,
+    format="html",
+    out=None,
+    open=False,
+    timezone=None,
+    as_of=None,
+):
+    """Report one task (--id) as a story, from its first words to its proofs, verdicts, traces and cost; or all tasks.
+
+    Example: kaizen R1 --id @last
+    """
+    from ..reports import task_story, tasks
+    from ..reports.publish import Output, publish
+
+    wanted = {"scope": scope, "since": since, "until": until, "query": query}
+    if id and any(wanted.values()):
+        raise Usage(
+            "not_with_id", "--scope, --since, --until and --query choose among all tasks.", "--id has chosen one.",
+            "Leave them out, or leave --id out.",
+        )  # fmt: skip
+    asked = {"id": id, "limit": limit} if id else {**wanted, "limit": limit}
+    how = task_story if id else tasks
+    output = Output(format, out, open, as_of, timezone)
+    return publish(write, look, store, "R1", "task-report", output, how.gather, how.layout, **asked)

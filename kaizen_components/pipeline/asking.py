@@ -104,7 +104,7 @@ def _brief(work, asked, text):
 def _edits(work, asked, text):
     if text.strip().upper().startswith(AMBIGUOUS):
         return Verdict("ambiguous", text.strip()[:500], [Finding("ambiguous", text.strip()[:500])])
-    changes = edits.apply(edits.parse(text), work.read)
+    changes = work.edited(text)
     wrong = _unparsable(changes) + _protected(changes, work, asked.spec["grants"])
     if wrong:
         return Verdict("check", f"The change has {len(wrong)} faults.", wrong)
@@ -112,7 +112,7 @@ def _edits(work, asked, text):
 
 
 def _tests(work, asked, text):
-    changes = edits.apply(edits.parse(text), work.read)
+    changes = work.edited(text)
     there = set(work.paths())
     wrong = [
         Finding("exists", f"{path} is there already; write a new file.", path) for path in changes if path in there

@@ -56,7 +56,7 @@ class Review(Contract):
     """Does the diff do what the spec says, and nothing else?"""
 
     verdict: Literal["approve", "reject"]
-    reasons: list[Reason] = Field(default=[], max_length=20)
+    reasons: list[Reason] = Field(default=[], max_length=20, validate_default=True)
 
     @field_validator("reasons")
     @classmethod

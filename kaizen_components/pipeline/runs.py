@@ -75,6 +75,7 @@ def go_on(write, look, store, run_id: str, driver) -> dict[str, Any]:
             book.add("released")  # its holder is gone, or we could not hold the lock
         book.add("leased", holder=holder, token=book.state["refusals"] + 1, until=ids.iso(ids.now_ms() + LEASE_MS))
         work = Work(store.place, run, json.loads(run["options"]))
+        driver.work = work  # what a scout may look at
         progress = Progress()
         try:
             state = Engine(book, work, driver, progress).drive()

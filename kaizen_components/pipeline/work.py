@@ -101,12 +101,21 @@ class Work:
         tests = [path for path in self.paths() if re.search(r"(^|/)test_[^/]*\.py$|_test\.py$", path)]
         return self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
 
+    def edited(self, text: str) -> dict[str, bytes | None]:
+        """Path -> new content of everything that one answer says, or EditRefused."""
+        return edits.apply(edits.parse(text), self.read, there=self.paths(), is_link=self._is_link)
+
+    def _is_link(self, path):
+        """A link in the base; one that leads out of it is listed, but was not exported as what it is."""
+        here = os.path.join(self.base, path)
+        return os.path.islink(here) or (path in self.paths() and not os.path.isfile(here))
+
     def changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
         """Path -> new content of everything that the answers say."""
         found: dict[str, bytes | None] = {}
         for text in (build, tests):
             if text is not None:
-                found |= edits.apply(edits.parse(text), self.read)
+                found |= self.edited(text)
         return found
 
     def job(self, spec: dict[str, Any], build: str, tests: str | None) -> Job:

@@ -45,10 +45,11 @@ class Anchors:
                 data = checkpoint(origin, before.size, before.root()) + data
             if end and not tail.endswith(SEPARATOR):  # a kill or a full disk cut the last one off
                 data = "\n\n" + data
-        if os.write(self._descriptor, data.encode()) != len(data.encode()):
+        written = data.encode()
+        if os.write(self._descriptor, written) != len(written):
             os.ftruncate(self._descriptor, end)
             raise OSError(28, "No space left on device")
-        self._end, self._peaks = end + len(data.encode()), list(after.peaks)
+        self._end, self._peaks = end + len(written), list(after.peaks)
         return contradicted
 
     def _opened(self):

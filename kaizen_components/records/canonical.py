@@ -4,7 +4,7 @@ Hand-written because it is on the hot path: importing `json` costs as much as th
 """
 
 _ESCAPES = {code: f"\\u{code:04x}" for code in range(32)}
-_ESCAPES.update({8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"})
+_ESCAPES.update({8: "\\b", 9: "\\t", 12: "\\f", 13: "\\r"})  # the others are replaced before
 
 
 def canonical(value) -> str:
@@ -60,8 +60,13 @@ def _encode(value, in_order):
 
 
 def _text(value):
-    plain = value.isprintable() and '"' not in value and "\\" not in value
-    return '"' + (value if plain else value.translate(_ESCAPES)) + '"'
+    """What most texts have is replaced first: `translate` takes 70 ns a character, and has rarely something left."""
+    if '"' in value or "\\" in value:
+        value = value.replace("\\", "\\\\").replace('"', '\\"')
+    if not value.isprintable():
+        value = value.replace("\n", "\\n")
+        value = value if value.isprintable() else value.translate(_ESCAPES)
+    return '"' + value + '"'
 
 
 def number(value: float) -> str:

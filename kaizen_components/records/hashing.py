@@ -48,10 +48,10 @@ class Frontier:
     def root(self) -> str:
         if not self.peaks:
             return EMPTY_ROOT
-        root = self.peaks[-1]
-        for peak in self.peaks[-2::-1]:
-            root = node_hash(peak, root)
-        return root
+        root = bytes.fromhex(self.peaks[-1])
+        for peak in self.peaks[-2::-1]:  # node_hash without the way through text: every write comes here
+            root = _sha256(b"\1" + bytes.fromhex(peak) + root).digest()
+        return root.hex()
 
     def copy(self) -> "Frontier":
         return Frontier(self.size, list(self.peaks))

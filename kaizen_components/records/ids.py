@@ -10,9 +10,18 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+_last = (0, "1970-01-01T00:00:00")  # many writes fall into one second; strftime is most of what a stamp costs
+
+
 def iso(moment_ms: int) -> str:
     """2026-11-16T03:15:55.123Z: text that sorts by time."""
-    return f"{time.strftime(TIME_FORMAT, time.gmtime(moment_ms // 1000))}.{moment_ms % 1000:03d}Z"
+    global _last
+    second, text = _last
+    if second != moment_ms // 1000:
+        second = moment_ms // 1000
+        text = time.strftime(TIME_FORMAT, time.gmtime(second))
+        _last = (second, text)
+    return f"{text}.{moment_ms % 1000:03d}Z"
 
 
 def new(prefix: str, at: str, number: int) -> str:

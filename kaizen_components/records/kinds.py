@@ -36,6 +36,7 @@ PREFIXES = {
     "score": "score",
     "lab": "lab",
     "lab_proposal": "prop",
+    "digest": "dig",
     "run": "run",
     "run_event": "evt",
 }
@@ -83,11 +84,15 @@ SEARCHED: dict[str, tuple[int, tuple[str, ...]]] = {
     "run": (25, ("protocol", "request", "repo")),
 }
 
-# What a new record adds to derived tables; later changes are the triggers' work.
+RANK = {"critical": 0, "high": 1, "normal": 2, "low": 3}  # of a priority, as derived tables sort by it
+
+# What a new record adds to derived tables, and from which of its values; later changes are the triggers' work. Values,
+# and not a SELECT from the row just written: that took 28 microseconds instead of 19.
 DERIVED = {
-    "task": """
-INSERT INTO task_state (seq, task_id, rev, changed_at, status, rank, scope, open_blockers)
-SELECT seq, id, 1, at, status, CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 ELSE 3 END,
-       scope, 0
-FROM task WHERE seq = ?""",
+    "task": (
+        """
+INSERT INTO task_state (seq, task_id, changed_at, status, scope, rank, rev, open_blockers)
+VALUES (?, ?, ?, ?, ?, ?, 1, 0)""",
+        lambda seq, row: (seq, row["id"], row["at"], row["status"], row["scope"], RANK[row["priority"]]),
+    ),
 }

@@ -29,6 +29,10 @@ SELECT rowid, score FROM (
     WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?)
 ORDER BY score, rowid DESC LIMIT ?"""
 NEWEST = "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
+# CROSS JOIN: the index is read from its newest end and stops at the limit, however many records have the words.
+NEWEST_BETWEEN = """
+SELECT l.seq FROM search CROSS JOIN log l ON l.seq = search.rowid - ?
+WHERE search MATCH ? AND search.rowid BETWEEN ? AND ? AND l.at >= ? AND l.at < ? ORDER BY search.rowid DESC LIMIT ?"""
 LOG_SIZE = "SELECT max(seq) FROM log"
 PUT = "INSERT INTO search (rowid, title, summary, body) VALUES (?, ?, ?, ?)"
 TAKE_OUT = "INSERT INTO search (search, rowid, title, summary, body) VALUES ('delete', ?, ?, ?, ?)"
@@ -49,9 +53,10 @@ def texts(kind):
 
 def texts_of(kind, row):
     """(title, summary, body) of a record for the index; `body` has whatever else the kind says is text."""
-    first = [row.get(name) or "" for name in TEXTS]
-    more = [row.get(name) or "" for name in SEARCHED[kind][1]]
-    return (first[0], first[1], "\n".join(filter(None, [first[2], *more])))
+    body = row.get("body") or ""
+    if SEARCHED[kind][1]:
+        body = "\n".join(filter(None, [body, *(row.get(name) for name in SEARCHED[kind][1])]))
+    return (row.get("title") or "", row.get("summary") or "", body)
 
 
 def rebuild(connection):
@@ -100,6 +105,20 @@ def ranked(db, query, kind=None, limit=20):
         found = _pruned(db, must, may, low, high, limit)
     names = {number: name for name, (number, _) in SEARCHED.items()}
     return [(names[rowid >> KIND_SHIFT], rowid & ((1 << KIND_SHIFT) - 1)) for rowid in found]
+
+
+def newest(db, query, limit, since=None, until=None):
+    """The seq of the newest records that the query finds, of whatever kind, the newest first."""
+    must, may = parse(query)
+    if not must and not may:
+        return []
+    db.settle()
+    found = []
+    for kind in SEARCHED:
+        low, high = _range(kind)
+        values = (low, _match(must, may), low, high, since or "", until or "~", limit)  # ~ sorts after every time
+        found += [seq for (seq,) in db.tuples(NEWEST_BETWEEN, values)]
+    return sorted(found, reverse=True)[:limit]
 
 
 def is_pruned(db):

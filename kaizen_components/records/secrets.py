@@ -133,6 +133,7 @@ for _kind, _prefixes, _body in PREFIXED:
         _tail = _prefix[-4:-1].rpartition(_prefix[-1])[2]
         _PREFIX_ROWS.setdefault(_prefix[-1], []).append((_tail, (_kind, _prefix, _body)))
 _ESCAPES = ("\\n", "\\r", "\\t")
+_NESTED = frozenset((dict, list, tuple))
 _SEPARATORS = str.maketrans("", "", " _-")
 _KIND_BY_NAME = {name.replace("_", ""): (kind, mix) for kind, names, mix in NAMED for name in names.split()}
 _NAMES = tuple(_KIND_BY_NAME)
@@ -163,7 +164,7 @@ def find_in(value: object) -> tuple[str, str] | None:
 
 
 def _is_flat(values):
-    return all(type(one) not in (dict, list, tuple) for one in values)
+    return _NESTED.isdisjoint(map(type, values))
 
 
 def redacted(text: str) -> str:
@@ -200,10 +201,13 @@ def _find_prefixed(text):
 
 
 def _possible_prefixes(text):
-    """The rows left after one look at the characters before each "_", "-" …: a search each would cost 10x."""
+    """The rows left after one look at the characters before each "_" and "-": a search each would cost 10x. The other
+    ends of prefixes have one or two rows, for which a search is the cheaper way."""
     possible = []
     for mark, rows in _PREFIX_ROWS.items():
-        if mark in text:
+        if len(rows) <= 2:
+            possible += [row for _, row in rows if row[1] in text]
+        elif mark in text:
             ends = {piece[-3:] for piece in text.split(mark)}
             tails = {end[-length:] for end in ends for length in (1, 2, 3)}
             possible += [row for tail, row in rows if tail in tails]
@@ -256,6 +260,8 @@ def _find_named(text):
 
 def _assigns_name(text):
     """Whether a name of NAMED stands before a ":" or "=", or in a flag such as --db-password."""
+    if ":" not in text and "=" not in text and "--" not in text:
+        return False
     tails = {piece[-32:] for mark in ":=" for piece in text.split(mark)}
     tails.update([piece[:32].partition(" ")[0] for piece in text.split("--")])
     return any(map(_ends_in_name, tails))

@@ -1,6 +1,7 @@
 """Questions asked of tasks."""
 
 from . import listing as lists
+from .kinds import RANK
 
 # INDEXED BY: without it the planner reads all open tasks and sorts them, which at a million takes a second.
 READY = """
@@ -53,8 +54,6 @@ LIST = """
 SELECT t.id, t.status, t.priority, t.scope, t.actor, t.at, t.holder, t.lease_until, t.test, t.title
 FROM task_state s JOIN task_current t ON t.seq = s.seq
 {where} ORDER BY {driver}.seq DESC LIMIT ?"""
-
-RANK = {"critical": 0, "high": 1, "normal": 2, "low": 3}
 
 
 def listing(db, limit, status, actor, scope, priority, holder, since, until, query=None):

@@ -14,7 +14,7 @@ from .kinds import DERIVED, PREFIXES, REVISED, SEARCHED
 # What is said of another record is not what the next proof or score is about: @last looks past it where any will do.
 SAID_OF_OTHERS = ("proof", "verification", "score", "artifact", "waiver", "eval_run", "packet_result", "irl_outcome")
 LAST_AMONG_MAX = 10  # lessons, or records of quality, are fewer kinds than all there are
-SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE local = 1"
+SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE origin = ?"
 ADD_ENTRY = """
 INSERT INTO log (seq, origin, idx, at, actor, command, kind, record_id, test, content_hash, leaf)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -121,7 +121,7 @@ class Write(Read):
 
     def add(self, kind, values, of=()):
         """Record one row of `kind`. `of` are the records it refers to: what refers to a test record is one."""
-        test = int(self.test or any(record["test"] for record in of))
+        test = int(self.test or (bool(of) and any(record["test"] for record in of)))
         self._number += 1
         row = {
             "id": ids.new(PREFIXES[kind], self.at, self._number),
@@ -137,7 +137,8 @@ class Write(Read):
             (self._seq, *row.values()),
         )
         if kind in DERIVED:
-            self.connection.execute(DERIVED[kind], (self._seq,))
+            sql, values_of = DERIVED[kind]
+            self.connection.execute(sql, values_of(self._seq, row))
         if kind in SEARCHED:
             self.index(kind, self._seq, row)
         content_hash = self._log(kind, row)
@@ -198,7 +199,7 @@ class Write(Read):
         """The last statements before COMMIT."""
         self.settle()
         if self.changed():
-            self.connection.execute(SAVE_FRONTIER, (self.frontier.size, " ".join(self.frontier.peaks)))
+            self.connection.execute(SAVE_FRONTIER, (self.frontier.size, " ".join(self.frontier.peaks), self.origin))
 
 
 def receipt(kind, row, **more):

@@ -9,6 +9,7 @@ from typing import Any
 from .. import __version__
 from ..errors import Usage
 from ..records import health
+from .document import Block, percent, table
 from .page import render, save
 
 BINS = 10
@@ -101,13 +102,13 @@ def bins(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
     ]
 
 
-def text_plot(table: list[dict[str, Any]]) -> str:
+def text_plot(calibration: list[dict[str, Any]]) -> str:
     """A line a bin: # up to how often it happened, | where it was predicted."""
     lines = [
         " predicted  # happened   | was predicted           count",
         " " * 11 + " 0 %      25 %      50 %      75 %    100 %",
     ]
-    for row in table:
+    for row in calibration:
         cells = ["."] * PLOT_CELLS if row["count"] else [" "] * PLOT_CELLS
         if row["count"]:
             reach = _cell(row["observed"])
@@ -117,9 +118,9 @@ def text_plot(table: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def svg_plot(table: list[dict[str, Any]]) -> dict[str, Any]:
+def svg_plot(calibration: list[dict[str, Any]]) -> dict[str, Any]:
     """Where things stand in the drawing; the template draws them."""
-    most = max(row["count"] for row in table)
+    most = max(row["count"] for row in calibration)
     points = [
         {
             "x": _across(row["mean_predicted"]),
@@ -128,11 +129,24 @@ def svg_plot(table: list[dict[str, Any]]) -> dict[str, Any]:
             "says": f"{row['predicted']}: {row['count']} predicted at {row['mean_predicted']:.1%} on average, "
             f"{row['observed']:.1%} happened",
         }
-        for row in table
+        for row in calibration
         if row["count"]
     ]
     ticks = [{"text": f"{part} %", "x": _across(part / 100), "y": _down(part / 100)} for part in (0, 25, 50, 75, 100)]
     return {"points": points, "ticks": ticks, "left": SVG_LEFT, "top": SVG_TOP, "side": SVG_SIDE}
+
+
+def block(calibration: list[dict[str, Any]], says: str) -> Block | None:
+    """The plot as a block of a report, with its data as a table; none as long as nothing is closed."""
+    plot = svg_plot(calibration) if any(row["count"] for row in calibration) else None
+    columns = {"predicted": "whole", "count": "number", "mean": "number", "happened": "number"}
+    rows = [
+        [row["predicted"], row["count"], percent(row["mean_predicted"]), percent(row["observed"])]
+        for row in calibration
+    ]  # fmt: skip
+    title = "Happened against predicted"
+    made = {"block": "calibration", "title": title, "says": says, "plot": plot, "data": table(title, columns, rows)}
+    return made if plot else None
 
 
 def _across(part: float) -> float:

@@ -1,18 +1,23 @@
 """Charts as geometry: where each mark, label and tick of a drawing stands. The template only draws.
 
-Every chart has a title, named axes, a sentence that says the same (`says`) and its data as a table.
+Every chart has a title, named axes, a sentence that says the same (`says`) and its data as a table. Series differ in
+colour and in pattern; one that is named like an outcome has the colour of its tone.
 """
 
 import math
+from itertools import pairwise
 from typing import Any
 
-from .document import Block, count, table
+from .axis import exact, ordered, scale, shortened, thinned, width
+from .document import Block, Tone, count, table, word
 
-WIDTH, HEIGHT = 560, 260
-LEFT, RIGHT, TOP, BOTTOM = 56, 548, 34, 204  # the plot lies between them
-TICKS_Y = 4
-LABELS_X_MAX = 8  # more would run into each other
+WIDTH, HEIGHT = 560, 250
+RIGHT, TOP, BOTTOM = 534, 34, 204  # the plot lies between them; half of the last label stands to the right of it
+LEFT_LEAST, LEFT_MARGIN = 44, 26  # the margin is for the name of the axis
 GAP = 0.25  # of a bar's place
+DOT, DOT_SMALL, DOTS_MAX = 3, 1.5, 60
+PALETTE = ("s1", "s2", "s3", "s4", "s5", "s6")
+BESIDE_TONES = ("s1", "s4", "s6", "s5")  # without those that look like good, bad or a warning
 
 
 def bars(
@@ -23,9 +28,13 @@ def bars(
     series: dict[str, list[float]],
     says: str,
     show: Any = count,
+    tones: dict[str, str] | None = None,
 ) -> Block | None:
-    """Bars over labels, one on top of the other where there is more than one series; none without any value."""
-    return _chart("bars", title, x_label, y_label, labels, series, says, show)
+    """Bars over labels, one on top of the other where there is more than one series; none without any value.
+
+    `tones` says which series is good, bad or warn; without it, what `word` knows is.
+    """
+    return _chart("bars", title, x_label, y_label, labels, series, says, show, tones)
 
 
 def areas(
@@ -36,125 +45,175 @@ def areas(
     series: dict[str, list[float]],
     says: str,
     show: Any = count,
+    tones: dict[str, str] | None = None,
 ) -> Block | None:
     """The same as areas, for what accumulates: a cumulative flow."""
-    return _chart("areas", title, x_label, y_label, labels, series, says, show)
+    return _chart("areas", title, x_label, y_label, labels, series, says, show, tones)
 
 
 def lines(
     title: str, x_label: str, y_label: str, labels: list[str], series: dict[str, list[float | None]], says: str,
-    show: Any = count,
+    show: Any = count, tones: dict[str, str] | None = None,
 ) -> Block | None:  # fmt: skip
     """A line for each series; None leaves a gap."""
-    return _chart("lines", title, x_label, y_label, labels, series, says, show)
+    return _chart("lines", title, x_label, y_label, labels, series, says, show, tones)
 
 
-def _chart(kind, title, x_label, y_label, labels, series, says, show):
+def histogram(
+    title: str, x_label: str, y_label: str, edges: list[float], counts: list[int], says: str, show: Any = count
+) -> Block | None:
+    """How often values lie between one edge and the next; there is one edge more than counts, and a tick at each."""
+    ends = [exact(edge, show) for edge in edges]
+    labels = [f"{low} to {high}" for low, high in pairwise(ends)]
+    made = _chart("histogram", title, x_label, y_label, labels, {y_label: counts}, says, count, None)
+    if made:
+        place = (RIGHT - made["left"]) / len(counts)
+        kept = thinned(ends, place)
+        made["x_ticks"] = [{"x": round(made["left"] + place * at, 1), "text": text} for at, text in kept]
+    return made
+
+
+def _chart(kind, title, x_label, y_label, labels, series, says, show, tones):
     if not any(value for values in series.values() for value in values):
         return None
-    most = _most(kind, labels, series)
-    top, step = scale(most)
-    drawn = {"bars": _bars, "areas": _areas, "lines": _lines}[kind](labels, series, top, show)
+    plot = Plot(kind, labels, series, show)
+    looks = _looks(series, tones)
+    short, year = shortened(labels)
     rows = [[label, *(_shown(show, values[at]) for values in series.values())] for at, label in enumerate(labels)]
     return {
-        "block": "chart", "kind": kind, "title": title, "x_label": x_label, "y_label": y_label, "says": says,
-        "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM,
-        "marks": drawn,
-        "legend": [{"text": name, "color": at % 6 + 1} for at, name in enumerate(series)] if len(series) > 1 else [],
-        "y_ticks": [{"y": _y(value, top), "text": show(value)} for value in _steps(top, step)],
-        "x_ticks": _x_ticks(kind, labels),
+        "block": "chart", "kind": kind, "title": title, "says": says, "y_label": y_label,
+        "x_label": f"{x_label}, {year}" if year else x_label,
+        "width": WIDTH, "height": HEIGHT, "left": plot.left, "right": RIGHT, "top": TOP, "bottom": BOTTOM,
+        "marks": {"areas": _areas, "lines": _lines}.get(kind, _bars)(plot, looks),
+        "legend": _legend(kind, series, looks),
+        "y_ticks": [{"y": plot.y(value), "text": text} for value, text in plot.ticks],
+        "x_ticks": plot.x_ticks(short),
         "data": table(title, {x_label: "whole", **dict.fromkeys(series, "number")}, rows),
     }  # fmt: skip
+
+
+class Plot:
+    """The values of a chart, and where they stand in it."""
+
+    def __init__(self, kind, labels, series, show):
+        self.kind = kind
+        self.labels = labels
+        self.series = series
+        self.show = show
+        self.top, self.ticks = scale(self._most(), show, self._whole())
+        self.left = max(LEFT_LEAST, math.ceil(LEFT_MARGIN + max(width(text) for _, text in self.ticks)))
+        self.place = (RIGHT - self.left) / len(labels)
+
+    def _most(self):
+        if self.kind == "lines":
+            return max(value for values in self.series.values() for value in values if value is not None)
+        return max(sum(values[at] for values in self.series.values()) for at in range(len(self.labels)))
+
+    def _whole(self):
+        return self.show is count and all(
+            value is None or value == int(value) for values in self.series.values() for value in values
+        )
+
+    def y(self, value):
+        return round(BOTTOM - (BOTTOM - TOP) * value / self.top, 1)
+
+    def x(self, at):
+        """The middle of a bar, or a point of a line."""
+        if self.kind in ("bars", "histogram"):
+            return round(self.left + self.place * (at + 0.5), 1)
+        part = at / (len(self.labels) - 1) if len(self.labels) > 1 else 0.5
+        return round(self.left + (RIGHT - self.left) * part, 1)
+
+    def x_ticks(self, labels):
+        """As many labels as fit, the last among them; those that name things are cut before any is left out."""
+        kept = thinned(labels, self.place, cuts=not ordered(labels))
+        return [{"x": self.x(at), "text": text} for at, text in kept]
+
+    def says(self, at, name, value):
+        return f"{self.labels[at]}: {self.show(value)}" + (f" {name}" if len(self.series) > 1 else "")
+
+
+def _looks(series, tones):
+    """{name: the class of its colour, the number of its pattern}."""
+    if tones is None:
+        known = {name: word(name) for name in series}
+        tones = {name: said.tone for name, said in known.items() if isinstance(said, Tone)}
+    others = [name for name in series if name not in tones]
+    free = BESIDE_TONES if tones else PALETTE
+    colors = {**tones, **{name: free[at % len(free)] for at, name in enumerate(others)}}
+    return {name: {"color": colors[name], "pattern": at % len(PALETTE)} for at, name in enumerate(series)}
+
+
+def _legend(kind, series, looks):
+    """What is drawn of more than one series; a line at zero is drawn too."""
+    drawn = [name for name, values in series.items() if kind == "lines" or any(values)]
+    return [{"text": name, **looks[name]} for name in drawn] if len(series) > 1 else []
 
 
 def _shown(show, value):
     return None if value is None else show(value)
 
 
-def _most(kind, labels, series):
-    if kind == "lines":
-        return max(value for values in series.values() for value in values if value is not None)
-    return max(sum(values[at] for values in series.values()) for at in range(len(labels)))
-
-
-def scale(most: float) -> tuple[float, float]:
-    """(a round number at or above `most`, the step between ticks): 1, 2, 2.5 or 5 times a power of ten."""
-    rough = most / TICKS_Y
-    size = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
-    step = next(size * part for part in (1, 2, 2.5, 5, 10) if size * part >= rough * 0.999_999)
-    step = max(step, 1.0) if most >= 1 and step < 1 and most == int(most) and most < TICKS_Y else step
-    return step * math.ceil(most / step - 1e-9), step
-
-
-def _steps(top, step):
-    values = [step * at for at in range(round(top / step) + 1)]
-    return [int(value) if value == int(value) else value for value in values]
-
-
-def _bars(labels, series, top, show):
-    place = (RIGHT - LEFT) / len(labels)
+def _bars(plot, looks):
+    gap = 0.0 if plot.kind == "histogram" else GAP
     marks = []
-    for at, label in enumerate(labels):
+    for at in range(len(plot.labels)):
         below = 0.0
-        for number, (name, values) in enumerate(series.items()):
+        for name, values in plot.series.items():
             if values[at]:
-                upper = _y(below + values[at], top)
-                marks.append(
-                    {
-                        "x": round(LEFT + place * (at + GAP / 2), 1),
-                        "y": upper,
-                        "width": round(max(place * (1 - GAP), 1), 1),
-                        "height": round(max(_y(below, top) - upper, 0.5), 1),
-                        "color": number % 6 + 1,
-                        "says": f"{label}: {show(values[at])}" + (f" {name}" if len(series) > 1 else ""),
-                    }
-                )
+                upper = plot.y(below + values[at])
+                marks.append({
+                    "x": round(plot.left + plot.place * (at + gap / 2), 1), "y": upper,
+                    "width": round(max(plot.place * (1 - gap), 1), 1),
+                    "height": round(max(plot.y(below) - upper, 0.5), 1),
+                    "says": plot.says(at, name, values[at]), **looks[name],
+                })  # fmt: skip
                 below += values[at]
     return marks
 
 
-def _areas(labels, series, top, show):
-    below = [0.0] * len(labels)
+def _areas(plot, looks):
+    below = [0.0] * len(plot.labels)
     marks = []
-    for number, (name, values) in enumerate(series.items()):
+    for name, values in plot.series.items():
         above = [low + value for low, value in zip(below, values, strict=True)]
-        edge = [(_point_x(at, labels), _y(value, top)) for at, value in enumerate(above)]
-        back = [(_point_x(at, labels), _y(value, top)) for at, value in reversed(list(enumerate(below)))]
-        marks.append(
-            {"points": _path([*edge, *back]), "color": number % 6 + 1, "says": f"{name}: {show(values[-1])} at the end"}
-        )
+        edge = [(plot.x(at), plot.y(value)) for at, value in enumerate(above)]
+        back = [(plot.x(at), plot.y(value)) for at, value in reversed(list(enumerate(below)))]
+        if len(plot.labels) == 1:  # an area of one moment would have no breadth
+            edge, back = _broadened(edge), _broadened(back)[::-1]
+        said = f"{name}: {plot.show(values[-1])} at the end"
+        marks.append({"points": _path([*edge, *back]), "says": said, **looks[name]})
         below = above
     return marks
 
 
-def _lines(labels, series, top, show):
+def _broadened(points):
+    return [(x + by, y) for x, y in points for by in (-20, 20)]
+
+
+def _lines(plot, looks):
     marks = []
-    for number, (name, values) in enumerate(series.items()):
-        known = [(_point_x(at, labels), _y(value, top)) for at, value in enumerate(values) if value is not None]
-        dots = [
-            {"x": _point_x(at, labels), "y": _y(value, top), "says": f"{labels[at]}: {show(value)} {name}"}
-            for at, value in enumerate(values)
-            if value is not None
-        ]
-        marks.append({"points": _path(known), "dots": dots, "color": number % 6 + 1, "says": name})
+    for name, values in plot.series.items():
+        known = [(at, plot.x(at), plot.y(value)) for at, value in enumerate(values) if value is not None]
+        dots = [{"x": x, "y": y, "says": plot.says(at, name, values[at])} for at, x, y in known]
+        marks.append({
+            "paths": [_path(run) for run in _runs(known)], "dots": dots, "says": name,
+            "dot": DOT if len(plot.labels) <= DOTS_MAX else DOT_SMALL, **looks[name],
+        })  # fmt: skip
     return marks
+
+
+def _runs(known):
+    """Points that follow each other without a gap."""
+    runs: list[list[tuple[float, float]]] = []
+    before = None
+    for at, x, y in known:
+        if before is None or at != before + 1:
+            runs.append([])
+        runs[-1].append((x, y))
+        before = at
+    return [run for run in runs if len(run) > 1]
 
 
 def _path(points):
     return " ".join(f"{x},{y}" for x, y in points)
-
-
-def _x_ticks(kind, labels):
-    """As many labels as fit, the first and the last among them as far as that goes."""
-    step = math.ceil(len(labels) / LABELS_X_MAX)
-    place = (RIGHT - LEFT) / len(labels)
-    middle = (lambda at: LEFT + place * (at + 0.5)) if kind == "bars" else lambda at: _point_x(at, labels)
-    return [{"x": round(middle(at), 1), "text": labels[at]} for at in range(0, len(labels), step)]
-
-
-def _point_x(at, labels):
-    return round(LEFT + (RIGHT - LEFT) * (at / (len(labels) - 1) if len(labels) > 1 else 0.5), 1)
-
-
-def _y(value, top):
-    return round(BOTTOM - (BOTTOM - TOP) * value / top, 1)

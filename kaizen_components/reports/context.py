@@ -15,18 +15,26 @@ SHOWN = ("status", "scope", "at", "title", "summary", "body", "superseded_by")
 
 
 def lessons(db, root, query, paths, scope, limit):
-    if query is None and not paths:
-        newest = listing(db, "learned", "id", limit, _filters("learned", scope))
-        found: dict[str, dict[str, list[str]]] = {"learned": {row["id"]: [] for row in newest["records"]}}
-        more = newest["more"]
+    found, more = fitting(db, query, [relative(root, path) for path in paths], scope, limit)
+    tree = Tree(root)
+    shown = [_shown(db, tree, kind, id, why) for kind, id, why in found]
+    return {"records": shown, "count": len(shown), "more": more}
+
+
+def fitting(db, query, wanted, scope, limit, newest=None):
+    """([(kind, id, why it is here)], are there more): proven ones first; without words and files, the newest proven.
+
+    With `newest`, only so many lessons of each kind are compared with the files: enough for a glance.
+    """
+    if query is None and not wanted:
+        proven = listing(db, "learned", "id", limit, _filters("learned", scope))
+        found: dict[str, dict[str, list[str]]] = {"learned": {row["id"]: [] for row in proven["records"]}}
+        more = proven["more"]
     else:
-        wanted = [relative(root, path) for path in paths]
-        found = {kind: _fitting(db, kind, query, wanted, scope, limit) for kind in KINDS}
+        found = {kind: _fitting(db, kind, query, wanted, scope, limit, newest) for kind in KINDS}
         more = sum(map(len, found.values())) > limit
     chosen = _in_turns(found, limit)
-    tree = Tree(root)
-    shown = [_shown(db, tree, kind, id, found[kind][id]) for kind in KINDS for id in chosen.get(kind, ())]
-    return {"records": shown, "count": len(shown), "more": more}
+    return [(kind, id, found[kind][id]) for kind in KINDS for id in chosen.get(kind, ())], more
 
 
 def _filters(kind, scope):
@@ -34,11 +42,11 @@ def _filters(kind, scope):
     return {condition: status, "scope = ?": scope}
 
 
-def _fitting(db, kind, query, wanted, scope, limit):
+def _fitting(db, kind, query, wanted, scope, limit, newest):
     """{id: why it is here} of one kind, the best first: by the files and the words, by the files, by the words."""
     found: dict[str, list[str]] = {}
     status = {}
-    for id, now, why in (*_by_files(db, kind, wanted, scope), *_by_words(db, kind, query, scope, limit)):
+    for id, now, why in (*_by_files(db, kind, wanted, scope, newest), *_by_words(db, kind, query, scope, limit)):
         status[id] = now
         found.setdefault(id, []).extend(why)
     both = {id for id, why in found.items() if len(why) > 1 and why[-1] == BY_WORDS}
@@ -46,13 +54,15 @@ def _fitting(db, kind, query, wanted, scope, limit):
     return {id: found[id] for id in first}
 
 
-def _by_files(db, kind, wanted, scope):
+def _by_files(db, kind, wanted, scope, newest):
     """(id, status, why) of the lessons whose globs fit, the newest first."""
     if not wanted:
         return
     import json
 
     chosen = {sql: value for sql, value in _filters(kind, scope).items() if value is not None}
+    if newest is not None:
+        chosen["seq > ?"] = db.value(f"SELECT seq FROM {kind} ORDER BY seq DESC LIMIT 1 OFFSET ?", (newest,)) or 0
     rows = db.connection.tuples(
         f"SELECT id, status, paths FROM {kind}_current "
         f"WHERE {' AND '.join(chosen)} AND paths IS NOT NULL ORDER BY seq DESC",

@@ -5,10 +5,11 @@ A report is laid out once, as plain dicts made by the functions here; `page.py` 
 
 from typing import Any
 
-from .drawing import duration, money
+from .drawing import MARKS_MEAN, drawn, duration, money
 
 CELL_CHARS_MAX = 300
 PROSE_CHARS_MAX = 4_000
+DEPTH_SHOWN_MAX = 8
 Block = dict[str, Any]
 
 
@@ -100,9 +101,28 @@ def table(caption: str, columns: dict[str, str], rows: list[list[Any]], more: in
     }
 
 
-def story(entries: list[dict[str, Any]]) -> Block | None:
+def story(entries: list[dict[str, Any]], label: str = "") -> Block | None:
     """What happened, in order: `at` (as shown), `what` (a cell), `by`, `refs` (ids), `text` (prose, optional)."""
-    return {"block": "story", "entries": entries} if entries else None
+    filled = [{"by": None, "refs": [], "text": None, **entry} for entry in entries]
+    return {"block": "story", "label": label, "entries": filled} if entries else None
+
+
+def waterfall(title: str, trace: dict[str, Any]) -> Block:
+    """A drawing of the spans of a trace, as `trace.analysed` gives it, and the same as a table."""
+    columns = {"Span": "", "Kind": "", "Status": "", "Critical path": "", "From": "number", "Time": "number"}
+    rows = [
+        [
+            "· " * min(span["depth"], DEPTH_SHOWN_MAX) + (clipped(span["name"]) or ""), span["kind"],
+            word(span["status"]), "yes" if span["critical"] else "", duration(span["offset_ms"]),
+            duration(span["duration_ms"]),
+        ]
+        for span in trace["spans"]
+    ]  # fmt: skip
+    drawing = drawn(trace)
+    return {
+        "block": "waterfall", "title": title, "says": drawing["says"], "means": MARKS_MEAN, "drawing": drawing,
+        "data": table(title, columns, rows, trace["count"] - len(rows)),
+    }  # fmt: skip
 
 
 def prose(label: str, text: str | None, whole: str = "") -> Block | None:
@@ -124,6 +144,11 @@ def clipped(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:
 
 def count(value: Any) -> str:
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def number_of(number: int, noun: str) -> str:
+    """1 span, 2 spans."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(value: float | None) -> str:

@@ -9,6 +9,8 @@ INDENT, LETTER = 12, 7.5  # of the label, in units; a broad letter at 12 px
 DEPTH_MAX = 10
 ROWS_MAX = 1_000
 TICKS_MAX = 8
+STEPS_SAID = 10  # of the critical path
+MARKS_MEAN = "▸ and a stronger colour: on the critical path. ✗: ended with an error. ◆: no duration."
 
 
 def drawn(trace: dict[str, Any]) -> dict[str, Any]:
@@ -24,12 +26,20 @@ def drawn(trace: dict[str, Any]) -> dict[str, Any]:
         "ticks": [{"x": _x(at, wall), "label": duration(at)} for at in ticks(wall)],
         "rows": [_row(at, span, wall) for at, span in enumerate(spans)],
         "left_out": len(trace["spans"]) - len(spans),
+        "says": _says(trace),
     }
+
+
+def _says(trace):
+    """The drawing for those who cannot see it."""
+    path = ", ".join(f"{step['name']} {duration(step['ms'])}" for step in trace["critical_path"][:STEPS_SAID])
+    spans = f"{trace['count']:,} span{'' if trace['count'] == 1 else 's'}"
+    return f"{spans} over {duration(trace['wall_ms'])}. On the critical path: {path}."
 
 
 def _row(at, span, wall):
     left, right = _x(span["offset_ms"], wall), _x(span["end_ms"], wall)
-    indent = INDENT * min(span["depth"], DEPTH_MAX)
+    indent, time = INDENT * min(span["depth"], DEPTH_MAX), duration(span["duration_ms"])
     return {
         "span": span,
         "y": TOP + ROW * at,
@@ -37,6 +47,8 @@ def _row(at, span, wall):
         "label": cut(span["name"], int((LEFT - indent - 24) / LETTER)),
         "x": left,
         "width": round(max(right - left, 1.5), 1),  # still to be seen when it is short
+        "time": time,
+        "says": f"{span['name']}: {span['kind']}, {span['status']}, from {duration(span['offset_ms'])} on, {time}",
     }
 
 

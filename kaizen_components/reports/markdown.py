@@ -33,6 +33,8 @@ def plain(text: str) -> str:
 def code(text: str) -> str:
     """Between as many backticks as it takes."""
     line = " ".join(visible(text).split())
+    if not line:
+        return ""
     fence = "`"
     while fence in line:
         fence += "`"
@@ -49,8 +51,8 @@ def quoted(text: str) -> list[str]:
 def cell(value: Any) -> str:
     if value is None:
         return "–"
-    if isinstance(value, (Ref, Code)):
-        return code(value).replace("|", "\\|")
+    if isinstance(value, (Ref, Code)) and "|" not in value:  # how a table reads \\| inside of code differs by reader
+        return code(value)
     return plain(value) if isinstance(value, str) else count(value)
 
 
@@ -84,11 +86,12 @@ def _table(block):
 
 
 def _chart(block):
-    return [f"**{plain(block['title'])}.** {plain(block['says'])}", "", *_table(block["data"])]
+    _, _, *data = _table(block["data"])  # its caption is the title
+    return [f"**{plain(block['title'])}.** {plain(block['says'])}", "", *data]
 
 
 def _story(block):
-    lines = []
+    lines = [f"**{plain(block['label'])}**", ""] if block["label"] else []
     for entry in block["entries"]:
         refs = " ".join(code(ref) for ref in entry.get("refs", ()))
         by = f" ({plain(entry['by'])})" if entry.get("by") else ""
@@ -107,6 +110,7 @@ def _prose(block):
 
 
 DRAWN = {
-    "paragraph": _paragraph, "points": _points, "facts": _facts, "table": _table, "chart": _chart, "story": _story,
-    "prose": _prose,
+    "paragraph": _paragraph, "points": _points, "facts": _facts, "table": _table, "chart": _chart,
+    "calibration": _chart, "story": _story, "prose": _prose,
+    "waterfall": _chart,
 }  # fmt: skip

@@ -28,10 +28,11 @@ def render(template: str, **values: Any) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         finalize=_finalized,
     )
     environment.globals.update(
-        script=_script(), script_hash=_hash_of(_script()), kind_of=_kind_of, count=document.count
+        script=_script(), script_hash=_hash_of(_script()), kind_of=_kind_of, count=document.count, draws=_draws
     )
     return environment.get_template(template).render(**values)
 
@@ -64,6 +65,10 @@ def _kind_of(value: Any) -> str:
         str: "text",
     }
     return "nothing" if value is None else kinds.get(type(value), "number")
+
+
+def _draws(made):
+    return any(block["block"] == "chart" for section in made["sections"] for block in section["blocks"])
 
 
 def save(store, name: str, ending: str, text: str, out: str | None = None) -> str:

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from .. import __version__
-from ..errors import KaizenError, Usage
+from ..errors import Usage
 from ..records import files
 from ..records.hashing import sha256
 from ..records.words import joined
@@ -87,11 +87,12 @@ def _rendered(format, name, made, found, ledger, again, zone):
             "timezone": zone.name, "engine": __version__,
         }  # fmt: skip
         return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
-    entries = f"{ledger['entries']:,} log entr{'y' if ledger['entries'] == 1 else 'ies'}"
-    made_from = f"Kaizen {__version__}. Made from {entries} up to {zone.show(ledger['at'])} ({zone.name})."
+    entries = f"{ledger['entries']:,} entr{'y' if ledger['entries'] == 1 else 'ies'}"
+    made_from = f"Kaizen {__version__}. Made from a log of {entries} up to {zone.show(ledger['at'])} ({zone.name})."
     if format == "html":
         return render("report.html", made=made, made_from=made_from, ledger=ledger, again=again, anchors=_anchors(made))
-    lines = [markdown.plain(made_from), "", "Again: " + markdown.code(again), "", "Checkpoint:", ""]
+    log = f"Log {markdown.code(ledger['origin'])}, {entries}, root {markdown.code(ledger['root'])}. Its checkpoint:"
+    lines = [markdown.plain(made_from), "", "Again: " + markdown.code(again), "", log, ""]
     return markdown.render(made, [*lines, *("    " + line for line in ledger["checkpoint"].split("\n"))])
 
 
@@ -119,7 +120,7 @@ def _recorded(write, store, path, out, title, again, text):
     }  # fmt: skip
     try:
         return write(lambda tx: tx.add("artifact", values))
-    except KaizenError:
+    except BaseException:  # an interrupt too
         os.unlink(there)
         raise
 

@@ -30,7 +30,7 @@ def page(db, report: dict[str, Any], format: str) -> str:
         drawings = [drawing.drawn(trace) for trace in report["traces"]]
         return render(
             "waterfall.html", report=report, drawings=drawings, log=health.summary(db.connection), at=db.at,
-            path_means=PATH_MEANS, duration=drawing.duration, money=drawing.money,
+            path_means=PATH_MEANS, marks_mean=drawing.MARKS_MEAN, duration=drawing.duration, money=drawing.money,
         )  # fmt: skip
     return (text(report, WIDTH_MAX) if format == "text" else canonical(report)) + "\n"
 

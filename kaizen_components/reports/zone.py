@@ -36,11 +36,16 @@ class Zone:
         return self.moment(ids.iso(ids.now_ms())).date()
 
 
+def elapsed_ms(since: str, until: str) -> int:
+    """From one record's time to another's; a clock that was set back does not make it negative."""
+    return max(0, round((datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds() * 1000))
+
+
 def local_name() -> str:
     """What TZ says, or the machine's own zone, or UTC."""
-    given = os.environ.get("TZ", "").removeprefix(":")
-    parts = os.path.realpath(LOCALTIME).split(os.sep + "zoneinfo" + os.sep)
-    found = given or (parts[1].replace(os.sep, "/") if len(parts) == 2 else "UTC")
+    given = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
+    _, _, below = given.rpartition(os.sep + "zoneinfo" + os.sep)  # both may be the path of a zone's file
+    found = below.replace(os.sep, "/")
     return found if _is_zone(found) and found != "Etc/UTC" else "UTC"
 
 

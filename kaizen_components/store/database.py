@@ -8,8 +8,9 @@ from .connection import Connection
 from .gate import Gate, timeout_s
 from .place import Place
 
-SCHEMA_VERSION = 14  # the number of the newest file in migrations/
+SCHEMA_VERSION = 16  # the number of the newest file in migrations/
 SHORT_WAIT_S = 0.2
+PAGE_BYTES = 2048  # a small write touches a little of a dozen pages: half of SQLite's own 4096 is half to flush
 APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
 
 
@@ -100,6 +101,7 @@ class Store:
     def _prepared(self, connection):
         try:
             if connection.value("PRAGMA journal_mode") != "wal":
+                connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # a file that has something keeps its own
                 connection.rows("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -150,6 +152,10 @@ class Store:
                     "Make the folder writable, or point KAIZEN_REPO_ROOT at a project that is.",
                 ) from None
         return self._gate
+
+    def hurry(self, patience_s: float | None) -> None:
+        """Wait for the gate no longer than this, until told None: what is to be written is not worth more."""
+        self._gate.patience_s = patience_s
 
     def let_writers_in(self) -> None:
         """After an answer: a reader that could only read by keeping writers out does not stay."""
@@ -205,7 +211,7 @@ class Writing:
                 self._connection.begin("BEGIN IMMEDIATE")
                 return
             except Busy:
-                if time.monotonic() > start + timeout_s():
+                if time.monotonic() > start + self._gate.wait_s():
                     raise
 
     def __exit__(self, kind, error, trace):

@@ -32,6 +32,7 @@ class Gate:
     def __init__(self, path: str, stays: bool = False):
         self.path = path
         self.stays = stays
+        self.patience_s: float | None = None  # less than the usual wait, for what is not worth it
         self._fd = -1
         self._pid = 0
         self._file: tuple[int, int] | None = None
@@ -46,7 +47,7 @@ class Gate:
                 self._file = (found.st_dev, found.st_ino)
             try:
                 if not _try_lock(self._fd):
-                    _wait_for_lock(self._fd, timeout_s())
+                    _wait_for_lock(self._fd, self.wait_s())
                 if self._is_current():
                     return self
             except BaseException:
@@ -59,6 +60,9 @@ class Gate:
             _unlock(self._fd)
         else:
             self.close()  # which releases the lock
+
+    def wait_s(self) -> float:
+        return timeout_s() if self.patience_s is None else min(timeout_s(), self.patience_s)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -96,11 +100,11 @@ def is_held(path: str) -> bool:
         os.close(fd)
 
 
-def _busy() -> Busy:
+def _busy(seconds: float) -> Busy:
     return Busy(
         "busy",
         "Another process is writing to this database.",
-        f"The write lock was not free within {timeout_s():g} s.",
+        f"The write lock was not free within {seconds:g} s.",
         "Try again, or raise KAIZEN_BUSY_TIMEOUT_S.",
     )
 
@@ -135,7 +139,7 @@ if fcntl:
         import _signal  # `signal` itself would load enum and re
 
         def on_alarm(signum, frame):
-            raise _busy()
+            raise _busy(seconds)
 
         try:
             before = _signal.signal(_signal.SIGALRM, on_alarm)
@@ -176,5 +180,5 @@ def _poll_for_lock(fd: int, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while not _try_lock(fd):
         if time.monotonic() > deadline:
-            raise _busy()
+            raise _busy(seconds)
         time.sleep(POLL_S)

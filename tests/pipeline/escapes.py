@@ -1,7 +1,7 @@
 """Ways out of a box: what each tries, and at which levels it is denied. docs/sandbox.md shows this table.
 
 Each is Python that runs in the box with `facts` (paths, ports, processes of the outside). It prints ESCAPED when it got
-out; where only the outside can tell, the outside looks (test_sandbox.py). "stopped" is what the system lets happen
+out; where only the outside can tell, the outside looks (test_escapes.py). "stopped" is what the system lets happen
 until the next look, some tenths of a second later, ends the run.
 """
 

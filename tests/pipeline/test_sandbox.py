@@ -1,12 +1,9 @@
-"""What the box denies at each level, tried for real; and what a command still can do in it."""
+"""What a command still can do in a box, and what is said about it or refused. (test_escapes.py tries to get out.)"""
 
-import contextlib
 import json
 import os
 import pathlib
-import pty
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,228 +12,10 @@ import time
 import pytest
 
 from kaizen_components.errors import NotFound, Refused, Unavailable, Usage
-from kaizen_components.pipeline import bubblewrap, landlock, probe, runner, sandbox
-from kaizen_components.pipeline.box import python
-from kaizen_components.pipeline.limits import Limits
-from kaizen_components.pipeline.watch import processes
+from kaizen_components.pipeline import bubblewrap, probe, sandbox, seatbelt
 
-from ..conftest import ROOT as PROJECT
-from .escapes import DENIED, ESCAPES, LATE, OPEN, ROOT, STOPPED
-
-BOXES = ("L3", "L2", "L1")
-LIMITS = Limits(memory_mb=200, processes=24, file_mb=8, disk_mb=24, output_mb=8)
-BEGIN = """
-import fcntl, json, os, signal, socket, stat, sys, termios, time
-facts = json.load(open("facts.json"))
-def escaped():
-    print("ESCAPED"); sys.stdout.flush()
-"""
-
-
-@pytest.fixture(params=BOXES)
-def level(request, monkeypatch):
-    """Each level that works here; on CI, all of them must."""
-    return held_to(request.param, monkeypatch)
-
-
-@pytest.fixture
-def strongest(monkeypatch):
-    return held_to("L3", monkeypatch)
-
-
-def held_to(name, monkeypatch):
-    if not sandbox.works(name):
-        reason = f"{name} does not work here: {sandbox.why_not(name)}"
-        pytest.fail(f"{reason} CI must not skip") if os.environ.get("CI") else pytest.skip(reason)
-    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", name)
-    return name
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A place with a space and letters beyond ASCII in its name."""
-    place = tmp_path / "a träe" / "folder"
-    place.mkdir(parents=True)
-    return place
-
-
-@pytest.fixture
-def outside(folder, monkeypatch):
-    """What must not be reached: files, services, processes, a terminal."""
-    with contextlib.ExitStack() as stack:
-        yield _outside(folder.parent, stack, monkeypatch)
-
-
-def _outside(place, stack, monkeypatch):
-    for name in ("outside", "home", "env", "repo/.git/hooks", "repo/AI/db"):
-        (place / name).mkdir(parents=True)
-    for name in ("outside/secret", "home/.netrc", "repo/AI/db/kaizen.db"):
-        (place / name).write_text("not for the box")
-    token = f"kaizen-{os.getpid()}-{time.monotonic_ns()}"
-    tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    udp.bind(("127.0.0.1", 0))
-    udp.setblocking(False)
-    named, abstract = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
-    short = pathlib.Path(f"/var/tmp/{token}")  # a socket's path has 108 bytes; and /tmp is another place in the box
-    named.bind(str(short))
-    abstract.bind("\0" + token)
-    monkeypatch.setenv("KAIZEN_ESCAPE_SECRET", "not-for-the-box")
-    victim = subprocess.Popen(["sleep", "60"])
-    master, slave = pty.openpty()
-    for one in (tcp, udp, named, abstract):
-        stack.callback(one.close)
-    stack.callback(short.unlink)
-    for end in (lambda: os.close(master), lambda: os.close(slave), victim.wait, victim.kill):
-        stack.callback(end)
-    for one in (named, abstract):
-        one.listen()
-    return {
-        "place": place, "udp_socket": udp, "victim_process": victim,
-        "facts": {
-            "outside": str(place / "outside"), "secret": str(place / "outside/secret"), "home": str(place / "home"),
-            "repo": str(place / "repo"), "env": str(place / "env"), "token": token, "tcp": tcp.getsockname()[1],
-            "udp": udp.getsockname()[1], "unix": str(short), "secret_name": "KAIZEN_ESCAPE_SECRET",
-            "victim": victim.pid, "parent": os.getpid(), "terminal": os.ttyname(slave), "processes": LIMITS.processes,
-            "memory_mb": LIMITS.memory_mb, "file_mb": LIMITS.file_mb, "disk_mb": LIMITS.disk_mb,
-        },
-    }  # fmt: skip
-
-
-def boxed(folder, code, *, timeout_s=60.0, facts=None, **more):
-    (folder / "facts.json").write_text(json.dumps(facts or {}))
-    (folder / "try.py").write_text(BEGIN + code)
-    return sandbox.run([python(), "-I", "-B", "try.py"], str(folder), timeout_s, **more)
-
-
-def got_out(seen, outside):
-    """By its own word, or by what it left outside."""
-    shared = pathlib.Path("/dev/shm") / outside["facts"]["token"]
-    left = [
-        name for name in ("outside/written", "repo/.git/hooks/x", "env/evil.pth") if (outside["place"] / name).exists()
-    ]
-    if shared.exists():
-        shared.unlink()
-        left.append("shared")
-    with contextlib.suppress(BlockingIOError):
-        left += [outside["udp_socket"].recv(100)]
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        left += [outside["victim_process"].wait(0.05)]
-    return bool(left) or "ESCAPED" in seen.stdout.text()
-
-
-NEW_IN_LINUX_6_12 = ("abstract", "signal", "kill")  # what Landlock learnt in version 6
-OFTEN_CLOSED_TO_USERS = ("ptrace", "mount")  # by some distributions, without any box
-
-
-def expected(escape, level):
-    """The outcomes that the table allows on this machine, to this user."""
-    said = escape.expected[level]
-    if os.getuid() == 0:
-        said = {ROOT: OPEN, LATE: STOPPED}.get(said, said)
-    else:
-        said = DENIED if said in (ROOT, LATE) else said
-        if level == "L1" and any(word in escape.name for word in OFTEN_CLOSED_TO_USERS):
-            return {said, DENIED}
-    if level == "L2" and landlock.version() < 6 and any(word in escape.name for word in NEW_IN_LINUX_6_12):
-        return {OPEN}
-    return {said}
-
-
-def attempt(escape, folder, outside):
-    """What became of it: denied, stopped, or not denied."""
-    seen = boxed(
-        folder, escape.code, timeout_s=2 if "outlive" in escape.name else 60, facts=outside["facts"], limits=LIMITS,
-        reads=(outside["facts"]["env"],),
-    )  # fmt: skip
-    if "daemon" in escape.name:
-        time.sleep(2.5)
-    if got_out(seen, outside) or (folder / "alive").exists():
-        return OPEN, seen
-    return STOPPED if seen.stopped else DENIED, seen
-
-
-@pytest.mark.parametrize("escape", ESCAPES, ids=lambda one: one.name.replace(" ", "-"))
-def test_a_way_out_is_denied_or_not_as_the_table_says(escape, level, folder, outside):
-    became, seen = attempt(escape, folder, outside)
-
-    assert became in expected(escape, level), (seen.exit_code, seen.stopped, seen.stderr.text()[-1500:])
-    assert seen.timed_out == ("outlive" in escape.name)
-    assert seen.level == level
-
-
-UNBOXED_TOO = ("environment", "flood", "outlive", "temporary")  # the runner scrubs, caps and ends without any box
-
-
-@pytest.mark.parametrize(
-    "escape",
-    [one for one in ESCAPES if one.is_everywhere_denied and not any(word in one.name for word in UNBOXED_TOO)],
-    ids=lambda one: one.name.replace(" ", "-"),
-)
-def test_a_way_out_that_each_level_closes_is_one_without_a_box(escape, folder, outside, monkeypatch):
-    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L0")
-
-    assert attempt(escape, folder, outside)[0] == OPEN
-
-
-def test_the_page_shows_the_table_of_the_tests():
-    page = (PROJECT / "docs/sandbox.md").read_text()
-
-    assert page.partition("<!-- escapes -->\n")[2].partition("<!-- /escapes -->")[0].strip() == table()
-
-
-def table():
-    rows = ["| attempt | L3 | L2 | L1 |", "|---|---|---|---|"]
-    return "\n".join(
-        rows + [f"| {one.name} | {' | '.join(one.expected[level] for level in BOXES)} |" for one in ESCAPES]
-    )
-
-
-def test_every_way_out_is_denied_or_stopped_at_the_strongest_level():
-    assert {escape.expected["L3"] for escape in ESCAPES} == {DENIED, STOPPED}
-
-
-BOMB = """
-print("begun"); sys.stdout.flush()
-while True:
-    try:
-        os.fork()
-    except OSError:
-        pass
-"""
-
-
-def test_a_fork_bomb_is_contained_and_gone_afterwards(strongest, folder, monkeypatch):
-    counts, real = [], runner.run
-
-    def counted(argv, cwd, timeout_s, *, watch, **more):
-        def look(pid, size):
-            counts.append(len(processes(pid)))
-            return watch(pid, size)
-
-        return real(argv, cwd, timeout_s, watch=look, **more)
-
-    monkeypatch.setattr(runner, "run", counted)
-    seen = boxed(folder, BOMB, timeout_s=3, limits=Limits(processes=40))
-
-    assert seen.timed_out and seen.stopped == "" and seen.stdout.text() == "begun\n", seen.stderr.text()
-    assert 20 < max(counts) <= 40 + 2  # bubblewrap's own two are outside of the limit
-    assert living_in(folder) == []
-
-
-def test_a_daemon_is_gone_when_the_run_is_over(strongest, folder):
-    boxed(folder, "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n")
-
-    assert living_in(folder) == []
-
-
-def living_in(folder):
-    """The processes that run in a folder, by their working directory."""
-    found = []
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{name}/cwd").startswith(str(folder)):
-                found.append(name)
-    return found
+from ..conftest import ROOT
+from .boxes import LIMITS, boxed, living_in, soon
 
 
 def test_a_command_gets_only_the_environment_that_it_needs(level, folder, monkeypatch):
@@ -417,19 +196,12 @@ sandbox.run(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
 
 
 def test_a_box_ends_when_whoever_waits_for_it_is_killed(strongest, folder):
-    waiting = subprocess.Popen([sys.executable, "-c", LONG.format(root=str(PROJECT), folder=str(folder))])
+    waiting = subprocess.Popen([sys.executable, "-c", LONG.format(root=str(ROOT), folder=str(folder))])
     assert soon(lambda: (folder / "begun").exists()), "it never began"
     waiting.kill()
     waiting.wait()
 
     assert soon(lambda: living_in(folder) == [])
-
-
-def soon(what, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.05)
-    return what()
 
 
 AS_SOMEBODY = """
@@ -451,7 +223,7 @@ def test_an_ordinary_user_gets_the_strongest_level_too(tmp_path, tool):
     (place / "secret").write_text("secret")
     (place / "folder").mkdir()
     os.chown(place / "folder", 12_345, 12_345)
-    code = AS_SOMEBODY.format(root=str(PROJECT), secret=str(place / "secret"), folder=str(place / "folder"))
+    code = AS_SOMEBODY.format(root=str(ROOT), secret=str(place / "secret"), folder=str(place / "folder"))
     somebody = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--bounding-set=-all"]
     try:
         environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
@@ -461,3 +233,16 @@ def test_an_ordinary_user_gets_the_strongest_level_too(tmp_path, tool):
         shutil.rmtree(place)
 
     assert done.stdout.strip() == "L3 0 ['65534', 'closed']", done.stderr
+
+
+def test_what_a_box_prints_is_kept_and_not_shown(level, folder, capfd):
+    seen = boxed(folder, "print('to be kept')")
+
+    assert seen.stdout.text() == "to be kept\n"
+    assert "to be kept" not in "".join(capfd.readouterr())
+
+
+def test_a_quote_in_a_path_does_not_end_the_rule_of_macos():
+    text = seatbelt.profile((), ('/a "b" (allow default)',))
+
+    assert r'(subpath "/a \"b\" (allow default)")' in text and "\n(allow default)" not in text

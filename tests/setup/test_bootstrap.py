@@ -118,8 +118,8 @@ def bare(tmp_path):
 def test_first_run_makes_everything_and_records_one_loop(fresh):
     root, run = fresh
     assert (run.returncode, run.stderr) == (0, "")
-    assert "[1/5] virtual environment … created" in run.stdout
-    assert "[2/5] packages … installing … libsql==9.9.9, click==9.9.9" in run.stdout
+    assert "[1/6] virtual environment … created" in run.stdout
+    assert "[2/6] packages … installing … libsql==9.9.9, click==9.9.9" in run.stdout
     assert (root / "tasks").read_text() == "task_1"
     assert [line.split("kaizen.py ")[1].split()[0] for line in run.stdout.splitlines() if line.startswith("$ ")] == [
         "W1",
@@ -144,9 +144,20 @@ def test_second_run_asks_no_index_and_records_nothing(fresh):
     root, _ = fresh
     run = open_door(root, cwd="/")
     assert run.returncode == 0
-    assert "[1/5] virtual environment … ready" in run.stdout
+    assert "[1/6] virtual environment … ready" in run.stdout
     assert "already there" in run.stdout and "the database has tasks already" in run.stdout
     assert "$ .venv/bin/python kaizen.py W1" not in run.stdout
+
+
+@pytest.mark.parametrize("demo", [None, "raise ValueError('no room')", "import sys; sys.exit('no room')"])
+def test_demo_that_fails_is_a_note_and_set_up_is_ready_all_the_same(bare, demo):
+    if demo:
+        (bare / "support_scripts").mkdir()
+        (bare / "support_scripts" / "demo.py").write_text(demo)
+    run = open_door(bare)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "[6/6] demo … left out, nothing depends on it: " in run.stdout and "Traceback" not in run.stdout
+    assert "Ready. Next:" in run.stdout and not (bare / "AI").exists()
 
 
 def test_test_door_adds_the_test_tools_and_passes_arguments_and_exit_code(fresh, wheels):
@@ -196,7 +207,7 @@ def test_broken_venv_is_made_anew_and_says_why(bare, harm, reason):
     harm(bare / ".venv")
     run = open_door(bare)
     assert run.returncode == 0
-    assert f"[1/5] virtual environment … made anew, because {reason}" in run.stdout
+    assert f"[1/6] virtual environment … made anew, because {reason}" in run.stdout
     assert subprocess.run([bare / ".venv/bin/python", "-c", ""], check=False).returncode == 0
 
 
@@ -395,7 +406,7 @@ def test_set_up_names_no_registry_and_no_machine(name):
 def test_real_door_sets_up_a_copy_of_this_repository(tmp_path):
     """The one test that may use the network: pip, as it is configured here, installs the real pins."""
     root = tmp_path / "a real copy"
-    for name in ("kaizen_components", "setup"):
+    for name in ("kaizen_components", "setup", "support_scripts"):
         shutil.copytree(REPO / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("kaizen.py", "requirements-kaizen.txt"):
         shutil.copy(REPO / name, root / name)
@@ -415,5 +426,10 @@ def test_real_door_sets_up_a_copy_of_this_repository(tmp_path):
     assert (second.returncode, second.stderr) == (0, ""), second.stdout + second.stderr
     assert "Try Kaizen" in first.stdout.split("kaizen.py W9")[1]
     assert "the database has tasks already" in second.stdout
+    assert "$ .venv/bin/python AI/work/demo/kaizen.py W9\n" in first.stdout
+    assert "demo … already there: AI/work/demo" in second.stdout
+    look = ["bash", "-c", ".venv/bin/python AI/work/demo/kaizen.py W9 --json; .venv/bin/python kaizen.py W9 --json"]
+    demo, own = subprocess.run(look, cwd=root, env=env, text=True, capture_output=True, check=True).stdout.splitlines()
+    assert demo.count('"id"') == 47 and own.count('"id"') == 1
     assert (root / "AI/db/kaizen.db").exists()
     assert list(root.glob("kaizen_components/__pycache__/*.pyc"))

@@ -28,7 +28,7 @@ def db_path(root):
 @pytest.mark.parametrize(
     "argv",
     [
-        ("K2",), ("K3",), ("K6",), ("K7",), ("K8",), ("W9",), ("W10", "--id", "@last"), ("W12",), ("W15",),
+        ("K2",), ("K3",), ("K6",), ("K7",), ("K8",), ("W9",), ("W10", "--id", "@last"), ("W12",), ("W15",), ("R0",),
         ("W14", "--id", "x"), ("W2", "--id", "@last", "--status", "done"), ("W13", "--id", "x"),
         ("W3", "--task-id", "x", "--title", "t", "--summary", "s"),
     ],
@@ -68,6 +68,28 @@ def test_the_file_is_ordinary_sqlite_in_wal_mode_with_every_promise_in_it(kaizen
     for sql in ("UPDATE task SET title = 'x'", "DELETE FROM task", "UPDATE log SET actor = 'x'", "DELETE FROM log"):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             plain.execute(sql)
+
+
+def test_a_new_file_has_small_pages_and_so_has_its_backup(kaizen, root):
+    kaizen("W1", title="t", summary="s")
+    backup = root / kaizen("K3")["backup"]
+    kaizen.close()
+
+    for path in (db_path(root), backup):
+        assert sqlite3.connect(path).execute("PRAGMA page_size").fetchone() == (database.PAGE_BYTES,)
+
+
+def test_a_file_that_has_something_keeps_its_pages(kaizen, root):
+    kaizen("W1", title="t", summary="s")
+    kaizen.close()
+    plain = sqlite3.connect(db_path(root), isolation_level=None)
+    for sql in ("PRAGMA journal_mode = DELETE", "PRAGMA page_size = 4096", "VACUUM"):
+        plain.execute(sql).fetchall()
+    plain.close()
+
+    kaizen("W1", title="u", summary="s")
+    assert kaizen.store.reader().value("PRAGMA page_size") == 4096
+    assert kaizen("K8")["status"] == "OK"
 
 
 def test_a_writer_has_full_synchronous_wal_and_foreign_keys(door):
@@ -353,6 +375,14 @@ def test_a_read_only_folder_can_be_read_and_refuses_writes_clearly(read_only):
     assert verified.returncode == 0, verified.stderr
     assert doctor.returncode == 0 and "cannot be written" in doctor.stdout
     assert refused.returncode == 5 and "writable" in refused.stderr
+
+
+def test_a_digest_in_a_read_only_folder_answers_and_says_that_it_is_not_recorded(read_only):
+    digest, hook = read_only("R0"), read_only("R0", "--format", "hook")
+
+    assert digest.returncode == hook.returncode == 0
+    assert digest.stdout.startswith("# Kaizen digest") and "not recorded" in digest.stderr
+    assert hook.stdout.startswith('{"hookSpecificOutput"') and hook.stderr == ""
 
 
 def test_no_database_can_be_made_in_a_read_only_folder(read_only, tmp_path):

@@ -54,6 +54,20 @@ def test_kept_database_is_used_again(tmp_path):
     assert [row["promise"] for row in first["rows"]] == [row["promise"] for row in second["rows"]]
 
 
+def test_a_year_of_records_is_made_and_reported_with_time_and_memory():
+    (row,) = json.loads(bench("--quick", "--json", "--records", "2000", "year").stdout)["rows"]
+
+    assert (row["what"], row["promise"]) == ("cold `R10` over 2,000 records", "< 10 s, < 300 MB")
+    assert re.fullmatch(r"\d+\.\d s \(most \d+\.\d s; CPU \d+\.\d s\), \d+ MB", row["measured"])
+
+
+def test_the_digest_is_measured_in_a_database_that_has_something_to_tell():
+    rows = json.loads(bench("--quick", "--json", "--records", "200", "digest").stdout)["rows"]
+
+    assert [row["promise"] for row in rows] == ["<= 100 ms"] * 3 + [""]
+    assert all("`R0` at 200 records" in row["what"] for row in rows)
+
+
 def test_unknown_benchmark_is_a_usage_error_that_names_those_there_are():
     done = bench("speed")
 

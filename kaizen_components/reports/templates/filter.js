@@ -15,4 +15,9 @@ for (const input of document.querySelectorAll("input[data-filters]")) {
     told.textContent = words.length ? shown + " of " + body.rows.length + " rows" : "";
   });
 }
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+// On paper the data of a chart cannot be opened, so it is open; afterwards it is as it was.
+const opened = [];
+addEventListener("beforeprint", () => {
+  for (const one of document.querySelectorAll("details:not([open])")) { one.open = true; opened.push(one); }
+});
+addEventListener("afterprint", () => { while (opened.length) { opened.pop().open = false; } });

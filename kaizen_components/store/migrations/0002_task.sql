@@ -2,6 +2,7 @@
 -- A revision stores only what it changes; NULL means unchanged. `task_fold` computes the present from the records,
 -- `task_state` keeps the answer so that lists stay fast at a million tasks; triggers refresh it, K8 compares the two.
 
+-- OR, since SQLite makes a temporary table for an IN of three and more: 4 microseconds each, at every W1.
 CREATE TABLE task (
     seq       INTEGER PRIMARY KEY,
     id        TEXT    NOT NULL UNIQUE CHECK (id GLOB 'task_*'),
@@ -12,8 +13,8 @@ CREATE TABLE task (
     summary   TEXT    NOT NULL CHECK (length(summary) BETWEEN 1 AND 2000 AND trim(summary) <> ''),
     body      TEXT             CHECK (length(body) BETWEEN 1 AND 1000000),
     scope     TEXT    NOT NULL CHECK (length(scope) BETWEEN 1 AND 200),
-    priority  TEXT    NOT NULL CHECK (priority IN ('critical', 'high', 'normal', 'low')),
-    status    TEXT    NOT NULL CHECK (status IN ('open', 'active', 'blocked', 'done', 'canceled')),
+    priority  TEXT    NOT NULL CHECK (priority = 'critical' OR priority = 'high' OR priority = 'normal' OR priority = 'low'),
+    status    TEXT    NOT NULL CHECK (status = 'open' OR status = 'active' OR status = 'blocked' OR status = 'done' OR status = 'canceled'),
     done_when TEXT             CHECK (done_when IS NULL OR json_valid(done_when))
 ) STRICT;
 

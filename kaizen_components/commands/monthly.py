@@ -1,0 +1,32 @@
+"""The monthly report: R9."""
+
+
+def report(
+    write,
+    look,
+    store,
+    *,
+    month=None,
+    last=False,
+    days=None,
+    until=None,
+    so_far=False,
+    scope=None,
+    limit=10,
+    format="html",
+    out=None,
+    open=False,
+    timezone=None,
+    as_of=None,
+):
+    """Report a calendar month by days, or the last N days, against the one before, and what to look at next.
+
+    Example: kaizen R9 --last
+    """
+    from ..reports import period
+    from ..reports.publish import Output
+
+    return period.report(
+        write, look, store, "R9", "month", Output(format, out, open, as_of, timezone), month, last=last, days=days,
+        until=until, so_far=so_far, scope=scope, limit=limit,
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""Who thinks at a generative step. A driver gives an answer; whether it counts is decided by others."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from ..backends.chat import Chat, Messages, OnText
+from ..backends.failure import Rejected
+from ..backends.reply import Reply
+from ..errors import Usage
+from . import scout_tools
+from .answers import AnswerRefused, extract_json
+from .edit_format import CUT
+from .protocol import Step
+
+STAGES = ("plan", "scout", "build", "test", "review")
+CALLS_MAX = 8
+NOTES = "What you have looked up:"
+
+
+class ModelDriver:
+    """An OpenAI-compatible server answers, for each stage the one that is configured for it."""
+
+    name = "model"
+
+    def __init__(self, work: scout_tools.Base | None = None):
+        self.work = work  # what a scout may look at; without it there are no tools
+        self._chats = {stage: Chat.from_environment(stage) for stage in STAGES}  # refused here if one is missing
+        self._toolless: set[str] = set()
+
+    def ask(self, step: Step, question: Messages, on_text: OnText | None = None) -> Reply:
+        """The answer to a step; Unavailable if nobody gives one in time."""
+        if step.stage not in self._chats:
+            self._chats[step.stage] = Chat.from_environment(step.stage)
+        talk = _Talk(self._chats[step.stage], step, on_text)
+        if step.stage == "scout" and self.work is not None and step.stage not in self._toolless:
+            reply = self._scouted(talk, question, self.work)
+        else:
+            reply = talk.ask(question)
+        return replace(reply, text=f"{reply.text}\n{CUT}") if reply.is_cut else reply
+
+    def _scouted(self, talk: "_Talk", question: Messages, base: scout_tools.Base) -> Reply:
+        """With tools for as long as the server knows them and calls are left; then once without."""
+        messages = list(question)
+        notes: list[str] = []
+        while len(notes) < CALLS_MAX:
+            try:
+                reply = talk.ask(messages, scout_tools.SCHEMAS)
+            except Rejected:
+                self._toolless.add("scout")
+                break
+            if not reply.tool_calls:
+                if not _is_written_call(reply.text):
+                    return reply
+                self._toolless.add("scout")  # it writes calls as text: nobody reads them
+                break
+            messages.append({
+                "role": "assistant", "content": reply.text, "tool_calls": [one.as_dict() for one in reply.tool_calls],
+            })  # fmt: skip
+            for one in reply.tool_calls:
+                left = CALLS_MAX - len(notes)
+                said = scout_tools.call(base, one.name, one.arguments) if left > 0 else "No call is left."
+                notes.append(f"{one.name} {one.arguments[:200]}\n{said}")
+                messages.append({"role": "tool", "tool_call_id": one.id, "content": said})
+        return talk.ask(_with_notes(question, notes[:CALLS_MAX]))
+
+
+class _Talk:
+    """The questions that make one answer: one limit of time, and one sum of what they cost."""
+
+    def __init__(self, chat: Chat, step: Step, on_text: OnText | None):
+        self.chat = chat
+        self.step = step
+        self.on_text = on_text
+        self.timeout_s = chat.endpoint.timeout_s or step.timeout_s
+        self.end = time.monotonic() + self.timeout_s
+        self.replies: list[Reply] = []
+
+    def ask(self, messages: Messages, tools: list[dict[str, Any]] | None = None) -> Reply:
+        left_s = max(0.1, self.end - time.monotonic()) if self.replies else self.timeout_s
+        reply = self.chat.ask(
+            messages, temperature=self.step.temperature, timeout_s=left_s, tools=tools, on_text=self.on_text
+        )
+        self.replies.append(reply)
+        return replace(
+            reply, tokens_in=self._sum("tokens_in"), tokens_out=self._sum("tokens_out"), cost_usd=self._sum("cost_usd"),
+            seconds=self._sum("seconds"), retries=self._sum("retries"),
+        )  # fmt: skip
+
+    def _sum(self, name):
+        """None if one of them is unknown: a part is not the whole."""
+        values = [getattr(reply, name) for reply in self.replies]
+        return None if None in values else round(sum(values), 6)
+
+
+def _is_written_call(text):
+    try:
+        return extract_json(text).get("name") in scout_tools.NAMES
+    except AnswerRefused:
+        return False
+
+
+def _with_notes(question, notes):
+    """The question with what was found out as text: not every server takes tool messages without tools."""
+    if not notes:
+        return question
+    *before, last = question
+    return [*before, {**last, "content": "\n\n".join([last["content"], NOTES, *notes])}]
+
+
+DRIVERS = {"model": ModelDriver}
+
+
+def driver(name: str) -> ModelDriver:
+    """The driver of that name, ready to be asked; Unavailable if what it needs is not configured."""
+    if name not in DRIVERS:
+        raise Usage(
+            "unknown_driver",
+            f"There is no driver {name[:60]!r}.",
+            "There are: " + ", ".join(DRIVERS) + ".",
+            "Name one of them with --driver.",
+        )
+    return DRIVERS[name]()

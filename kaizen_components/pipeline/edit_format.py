@@ -1,0 +1,86 @@
+"""The form in which a model writes edits: plain text, never code inside JSON. FORMAT is what prompts say of it.
+
+Read strictly where a mistake would lose something, and leniently where models differ: fences round a block or inside
+it, prose between blocks, `### File: x` for `FILE: x`, a bare path above a block, CRLF, markers of another length, a
+fence instead of WHOLE markers, and no closing marker at the very end of an answer.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from ..errors import Refused
+
+FORMAT = """\
+Edits are plain text in the form below. Paths count from the root of the repository. All edits are made on the files as
+they stand now, or none is.
+
+To make a new file, or to write a file of less than 200 lines anew from its first line to its last:
+
+FILE: path/of/the_file.py
+<<<<<<< WHOLE
+every line of the file
+>>>>>>> END
+
+To change a part of a longer file, one block for each place:
+
+FILE: path/of/the_file.py
+<<<<<<< SEARCH
+some lines exactly as they stand in the file, as many as make the place unique
+=======
+the lines that take their place
+>>>>>>> REPLACE
+
+To delete a file:
+
+DELETE: path/of/the_file.py
+
+Where the text of a file itself has a line of equals signs as long as the marker, write longer markers."""
+
+BLANKS = r"[ \t]{0,3}"  # before a marker; further in, it is text
+OPENING = re.compile(BLANKS + r"(<{3,})[ \t]*(SEARCH|WHOLE)\b:?(.*)$", re.IGNORECASE)
+DIVIDER = re.compile(BLANKS + r"(={5,})[ \t]*$")
+CLOSING = re.compile(BLANKS + r">{3,}[ \t]*(?:REPLACE|END|WHOLE|SEARCH)[ \t]*$", re.IGNORECASE)
+BARE_CLOSING = re.compile(BLANKS + r"(>{5,})[ \t]*$")  # counts where it is as long as the opening one
+FENCE = re.compile(BLANKS + r"(`{3,}|~{3,})[ \t]*([^`]*)$")
+DECORATED = r"[ \t]*(?:[#>*=/-]+[ \t]+)?[*`]*"
+HEADER = re.compile(DECORATED + r"(FILE(?:[ _]?(?:NAME|PATH))?|PATH|DELETE)[*`]*[ \t]*:[ \t]*(\S.*)$", re.IGNORECASE)
+BARE_PATH = re.compile(DECORATED + r"([^\s`*:\"'<>()]*[./][^\s`*:\"'<>()/.]+)[*`:]*[ \t]*$")
+REMARK = re.compile(r"[ \t]\((?:new|modified|changed|existing|updated)\b[^()]{0,40}\)$", re.IGNORECASE)
+THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+# Put by a driver under an answer that the server cut off: half a file must not pass for a whole one.
+CUT = "[The answer was cut off here: it reached the limit of its length.]"
+TEXT_CHARS_MAX = 4_000_000
+MARKDOWN = (".md", ".markdown", ".mdx", ".rst")
+
+
+class EditRefused(Refused):
+    """Edits that cannot be used. Its text is what the next prompt quotes."""
+
+    reason = "malformed"
+
+    def __init__(self, what: str, why: str = "", next: str = ""):
+        super().__init__("edit_refused", what, why, next)
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.what, self.why, self.next) if part)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One block: `kind` is whole, replace or delete; `search` and `text` are lines without their ends."""
+
+    kind: str
+    path: str
+    search: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    number: int = field(default=0, compare=False)  # of the block in the answer, for messages
+
+    @property
+    def name(self) -> str:
+        return f"Block {self.number} ({shown(self.path)})"
+
+
+def shown(text: str, most: int = 80) -> str:
+    """A piece of an answer as a message quotes it: short, on one line, printable."""
+    plain = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text[: most + 1])
+    return plain if len(text) <= most else plain[:most] + "…"

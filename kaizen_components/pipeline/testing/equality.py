@@ -1,0 +1,93 @@
+"""Values that equal everything: the new tests once more, with each comparison asking whether its sides are honest.
+
+A value whose `==` says yes to an object that nobody else has ever seen passes every test and means nothing. What it
+does not see: a value that lies only to the values that the tests expect, which is as good as knowing the tests.
+"""
+
+import ast
+import os
+
+from ..job import Job
+from ..verdict import Finding
+from .report import Session
+
+LIE = "KaizenEqualsEverything"
+PRELUDE = f"""
+class {LIE}(AssertionError):
+    pass
+def _kaizen_lies(value, depth=0):
+    kind = type(value)
+    if kind in (list, tuple, set, frozenset, dict) and depth < 4:
+        parts = [*value, *value.values()] if kind is dict else list(value)
+        return any(_kaizen_lies(part, depth + 1) for part in parts[:1000])
+    if kind.__module__ in ("builtins", "unittest.mock") or isinstance(value, type):
+        return False
+    stranger = object()
+    for ask in (lambda: value == stranger and stranger == value, lambda: value < stranger and value > stranger):
+        try:
+            if ask() is True:
+                return True
+        except Exception:
+            pass
+    return False
+def _kaizen_honest(value):
+    if _kaizen_lies(value):
+        raise {LIE}(type(value).__name__)
+    return value
+"""
+
+
+def probed(job: Job) -> dict[str, str]:
+    """The new tests, with every side of a comparison and every argument of an assert method asked; path -> text."""
+    edits = {}
+    for path in job.tests:
+        try:
+            with open(os.path.join(job.head, path), encoding="utf-8") as file:
+                module = ast.parse(file.read())
+        except (OSError, SyntaxError, ValueError):
+            continue
+        module = Probe().visit(module)
+        at = _after_future(module)
+        module.body[at:at] = ast.parse(PRELUDE).body
+        edits[path] = ast.unparse(ast.fix_missing_locations(module))
+    return edits
+
+
+def check(probe: Session) -> list[Finding]:
+    """One finding for each new test that met such a value."""
+    return [
+        Finding(
+            "equals-everything",
+            f"{one} compares with a value that equals everything: {outcome.text[-200:]}",
+            outcome.path,
+        )
+        for one, outcome in sorted(probe.outcomes.items())
+        if outcome.type == LIE
+    ]
+
+
+class Probe(ast.NodeTransformer):
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        node.left = _asked(node.left)
+        node.comparators = [_asked(side) for side in node.comparators]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("assert"):
+            node.args = [arg if isinstance(arg, ast.Starred) else _asked(arg) for arg in node.args]
+        return node
+
+
+def _asked(side):
+    return ast.Call(ast.Name("_kaizen_honest", ast.Load()), [side], [])
+
+
+def _after_future(module):
+    """Where our lines may stand: after the docstring and `from __future__`."""
+    at = 0
+    for place, node in enumerate(module.body[:20]):
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            at = place + 1
+    return at

@@ -1,0 +1,108 @@
+"""Pytest sessions in the sandbox: the trees they run on, the plan they get, and the signed report they leave.
+
+Every tree in the box is a copy without bytecode, in which the protected files are those of the base, whatever the
+candidate did to them.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from typing import Any
+
+from .. import sandbox
+from ..job import Job
+from . import config, protected
+from .report import Session
+
+BOX = os.path.join(os.path.dirname(__file__), "box")
+BEGIN = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from kaizen_box.main import main; del sys.path[0]; main(sys.argv[1])"
+)
+UNSEEN = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".git")
+TAKEN = 0.9  # of the time limit, so that a session that hangs still leaves a report
+NO_REPORT = "The tests left no report that can be believed"
+
+
+class Broken(Exception):
+    """The box did not leave a report that we signed."""
+
+    def __init__(self, boxed: sandbox.Boxed):
+        super().__init__(NO_REPORT)
+        self.boxed = boxed
+
+
+def asked(name: str, tree: str, select: list[str], timeout_s: float, **more: Any) -> dict[str, Any]:
+    """One session of a plan: `cover` files to measure, `shuffle` a seed, `edits` path -> text, `fast` to one failure"""
+    fails, passes = (f"test_{secrets.token_hex(6)}" for _ in range(2))
+    given = {"cover": [], "shuffle": "", "edits": {}, "fast": False, "cpu_s": 0, "quiet": False, **more}
+    return {
+        "name": name,
+        "tree": tree,
+        "select": select,
+        "timeout_s": timeout_s,
+        "fails": fails,
+        "passes": passes,
+        **given,
+    }
+
+
+def run(
+    job: Job,
+    sessions: list[dict[str, Any]],
+    *,
+    hash_seed: int,
+    seconds: float = 0.0,
+    enough: tuple[int, int] | None = None,
+) -> tuple[list[Session], sandbox.Boxed]:
+    """Run the sessions in one box, in order; those that do not fit into `seconds` are left out.
+
+    `enough` is how many mutants have to be noticed, or have to get through, for the others to change nothing.
+    """
+    folder = tempfile.mkdtemp(prefix="box-", dir=job.scratch or None)
+    key = secrets.token_hex(32)
+    try:
+        _prepare(
+            job, folder, sessions, key, min(seconds or job.settings.timeout_s, TAKEN * job.settings.timeout_s), enough
+        )
+        boxed = sandbox.run(
+            [*job.tools.python, "-s", "-B", "-c", BEGIN, folder], folder, job.settings.timeout_s,
+            tree=job.head_tree if any(one["tree"] == "head" for one in sessions) else job.base_tree,
+            reads=job.tools.reads, variables={"PYTHONHASHSEED": str(hash_seed)},
+        )  # fmt: skip
+        return _read(folder, key, sessions, boxed), boxed
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _prepare(job, folder, sessions, key, seconds, enough):
+    trees = {one["tree"] for one in sessions}
+    for name in trees:
+        place = os.path.join(folder, "trees", name)
+        shutil.copytree(job.head if name == "head" else job.base, place, symlinks=True, ignore=UNSEEN)
+        if name == "head":
+            protected.restore(job, place)
+        if name != "base":
+            protected.add_tests(job, place)
+    shutil.copytree(BOX, os.path.join(folder, "kaizen_box"), ignore=UNSEEN)
+    plan = {
+        "key": key, "trees": sorted(trees), "sessions": sessions, "seconds": seconds, "enough": enough,
+        "paths": job.tools.paths, "config": config.write(job.base, os.path.join(folder, "config")),
+    }  # fmt: skip
+    with open(os.path.join(folder, "plan.json"), "w", encoding="utf-8") as file:
+        json.dump(plan, file)
+
+
+def _read(folder, key, sessions, boxed):
+    try:
+        with open(os.path.join(folder, "report.json"), "rb") as file:
+            signature, body = file.read().split(b"\n", 1)
+    except (OSError, ValueError):
+        raise Broken(boxed) from None
+    if not hmac.compare_digest(hmac.new(bytes.fromhex(key), body, hashlib.sha256).hexdigest().encode(), signature):
+        raise Broken(boxed)
+    seen = json.loads(body)["sessions"]
+    return [Session(one, plan) for one, plan in zip(seen, sessions, strict=False)]  # the last may be out of time

@@ -1,0 +1,88 @@
+"""The words along an axis: round steps in the unit of what is shown, and as many labels as there is room for."""
+
+import math
+import re
+from typing import Any
+
+from .document import time_taken
+from .drawing import columns, cut
+
+TICKS = 4
+LETTER = 6.4  # a broad letter at 11 px, in units of the drawing
+APART = 8  # between two labels
+CUT_LEAST = 5  # letters of a name that still say something
+S, MIN, H, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+TIMES = [
+    *((step, 1, "ms") for step in (1, 2, 5, 10, 20, 50, 100, 200, 500)),
+    *((step * S, S, "s") for step in (1, 2, 5, 10, 15, 30)),
+    *((step * MIN, MIN, "min") for step in (1, 2, 5, 10, 15, 30)),
+    *((step * H, H, "h") for step in (1, 2, 3, 6, 12)),
+    *((step * size * DAY, DAY, "d") for size in (1, 10, 100, 1_000) for step in (1, 2, 5)),
+]
+DAYS = re.compile(r"(\d{4})-(\d\d-\d\d|W\d\d)$")
+
+
+def scale(most: float, show: Any, whole: bool) -> tuple[float, list[tuple[float, str]]]:
+    """(the end of the axis, at or above `most`; the value and the text of each tick from 0 on)."""
+    if show is time_taken:
+        step, unit, name = next((one for one in TIMES if one[0] * TICKS >= most), TIMES[-1])
+        values = _steps(most, step)
+        return values[-1], [(value, f"{value / unit:,g} {name}") for value in values]
+    values = _steps(most, _step(most, whole))
+    return values[-1], list(zip(values, _trimmed([show(value) for value in values]), strict=True))
+
+
+def exact(value: float, show: Any) -> str:
+    """One round value by itself: 1 d rather than 24.0 h."""
+    if show is not time_taken:
+        return str(show(value))
+    units = [(unit, name) for _, unit, name in reversed(TIMES) if value >= unit and value % unit == 0]
+    unit, name = units[0] if units else (1, "ms")
+    return f"{value / unit:,g} {name}"
+
+
+def _step(most, whole):
+    """1, 2, 2.5 or 5 times a power of ten; what is counted has no halves."""
+    rough = most / TICKS
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * part for part in (1, 2, 2.5, 5, 10) if size * part >= rough * 0.999_999)
+    return step if not whole or step == int(step) else max(1.0, float(math.ceil(step)))
+
+
+def _steps(most, step):
+    values = [round(step * at, 12) for at in range(math.ceil(most / step - 1e-9) + 1)]
+    return [int(value) if value == int(value) else value for value in values]
+
+
+def _trimmed(texts):
+    """Without the zeros that all of them end in: $0.50 and $1.00 rather than $0.5000 and $1.0000."""
+    while all("." not in text or re.search(r"\.\d*0\D*$", text) for text in texts) and any("." in one for one in texts):
+        texts = [re.sub(r"\.?0(\D*)$", r"\1", text) if "." in text else text for text in texts]
+    return texts
+
+
+def width(text: str) -> float:
+    return LETTER * columns(text)
+
+
+def ordered(labels: list[str]) -> bool:
+    """Dates and numbers follow from each other; names do not."""
+    return all(label[:1].isdigit() for label in labels)
+
+
+def shortened(labels: list[str]) -> tuple[list[str], str]:
+    """(days or weeks without their year, the year) where all have the same; the labels as they are elsewhere."""
+    found = [DAYS.match(label) for label in labels]
+    years = {one[1] if one else "" for one in found}
+    if len(years) != 1 or "" in years:
+        return labels, ""
+    return [label[5:] for label in labels], years.pop()
+
+
+def thinned(labels: list[str], place: float, cuts: bool = False) -> list[tuple[int, str]]:
+    """(position, text) of the labels that fit with `place` for each, counted from the last one back."""
+    if cuts:
+        letters = int((place - APART) / LETTER)
+        labels = [cut(label, max(letters, CUT_LEAST)) for label in labels]
+    step = max(1, math.ceil((max(map(width, labels)) + APART) / place))
+    return [(at, labels[at]) for at in range((len(labels) - 1) % step, len(labels), step)]

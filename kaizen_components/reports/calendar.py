@@ -1,0 +1,151 @@
+"""Which days a report is about, in the reader's timezone, and which it compares them with."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from ..errors import Usage
+from ..records import ids
+from .zone import Zone
+
+UNITS = ("week", "month", "year")
+YEARS = range(1970, 9999)
+EXAMPLE = {"week": "2026-W46", "month": "2026-11", "year": "2026"}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+ONE = timedelta(days=1)
+LONGEST = {"week": 7 * ONE, "month": 31 * ONE, "year": 366 * ONE}
+UNTIL_YEARS = range(1990, 9998)  # with room for the days before it, twice
+BARS_MAX = 62  # as many days as a chart shows one by one
+
+
+def chosen(
+    unit: str, zone: Zone, given: Any, last: bool, days: int | None, until: str | None, so_far: bool
+) -> dict[str, Any]:
+    """The options that mean these days on any other day too: what "this week" is, is decided here and only here."""
+    _refuse_several(unit, given, last, days, until)
+    exact: dict[str, Any] = {unit: None, "days": days, "until": until, "so_far": False}
+    if days:
+        exact["until"] = until or zone.midnight(zone.today() + ONE)
+    else:
+        first = _first(unit, given) if given is not None else _begin(unit, zone.today())
+        exact[unit] = named(unit, _begin(unit, first - ONE) if last else first)
+    under_way = ids.iso(ids.now_ms()) < Period(zone, exact, "").until
+    return {**exact, "so_far": so_far or under_way}
+
+
+def _refuse_several(unit, given, last, days, until):
+    several = [name for name, value in ((unit, given), ("last", last), ("days", days)) if value]
+    if len(several) > 1:
+        raise Usage(
+            "one_period", f"{' and '.join('--' + name for name in several)} name more than one period.", "",
+            "Give one of them.",
+        )  # fmt: skip
+    if until and not days:
+        raise Usage("until_without_days", "--until needs --days.", "A calendar period ends by itself.", "Add --days 7.")
+    if until and int(until[:4]) not in UNTIL_YEARS:
+        raise Usage("bad_until", f"--until is in the year {until[:4]}.", "", "Give a day on which there are records.")
+
+
+def _first(unit, given):
+    """The first day of what was given, such as 2026-W46."""
+    text = str(given).strip().upper()
+    parts = text.split("-")
+    try:
+        if not text.isascii() or len(text) != len(EXAMPLE[unit]) or int(parts[0]) not in YEARS:
+            raise ValueError
+        if unit == "week":
+            return date.fromisocalendar(int(parts[0]), int(parts[1].removeprefix("W")), 1)
+        return date.fromisoformat(text + ("-01" if unit == "month" else "-01-01"))
+    except (ValueError, IndexError):
+        raise Usage(
+            f"bad_{unit}", f"There is no {unit} {str(given)[:20]!r}.",
+            "Weeks are those of ISO 8601: 52 in a year, 53 in some." if unit == "week" else "",
+            f"Write it as --{unit} {EXAMPLE[unit]}.",
+        ) from None  # fmt: skip
+
+
+def _begin(unit, day):
+    """The first day of the period that this day is in."""
+    if unit == "week":
+        return day - timedelta(days=day.weekday())
+    return day.replace(day=1) if unit == "month" else day.replace(month=1, day=1)
+
+
+def named(unit: str, first: date) -> str:
+    if unit == "week":
+        year, week, _ = first.isocalendar()
+        return f"{year}-W{week:02d}"
+    return first.isoformat()[:7] if unit == "month" else str(first.year)
+
+
+class Period:
+    """Days from `first` to `last`, as many before them, and the moments in UTC where those begin and end.
+
+    `at` is the newest moment that the record knows. With `so_far`, the period before is cut at the same weekday and
+    hour, or day of the month and hour, so that three days are not compared with seven.
+    """
+
+    def __init__(self, zone: Zone, options: dict[str, Any], at: str):
+        self.zone = zone
+        self.unit = next(name for name in UNITS if name in options)
+        self.days = options["days"]
+        if self.days:
+            self.last = (zone.moment(options["until"]) - timedelta(microseconds=1)).date()
+            self.first = self.last - ONE * (self.days - 1)
+            self.before_first = self.first - ONE * self.days
+        else:
+            self.first = _first(self.unit, options[self.unit])
+            self.last = _begin(self.unit, self.first + LONGEST[self.unit]) - ONE
+            self.before_first = _begin(self.unit, self.first - ONE)
+        self.since, self.until = zone.midnight(self.first), zone.midnight(self.last + ONE)
+        self.before_since = zone.midnight(self.before_first)
+        self.is_cut = bool(options["so_far"]) and self.since <= at < self.until
+        self.before_until = self._same_part(zone.moment(at)) if self.is_cut else self.since
+        self.days_so_far = (zone.moment(at).date() - self.first).days + 1 if self.is_cut else None
+
+    def _same_part(self, now):
+        """Where the period before was, as far into it as this one is."""
+        day = self.before_first + (now.date() - self.first)
+        there = datetime.combine(day, now.time(), self.zone.info).astimezone(UTC)
+        return min(ids.iso(round(there.timestamp() * 1000)), self.since)
+
+    @property
+    def name(self) -> str:
+        return self._called(self.first, self.last)
+
+    @property
+    def before_name(self) -> str:
+        return self._called(self.before_first, self.first - ONE)
+
+    def _called(self, first, last):
+        if self.days:
+            return f"{first} to {last}"
+        return f"{self.unit} {named(self.unit, first)}"
+
+    @property
+    def step(self) -> str:
+        """What a bar of a chart stands for."""
+        if self.days is None or self.days <= BARS_MAX:
+            return "month" if self.unit == "year" and not self.days else "day"
+        return "7 days" if self.days <= BARS_MAX * 7 else "30 days"
+
+    def steps(self) -> list[date]:
+        """The first day of each bar."""
+        if self.step == "month":
+            return [date(self.first.year, number, 1) for number in range(1, 13)]
+        size = {"day": 1, "7 days": 7, "30 days": 30}[self.step]
+        return [self.first + ONE * at for at in range(0, (self.last - self.first).days + 1, size)]
+
+    def labels(self) -> list[str]:
+        return [self._label(day) for day in self.steps()]
+
+    def _label(self, day):
+        if self.step == "month":
+            return MONTHS[day.month - 1]
+        if self.days or self.unit == "year":
+            return day.isoformat()[5:] if self.step == "day" else day.isoformat()
+        return f"{WEEKDAYS[day.weekday()]} {day.day}" if self.unit == "week" else str(day.day)
+
+    def limits(self) -> list[str]:
+        """Where each bar begins, as records write times."""
+        return [self.zone.midnight(day) for day in self.steps()]

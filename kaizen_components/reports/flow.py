@@ -1,0 +1,200 @@
+"""The flow of tasks in a period and in the one before it: opened, done, reopened, how long they took, what stood open.
+
+A statement gives what belongs to the period by a key for its hour, which `Fold` sorts into days or months of the
+reader's timezone. Every table is read once.
+"""
+
+from bisect import bisect_right
+from typing import Any
+
+from .calendar import Period
+
+CLOSED = ("done", "canceled")
+PARTS = ("now", "before")
+HOUR_CHARS, MINUTE = 13, slice(14, 16)  # of a time as records write it
+LEAD_CLASSES = ("< 1 h", "1-4 h", "4-24 h", "1-3 d", "3-7 d", "1-2 w", "2-4 w", "> 4 w")
+
+# What a task was before a change is looked up, not taken from what it is now: a past period stays what it was.
+# Most changes are the first of their task (rev 2), and most tasks are done once: both are told by an index alone.
+CHANGES = """
+WITH limits (since, until, before_since, before_until, minute) AS (VALUES (?, ?, ?, ?, ?)),
+change AS MATERIALIZED (
+    SELECT r.task_id, r.at, r.rev, r.status,
+           CASE r.rev WHEN 2 THEN 'open' ELSE coalesce(
+               (SELECT p.status FROM task_revision p
+                WHERE p.task_id = r.task_id AND p.rev < r.rev AND p.status IS NOT NULL AND p.test = 0
+                ORDER BY p.rev DESC LIMIT 1), 'open') END AS was,
+           CASE WHEN r.at >= since THEN 'now' WHEN r.at < before_until THEN 'before' ELSE 'between' END AS part,
+           CASE WHEN r.at >= since THEN substr(r.at, 1, 13) || (substr(r.at, 15, 2) >= minute) END AS key
+    FROM limits CROSS JOIN task_revision r
+    WHERE r.status IS NOT NULL AND r.test = 0 AND r.at >= before_since AND r.at < until AND {asked}
+),
+closing AS MATERIALIZED (
+    SELECT c.part, c.key, round((julianday(c.at) - julianday(t.at)) * 86400000) AS ms
+    FROM limits CROSS JOIN change c CROSS JOIN task t ON t.id = c.task_id
+    WHERE c.status = 'done' AND c.was <> 'done' AND c.part <> 'between'
+      AND NOT EXISTS (SELECT 1 FROM task_revision n
+                      WHERE n.task_id = c.task_id AND n.rev > c.rev AND n.status = 'done' AND n.test = 0
+                        AND n.at < CASE c.part WHEN 'now' THEN until ELSE before_until END)
+),
+ranked AS (
+    SELECT part, ms, row_number() OVER (PARTITION BY part ORDER BY ms) AS place,
+           count(*) OVER (PARTITION BY part) AS number
+    FROM closing
+),
+again AS (
+    SELECT part, task_id FROM change
+    WHERE part <> 'between' AND was IN ('done', 'canceled') AND status NOT IN ('done', 'canceled')
+    UNION
+    SELECT CASE WHEN v.at >= since THEN 'now' ELSE 'before' END, v.task_id
+    FROM limits CROSS JOIN verification v
+    WHERE v.conclusion IN ('VERIFICATION_FAILED', 'STRUCTURAL_REWORK_RECOMMENDED') AND v.test = 0
+      AND v.at >= before_since AND v.at < until AND (v.at < before_until OR v.at >= since) AND {asked}
+      AND (SELECT r.status FROM task_revision r
+           WHERE r.task_id = v.task_id AND r.status IS NOT NULL AND r.test = 0 AND r.seq < v.seq
+           ORDER BY r.rev DESC LIMIT 1) = 'done'
+)
+SELECT 'step' AS what, part, key,
+       sum(was IN ('done', 'canceled') AND status NOT IN ('done', 'canceled')) AS a,
+       sum(status = 'canceled' AND was <> 'canceled') AS b,
+       sum((status = 'done') - (was = 'done')) AS c, sum((status = 'canceled') - (was = 'canceled')) AS d
+FROM change GROUP BY 2, 3
+UNION ALL
+SELECT 'done', part, key, count(*), 0, 0, 0 FROM closing GROUP BY 2, 3
+UNION ALL
+SELECT 'lead', part, NULL, max(CASE WHEN place = (number + 1) / 2 THEN ms END),
+       max(CASE WHEN place = (number * 85 + 99) / 100 THEN ms END), count(*), 0
+FROM ranked GROUP BY 2
+UNION ALL
+SELECT 'lead class', part, NULL,
+       CASE WHEN ms < 3600000 THEN 0 WHEN ms < 14400000 THEN 1 WHEN ms < 86400000 THEN 2 WHEN ms < 259200000 THEN 3
+            WHEN ms < 604800000 THEN 4 WHEN ms < 1209600000 THEN 5 WHEN ms < 2419200000 THEN 6 ELSE 7 END,
+       count(*), 0, 0
+FROM closing WHERE part = 'now' GROUP BY 2, 4
+UNION ALL
+SELECT 'rework', part, NULL, count(*), 0, 0, 0 FROM again GROUP BY 2"""
+STARTED = """
+SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?) WHEN at >= ? THEN 'between'
+            WHEN at >= ? THEN 'before' ELSE 'earlier' END AS key, count(*) AS number
+FROM (SELECT at, id AS task_id FROM task WHERE test = 0 AND at < ?) WHERE {asked} GROUP BY 1"""
+CLOSED_BEFORE = """
+SELECT sum(status = 'done') AS done, sum(status = 'canceled') AS canceled FROM (
+    SELECT status, max(rev) FROM task_revision
+    WHERE test = 0 AND status IS NOT NULL AND at < ? AND {asked} GROUP BY +task_id
+)"""
+
+OF_TASK = "task_id IN (SELECT task_id FROM task_state WHERE scope = ?)"  # what is done for a task is of its scope
+OF_TASK_OR_OWN = f"({OF_TASK} OR (task_id IS NULL AND scope = ?))"
+
+
+def asked(
+    db, sql: str, before: tuple[Any, ...], scope: str | None, condition: str, *after: Any
+) -> list[dict[str, Any]]:
+    """The rows of a statement, of one scope if one is asked for; `before` and `after` are its other values."""
+    values = [scope] * condition.count("?") if scope else []
+    filled = sql.format(asked=condition if scope else "1")
+    return db.rows(filled, (*before, *values * sql.count("{asked}"), *after))
+
+
+class Fold:
+    """Sorts keys into the bars of a period. A key is an hour in UTC and whether it is past the minute at which a day of
+    this zone begins: 00 nearly everywhere, 30 or 15 in some."""
+
+    def __init__(self, period: Period):
+        limits = period.limits()
+        self.minute = max(limit[MINUTE] for limit in limits)
+        self.limits = [self.key(limit) for limit in limits]
+
+    def key(self, at: str) -> str:
+        """What the statements make of a time."""
+        return at[:HOUR_CHARS] + str(int(at[MINUTE] >= self.minute))
+
+    def place(self, key: str) -> int:
+        return bisect_right(self.limits, key) - 1
+
+    def empty(self) -> list[Any]:
+        return [0] * len(self.limits)
+
+
+class Tasks:
+    """`now` and `before` have the numbers, `bars` what charts show step by step, `at_start` what stood before."""
+
+    def __init__(self, db, period: Period, scope: str | None):
+        self.period, self.fold = period, Fold(period)
+        names = ("opened", "done", "reopened", "canceled")
+        self.bars: dict[str, list[int]] = {name: self.fold.empty() for name in names}
+        self.parts: dict[str, dict[str, Any]] = {part: dict.fromkeys((*names, "rework"), 0) for part in PARTS}
+        self.lead_classes = dict.fromkeys(LEAD_CLASSES, 0)
+        self._net = {name: self.fold.empty() for name in CLOSED}
+        self._net_before = {part: dict.fromkeys(CLOSED, 0) for part in ("before", "between")}
+        earlier = self._opened(db, scope)
+        closed = asked(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
+        limits = (period.since, period.until, period.before_since, period.before_until, self.fold.minute)
+        for row in asked(db, CHANGES, limits, scope, OF_TASK):
+            READ[row["what"]](self, row)
+        self._standing({name: closed[name] or 0 for name in CLOSED}, earlier)
+
+    def _opened(self, db, scope):
+        """How many tasks there were when the period before began, and when its part that counts had ended."""
+        period = self.period
+        limits = (period.since, self.fold.minute, period.before_until, period.before_since, period.until)
+        found = dict.fromkeys(("earlier", "before", "between"), 0)
+        for row in asked(db, STARTED, limits, scope, OF_TASK):
+            if row["key"] in found:
+                found[row["key"]] = row["number"]
+            else:
+                self.bars["opened"][self.fold.place(row["key"])] += row["number"]
+        self.parts["now"]["opened"], self.parts["before"]["opened"] = sum(self.bars["opened"]), found["before"]
+        return found
+
+    def _step(self, row):
+        part = row["part"]
+        if part == "now":
+            place = self.fold.place(row["key"])
+            self.bars["reopened"][place] += row["a"]
+            self.bars["canceled"][place] += row["b"]
+            self._net["done"][place] += row["c"]
+            self._net["canceled"][place] += row["d"]
+        else:
+            self._net_before[part] = {"done": row["c"], "canceled": row["d"]}
+        if part != "between":
+            self.parts[part]["reopened"] += row["a"]
+            self.parts[part]["canceled"] += row["b"]
+
+    def _done(self, row):
+        self.parts[row["part"]]["done"] += row["a"]
+        if row["part"] == "now":
+            self.bars["done"][self.fold.place(row["key"])] += row["a"]
+
+    def _lead(self, row):
+        self.parts[row["part"]].update(lead_median_ms=row["a"], lead_85_ms=row["b"])
+
+    def _lead_class(self, row):
+        self.lead_classes[LEAD_CLASSES[row["a"]]] = row["b"]
+
+    def _rework(self, row):
+        self.parts[row["part"]]["rework"] = row["a"]
+
+    def _standing(self, closed, earlier):
+        """What was open, done and canceled at the end of each bar, from what it was before and what changed."""
+        before = {name: closed[name] + self._net_before["before"][name] for name in CLOSED}
+        self.parts["before"]["open_at_end"] = earlier["earlier"] + earlier["before"] - sum(before.values())
+        standing = {name: before[name] + self._net_before["between"][name] for name in CLOSED}
+        tasks = sum(earlier.values())
+        self.at_start = {**standing, "open": tasks - sum(standing.values())}
+        self.bars.update({f"{name}_standing": [] for name in ("open", *CLOSED)})
+        for place, opened in enumerate(self.bars["opened"]):
+            tasks += opened
+            for name in CLOSED:
+                standing[name] += self._net[name][place]
+                self.bars[f"{name}_standing"].append(standing[name])
+            self.bars["open_standing"].append(tasks - sum(standing.values()))
+        self.parts["now"]["open_at_end"] = tasks - sum(standing.values())
+        for part in self.parts.values():
+            part["rework_rate"] = round(part["rework"] / part["done"], 4) if part["done"] else None
+
+
+READ = {
+    "step": Tasks._step, "done": Tasks._done, "lead": Tasks._lead, "lead class": Tasks._lead_class,
+    "rework": Tasks._rework,
+}  # fmt: skip

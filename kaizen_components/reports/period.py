@@ -1,0 +1,47 @@
+"""R8, R9, R10: a week, a month or a year, or the last N days, against as many days before them."""
+
+from typing import Any
+
+from .attention import highlights, next_points
+from .calendar import Period, chosen
+from .flow import Tasks
+from .overview import layout
+from .publish import Output, publish
+from .tally import Tally
+
+NAMES = {"week": "weekly-report", "month": "monthly-report", "year": "yearly-report"}
+ANY_RECORD = "SELECT 1 FROM log LIMIT 1"
+DAYS = ("last", "days", "until", "so_far")
+
+
+def report(write, look, store, code: str, unit: str, output: Output, given: Any, **options: Any) -> dict[str, Any]:
+    """`options` are those of the command; which days they mean is made exact, so that the footer means them too."""
+    exact = chosen(unit, output.zone, given, *(options.pop(name) for name in DAYS))
+    return publish(write, look, store, code, NAMES[unit], output, gather, layout, **exact, **options)
+
+
+def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
+    period, scope = Period(zone, options, db.at), options["scope"]
+    tasks, tally = Tasks(db, period, scope), Tally(db, period, scope)
+    found = {
+        "period": _described(period),
+        "before": {
+            "name": period.before_name, "since": period.before_since, "until": period.before_until,
+            "same_part": period.is_cut,
+        },
+        "newest": db.at if db.value(ANY_RECORD) else None, "scope": scope,
+        "numbers": {part: {**tasks.parts[part], **tally.parts[part]} for part in tasks.parts},
+        "labels": period.labels(), "bars": {**tasks.bars, **tally.bars}, "at_start": tasks.at_start,
+        "lead_classes": tasks.lead_classes, "verdicts": tally.verdicts, "proofs": tally.proofs["now"],
+        "calibration": tally.calibration,
+        **highlights(db, period, scope, options["limit"]),
+    }  # fmt: skip
+    return {**found, "next": next_points(db, zone, period, scope, found)}
+
+
+def _described(period):
+    return {
+        "name": period.name, "unit": period.unit, "first": str(period.first), "last": str(period.last),
+        "days": (period.last - period.first).days + 1, "days_so_far": period.days_so_far,
+        "since": period.since, "until": period.until, "step": period.step,
+    }  # fmt: skip

@@ -1,0 +1,189 @@
+"""R11: whatever is recorded about some words, over all kinds, the best first.
+
+The records are those of the moment that the report is made from; the index of words is today's, so a record that was
+revised since is found by the words it has now.
+"""
+
+import json
+from typing import Any
+
+from ..records.hit import hits
+from ..records.kinds import REVISED, SEARCHED
+from ..records.reference import kind_of
+from ..records.words import joined
+from .asked import narrowed
+from .charts import bars
+from .document import Own, clipped, count, document, fact, facts, paragraph, section, story
+from .spread import spread
+
+# How a record of each kind is shown, where it is not by its title and its summary.
+TITLES = {
+    "packet_result": "summary", "waiver": "reason", "artifact": "coalesce(title, name)", "verification": "summary",
+    "eval_run": "coalesce(summary, outcome)", "irl_prediction": "summary", "irl_correction": "summary",
+    "irl_outcome": "summary", "span": "name", "score": "name || ' = ' || value",
+}  # fmt: skip
+TEXTS = {
+    "packet_result": "body", "waiver": "NULL", "verification": "body", "anti_pattern": "symptom", "span": "summary",
+    "irl_prediction": "body", "irl_correction": "body", "irl_outcome": "body", "eval_run": "body",
+}  # fmt: skip
+STATES = {
+    "task": "status", "plan": "status", "packet_result": "outcome", "waiver": "'waived'", "proof": "outcome",
+    "verification": "conclusion", "gotcha": "status", "learning": "status", "learned": "status",
+    "eval_case": "category", "eval_run": "outcome", "policy": "status", "irl_prediction": "coalesce(outcome, 'open')",
+    "source": "CASE WHEN superseded_by IS NULL THEN tier ELSE 'superseded' END", "irl_outcome": "outcome",
+    "span": "status", "lab_proposal": "metric",
+}  # fmt: skip
+INSPECTED = {  # the code that shows a record, by the kind of the id it is given
+    "task": "W10", "plan": "W14", "artifact": "A3", "proof": "Q7", "verification": "Q7", "gotcha": "G4",
+    "learning": "L6", "learned": "L9", "eval_case": "Q7", "eval_run": "Q7", "anti_pattern": "Q7", "policy": "X4",
+    "source": "S3", "irl": "I5", "lab": "O3",
+}  # fmt: skip
+INSPECTED_BY = {  # what is shown with another record
+    "packet": "task_id", "packet_result": "(SELECT p.task_id FROM packet p WHERE p.id = packet_id)",
+    "waiver": "subject_id", "irl_prediction": "irl_id", "irl_correction": "irl_id", "span": "trace_id",
+    "irl_outcome": "(SELECT p.irl_id FROM irl_prediction p WHERE p.id = prediction_id)", "score": "name",
+    "lab_proposal": "lab_id",
+}  # fmt: skip
+OWN_SCOPE = (
+    "task", "gotcha", "learning", "learned", "verification", "eval_case", "anti_pattern", "policy", "source", "irl",
+    "lab",
+)  # fmt: skip
+# A report repeats the words that it was asked; as a hit it would be its own echo.
+NO_REPORT = "NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND l.command GLOB 'R[0-9]*')"
+TASK_SCOPE = ("plan", "packet", "waiver", "artifact", "proof", "span", "score")  # that of their task
+
+RANKED = (
+    "A rare word counts more than a common one; four times in a title, twice in a summary, once elsewhere. Of equals "
+    "the newest comes first."
+)
+
+
+def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
+    found = hits(db, options["query"])
+    kept = _kept(db, found.best, options)
+    best = [record for record in found.best if record in kept]
+    kinds: dict[str, int] = {}
+    for kind, _ in best:
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return {
+        "query": options["query"],
+        "narrowed": narrowed({**options, "query": None}, zone),
+        "hits": len(best),
+        "at_least": bool(found.cut),
+        "kinds": [{"kind": kind, "hits": number, "at_least": kind in found.cut} for kind, number in kinds.items()],
+        "over_time": spread([{"at": at, "hits": 1} for at in sorted(kept.values())], zone, "month"),
+        "records": _shown(db, best[: options["limit"]]),
+    }
+
+
+def _by_kind(records):
+    found: dict[str, list[int]] = {}
+    for kind, seq in records:
+        found.setdefault(kind, []).append(seq)
+    return found
+
+
+def _kept(db, records, options):
+    """{(kind, seq): at} of those that exist at that moment, are no test, and are asked for."""
+    kept = {}
+    for kind, seqs in _by_kind(records).items():
+        conditions, values = ["test = 0", *([NO_REPORT] if kind == "artifact" else [])], []
+        for name, condition in (("since", "at >= ?"), ("until", "at < ?"), ("scope", _scope(kind))):
+            if options[name] is not None:
+                conditions.append(condition)
+                values += [options[name]] if "?" in condition else []
+        sql = f"SELECT seq, at FROM {REVISED.get(kind, kind)} WHERE seq IN (SELECT value FROM json_each(?)) AND "
+        for seq, at in db.tuples(sql + " AND ".join(conditions), (json.dumps(seqs), *values)):
+            kept[kind, seq] = at
+    return kept
+
+
+def _scope(kind):
+    """A kind that has neither a scope nor a task belongs to none."""
+    if kind in OWN_SCOPE:
+        return "scope = ?"
+    return "task_id IN (SELECT t.id FROM task_current t WHERE t.scope = ?)" if kind in TASK_SCOPE else "0"
+
+
+def _shown(db, records):
+    rows = {}
+    for kind, seqs in _by_kind(records).items():
+        sql = (
+            f"SELECT seq, id, at, actor, substr({TITLES.get(kind, 'title')}, 1, 500) AS title, "
+            f"substr({TEXTS.get(kind, 'summary')}, 1, 2000) AS text, {STATES.get(kind, 'NULL')} AS state, "
+            f"{INSPECTED_BY.get(kind, 'id')} AS inspected FROM {REVISED.get(kind, kind)} "
+            f"WHERE seq IN (SELECT value FROM json_each(?))"
+        )
+        for row in db.rows(sql, (json.dumps(seqs),)):
+            rows[kind, row.pop("seq")] = {"kind": kind, **row, "inspect": _command(kind, row.pop("inspected"))}
+    return [rows[record] for record in records]
+
+
+def _command(kind, of):
+    """The command that shows it."""
+    if kind in ("span", "score"):
+        return joined(["kaizen", *(("T3", "--trace-id") if kind == "span" else ("T4", "--name")), of])
+    return joined(["kaizen", INSPECTED[kind_of(of) or kind], "--id", of])
+
+
+def layout(found: dict[str, Any], zone) -> dict[str, Any]:
+    title = f"Topic: {clipped(found['query'], 100)}"
+    if not found["hits"]:
+        lead = "No record here has these words. Try fewer or others, without + and quotes; endings do not matter."
+        return document(title, [text for text in (lead, found["narrowed"]) if text], [])
+    return document(
+        title, [text for text in (_lead(found), found["narrowed"]) if text],
+        [
+            section("In numbers", _numbers(found), _months(found["over_time"])),
+            section("The best first", paragraph(RANKED), *_best(found, zone)),
+        ],
+    )  # fmt: skip
+
+
+def _lead(found):
+    shown, most = len(found["records"]), count(found["hits"])
+    kinds = f"{len(found['kinds'])} kind{'' if len(found['kinds']) == 1 else 's'}"
+    if found["at_least"]:
+        return f"The best {count(shown)} of at least {most} records of {kinds}."
+    if shown < found["hits"]:
+        return f"The best {count(shown)} of {most} records of {kinds}."
+    return f"{most} record{'' if shown == 1 else 's'} of {kinds}, the best first."
+
+
+def _numbers(found):
+    order = list(SEARCHED)
+    most = sorted(found["kinds"], key=lambda row: (-row["hits"], order.index(row["kind"])))
+    return facts(*(fact(_name(row["kind"]), row["hits"], show=_at_least if row["at_least"] else count) for row in most))
+
+
+def _at_least(number):
+    return f"≥ {count(number)}"
+
+
+def _name(kind):
+    return kind.replace("_", " ").capitalize().replace("Irl", "IRL")
+
+
+def _months(over_time):
+    periods = over_time["periods"]
+    busiest = max(periods, key=lambda row: row["hits"])
+    says = f"Most in {busiest['label']}: {count(busiest['hits'])}."
+    labels, numbers = [row["label"] for row in periods], [row["hits"] for row in periods]
+    return bars(f"Records per {over_time['unit']}", over_time["unit"], "records", labels, {"records": numbers}, says)
+
+
+def _best(found, zone):
+    entries = [
+        {
+            "at": zone.day(row["at"]), "what": f"{_name(row['kind'])}: {clipped(row['title'], 200)}",
+            "by": row["actor"], "refs": [Own(row["id"])], "text": _said(row),
+        }
+        for row in found["records"]
+    ]  # fmt: skip
+    more = found["hits"] - len(entries)
+    return story(entries), paragraph(f"{count(more)} more are not shown; --limit shows more.") if more else None
+
+
+def _said(row):
+    state = row["state"] and f"{row['state']}."
+    return "\n".join(filter(None, [" ".join(filter(None, [state, clipped(row["text"])])), row["inspect"]]))

@@ -1,0 +1,116 @@
+"""Make a demo project: six weeks of a small team, told by Kaizen's own commands, the same bytes in every run.
+
+    python support_scripts/demo.py FOLDER
+
+FOLDER then has records (AI/db), a few files that lessons name, a launcher of its own and its weekly report. A demo that
+is there already is only shown.
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import textwrap
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from demo_lives import lives
+from demo_stage import ROOT, Stage
+from demo_team import Team
+
+from kaizen_components.index import COMMANDS
+
+WEEK = "2026-W46"  # the last whole one
+PAGE = "weekly.html"
+LAUNCHER = "kaizen.py"
+LAUNCHER_TEXT = """\
+# Kaizen on this demo, with the engine that made it.
+import os
+import sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+os.environ["KAIZEN_REPO_ROOT"] = here
+sys.path.insert(0, os.path.normpath(os.path.join(here, {engine!r})))
+from kaizen_components.args import main
+
+sys.exit(main())
+"""
+
+
+def main(argv: list[str]) -> int:
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a console that has no "–"
+    if len(argv) != 1 or argv[0].startswith("-"):
+        print(__doc__)
+        return 0 if argv in (["-h"], ["--help"]) else 2
+    folder = pathlib.Path(argv[0])
+    if folder.exists() and not is_there(folder):
+        print(f"{folder} is there and is not the demo: name a folder that is not there yet.", file=sys.stderr)
+        return 1
+    print(f"The demo is there already: {folder}" if is_there(folder) else wrapped(tell(folder)))
+    look = [near(sys.executable), near(str(folder / LAUNCHER)), "W9"]
+    print(f"\nOpen {folder / PAGE} in a browser, or look around:\n$ {quoted(look)}")
+    return 0
+
+
+def wrapped(text: str) -> str:
+    """Sentences as a terminal of 80 columns shows them; numbers stay aligned."""
+    lines = text.split("\n")
+    return "\n".join(line if line.startswith(" ") else textwrap.fill(line, 79) for line in lines)
+
+
+def near(path: str) -> str:
+    """As it is typed from here, where it is below here."""
+    here = os.path.join(os.getcwd(), "")
+    return path.removeprefix(here)
+
+
+def quoted(words: list[str]) -> str:
+    return " ".join(f'"{word}"' if " " in word else word for word in words)
+
+
+def is_there(folder: pathlib.Path) -> bool:
+    return (folder / "AI" / "db" / "kaizen.db").exists() and (folder / PAGE).exists()
+
+
+def tell(folder: pathlib.Path) -> str:
+    """Make the demo with its report and its launcher; what a terminal shows of the report.
+
+    It is made beside and then moved, so that one that was interrupted is never taken for the demo.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = pathlib.Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
+    try:
+        with Stage(beside) as stage:
+            play(stage)
+            said = show(stage)
+        write(beside / LAUNCHER, LAUNCHER_TEXT.format(engine=os.path.relpath(ROOT, folder)))
+        beside.rename(folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    return said
+
+
+def play(stage: Stage) -> None:
+    """The project's files, and its records."""
+    team = Team(stage)
+    for name, text in team.text["file"].items():
+        write(stage.root / name, text)
+    stage.play(*lives(team))
+
+
+def show(stage: Stage) -> str:
+    """The weekly report as a page, and as a terminal shows it."""
+    code, options = ("R8", {"week": WEEK}) if "R8" in COMMANDS else ("R4", {})
+    said = stage.call("lead", code, out=str(stage.root / PAGE), timezone="UTC", **options)["text"]
+    return said.partition("\n\nHTML: ")[0]
+
+
+def write(path: pathlib.Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

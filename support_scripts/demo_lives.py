@@ -1,0 +1,169 @@
+"""The lives of the demo beside its tasks: lessons, rules, evals, sources, predictions, scores, proposals.
+
+Each is a generator that calls commands and yields how many minutes of work pass until it goes on; the stage plays them
+side by side.
+"""
+
+import itertools
+from hashlib import sha256
+from typing import Any
+
+from demo_stage import Life
+from demo_team import LEAD, NIGHTLY, OFFICE, REVIEWER, SCOUT, Team, days
+from demo_work import Work
+
+
+def lives(team: Team) -> list[Life]:
+    """Everybody's; who comes first here goes first when two have the same moment."""
+    return [
+        *(Work(team, task).life() for task in team.text["task"]),
+        *(gotcha(team, one) for one in team.text["gotcha"]),
+        *(policy(team, one) for one in team.text["policy"]),
+        *(eval_case(team, one) for one in team.text["case"]),
+        *(anti_pattern(team, one) for one in team.text["anti_pattern"]),
+        *(source(team, one) for one in team.text["source"]),
+        *(prediction(team, one) for one in team.text["prediction"]),
+        *(correction(team, one) for one in team.text["correction"]),
+        review(team),
+        scores(team),
+        lab(team),
+        rehearsal(team),
+    ]
+
+
+def gotcha(team: Team, said: dict[str, Any]) -> Life:
+    """A pitfall, and what is learned from it."""
+    yield days(said["day"])
+    builder, fate = team.text["scope"][said["scope"]]["builder"], said.get("fate", "")
+    words = {name: said[name] for name in ("title", "summary", "body", "scope")}
+    evidence = [said["evidence"], *([team.ids[said["source"]]] if "source" in said else [])]
+    about = {"evidence": evidence, "paths": said.get("paths", []), "task_id": team.tasks[said["task"]]}
+    found = team.call(builder, "G1", **words, **about)["id"]
+    if not fate:
+        return
+    yield days(said["days"])
+    if fate in ("resolved", "retired"):
+        team.call(LEAD, "G5", id=found, status=fate, note="It has not come back since the change.")
+        return
+    learning = team.call(REVIEWER, "L2", id=found)["id"]
+    if fate == "learning":
+        return
+    yield days(said["days"])
+    team.call(LEAD, "L3", id=learning, **_backing(team, fate, learning, said))
+
+
+def _backing(team, fate, learning, said):
+    if fate == "waiver":
+        return {"waive": "Seen in every rehearsal since; a test of it needs a storm."}
+    if fate == "proof":
+        scope = team.text["scope"][said["scope"]]
+        team.stage.tree = "lesson " + said["title"]
+        proof = team.stage.witness(REVIEWER, scope["command"], 0, scope["passed"] + "\n", about=learning)
+        return {"proof_id": proof["id"]}
+    verdict = team.call(
+        REVIEWER, "Q2", about=learning, conclusion="VERIFIED_ACCEPTABLE", summary="Three rehearsals, no relapse."
+    )
+    return {"verification_id": verdict["id"]}
+
+
+def policy(team: Team, said: dict[str, Any]) -> Life:
+    yield days(said["day"])
+    row = team.call(LEAD, "X1", title=said["title"], summary=said["summary"], priority=said["priority"])
+    if "retired" in said:
+        yield days(said["retired"] - said["day"])
+        team.call(LEAD, "X6", id=row["id"], reason=said["reason"])
+
+
+def eval_case(team: Team, said: dict[str, Any]) -> Life:
+    """A case, run every other day; what it is about gets better."""
+    yield days(said["day"])
+    words = {name: said[name] for name in ("title", "summary", "category", "command") if name in said}
+    case = team.call(REVIEWER, "Q3", **words)["id"]
+    if "chance" not in said:
+        return
+    first, last = said["chance"]
+    while True:
+        yield days(2) - team.dice.uniform(0, 30)
+        share = (team.stage.now_ms - team.stage.start_ms) / (team.stage.end_ms - team.stage.start_ms)
+        chance = first + (last - first) * share
+        score = round(min(1.0, max(0.0, chance + team.dice.uniform(-0.12, 0.12))), 2)
+        outcome = "passed" if team.dice.random() < chance else "failed"
+        team.call(
+            NIGHTLY, "Q4", case_id=case, outcome=outcome, score=score, duration_ms=team.dice.randrange(800, 9_000)
+        )
+
+
+def anti_pattern(team: Team, said: dict[str, Any]) -> Life:
+    yield days(said["day"])
+    words = {name: value for name, value in said.items() if name != "day"}
+    team.ids[said["title"]] = team.call(REVIEWER, "Q5", **words)["id"]
+
+
+def source(team: Team, said: dict[str, Any]) -> Life:
+    yield days(said["day"])
+    words = {name: said[name] for name in ("title", "tier", "version", "license") if name in said}
+    before = {"supersedes": team.ids[said["supersedes"]]} if "supersedes" in said else {}
+    read = {"content_hash": sha256(said["key"].encode()).hexdigest()} if said["tier"] == "canonical" else {}
+    row = team.call(SCOUT, "S1", **words, **before, **read, url=f"https://example.org/{said['key']}")
+    team.ids[said["key"]] = row["id"]
+
+
+def review(team: Team) -> Life:
+    yield days(0.4)
+    words = {"title": "The timetable in the first winter", "summary": "Does what we expect come true on the pier?"}
+    team.ids["review"] = team.call(LEAD, "I1", **words)["id"]
+
+
+def prediction(team: Team, said: dict[str, Any]) -> Life:
+    yield days(said["day"])
+    deadline = team.stage.moment(team.stage.now_ms + round(said["days"] * 1.4 * 86_400_000))
+    words = {"summary": said["summary"], "probability": said["probability"], "deadline": deadline}
+    row = team.call(LEAD, "I2", irl_id=team.ids["review"], **words)
+    if "outcome" in said:
+        yield days(said["days"])
+        summary = "It did." if said["outcome"] == "happened" else "It did not, or nobody can tell."
+        team.call(OFFICE, "I4", prediction_id=row["id"], outcome=said["outcome"], summary=summary)
+
+
+def correction(team: Team, said: dict[str, Any]) -> Life:
+    yield days(said["day"])
+    team.call(OFFICE, "I3", irl_id=team.ids["review"], summary=said["summary"])
+
+
+def scores(team: Team) -> Life:
+    """Once a week: how much is covered by tests, how content the office is."""
+    yield days(4.8)
+    for week in itertools.count():
+        coverage = round(0.71 + 0.03 * week + team.dice.uniform(-0.01, 0.01), 3)
+        team.call(NIGHTLY, "T2", name="coverage", value=coverage)
+        team.call(OFFICE, "T2", name="content", value=min(5, 3 + week // 2), source="human", unit="of 5")
+        yield days(5)
+
+
+def lab(team: Team) -> Life:
+    """What the failed cases teach: two proposals, one of them measured."""
+    yield days(22.0)
+    cases = team.call(REVIEWER, "O1", contract="review-a-change", title="What reviews missed")
+    yield days(1)
+    score = team.call(NIGHTLY, "T2", name="found in review", value=0.74, about=cases["id"])
+    words = {"lab_id": cases["id"], "metric": "found in review", "baseline": 0.58}
+    team.call(
+        REVIEWER, "O2", **words, candidate=0.74, title="Ask for the day that happens twice", evidence=[score["id"]],
+        hypothesis="A reviewer who is asked for the odd day finds it.", body="Which day of the year breaks this?",
+    )  # fmt: skip
+    team.call(
+        LEAD, "O2", **words, candidate=0.6, title="Two reviewers for each change", body="Ask a second one.",
+        hypothesis="Two see more than one.",
+    )  # fmt: skip
+
+
+def rehearsal(team: Team) -> Life:
+    """A record for practice, which is removed again; later a file that a lesson names is changed."""
+    yield days(0.6)
+    team.call(LEAD, "W1", title="Only to practise", summary="Removed at once.", test=True)
+    team.call(LEAD, "K7")
+    yield days(16)
+    team.call("writer", "A1", path="docs/leaflet.txt", title="The leaflet as it went to the printer")
+    yield days(9)
+    for name, text in team.text["changed_file"].items():
+        (team.stage.root / name).write_text(text, encoding="utf-8", newline="\n")

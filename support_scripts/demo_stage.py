@@ -1,0 +1,137 @@
+"""The stage of the demo: a door on a project whose clock, dice and machine are its own, so that every run of the demo
+gives the same bytes on every machine.
+
+What the engine asks the world for (the time, random numbers, a command to run, the working tree, the platform) is
+answered here while the stage is open. Real projects are not touched by it.
+"""
+
+import hashlib
+import heapq
+import pathlib
+import platform
+import random
+import sys
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from kaizen_components.call import Door  # noqa: E402  (the path must be set first)
+from kaizen_components.pipeline import runner  # noqa: E402
+from kaizen_components.records import ids, tree  # noqa: E402
+from kaizen_components.store import migrate  # noqa: E402
+
+SEED = 20261005
+ORIGIN = "kaizen.local/demo"
+RANDOM_ORIGIN = "'kaizen.local/' || lower(hex(randomblob(8)))"  # of migration 0001
+MINUTE_MS = 60_000
+DAY_MS = 24 * 60 * MINUTE_MS
+DAY_MINUTES = 9 * 60  # a working day, from 08:30 to 17:30 UTC
+START_MS = 1_791_189_000_000  # Monday 2026-10-05 08:30 UTC
+END_MS = START_MS + 42 * DAY_MS + 30 * MINUTE_MS  # Monday 2026-11-16 09:00 UTC
+Life = Iterator[float]  # what somebody does; each value is how many minutes of work pass until the next step
+
+
+class Stage:
+    """`with Stage(root) as stage:` then `stage.call("builder", "W1", title=…)`."""
+
+    start_ms, end_ms = START_MS, END_MS
+
+    def __init__(self, root: pathlib.Path):
+        self.root = root
+        self.now_ms = START_MS
+        self.dice = random.Random(SEED)
+        self._ids = random.Random(SEED + 1)
+        self.tree = "empty"  # which tree the next command finds
+        self.outcome = (0, "", 0)  # exit code, output and duration of the next command that is run
+        self._before: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> "Stage":
+        for place, name, stand_in in self._stand_ins():
+            self._before.append((place, name, getattr(place, name)))
+            setattr(place, name, stand_in)
+        self.door = Door(str(self.root), keep_open=True)
+        with self.door.store.gate():  # an invented project may be lost in a power cut; a slow disk would cost minutes
+            self.door.store.open_writer().execute("PRAGMA synchronous = OFF")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.door.close()
+        for place, name, before in reversed(self._before):
+            setattr(place, name, before)
+
+    def _stand_ins(self) -> list[tuple[Any, str, Any]]:
+        clock = SimpleNamespace(strftime=time.strftime, gmtime=lambda: time.gmtime(self.now_ms // 1000))
+        statements = migrate.statements
+        return [
+            (ids, "now_ms", lambda: self.now_ms),
+            (ids, "random_number", lambda: self._ids.getrandbits(40)),
+            (migrate, "time", clock),
+            (migrate, "statements", lambda text: (_pinned(statement) for statement in statements(text))),
+            (runner, "run", lambda argv, cwd, timeout_s: self._ran()),
+            (tree, "working_tree", lambda root, cache=None: tree.Tree(_hash(self.tree), _hash(self.tree)[:40], 64)),
+            *((platform, name, lambda said=said: said) for name, said in PLATFORM.items()),
+        ]
+
+    def _ran(self) -> runner.Seen:
+        exit_code, output, duration_ms = self.outcome
+        stdout = runner.Stream()
+        stdout.take(output.encode())
+        return runner.Seen(exit_code, False, duration_ms, stdout, runner.Stream())
+
+    def call(self, actor: str, code: str, **given: Any) -> dict[str, Any]:
+        """One command, a few seconds after the one before."""
+        self.now_ms += self.dice.randrange(900, 9_000)
+        return self.door(code, actor=actor, **given)
+
+    def witness(self, actor: str, command: str, exit_code: int, output: str, **given: Any) -> dict[str, Any]:
+        """Q1 --run, as if the command had been there and had ended so."""
+        duration_ms = self.dice.randrange(9_000, 95_000)
+        self.outcome = (exit_code, output, duration_ms)
+        self.now_ms += duration_ms
+        return self.call(actor, "Q1", run=command.split(), **given)
+
+    def moment(self, at_ms: int) -> str:
+        return ids.iso(at_ms)
+
+    def play(self, *lives: Life) -> None:
+        """All lives side by side, each step at its time, until the demo ends."""
+        queue = [(START_MS, number, life) for number, life in enumerate(lives)]
+        while queue and queue[0][0] < END_MS:
+            at_ms, number, life = heapq.heappop(queue)
+            self.now_ms = max(self.now_ms, at_ms)
+            for minutes in life:
+                heapq.heappush(queue, (later(self.now_ms, minutes), number, life))
+                break
+        self.now_ms = END_MS
+
+
+PLATFORM: dict[str, str] = {"system": "Linux", "release": "6.8.0", "machine": "x86_64"}
+
+
+def later(now_ms: int, minutes: float) -> int:
+    """So many minutes of work after a moment: nobody works at night or at the weekend."""
+    worked = _worked(now_ms) + minutes
+    days, rest = divmod(worked, DAY_MINUTES)
+    weeks, weekday = divmod(int(days), 5)
+    return START_MS + (weeks * 7 + weekday) * DAY_MS + round(rest * MINUTE_MS)
+
+
+def _worked(now_ms):
+    """Minutes of work between the start and a moment."""
+    days, rest_ms = divmod(now_ms - START_MS, DAY_MS)
+    weeks, weekday = divmod(days, 7)
+    if weekday >= 5:
+        return (weeks + 1) * 5 * DAY_MINUTES
+    return (weeks * 5 + weekday) * DAY_MINUTES + min(rest_ms / MINUTE_MS, DAY_MINUTES)
+
+
+def _pinned(statement):
+    return statement.replace(RANDOM_ORIGIN, f"'{ORIGIN}'")
+
+
+def _hash(text):
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,231 @@
+"""The life of a task of the demo: opened, taken, planned, tried, proven, judged, closed, and sometimes reopened."""
+
+from typing import Any
+
+from demo_stage import Life
+from demo_team import LEAD, OFFICE, REVIEWER, SCOUT, Team, days
+
+WEEK_S = 604_800
+MODELS = {"large": (3.0, 15.0), "small": (0.25, 1.25)}  # invented prices: dollars for a million tokens in and out
+CLOSED = ("done", "canceled")
+ASKS_AFTER = {"critical": 7, "high": 11, "normal": 29, "low": 83}  # minutes
+
+
+class Work:
+    """One task from the day it is opened."""
+
+    def __init__(self, team: Team, task: dict[str, Any]):
+        self.team, self.call, self.dice, self.task = team, team.call, team.dice, task
+        self.said = team.text["scope"][task["scope"]]
+        self.builder = self.said["builder"]
+        self.extras = task.get("extras", [])
+        self.version = 0
+        self.token: int | None = None
+
+    def life(self) -> Life:
+        yield days(self.task["day"])
+        self.open()
+        tries = self.task["tries"]
+        if tries == "a":
+            yield from self.accompany()
+        if tries in ("a", "."):
+            return
+        yield from self.wait()
+        self.take()
+        yield from self.prepare()
+        for letter in tries:
+            yield self.task["hours"] * 30
+            if self.task["hours"] >= 5:
+                self.update(self.builder, note=self.dice.choice(self.team.text["said"]["progress"]))
+            yield self.task["hours"] * 60 * self.dice.uniform(0.5, 1.5)
+            yield from getattr(self, "try_" + letter)()
+        if tries[-1] != "f":
+            self.team.busy.discard(self.builder)
+        if "reopened" in self.extras:
+            yield from self.reopen()
+            self.team.busy.discard(self.builder)
+
+    def open(self) -> None:
+        task, tasks = self.task, self.team.tasks
+        optional = {name: task[name] for name in ("priority",) if name in task}
+        if "parent" in task:
+            optional["parent"] = tasks[task["parent"]]
+        if set(task["tries"]) & set("prckf"):
+            optional["done_when"] = [self.said["command"]]
+        row = self.call(
+            LEAD, "W1", title=task["title"], summary=task["summary"], scope=task["scope"],
+            depends_on=[tasks[key] for key in task.get("after", ())], **optional,
+        )  # fmt: skip
+        self.id = tasks[task["key"]] = row["id"]
+        self.team.state[task["key"]] = "open"
+
+    def accompany(self) -> Life:
+        self.update(LEAD, status="active", note="The parts are tasks of their own.")
+        while True:
+            yield days(5)
+            done = sum(state == "done" for state in self.team.state.values())
+            self.update(LEAD, note=f"{done} of {len(self.team.state)} parts are done.")
+
+    def wait(self) -> Life:
+        """Until all that it depends on is closed, and its builder has time; what is urgent asks more often."""
+        yield self.dice.uniform(10, 60)
+        while self.builder in self.team.busy or any(
+            self.team.state[key] not in CLOSED for key in self.task.get("after", ())
+        ):
+            yield ASKS_AFTER[self.task.get("priority", "normal")]
+
+    def take(self, ttl_s: int = WEEK_S) -> None:
+        self.team.busy.add(self.builder)
+        self.token = self.call(self.builder, "W13", id=self.id, ttl_s=ttl_s)["token"]
+        self.update(self.builder, status="active", token=self.token)
+
+    def update(self, actor: str, **given: Any) -> None:
+        self.call(actor, "W2", id=self.id, **given)
+        if "status" in given:
+            self.team.state[self.task["key"]] = given["status"]
+
+    def prepare(self) -> Life:
+        """What comes before the work: a plan, what scouts and diagnostics find out, a raised priority."""
+        if "raised" in self.extras:
+            self.update(LEAD, priority="high", note="Asked for by the office.")
+        if "plan" in self.extras:
+            text = self.team.text["said"]["plan"]
+            plan = self.call(self.builder, "W3", task_id=self.id, title="Four steps", summary="Cases first.", body=text)
+            yield 20
+            self.call(LEAD, "W4", id=plan["id"], status="active", note="Agreed.")
+        for kind, ask, answer in (("packet", "W5", "W6"), ("diagnostic", "W7", "W8")):
+            if kind in self.extras:
+                yield from self.ask(self.team.turn(kind, self.task["scope"]), ask, answer)
+
+    def ask(self, said: dict[str, str], ask: str, answer: str) -> Life:
+        words = {"title": said["title"], "summary": said["summary"], "recipient": SCOUT}
+        packet = self.call(self.builder, ask, task_id=self.id, **words)
+        yield self.dice.uniform(25, 90)
+        self.call(SCOUT, answer, id=packet["id"], summary=said["result"], outcome=said["outcome"])
+
+    # How an attempt ends
+
+    def try_p(self, concern: list[str] | None = None) -> Life:
+        self.build()
+        proof = self.prove(passes=True)
+        if "proof" in self.extras:
+            self.call(OFFICE, "Q1", task_id=self.id, title="Tried on the pier; it is as it should be.")
+        yield self.dice.uniform(10, 70)
+        if concern:
+            self.judge("ACCEPTABLE_WITH_CONCERNS", concern[0], proof, severity="low", remedies=concern[1:])
+        else:
+            self.judge("VERIFIED_ACCEPTABLE", self.dice.choice(self.team.text["said"]["accepted"]), proof)
+        self.close()
+
+    def try_c(self) -> Life:
+        if "decision" in self.extras:
+            self.build()
+            self.judge("NEEDS_HUMAN_DECISION", "Two rules contradict each other; the office has to say which holds.")
+            yield days(1)
+            self.update(OFFICE, note="The stricter one holds.")
+        yield from self.try_p(self.team.text["said"]["concern"])
+
+    def try_f(self) -> Life:
+        self.build(status="error")
+        self.prove(passes=False)
+        yield 15
+        self.update(self.builder, note=self.said["note"])
+
+    def try_k(self) -> Life:
+        """The command fails and passes on the same files."""
+        self.build()
+        self.prove(passes=False)
+        yield 12
+        self.prove(passes=True)
+        self.update(self.builder, note="It failed once and passed once, with nothing changed in between.")
+
+    def try_r(self) -> Life:
+        self.build()
+        proof = self.prove(passes=True)
+        yield self.dice.uniform(20, 90)
+        said = self.team.turn("rejected", self.task["scope"])
+        known = self.team.ids.get(said.get("pattern", ""))  # the anti-pattern that it is a case of
+        self.judge(
+            "VERIFICATION_FAILED", said["summary"], proof, [known] if known else [], severity="high",
+            findings=[said["finding"]], remedies=[said["remedy"]],
+        )  # fmt: skip
+        self.update(self.builder, note="Back to work: " + said["remedy"])
+
+    def try_w(self) -> Life:
+        self.build()
+        waive = "The lead decided: the sheets go to the printer today, two links are mended tomorrow."
+        self.update(self.builder, status="done", token=self.token, waive=waive)
+        yield 1
+
+    def try_b(self) -> Life:
+        self.update(self.builder, status="blocked", token=self.token, note="Nobody is on the pier in this weather.")
+        yield 1
+
+    def try_x(self) -> Life:
+        self.call(LEAD, "W13", id=self.id, action="break", note="Not needed any more.")
+        self.update(LEAD, status="canceled", note="The phones keep the page longer than the crossing takes.")
+        yield 1
+
+    def try_s(self) -> Life:
+        """The holder lets go without a word: the lease ends, the task stays active."""
+        self.call(self.builder, "W13", id=self.id, action="renew", token=self.token, ttl_s=3600)
+        yield 1
+
+    # Steps of an attempt
+
+    def build(self, status: str = "ok") -> None:
+        """An attempt as a trace: one model drafts, another explains, the gate decides."""
+        self.version += 1
+        parts = [
+            ("draft the change", "model", "large", 0.5), ("explain the change", "model", "small", 0.12),
+            (self.said["command"], "gate", "", 0.38),
+        ]  # fmt: skip
+        wall_ms = self.dice.randrange(240_000, 1_500_000)
+        start_ms, stage = self.team.stage.now_ms - wall_ms, self.team.stage
+        title = f"attempt {self.version}: {self.task['title']}"[:200]
+        around = self.call(
+            self.builder, "T1", name=title, kind="run", status=status, task_id=self.id, duration_ms=wall_ms,
+            started_at=stage.moment(start_ms),
+        )["id"]  # fmt: skip
+        for name, kind, model, share in parts:
+            duration_ms = round(wall_ms * share)
+            self.call(
+                self.builder, "T1", name=name, kind=kind, parent=around, duration_ms=duration_ms, task_id=self.id,
+                started_at=stage.moment(start_ms), status=status if kind == "gate" else "ok", **self.asked(model),
+            )  # fmt: skip
+            start_ms += duration_ms
+
+    def asked(self, model: str) -> dict[str, Any]:
+        if not model:
+            return {}
+        tokens_in, tokens_out = self.dice.randrange(60_000, 700_000), self.dice.randrange(4_000, 40_000)
+        price_in, price_out = MODELS[model]
+        cost = round((tokens_in * price_in + tokens_out * price_out) / 1e6, 4)
+        return {"model": f"model-{model}", "tokens_in": tokens_in, "tokens_out": tokens_out, "cost_usd": cost}
+
+    def prove(self, passes: bool) -> str:
+        self.team.stage.tree = f"{self.task['key']} {self.version}"
+        said = self.said["passed" if passes else "failed"] + "\n"
+        given = {"exit_code": 0 if passes else 1, "output": said, "task_id": self.id}
+        return self.team.stage.witness(self.builder, self.said["command"], **given)["id"]
+
+    def judge(
+        self, conclusion: str, summary: str, proof: str | None = None, cited: list[str] | None = None, **given: Any
+    ) -> None:
+        about = {"proof_id": proof, "evidence": [proof, *(cited or [])]} if proof else {}
+        self.call(
+            REVIEWER, "Q2", task_id=self.id, conclusion=conclusion, summary=summary, scope=self.task["scope"],
+            **about, **given,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        self.team.stage.tree = f"{self.task['key']} {self.version}"  # others have worked on theirs meanwhile
+        self.update(self.builder, status="done", token=self.token)
+
+    def reopen(self) -> Life:
+        yield days(self.dice.uniform(3, 5))
+        self.update(OFFICE, status="open", note="It happened again this morning, on the second ship.")
+        yield self.dice.uniform(60, 300)
+        self.take()
+        yield self.task["hours"] * 40
+        yield from self.try_p()

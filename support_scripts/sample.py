@@ -1,0 +1,110 @@
+"""The sample reports in docs/: made from the demo, by whatever reports the index has; `make docs` writes them anew.
+
+docs/sample has each report as Markdown, its charts as images, and the weekly one as a page; docs/reports.md and the
+README show some of it between their markers.
+"""
+
+import pathlib
+import sys
+import tempfile
+from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import chart_image
+import demo
+from demo_stage import Stage
+
+from kaizen_components.fields import option
+from kaizen_components.index import COMMANDS, Command, catalog
+from kaizen_components.records.words import joined
+
+TASK = "Cancel crossings above a wind speed"  # it has a bit of everything
+ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # the question a report answers, and how the sample asks it
+    "R0": ("What must I know before I begin?", {"actor": "builder"}),
+    "R1": ("What became of this task?", {"id": TASK}),
+    "R2": ("Who did what, day by day?", {"limit": 40}),
+    "R3": ("What have we learned, and does it still hold?", {}),
+    "R4": ("What is proven, and what fails?", {"limit": 10}),
+    "R5": ("Do our evals get better?", {}),
+    "R6": ("What do we rely on, and is it the newest?", {}),
+    "R7": ("What should we stop doing?", {}),
+    "R8": ("How was the week, against the one before?", {"week": demo.WEEK}),
+    "R9": ("How was the month?", {"month": "2026-10"}),
+    "R10": ("How was the year?", {"year": 2026}),
+    "R11": ("What do we have about this topic?", {"query": "wind"}),
+}
+AS_PAGE = ("R8", "R4")  # the first that there is also becomes a page
+ON_README = (("R9", 2), ("R4", 1))  # the first that there is: a report, and which of its charts
+CHARTS = {"R8": 6, "R9": 2}  # how many charts docs/reports.md shows; of the others the first
+
+
+class Sample:
+    """One report of the demo."""
+
+    def __init__(self, stage: Stage, command: Command):
+        self.command = command
+        self.name = command.name.removesuffix("-report")
+        self.question, asked = ASKED.get(command.code, (command.help, {}))
+        self.asked = dict(asked)
+        if self.asked.get("id") == TASK:
+            self.asked["id"] = stage.door("W9", query=f'"{TASK}"', limit=1)["records"][0]["id"]
+        self.text = self._made(stage, "md")
+        self.page = self._made(stage, "html") if "out" in command.options else ""
+        self.charts = chart_image.images(self.page)[: CHARTS.get(command.code, 1)]
+
+    def _made(self, stage, format):
+        wanted = {"format": format, "out": "-", "timezone": "UTC"}
+        options = {name: value for name, value in wanted.items() if name in self.command.options}
+        return stage.door(self.command.code, **self.asked, **options)["text"] + "\n"
+
+    def files(self) -> dict[str, str]:
+        """name -> text, for docs/sample."""
+        page = {f"{self.name}.html": self.page} if self.command.code == page_code() else {}
+        charts = {f"{self.name}-{number}.svg": chart.svg for number, chart in enumerate(self.charts, 1)}
+        return {f"{self.name}.md": self.text, **page, **charts}
+
+    def told(self) -> list[str]:
+        """What docs/reports.md says of it."""
+        words = [word for name, value in self.asked.items() for word in (option(name), str(value))]
+        links = [f"[{name}](sample/{name})" for name in self.files() if not name.endswith(".svg")]
+        images = [self.image(number, "sample") for number in range(1, len(self.charts) + 1)]
+        return [
+            f"### {self.command.code}: {self.question}", "", self.command.help, "",
+            "```sh", joined(["kaizen", self.command.code, *words]), "```", "",
+            f"Sample: {', '.join(links)}", "", *(line for image in images for line in (image, "")),
+        ]  # fmt: skip
+
+    def image(self, number: int, folder: str) -> str:
+        chart = self.charts[number - 1]
+        return f"![{chart.title}. {chart.says}]({folder}/{self.name}-{number}.svg)"
+
+
+def page_code() -> str:
+    return next(code for code in AS_PAGE if code in COMMANDS)
+
+
+def samples() -> list[Sample]:
+    """All of them, from a demo made for this."""
+    with tempfile.TemporaryDirectory() as folder, Stage(pathlib.Path(folder)) as stage:
+        demo.play(stage)
+        reports = sorted((one for one in catalog() if one.family == "R"), key=lambda one: int(one.code[1:]))
+        return [Sample(stage, command) for command in reports]
+
+
+def documents(pages: dict[str, str]) -> dict[str, str]:
+    """name -> text of everything that shows samples; `pages` are README.md and docs/reports.md as they are."""
+    made = samples()
+    chart = next((sample, number) for code, number in ON_README for sample in made if sample.command.code == code)
+    told = ["", *(line for sample in made for line in sample.told())]
+    return {
+        "README.md": _between(pages["README.md"], "sample", [chart[0].image(chart[1], "docs/sample")]),
+        "docs/reports.md": _between(pages["docs/reports.md"], "reports", told),
+        **{f"docs/sample/{name}": text for sample in made for name, text in sample.files().items()},
+    }
+
+
+def _between(text, name, lines):
+    begin, end = f"<!-- {name}: begin (generated by `make docs`) -->", f"<!-- {name}: end -->"
+    before, _, rest = text.partition(begin)
+    return "\n".join([before + begin, *lines, end]) + rest.partition(end)[2]

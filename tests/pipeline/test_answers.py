@@ -1,0 +1,86 @@
+"""Structured answers: prose and fences round them are tolerated, anything else is said."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kaizen_components.pipeline.answers import AnswerRefused, extract_json, validated
+from kaizen_components.pipeline.contracts import Brief, Review, Spec
+from kaizen_components.pipeline.edit_format import CUT
+
+GOOD = {"verdict": "approve", "reasons": []}
+TEXT = json.dumps(GOOD, indent=1)
+AROUND = {
+    "nothing": TEXT,
+    "prose": f"Here is my review: {TEXT} I hope that helps {{sincerely}}.",
+    "a fence": f"```json\n{TEXT}\n```",
+    "a brace in prose": f"In the set {{ a, b }} we find: {TEXT}",
+    "a brace that is never closed": f"f-string {{ {TEXT}",
+    "another object before it": f'The schema was {{"type": "object"}}. {TEXT}',
+    "thoughts": f'<think>{{"verdict": "reject"}} maybe</think>{TEXT}',
+    "CRLF": TEXT.replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.parametrize("text", AROUND.values(), ids=AROUND)
+def test_what_stands_round_an_object_is_tolerated(text):
+    assert validated(text, Review).model_dump() == GOOD
+
+
+def test_braces_and_quotes_inside_strings_do_not_count():
+    assert extract_json('x {"a": "}{ \\" }", "b": {"c": "\\\\"}} y') == {"a": '}{ " }', "b": {"c": "\\"}}
+
+
+MALFORMED = {
+    "": "no JSON object",
+    "I approve.": "no JSON object",
+    "[1, 2]": "no JSON object",
+    '{"verdict": "approve",}': "at line 1",
+    "{'verdict': 'approve'}": "at line 1",
+    '{"verdict": NaN}': "NaN is not JSON",
+    '{"verdict": "approve"': "never closed",
+    '{"verdict": "maybe"}': "verdict: Input should be 'approve' or 'reject'",
+    '{"verdict": "reject"}': "a rejection names at least one reason",
+    '{"verdict": "approve", "code": "x"}': "code: Extra inputs are not permitted",
+    '{"a":' * 30_000 + "1" + "}" * 30_000: "too many are nested",
+    TEXT + "\n" + CUT: "cut off",
+    "x" * 1_000_001: "characters",
+}
+
+
+@pytest.mark.parametrize("text, said", MALFORMED.items(), ids=range(len(MALFORMED)))
+def test_what_is_wrong_is_said_in_words(text, said):
+    with pytest.raises(AnswerRefused) as caught:
+        validated(text, Review)
+
+    assert said in str(caught.value) and len(str(caught.value)) < 2_000
+    assert "Traceback" not in str(caught.value) and "pydantic" not in str(caught.value)
+
+
+def test_many_faults_are_counted_and_the_first_are_named():
+    text = json.dumps({"title": "x", "criteria": [{"id": f"X{n}", "text": "y"} for n in range(12)]})
+
+    with pytest.raises(AnswerRefused) as caught:
+        validated(text, Spec)
+
+    assert len(caught.value.wrong) == 9 and caught.value.wrong[-1] == "and 17 more"
+    assert caught.value.wrong[0].startswith("title: ")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(), st.text().filter(lambda text: "{" not in text))
+def test_any_text_is_read_or_refused(before, after):
+    try:
+        found = validated(f"{before}{TEXT}{after}", Review)
+    except AnswerRefused:
+        assert "{" in before
+    else:
+        assert found.model_dump() == GOOD
+
+
+def test_a_text_full_of_braces_takes_no_time():
+    for text in ("{" * 500_000, '{"' * 200_000, "{}" * 100_000):
+        with pytest.raises(AnswerRefused):
+            validated(text, Brief)

@@ -1,0 +1,145 @@
+"""The model driver: one server for each stage, tools for the scout, and no half answers."""
+
+import os
+
+import pytest
+
+from kaizen_components.errors import Unavailable, Usage
+from kaizen_components.pipeline import answers, edits
+from kaizen_components.pipeline.contracts import Brief
+from kaizen_components.pipeline.drivers import CALLS_MAX, ModelDriver, driver
+from kaizen_components.pipeline.protocol import load
+
+from ..model_server import Answer, ModelServer
+from .test_scout_tools import FILES, Base
+
+STEPS = load("factory").steps
+QUESTION = [{"role": "system", "content": "Scout."}, {"role": "user", "content": "Look."}]
+BRIEF = '{"files": ["app/x.py"]}'
+
+
+@pytest.fixture(autouse=True)
+def _no_model(monkeypatch):
+    for name in list(os.environ):
+        if name.startswith("KAIZEN_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def driving(monkeypatch):
+    """`driving(server)`: the driver with that server for every stage."""
+
+    def make(server, work=None):
+        monkeypatch.setenv("KAIZEN_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("KAIZEN_LLM_MODEL", "small")
+        made = driver("model")
+        made.work = work
+        return made
+
+    return make
+
+
+def test_without_a_model_nothing_begins():
+    with pytest.raises(Unavailable, match="No model is configured") as caught:
+        driver("model")
+    assert caught.value.exit_code == 5 and "KAIZEN_LLM_BASE_URL" in caught.value.next
+
+
+def test_an_unknown_driver_is_said():
+    with pytest.raises(Usage, match="no driver 'human'"):
+        driver("human")
+
+
+def test_each_stage_has_its_model_and_its_temperature(driving, monkeypatch):
+    monkeypatch.setenv("KAIZEN_REVIEW_MODEL", "another")
+    with ModelServer([Answer("x")]) as server:
+        made = driving(server)
+        for name in ("plan", "build", "tests", "review"):
+            assert made.ask(STEPS[name], QUESTION).text == "x"
+
+    assert [(one["model"], one["temperature"]) for one in server.requests] == [
+        ("small", 0.7), ("small", 0), ("small", 0), ("another", 0),
+    ]  # fmt: skip
+    assert all("tools" not in one for one in server.requests)
+
+
+def test_a_stage_ends_at_its_own_time(driving, monkeypatch):
+    monkeypatch.setenv("KAIZEN_BUILD_TIMEOUT_S", "1")
+    with ModelServer([Answer("x", delay_s=6)]) as server, pytest.raises(Unavailable, match="within 1 s"):
+        driving(server).ask(STEPS["build"], QUESTION)
+
+
+def test_half_a_file_does_not_pass_for_a_whole_one(driving):
+    """A missing last marker is tolerated, but not where the server cut the answer off."""
+    half = "FILE: a.py\n<<<<<<< WHOLE\nx = 1\n"
+    with ModelServer([Answer(half), Answer(half, finish="length"), Answer(BRIEF, finish="length")]) as server:
+        made = driving(server)
+        assert edits.parse(made.ask(STEPS["build"], QUESTION).text)
+        with pytest.raises(edits.EditRefused, match="cut off"):
+            edits.parse(made.ask(STEPS["build"], QUESTION).text)
+        with pytest.raises(answers.AnswerRefused, match="cut off"):
+            answers.validated(made.ask(STEPS["plan"], QUESTION).text, Brief)
+
+
+def test_a_scout_looks_things_up_and_its_cost_is_the_sum(driving):
+    script = [Answer(tool_calls=[("list", {}), ("read", {"path": "app/x.py"})]), Answer(BRIEF)]
+    with ModelServer(script) as server:
+        reply = driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, str)
+
+    assert (reply.text, reply.tokens_in, reply.tokens_out) == (BRIEF, 22, 14)
+    roles = [message["role"] for message in server.requests[1]["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "tool"]
+    assert "def Health()" in server.requests[1]["messages"][-1]["content"]
+
+
+def test_usage_that_one_answer_does_not_tell_makes_the_sum_unknown(driving):
+    with ModelServer([Answer(tool_calls=[("list", {})], usage=None), Answer(BRIEF)]) as server:
+        assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION).tokens_in is None
+
+
+def test_a_scout_that_never_stops_is_asked_once_without_tools(driving):
+    def script(request):
+        return (
+            Answer(tool_calls=[("list", {}), ("grep", {"text": "def"}), ("list", {})])
+            if "tools" in request
+            else Answer(BRIEF)
+        )
+
+    with ModelServer(script) as server:
+        reply = driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION)
+
+    assert reply.text == BRIEF and len(server.requests) == 4
+    last = server.requests[-1]
+    assert "tools" not in last and [message["role"] for message in last["messages"]] == ["system", "user"]
+    assert last["messages"][1]["content"].count("app/main.py") == CALLS_MAX - 3  # three were searches
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_server_without_tools_is_asked_without_and_remembered(driving, status):
+    def script(request):
+        if "tools" in request:
+            return Answer(status=status, raw=b'{"error": {"message": "model does not support tools"}}')
+        return Answer(BRIEF)
+
+    with ModelServer(script) as server:
+        made = driving(server, Base(FILES))
+        assert made.ask(STEPS["scout"], QUESTION, str).text == BRIEF
+        before = len(server.requests)
+        assert made.ask(STEPS["scout"], QUESTION, str).text == BRIEF
+
+    assert len(server.requests) == before + 1 and "tools" not in server.requests[-1]
+
+
+def test_a_model_that_writes_its_calls_as_text_is_asked_without_tools(driving):
+    written = '```json\n{"name": "read", "arguments": {"path": "app/x.py"}}\n```'
+    with ModelServer([Answer(written), Answer(BRIEF)]) as server:
+        assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION).text == BRIEF
+
+    assert "tools" not in server.requests[1]
+
+
+def test_the_driver_needs_no_repository_to_be_made(driving):
+    with ModelServer([Answer(BRIEF)]) as server:
+        assert isinstance(driving(server), ModelDriver)
+        assert driving(server).ask(STEPS["scout"], QUESTION).text == BRIEF
+        assert "tools" not in server.requests[0]

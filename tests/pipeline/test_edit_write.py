@@ -1,0 +1,110 @@
+"""Changes are written below one folder and nowhere else, whatever is planted there."""
+
+import os
+import resource
+
+import pytest
+
+from kaizen_components.errors import Unavailable
+from kaizen_components.pipeline import edit_write
+from kaizen_components.pipeline.edits import EditRefused, write
+
+
+@pytest.fixture(params=["held open", "by path"])
+def target(request, tmp_path, monkeypatch):
+    """A folder to write into, with a neighbour; both ways of walking, the second for systems without dir_fd."""
+    monkeypatch.setattr(edit_write, "HAS_DIR_FD", request.param == "held open")
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target-evil").mkdir()
+    (tmp_path / "target-evil" / "x").write_text("untouched")
+    return tmp_path / "target"
+
+
+def test_files_are_made_changed_and_deleted(target):
+    (target / "old").mkdir()
+    (target / "old" / "x").write_text("x")
+    (target / "run.sh").write_text("a")
+    (target / "run.sh").chmod(0o755)
+
+    write(str(target), {"a/b/c.py": b"c\n", "run.sh": b"b\n", "old/x": None})
+
+    assert (target / "a/b/c.py").read_bytes() == b"c\n"
+    assert (target / "run.sh").read_bytes() == b"b\n" and os.access(target / "run.sh", os.X_OK)
+    assert sorted(os.listdir(target)) == ["a", "run.sh"]
+
+
+@pytest.mark.parametrize("path", ["../target-evil/x", "/etc/x", "a/../../target-evil/x", ".git/config", "..", "a\\b"])
+def test_a_path_that_leaves_the_folder_is_refused_before_anything_is_written(target, path):
+    with pytest.raises(EditRefused):
+        write(str(target), {"fine.py": b"x", path: b"evil"})
+
+    assert os.listdir(target) == []
+    assert (target.parent / "target-evil/x").read_text() == "untouched"
+
+
+@pytest.mark.parametrize("data", [b"evil", None])
+def test_links_are_not_followed(target, data):
+    outside = target.parent / "target-evil"
+    (target / "folder").symlink_to(outside)
+    (target / "file").symlink_to(outside / "x")
+    (target / "dangling").symlink_to(outside / "new")
+
+    for path in ("folder/x", "file", "dangling"):
+        with pytest.raises(EditRefused):
+            write(str(target), {path: data})
+    assert os.listdir(outside) == ["x"] and (outside / "x").read_text() == "untouched"
+
+
+def test_a_hard_link_is_replaced_and_not_written_through(target):
+    outside = target.parent / "target-evil" / "x"
+    os.link(outside, target / "x")
+
+    write(str(target), {"x": b"mine"})
+
+    assert outside.read_text() == "untouched" and (target / "x").read_bytes() == b"mine"
+
+
+def test_a_pipe_or_a_folder_in_the_place_of_a_file_is_refused(target):
+    os.mkfifo(target / "pipe")
+    (target / "folder").mkdir()
+
+    for path in ("pipe", "folder", "pipe/x"):
+        with pytest.raises(EditRefused):
+            write(str(target), {path: b"x"})
+
+
+@pytest.mark.parametrize("moment", ["mkdir", "open", "stat", "chmod", "rename"])
+def test_a_folder_that_becomes_a_link_meanwhile_lets_nothing_out(tmp_path, monkeypatch, moment):
+    """The race that a check before the write loses, at each call of the system in turn."""
+    target, outside = tmp_path / "target", tmp_path / "outside"
+    (target / "spot").mkdir(parents=True)
+    outside.mkdir()
+    real, calls = getattr(os, moment), []
+
+    def swapping(*words, **more):
+        if not calls and (moment != "open" or "dir_fd" in more):
+            calls.append(words)
+            os.replace(target / "spot", tmp_path / "moved")
+            os.symlink(outside, target / "spot")
+        return real(*words, **more)
+
+    monkeypatch.setattr(os, moment, swapping)
+    try:
+        write(str(target), {"spot/x.py": b"evil"})
+    except EditRefused:
+        pass
+
+    assert calls and os.listdir(outside) == []
+
+
+def test_a_full_disk_is_said_and_the_file_stays_as_it_was(target):
+    (target / "x").write_bytes(b"old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+    try:
+        with pytest.raises(Unavailable, match="cannot be written"):
+            write(str(target), {"x": b"x" * 10_000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert os.listdir(target) == ["x"] and (target / "x").read_bytes() == b"old"

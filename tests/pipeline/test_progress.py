@@ -1,0 +1,111 @@
+"""Progress: alive on a terminal, plain lines in a pipe, and never a reason for a run to end."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+
+from kaizen_components.pipeline.progress import Progress
+from kaizen_components.pipeline.verdict import Finding, Verdict
+
+from ..conftest import ROOT
+
+RUN = """
+import sys, time
+from kaizen_components.pipeline.progress import Progress
+from kaizen_components.pipeline.verdict import Finding, Verdict
+progress = Progress()
+progress.step("build", 2)
+for _ in range(12):
+    progress.text("x" * 100)
+    time.sleep(0.1)
+progress.judged("build", 2, Verdict("check", "no", [Finding("a", "b"), Finding("c", "d")]))
+progress.step("review", 1)
+time.sleep(0.3)
+progress.close()
+sys.stdout.write("done")
+"""
+
+
+def on_terminal(columns=80, leaves_after_s=None):
+    """(stdout, all that the terminal got, exit code) of RUN."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([sys.executable, "-c", RUN], cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    seen, begun = b"", time.monotonic()
+    while leaves_after_s is None or time.monotonic() < begun + leaves_after_s:
+        try:
+            block = os.read(ours, 65536)
+        except OSError:
+            break
+        if not block:
+            break
+        seen += block
+        if leaves_after_s is not None:
+            break
+    os.close(ours)
+    out = process.communicate(timeout=60)[0]
+    return out, seen.decode(), process.returncode
+
+
+def test_a_terminal_shows_one_line_that_is_alive_and_ends_with_the_verdict():
+    out, seen, code = on_terminal()
+
+    assert (out, code) == (b"done", 0)
+    assert re.search(r"[|/\\-] build 2  1 s  [\d,]+ characters", seen)
+    assert re.search(r"\rbuild 2  check  \d+\.\d s  2 findings\r?\n", seen)
+    assert "review 1  0 s" in seen and re.search(r"\r +\r$", seen)  # wiped: it did not end
+
+
+def test_the_line_is_drawn_at_most_ten_times_a_second():
+    _, seen, _ = on_terminal()
+    seconds = float(re.search(r"check  ([\d.]+) s", seen)[1])
+
+    assert 2 <= len(re.findall(r"[|/\\-] build 2", seen)) <= seconds * 10 + 1
+
+
+@pytest.mark.parametrize("columns", [1, 5, 12])
+def test_a_narrow_terminal_gets_a_line_that_fits(columns):
+    out, seen, code = on_terminal(columns)
+    drawn = [line for line in re.split(r"[\r\n]+", seen) if line[:1] in "|/-\\" and line]
+
+    assert (out, code) == (b"done", 0)
+    assert all(len(line) < columns for line in drawn)
+
+
+def test_a_terminal_that_goes_away_does_not_end_the_run():
+    out, _, code = on_terminal(leaves_after_s=0.5)
+
+    assert (out, code) == (b"done", 0)
+
+
+def test_a_pipe_gets_one_plain_line_when_a_step_ends():
+    done = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True)
+
+    assert re.fullmatch(r"build 2  check  \d+\.\d s  2 findings\n", done.stderr) and done.stdout == "done"
+
+
+def test_a_closed_or_missing_stderr_is_no_reason_to_fail(monkeypatch):
+    for stderr in (None, open(os.devnull, "w")):  # noqa: SIM115
+        if stderr:
+            stderr.close()
+        monkeypatch.setattr(sys, "stderr", stderr)
+        progress = Progress()
+        progress.step("plan", 1)
+        progress.text("x")
+        progress.judged("plan", 1, Verdict("pass", "fine"))
+        progress.close()
+
+
+def test_a_verdict_without_a_step_takes_no_time(capsys):
+    Progress().judged("review", 1, Verdict("check", "no", [Finding("a", "b")]))
+
+    assert capsys.readouterr().err == "review 1  check  0.0 s  1 finding\n"

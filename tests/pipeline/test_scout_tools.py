@@ -1,0 +1,84 @@
+"""A scout lists, reads and searches the base, and reaches nothing else."""
+
+import json
+
+import pytest
+
+from kaizen_components.pipeline import scout_tools
+
+TOKEN = "ghp_" + "A1b2C3d4" * 5
+
+
+class Base:
+    """The files of a commit, as Work gives them."""
+
+    def __init__(self, files):
+        self.files = files
+
+    def paths(self):
+        return sorted(self.files)
+
+    def read(self, path):
+        return self.files.get(path)
+
+
+FILES = {
+    "app/main.py": b"\n".join(b"line %d" % n for n in range(1, 501)),
+    "app/x.py": b"def Health(): ...\n",
+    "logo.png": b"\0\1",
+    "env": f"token={TOKEN}\nfine\n".encode(),
+}
+
+
+def call(name, base=None, **arguments):
+    return scout_tools.call(base or Base(FILES), name, json.dumps(arguments))
+
+
+def test_files_are_listed_read_and_searched():
+    assert call("list") == "app/main.py\napp/x.py\nenv\nlogo.png"
+    assert call("list", folder="./app/") == "app/main.py\napp/x.py"
+    assert call("read", path="app/x.py") == "app/x.py, lines 1-1 of 1:\ndef Health(): ..."
+    assert call("read", path="app/main.py", start=499) == "app/main.py, lines 499-500 of 500:\nline 499\nline 500"
+    assert call("grep", text="health", folder="app") == "app/x.py:1: def Health(): ..."
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../etc/passwd", "app/../env/../../x", "app", "", ".git/config"])
+def test_nothing_outside_the_base_can_be_read(path):
+    assert call("read", path=path).startswith("There is no such file.")
+
+
+def test_answers_are_capped():
+    many = Base({f"f{n:04}.py": b"x" * 150 + b"\n" for n in range(900)})
+
+    assert call("list", many).endswith("… and 700 more")
+    assert call("grep", many, text="xx").endswith("(cut)")
+    assert call("grep", Base({"a": b"xx\n" * 90}), text="xx").endswith("… and more")
+    assert "lines 1-200 of 500" in call("read", path="app/main.py")
+    assert len(call("read", Base({"a": b"y" * 90_000}), path="a")) < 8_100
+
+
+def test_a_secret_in_a_file_is_not_told():
+    for said in (call("read", path="env"), call("grep", text="token")):
+        assert TOKEN not in said and "removed" in said
+
+
+@pytest.mark.parametrize(
+    "name, arguments, said",
+    [
+        ("write", "{}", "There is no such tool"),
+        ("read", "{", "not JSON"),
+        ("read", "[]", "not a JSON object"),
+        ("read", '{"path": 3}', "no such file"),
+        ("read", '{"path": "logo.png"}', "not a text file"),
+        ("grep", '{"text": " "}', "at least two"),
+        ("grep", '{"text": "(a+)+$"}', "No line"),
+        ("list", '{"folder": "nowhere"}', "no file below"),
+        ("list", "", "app/main.py"),
+    ],
+)
+def test_a_wrong_call_is_answered(name, arguments, said):
+    assert said in scout_tools.call(Base(FILES), name, arguments)
+
+
+def test_every_tool_that_is_offered_is_there():
+    assert set(scout_tools.NAMES) == set(scout_tools._TOOLS)

@@ -1,0 +1,94 @@
+import pytest
+
+from kaizen_components.pipeline.testing import mutants
+
+
+def made(source, lines=range(1, 99)):
+    return [str(mutant) for mutant in mutants.make("x.py", source, set(lines))]
+
+
+@pytest.mark.parametrize(
+    ("source", "change"),
+    [
+        ("a = b < c\n", "b < c  ->  b <= c"),
+        ("a = b + c\n", "b + c  ->  b - c"),
+        ("a = b and c\n", "b and c  ->  b or c"),
+        ("a = not b\n", "not b  ->  b"),
+        ("a = 5\n", "5  ->  6"),
+        ("a = 'x'\n", "'x'  ->  ''"),
+        ("a = True\n", "True  ->  False"),
+        ("def f(x):\n    return x\n", "return x  ->  return None"),
+        ("if a:\n    b()\n", "a  ->  not a"),
+        ("while a:\n    b()\n", "a  ->  not a"),
+        ("if a:\n    b()\n", "b()  ->  pass"),
+        ("a += b\n", "a += b  ->  pass"),
+        ("for a in range(b):\n    c()\n", "range(b)  ->  (range(b - 1))"),
+        ("a = b[:c]\n", ":c  ->  :c - 1"),
+    ],
+)
+def test_each_kind_of_mistake_is_made(source, change):
+    assert change in made(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Text."""\n', "def f():\n    '''Text.'''\n", "import a\n", "logger.info('x', 1)\n",
+        "logging.getLogger('x').info(1)\n",
+        "__all__ = ['a', 'b']\n", "a: list[3] = b\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    a = 5\n",
+        "if __name__ == '__main__':\n    a = 5\n", "print(1 + 1)\n", "a = None\n",
+    ],
+)  # fmt: skip
+def test_what_no_test_is_asked_to_notice_is_left_alone(source):
+    assert made(source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "number"),
+    [
+        ("def f():\n    return True\n", 1),
+        ("a = b[:-1]\n", 1),
+        ("a = b[2:]\n", 1),
+        ("a = b < 3\n", 1),
+        ("a = [1, 2, 3]\n", 1),
+    ],
+)
+def test_same_mistake_is_not_made_twice_under_two_names(source, number):
+    assert len(made(source)) == number
+
+
+def test_only_the_given_lines_are_changed_and_the_rest_is_kept_to_the_byte():
+    source = "a = 'ä' + b  # ö\nc = 1 if d else 2\n"
+
+    assert {mutant.line for mutant in mutants.make("x.py", source, {2})} == {2}
+    assert all(mutant.text.startswith("a = 'ä' + b  # ö\n") for mutant in mutants.make("x.py", source, {2}))
+    assert "a = ('ä' - b)  # ö\n" not in {
+        mutant.text.splitlines(True)[0] for mutant in mutants.make("x.py", source, {1})
+    }
+
+
+def test_every_mutant_is_another_program_that_compiles():
+    source = (
+        "def f(x, *, y=3):\n    z = [i for i in x if i > y]\n    return {'a': z, 'b': -len(z)} if z else f'{y + 1}'\n"
+    )
+    texts = [mutant.text for mutant in mutants.make("x.py", source, {1, 2, 3})]
+
+    assert len(texts) == len({*texts, source}) - 1 >= 7
+    for text in texts:
+        compile(text, "x.py", "exec")
+
+
+def test_gutted_file_raises_in_changed_functions_only():
+    source = "def kept():\n    return 1\n\n\ndef changed():\n    return 2\n"
+    scope: dict = {}
+    exec(mutants.gutted("x.py", source, {6}).text, scope)
+
+    assert scope["kept"]() == 1
+    with pytest.raises(SystemError):
+        scope["changed"]()
+    assert mutants.gutted("x.py", "a = 1\n", {1}) is None
+
+
+def test_source_that_is_no_python_has_no_mutants():
+    assert made("a = = 1\n") == []

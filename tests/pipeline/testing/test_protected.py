@@ -1,0 +1,72 @@
+import os
+from pathlib import Path
+
+from kaizen_components.pipeline.testing import protected, shadow
+
+from .conftest import BASE, NEW
+
+
+def test_changed_added_and_deleted_files_are_found_and_new_tests_are_not(candidate):
+    job = candidate({"tests/test_main.py": None, "deep/conftest.py": "", "pyproject.toml": "", "app/more.py": ""})
+
+    assert protected.touched(job) == {
+        "tests/test_main.py": "deleted",
+        "deep/conftest.py": "added",
+        "pyproject.toml": "added",
+    }
+    assert [finding.path for finding in protected.check(job)] == [
+        "deep/conftest.py",
+        "pyproject.toml",
+        "tests/test_main.py",
+    ]
+
+
+def test_granted_path_is_not_protected(candidate):
+    job = candidate({"tests/data/x.txt": "", "pyproject.toml": ""}, granted=("pyproject.toml", "tests/data/**"))
+
+    assert protected.touched(job) == {}
+
+
+def test_glob_without_a_folder_fits_in_every_folder_and_two_stars_are_any_number():
+    assert protected.matches("a/b/pytest.ini", ["pytest.ini"])
+    assert protected.matches("test_x.py", ["**/test_*.py"])
+    assert protected.matches("a/b/test_x.py", ["**/test_*.py"])
+    assert not protected.matches("src/tests/x.py", ["tests/**"])
+    assert not protected.matches("a/xpytest.ini", ["pytest.ini"])
+
+
+def test_copy_gets_the_protected_files_of_the_base(candidate, tmp_path):
+    job = candidate({"tests/test_main.py": "", "conftest.py": "", "tests/sub/test_more.py": ""})
+    place = tmp_path / "copy"
+    os.system(f"cp -r {job.head} {place}")
+
+    protected.restore(job, str(place))
+
+    assert (place / "tests/test_main.py").read_text() == BASE["tests/test_main.py"]
+    assert (place / NEW).exists()
+    assert not (place / "conftest.py").exists() and not (place / "tests/sub/test_more.py").exists()
+    assert Path(job.head, "conftest.py").exists()
+
+
+def test_link_in_place_of_a_protected_file_is_a_change_and_is_replaced(candidate, tmp_path):
+    job = candidate()
+    for root in (job.head,):
+        os.unlink(os.path.join(root, "tests/test_main.py"))
+        os.symlink("../app/main.py", os.path.join(root, "tests/test_main.py"))
+
+    assert protected.touched(job) == {"tests/test_main.py": "changed"}
+    protected.restore(job, job.head)
+    assert protected.touched(job) == {} and "double" in Path(job.head, "app/main.py").read_text()
+
+
+def test_new_module_that_hides_another_is_found(candidate):
+    job = candidate(
+        {"math.py": "", "app/json.py": "", "numpy/__init__.py": "", "x.pth": "", "app/main.so": "", "fine.py": ""}
+    )
+
+    assert [finding.path for finding in shadow.check(job, {"numpy"})] == [
+        "app/main.so",
+        "math.py",
+        "numpy/__init__.py",
+        "x.pth",
+    ]

@@ -1,0 +1,170 @@
+"""Weeks, months and years are the reader's: ISO weeks, days of 23 and 25 hours, leap years, odd offsets."""
+
+from datetime import date, datetime, timedelta
+
+import pytest
+
+from kaizen_components.errors import Usage
+from kaizen_components.records import ids
+from kaizen_components.reports.calendar import Period, chosen
+from kaizen_components.reports.flow import Fold
+from kaizen_components.reports.zone import Zone
+
+NOW = "2026-11-16T11:00:00.000Z"  # a Monday
+
+
+@pytest.fixture(autouse=True)
+def _now(monkeypatch):
+    moment = round(datetime.fromisoformat(NOW).timestamp() * 1000)
+    monkeypatch.setattr(ids, "now_ms", lambda: moment)
+
+
+def asked(unit, zone="UTC", given=None, last=False, days=None, until=None, so_far=False):
+    return chosen(unit, Zone(zone), given, last, days, until, so_far)
+
+
+def period(unit, zone="UTC", at=NOW, **given):
+    return Period(Zone(zone), asked(unit, zone, **given), at)
+
+
+@pytest.mark.parametrize(
+    "unit, given, first, last, before",
+    [
+        ("week", "2026-W53", date(2026, 12, 28), date(2027, 1, 3), "week 2026-W52"),
+        ("week", "2027-W01", date(2027, 1, 4), date(2027, 1, 10), "week 2026-W53"),
+        ("week", "2021-W01", date(2021, 1, 4), date(2021, 1, 10), "week 2020-W53"),
+        ("week", "2026-w46", date(2026, 11, 9), date(2026, 11, 15), "week 2026-W45"),
+        ("month", "2024-02", date(2024, 2, 1), date(2024, 2, 29), "month 2024-01"),
+        ("month", "2026-01", date(2026, 1, 1), date(2026, 1, 31), "month 2025-12"),
+        ("month", "2026-12", date(2026, 12, 1), date(2026, 12, 31), "month 2026-11"),
+        ("year", 2024, date(2024, 1, 1), date(2024, 12, 31), "year 2023"),
+        ("year", 2025, date(2025, 1, 1), date(2025, 12, 31), "year 2024"),
+        ("year", 1970, date(1970, 1, 1), date(1970, 12, 31), "year 1969"),
+        ("year", 9998, date(9998, 1, 1), date(9998, 12, 31), "year 9997"),
+    ],
+)
+def test_a_period_has_its_days_and_the_one_before_it(unit, given, first, last, before):
+    found = period(unit, given=given)
+
+    assert (found.first, found.last, found.before_name) == (first, last, before)
+
+
+@pytest.mark.parametrize(
+    "unit, given, last, exact",
+    [("week", None, False, "2026-W47"), ("week", None, True, "2026-W46"), ("month", None, True, "2026-10"),
+     ("month", None, False, "2026-11"), ("year", None, True, "2025"), ("year", 2024, False, "2024")],
+)  # fmt: skip
+def test_what_this_and_last_mean_is_made_exact(unit, given, last, exact):
+    assert asked(unit, given=given, last=last)[unit] == exact
+
+
+def test_today_is_that_of_the_reader():
+    assert asked("week", "Pacific/Kiritimati")["week"] == "2026-W47"
+    assert asked("month", "Pacific/Pago_Pago", days=1)["until"] == "2026-11-17T11:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    "unit, wrong",
+    [
+        *(("week", word) for word in ("2026-W54", "2025-W53", "2026-W00", "x", "", "2026W46", "2026-46", "0001-W01")),
+        *(("month", word) for word in ("2026-13", "2026-00", "2026-1", "1969-12", "9999-01", "2026/11", "-026-11")),
+    ],
+)
+def test_a_period_that_does_not_exist_is_refused_with_an_example(unit, wrong):
+    with pytest.raises(Usage) as refused:
+        asked(unit, given=wrong)
+
+    assert refused.value.code == f"bad_{unit}"
+    assert f"--{unit} 2026-" in refused.value.next
+
+
+@pytest.mark.parametrize(
+    "given", [{"given": "2026-W46", "last": True}, {"last": True, "days": 7}, {"given": "2026-W46", "days": 7}]
+)
+def test_more_than_one_period_is_refused(given):
+    with pytest.raises(Usage, match="more than one period"):
+        asked("week", **given)
+
+
+def test_until_belongs_to_days():
+    with pytest.raises(Usage, match="--until needs --days"):
+        asked("week", until=NOW)
+    with pytest.raises(Usage, match="year 0001"):
+        asked("week", days=3660, until="0001-01-01T00:00:00.000Z")
+
+
+def test_days_end_today_and_are_compared_with_as_many_before():
+    found = period("week", "Europe/Berlin", days=3)
+
+    assert (found.first, found.last, found.before_first) == (date(2026, 11, 14), date(2026, 11, 16), date(2026, 11, 11))
+    assert found.until == "2026-11-16T23:00:00.000Z"
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "UTC"])
+@pytest.mark.parametrize("month", ["2026-03", "2026-04", "2026-10", "2026-11"])
+def test_every_hour_falls_on_the_day_that_a_calendar_here_shows(zone, month):
+    found, clock = period("month", zone, given=month), Zone(zone)
+    fold, moment = Fold(found), datetime.fromisoformat(found.since)
+    while ids.iso(round(moment.timestamp() * 1000)) < found.until:
+        at = ids.iso(round(moment.timestamp() * 1000))
+        assert found.steps()[fold.place(fold.key(at))].isoformat() == clock.day(at)
+        moment += timedelta(minutes=15)
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Europe/Berlin"])
+def test_a_zone_off_by_half_an_hour_or_a_quarter_is_exact_to_the_minute(zone):
+    found, clock = period("week", zone, given="2026-W46"), Zone(zone)
+    fold, midnight = Fold(found), datetime.fromisoformat(found.limits()[3])
+
+    for minutes in range(-30, 31):
+        at = ids.iso(round((midnight + timedelta(minutes=minutes)).timestamp() * 1000))
+        assert found.steps()[fold.place(fold.key(at))].isoformat() == clock.day(at)
+
+
+@pytest.mark.parametrize("day, hours", [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 11, 9), 24)])
+def test_a_day_on_which_the_clock_changes_has_23_or_25_hours(day, hours):
+    found = period("week", "Europe/Berlin", given=f"2026-W{day.isocalendar()[1]:02d}")
+    begins = [*found.limits(), found.until]
+    at = found.steps().index(day)
+
+    length = datetime.fromisoformat(begins[at + 1]) - datetime.fromisoformat(begins[at])
+    assert length == timedelta(hours=hours)
+
+
+@pytest.mark.parametrize(
+    "unit, given, at, cut",
+    [
+        ("week", "2026-W47", "2026-11-18T12:30:00.000Z", "2026-11-11T12:30:00.000Z"),
+        ("month", "2026-11", "2026-11-16T11:00:00.000Z", "2026-10-16T10:00:00.000Z"),  # noon here, an hour of DST apart
+        ("month", "2027-03", "2027-03-30T10:00:00.000Z", "2027-02-28T23:00:00.000Z"),  # February has no 30th: all of it
+        ("year", 2028, "2028-12-31T12:00:00.000Z", "2027-12-31T23:00:00.000Z"),  # a day longer than the year before
+    ],
+)
+def test_a_period_under_way_is_compared_with_the_same_part_of_the_one_before(unit, given, at, cut):
+    found = period(unit, "Europe/Berlin" if unit != "week" else "UTC", at, given=given)
+
+    assert found.is_cut
+    assert found.before_until == cut
+
+
+def test_a_period_that_is_over_is_compared_with_the_whole_even_if_the_last_record_is_old():
+    found = period("week", given="2026-W46", at="2026-11-13T17:00:00.000Z")
+
+    assert not found.is_cut
+    assert found.before_until == found.since
+
+
+@pytest.mark.parametrize(
+    "days, step, bars", [(1, "day", 1), (62, "day", 62), (63, "7 days", 9), (365, "7 days", 53), (3660, "30 days", 122)]
+)
+def test_long_spans_of_days_are_shown_in_fewer_bars(days, step, bars):
+    found = period("year", days=days)
+
+    assert (found.step, len(found.labels())) == (step, bars)
+
+
+def test_bars_are_named_as_people_name_them():
+    assert period("week", given="2026-W46").labels()[:2] == ["Mon 9", "Tue 10"]
+    assert period("month", given="2026-02").labels()[-1] == "28"
+    assert period("year", given=2026).labels()[::11] == ["Jan", "Dec"]
+    assert period("week", days=2).labels() == ["11-15", "11-16"]

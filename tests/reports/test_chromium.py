@@ -1,0 +1,241 @@
+"""Every HTML report as a reader has it: loaded from its file by a real browser, light and dark, on a phone, printed."""
+
+import json
+import re
+
+import pytest
+
+from kaizen_components.reports import calibration, charts, page
+from kaizen_components.reports.document import (
+    Own,
+    Ref,
+    document,
+    dollars,
+    fact,
+    facts,
+    percent,
+    points,
+    prose,
+    section,
+    story,
+    table,
+    time_taken,
+    word,
+)
+
+from ..chromium import Chromium
+from ..conftest import find_tool
+from . import world
+
+A4 = {"width": 718, "media": "print"}  # between margins of 1 cm, 96 to the inch
+VIEWS = [{"width": 1100}, {"width": 1100, "dark": True}, {"width": 375}, A4]
+DAYS = [f"2026-11-{day:02}" for day in range(1, 31)]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    opened = Chromium(find_tool("chromium"), tmp_path_factory.mktemp("chromium"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory):
+    """A page with every kind of block."""
+    path = tmp_path_factory.mktemp("gallery") / "gallery.html"
+    path.write_text(rendered(every_block()), encoding="utf-8")
+    return path
+
+
+def rendered(made):
+    ledger = {"origin": "kaizen.local/1", "entries": 1, "root": "ab" * 32, "checkpoint": "kaizen.local/1\n1\nqqo="}
+    return page.render(
+        "report.html", made=made, made_from="A log.", ledger=ledger, again="kaizen R4", anchors={"proof_1"}
+    )
+
+
+def every_block():
+    counts = [day * 7 % 5 for day in range(30)]
+    flow = {"done": list(range(30)), "active": [3] * 30, "open": counts, "blocked": [1] * 30}
+    closed = [(0.9, True), (0.8, False), (0.3, False), (0.1, False)]
+    drawn = [
+        charts.bars("Throughput", "day", "tasks", DAYS, {"tasks": counts}, "About two a day."),
+        charts.bars("Outcomes", "tier", "runs", ["seen", "told"], {"passed": [9, 0], "failed": [5, 1]}, "Most passed."),
+        charts.bars("Cost", "day", "cost", DAYS, {"a": [1.5] * 30, "b": [0.1] * 30}, "$48.", dollars),
+        charts.bars("Names", "n", "tasks", [f"a long name {n} of a thing" for n in range(9)], {"t": [1] * 9}, "One."),
+        charts.areas("Flow", "day", "tasks", DAYS, flow, "It flows."),
+        charts.lines("Rate", "day", "rate", DAYS, {"x": [0.5, None] * 15, "y": [0.2] * 30}, "Even.", percent),
+        charts.histogram("Lead time", "time", "tasks", [0, 60_000, 3_600_000, 86_400_000], [1, 4, 2], "~", time_taken),
+        calibration.block(calibration.bins(closed), "Rather good."),
+    ]
+    rows = [[Own(f"proof_{n}"), Ref("proof_1"), word("failed" if n % 2 else "passed"), n] for n in range(12)]
+    told = [{"at": "2026-11-16 10:00", "what": word("failed"), "by": "agent", "refs": [Ref("proof_1")], "text": "a\nb"}]
+    return document("Gallery", ["Every kind of block."], [
+        section("Numbers", facts(fact("Done", 12, 9, "higher"), fact("Failed", 3, 1, "lower"))),
+        section("Charts", *drawn),
+        section("Records", table("Proofs", {"Proof": "", "Of": "", "Outcome": "", "N": "number"}, rows)),
+        section("Words", story(told), points(["a", ["b", Ref("proof_1")]]), prose("Body", "text\nשלום")),
+    ])  # fmt: skip
+
+
+def wrong(browser):
+    return {name: found for name, found in browser.checked().items() if found}
+
+
+# Every report
+
+
+@pytest.mark.parametrize("code", world.codes())
+def test_a_report_with_hostile_records_is_sound_in_every_view(browser, hostile_project, tmp_path, code):
+    path = world.made(code, hostile_project, tmp_path / "report.html")
+    browser.open(path)
+    found = {}
+    for view in VIEWS:
+        browser.look(**view)
+        found[json.dumps(view)] = wrong(browser)
+
+    assert found == {json.dumps(view): {} for view in VIEWS}
+    assert (browser.complaints(), browser.requests()) == ([], [path.as_uri()])
+    assert browser.evaluate("typeof hacked") == "undefined"
+
+
+@pytest.mark.parametrize("code", [code for code in world.codes() if code.startswith("R")])
+def test_a_report_of_an_empty_project_is_sound_or_says_that_nothing_is_there(browser, cli, tmp_path, code):
+    cli("K1")
+    done = cli(code, *world.words(code, format="html", out=tmp_path / "report.html"))
+
+    assert done.exit_code in (0, 3), done.err
+    if done.exit_code == 0:
+        browser.open(tmp_path / "report.html", 375)
+        assert (wrong(browser), browser.complaints()) == ({}, [])
+
+
+def test_every_kind_of_block_is_sound_in_every_view(browser, gallery):
+    browser.open(gallery)
+    for view in VIEWS:
+        browser.look(**view)
+        assert wrong(browser) == {}, view
+
+    assert browser.complaints() == []
+    assert browser.evaluate("document.querySelectorAll('svg[role=img]').length") == 8
+
+
+def test_dark_is_dark_and_print_is_light(browser, gallery):
+    browser.open(gallery, dark=True)
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = browser.evaluate(background)
+    browser.look(dark=True, media="print")
+    on_paper = browser.evaluate(background)
+    browser.look()
+
+    assert (dark, on_paper, browser.evaluate(background)) == (
+        "rgb(13, 17, 23)", "rgb(255, 255, 255)", "rgb(255, 255, 255)",
+    )  # fmt: skip
+
+
+def test_on_paper_the_data_is_open_and_nothing_asks_for_input(browser, gallery):
+    browser.open(gallery)
+    browser.look(media="print")
+    seen = "[...document.querySelectorAll('{}')].filter((one) => one.checkVisibility()).length"
+    tables = browser.evaluate("document.querySelectorAll('table').length")
+    open_without_script = browser.evaluate(seen.format("table"))
+    asking = browser.evaluate(seen.format("input, nav, summary"))
+    printed = browser.printed()
+
+    assert (open_without_script, asking) == (tables, 0)
+    assert browser.evaluate("document.querySelectorAll('details[open]').length") == 0  # as it was before
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
+
+
+def test_the_filter_shows_the_rows_that_have_every_word(browser, gallery):
+    browser.open(gallery)
+    rows = "[...document.querySelectorAll('#b3-1 tbody tr')].filter((one) => one.checkVisibility()).length"
+    typed = """(() => {{ const input = document.getElementById("b3-1-input"); input.value = {};
+      input.dispatchEvent(new Event("input")); return document.getElementById("b3-1-told").textContent; }})()"""
+    counted = []
+    for words in ("FAILED", "failed proof_11", "nowhere", ""):
+        told = browser.evaluate(typed.format(json.dumps(words)))
+        counted.append((browser.evaluate(rows), told))
+        browser.look(width=375)
+        assert browser.evaluate(rows) == counted[-1][0]
+        browser.look()
+
+    assert counted == [(6, "6 of 12 rows"), (1, "1 of 12 rows"), (0, "0 of 12 rows"), (12, "")]
+
+
+def test_a_link_leads_to_the_row_of_its_record(browser, gallery):
+    browser.open(gallery)
+    browser.evaluate("""document.querySelector('a[href="#proof_1"]').click()""")
+
+    assert browser.evaluate("document.querySelector(':target').tagName") == "TR"
+
+
+# The checks can fail
+
+BREAK = {
+    "text has a contrast of 4.5": "document.querySelector('figcaption').style.color = '#888'",
+    "marks have a contrast of 3": "document.querySelector('svg.chart rect').style.cssText = 'fill: #ddd; stroke: none'",
+    "the language is said": "document.documentElement.lang = ''",
+    "the page has a title": "document.title = ''",
+    "drawings have a title and a description": "document.querySelector('svg.chart desc').textContent = ''",
+    "charts have both axes labelled": "document.querySelector('svg.plot .axis-y').remove()",
+    "charts have their data as a table": "document.querySelector('figure details').remove()",
+    "inputs have a label": "document.querySelector('label').remove()",
+    "tables have a caption": "document.querySelector('caption').remove()",
+    "tables have headings with a scope": "document.querySelector('th').removeAttribute('scope')",
+    "links lead somewhere": "document.querySelector('main a').href = '#nowhere'",
+    "ids are unique": "document.querySelector('p').id = document.querySelector('h2').id",
+    "headings are in order": "document.querySelector('h2').outerHTML = '<h4>x</h4>'",
+    "headings are not empty": "document.querySelector('h2').textContent = ' '",
+    "there is one main": "document.body.append(document.createElement('main'))",
+    "what takes the focus has a name": "document.querySelector('.scroll').removeAttribute('aria-label')",
+    "the page is no broader than the window": "document.querySelector('h1').style.width = '2000px'",
+    "what scrolls can be reached by keys": "document.querySelector('h1').style.cssText = "
+    "'width: 9px; overflow-x: auto; white-space: nowrap; overflow-wrap: normal'",
+    "labels do not run into each other": "document.querySelectorAll('svg.chart .tick')[1].setAttribute('y', 208)",
+    "labels stay inside of their drawing": "document.querySelector('svg.chart .head').setAttribute('x', 500)",
+    "long tables can be filtered": "document.querySelector('input').remove()",
+    "no stored text became an element": "document.querySelector('p').innerHTML = '<img alt=x>'",
+}
+
+
+@pytest.mark.parametrize("name", BREAK)
+def test_a_check_finds_what_it_is_there_for(browser, gallery, name):
+    browser.open(gallery)
+    browser.evaluate(BREAK[name] + "; 0")
+
+    assert name in wrong(browser)
+
+
+def test_there_is_a_broken_page_for_every_check(browser, gallery):
+    browser.open(gallery)
+
+    assert set(browser.checked()) == set(BREAK)
+
+
+def test_a_contrast_that_fails_only_in_the_dark_is_found(browser, gallery):
+    browser.open(gallery)
+    browser.evaluate("document.querySelector('figcaption').style.color = '#444'; 0")
+    light = wrong(browser)
+    browser.look(dark=True)
+
+    assert light == {} and "text has a contrast of 4.5" in wrong(browser)
+
+
+@pytest.mark.parametrize("script", ["console.error('x')", "throw new Error('x')", "document.write('<img src=x.png>')"])
+def test_a_script_that_is_not_ours_does_not_run_and_is_complained_about(browser, gallery, tmp_path, script):
+    path = tmp_path / "hacked.html"
+    path.write_text(gallery.read_text().replace("<main>", f"<script>hacked = 1; {script}</script><main>"))
+    browser.open(path)
+
+    assert browser.evaluate("typeof hacked") == "undefined"
+    assert any("Content Security Policy" in said for said in browser.complaints())
+
+
+def test_what_a_page_asks_from_elsewhere_and_says_to_the_console_is_seen(browser, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("<img src=elsewhere.png><script>console.error('said'); throw new Error('thrown')</script>")
+    browser.open(path)
+
+    assert [url.rsplit("/", 1)[1] for url in browser.requests()] == ["page.html", "elsewhere.png"]
+    assert len(browser.complaints()) == 3

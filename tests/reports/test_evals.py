@@ -1,0 +1,131 @@
+"""R5 against numbers computed by hand."""
+
+import pytest
+
+
+@pytest.fixture
+def case(kaizen):
+    """`case("passed failed", title=…)`: an eval case with these runs; its id. A score stands behind a colon."""
+
+    def add(runs="", title="A case", category="behavior", **more):
+        made = kaizen("Q3", title=title, summary="S", category=category, **more)["id"]
+        for run in runs.split():
+            outcome, _, score = run.partition(":")
+            kaizen("Q4", case_id=made, outcome=outcome, **({"score": float(score)} if score else {}))
+        return made
+
+    return add
+
+
+def found(kaizen, **more):
+    return kaizen("R5", out="-", format="md", **more)["data"]
+
+
+def one(kaizen, **more):
+    (row,) = found(kaizen, **more)["cases"]
+    return row
+
+
+def test_a_pass_rate_counts_what_was_decided(kaizen, case):
+    case("passed skipped failed passed error")
+    row = one(kaizen)
+
+    assert (row["runs"], row["decided"], row["passed"], row["pass_rate"]) == (5, 4, 2, 0.5)
+    assert row["last_outcome"] == "error"
+
+
+def test_a_trend_is_the_newest_third_less_the_oldest_and_needs_three(kaizen, case):
+    case("failed:0.1 failed:0.2 passed:0.5 passed:0.5 passed:0.8 passed:1.0")
+    row = one(kaizen)
+
+    assert row["pass_trend"] == 1.0
+    assert row["score_trend"] == pytest.approx(0.75)  # (0.8 + 1.0) / 2 - (0.1 + 0.2) / 2
+    assert row["mean_score"] == pytest.approx(0.5167)
+
+
+def test_two_runs_have_no_trend(kaizen, case):
+    case("failed:0.1 passed:0.9")
+
+    assert one(kaizen)["pass_trend"] is None and one(kaizen)["score_trend"] is None
+
+
+def test_a_score_trend_is_that_of_t4(kaizen, case):
+    id = case("passed:0.9 passed:0.2 failed:0.4 passed:0.7 failed:0.1 passed:0.3 passed:0.8")
+    for value in (0.9, 0.2, 0.4, 0.7, 0.1, 0.3, 0.8):
+        kaizen("T2", name="same", value=value, about=id)
+
+    assert one(kaizen)["score_trend"] == pytest.approx(kaizen("T4", name="same")["aggregates"][0]["trend"])
+
+
+@pytest.mark.parametrize(
+    "runs, flaky",
+    [
+        ("passed passed", False),
+        ("passed failed failed", False),
+        ("failed passed passed", False),
+        ("passed failed passed", True),
+        ("passed skipped passed", False),
+        ("failed skipped passed error", True),
+    ],
+)
+def test_a_case_is_flaky_when_it_changed_twice(kaizen, case, runs, flaky):
+    case(runs)
+
+    assert one(kaizen)["flaky"] is flaky
+
+
+def test_failing_cases_come_first_then_flaky_ones_and_never_run_ones_apart(kaizen, case):
+    good, never = case("passed"), case()
+    flaky, failing = case("passed failed passed"), case("passed failed")
+    data = found(kaizen)
+
+    assert [row["id"] for row in data["cases"]] == [failing, flaky, good]
+    assert [row["id"] for row in data["never_run"]] == [never]
+
+
+def test_categories_count_their_cases_runs_and_outcomes(kaizen, case):
+    case("passed skipped", category="security")
+    case("failed", category="security")
+    case(category="proof")
+    security, proof = sorted(found(kaizen)["categories"], key=lambda row: row["category"], reverse=True)
+
+    assert (security["cases"], security["runs"], security["pass_rate"], security["failing"]) == (2, 3, 0.5, 1)
+    assert (security["passed"], security["failed"], security["error"], security["skipped"]) == (1, 1, 0, 1)
+    assert (proof["cases"], proof["runs"], proof["pass_rate"], proof["never_run"]) == (1, 0, None, 1)
+
+
+def test_a_time_is_about_runs_and_words_are_about_cases(kaizen, case):
+    id = case("passed", title="Refuses a key")
+    case("failed", title="Other")
+
+    assert [row["id"] for row in found(kaizen, query="key")["cases"]] == [id]
+    assert [row["id"] for row in found(kaizen, query="key", until="2020-01-01")["never_run"]] == [id]
+    assert found(kaizen, category="proof")["categories"] == []
+
+
+def test_a_case_that_has_only_skipped_runs_has_no_pass_rate(kaizen, case):
+    case("skipped")
+    made = kaizen("R5", out="-", format="html")
+
+    assert made["data"]["cases"][0]["pass_rate"] is None
+
+
+def test_the_pass_rate_over_time_is_by_the_day_of_the_reader(kaizen, case, monkeypatch):
+    from kaizen_components.records import ids
+
+    for day, outcome in (("10", "failed"), ("11", "passed"), ("13", "passed")):
+        moment = f"2026-11-{day}T12:00:00.000Z"
+        monkeypatch.setattr(ids, "now_ms", lambda moment=moment: _ms(moment))
+        case(outcome)
+    made = kaizen("R5", out="-", format="html", timezone="UTC")
+
+    assert [(row["label"], row["passed"], row["decided"]) for row in made["data"]["over_time"]["periods"]] == [
+        ("2026-11-10", 0, 1), ("2026-11-11", 1, 1), ("2026-11-12", 0, 0), ("2026-11-13", 1, 1),
+    ]  # fmt: skip
+    assert "From 0 % to 100 % of the decided runs, by day." in made["text"]
+
+
+def _ms(at):
+    from datetime import datetime
+
+    return round(datetime.fromisoformat(at).timestamp() * 1000)

@@ -1,0 +1,240 @@
+"""R2: the ledger as a story by day and actor."""
+
+import json
+import sqlite3
+
+import pytest
+
+from kaizen_components.errors import NotFound
+from kaizen_components.records import ids
+from kaizen_components.records.kinds import PREFIXES
+from kaizen_components.reports.event_words import WORDS, many
+from support_scripts.every_kind import record_every_kind
+
+NOON_MS = 1_794_830_400_000  # 2026-11-16T12:00:00Z
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def at(monkeypatch):
+    """`at(hours)`: what is recorded from now on happens so many hours after a certain noon, UTC."""
+    return lambda hours: monkeypatch.setattr(ids, "now_ms", lambda: NOON_MS + int(hours * HOUR_MS))
+
+
+def told(kaizen, **asked):
+    return kaizen("R2", out="-", format="json", timezone="UTC", **asked)["data"]
+
+
+def written(kaizen, format="md", **asked):
+    return kaizen("R2", out="-", format=format, timezone="UTC", **asked)["text"]
+
+
+def whats(kaizen, **asked):
+    return [entry["what"] for entry in told(kaizen, **asked)["entries"]]
+
+
+def start(kaizen, title="README polish", **more):
+    return kaizen("W1", title=title, summary="Make it strong.", **more)["id"]
+
+
+# What is told
+
+
+def test_every_kind_of_record_has_words_of_its_own_and_words_for_many():
+    assert set(WORDS) == set(PREFIXES)
+    assert all("40" in many(kind, 40) for kind in WORDS)
+
+
+def test_a_record_of_every_kind_is_told_from_its_own_table(kaizen, root):
+    record_every_kind(kaizen, root)
+
+    found = told(kaizen)
+    assert set(found["kinds"]) == set(PREFIXES)
+    assert [entry["what"] for entry in found["entries"] if entry.get("purged")] == [
+        "recorded a purged test record (task)"
+    ]
+    assert not any("None" in entry["what"] for entry in found["entries"])
+
+
+def test_what_was_done_is_said_in_words(kaizen):
+    start(kaizen, done_when=["true"])
+    kaizen("W13", id="@last", actor="agent")
+    kaizen("W2", id="@last", note="Looked around.")
+    kaizen("W2", id="@last", status="active", priority="high")
+    kaizen("Q1", run=["true"], task_id="@last")
+    kaizen("Q1", run=["false"], task_id="@last")
+
+    said = [what.partition(" in ")[0] for what in whats(kaizen)[::-1]]
+    assert said == [
+        'opened task "README polish"',
+        'claimed task "README polish"',
+        'noted something on task "README polish"',
+        'changed task "README polish": status open → active, priority normal → high',
+        "proved `true` passed (witnessed)",
+        "recorded that `false` failed (witnessed)",
+    ]
+
+
+def test_the_json_of_a_command_line_has_the_newest_entries_first(cli):
+    for number in range(5):
+        cli("W1", "--title", f"Task {number}", "--summary", "s")
+
+    answer = cli("R2", "--limit", "3", "--json").json
+    assert [entry["what"] for entry in answer["data"]["entries"]] == [
+        'opened task "Task 4"', 'opened task "Task 3"', 'opened task "Task 2"',
+    ]  # fmt: skip
+    assert [entry["log_index"] for entry in answer["data"]["entries"]] == [4, 3, 2]
+    assert answer["data"]["more"] is True and answer["data"]["log_entries"] == 5
+
+
+def test_a_report_is_told_as_a_report_once_something_follows_it(kaizen):
+    start(kaizen)
+    kaizen("R4")
+    assert whats(kaizen) == ['opened task "README polish"']
+
+    start(kaizen, "Next")
+    assert whats(kaizen) == ['opened task "Next"', 'made the report "Proofs"', 'opened task "README polish"']
+
+
+def test_a_purged_test_record_is_named_as_one_and_several_are_counted(kaizen):
+    for _ in range(5):
+        start(kaizen, test=True)
+    assert "(test record)" in written(kaizen, limit=2)
+    kaizen("K7")
+
+    assert "recorded 5 purged test records" in written(kaizen)
+    assert "removed 5 test records" in whats(kaizen)
+
+
+def test_many_of_a_kind_in_a_row_become_one_line_with_the_first_and_the_last_id(kaizen):
+    first = kaizen("T1", name="step")["id"]
+    spans = [kaizen("T1", name="step")["id"] for _ in range(39)]
+    start(kaizen)
+
+    text = written(kaizen)
+    assert f"recorded 40 spans; the first and the last: `{first}` `{spans[-1]}`" in text
+    assert 'opened task "README polish"' in text and spans[0] not in text
+    assert len(told(kaizen)["entries"]) == 41, "JSON has them all"
+
+
+# Days and actors
+
+
+def test_days_are_those_of_the_reader_the_newest_first_and_each_in_order(kaizen, at):
+    at(0)
+    start(kaizen, "Noon")
+    at(11.5)
+    start(kaizen, "Late")
+    kaizen("W2", id="@last", note="Later.")
+
+    utc, tokyo = written(kaizen), kaizen("R2", out="-", format="md", timezone="Asia/Tokyo")["text"]
+    assert utc.index("Noon") < utc.index("Late") and "## 2026-11-17" not in utc
+    assert tokyo.index("## 2026-11-17") < tokyo.index("Late") < tokyo.index("## 2026-11-16") < tokyo.index("Noon")
+    assert "08:30 opened task" in tokyo
+
+
+def test_a_day_without_entries_is_a_gap_in_the_drawing(kaizen, at):
+    for hours in (0, 72):
+        at(hours)
+        start(kaizen)
+
+    text = written(kaizen)
+    assert "| 2026-11-17 | 0 |" in text and "| 2026-11-19 | 1 |" in text
+    assert "the busiest of 2 days with entries" in text
+
+
+def test_each_actor_of_a_day_has_a_story(kaizen):
+    start(kaizen, "One", actor="ada")
+    start(kaizen, "Two", actor="ben")
+    start(kaizen, "Three", actor="ada")
+
+    text = written(kaizen)
+    assert text.index("**ada: 2 entries**") < text.index("One") < text.index("Three") < text.index("**ben: 1 entry**")
+    assert told(kaizen)["actors"] == {"ada": 2, "ben": 1}
+
+
+def test_actor_says_who_asks_and_hides_nobody(kaizen):
+    start(kaizen, actor="ada")
+
+    found = kaizen("R2", actor="ben", timezone="UTC")
+    assert found["data"]["actors"] == {"ada": 1}
+    assert kaizen("A3", id=found["artifact_id"])["record"]["actor"] == "ben"
+
+
+def test_a_time_or_words_narrow_it_down(kaizen, at):
+    for hour, title in ((0, "Cache"), (1, "Gate"), (2, "Cache again")):
+        at(hour)
+        start(kaizen, title)
+    gotcha = kaizen("G1", title="A cache", summary="s", body="b")["id"]
+
+    assert whats(kaizen, since="2026-11-16T13:00:00Z", until="2026-11-16T14:00:00Z") == ['opened task "Gate"']
+    assert told(kaizen, query="cache")["entries"][0]["id"] == gotcha
+    assert whats(kaizen, query="cache", until="2026-11-16T13:30:00Z") == ['opened task "Cache"']
+    assert whats(kaizen, query="cache", limit=1) == ['met the gotcha "A cache"']
+    assert whats(kaizen, query="+++") == []
+
+
+# The same again, and what is hostile
+
+
+@pytest.mark.parametrize("format", ["html", "md", "json"])
+def test_the_same_report_again_has_the_same_bytes(kaizen, root, format):
+    record_every_kind(kaizen, root)
+    first = kaizen("R2", out="-", format=format, timezone="Europe/Berlin")
+    kaizen("R2", format=format)
+    start(kaizen, "Later")
+
+    again = kaizen("R2", out="-", format=format, timezone="Europe/Berlin", as_of=first["ledger"]["entries"])
+    assert again["text"] == first["text"]
+
+
+def test_hostile_text_stays_text(kaizen):
+    title = "<script>alert(1)</script> \x1b[31m \u202e`x` | **b** [a](javascript:1) \" & '"
+    start(kaizen, title, body="x" * 1_000_000)
+    kaizen("W2", id="@last", note="<img src=x onerror=alert(1)>\n# no heading\n- no point")
+
+    html, text = written(kaizen, "html"), written(kaizen)
+    assert "<script>alert" not in html and "<img" not in html and "\x1b" not in html and "\u202e" not in html
+    assert "\\<script\\>" in text and "\n# no heading" not in text and "\x1b" not in text
+    assert len(html) < 40_000
+
+
+def test_an_empty_ledger_says_what_to_do(kaizen):
+    kaizen("K1")
+
+    assert "Nothing is recorded yet." in written(kaizen)
+    start(kaizen)
+    assert "None of 1 entry fits." in written(kaizen, since="2999-01-01")
+
+
+# --verify
+
+
+def test_a_verified_report_says_so_and_says_it_again(kaizen):
+    for number in range(3):
+        start(kaizen, f"Task {number}")
+
+    first = kaizen("R2", verify=True, timezone="UTC", format="md")
+    assert "Verified: 3 entries, root recomputed." in first["text"]
+    assert "--verify" in first["again"]
+    again = kaizen("R2", verify=True, timezone="UTC", format="md", out="-", as_of=2)
+    assert "Verified: 2 entries, root recomputed." in again["text"]
+    assert "Verified" not in written(kaizen)
+
+
+def test_a_ledger_that_was_changed_exits_7_and_no_report_is_written(cli, root):
+    cli("W1", "--title", "A task", "--summary", "s")
+    with sqlite3.connect(root / "AI" / "db" / "kaizen.db") as connection:
+        connection.execute("DROP TRIGGER task_no_update")
+        connection.execute("UPDATE task SET title = 'Another'")
+
+    answer = cli("R2", "--verify", "--json")
+    assert answer.exit_code == 7 and json.loads(answer.err)["code"] == "ledger_edit"
+    assert list((root / "AI" / "db" / "exports").glob("*")) == []
+
+
+def test_a_moment_that_never_was_is_not_found(kaizen):
+    start(kaizen)
+
+    with pytest.raises(NotFound):
+        kaizen("R2", verify=True, as_of=99)

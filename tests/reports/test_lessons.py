@@ -1,0 +1,97 @@
+"""R3: how far lessons have come, what backs them, and which are stale."""
+
+import pytest
+
+PLAIN = {"title": "WAL grows", "summary": "A reader pins it.", "body": "Close readers."}
+
+
+@pytest.fixture
+def gotcha(kaizen):
+    return lambda **more: kaizen("G1", **{**PLAIN, "evidence": ["seen"], **more})["id"]
+
+
+def report(kaizen, **more):
+    return kaizen("R3", out="-", format="md", **more)
+
+
+def lessons(kaizen, kind):
+    return report(kaizen)["data"]["lessons"][kind]
+
+
+def test_a_lesson_is_shown_once_as_far_as_it_has_come_with_where_it_came_from(kaizen, gotcha):
+    first, stays = gotcha(), gotcha()
+    learning = kaizen("L2", id=first)["id"]
+    learned = kaizen("L3", id=learning, waive="Seen for a month.")["id"]
+    direct = kaizen("L1", **PLAIN)["id"]
+
+    assert [row["id"] for row in lessons(kaizen, "gotcha")] == [stays]
+    assert [row["id"] for row in lessons(kaizen, "learning")] == [direct]
+    (proven,) = lessons(kaizen, "learned")
+    assert [step["id"] for step in proven["lineage"]] == [first, learning, learned]
+
+
+def test_what_backs_a_proven_lesson_is_said_with_the_reason_of_a_waiver(kaizen, gotcha):
+    kaizen("L3", id=kaizen("L2", id=gotcha())["id"], waive="Seen for a month.")
+    checked = kaizen("L2", id=gotcha())["id"]
+    verdict = kaizen("Q2", about=checked, conclusion="VERIFIED_ACCEPTABLE", summary="Read twice.")["id"]
+    kaizen("L3", id=checked)
+    made = report(kaizen)
+
+    assert made["data"]["backed_by"] == {"verification": 1, "waiver": 1}
+    assert "(waived): Seen for a month." in made["text"]
+    assert f"Backed by verdict {verdict}".replace("_", "\\_") in made["text"]
+
+
+def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_looked(kaizen, root, gotcha):
+    (root / "a.py").write_text("1")
+    (root / "b.py").write_text("1")
+    changed, same = gotcha(paths=["a.py"]), gotcha(paths=["b.py"])
+    gotcha()
+    (root / "a.py").write_text("2")
+    made = report(kaizen)
+    stale = made["data"]["stale"]
+
+    assert (stale["looked_at"], stale["number"], [row["id"] for row in stale["lessons"]]) == (2, 1, [changed])
+    assert "the working tree as they are now" in made["text"]
+    assert {row["id"]: row["stale"] for row in made["data"]["lessons"]["gotcha"]}[same] is False
+    assert "Fresh: b.py as it was then." in made["text"]
+
+
+def test_the_funnel_counts_what_became_of_those_asked_for(kaizen, gotcha):
+    learning = kaizen("L2", id=gotcha())["id"]
+    gotcha()
+    kaizen("L3", id=learning, waive="W.")
+    kaizen("L3", id=kaizen("L1", **PLAIN)["id"], waive="W.")
+    kaizen("L1", **PLAIN)
+    funnel = report(kaizen)["data"]["funnel"]
+
+    assert (funnel["to_learning"]["lessons"], funnel["to_learning"]["became"]) == (2, 1)
+    assert (funnel["to_learned"]["lessons"], funnel["to_learned"]["became"]) == (3, 2)
+    assert funnel["whole_way"] == 1 and funnel["to_learned"]["median_days"] >= 0
+
+
+def test_retired_and_superseded_ones_are_shown_with_why(kaizen, gotcha):
+    old, new, gone = gotcha(), gotcha(), gotcha()
+    kaizen("L11", id=old, reason="Said better.", superseded_by=new)
+    kaizen("L11", id=gone, reason="The engine does it.")
+    closed = report(kaizen)["data"]["closed"]
+
+    assert [(row["id"], row["status"], row["reason"], row["superseded_by"]) for row in closed] == [
+        (gone, "retired", "The engine does it.", None), (old, "superseded", "Said better.", new),
+    ]  # fmt: skip
+
+
+def test_promotions_are_counted_by_week_and_direct_learnings_are_none(kaizen, gotcha):
+    kaizen("L1", **PLAIN)
+    kaizen("L3", id=kaizen("L2", id=gotcha())["id"], waive="W.")
+    (week,) = report(kaizen)["data"]["promoted"]["periods"]
+
+    assert (week["became_learning"], week["became_learned"]) == (1, 1)
+
+
+def test_more_lessons_than_are_shown_are_counted(kaizen, gotcha):
+    for _ in range(3):
+        gotcha()
+    made = report(kaizen, limit=1)
+
+    assert len(made["data"]["lessons"]["gotcha"]) == 1 and "2 older ones are not shown." in made["text"]

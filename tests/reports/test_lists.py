@@ -1,0 +1,113 @@
+"""What R3, R5, R6, R7 and R11 have in common: the same bytes again, nothing hostile, nothing of tests."""
+
+import json
+
+import pytest
+
+from kaizen_components.errors import NotFound, Usage
+
+HOSTILE = "<script>alert(1)</script> | `x` **b** \u202e\x1b[31m gate"
+CODES = ("R3", "R5", "R6", "R7", "R11")
+WORDS = {"R11": {"query": "gate"}}
+
+
+def asked(code, **more):
+    return {**WORDS.get(code, {}), **more}
+
+
+def fill(kaizen, text="The gate", scope="project", test=False):
+    """Something for each of the reports."""
+    more = {"scope": scope, "test": test}
+    kaizen("G1", title=text, summary=text, body=text, evidence=[text], **more)
+    case = kaizen("Q3", title=text, summary=text, category="security", **more)["id"]
+    kaizen("Q4", case_id=case, outcome="failed", score=0.5, test=test)
+    source = kaizen("S1", title=text, tier="primary", url="https://example.org/gate", **more)["id"]
+    kaizen("S1", title=text, tier="primary", url="https://example.org/2", supersedes=source, version=text, **more)
+    pattern = kaizen("Q5", title=text, symptom=text, correction=text, **more)["id"]
+    kaizen("Q2", about=pattern, conclusion="VERIFICATION_FAILED", summary=text, evidence=[source], **more)
+
+
+@pytest.mark.parametrize("format", ["html", "md", "json"])
+@pytest.mark.parametrize("code", CODES)
+def test_the_same_report_is_the_same_bytes_also_after_others_were_recorded(kaizen, root, code, format):
+    fill(kaizen)
+    first = kaizen(code, **asked(code, format=format, timezone="Asia/Kolkata"))
+    for other in CODES:
+        kaizen(other, **asked(other))
+    again = kaizen(code, **asked(code, format=format, timezone="Asia/Kolkata"))
+    size = first["ledger"]["entries"]
+    fill(kaizen, "A later gate, and no gate before it")
+    then = kaizen(code, **asked(code, format=format, timezone="Asia/Kolkata", as_of=size))
+
+    assert (root / first["path"]).read_bytes() == (root / again["path"]).read_bytes()
+    assert (root / first["path"]).read_bytes() == (root / then["path"]).read_bytes()
+    assert f"--as-of {size}" in first["again"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_an_empty_database_says_what_to_do(kaizen, code):
+    kaizen("K1")
+    made = kaizen(code, **asked(code, out="-", format="md"))
+
+    assert ("kaizen " in made["text"].split("---")[0]) == (code != "R11")
+    assert code != "R11" or "Try fewer" in made["text"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_hostile_text_stays_text(kaizen, code):
+    fill(kaizen, HOSTILE)
+    page = kaizen(code, **asked(code, out="-", format="html"))["text"]
+    text = kaizen(code, **asked(code, out="-", format="md"))["text"]
+
+    assert "alert(1)" in page and "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
+    assert "\\<script\\>" in text and "<script>" not in text.replace("\\<script", "") and "\x1b" not in text
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_text_of_a_million_characters_does_not_make_a_page_of_one(kaizen, code):
+    kaizen("G1", title="gate", summary="s" * 2_000, body="gate " * 199_000)
+    kaizen("Q5", title="gate", symptom="s" * 2_000, correction="c", body="gate " * 199_000)
+    kaizen("Q3", title="gate", summary="s", category="proof", body="gate " * 199_000)
+    kaizen("S1", title="gate", tier="primary", url="https://example.org/", body="gate " * 199_000)
+
+    assert len(kaizen(code, **asked(code, out="-", format="md"))["text"]) < 20_000
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_test_records_are_left_out(kaizen, code):
+    kaizen("K1")
+    nothing = kaizen(code, **asked(code, out="-", format="md"))["data"]
+    fill(kaizen, "Only a trial of the gate", test=True)
+    made = kaizen(code, **asked(code, out="-", format="md"))
+
+    assert {**made["data"], "at": None} == {**nothing, "at": None} and "trial" not in made["text"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_scope_a_time_and_words_narrow_a_report_and_it_says_so(kaizen, code):
+    fill(kaizen, scope="engine")
+    words = {"scope": "nowhere", "since": "2020-01-01", "until": "2100-01-01"}
+    made = kaizen(code, **asked(code, out="-", format="md", **words))
+
+    assert "scope nowhere" in made["text"] and "since 2020-01-01" in made["text"] and "before 2100" in made["text"]
+    assert made["text"].count("The gate") == 0
+    assert "The gate" in kaizen(code, **{**asked(code), "query": "gate", "scope": "engine", "out": "-"})["text"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_what_a_report_found_is_plain_json_and_the_file_an_artifact(kaizen, root, code):
+    fill(kaizen)
+    made = kaizen(code, **asked(code, format="json"))
+
+    assert json.loads((root / made["path"]).read_text())["data"] == json.loads(json.dumps(made["data"]))
+    assert kaizen("A5", id=made["artifact_id"])["status"] == "OK"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_moment_that_never_was_and_a_zone_that_is_none_are_refused(kaizen, code):
+    fill(kaizen)
+
+    with pytest.raises(NotFound):
+        kaizen(code, **asked(code, as_of=10_000))
+    with pytest.raises(Usage):
+        kaizen(code, **asked(code, timezone="Nowhere/City"))

@@ -1,0 +1,90 @@
+"""Stored text in a Markdown report is text: undoing the escapes gives it back, and nothing else stands for markup."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kaizen_components.records.canonical import visible
+from kaizen_components.reports import markdown
+from kaizen_components.reports.document import Code, Own, Ref, document, paragraph, points, prose, section, story, table
+
+from . import world
+
+PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+NASTY = st.text(st.sampled_from("ab1 .)-+=#>|`*_~<&!$[]\\\n\r\t\u202e\x1b\u2028é"), max_size=40)
+BLOCK_STARTS = re.compile(r"\s*(#|>|[-+*=] |[-+*=]$|\d+[.)]( |$)|```|~~~|\||<|---|===|\[)")
+
+
+def unescaped(text):
+    """What a reader of Markdown sees of escaped text."""
+    return re.sub(rf"\\([{re.escape(PUNCTUATION)}])", r"\1", text)
+
+
+def bare(text):
+    """The text without its escaped characters: what may still mean something."""
+    return re.sub(rf"\\[{re.escape(PUNCTUATION)}]", "", text)
+
+
+def one_line(text):
+    return " ".join(visible(text).split())
+
+
+@settings(max_examples=500, deadline=None)
+@given(NASTY)
+def test_plain_text_reads_as_it_was_and_holds_no_markup(text):
+    escaped = markdown.plain(text)
+
+    assert unescaped(escaped) == one_line(text)
+    assert not set(bare(escaped)) & set("`*_[]<>#|~&$!\\") and not BLOCK_STARTS.match(escaped)
+
+
+@settings(max_examples=500, deadline=None)
+@given(NASTY.filter(lambda text: one_line(text)))
+def test_code_reads_as_it_was(text):
+    span = re.fullmatch(r"(`+)(.*?[^`])\1(?!`)", markdown.code(text))  # ends at the first fence of the same length
+
+    assert span and (span[2][1:-1] if span[2][:1] == span[2][-1:] == " " else span[2]) == one_line(text)
+
+
+def test_nothing_as_code_is_nothing():
+    assert markdown.code(" \n") == ""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(NASTY, min_size=3, max_size=3), st.sampled_from([str, Code, Ref, Own]))
+def test_a_row_has_as_many_cells_as_the_table_has_columns(row, kind):
+    block = table("Caption", {"a": "", "b": "number", "c": "whole"}, [[kind(text) for text in row]])
+    lines = markdown.render(document("T", [], [section("S", block)]), []).split("\n")
+    line = lines[lines.index("|---|--:|---|") + 1]
+
+    assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 4
+
+
+@settings(max_examples=300, deadline=None)
+@given(NASTY)
+def test_no_text_begins_a_block_of_its_own(text):
+    made = document(text, [text], [
+        section(text or "x", paragraph(text), points([text]), prose("Body", text),
+                story([{"at": "now", "what": text, "by": text, "text": text}])),
+    ])  # fmt: skip
+    ours = re.compile(r"# |## |- |> ?|  > ?|\*\*Body\*\*$|---$|- now |$")
+    for line in markdown.render(made, []).split("\n"):
+        begun = ours.match(line)
+        rest = line[begun.end() :] if begun else line
+        assert not BLOCK_STARTS.match(rest), line
+
+
+def test_every_line_of_prose_stays_quoted():
+    assert markdown.quoted("a\r\n# b\r\n\r\n> c\u2028d") == ["> a  ", "> \\# b  ", ">", "> \\> c\\\\u2028d  "]
+
+
+@pytest.mark.parametrize("code", [code for code in world.codes("md") if code.startswith("R")])
+def test_a_report_of_hostile_records_holds_no_tag_and_no_escape_sequence(code, hostile_project, tmp_path):
+    for format in ("md", "json", "html"):
+        text = world.made(code, hostile_project, tmp_path / f"report.{format}", format).read_text(encoding="utf-8")
+        if format != "json":  # which says them as its own escapes, or as they are inside of a string
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
+        assert not re.search(r"(?<!\\)<(script>hacked|img src|/title></style|b>s)", text) or format == "json"
+        assert len(text) < 3_000_000

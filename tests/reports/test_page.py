@@ -1,0 +1,94 @@
+"""The HTML of a report: one file, one script of its own, everything else is text."""
+
+import base64
+import hashlib
+import re
+
+import pytest
+
+from kaizen_components.errors import Conflict, Unavailable
+from kaizen_components.reports import page
+from kaizen_components.reports.document import Code, Own, Ref, document, paragraph, section, story, table, word
+
+from . import world
+
+
+def rendered(*blocks, anchors=(), **ledger):
+    ledger = {
+        "origin": "kaizen.local/1",
+        "entries": 2,
+        "root": "ab" * 32,
+        "checkpoint": "kaizen.local/1\n2\nqqo=",
+        **ledger,
+    }
+    made = document("Title", ["Lead."], [section("Section", *blocks)])
+    return page.render(
+        "report.html", made=made, made_from="A log.", ledger=ledger, again="kaizen R4", anchors=set(anchors)
+    )
+
+
+def test_the_policy_allows_the_one_script_of_the_page_and_nothing_else():
+    html = rendered(paragraph("x"))
+    (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in html
+
+
+def test_a_page_names_nothing_elsewhere():
+    html = rendered(paragraph("x"), table("T", {"a": ""}, [[Own("x_1")], [Ref("x_1")]]), anchors=["x_1"])
+
+    assert not re.search(r"https?://|@import|\bsrc=|<link", html)
+    assert set(re.findall(r'href="([^"]*)"', html)) == {"#x_1"}
+
+
+@pytest.mark.parametrize("kind", [str, Code, Ref, Own, lambda text: word("failed") + text])
+def test_a_cell_is_text_whatever_it_holds(kind):
+    html = rendered(table("T", {"a": "", "b": ""}, [[kind(world.LINE), "x"]]))
+
+    assert "<script>hacked" not in html and "<img" not in html and "\x1b" not in html and "\u202e" not in html
+    assert "&lt;script&gt;hacked=1&lt;/script&gt;" in html
+
+
+def test_only_a_record_that_is_shown_is_linked():
+    rows = [[Own("x_1"), Ref("x_2")], [Own("x_2"), Ref("x_3")]]
+    html = rendered(table("T", {"a": "", "b": ""}, rows), anchors=["x_1", "x_2"])
+
+    assert '<a href="#x_2"><code>x_2</code></a>' in html and 'id="x_2"' in html
+    assert 'href="#x_3"' not in html and "<code>x_3</code>" in html
+
+
+def test_an_entry_of_a_story_needs_no_text_nobody_and_no_record():
+    assert "2026-11-16 10:00" in rendered(story([{"at": "2026-11-16 10:00", "what": "begun"}]))
+
+
+@pytest.mark.parametrize("entries, said", [(1, "1 entry"), (2_000, "2,000 entries")])
+def test_the_footer_names_the_log_and_its_root(entries, said):
+    html = rendered(paragraph("x"), entries=entries)
+
+    assert f"Log <code>kaizen.local/1</code>, {said}, root <code>{'ab' * 32}</code>" in html
+    assert html.endswith("</html>\n")
+
+
+def test_short_tables_have_no_filter_and_narrow_ones_are_not_stacked():
+    short = rendered(table("T", {"a": ""}, [["x"]] * 10))
+    long = rendered(table("T", dict.fromkeys("abcd", ""), [["x"] * 4] * 11))
+
+    assert ("data-filters=" in short.split("</style>")[1], 'class="stacks"' in short) == (False, False)
+    assert 'data-filters="b1-1"' in long and 'class="stacks"' in long and 'data-of="d"' in long
+
+
+def test_patterns_are_there_only_for_charts():
+    assert "<pattern" not in rendered(paragraph("x"))
+
+
+def test_a_report_is_saved_once_and_never_over_another(kaizen, root):
+    kaizen("K1")
+    path = root / "folder" / "report.html"
+    page.save(kaizen.store, "x", "html", "first", str(path))
+    with pytest.raises(Conflict):
+        page.save(kaizen.store, "x", "html", "second", str(path))
+    with pytest.raises(Unavailable):
+        page.save(kaizen.store, "x", "html", "third", str(path / "below a file.html"))
+
+    assert path.read_text() == "first"

@@ -1,0 +1,193 @@
+"""A report of the past is the report that would have been made then."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components.call import Door
+from kaizen_components.errors import NotFound
+from kaizen_components.records import anchor
+from kaizen_components.records.hashing import Frontier
+from kaizen_components.records.transaction import Read
+from kaizen_components.reports.past import as_of
+from kaizen_components.reports.publish import Output, publish
+from support_scripts.every_kind import record_every_kind
+
+from ..conftest import ROOT
+from . import world
+
+REPORTS = [code for code in world.codes("md") if code.startswith("R") and "as_of" in world.find_command(code).options]
+VIEWS = "SELECT count(*) FROM temp.sqlite_master"
+KINDS_AND_VIEWS = """
+SELECT DISTINCT name FROM (
+    SELECT name FROM sqlite_master WHERE type = 'view' OR (type = 'table' AND name GLOB '*_state')
+    UNION ALL SELECT kind FROM log UNION ALL SELECT 'log') ORDER BY name"""
+TASKS = "SELECT count(*) FROM task_current"
+
+
+def asked(code, **more):
+    """The example's options as they can be given again later: without a time that depends on the clock."""
+    words = world.words(code, out="-", **more)
+    return [word if word[-1:] != "d" or not word[:-1].isdigit() else "2026-01-01" for word in words]
+
+
+def printed(code, root, *words):
+    """What the report prints, from a process of its own."""
+    command = [sys.executable, str(ROOT / "kaizen.py"), code, *words]
+    done = subprocess.run(command, cwd=root, env={"KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def reading(door):
+    return Read(door.store.reader(), "agent")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """(a project, a copy of it from the middle of its life, how long its log was then)."""
+    root, copy = tmp_path_factory.mktemp("now"), tmp_path_factory.mktemp("then")
+    door = Door(str(root), keep_open=True)
+    world.record(door, root)
+    backup = door("K3")
+    (copy / "AI" / "db").mkdir(parents=True)
+    shutil.copy(root / backup["backup"], copy / "AI" / "db" / "kaizen.db")
+    size = anchor.last(door.store.place.anchors)[1]
+    change_everything(door, root)
+    door.close()
+    return root, copy, size
+
+
+def change_everything(door, root):
+    """What was open is done, what was done is open, and there is more of every kind."""
+    for row in door("W9", limit=100)["records"]:
+        changed = {"status": "open"} if row["status"] == "done" else {"status": "done", "waive": "Later."}
+        door("W2", id=row["id"], note="Changed.", **changed)
+    record_every_kind(lambda code, op_id=None, **given: door(code, **given), root)
+
+
+@pytest.mark.parametrize("code, format", [*((code, "html") for code in REPORTS), ("R4", "md"), ("R4", "json")])
+def test_as_of_a_moment_is_byte_for_byte_the_report_of_a_copy_made_then(project, code, format):
+    root, copy, size = project
+    words = asked(code, format=format)
+    then = printed(code, copy, *words)
+    now = printed(code, root, *words)
+
+    assert printed(code, root, *words, "--as-of", str(size)) == then
+    assert now != then
+
+
+def test_every_table_and_view_has_what_it_had_then(project):
+    root, copy, size = project
+    now, then = Door(str(root)), Door(str(copy))
+    compared = 0
+    with as_of(reading(now), size) as (db, _):
+        for (name,) in reading(then).tuples(KINDS_AND_VIEWS):
+            what = f"SELECT * FROM {name}"
+            assert sorted(map(repr, db.tuples(what))) == sorted(map(repr, reading(then).tuples(what))), name
+            compared += 1
+
+    assert compared > 40
+
+
+def test_the_root_of_every_moment_is_the_one_that_was_anchored(kaizen, root):
+    for number in range(70):
+        kaizen("W1", title=f"Task {number}", summary="s")
+    anchored = {size: found for _, size, found in anchor.read(kaizen.store.place.anchors)[0]}
+    anchored[0] = Frontier(0, []).root()
+    roots = {}
+    for size in range(71):
+        with as_of(reading(kaizen), size) as (db, moment):
+            roots[size] = moment.root
+            assert (db.value(TASKS), db.value("SELECT count(*) FROM log")) == (size, size)
+
+    assert roots == {size: anchored[size] for size in range(71)}
+
+
+def test_the_past_has_its_own_clock(kaizen):
+    kaizen("W1", title="a", summary="s")
+    first = kaizen("W1", title="b", summary="s")
+    kaizen("W1", title="c", summary="s")
+    with as_of(reading(kaizen), 2) as (db, moment):
+        assert db.at == moment.at == db.value("SELECT at FROM task WHERE id = ?", (first["id"],))
+
+
+def test_a_second_report_right_after_the_first_is_the_same_though_the_first_was_recorded(kaizen, root):
+    kaizen("Q1", title="Seen")
+    made = [kaizen("R4", format=format) for format in ("html", "md", "json") for _ in range(2)]
+    texts = [(root / one["path"]).read_bytes() for one in made]
+
+    assert texts[0] == texts[1] and texts[2] == texts[3] and texts[4] == texts[5]
+    assert len({one["artifact_id"] for one in made}) == 6
+
+
+def test_an_open_connection_has_the_present_again_afterwards(kaizen):
+    for title in "abc":
+        kaizen("W1", title=title, summary="s")
+        kaizen("Q1", title="Seen")
+    kaizen("R4", as_of=1, out="-")
+    db = reading(kaizen)
+
+    assert (db.value(VIEWS), db.value(TASKS)) == (0, 3)
+
+
+def test_a_report_that_fails_leaves_the_present_too(kaizen):
+    kaizen("W1", title="a", summary="s")
+    kaizen("W1", title="b", summary="s")
+    db = reading(kaizen)
+    with pytest.raises(ZeroDivisionError), as_of(db, 1) as (then, _):
+        assert then.value(TASKS) == 1
+        _ = 1 / 0
+
+    assert (db.value(VIEWS), db.value(TASKS)) == (0, 2)
+
+
+def test_what_others_write_meanwhile_is_not_in_the_report(kaizen, root):
+    kaizen("W1", title="a", summary="s")
+    other = Door(str(root))
+    seen = []
+
+    def gather(db, zone, options):
+        for title in "bcd":
+            seen.append(db.value(TASKS))
+            other("W1", title=title, summary="s")
+        return {"tasks": db.value(TASKS)}
+
+    def layout(found, zone):
+        return {"title": "Tasks", "lead": [], "sections": []}
+
+    output = Output("json", "-", False, None, "UTC")
+    made = publish(None, lambda: reading(kaizen), kaizen.store, "R4", "x", output, gather, layout)
+
+    assert (seen, made["data"], made["ledger"]["entries"]) == ([1, 1, 1], {"tasks": 1}, 1)
+    assert reading(kaizen).value(TASKS) == 4
+
+
+def test_a_report_made_while_others_write_can_be_made_again(kaizen, root, cli):
+    script = "from kaizen_components.call import Door\nd = Door()\nfor n in range(40): d('Q1', title=f'Seen {n}')"
+    kaizen("Q1", title="Seen")
+    writer = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env={"KAIZEN_REPO_ROOT": str(root)})
+    made = []
+    while writer.poll() is None or not made:
+        made.append(kaizen("R4", out="-", format="md"))
+
+    assert writer.returncode == 0
+    for one in {one["ledger"]["entries"]: one for one in made}.values():
+        assert kaizen("R4", out="-", format="md", as_of=one["ledger"]["entries"])["text"] == one["text"]
+
+
+def test_there_is_no_moment_beyond_the_end(kaizen):
+    kaizen("W1", title="a", summary="s")
+    with pytest.raises(NotFound) as refused:
+        kaizen("R4", as_of=2)
+
+    assert refused.value.code == "no_such_checkpoint"
+
+
+def test_before_the_first_entry_there_is_nothing(kaizen):
+    kaizen("Q1", title="Seen")
+    made = kaizen("R4", as_of=0, out="-", format="md")
+
+    assert "No proof is recorded yet" in made["text"] and made["ledger"]["entries"] == 0

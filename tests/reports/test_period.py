@@ -1,0 +1,323 @@
+"""R8, R9 and R10 count what happened in a period and say what to look at next."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from kaizen_components.records import ids
+
+HOSTILE = "<script>alert(1)</script> | **bold** \u202e\x1b[31m"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """`clock("2026-11-09T08:00")`: it is that time in UTC."""
+
+    def turn(text):
+        moment = round(datetime.fromisoformat(text + "Z").timestamp() * 1000)
+        monkeypatch.setattr(ids, "now_ms", lambda: moment)
+
+    turn("2026-11-01T08:00")
+    return turn
+
+
+@pytest.fixture
+def task(kaizen, clock):
+    """`task("2026-11-09T08:00", "2026-11-09T10:00 done", …)`: a task with its changes, each at its time."""
+
+    def start(at, *changes, **more):
+        clock(at)
+        id = kaizen("W1", **{"title": "A task", "summary": "S", **more})["id"]
+        for change in changes:
+            when, status = change.split()
+            clock(when)
+            kaizen("W2", id=id, status=status)
+        return id
+
+    return start
+
+
+def numbers(kaizen, code="R8", part="now", **options):
+    return data(kaizen, code, **options)["numbers"][part]
+
+
+def data(kaizen, code="R8", **options):
+    return kaizen(code, out="-", format="json", **{"timezone": "UTC", **options})["data"]
+
+
+def written(kaizen, code="R8", format="md", **options):
+    return kaizen(code, out="-", format=format, **{"timezone": "UTC", **options})["text"]
+
+
+def test_tasks_are_counted_in_the_week_in_which_something_became_of_them(kaizen, task, clock):
+    task("2026-11-03T08:00", "2026-11-04T08:00 done")
+    task("2026-11-05T08:00", "2026-11-10T08:00 done", "2026-11-11T08:00 open", "2026-11-12T08:00 done")
+    task("2026-11-09T08:00", "2026-11-09T10:00 canceled", "2026-11-10T10:00 active")
+    task("2026-11-15T23:59")
+    task("2026-11-16T00:00", "2026-11-16T00:01 done")
+    clock("2026-11-20T08:00")
+
+    now = numbers(kaizen, week="2026-W46")
+    assert {name: now[name] for name in ("opened", "done", "reopened", "canceled", "open_at_end", "rework")} == {
+        "opened": 2, "done": 1, "reopened": 2, "canceled": 1, "open_at_end": 2, "rework": 2,
+    }  # fmt: skip
+    before = numbers(kaizen, part="before", week="2026-W46")
+    assert (before["opened"], before["done"], before["open_at_end"]) == (2, 1, 1)
+
+
+def test_what_stood_open_is_counted_from_the_changes_and_not_from_what_became_of_it_later(kaizen, task, clock):
+    task("2026-11-02T08:00", "2026-11-10T08:00 done", "2026-11-18T08:00 open")
+    task("2026-11-03T08:00", "2026-11-18T08:00 done")
+    clock("2026-11-20T08:00")
+
+    bars = data(kaizen, week="2026-W46")["bars"]
+    assert bars["open_standing"] == [2, 1, 1, 1, 1, 1, 1]
+    assert bars["done_standing"] == [0, 1, 1, 1, 1, 1, 1]
+
+
+def test_lead_time_is_from_start_to_the_last_done_with_median_and_85th_percentile(kaizen, task, clock):
+    for hour in range(1, 21):
+        task("2026-11-09T00:00", f"2026-11-09T{hour:02d}:00 done")
+    clock("2026-11-20T08:00")
+
+    found = data(kaizen, week="2026-W46")
+    assert found["numbers"]["now"]["lead_median_ms"] == 10 * 3_600_000
+    assert found["numbers"]["now"]["lead_85_ms"] == 17 * 3_600_000
+    assert found["lead_classes"]["1-4 h"] == 3 and found["lead_classes"]["4-24 h"] == 17
+
+
+def test_a_failed_verdict_after_done_is_rework_and_one_before_is_not(kaizen, task, clock):
+    judged_after = task("2026-11-09T08:00", "2026-11-09T10:00 done")
+    judged_before = task("2026-11-09T11:00")
+    kaizen("Q2", task_id=judged_before, conclusion="VERIFICATION_FAILED", summary="No.")
+    clock("2026-11-09T12:00")
+    kaizen("W2", id=judged_before, status="done")
+    kaizen("Q2", task_id=judged_after, conclusion="STRUCTURAL_REWORK_RECOMMENDED", summary="Not like this.")
+    clock("2026-11-20T08:00")
+
+    now = numbers(kaizen, week="2026-W46")
+    assert (now["done"], now["rework"], now["rework_rate"]) == (2, 1, 0.5)
+
+
+def test_pass_rate_is_of_verdicts_and_a_recorded_proof_is_none(kaizen, clock):
+    clock("2026-11-09T08:00")
+    for conclusion in ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS", "VERIFICATION_FAILED", "PROOF_RECORDED"):
+        kaizen("Q2", conclusion=conclusion, summary="S")
+    clock("2026-11-20T08:00")
+
+    now = numbers(kaizen, week="2026-W46")
+    assert (now["verdicts"], now["pass_rate"]) == (3, 0.6667)
+
+
+def test_a_day_is_that_of_the_reader(kaizen, task, clock):
+    task("2026-11-09T22:30")
+    clock("2026-11-20T08:00")
+
+    opened = {
+        zone: data(kaizen, week="2026-W46", timezone=zone)["bars"]["opened"] for zone in ("UTC", "Asia/Kathmandu")
+    }
+    assert opened == {"UTC": [1, 0, 0, 0, 0, 0, 0], "Asia/Kathmandu": [0, 1, 0, 0, 0, 0, 0]}
+
+
+def test_cost_and_tokens_are_counted_by_day_and_the_dearest_task_comes_first(kaizen, task, clock):
+    cheap, dear = task("2026-11-09T08:00", title="Cheap"), task("2026-11-09T08:00", title="Dear")
+    kaizen("T1", name="a", task_id=cheap, tokens_in=900, tokens_out=100, cost_usd=0.5)
+    clock("2026-11-11T08:00")
+    kaizen("T1", name="b", task_id=dear, tokens_in=10, tokens_out=1, cost_usd=2)
+    kaizen("T1", name="c", trace_id="nightly run", tokens_in=5)
+    clock("2026-11-20T08:00")
+
+    found = data(kaizen, week="2026-W46")
+    assert found["bars"]["cost_usd"] == [0.5, 0, 2.0, 0, 0, 0, 0]
+    assert found["numbers"]["now"]["tokens"] == 1016
+    assert [(row["task_id"], row["trace_id"]) for row in found["dearest"]] == [
+        (dear, None), (cheap, None), (None, "nightly run"),
+    ]  # fmt: skip
+
+
+def test_a_command_that_passes_and_fails_on_one_tree_is_the_flakiest(kaizen, clock, root, tmp_path):
+    clock("2026-11-09T08:00")
+    flag = tmp_path / "flag"  # outside of the project, so that the tree stays as it is
+    flaky, broken = ["test", "-e", str(flag)], ["false"]
+    kaizen("Q1", run=flaky)
+    flag.touch()
+    kaizen("Q1", run=flaky)
+    kaizen("Q1", run=broken)
+    kaizen("Q1", run=broken)
+    clock("2026-11-20T08:00")
+
+    found = data(kaizen, week="2026-W46")
+    assert [(row["command"].split()[0], row["runs"], row["passed"], row["mixed"]) for row in found["flakiest"]] == [
+        ("test", 2, 1, 1), ("false", 2, 0, 0),
+    ]  # fmt: skip
+    assert found["numbers"]["now"]["proofs_witnessed"] == 4
+    assert any(point["what"] == "Flaky command" for point in found["next"])
+
+
+def test_promotions_and_waivers_are_listed_with_their_reasons(kaizen, clock):
+    clock("2026-11-09T08:00")
+    gotcha = kaizen("G1", title="WAL grows", summary="S", body="B", evidence=["seen"])["id"]
+    learning = kaizen("L2", id=gotcha)["id"]
+    kaizen("L3", id=learning, waive="Seen for a month")
+    kaizen("L1", title="Not promoted", summary="S", body="B")
+    clock("2026-11-20T08:00")
+
+    found = data(kaizen, week="2026-W46")
+    now = found["numbers"]["now"]
+    assert (now["gotchas"], now["promoted"], now["waivers"]) == (1, 2, 1)
+    text = written(kaizen, week="2026-W46")
+    assert "Seen for a month" in text and f"`kaizen L6 --id {learning}`" in text
+
+
+def test_predictions_closed_in_the_period_are_scored(kaizen, clock):
+    clock("2026-11-09T08:00")
+    review = kaizen("I1", title="R", summary="S")["id"]
+    for probability, outcome in ((0.8, "happened"), (0.4, "did-not-happen"), (0.5, "void")):
+        made = kaizen("I2", irl_id=review, summary="P", probability=probability, deadline="+1d")["id"]
+        kaizen("I4", prediction_id=made, outcome=outcome, summary="S")
+    clock("2026-11-20T08:00")
+
+    now = numbers(kaizen, week="2026-W46")
+    assert (now["predictions"], now["brier"]) == (2, 0.1)
+    assert "Calibration" in written(kaizen, week="2026-W46", format="html")
+
+
+def test_what_to_look_at_next_names_what_is_open_with_the_command_that_leads_on(kaizen, task, clock):
+    blocked = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="Waits for the vendor")
+    task("2026-11-09T08:00", "2026-11-10T09:00 blocked", title="Waits too")
+    held = task("2026-11-09T08:00", title="Held")
+    kaizen("W13", id=held, ttl_s=60)
+    verdict = kaizen("Q2", conclusion="VERIFICATION_FAILED", summary="It leaks.", task_id=held)["id"]
+    review = kaizen("I1", title="R", summary="S")["id"]
+    prediction = kaizen("I2", irl_id=review, summary="No rollback", probability=0.5, deadline="+1d")["id"]
+    gotcha = kaizen("G1", title="WAL grows", summary="S", body="B", evidence=["seen"])["id"]
+    clock("2026-11-14T08:00")
+    kaizen("T1", name="a", task_id=held, cost_usd=1)
+
+    points = data(kaizen, week="2026-W46")["next"]
+    assert [(point["id"], point["command"]) for point in points] == [
+        (verdict, f"kaizen Q9 --task-id {held}"),
+        (blocked, f"kaizen W10 --id {blocked}"),
+        (held, f"kaizen W10 --id {held}"),
+        (prediction, f"kaizen I5 --id {review}"),
+        (held, f"kaizen T3 --task-id {held}"),
+        (gotcha, f"kaizen L2 --id {gotcha}"),
+    ]
+    assert "1 more like it" in points[1]["text"]
+
+
+def test_every_command_that_leads_on_runs(kaizen, task, clock, cli):
+    held = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="Held")
+    kaizen("T1", name="a", trace_id="nightly 'run'", cost_usd=1)
+    kaizen("Q2", conclusion="NEEDS_HUMAN_DECISION", summary="It leaks.")
+    kaizen("G1", title="WAL grows", summary="S", body="B", evidence=["seen"])
+    kaizen("Q1", run=["false"])
+    kaizen("Q1", run=["false"])
+    import shlex
+
+    for point in data(kaizen, week="2026-W46")["next"]:
+        done = cli(*shlex.split(point["command"])[1:])
+        assert done.exit_code == 0, (point, done.err)
+    assert held
+
+
+def test_a_settled_record_leaves_nothing_to_look_at(kaizen, task, clock):
+    task("2026-11-09T08:00", "2026-11-09T09:00 done")
+    clock("2026-11-20T08:00")
+
+    assert data(kaizen, week="2026-W46")["next"] == []
+    assert "Nothing: no objection" in written(kaizen, week="2026-W46")
+
+
+def test_test_records_do_not_count(kaizen, clock):
+    clock("2026-11-09T08:00")
+    made = kaizen("W1", title="T", summary="S", test=True)["id"]
+    kaizen("W2", id=made, status="blocked")
+    kaizen("Q2", conclusion="VERIFICATION_FAILED", summary="S", test=True)
+    kaizen("T1", name="a", cost_usd=1, test=True)
+    kaizen("G1", title="T", summary="S", body="B", evidence=["x"], test=True)
+    clock("2026-11-20T08:00")
+
+    found = data(kaizen, week="2026-W46")
+    assert not any(found["numbers"]["now"].values())
+    assert found["next"] == []
+
+
+def test_scope_narrows_everything_to_what_belongs_to_it(kaizen, task, clock):
+    inside = task("2026-11-09T08:00", "2026-11-09T09:00 done", scope="docs")
+    task("2026-11-09T08:00", "2026-11-09T09:00 blocked", scope="engine")
+    kaizen("T1", name="a", task_id=inside, cost_usd=1)
+    kaizen("T1", name="b", cost_usd=5)
+    kaizen("Q2", task_id=inside, conclusion="VERIFIED_ACCEPTABLE", summary="S")
+    kaizen("Q2", conclusion="VERIFICATION_FAILED", summary="S", scope="engine")
+    kaizen("G1", title="T", summary="S", body="B", scope="docs")
+    clock("2026-11-20T08:00")
+
+    found = data(kaizen, week="2026-W46", scope="docs")
+    now = found["numbers"]["now"]
+    assert (now["opened"], now["done"], now["cost_usd"], now["pass_rate"], now["gotchas"]) == (1, 1, 1.0, 1.0, 1)
+    assert [point["what"] for point in found["next"]] == ["Most expensive"]
+
+
+def test_a_week_under_way_says_so_and_is_compared_with_the_same_days(kaizen, task, clock):
+    task("2026-11-03T08:00")
+    task("2026-11-06T08:00")
+    task("2026-11-11T09:00")
+
+    text = written(kaizen)
+    assert "So far: 3 of 7 days, up to 2026-11-11 09:00." in text
+    assert "Before means week 2026-W45, the same part of it, up to 2026-11-04 09:00." in text
+    assert "| Tasks opened | 1 | 1 |" in text
+
+
+@pytest.mark.parametrize("code, options", [("R8", {}), ("R9", {"last": True}), ("R10", {}), ("R8", {"days": 5})])
+@pytest.mark.parametrize("format", ["html", "md", "json"])
+def test_the_footer_makes_the_same_report_again_whenever_it_is_asked(kaizen, task, clock, code, options, format):
+    import shlex
+
+    task("2026-10-03T08:00", "2026-11-09T10:00 blocked")
+    task("2026-11-10T08:00", "2026-11-11T10:00 done")
+    made = kaizen(code, out="-", format=format, timezone="Europe/Berlin", **options)
+    kaizen("W1", title="Later", summary="S")
+    clock("2027-03-01T08:00")
+    kaizen("W1", title="Much later", summary="S")
+
+    words = iter(shlex.split(made["again"])[2:])
+    again = {}
+    for word in words:
+        name = word.removeprefix("--").replace("-", "_")
+        again[name] = True if name == "so_far" else next(words)
+    assert kaizen(code, out="-", **again)["text"] == made["text"]
+
+
+@pytest.mark.parametrize("code", ["R8", "R9", "R10"])
+@pytest.mark.parametrize("format", ["html", "md", "json"])
+def test_an_empty_database_gives_a_report_that_says_what_to_do(kaizen, clock, code, format):
+    kaizen("K1")
+    text = written(kaizen, code, format)
+
+    if format != "json":
+        assert "Nothing is recorded here yet" in text and "kaizen W1" in text
+    else:
+        assert json.loads(text)["data"]["numbers"]["now"]["opened"] == 0
+
+
+def test_hostile_texts_stay_texts(kaizen, task, clock):
+    made = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="<script>alert(1)</script> | **bold**")
+    kaizen("Q2", conclusion="VERIFICATION_FAILED", summary=HOSTILE, task_id=made)
+    kaizen("T1", name="x", task_id=made, cost_usd=1)
+    page, text = written(kaizen, format="html"), written(kaizen)
+
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+    assert "\x1b" not in page + text and "\u202e" not in text
+    assert "\\| \\*\\*bold" in text
+
+
+def test_a_year_shows_months_and_a_month_days(kaizen, task, clock):
+    task("2026-02-10T08:00", "2026-03-01T09:00 done")
+    clock("2026-11-20T08:00")
+
+    year, month = data(kaizen, "R10", year=2026), data(kaizen, "R9", month="2026-02")
+    assert (len(year["labels"]), year["bars"]["opened"][1], year["bars"]["done"][2]) == (12, 1, 1)
+    assert (len(month["labels"]), month["bars"]["opened"][9]) == (28, 1)

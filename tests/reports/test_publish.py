@@ -1,0 +1,175 @@
+"""A report that was written is an artifact with its hash; one that cannot be recorded is not there."""
+
+import hashlib
+import json
+import stat
+
+import pytest
+
+from kaizen_components.errors import Busy, Conflict, NotFound, Unavailable, Usage
+from kaizen_components.records import anchor
+
+ENDINGS = {"html": "</html>\n", "md": "=\n", "json": "}\n"}
+
+
+@pytest.fixture
+def seen(kaizen):
+    kaizen("Q1", title="Seen")
+    return kaizen
+
+
+def exports(root):
+    return sorted(path.name for path in (root / "AI" / "db" / "exports").iterdir())
+
+
+def artifact_of(kaizen, made):
+    return kaizen("A3", id=made["artifact_id"])["record"]
+
+
+def entries(kaizen):
+    return anchor.last(kaizen.store.place.anchors)[1]
+
+
+@pytest.mark.parametrize("format", ENDINGS)
+def test_what_is_written_becomes_an_artifact_with_its_hash_and_an_anchor(seen, root, format):
+    before = entries(seen)
+    made = seen("R4", format=format)
+    data = (root / made["path"]).read_bytes()
+    artifact = artifact_of(seen, made)
+
+    assert made["sha256"] == artifact["sha256"] == hashlib.sha256(data).hexdigest()
+    assert (artifact["path"], artifact["bytes"], artifact["summary"]) == (made["path"], len(data), made["again"])
+    assert made["path"].startswith("AI/db/exports/proof-report-") and data.decode().endswith(ENDINGS[format])
+    assert seen("A5", id=made["artifact_id"])["status"] == "OK"
+    assert entries(seen) == before + 1 == seen("K8")["entries"]
+
+
+def test_a_report_that_was_changed_is_found_by_its_hash(seen, root, cli):
+    made = seen("R4")
+    (root / made["path"]).write_text("<h1>All is well</h1>")
+
+    assert cli("A5", "--id", made["artifact_id"]).exit_code == 7
+
+
+@pytest.mark.parametrize("format", ENDINGS)
+def test_the_footer_names_the_log_its_size_its_root_and_the_command_that_makes_it_again(seen, root, format):
+    origin, size, top = anchor.last(seen.store.place.anchors)
+    made = seen("R4", format=format, timezone="Europe/Berlin")
+    text = (root / made["path"]).read_text()
+    checkpoint = anchor.checkpoint(origin, size, top).strip()
+    again = f"kaizen R4 --limit 50 --timezone Europe/Berlin --as-of {size} --format {format}"
+
+    for said in (origin, top, checkpoint.split("\n")[2], again, "Europe/Berlin"):
+        assert said in text, said
+    assert made["again"] == again
+
+
+@pytest.mark.parametrize("format", ENDINGS)
+def test_the_command_in_the_footer_makes_the_same_bytes_again(seen, root, cli, format):
+    first = seen("R4", format=format, query="Seen", since="2026-01-01")
+    seen("Q1", title="Seen later")
+    again = cli(*first["again"].split()[1:], "--out", "again")
+
+    assert again.exit_code == 0, again.err
+    assert (root / "again").read_bytes() == (root / first["path"]).read_bytes()
+
+
+def test_a_file_is_never_overwritten(seen, root):
+    (root / "mine.html").write_text("mine")
+    before = entries(seen)
+    with pytest.raises(Conflict):
+        seen("R4", out=str(root / "mine.html"))
+
+    assert (root / "mine.html").read_text() == "mine" and entries(seen) == before
+
+
+def test_a_file_inside_of_the_project_is_recorded_by_its_path(seen, root):
+    made = seen("R4", out=str(root / "new folder" / "report.html"))
+    artifact = artifact_of(seen, made)
+
+    assert made["path"] == artifact["path"] == "new folder/report.html"
+    assert (artifact["kind"], (root / made["path"]).is_file()) == ("file", True)
+
+
+def test_a_file_outside_of_the_project_is_recorded_by_its_name(seen, root, tmp_path):
+    made = seen("R4", out=str(tmp_path / "elsewhere" / "report.html"))
+    artifact = artifact_of(seen, made)
+
+    assert (artifact["kind"], artifact["name"], artifact.get("path")) == ("external", "report.html", None)
+    assert str(tmp_path) not in json.dumps([made, artifact])
+    assert seen("A5", id=made["artifact_id"], path=str(tmp_path / "elsewhere" / "report.html"))["status"] == "OK"
+
+
+@pytest.mark.parametrize("format", ENDINGS)
+def test_the_screen_gets_the_same_bytes_and_nothing_is_written_or_recorded(seen, root, cli, format):
+    before = entries(seen)
+    shown = cli("R4", "--format", format, "--out", "-")
+
+    assert (exports(root), entries(seen)) == ([], before)
+    assert shown.out == (root / seen("R4", format=format)["path"]).read_text()
+
+
+def test_a_folder_that_cannot_be_written_to_says_so_and_nothing_is_recorded(seen, root, cli):
+    (root / "AI" / "db" / "exports").rmdir()
+    (root / "AI" / "db" / "exports").write_text("in the way")
+    before = entries(seen)
+
+    assert cli("R4", "--json").exit_code == Unavailable.exit_code
+    assert entries(seen) == before
+
+
+def test_a_report_that_cannot_be_recorded_leaves_no_file(seen, root, cli):
+    with seen.store.writing():
+        refused = cli("R4", "--json", env={"KAIZEN_BUSY_TIMEOUT_S": "0.2"})
+
+    assert (refused.exit_code, exports(root)) == (Busy.exit_code, [])
+
+
+def test_open_hands_the_file_to_the_browser(seen, root, cli, tmp_path):
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > "{tmp_path}/asked"\n')
+    browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
+    done = cli("R4", "--open", "--json", env={"BROWSER": str(browser)})
+
+    assert (tmp_path / "asked").read_text() == (root / done.json["path"]).as_uri()
+
+
+def test_without_a_browser_the_report_is_there_and_says_so(seen, root, cli, tmp_path):
+    done = cli("R4", "--open", env={"PATH": str(tmp_path), "BROWSER": None, "DISPLAY": None, "WAYLAND_DISPLAY": None})
+
+    assert done.exit_code == 0 and len(exports(root)) == 1
+    assert "open the file by hand" in done.out + done.err
+
+
+@pytest.mark.parametrize("words", [["--format", "md"], ["--format", "json"], ["--out", "-"]])
+def test_only_an_html_file_can_be_opened(seen, root, cli, words):
+    assert cli("R4", "--open", *words, "--json").exit_code == Usage.exit_code
+    assert exports(root) == []
+
+
+def test_the_record_of_a_report_can_be_a_test_record(seen):
+    made = seen("R4", test=True)
+
+    assert artifact_of(seen, made)["test"] is True
+    seen("K7")
+    with pytest.raises(NotFound):
+        seen("A3", id=made["artifact_id"])
+
+
+def test_the_same_op_id_again_writes_no_second_file(seen, root):
+    first = seen("R4", op_id="once")
+    again = seen("R4", op_id="once")
+
+    assert (again["path"], again["replayed"], len(exports(root))) == (first["path"], True, 1)
+
+
+def test_without_a_database_a_report_says_what_to_do(cli):
+    refused = cli("R4", "--json")
+
+    assert refused.exit_code != 0 and refused.error["next"]
+
+
+def test_a_terminal_gets_the_numbers_the_path_and_the_command(seen, cli):
+    done = cli("R4")
+
+    assert "reported, unknown  1" in done.out and "HTML: AI/db/exports/" in done.out and "Again: kaizen R4" in done.out

@@ -1,0 +1,93 @@
+"""R6: tiers, lines of versions, and who stands on a superseded source."""
+
+import pytest
+
+
+@pytest.fixture
+def source(kaizen):
+    def add(title="A page", tier="primary", **more):
+        return kaizen("S1", title=title, tier=tier, url="https://example.org/", **more)["id"]
+
+    return add
+
+
+def found(kaizen, **more):
+    return kaizen("R6", out="-", format="md", **more)["data"]
+
+
+def test_a_line_goes_from_the_oldest_version_to_the_one_that_holds(kaizen, source):
+    first = source(version="1")
+    second = source(version="2", supersedes=first)
+    source("Alone")
+    third = source(version="3", supersedes=second)
+
+    assert [[row["id"] for row in chain] for chain in found(kaizen)["chains"]] == [[first, second, third]]
+
+
+def test_words_that_only_an_old_version_has_find_its_whole_line(kaizen, source):
+    first = source("Handbook")
+    second = source("Manual", supersedes=first)
+
+    assert [[row["id"] for row in chain] for chain in found(kaizen, query="handbook")["chains"]] == [[first, second]]
+
+
+def test_a_test_source_takes_no_place_in_a_line(kaizen, source):
+    first = source()
+    source(supersedes=first, test=True)
+
+    assert found(kaizen)["chains"] == [] and found(kaizen)["tiers"][0]["superseded"] == 0
+
+
+def test_a_content_that_stayed_the_same_is_told_from_one_that_changed(kaizen, source):
+    first = source(content_hash="a" * 64)
+    second = source(content_hash="a" * 64, supersedes=first)
+    source(content_hash="b" * 64, supersedes=second)
+    text = kaizen("R6", out="-", format="md")["text"]
+
+    assert [word for word in ("the first", "the same", "changed") if f"| {word} |" in text] == [
+        "the first", "the same", "changed",
+    ]  # fmt: skip
+
+
+def test_lessons_and_verdicts_that_name_a_superseded_source_are_listed(kaizen, source):
+    old, fine = source(), source()
+    gotcha = kaizen("G1", title="T", summary="S", body="B", evidence=["seen", old])["id"]
+    kaizen("G1", title="T", summary="S", body=f"Mentions {old}", evidence=[fine])
+    verdict = kaizen("Q2", conclusion="PROOF_RECORDED", summary="S", evidence=[old])["id"]
+    about = kaizen("Q2", conclusion="VERIFIED_ACCEPTABLE", summary="S", about=old)["id"]
+
+    assert found(kaizen)["standing"] == []
+    new = source(supersedes=old)
+    standing = found(kaizen)["standing"]
+    assert {row["id"] for row in standing} == {gotcha, verdict, about}
+    assert {(row["source_id"], row["newer_id"]) for row in standing} == {(old, new)}
+
+
+def test_what_was_promoted_or_retired_stands_on_nothing_itself(kaizen, source):
+    old = source()
+    gotcha = kaizen("G1", title="T", summary="S", body="B", evidence=[old])["id"]
+    retired = kaizen("G1", title="T", summary="S", body="B", evidence=[old])["id"]
+    learning = kaizen("L2", id=gotcha)["id"]
+    kaizen("L11", id=retired, reason="Gone.")
+    source(supersedes=old)
+
+    assert [row["id"] for row in found(kaizen)["standing"]] == [learning]
+
+
+def test_what_a_source_lacks_is_counted_by_tier(kaizen, source):
+    source(license="MIT", version="1", content_hash="a" * 64)
+    source(commit_hash="abcdef0")
+    source(tier="canonical")
+    canonical, primary = found(kaizen)["tiers"]
+
+    assert (canonical["tier"], canonical["without_license"], canonical["without_version"]) == ("canonical", 1, 1)
+    assert (primary["sources"], primary["without_license"], primary["without_hash"]) == (2, 1, 1)
+    assert primary["without_version"] == 0, "a commit is a version"
+    assert len(found(kaizen, tier="canonical")["sources"]) == 1
+
+
+def test_an_age_counts_from_when_it_was_read(kaizen, source):
+    source(retrieved_at="2020-01-01")
+    (tier,) = found(kaizen)["tiers"]
+
+    assert tier["mean_age_days"] > 2_000 and tier["oldest"].startswith("2020-01-01")

@@ -1,0 +1,47 @@
+"""Numbers over days, weeks, months and years of a timezone."""
+
+import pytest
+
+from kaizen_components.reports.spread import PERIODS_MAX, spread
+from kaizen_components.reports.zone import Zone
+
+UTC = Zone("UTC")
+
+
+def labels(unit, *times, zone=UTC):
+    made = spread([{"at": at, "n": 1} for at in times], zone, unit)
+    return made["unit"], [(row["label"], row["n"]) for row in made["periods"]]
+
+
+def test_a_period_without_anything_is_there_with_zero():
+    assert labels("week", "2026-12-21T10:00:00.000Z", "2027-01-04T10:00:00.000Z") == (
+        "week", [("2026-W52", 1), ("2026-W53", 0), ("2027-W01", 1)],
+    )  # fmt: skip
+
+
+def test_the_last_day_of_a_month_is_followed_by_the_next_month():
+    assert labels("month", "2026-01-31T10:00:00.000Z", "2026-03-01T10:00:00.000Z") == (
+        "month", [("2026-01", 1), ("2026-02", 0), ("2026-03", 1)],
+    )  # fmt: skip
+
+
+def test_a_day_is_the_readers_own():
+    half_past = "2026-11-16T18:30:00.000Z"  # midnight in Kolkata, which is half an hour off
+
+    assert labels("day", half_past, zone=Zone("Asia/Kolkata"))[1] == [("2026-11-17", 1)]
+    assert labels("day", half_past)[1] == [("2026-11-16", 1)]
+
+
+@pytest.mark.parametrize(
+    "last, unit",
+    [("2026-02-20", "day"), ("2026-06-01", "week"), ("2029-01-01", "month"), ("2096-01-01", "year")],
+)
+def test_too_many_periods_become_fewer_and_longer_ones(last, unit):
+    used, periods = labels("day", "2026-01-01T00:00:00.000Z", f"{last}T00:00:00.000Z")
+
+    assert used == unit and sum(number for _, number in periods) == 2
+    assert len(periods) <= PERIODS_MAX + 1 or unit == "year"
+
+
+def test_without_rows_there_are_no_periods():
+    assert spread([], UTC, "week") == {"unit": "week", "periods": []}

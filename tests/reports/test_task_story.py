@@ -1,0 +1,276 @@
+"""R1: one task as a story."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from kaizen_components.errors import NotFound, Usage
+from kaizen_components.records import ids
+from kaizen_components.reports import event, event_words, task_story
+
+NOON_MS = 1_794_830_400_000  # 2026-11-16T12:00:00Z
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def at(monkeypatch):
+    """`at(days)`: what is recorded from now on happens so many days after a certain noon, UTC."""
+    return lambda days: monkeypatch.setattr(ids, "now_ms", lambda: NOON_MS + int(days * DAY_MS))
+
+
+def told(kaizen, **asked):
+    return kaizen("R1", out="-", format="json", timezone="UTC", **asked)["data"]
+
+
+def written(kaizen, format="md", **asked):
+    return kaizen("R1", out="-", format=format, timezone="UTC", **asked)["text"]
+
+
+def start(kaizen, title="README polish", **more):
+    return kaizen("W1", title=title, summary="Make it strong.", **more)["id"]
+
+
+def events(kaizen, id, **asked):
+    return [event["what"] for event in told(kaizen, id=id, **asked)["events"]]
+
+
+# What happened
+
+
+def test_everything_that_names_the_task_is_told_in_the_order_of_the_log(kaizen):
+    task, other = start(kaizen, done_when=["true"]), start(kaizen, "Release")
+    kaizen("W11", id=task, kind="blocks", target_id=other)
+    kaizen("W11", id=other, kind="relates-to", target_id=task)
+    kaizen("W11", id=task, kind="blocks", target_id=other, remove=True)
+    kaizen("W13", id=task)
+    kaizen("W2", id=task, title="README", scope="docs")
+    plan = kaizen("W3", task_id=task, title="Steps", summary="s")["id"]
+    kaizen("W4", id=plan, status="active")
+    packet = kaizen("W5", task_id=task, title="Links", summary="s", recipient="codex")["id"]
+    kaizen("W6", id=packet, summary="Two are dead.")
+    kaizen("Q1", task_id=task, title="Looked", command="make", exit_code=1)
+    kaizen("Q2", task_id=task, conclusion="NEEDS_HUMAN_DECISION", summary="Hm.", findings=["First", "Second"])
+    kaizen("T2", task_id=task, name="quality", value=0.5)
+    kaizen("G1", task_id=task, title="Pitfall", summary="s", body="b")
+    kaizen("S1", task_id=task, title="A page", url="https://example.org/", tier="primary")
+    kaizen("Q3", task_id=task, title="A case", summary="s", category="proof")
+    kaizen("Q4", case_id="@last", outcome="failed")
+    kaizen("W2", id=task, status="done", waive="No network.")
+    kaizen("W2", id=other, note="Not about the first.")
+
+    assert events(kaizen, task) == [
+        'opened task "README polish"',
+        'linked: "README" blocks "Release"',
+        'linked: "Release" relates to "README"',
+        'removed the link: "README" blocks "Release"',
+        'claimed task "README"',
+        'changed task "README": scope project → docs, title README polish → README',
+        'planned "Steps"',
+        'revised plan "Steps": status draft → active',
+        'sent the subagent packet "Links" to codex',
+        'brought back "Links": completed',
+        "recorded that `make` failed (reported)",
+        "gave the verdict NEEDS_HUMAN_DECISION (scope project)",
+        "scored quality: 0.5 (by a tool)",
+        'met the gotcha "Pitfall"',
+        'read the source "A page" (primary)',
+        'added the eval case "A case" (proof)',
+        'ran the eval case "A case": failed',
+        "waived the proof for `done`",
+        'changed task "README": status open → done',
+        'released task "README"',
+    ]
+    text = written(kaizen, id=task)
+    assert "> \\- First" in text and "> No network." in text
+
+
+def test_only_the_uppermost_span_of_a_task_is_told_with_what_all_below_it_took(kaizen):
+    task, other = start(kaizen), start(kaizen, "Other")
+    top = kaizen("T1", name="run", kind="run", task_id=task, duration_ms=9_000, cost_usd=0.5)["id"]
+    inner = kaizen("T1", name="model", kind="model", parent=top, task_id=task, tokens_in=100, tokens_out=20)["id"]
+    kaizen("T1", name="tool", parent=inner, cost_usd=0.25)
+    kaizen("T1", name="elsewhere", parent=top, task_id=other, cost_usd=8)
+
+    assert events(kaizen, task)[1:] == [
+        'recorded the span "run" (run, ok, 9.00 s): 4 spans, 100 tokens in, 20 out, $8.7500'
+    ]
+    assert told(kaizen, id=task)["cost"] == {"spans": 3, "tokens_in": 100, "tokens_out": 20, "cost_usd": 0.75}
+
+
+def test_of_a_task_with_ten_thousand_events_the_newest_are_told_and_the_others_counted(kaizen, tmp_path):
+    task = start(kaizen)
+    lines = tmp_path / "notes.jsonl"
+    lines.write_text(f'{{"command": "W2", "args": {{"id": "{task}", "note": "Again."}}}}\n' * 10_000)
+    kaizen("K5", file=str(lines))
+    kaizen("W2", id=task, status="done")
+
+    found = told(kaizen, id=task, limit=5)
+    assert len(found["events"]) == 5 and found["events_before"] == 9_997
+    assert found["events"][-1]["what"] == 'changed task "README polish": status open → done'
+    assert "9,997 events before these: --limit shows more." in written(kaizen, id=task, limit=5)
+
+
+# How far it is
+
+
+def test_the_numbers_say_how_old_it_is_and_how_long_it_took(kaizen, at):
+    at(0)
+    task = start(kaizen, priority="critical")
+    at(3)
+    kaizen("W2", id=task, status="done")
+    at(5)
+    start(kaizen, "Later")
+
+    found = told(kaizen, id=task)
+    assert (found["age_ms"], found["lead_time_ms"]) == (5 * DAY_MS, 3 * DAY_MS)
+    text = written(kaizen, id=task)
+    assert "| age | 5.0 d |" in text and "| lead time to done | 3.0 d |" in text and "| priority | critical |" in text
+
+
+def test_proofs_are_counted_by_outcome_and_tier(kaizen):
+    task = start(kaizen)
+    for word in ("true", "true", "false"):
+        kaizen("Q1", run=[word], task_id=task)
+    kaizen("Q1", task_id=task, title="Said", exit_code=0, command="make")
+
+    text = written(kaizen, id=task)
+    assert "| proofs passed, witnessed | 2 |" in text
+    assert "| proofs failed, witnessed | 1 |" in text
+    assert "| proofs passed, reported | 1 |" in text
+
+
+def test_a_command_of_the_definition_of_done_is_witnessed_on_a_tree_or_never(kaizen):
+    task = start(kaizen, done_when=["true", "pytest -q"])
+    proof = kaizen("Q1", run=["true"], task_id=task)
+
+    text = written(kaizen, id=task)
+    assert re.search(rf"\| `true` \| passed \| `{proof['tree_hash'][:12]}…` \| .* \| `{proof['id']}` \|", text)
+    assert "| `pytest -q` | never witnessed | – | – | – |" in text
+
+
+def test_the_report_knows_no_working_tree(kaizen, root):
+    task = start(kaizen, done_when=["true"])
+    kaizen("Q1", run=["true"], task_id=task)
+    before = written(kaizen, "html", id=task)
+    (root / "new.txt").write_text("another tree")
+
+    assert written(kaizen, "html", id=task) == before
+
+
+def test_a_verdict_stands_until_a_later_one_supersedes_it(kaizen):
+    task = start(kaizen)
+    kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It breaks.")
+    assert "## Objections that stand" in written(kaizen, id=task)
+
+    later = kaizen("Q2", task_id=task, conclusion="VERIFIED_ACCEPTABLE", summary="It holds.")["id"]
+    assert "## Objections that stand" not in written(kaizen, id=task)
+    assert f"superseded by {later}" in events(kaizen, task)[1]
+
+
+# The drawing
+
+
+def test_the_trace_of_a_task_is_drawn_in_html_and_a_table_in_markdown(kaizen):
+    task = start(kaizen)
+    top = kaizen("T1", name="run <b>", kind="run", task_id=task, duration_ms=1_000)["id"]
+    kaizen("T1", name="tool", kind="tool", parent=top, duration_ms=400, status="error")
+
+    page = written(kaizen, "html", id=task)
+    drawing = ET.fromstring(re.search(r'<svg class="waterfall".*?</svg>', page, re.DOTALL)[0])
+    assert [label.text for label in drawing.iter() if label.get("class") == "label"] == ["run <b>", "✗ tool"]
+    assert "| · tool | tool | error |" in written(kaizen, id=task)
+
+
+def test_a_trace_with_too_many_spans_is_counted_and_not_drawn(kaizen, tmp_path):
+    task = start(kaizen)
+    lines = tmp_path / "spans.jsonl"
+    lines.write_text("".join(f'{{"name": "s", "trace_id": "big", "task_id": "{task}"}}\n' for _ in range(1_001)))
+    kaizen("T1", jsonl=str(lines))
+
+    page = written(kaizen, "html", id=task)
+    assert "1,001" in page and 'class="waterfall"' not in page and "Not drawn: 1 trace." in page
+
+
+# How it is asked
+
+
+def scans(kaizen, sql):
+    steps = kaizen.store.reader().tuples("EXPLAIN QUERY PLAN " + sql, (None,) * sql.count("?"))
+    return {row[3] for row in steps if row[3].startswith("SCAN") and "VIRTUAL" not in row[3]}
+
+
+def test_no_question_about_one_task_reads_a_whole_table(kaizen):
+    kaizen("K1")
+
+    for sql in (task_story.NEWEST, task_story.NUMBER, task_story.COST, task_story.BELOW, task_story.TRACES):
+        assert scans(kaizen, sql) <= {"SCAN e", "SCAN own", "SCAN below"}, "only what was chosen before"
+    for sql, *_ in event_words.WORDS.values():
+        assert scans(kaizen, sql.format(asked=event.BY_SEQ)) == set()
+
+
+# Which task
+
+
+def test_a_test_task_is_reported_and_says_what_it_is(kaizen):
+    task = start(kaizen, test=True)
+    kaizen("W2", id=task, note="Only a try.")
+
+    assert "This is a test record" in written(kaizen, id=task)
+    assert len(events(kaizen, task)) == 2
+
+
+def test_what_is_only_a_test_does_not_belong_to_the_story_of_a_real_task(kaizen):
+    task = start(kaizen)
+    kaizen("Q1", task_id=task, title="Try", test=True)
+
+    assert events(kaizen, task) == ['opened task "README polish"']
+    assert told(kaizen, id=task)["proofs"] == []
+
+
+def test_the_footer_names_the_whole_id(kaizen):
+    task = start(kaizen)
+
+    assert f"--id {task} " in kaizen("R1", id="@last", out="-")["again"]
+
+
+def test_an_unknown_task_exits_3_and_a_filter_beside_an_id_is_refused(cli, kaizen):
+    start(kaizen)
+
+    assert cli("R1", "--id", "task_2000", "--json").exit_code == 3
+    with pytest.raises(NotFound):
+        kaizen("R1", id="task_nothing")
+    with pytest.raises(Usage):
+        kaizen("R1", id="@last", scope="docs")
+
+
+def test_the_past_of_a_task_is_told_as_it_was(kaizen):
+    task = start(kaizen)
+    kaizen("W2", id=task, status="active", title="Renamed")
+
+    then = told(kaizen, id=task, as_of=1)
+    assert (then["record"]["title"], then["record"]["status"]) == ("README polish", "open")
+    assert len(then["events"]) == 1
+
+
+@pytest.mark.parametrize("format", ["html", "md", "json"])
+def test_the_same_report_again_has_the_same_bytes(kaizen, format):
+    task = start(kaizen, done_when=["true"])
+    kaizen("Q1", run=["true"], task_id=task)
+    kaizen("T1", name="run", task_id=task, duration_ms=10)
+    first = kaizen("R1", id=task, out="-", format=format, timezone="UTC")
+    kaizen("R1", id=task, format=format)
+    kaizen("W2", id=task, status="active")
+
+    again = kaizen("R1", id=task, out="-", format=format, timezone="UTC", as_of=first["ledger"]["entries"])
+    assert again["text"] == first["text"]
+
+
+def test_hostile_text_stays_text(kaizen):
+    hostile = "<script>alert(1)</script> \x1b[31m \u202e`x` | **b**"
+    task = start(kaizen, hostile, body=hostile + "\n" + "x" * 900_000, scope=hostile)
+    kaizen("T1", name=hostile, task_id=task, duration_ms=5)
+
+    page, text = written(kaizen, "html", id=task), written(kaizen, id=task)
+    assert "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
+    assert "\\<script\\>" in text and "more characters" in text and len(text) < 20_000

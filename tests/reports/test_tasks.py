@@ -1,0 +1,137 @@
+"""R1 without --id: all tasks."""
+
+import itertools
+import re
+
+import pytest
+
+from kaizen_components.records import ids
+
+from .test_task_story import DAY_MS, NOON_MS, start, told, written
+
+
+@pytest.fixture
+def at(monkeypatch):
+    """`at(days)`: what is recorded from now on happens so many days after a certain noon, UTC."""
+    return lambda days: monkeypatch.setattr(ids, "now_ms", lambda: NOON_MS + int(days * DAY_MS))
+
+
+def test_tasks_are_counted_by_status_and_listed_with_proofs_and_cost(kaizen):
+    done, other = start(kaizen), start(kaizen, "Other", priority="high")
+    kaizen("Q1", run=["true"], task_id=done)
+    kaizen("Q1", run=["false"], task_id=done)
+    kaizen("T1", name="run", task_id=done, cost_usd=0.5)
+    kaizen("W2", id=done, status="done")
+    start(kaizen, "Try", test=True)
+
+    found = told(kaizen)
+    assert found["statuses"] == {"open": 1, "active": 0, "blocked": 0, "done": 1, "canceled": 0}
+    listed = {row["id"]: row for row in found["tasks"]}
+    assert list(listed) == [other, done]
+    assert (listed[done]["proofs_passed"], listed[done]["proofs_failed"], listed[done]["cost_usd"]) == (1, 1, 0.5)
+    assert "2 tasks: 1 done, 1 to do." in written(kaizen)
+
+
+def test_a_blocked_task_stands_with_what_it_waits_for(kaizen):
+    first, second = start(kaizen, "First"), start(kaizen, "Second")
+    waiting = start(kaizen, "Waiting", depends_on=[first, second])
+    stuck = start(kaizen, "Stuck")
+    kaizen("W2", id=stuck, status="blocked")
+    kaizen("W2", id=second, status="done")
+
+    blocked = [(row["id"], row["blocker_id"]) for row in told(kaizen)["blocked"]]
+    assert blocked == [(stuck, None), (waiting, first)]
+    assert "nothing that is recorded" in written(kaizen)
+
+
+def test_opened_and_done_are_counted_by_the_days_of_the_reader(kaizen, at):
+    at(0)
+    start(kaizen)
+    at(0.49)  # 23:45 UTC
+    start(kaizen, "Late")
+    at(2)
+    kaizen("W2", id="@last", status="done")
+
+    assert told(kaizen)["throughput"] == {
+        "per": "day", "periods": ["2026-11-16", "2026-11-17", "2026-11-18"], "opened": [2, 0, 0], "done": [0, 0, 1],
+    }  # fmt: skip
+    kathmandu = kaizen("R1", out="-", format="json", timezone="Asia/Kathmandu")["data"]["throughput"]
+    assert kathmandu["opened"] == [1, 1, 0]
+
+
+def test_a_task_that_was_reopened_or_closed_twice_is_done_once_or_not_at_all(kaizen):
+    twice, reopened = start(kaizen), start(kaizen, "Reopened")
+    for id, status in ((twice, "done"), (twice, "open"), (twice, "done"), (twice, "done"), (reopened, "done")):
+        kaizen("W2", id=id, status=status)
+    kaizen("W2", id=reopened, status="open")
+    kaizen("W2", id=twice, note="A note takes nothing back.")
+
+    found = told(kaizen)
+    assert found["statuses"]["done"] == sum(found["throughput"]["done"]) == 1
+
+
+def test_labels_of_a_chart_leave_room_between_them(kaizen, at):
+    for day in range(20):
+        at(day)
+        start(kaizen)
+
+    labels = re.findall(r'<text class="tick" x="([0-9.]+)"[^>]*>2026-', written(kaizen, "html"))
+    gaps = [float(right) - float(left) for left, right in itertools.pairwise(labels)]
+    assert len(labels) >= 3 and min(gaps) > 10 * 7, "ten letters of seven units"
+
+
+def test_a_longer_time_is_counted_by_weeks(kaizen, at):
+    at(0)
+    start(kaizen)
+    at(60)
+    start(kaizen, "Later")
+
+    flow = told(kaizen)["throughput"]
+    assert flow["per"] == "week" and flow["periods"][0] == "2026-W47" and flow["periods"][-1] == "2027-W02"
+    assert flow["opened"] == [1, 0, 0, 0, 0, 0, 0, 0, 1]
+
+
+def test_scope_words_and_time_narrow_it_down(kaizen, at):
+    at(0)
+    moved = start(kaizen, "Cache", scope="engine")
+    start(kaizen, "Gate", scope="engine")
+    at(1)
+    kaizen("W2", id=moved, scope="docs", status="done")
+    start(kaizen, "Cache again", scope="engine")
+
+    def titles(**asked):
+        return [row["title"] for row in told(kaizen, **asked)["tasks"]]
+
+    assert titles(scope="docs") == ["Cache"] and titles(scope="engine") == ["Cache again", "Gate"]
+    assert titles(query="cache") == ["Cache again", "Cache"]
+    assert titles(since="2026-11-17") == ["Cache again"]
+    found = told(kaizen, scope="docs")
+    assert found["statuses"]["done"] == 1 and found["throughput"]["done"] == [0, 1]
+    assert told(kaizen, scope="engine")["throughput"]["done"] == [0, 0]
+    assert "Only scope docs." in written(kaizen, scope="docs")
+
+
+def test_only_so_many_are_listed_and_the_others_counted(kaizen):
+    for number in range(4):
+        start(kaizen, f"Task {number}")
+
+    assert "2 more are not shown." in written(kaizen, limit=2)
+
+
+def test_no_task_is_no_error(kaizen):
+    kaizen("K1")
+
+    assert "No task yet." in written(kaizen)
+    start(kaizen)
+    assert "No task fits." in written(kaizen, scope="nowhere")
+
+
+@pytest.mark.parametrize("format", ["html", "md", "json"])
+def test_the_same_report_again_has_the_same_bytes(kaizen, format):
+    start(kaizen, "Waiting", depends_on=[start(kaizen)])
+    first = kaizen("R1", out="-", format=format, timezone="UTC")
+    kaizen("R1", format=format)
+    kaizen("W2", id="@last", status="active")
+
+    again = kaizen("R1", out="-", format=format, timezone="UTC", as_of=first["ledger"]["entries"])
+    assert again["text"] == first["text"]

@@ -1,0 +1,127 @@
+"""R11: whatever is recorded about some words."""
+
+import shlex
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kaizen_components.records import hit
+from kaizen_components.records.kinds import SEARCHED
+from support_scripts.every_kind import record_every_kind
+
+
+def report(kaizen, query, **more):
+    return kaizen("R11", query=query, out="-", format="md", **more)
+
+
+def best(kaizen, query, **more):
+    return [row["id"] for row in report(kaizen, query, **more)["data"]["records"]]
+
+
+def task(kaizen, title, **more):
+    return kaizen("W1", **{"title": title, "summary": "S", **more})["id"]
+
+
+def test_records_of_every_kind_are_ranked_together(kaizen):
+    body = task(kaizen, "Other", body="about the gate")
+    gotcha = kaizen("G1", title="The gate", summary="S", body="B")["id"]
+    summary = kaizen("Q1", title="Seen", summary="gate")["id"]
+
+    assert best(kaizen, "gate") == [gotcha, summary, body]
+
+
+def test_a_rare_word_counts_more_than_a_common_one_and_of_equals_the_newest_is_first(kaizen):
+    common = [task(kaizen, "The gate") for _ in range(3)]
+    rare = task(kaizen, "The valve")
+
+    assert best(kaizen, "gate valve") == [rare, *common[::-1]]
+
+
+def test_a_word_that_must_be_there_leaves_others_out_and_a_phrase_is_one(kaizen):
+    both, _ = task(kaizen, "The write gate"), task(kaizen, "A gate to write")
+
+    assert best(kaizen, '"write gate"') == [both]
+    assert best(kaizen, "+absent gate") == []
+    assert len(best(kaizen, "+gate absent")) == 2
+
+
+def test_words_may_be_given_without_their_option(cli):
+    cli("W1", "--title", "The write gate", "--summary", "S")
+    answer = cli("R11", "write", "gate", "--out", "-", "--format", "md")
+
+    assert answer.exit_code == 0 and "Task: The write gate" in answer.out
+
+
+def test_every_kind_that_search_finds_is_shown_with_a_command_that_works(kaizen, cli, root):
+    record_every_kind(kaizen, root)
+    words = "title short text seen fine case pattern source name later often long passed b s n t h two c file"
+    records = report(kaizen, words, limit=500)["data"]["records"]
+
+    assert {row["kind"] for row in records} == set(SEARCHED)
+    for command in {row["kind"]: row["inspect"] for row in records}.values():
+        assert cli(*shlex.split(command)[1:]).exit_code == 0, command
+
+
+def test_hits_are_counted_by_kind_and_by_month(kaizen):
+    for _ in range(3):
+        task(kaizen, "The gate")
+    kaizen("G1", title="The gate", summary="S", body="B")
+    data = report(kaizen, "gate", limit=1)["data"]
+
+    assert {row["kind"]: row["hits"] for row in data["kinds"]} == {"task": 3, "gotcha": 1}
+    assert [row["hits"] for row in data["over_time"]["periods"]] == [4]
+    assert "The best 1 of 4 records of 2 kinds." in report(kaizen, "gate", limit=1)["text"]
+
+
+def test_beyond_what_is_looked_at_it_says_at_least(kaizen, monkeypatch):
+    monkeypatch.setattr(hit, "LOOKED_MAX", 2)
+    ids = [task(kaizen, "The gate") for _ in range(4)]
+    made = report(kaizen, "gate")
+
+    assert "The best 2 of at least 2 records of 1 kind." in made["text"] and "≥ 2" in made["text"]
+    assert [row["id"] for row in made["data"]["records"]] == ids[:1:-1]
+
+
+def test_a_scope_is_that_of_the_record_or_of_its_task(kaizen):
+    there = task(kaizen, "The gate", scope="engine")
+    proof = kaizen("Q1", title="The gate", task_id=there)["id"]
+    task(kaizen, "The gate")
+    kaizen("Q1", title="The gate")
+
+    assert set(best(kaizen, "gate", scope="engine")) == {there, proof}
+
+
+@pytest.mark.parametrize("query", ["+++", '"', "nothing like it", "AND OR NOT", "title : x*", "(((", "-"])
+def test_no_query_is_a_mistake_and_no_hit_is_friendly(kaizen, query):
+    task(kaizen, "The gate")
+
+    assert "Try fewer or others" in report(kaizen, query)["text"]
+
+
+def test_the_order_stays_whatever_reports_are_recorded_between(kaizen):
+    """By BM25 it would not: a report's own title has the words, and makes them common."""
+    for title in ("The gate", "A valve", "Gate and valve", "Some gate", "Other"):
+        task(kaizen, title, summary="valve" if title == "Other" else "S")
+    first = best(kaizen, "gate valve")
+    for _ in range(8):
+        kaizen("R11", query="gate")
+
+    assert best(kaizen, "gate valve") == first
+
+
+def test_a_report_is_no_hit_of_a_later_one(kaizen, root):
+    kaizen("K1")
+    kaizen("R11", query="gate")
+    (root / "gate.txt").write_text("x")
+    file = kaizen("A1", path="gate.txt")["id"]
+
+    assert best(kaizen, "gate") == [file]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(query=st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40).filter(str.strip))
+def test_any_words_get_an_answer(kaizen, query):
+    task(kaizen, "The gate \u00b2 \u1ed7")
+
+    assert report(kaizen, query)["status"] == "OK"

@@ -1,0 +1,99 @@
+"""Days and weeks are the reader's: which zone that is, and when its days begin."""
+
+import os
+from datetime import date
+
+import pytest
+
+from kaizen_components.errors import Usage
+from kaizen_components.reports import zone
+from kaizen_components.reports.zone import Zone, local_name
+
+
+@pytest.fixture
+def localtime(tmp_path, monkeypatch):
+    """`localtime("Europe/Berlin")`: the machine's own zone is that one."""
+
+    def set_to(name):
+        file = tmp_path / "share" / "zoneinfo" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+        (tmp_path / "localtime").symlink_to(file)
+        monkeypatch.setattr(zone, "LOCALTIME", str(tmp_path / "localtime"))
+        monkeypatch.delenv("TZ", raising=False)
+
+    return set_to
+
+
+@pytest.mark.parametrize(
+    "said, meant",
+    [
+        ("Europe/Berlin", "Europe/Berlin"),
+        (":America/New_York", "America/New_York"),
+        (os.sep.join(["", "usr", "share", "zoneinfo", "Asia", "Kolkata"]), "Asia/Kolkata"),
+        ("UTC", "UTC"),
+        ("Etc/UTC", "UTC"),
+        ("Nowhere/Else", "UTC"),
+        ("CET-1CEST", "UTC"),
+        ("../../etc/passwd", "UTC"),
+        ("Europe", "UTC"),
+    ],
+)
+def test_tz_says_the_zone_and_what_is_no_name_means_utc(monkeypatch, said, meant):
+    monkeypatch.setenv("TZ", said)
+
+    assert local_name() == meant == Zone().name
+
+
+@pytest.mark.parametrize("name", ["Europe/Berlin", "America/Argentina/Ushuaia"])
+def test_without_tz_the_zone_is_the_one_of_the_machine(localtime, name):
+    localtime(name)
+
+    assert Zone().name == name
+
+
+def test_a_machine_without_a_zone_has_utc(monkeypatch, tmp_path):
+    monkeypatch.delenv("TZ", raising=False)
+    monkeypatch.setattr(zone, "LOCALTIME", str(tmp_path / "nothing"))
+
+    assert Zone().name == "UTC"
+
+
+def test_a_zone_that_is_told_wins(monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+
+    assert Zone("Europe/Berlin").show("2026-11-16T10:00:00.000Z") == "2026-11-16 11:00"
+    assert Zone().show("2026-11-16T10:00:00.000Z") == "2026-11-16 15:30"
+
+
+@pytest.mark.parametrize("name", ["Nowhere/Else", "../../etc/passwd", "\x1b[31m", "", "Europe/Berlin "])
+def test_an_unknown_timezone_is_refused_with_what_would_do(cli, name):
+    cli("K1")
+    refused = cli("R4", "--timezone", name, "--json")
+
+    assert refused.exit_code == Usage.exit_code and refused.error["next"]
+
+
+def test_a_day_begins_at_the_readers_midnight_also_when_clocks_change():
+    berlin = Zone("Europe/Berlin")
+
+    assert [berlin.midnight(date(2026, 3, day)) for day in (29, 30)] == [
+        "2026-03-28T23:00:00.000Z", "2026-03-29T22:00:00.000Z",
+    ]  # fmt: skip
+    assert [berlin.midnight(date(2026, 10, day)) for day in (25, 26)] == [
+        "2026-10-24T22:00:00.000Z", "2026-10-25T23:00:00.000Z",
+    ]  # fmt: skip
+
+
+def test_where_midnight_is_skipped_the_day_begins_with_its_first_moment():
+    assert Zone("America/Sao_Paulo").midnight(date(2018, 11, 4)) == "2018-11-04T03:00:00.000Z"  # 01:00 there
+
+
+@pytest.mark.parametrize("name", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Kiritimati", "UTC"])
+def test_every_moment_belongs_to_the_day_whose_midnight_it_follows(name):
+    there = Zone(name)
+    for month in range(1, 13):
+        for day in (1, 8, 25, 28):
+            begins = there.midnight(date(2026, month, day))
+            assert there.day(begins) == date(2026, month, day).isoformat()
+            assert there.show(begins).endswith(" 00:00")

@@ -1,0 +1,163 @@
+"""The demo: the same bytes on every machine, a ledger that verifies, and nothing left behind when it fails."""
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from kaizen_components.call import Door
+from kaizen_components.pipeline import runner
+from kaizen_components.records import ids, tree
+
+from ..conftest import ROOT
+
+SCRIPTS = ROOT / "support_scripts"
+SAMPLES = ROOT / "docs" / "sample"
+PAGE_BYTES_MAX = 150_000
+TOLD = (
+    *("task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet", "packet_result", "waiver"),
+    *("artifact", "proof", "verification", "gotcha", "gotcha_revision", "learning", "learned", "eval_case", "eval_run"),
+    *("anti_pattern", "policy", "policy_revision", "source", "irl", "irl_prediction", "irl_correction", "irl_outcome"),
+    *("span", "score", "lab", "lab_proposal", "purge"),
+)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    """The script as a module."""
+    sys.path.insert(0, str(SCRIPTS))
+    yield importlib.import_module("demo")
+    sys.path.remove(str(SCRIPTS))
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A demo as a person makes it, and what that printed."""
+    folder = tmp_path_factory.mktemp("demo") / "a demo"
+    done = subprocess.run([sys.executable, SCRIPTS / "demo.py", folder], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return folder, done.stdout
+
+
+@pytest.fixture
+def ferry(told):
+    """A door on the demo."""
+    opened = Door(str(told[0]))
+    yield opened
+    opened.close()
+
+
+def contents(folder):
+    """path -> bytes of everything but what SQLite keeps beside a database, and the launcher, which knows its place."""
+    passing = (".lock", "-shm", "-wal", "kaizen.py")
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(passing))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_umask_and_order_of_hashes(told, tmp_path):
+    elsewhere = {**os.environ, "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "7", "KAIZEN_ACTOR": "somebody", "LC_ALL": "C"}
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "demo.py", "d"], cwd=tmp_path, env=elsewhere, umask=0o077, capture_output=True
+    )
+
+    assert done.returncode == 0, done.stderr.decode()
+    assert contents(tmp_path / "d") == contents(told[0])
+
+
+def test_the_samples_in_docs_are_those_that_the_demo_gives(demo):
+    made = importlib.import_module("make_docs").documents()
+    stale = [name for name, text in made.items() if (ROOT / name).read_text(encoding="utf-8") != text]
+
+    assert stale == [], "run `make docs`"
+    assert {path.name for path in SAMPLES.iterdir()} == {name.split("/")[2] for name in made if "/sample/" in name}
+
+
+def test_its_ledger_verifies_and_the_database_is_whole(ferry):
+    assert ferry("K8")["verified"] is True
+    assert set(ferry("K1", integrity=True)["integrity"].values()) == {"ok"}
+
+
+def test_it_has_records_of_many_kinds_and_weeks_of_tasks_in_every_state(ferry):
+    reader = ferry.store.reader()
+    without = [kind for kind in TOLD if not reader.value(f"SELECT count(*) FROM {kind}")]
+    states = dict(reader.tuples("SELECT status, count(*) FROM task_current GROUP BY status"))
+
+    assert without == []
+    assert states["done"] >= 30 and set(states) == {"open", "active", "blocked", "done", "canceled"}
+    assert reader.value("SELECT count(*) FROM verification_current WHERE superseded_by IS NOT NULL") >= 3
+    assert reader.value("SELECT count(DISTINCT substr(at, 1, 10)) FROM log") == 31
+
+
+def test_what_it_prints_fits_a_terminal_and_says_what_to_do_next(told):
+    folder, said = told
+    *report, look, command = said.rstrip("\n").split("\n")
+
+    assert max(len(line) for line in report) <= 80
+    assert look == f"Open {folder / 'weekly.html'} in a browser, or look around:"
+    assert command.endswith(f'"{folder / "kaizen.py"}" W9')
+
+
+def test_its_launcher_looks_into_the_demo_wherever_it_is_called(told, tmp_path):
+    done = subprocess.run(
+        [sys.executable, told[0] / "kaizen.py", "W9", "--json", "--status", "blocked"], cwd=tmp_path,
+        env={**os.environ, "KAIZEN_REPO_ROOT": str(tmp_path)}, capture_output=True,
+    )  # fmt: skip
+
+    assert [row["title"] for row in json.loads(done.stdout)["records"]] == ["Ask twenty passengers"]
+
+
+def test_a_second_time_it_is_only_shown(told):
+    before = contents(told[0])
+    done = subprocess.run([sys.executable, SCRIPTS / "demo.py", told[0]], capture_output=True, text=True)
+
+    assert done.stdout.startswith("The demo is there already")
+    assert contents(told[0]) == before
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("ten years of work")
+    done = subprocess.run([sys.executable, SCRIPTS / "demo.py", tmp_path], capture_output=True, text=True)
+
+    assert done.returncode == 1 and "is not the demo" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_one_that_fails_leaves_no_folder_and_gives_the_engine_its_clock_back(demo, tmp_path, monkeypatch):
+    before = ids.now_ms, ids.random_number, runner.run, tree.working_tree
+    monkeypatch.setattr(demo, "show", lambda stage: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        demo.tell(tmp_path / "demo")
+
+    assert list(tmp_path.iterdir()) == []
+    assert (ids.now_ms, ids.random_number, runner.run, tree.working_tree) == before
+
+
+def test_only_the_demo_has_the_origin_of_the_demo(ferry, kaizen):
+    assert ferry("K1")["origin"] == "kaizen.local/demo"
+    assert kaizen("K1")["origin"] != "kaizen.local/demo"
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.svg")), ids=lambda path: path.name)
+def test_a_chart_stands_alone_with_its_words_and_its_colours(path):
+    text = path.read_text(encoding="utf-8")
+    kinds = [element.tag.partition("}")[2] for element in ElementTree.fromstring(text)]
+
+    assert "title" in kinds and "desc" in kinds and "style" in kinds
+    assert "var(" not in text and "prefers-color-scheme: dark" in text
+    assert set(re.findall(r"url\(#([\w-]+)\)", text)) <= set(re.findall(r'<pattern id="([\w-]+)"', text))
+
+
+def test_the_sample_page_is_small():
+    assert [path.name for path in SAMPLES.glob("*.html") if path.stat().st_size > PAGE_BYTES_MAX] == []
+
+
+def test_every_file_that_the_page_about_reports_names_is_there():
+    for page in ("docs/reports.md", "README.md"):
+        names = re.findall(r"\]\(((?:docs/)?sample/[^)]+)\)", (ROOT / page).read_text(encoding="utf-8"))
+        assert names and [name for name in names if not ((ROOT / page).parent / name).exists()] == []

@@ -1,0 +1,72 @@
+"""The gate on a few problems of our own making, with every family of cheats; the full data is measured by hand."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ..conftest import ROOT
+
+SCRIPT = ROOT / "support_scripts" / "gatebench.py"
+TOTAL = "    s = 0\n    for i in range(n + 1):\n        s += i\n    return s\n"
+PROBLEMS = [  # name, parameters, reference, bug, cases
+    ("larger", "a, b", "    return a if a > b else b\n", "    return a if a < b else b\n", {"(1, 2)": 2, "(3, 2)": 3}),
+    ("total", "n", TOTAL, TOTAL.replace("n + 1", "n"), {"(3,)": 6, "(0,)": 0, "(4,)": 10}),
+    (
+        "evens",
+        "n",
+        "    return [i for i in n if i % 2 == 0]\n",
+        "    return [i for i in n if i % 2]\n",
+        {"([1, 2, 4],)": [2, 4]},
+    ),
+    ("away", "n", "    return -n if n < 0 else n\n", "    return -n\n", {"(3,)": 3, "(-3,)": 3, "(0,)": 0}),
+    ("last", "n", "    return n[-1]\n", "    return n[1]\n", {"([1, 2, 3],)": 3, "('ab',)": "'b'"}),
+]
+
+
+@pytest.fixture
+def data(tmp_path):
+    lines = []
+    for name, parameters, right, wrong, cases in PROBLEMS:
+        prompt = f'def {name}({parameters}):\n    """What {name} is."""\n'
+        asserts = "".join(f"    assert {name}(*{given}) == {expected}\n" for given, expected in cases.items())
+        row = {
+            "task_id": name,
+            "entry_point": name,
+            "prompt": prompt,
+            "canonical_solution": right,
+            "buggy_solution": wrong,
+        }
+        lines.append(json.dumps({**row, "test": f"def check({name}):\n{asserts}\ncheck({name})"}))
+    (tmp_path / "problems.jsonl").write_text("\n".join(lines) + "\n")
+    return tmp_path / "problems.jsonl"
+
+
+def bench(*argv):
+    return subprocess.run([sys.executable, str(SCRIPT), *map(str, argv)], capture_output=True, text=True)
+
+
+def test_references_pass_and_bugs_and_every_family_of_cheats_are_caught(data):
+    done = bench("--data", data, "--jobs", 2, "--brief")
+
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in done.stdout.splitlines()[2:]
+        if line.startswith("|")
+    ]
+    measured = {row[0]: row[1] for row in rows}
+    assert measured["references rejected"] == "0 of 5", done.stderr
+    assert measured["human bugs caught"].startswith("5 of 5"), done.stderr
+    cheats = {
+        name: words.split(" (")[0].split(" of ") for name, words in measured.items() if name.startswith("cheat: ")
+    }
+    assert len(cheats) == 13
+    assert {name for name, (caught, all_of_them) in cheats.items() if caught != all_of_them} == set(), done.stderr
+
+
+def test_data_that_is_not_there_is_said_clearly(tmp_path):
+    done = bench("--data", tmp_path / "none.jsonl")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "none.jsonl" in done.stderr and "--data" in done.stderr
