@@ -23,6 +23,7 @@ KEPT_BYTES = 1_000_000  # of each stream; half from its beginning, half from its
 BLOCK_BYTES = 65_536
 GRACE_S = 2.0
 LOOK_S = 0.1  # how often `watch` looks; a look costs about 0.2 ms
+NAP_S = 60.0  # without one; a poll takes no more than 24 days at once
 TIMED_OUT = 124
 PROTECTION = "no shell, scrubbed environment, time limit, output cap"
 
@@ -142,13 +143,10 @@ def _run(argv, cwd, timeout_s, ending, env, echo, watch):
 
 def _wait(process, timeout_s, look):
     """Until it ends: "". Until a look finds a reason to end it: that. Until its time is up: TimeoutExpired."""
-    if look is None:
-        process.wait(timeout_s)
-        return ""
     end = time.monotonic() + timeout_s
     with _Exit(process) as over:
-        while not over.within(min(LOOK_S, end - time.monotonic())):
-            if reason := look():
+        while not over.within(min(LOOK_S if look else NAP_S, end - time.monotonic())):
+            if look and (reason := look()):
                 return reason
             if time.monotonic() >= end:
                 raise subprocess.TimeoutExpired(process.args, timeout_s)
