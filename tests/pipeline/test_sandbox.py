@@ -196,7 +196,9 @@ sandbox.run(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
 
 
 def test_a_box_ends_when_whoever_waits_for_it_is_killed(strongest, folder):
-    waiting = subprocess.Popen([sys.executable, "-c", LONG.format(root=str(ROOT), folder=str(folder))])
+    code = LONG.format(root=str(ROOT), folder=str(folder))
+    environment = {**os.environ, "TMPDIR": str(folder.parent)}  # what it cannot remove any more
+    waiting = subprocess.Popen([sys.executable, "-c", code], env=environment)
     assert soon(lambda: (folder / "begun").exists()), "it never began"
     waiting.kill()
     waiting.wait()
