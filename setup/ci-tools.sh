@@ -2,8 +2,8 @@
 # What some tests use beyond Python, from Debian's packages. On CI nothing may skip, so it is installed there.
 set -euo pipefail
 missing=()
-for tool in zsh fish setpriv chromium; do
-    command -v "$tool" >/dev/null || missing+=("${tool/setpriv/util-linux}")
+for pair in zsh:zsh fish:fish setpriv:util-linux chromium:chromium bwrap:bubblewrap node:nodejs; do
+    command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 apt-get update -qq

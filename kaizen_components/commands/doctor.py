@@ -20,7 +20,8 @@ def doctor(store):
 
     Example: kaizen K11
     """
-    checks = [_made(check, store) for check in (_python, _engine, _root, _folder, _disk, _lock, _database, _anchors)]
+    every = (_python, _engine, _root, _folder, _disk, _lock, _database, _anchors, _sandbox)
+    checks = [_made(check, store) for check in every]
     failed = [row["check"] for row in checks if row["state"] == "fail"]
     return {"healthy": not failed, "checks": checks, "engine": __version__}
 
@@ -191,3 +192,14 @@ def _compared(newest, facts):
         says = f"the newest checkpoint has {newest[1]} entries, the database {facts['entries']}"
         return "anchors", "fail", says, "Was an older file put in place? `K8` says more."
     return "anchors", "ok", f"the newest checkpoint has {newest[1]} entries"
+
+
+def _sandbox(store):
+    """What the gates of a pipeline run in, found by trying."""
+    from ..pipeline import sandbox
+
+    level = sandbox.level()
+    if level == "L3":
+        return "sandbox", "ok", f"L3, {sandbox.how('L3')}"
+    says = f"{level}: {sandbox.why_not('L3') or 'KAIZEN_SANDBOX_MAX holds it down.'}"
+    return "sandbox", "warn", says, "Unset KAIZEN_SANDBOX_MAX." if sandbox.works("L3") else sandbox.remedy()

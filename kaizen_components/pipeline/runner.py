@@ -2,16 +2,19 @@
 
 The output goes to the terminal (stderr, so that stdout stays ours) while it is hashed; the head and the tail of it
 are kept. What is not protected here: files, network, memory; and a process that leaves its session outlives it.
+sandbox.py does that: it gives the command line of a box, an environment, and a look at what the box uses.
 """
 
 import hashlib
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import NotFound, Unavailable
@@ -19,6 +22,8 @@ from ..errors import NotFound, Unavailable
 KEPT_BYTES = 1_000_000  # of each stream; half from its beginning, half from its end
 BLOCK_BYTES = 65_536
 GRACE_S = 2.0
+LOOK_S = 0.1  # how often `watch` looks; a look costs about 0.2 ms
+NAP_S = 60.0  # without one; a poll takes no more than 24 days at once
 TIMED_OUT = 124
 PROTECTION = "no shell, scrubbed environment, time limit, output cap"
 
@@ -36,7 +41,10 @@ PASSED_PREFIXES = ("LC_", "XDG_")
 class Seen:
     """What was seen of a run."""
 
-    def __init__(self, exit_code: int, timed_out: bool, duration_ms: int, stdout: "Stream", stderr: "Stream"):
+    def __init__(
+        self, exit_code: int, timed_out: bool, duration_ms: int, stdout: "Stream", stderr: "Stream", stopped: str = ""
+    ):
+        self.stopped = stopped  # why `watch` had it ended
         self.exit_code = exit_code
         self.timed_out = timed_out
         self.duration_ms = duration_ms
@@ -88,22 +96,33 @@ def environment() -> dict[str, str]:
     }
 
 
-def run(argv: list[str], cwd: str, timeout_s: float) -> Seen:
-    """Run `argv` in `cwd` and wait for it, its time limit, or Ctrl-C; what it started in its session ends with it."""
+def run(
+    argv: list[str],
+    cwd: str,
+    timeout_s: float,
+    *,
+    env: dict[str, str] | None = None,
+    echo: bool = True,
+    watch: Callable[[int, int], str] | None = None,
+) -> Seen:
+    """Run `argv` in `cwd` and wait for it, its time limit, or Ctrl-C; what it started in its session ends with it.
+
+    `watch` is called now and then with the process and the bytes it has written; a reason that it gives ends the run.
+    """
     with Ending() as ending:
-        return _run(argv, cwd, timeout_s, ending)
+        return _run(argv, cwd, timeout_s, ending, environment() if env is None else env, echo, watch)
 
 
-def _run(argv, cwd, timeout_s, ending):
+def _run(argv, cwd, timeout_s, ending, env, echo, watch):
     start = time.monotonic()
     out, err = Stream(), Stream()
-    timed_out, readers, process = False, [], _started(argv, cwd)
+    timed_out, stopped, readers, process = False, "", [], _started(argv, cwd, env)
     try:
         for pipe, stream in ((process.stdout, out), (process.stderr, err)):
-            readers.append(threading.Thread(target=_read, args=(pipe, stream), daemon=True))
+            readers.append(threading.Thread(target=_read, args=(pipe, stream, echo), daemon=True))
             readers[-1].start()
         ending.allow()
-        process.wait(timeout_s)
+        stopped = _wait(process, timeout_s, watch and (lambda: watch(process.pid, out.bytes + err.bytes)))
     except subprocess.TimeoutExpired:
         timed_out = True
         _end(process, signal.SIGTERM)
@@ -119,7 +138,51 @@ def _run(argv, cwd, timeout_s, ending):
             reader.join(GRACE_S)  # a process that left its session may hold the pipe open for ever
     duration_ms = round((time.monotonic() - start) * 1000)
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
-    return Seen(TIMED_OUT if timed_out else code, timed_out, duration_ms, out, err)
+    return Seen(TIMED_OUT if timed_out else code, timed_out, duration_ms, out, err, stopped)
+
+
+def _wait(process, timeout_s, look):
+    """Until it ends: "". Until a look finds a reason to end it: that. Until its time is up: TimeoutExpired."""
+    end = time.monotonic() + timeout_s
+    with _Exit(process) as over:
+        while not over.within(min(LOOK_S if look else NAP_S, end - time.monotonic())):
+            if look and (reason := look()):
+                return reason
+            if time.monotonic() >= end:
+                raise subprocess.TimeoutExpired(process.args, timeout_s)
+    return ""
+
+
+class _Exit:
+    """The end of a process, noticed at once where the system tells (Linux): Popen.wait sleeps up to 50 ms."""
+
+    def __init__(self, process):
+        self._process = process
+        self._fd = -1
+
+    def __enter__(self):
+        if hasattr(os, "pidfd_open"):
+            try:
+                self._fd = os.pidfd_open(self._process.pid)
+                self._poll = select.poll()
+                self._poll.register(self._fd, select.POLLIN)
+            except OSError:
+                pass  # an older kernel
+        return self
+
+    def __exit__(self, *exc):
+        if self._fd >= 0:
+            os.close(self._fd)
+
+    def within(self, seconds):
+        if self._fd >= 0:
+            self._poll.poll(max(seconds, 0) * 1000)  # not select(): it refuses numbers past 1,024
+            return self._process.poll() is not None
+        try:
+            self._process.wait(max(seconds, 0))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
 
 class Ending:
@@ -159,8 +222,7 @@ class Ending:
         self._allowed = False
 
 
-def _started(argv, cwd):
-    env = environment()
+def _started(argv, cwd, env):
     program = shutil.which(os.path.join(cwd, argv[0]) if os.path.dirname(argv[0]) else argv[0], path=env.get("PATH"))
     if program is None:
         raise NotFound(
@@ -186,8 +248,8 @@ def _started(argv, cwd):
         ) from None
 
 
-def _read(pipe, stream):
-    screen = getattr(sys.stderr, "buffer", None)
+def _read(pipe, stream, echo):
+    screen = getattr(sys.stderr, "buffer", None) if echo else None
     while block := pipe.read(BLOCK_BYTES):
         stream.take(block)
         try:

@@ -61,3 +61,18 @@ def test_a_root_that_is_no_folder_is_named(cli, tmp_path):
 
     assert answer.exit_code == 0
     assert checks(answer.json)["root"]["state"] == "fail"
+
+
+def test_the_sandbox_is_named_and_a_weak_one_gets_the_way_to_a_stronger(kaizen, monkeypatch):
+    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
+    row = checks(kaizen("K11"))["sandbox"]
+
+    assert row["state"] == "warn" and row["says"].startswith("L1: ")
+    assert "bubblewrap" in row["next"] or "KAIZEN_SANDBOX_MAX" in row["next"]
+
+
+def test_the_strongest_sandbox_is_named_with_its_version(kaizen, tool):
+    tool("bwrap")
+    row = checks(kaizen("K11"))["sandbox"]
+
+    assert row["state"] == "ok" and row["says"].startswith("L3, bubblewrap ")

@@ -1,0 +1,36 @@
+"""The boxes that work here."""
+
+import os
+
+import pytest
+
+from kaizen_components.pipeline import sandbox
+
+BOXES = ("L3", "L2", "L1")
+
+
+@pytest.fixture(params=BOXES)
+def level(request, monkeypatch):
+    """Each level that works here; on CI, all of them must."""
+    return held_to(request.param, monkeypatch)
+
+
+@pytest.fixture
+def strongest(monkeypatch):
+    return held_to("L3", monkeypatch)
+
+
+def held_to(name, monkeypatch):
+    if not sandbox.works(name):
+        reason = f"{name} does not work here: {sandbox.why_not(name)}"
+        pytest.fail(f"{reason} CI must not skip") if os.environ.get("CI") else pytest.skip(reason)
+    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", name)
+    return name
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A place with a space and letters beyond ASCII in its name."""
+    place = tmp_path / "a träe" / "folder"
+    place.mkdir(parents=True)
+    return place

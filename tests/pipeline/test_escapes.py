@@ -1,0 +1,183 @@
+"""What the box denies at each level, tried for real; docs/sandbox.md shows the outcome."""
+
+import contextlib
+import os
+import pathlib
+import pty
+import socket
+import subprocess
+import time
+
+import pytest
+
+from kaizen_components.pipeline import landlock, runner
+from kaizen_components.pipeline.limits import Limits
+from kaizen_components.pipeline.watch import processes
+
+from ..conftest import ROOT as PROJECT
+from .boxes import LIMITS, boxed, living_in
+from .conftest import BOXES
+from .escapes import DENIED, ESCAPES, LATE, OPEN, ROOT, STOPPED
+
+
+@pytest.fixture
+def outside(folder, monkeypatch):
+    """What must not be reached: files, services, processes, a terminal."""
+    with contextlib.ExitStack() as stack:
+        yield _outside(folder.parent, stack, monkeypatch)
+
+
+def _outside(place, stack, monkeypatch):
+    for name in ("outside", "home", "env", "repo/.git/hooks", "repo/AI/db"):
+        (place / name).mkdir(parents=True)
+    for name in ("outside/secret", "home/.netrc", "repo/AI/db/kaizen.db"):
+        (place / name).write_text("not for the box")
+    token = f"kaizen-{os.getpid()}-{time.monotonic_ns()}"
+    tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(("127.0.0.1", 0))
+    udp.setblocking(False)
+    named, abstract = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    short = pathlib.Path(f"/var/tmp/{token}")  # a socket's path has 108 bytes; and /tmp is another place in the box
+    named.bind(str(short))
+    abstract.bind("\0" + token)
+    monkeypatch.setenv("KAIZEN_ESCAPE_SECRET", "not-for-the-box")
+    victim = subprocess.Popen(["sleep", "60"])
+    master, slave = pty.openpty()
+    for one in (tcp, udp, named, abstract):
+        stack.callback(one.close)
+    stack.callback(short.unlink)
+    for end in (lambda: os.close(master), lambda: os.close(slave), victim.wait, victim.kill):
+        stack.callback(end)
+    for one in (named, abstract):
+        one.listen()
+    return {
+        "place": place, "udp_socket": udp, "victim_process": victim,
+        "facts": {
+            "outside": str(place / "outside"), "secret": str(place / "outside/secret"), "home": str(place / "home"),
+            "repo": str(place / "repo"), "env": str(place / "env"), "token": token, "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1], "unix": str(short), "secret_name": "KAIZEN_ESCAPE_SECRET",
+            "victim": victim.pid, "parent": os.getpid(), "terminal": os.ttyname(slave), "processes": LIMITS.processes,
+            "memory_mb": LIMITS.memory_mb, "file_mb": LIMITS.file_mb, "disk_mb": LIMITS.disk_mb,
+        },
+    }  # fmt: skip
+
+
+def got_out(seen, outside):
+    """By its own word, or by what it left outside."""
+    shared = pathlib.Path("/dev/shm") / outside["facts"]["token"]
+    left = [
+        name for name in ("outside/written", "repo/.git/hooks/x", "env/evil.pth") if (outside["place"] / name).exists()
+    ]
+    if shared.exists():
+        shared.unlink()
+        left.append("shared")
+    with contextlib.suppress(BlockingIOError):
+        left += [outside["udp_socket"].recv(100)]
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        left += [outside["victim_process"].wait(0.05)]
+    return bool(left) or "ESCAPED" in seen.stdout.text()
+
+
+NEW_IN_LINUX_6_12 = ("abstract", "signal", "kill")  # what Landlock learnt in version 6
+OFTEN_CLOSED_TO_USERS = ("ptrace", "mount")  # by some distributions, without any box
+
+
+def expected(escape, level):
+    """The outcomes that the table allows on this machine, to this user."""
+    said = escape.expected[level]
+    if os.getuid() == 0:
+        said = {ROOT: OPEN, LATE: STOPPED}.get(said, said)
+    else:
+        said = DENIED if said in (ROOT, LATE) else said
+        if level == "L1" and any(word in escape.name for word in OFTEN_CLOSED_TO_USERS):
+            return {said, DENIED}
+    if level == "L2" and landlock.version() < 6 and any(word in escape.name for word in NEW_IN_LINUX_6_12):
+        return {OPEN}
+    return {said}
+
+
+def attempt(escape, folder, outside):
+    """What became of it: denied, stopped, or not denied."""
+    seen = boxed(
+        folder, escape.code, timeout_s=2 if "outlive" in escape.name else 60, facts=outside["facts"], limits=LIMITS,
+        reads=(outside["facts"]["env"],),
+    )  # fmt: skip
+    if "daemon" in escape.name:
+        time.sleep(2.5)
+    if got_out(seen, outside) or (folder / "alive").exists():
+        return OPEN, seen
+    return STOPPED if seen.stopped else DENIED, seen
+
+
+@pytest.mark.parametrize("escape", ESCAPES, ids=lambda one: one.name.replace(" ", "-"))
+def test_a_way_out_is_denied_or_not_as_the_table_says(escape, level, folder, outside):
+    became, seen = attempt(escape, folder, outside)
+
+    assert became in expected(escape, level), (seen.exit_code, seen.stopped, seen.stderr.text()[-1500:])
+    assert seen.timed_out == ("outlive" in escape.name)
+    assert seen.level == level
+
+
+UNBOXED_TOO = ("environment", "flood", "outlive", "temporary")  # the runner scrubs, caps and ends without any box
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [one for one in ESCAPES if one.is_everywhere_denied and not any(word in one.name for word in UNBOXED_TOO)],
+    ids=lambda one: one.name.replace(" ", "-"),
+)
+def test_a_way_out_that_each_level_closes_is_one_without_a_box(escape, folder, outside, monkeypatch):
+    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L0")
+
+    assert attempt(escape, folder, outside)[0] == OPEN
+
+
+def test_the_page_shows_the_table_of_the_tests():
+    page = (PROJECT / "docs/sandbox.md").read_text()
+
+    assert page.partition("<!-- escapes -->\n")[2].partition("<!-- /escapes -->")[0].strip() == table()
+
+
+def table():
+    rows = ["| attempt | L3 | L2 | L1 |", "|---|---|---|---|"]
+    return "\n".join(
+        rows + [f"| {one.name} | {' | '.join(one.expected[level] for level in BOXES)} |" for one in ESCAPES]
+    )
+
+
+def test_every_way_out_is_denied_or_stopped_at_the_strongest_level():
+    assert {escape.expected["L3"] for escape in ESCAPES} == {DENIED, STOPPED}
+
+
+BOMB = """
+print("begun"); sys.stdout.flush()
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+
+
+def test_a_fork_bomb_is_contained_and_gone_afterwards(strongest, folder, monkeypatch):
+    counts, real = [], runner.run
+
+    def counted(argv, cwd, timeout_s, *, watch, **more):
+        def look(pid, size):
+            counts.append(len(processes(pid)))
+            return watch(pid, size)
+
+        return real(argv, cwd, timeout_s, watch=look, **more)
+
+    monkeypatch.setattr(runner, "run", counted)
+    seen = boxed(folder, BOMB, timeout_s=3, limits=Limits(processes=40))
+
+    assert seen.timed_out and seen.stopped == "" and seen.stdout.text() == "begun\n", seen.stderr.text()
+    assert 20 < max(counts) <= 40 + 2  # bubblewrap's own two are outside of the limit
+    assert living_in(folder) == []
+
+
+def test_a_daemon_is_gone_when_the_run_is_over(strongest, folder):
+    boxed(folder, "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n")
+
+    assert living_in(folder) == []

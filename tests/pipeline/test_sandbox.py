@@ -1,0 +1,250 @@
+"""What a command still can do in a box, and what is said about it or refused. (test_escapes.py tries to get out.)"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+from kaizen_components.errors import NotFound, Refused, Unavailable, Usage
+from kaizen_components.pipeline import bubblewrap, probe, sandbox, seatbelt
+
+from ..conftest import ROOT
+from .boxes import LIMITS, boxed, living_in, soon
+
+
+def test_a_command_gets_only_the_environment_that_it_needs(level, folder, monkeypatch):
+    monkeypatch.setenv("KAIZEN_LLM_API_KEY", "not-for-the-box")
+    seen = boxed(folder, "print(json.dumps(dict(os.environ)))", variables={"PYTHONHASHSEED": "7"})
+
+    given = json.loads(seen.stdout.text())
+    allowed = {"PATH", "LANG", "TZ", "HOME", "TMPDIR", "PYTHONHASHSEED", "PWD", "LC_CTYPE"}
+    assert set(given) <= allowed and given["PYTHONHASHSEED"] == "7" and given["PWD"] == str(folder)
+
+
+def test_it_writes_to_its_folder_its_home_and_its_temporary_place(level, folder):
+    code = """
+import pathlib, tempfile
+(pathlib.Path.home() / "x").write_text("1")
+tempfile.NamedTemporaryFile().write(b"1")
+pathlib.Path("sub dir").mkdir()
+pathlib.Path("sub dir/é.txt").write_text("made")
+import multiprocessing
+multiprocessing.Lock()
+"""
+    token = f"home-{os.getpid()}-{time.monotonic_ns()}"
+    seen = boxed(folder, code.replace('"x"', repr(token)))
+
+    assert seen.exit_code == 0, seen.stderr.text()
+    made = folder / "sub dir" / "é.txt"
+    assert made.read_text() == "made" and made.stat().st_uid == os.getuid()
+    assert list(pathlib.Path(tempfile.gettempdir()).glob(f"kaizen-box-*/home/{token}")) == []
+
+
+def test_its_own_loopback_works_at_the_strongest_level(strongest, folder):
+    code = "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()).close(); print('met')"
+
+    assert boxed(folder, code).stdout.text() == "met\n"
+
+
+def test_a_target_environment_and_its_pytest_work_in_the_box(level, folder):
+    (folder / "test_it.py").write_text(
+        "import socket, threading\n\ndef test_it(tmp_path):\n    (tmp_path / 'x').write_text('1')\n"
+    )
+    argv = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-n0",
+        "--junitxml=out/report.xml",
+        "test_it.py",
+    ]
+    seen = sandbox.run(argv, str(folder), 120, reads=(sys.prefix, sys.base_prefix))
+
+    assert seen.exit_code == 0, seen.stdout.text() + seen.stderr.text()
+    assert 'tests="1"' in (folder / "out/report.xml").read_text()
+
+
+def test_node_runs_within_the_memory_limit(level, folder, tool):
+    seen = sandbox.run([tool("node"), "-e", "console.log(1 + 1)"], str(folder), 60)
+
+    assert seen.stdout.text() == "2\n", seen.stderr.text()
+
+
+def test_a_setuid_file_from_the_box_is_none_when_it_comes_back(strongest, folder):
+    seen = boxed(folder, "open('evil', 'w').close(); os.chmod('evil', 0o6755)")
+
+    assert seen.exit_code == 0, seen.stderr.text()
+    if os.getuid() == 0:
+        assert (folder / "evil").stat().st_mode & 0o6000 == 0
+
+
+def test_no_capability_is_left_in_the_box(strongest, folder):
+    seen = boxed(folder, "print(open('/proc/self/status').read())")
+
+    for name in ("CapPrm", "CapEff", "CapAmb"):
+        assert f"{name}:\t0000000000000000" in seen.stdout.text()
+
+
+def test_the_proof_names_level_box_and_limits(level, folder):
+    seen = boxed(folder, "", timeout_s=600)
+
+    assert seen.protection.startswith(level) and "2048 MB, 256 processes, 600 s" in seen.protection
+    assert ("KAIZEN_SANDBOX_MAX" in seen.protection) == (level != "L3")
+    if level == "L3":
+        assert "bubblewrap 0." in seen.protection and "no network" in seen.protection
+
+
+def test_what_ended_a_run_is_said(level, folder):
+    seen = boxed(folder, "while True: sys.stdout.write('x' * 65536)", limits=LIMITS)
+
+    assert seen.stopped == "it wrote more than 8 MB of output"
+    assert len(seen.stdout.text()) < 1_100_000 and seen.exit_code == 137
+
+
+def test_a_level_that_is_not_there_is_refused_with_what_to_do(monkeypatch):
+    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
+
+    assert sandbox.require("L1") == "L1"
+    with pytest.raises(Unavailable) as refused:
+        sandbox.require("L3")
+    assert "KAIZEN_SANDBOX_MAX" in refused.value.next and "L1" in refused.value.what
+
+
+def test_without_bubblewrap_the_remedy_is_to_install_it(monkeypatch):
+    monkeypatch.setattr(sandbox, "_found", {})
+    monkeypatch.setattr(bubblewrap, "PLACES", "/nowhere")
+
+    with pytest.raises(Unavailable) as refused:
+        sandbox.require("L3")
+    assert "not installed" in refused.value.why and "apt install bubblewrap" in refused.value.next
+
+
+def test_a_bubblewrap_that_holds_nothing_is_not_believed(monkeypatch, tmp_path):
+    fake = tmp_path / "bwrap"
+    fake.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n')
+    fake.chmod(0o755)
+    monkeypatch.setattr(sandbox, "_found", {})
+    monkeypatch.setattr(bubblewrap, "PLACES", str(tmp_path))
+
+    assert not sandbox.works("L3") and sandbox.why_not("L3")
+
+
+def test_the_probe_names_what_a_weak_box_lets_through():
+    said = probe.tried(sandbox._limited, sandbox.MUST["L3"])
+
+    assert said.startswith("does not hold: read, write") and "network" in said
+
+
+def test_the_variable_that_lowers_the_level_knows_only_levels(monkeypatch):
+    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "none")
+
+    with pytest.raises(Usage):
+        sandbox.level()
+
+
+def test_the_home_folder_is_never_shown_as_a_whole(folder, monkeypatch):
+    monkeypatch.setenv("HOME", str(folder.parent))
+
+    for path in (folder.parent, folder.parent.parent, "/"):
+        with pytest.raises(Refused):
+            sandbox.run(["true"], str(folder), 5, reads=(str(path),))
+
+
+def test_a_program_that_the_box_cannot_see_is_named(folder, tmp_path):
+    program = tmp_path / "tool"
+    shutil.copy("/bin/true", program)
+
+    with pytest.raises(NotFound) as refused:
+        sandbox.run([str(program)], str(folder), 5)
+    assert refused.value.code == "command_not_visible"
+    with pytest.raises(NotFound) as refused:
+        sandbox.run(["no-such-tool"], str(folder), 5)
+    assert refused.value.code == "command_not_found"
+
+
+def test_a_program_of_the_folder_is_run_by_its_relative_path(level, folder):
+    (folder / "tool").write_text("#!/bin/sh\necho made here\n")
+    (folder / "tool").chmod(0o755)
+
+    assert sandbox.run(["./tool"], str(folder), 20).stdout.text() == "made here\n"
+
+
+def test_a_folder_that_is_named_by_a_link_is_seen_by_both_names(level, folder, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/x").write_text("seen")
+    (tmp_path / "link").symlink_to("real")
+    names = [str(tmp_path / name / "x") for name in ("link", "real")]
+    seen = sandbox.run(["cat", *names], str(folder), 20, reads=(str(tmp_path / "link"),))
+
+    assert seen.stdout.text() == "seenseen", seen.stderr.text()
+
+
+LONG = """
+import sys; sys.path.insert(0, {root!r})
+from kaizen_components.pipeline import sandbox
+sandbox.run(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
+"""
+
+
+def test_a_box_ends_when_whoever_waits_for_it_is_killed(strongest, folder):
+    code = LONG.format(root=str(ROOT), folder=str(folder))
+    environment = {**os.environ, "TMPDIR": str(folder.parent)}  # what it cannot remove any more
+    waiting = subprocess.Popen([sys.executable, "-c", code], env=environment)
+    assert soon(lambda: (folder / "begun").exists()), "it never began"
+    waiting.kill()
+    waiting.wait()
+
+    assert soon(lambda: living_in(folder) == [])
+
+
+AS_SOMEBODY = """
+import sys; sys.path.insert(0, {root!r})
+from kaizen_components.pipeline import sandbox
+seen = sandbox.run(["sh", "-c", "id -u; cat {secret} || echo closed"], {folder!r}, 30)
+print(seen.level, seen.exit_code, seen.stdout.text().split())
+"""
+
+
+def test_an_ordinary_user_gets_the_strongest_level_too(tmp_path, tool):
+    """When these tests run as root; else all of them show it."""
+    if os.getuid() != 0:
+        pytest.skip("these tests run as an ordinary user already")
+    tool("bwrap")
+    place = pathlib.Path(f"/var/tmp/kaizen-somebody-{os.getpid()}")
+    place.mkdir()
+    os.chown(place, 12_345, 12_345)
+    (place / "secret").write_text("secret")
+    (place / "folder").mkdir()
+    os.chown(place / "folder", 12_345, 12_345)
+    code = AS_SOMEBODY.format(root=str(ROOT), secret=str(place / "secret"), folder=str(place / "folder"))
+    somebody = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--bounding-set=-all"]
+    try:
+        environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
+        command = [*somebody, "/usr/bin/python3", "-B", "-c", code]
+        done = subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True)
+    finally:
+        shutil.rmtree(place)
+
+    assert done.stdout.strip() == "L3 0 ['65534', 'closed']", done.stderr
+
+
+def test_what_a_box_prints_is_kept_and_not_shown(level, folder, capfd):
+    seen = boxed(folder, "print('to be kept')")
+
+    assert seen.stdout.text() == "to be kept\n"
+    assert "to be kept" not in "".join(capfd.readouterr())
+
+
+def test_a_quote_in_a_path_does_not_end_the_rule_of_macos():
+    text = seatbelt.profile((), ('/a "b" (allow default)',))
+
+    assert r'(subpath "/a \"b\" (allow default)")' in text and "\n(allow default)" not in text
