@@ -102,10 +102,6 @@ COMMANDS = {
     "R9": "monthly-report",
     "R10": "yearly-report",
     "R11": "topic-report",
-    "P1": "pipeline-run",
-    "P2": "pipeline-inspect",
-    "P3": "pipeline-list",
-    "P7": "pipeline-resume",
 }
 
 FAMILIES = {
@@ -122,7 +118,6 @@ FAMILIES = {
     "O": "Lab: case sets and proposals for improvement",
     "M": "Migration: Markdown lessons become records",
     "R": "Reports: what a session needs, what people want to see",
-    "P": "Pipeline: a request becomes a proven change, or a recorded failure",
 }
 
 NAMES = {name: code for code, name in COMMANDS.items()}
