@@ -538,15 +538,16 @@ def test_text_that_is_not_utf_8_is_an_edit(root, table):
 
 ENTRY = "at, actor, command, kind, record_id, test, content_hash"
 PLAN = "id || 'x', at, actor, test, task_id, title, summary, body, status FROM plan WHERE seq = {plan}"
+OTHER = "CASE substr({0}, 1, 1) WHEN '0' THEN '1' ELSE '0' END || substr({0}, 2)"  # its first digit is another one
 TAMPERINGS = {
     "a record is edited": ("edit", "UPDATE plan SET title = 'Another' WHERE seq = {plan}"),
     "a record's id is edited": ("edit", "UPDATE plan SET id = id || 'x' WHERE seq = {plan}"),
     "a NUL and more are put at the end of a text": ("edit", "UPDATE plan SET title = title || char(0) || 'x'"),
     "an entry's actor is edited": ("edit", "UPDATE log SET actor = 'me' WHERE seq = {plan}"),
     "an entry's kind is edited": ("edit", "UPDATE log SET kind = 'task' WHERE seq = {plan}"),
-    "an entry's leaf is edited": ("edit", "UPDATE log SET leaf = replace(leaf, '0', '1') WHERE seq = {plan}"),
+    "an entry's leaf is edited": ("edit", f"UPDATE log SET leaf = {OTHER.format('leaf')} WHERE seq = {{plan}}"),
     "an entry is marked as a test": ("edit", "UPDATE log SET test = 1 WHERE seq = {plan}"),
-    "the frontier's peaks are edited": ("edit", "UPDATE frontier SET peaks = replace(peaks, 'a', 'b')"),
+    "the frontier's peaks are edited": ("edit", f"UPDATE frontier SET peaks = {OTHER.format('peaks')}"),
     "the frontier is deleted": ("edit", "DELETE FROM frontier"),
     "no origin is local": ("edit", "UPDATE frontier SET local = 0"),
     "derived state is edited": ("edit", "UPDATE task_state SET status = 'done' WHERE seq = {task}"),
