@@ -10,7 +10,7 @@ from . import fields
 from .call import Door
 from .errors import KaizenError, NotFound, Usage
 from .faces import text
-from .index import Command, code_of
+from .index import Command, code_of, spelled
 from .records.canonical import compact
 
 
@@ -57,7 +57,7 @@ def main(argv=None) -> int:
     while len(argv) > 1 and argv[0] == "--json":  # allowed before the command too
         argv = [argv[1], "--json", *argv[2:]] if argv[1] != "--json" else argv[1:]
     try:
-        return _run(argv, as_json)
+        return _run(spelled(argv), as_json)
     except KaizenError as error:
         return report(error, as_json)
     except KeyboardInterrupt:

@@ -136,9 +136,11 @@ class Door:
             if past:
                 return past
 
+        first = [once]  # a command that writes more than once is named by what it wrote first
+
         def write(do):
             self.store.let_writers_in()  # or our own reader would keep us out
-            return self._write(command, values, actor, once, test, do)
+            return self._write(command, values, actor, first.pop() if first else None, test, do)
 
         def look():
             self.store.require()

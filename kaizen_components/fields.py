@@ -35,6 +35,8 @@ SPAN_KIND = ("run", "stage", "agent", "model", "tool", "gate", "human", "other")
 SPAN_STATUS = ("ok", "error", "unset")
 SCORE_SOURCE = ("human", "model", "tool")
 BETTER = ("higher", "lower")
+DRIVER = ("model",)
+RUN_OUTCOME = ("accepted", "rejected", "failed", "exhausted", "stuck", "blocked", "aborted")
 
 TITLE_CHARS_MAX = 200
 SUMMARY_CHARS_MAX = 2_000
@@ -204,6 +206,16 @@ FIELDS = {
     "patch": Field("path", "The change as a file, below the project"),
     "roots": Field("words", "A folder to look in, below the project; the whole project unless told", most=1_000),
     "out": Field("path", "Where to write it; a dated file below AI/db unless told"),
+    "request": Field("prose", "What is to be built, in plain words", most=20_000),
+    "repo": Field("path", "The git repository that is to be changed"),
+    "protocol": Field("line", "The protocol: which steps and gates there are", most=100),
+    "driver": Field("choice", "Who thinks", DRIVER),
+    "python": Field("path", "The target's interpreter, if it is not found by itself"),
+    "budget_json": Field("json", 'Budgets of the run, such as {"tokens": 100000, "seconds": 900}', most=2_000),
+    "apply": Field("flag", "Also put accepted work into the working tree, unless it has changes of its own there"),
+    "allow_failing_baseline": Field("flag", "Begin although tests of the base fail; no others may then"),
+    "abort": Field("flag", "End the run instead of going on"),
+    "pipeline.outcome": Field("choice", "Only runs that ended so", RUN_OUTCOME),
     "intent": Field("prose", "What you want to do, in plain words", most=SUMMARY_CHARS_MAX, bare=True),
 }
 

@@ -102,6 +102,10 @@ COMMANDS = {
     "R9": "monthly-report",
     "R10": "yearly-report",
     "R11": "topic-report",
+    "P1": "pipeline-run",
+    "P2": "pipeline-inspect",
+    "P3": "pipeline-list",
+    "P7": "pipeline-resume",
 }
 
 FAMILIES = {
@@ -118,6 +122,7 @@ FAMILIES = {
     "O": "Lab: case sets and proposals for improvement",
     "M": "Migration: Markdown lessons become records",
     "R": "Reports: what a session needs, what people want to see",
+    "P": "Pipeline: a request becomes a proven change, or a recorded failure",
 }
 
 NAMES = {name: code for code, name in COMMANDS.items()}
@@ -126,6 +131,12 @@ NAMES = {name: code for code, name in COMMANDS.items()}
 def code_of(word: str) -> str | None:
     """The code for a code or a name in any case, or None."""
     return word.upper() if word.upper() in COMMANDS else NAMES.get(word.lower())
+
+
+def spelled(argv: list[str]) -> list[str]:
+    """The words of a command line; a name may be written as two words: `pipeline run` is `pipeline-run`."""
+    two = "-".join(argv[:2])
+    return [two, *argv[2:]] if len(argv) > 1 and code_of(argv[0]) is None and code_of(two) else argv
 
 
 class Command:

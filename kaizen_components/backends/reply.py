@@ -32,6 +32,7 @@ class Reply:
     seconds: float = 0.0
     finish_reason: str | None = None
     retries: int = 0
+    calls: int = 0  # of tools, before it was given
 
     @property
     def is_cut(self) -> bool:

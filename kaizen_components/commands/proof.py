@@ -92,8 +92,6 @@ def _report(tx, words, task_id, about, command, exit_code):
 
 def _witness(store, argv, timeout_s):
     """Run the command between two looks at the tree; minutes may pass, and nobody waits for us meanwhile."""
-    import platform
-
     from ..pipeline import runner
     from ..records.tree import working_tree
 
@@ -113,7 +111,7 @@ def _witness(store, argv, timeout_s):
         "commit_hash": before.commit,
         "tree_hash": before.sha256,
         "tree_after": after.sha256 if after.sha256 != before.sha256 else None,
-        "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "platform": proof.platform_name(),
         "protection": runner.PROTECTION,
     }
     sys.stderr.flush()

@@ -14,7 +14,6 @@ from .edit_format import CUT
 from .protocol import Step
 
 STAGES = ("plan", "scout", "build", "test", "review")
-CALLS_MAX = 8
 NOTES = "What you have looked up:"
 
 
@@ -28,12 +27,12 @@ class ModelDriver:
         self._chats = {stage: Chat.from_environment(stage) for stage in STAGES}  # refused here if one is missing
         self._toolless: set[str] = set()
 
-    def ask(self, step: Step, question: Messages, on_text: OnText | None = None) -> Reply:
-        """The answer to a step; Unavailable if nobody gives one in time."""
+    def ask(self, step: Step, question: Messages, on_text: OnText | None = None, most_s: float | None = None) -> Reply:
+        """The answer to a step; Unavailable if nobody gives one in time: the stage's, and never more than `most_s`."""
         if step.stage not in self._chats:
             self._chats[step.stage] = Chat.from_environment(step.stage)
-        talk = _Talk(self._chats[step.stage], step, on_text)
-        if step.stage == "scout" and self.work is not None and step.stage not in self._toolless:
+        talk = _Talk(self._chats[step.stage], step, on_text, most_s)
+        if step.calls and self.work is not None and step.stage not in self._toolless:
             reply = self._scouted(talk, question, self.work)
         else:
             reply = talk.ask(question)
@@ -43,36 +42,38 @@ class ModelDriver:
         """With tools for as long as the server knows them and calls are left; then once without."""
         messages = list(question)
         notes: list[str] = []
-        while len(notes) < CALLS_MAX:
+        while len(notes) < talk.step.calls:
             try:
                 reply = talk.ask(messages, scout_tools.SCHEMAS)
             except Rejected:
-                self._toolless.add("scout")
+                self._toolless.add(talk.step.stage)
                 break
             if not reply.tool_calls:
                 if not _is_written_call(reply.text):
-                    return reply
-                self._toolless.add("scout")  # it writes calls as text: nobody reads them
+                    return replace(reply, calls=len(notes))
+                self._toolless.add(talk.step.stage)  # it writes calls as text: nobody reads them
                 break
             messages.append({
                 "role": "assistant", "content": reply.text, "tool_calls": [one.as_dict() for one in reply.tool_calls],
             })  # fmt: skip
             for one in reply.tool_calls:
-                left = CALLS_MAX - len(notes)
+                left = talk.step.calls - len(notes)
                 said = scout_tools.call(base, one.name, one.arguments) if left > 0 else "No call is left."
                 notes.append(f"{one.name} {one.arguments[:200]}\n{said}")
                 messages.append({"role": "tool", "tool_call_id": one.id, "content": said})
-        return talk.ask(_with_notes(question, notes[:CALLS_MAX]))
+        notes = notes[: talk.step.calls]
+        return replace(talk.ask(_with_notes(question, notes)), calls=len(notes))
 
 
 class _Talk:
     """The questions that make one answer: one limit of time, and one sum of what they cost."""
 
-    def __init__(self, chat: Chat, step: Step, on_text: OnText | None):
+    def __init__(self, chat: Chat, step: Step, on_text: OnText | None, most_s: float | None):
         self.chat = chat
         self.step = step
         self.on_text = on_text
-        self.timeout_s = chat.endpoint.timeout_s or step.timeout_s
+        given_s = chat.endpoint.timeout_s or step.timeout_s
+        self.timeout_s = given_s if most_s is None else min(given_s, most_s)
         self.end = time.monotonic() + self.timeout_s
         self.replies: list[Reply] = []
 

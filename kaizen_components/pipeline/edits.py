@@ -180,9 +180,6 @@ def _sound(path, old, new):
     return data
 
 
-def advice(failures: list[EditRefused] | list[str]) -> str:
-    """What the next prompt says after refused patches, the newest last; after the second it asks for whole files."""
-    if not failures:
-        return ""
-    newest = f"Your last edits could not be applied, and none of them was: {failures[-1]}"
-    return f"{newest}\n\n{WHOLE_FILES}" if len(failures) == REFUSED_MAX else newest
+def advice(refused: int) -> str:
+    """What the next prompt says besides why: after the second refused answer, and only then, to write whole files."""
+    return WHOLE_FILES if refused == REFUSED_MAX else ""

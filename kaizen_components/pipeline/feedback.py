@@ -28,17 +28,17 @@ Key = tuple[str, str, str]
 
 def feedback(history: list[Judged], step: str) -> str:
     """The findings of the verdicts that sent the run back to this step, the newest first; "" for a first attempt."""
-    sent = _sent(_current(history, step), step)
+    sent = _sent(current(history, step), step)
     if not sent:
         return ""
     newest = sent[-1]
     before = {_key(one) for event in sent[:-1] if event["step"] == newest["step"] for one in _findings(event)}
     parts = [_said(newest, before)]
     for gate in dict.fromkeys(event["step"] for event in reversed(sent[:-1])):
-        last = next(event for event in reversed(_current(history, step)) if event["step"] == gate)
+        last = next(event for event in reversed(current(history, step)) if event["step"] == gate)
         if gate != newest["step"] and last["reason"] != "pass":
             parts.append("Not looked at again yet:\n" + _said(last, set()))
-    fixed = _fixed(_current(history, step), sent)
+    fixed = _fixed(current(history, step), sent)
     if fixed:
         parts.append("Found before and not now; it must not come back:\n" + "\n".join(f"- {line}" for line in fixed))
     return _cut("\n\n".join(parts), CHARS_MAX)
@@ -52,7 +52,7 @@ def fingerprint(verdict: Verdict) -> str:
     return hashlib.sha256(repr((verdict.reason, found)).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _current(history, step):
+def current(history: list[Judged], step: str) -> list[Judged]:
     """What was judged since the plan that holds; all of it for the plan itself."""
     if step == PLAN:
         return history

@@ -22,7 +22,7 @@ TABLE = {
     "ended": (),
 }
 ANYWHERE = ("leased", "released", "refused")  # these change nothing but the lease and the count of refusals
-SPENT = ("tokens_in", "tokens_out", "cost_usd", "seconds")
+SPENT = ("calls", "tokens_in", "tokens_out", "cost_usd", "seconds")
 SAME_FAILURE_MAX = 3
 
 
@@ -34,7 +34,8 @@ def beginning(protocol: Protocol) -> State:
     return {
         "phase": "due", "step": protocol.start, "outcome": None, "why": None, "attempt": 0,
         "tries": {}, "answers": {}, "passed": [], "taken": {}, "failures": {}, "asks": 0, "refusals": 0,
-        "spent": dict.fromkeys(SPENT, 0), "usage_unknown": 0, "lease": None,
+        "spent": dict.fromkeys(SPENT, 0), "spent_on": {}, "usage_unknown": 0, "lease": None, "leases": 0,
+        "paused": None,
     }  # fmt: skip
 
 
@@ -82,8 +83,10 @@ def _answered(protocol, state, event):
 
 def _charged(state, event):
     spent = event.get("spent", {})
-    for name in SPENT:
-        state["spent"][name] = round(state["spent"][name] + (spent.get(name) or 0), 6)
+    state["spent_on"][state["step"]] = dict(state["spent_on"].get(state["step"]) or dict.fromkeys(SPENT, 0))
+    for purse in (state["spent"], state["spent_on"][state["step"]]):
+        for name in SPENT:
+            purse[name] = round(purse[name] + (spent.get(name) or 0), 6)
     state["usage_unknown"] += "tokens_in" in spent and spent["tokens_in"] is None
     return state
 
@@ -129,19 +132,31 @@ def _due(protocol, state, step):
         return _ending(state, "exhausted", f"{step.name} has had its {step.attempts} attempts")
     gone = exceeded(protocol, state, step)
     if gone:
-        return _ending(state, "exhausted", f"the budget of {gone} is spent")
+        return _ending(state, "exhausted", f"{gone} is spent")
     return {**state, "phase": "due", "step": step.name, "attempt": 0}
 
 
 def exceeded(protocol: Protocol, state: State, step: Step) -> str | None:
-    """The budget that does not allow the step to begin."""
-    spent = {
-        "asks": state["asks"] if step.kind == "ask" else 0,
-        "tokens": state["spent"]["tokens_in"] + state["spent"]["tokens_out"],
-        "cost_usd": state["spent"]["cost_usd"],
-        "seconds": state["spent"]["seconds"],
-    }
-    return next((name for name, most in protocol.budget.items() if spent[name] >= most), None)
+    """The budget that does not allow the step to begin: of the run, or of the step."""
+    asks = {"asks": state["asks"] if step.kind == "ask" else 0}
+    run, own = _sums(state["spent"]) | asks, _sums(state["spent_on"].get(step.name))
+    for name, most in protocol.budget.items():
+        if run[name] >= most:
+            return f"the budget of {name}"
+    gone = next((name for name, most in step.budget.items() if own[name] >= most), None)
+    return f"the budget of {gone} for {step.name}" if gone else None
+
+
+def _sums(spent):
+    """By the names that budgets have."""
+    spent = spent or dict.fromkeys(SPENT, 0)
+    return {**spent, "tokens": spent["tokens_in"] + spent["tokens_out"]}
+
+
+def seconds_left(protocol: Protocol, state: State, step: Step) -> float:
+    """How long the step may take, by its timeout and by what is left of the budgets."""
+    own = step.budget.get("seconds", float("inf")) - _sums(state["spent_on"].get(step.name))["seconds"]
+    return max(1.0, min(step.timeout_s, own, protocol.budget.get("seconds", float("inf")) - state["spent"]["seconds"]))
 
 
 def _ending(state, outcome, why):
@@ -160,11 +175,16 @@ def _leased(protocol, state, event):
     held = state["lease"]
     if held and held["until"] > event["at"] and held["holder"] != event["holder"]:
         raise Illegal(f"{held['holder']} has the lease until {held['until']}")
-    return {**state, "lease": {name: event[name] for name in ("holder", "token", "until")}}
+    token = state["leases"] + 1  # higher than every one before, so that a late writer can be told
+    lease = {"holder": event["holder"], "token": token, "until": event["until"]}
+    return {**state, "leases": token, "paused": None, "lease": lease}
 
 
 def _released(protocol, state, event):
-    return {**state, "lease": None}
+    """Whoever drove it let go; `why` says that it could not go on, and what that took is charged."""
+    state = {**_charged(state, event), "lease": None, "paused": event.get("why")}
+    gone = exceeded(protocol, state, protocol.steps[state["step"]]) if state["phase"] == "asked" else None
+    return _ending(state, "exhausted", f"{gone} is spent") if gone else state
 
 
 def _refused(protocol, state, event):

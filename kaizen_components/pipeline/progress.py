@@ -24,6 +24,10 @@ class Progress:
         self._over = threading.Event()
         self._drawer: threading.Thread | None = None
 
+    def begin(self, run_id: str, what: str) -> None:
+        """The id comes first: whoever has to interrupt the run needs it to go on."""
+        self._write(f"{run_id}  {what}\n")
+
     def step(self, stage: str, attempt: int) -> None:
         """A step begins."""
         with self._lock:

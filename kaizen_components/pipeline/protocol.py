@@ -12,9 +12,9 @@ FOLDER = os.path.join(os.path.dirname(__file__), "protocols")
 OUTCOMES = ("accepted", "rejected", "failed", "exhausted", "stuck", "blocked", "aborted")
 STEP_DEFAULTS: dict[str, Any] = {
     "stage": "", "about": "", "answer": None, "gate": None, "temperature": 0.0, "attempts": 3, "timeout_s": 600,
-    "keep": False, "clears": [], "next": {},
+    "calls": 0, "budget": {}, "keep": False, "clears": [], "next": {},
 }  # fmt: skip
-BUDGETS = ("asks", "tokens", "cost_usd", "seconds")
+BUDGETS = ("asks", "calls", "tokens", "cost_usd", "seconds")
 
 
 class Step:
@@ -31,6 +31,8 @@ class Step:
         self.temperature: float = values["temperature"]
         self.attempts: int = values["attempts"]
         self.timeout_s: float = values["timeout_s"]
+        self.calls: int = values["calls"]  # of tools, for one answer
+        self.budget: dict[str, float] = values["budget"]  # of this step alone, all its attempts together
         self.keep: bool = values["keep"]
         self.clears: list[str] = values["clears"]
         self.next: dict[str, tuple[str, int]] = {reason: _edge(edge) for reason, edge in values["next"].items()}

@@ -38,6 +38,7 @@ KEYS = (
     Key("", "minimum_level", LEVEL, 0, 0, "the weakest sandbox in which a gate may pass: " + ", ".join(LEVELS)),
     Key("", "protected", WORDS, 0, 200, "globs of files that a run may not change, besides those always protected"),
     Key("budget", "asks", WHOLE, 1, 1_000, "answers of a model in one run"),
+    Key("budget", "calls", WHOLE, 1, 10_000, "calls of a scout's tools in one run"),
     Key("budget", "tokens", WHOLE, 1, 1_000_000_000, "tokens in and out in one run"),
     Key("budget", "cost_usd", NUMBER, 0.01, 1_000_000, "dollars in one run"),
     Key("budget", "seconds", NUMBER, 1, 1_000_000, "seconds of thinking and judging in one run"),

@@ -37,6 +37,8 @@ PREFIXES = {
     "lab": "lab",
     "lab_proposal": "prop",
     "digest": "dig",
+    "run": "run",
+    "run_event": "evt",
 }
 
 REVISED = {
@@ -50,6 +52,7 @@ REVISED = {
     "source": "source_current",
     "irl_prediction": "irl_prediction_current",
     "verification": "verification_current",
+    "run": "run_current",
 }  # read through these views
 
 # What search finds: the kind's number in the index, which never changes, and its texts besides title, summary, body.
@@ -78,6 +81,7 @@ SEARCHED: dict[str, tuple[int, tuple[str, ...]]] = {
     "score": (22, ("name",)),
     "lab": (23, ("contract",)),
     "lab_proposal": (24, ("hypothesis", "metric")),
+    "run": (25, ("protocol", "request", "repo")),
 }
 
 RANK = {"critical": 0, "high": 1, "normal": 2, "low": 3}  # of a priority, as derived tables sort by it

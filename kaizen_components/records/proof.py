@@ -32,6 +32,13 @@ def keep_text(store, text):
     }
 
 
+def platform_name():
+    """Where a witnessed command ran."""
+    import platform
+
+    return f"{platform.system()} {platform.release()} {platform.machine()}"
+
+
 def add_witnessed(tx, values, of, outputs):
     """The proof and its outputs, in one transaction."""
     ids = {}

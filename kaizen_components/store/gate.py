@@ -46,7 +46,7 @@ class Gate:
                 found = os.fstat(self._fd)
                 self._file = (found.st_dev, found.st_ino)
             try:
-                if not _try_lock(self._fd):
+                if not try_lock(self._fd):
                     _wait_for_lock(self._fd, self.wait_s())
                 if self._is_current():
                     return self
@@ -95,7 +95,7 @@ def is_held(path: str) -> bool:
     except OSError:
         return False
     try:
-        return not _try_lock(fd)
+        return not try_lock(fd)
     finally:
         os.close(fd)
 
@@ -111,7 +111,7 @@ def _busy(seconds: float) -> Busy:
 
 if fcntl:
 
-    def _try_lock(fd: int) -> bool:
+    def try_lock(fd: int) -> bool:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -159,7 +159,7 @@ if fcntl:
 else:
     import msvcrt
 
-    def _try_lock(fd: int) -> bool:
+    def try_lock(fd: int) -> bool:
         try:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
         except OSError:
@@ -178,7 +178,7 @@ else:
 
 def _poll_for_lock(fd: int, seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    while not _try_lock(fd):
+    while not try_lock(fd):
         if time.monotonic() > deadline:
             raise _busy(seconds)
         time.sleep(POLL_S)

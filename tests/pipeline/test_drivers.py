@@ -7,7 +7,7 @@ import pytest
 from kaizen_components.errors import Unavailable, Usage
 from kaizen_components.pipeline import answers, edits
 from kaizen_components.pipeline.contracts import Brief
-from kaizen_components.pipeline.drivers import CALLS_MAX, ModelDriver, driver
+from kaizen_components.pipeline.drivers import ModelDriver, driver
 from kaizen_components.pipeline.protocol import load
 
 from ..model_server import Answer, ModelServer
@@ -111,7 +111,8 @@ def test_a_scout_that_never_stops_is_asked_once_without_tools(driving):
     assert reply.text == BRIEF and len(server.requests) == 4
     last = server.requests[-1]
     assert "tools" not in last and [message["role"] for message in last["messages"]] == ["system", "user"]
-    assert last["messages"][1]["content"].count("app/main.py") == CALLS_MAX - 3  # three were searches
+    assert last["messages"][1]["content"].count("app/main.py") == 5  # of eight; three were searches
+    assert reply.calls == STEPS["scout"].calls == 8
 
 
 @pytest.mark.parametrize("status", [400, 500])

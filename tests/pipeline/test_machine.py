@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaizen_components.pipeline import machine
-from kaizen_components.pipeline.protocol import OUTCOMES, load
+from kaizen_components.pipeline.protocol import OUTCOMES, Protocol, load
 from kaizen_components.pipeline.verdict import REASONS
 
 FACTORY = load("factory")
@@ -20,7 +20,7 @@ def event(name, state, **more):
     extra = {
         "answered": {"answer": "evt_1"},
         "judged": {"reason": "pass"},
-        "leased": {"holder": "a", "token": 1, "until": "2026-11-16T01:00:00.000Z"},
+        "leased": {"holder": "a", "until": "2026-11-16T01:00:00.000Z"},
     }
     return {**base, **extra.get(name, {}), **more}
 
@@ -118,6 +118,7 @@ def test_a_step_without_attempts_left_ends_the_run(start):
         ("tokens", {"tokens_in": 399_999, "tokens_out": 1}),
         ("cost_usd", {"cost_usd": 5}),
         ("seconds", {"seconds": 3600}),
+        ("calls", {"calls": 40}),
     ],
 )
 def test_a_spent_budget_ends_the_run(start, name, spent):
@@ -125,6 +126,26 @@ def test_a_spent_budget_ends_the_run(start, name, spent):
     state = go(state, "judged")
 
     assert (state["outcome"], state["why"]) == ("exhausted", f"the budget of {name} is spent")
+
+
+def test_a_step_may_have_a_budget_of_its_own():
+    given = {**FACTORY.given, "steps": {**FACTORY.given["steps"], "plan": {**FACTORY.given["steps"]["plan"]}}}
+    given["steps"]["plan"]["budget"] = {"tokens": 100}
+    protocol = Protocol(given)
+    state = machine.beginning(protocol)
+    for name, more in (
+        ("started", {}), ("judged", {}), ("asked", {}), ("answered", {"spent": {"tokens_in": 100, "seconds": 7}}),
+        ("judged", {"reason": "malformed"}),
+    ):  # fmt: skip
+        state = machine.after(protocol, state, event(name, state, **more))
+
+    assert (state["outcome"], state["why"]) == ("exhausted", "the budget of tokens for plan is spent")
+    assert machine.seconds_left(protocol, state, protocol.steps["plan"]) == 300
+    assert machine.seconds_left(machine_with(seconds=20), state, protocol.steps["plan"]) == 13
+
+
+def machine_with(**budget):
+    return Protocol({**FACTORY.given, "budget": budget})
 
 
 def test_usage_that_nobody_told_is_unknown_and_not_zero(start):
@@ -164,7 +185,9 @@ def test_a_lease_keeps_others_out_until_it_ends(start):
         go(held, "leased", holder="b")
 
     assert go(held, "leased", holder="b", at="2026-11-16T02:00:00.000Z")["lease"]["holder"] == "b"
-    assert go(go(held, "released"), "leased", holder="b")["lease"]["holder"] == "b"
+    assert go(go(held, "released"), "leased", holder="b")["lease"] == {
+        "holder": "b", "token": 2, "until": "2026-11-16T01:00:00.000Z",
+    }  # fmt: skip
 
 
 @settings(max_examples=300, deadline=None)

@@ -19,6 +19,7 @@ minimum_level = "L3"
 protected = ["schema/**"]
 [budget]
 asks = 3
+calls = 9
 tokens = 1000
 cost_usd = 0.5
 seconds = 60
@@ -41,7 +42,7 @@ def test_every_key_is_read(tmp_path):
     assert (found.coverage_floor, found.kill_floor, found.mutation_s, found.repeats) == (0.5, 0.4, 5, 2)
     assert (found.timeout_s, found.minimum_level) == (30, "L3")
     assert found.protected == (*PROTECTED, "schema/**")
-    assert found.budget == {"asks": 3, "tokens": 1000, "cost_usd": 0.5, "seconds": 60}
+    assert found.budget == {"asks": 3, "calls": 9, "tokens": 1000, "cost_usd": 0.5, "seconds": 60}
     assert found.commands == {"check": ["make", "check"], "test": ["make", "test"]}
     assert found.replaces == {"check"}
     assert all(key.name in ALL for key in KEYS)
@@ -57,7 +58,7 @@ def test_every_key_is_read(tmp_path):
         ("minimum_level = 'L9'\n", 1, ["L0, L1, L2, L3"]),
         ("protected = 'x'\n", 1, ["protected", "a list of texts"]),
         ("[budget]\n\nasks = 0\n", 3, ["budget.asks"]),
-        ("[budget]\nminutes = 1\n", 2, ["budget.minutes", "asks, tokens"]),
+        ("[budget]\nminutes = 1\n", 2, ["budget.minutes", "asks, calls, tokens"]),
         ("[gates.lint]\ncommand = ['x']\n", 1, ["gates.lint", "check and test"]),
         ("[gates.check]\ncommand = 'make check'\n", 2, ["gates.check.command", "a list of texts"]),
         ("[gates.check]\ncommand = []\n", 2, ["gates.check.command"]),

@@ -1,0 +1,70 @@
+"""The pipeline: P1, P2, P3, P7."""
+
+from ..records.listing import listing
+
+
+def run(
+    write,
+    look,
+    store,
+    *,
+    request,
+    repo,
+    protocol="factory",
+    driver="model",
+    task_id=None,
+    python=None,
+    budget_json=None,
+    apply=False,
+    allow_failing_baseline=False,
+):
+    """Take a request through a protocol's steps and gates, and end in a reviewed diff or a recorded failure.
+
+    Example: kaizen P1 --request "add a /health endpoint returning status ok" --repo ../targetapp
+    """
+    from ..pipeline import drivers, runs
+    from ..pipeline import protocol as protocols
+
+    given = runs.budget_of(budget_json) if budget_json is not None else {}
+    chosen = protocols.with_budget(protocols.load(protocol), {**runs.budget_of_target(repo), **given})
+    driving = drivers.driver(driver)  # before anything is recorded: a model that is not configured is refused
+    options = {"python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline}
+    begun = runs.begin(write, store, chosen, driver, request, repo, task_id, options)
+    return runs.go_on(write, look, store, begun["id"], driving)
+
+
+def inspect(db, *, id):
+    """Show a run as a card: where it stands, its gates and attempts, what it cost.
+
+    Example: kaizen P2 --id @last
+    """
+    from ..pipeline import show
+
+    return show.card(db, db.find("run", id))
+
+
+def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
+    """List runs, the newest first, and how often each stage passes.
+
+    Example: kaizen P3 --limit 10
+    """
+    from ..pipeline import show
+
+    filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
+    found = listing(
+        db, "run", "id, at, protocol, driver, phase, outcome, events, task_id, test, request", limit, filters
+    )
+    return {**found, "stages": show.stages(db)}
+
+
+def resume(write, look, store, *, id, abort=False, reason=None):
+    """Go on with a run after a crash or a pause; --abort ends it.
+
+    Example: kaizen P7 --id @last
+    """
+    from ..pipeline import drivers, runs
+
+    if abort:
+        return runs.abort(write, look, store, id, reason or "aborted by hand")
+    found = look().find("run", id)
+    return runs.go_on(write, look, store, found["id"], drivers.driver(found["driver"]))

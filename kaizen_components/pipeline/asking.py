@@ -1,0 +1,168 @@
+"""The steps that somebody answers: what they are asked, and what is checked about what they say."""
+
+import ast
+import json
+import os
+from typing import Any
+
+from . import edits
+from .answers import AnswerRefused, validated
+from .contracts import MODELS
+from .protocol import Step
+from .review import named, objections
+from .spec import findings, markdown
+from .verdict import Finding, Verdict
+from .work import Work
+
+PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
+AMBIGUOUS = "AMBIGUOUS:"
+DIFF_CHARS_MAX = 60_000
+BREAK = "\n-----\n"
+
+
+class Asked:
+    """What the answers so far are: the texts as given, and the structured ones read."""
+
+    def __init__(self, request: str, texts: dict[str, str | None], feedback: str, previous: str | None):
+        self.request = request
+        self.texts = texts
+        self.feedback = feedback
+        self.previous = previous
+
+    def read(self, step: str, contract: str) -> dict[str, Any]:
+        """An accepted answer as its contract has it."""
+        return validated(self.texts[step] or "", MODELS[contract]).model_dump()
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return self.read("plan", "spec")
+
+    @property
+    def brief(self) -> dict[str, Any]:
+        return self.read("scout", "brief")
+
+
+def messages(step: Step, work: Work, asked: Asked) -> list[dict[str, str]]:
+    """The conversation that asks: a system text and a user text, made from records and the base alone."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(PROMPTS), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )  # fmt: skip
+    text = environment.get_template(f"{step.name}.md").render(**_values(step, work, asked))
+    system, _, user = text.partition(BREAK)
+    return [{"role": "system", "content": system.strip()}, {"role": "user", "content": user.strip()}]
+
+
+def _values(step, work, asked):
+    common = {"feedback": asked.feedback, "previous": asked.previous, "listing": work.listing(), "format": edits.FORMAT}
+    if step.answer in MODELS:
+        common["schema"] = json.dumps(MODELS[step.answer].model_json_schema(), indent=1)
+    if step.name == "plan":
+        name, text = work.readme()
+        return {**common, "request": asked.request, "readme_name": name, "readme": text}
+    common["spec"] = markdown(asked.spec)
+    if step.name == "scout":
+        return {**common, "files": work.quoted(work.likely()), "hits": work.hits(asked.request)}
+    if step.name == "build":
+        return {**common, "brief": asked.brief, "files": work.quoted(asked.brief["files"])}
+    if step.name == "tests":
+        return {**common, "examples": work.examples()}
+    commit = work.candidate(asked.spec, asked.texts["build"], asked.texts["tests"])
+    return {**common, "diff": work.diff(commit)[:DIFF_CHARS_MAX]}
+
+
+def judged(step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+    """What the checks say about an answer. The answer is `text`; `asked` has those before it."""
+    try:
+        return _CHECKS[step.answer or step.name](work, asked, text)
+    except (AnswerRefused, edits.EditRefused) as error:
+        return Verdict("malformed", str(error), [Finding("form", str(error))])
+
+
+def _spec(work, asked, text):
+    spec = validated(text, MODELS["spec"]).model_dump()
+    wrong = findings(spec, asked.request)
+    return Verdict("check", f"The spec has {len(wrong)} faults.", wrong) if wrong else Verdict("pass", spec["title"])
+
+
+def _brief(work, asked, text):
+    brief = validated(text, MODELS["brief"]).model_dump()
+    there = set(work.paths())
+    wrong = [
+        Finding("no-such-file", f"{path} is not in the repository.", path)
+        for path in brief["files"]
+        if path not in there
+    ]
+    wrong += [Finding("exists", f"{path} is there already.", path) for path in brief["new_files"] if path in there]
+    if wrong:
+        return Verdict("check", f"The brief names {len(wrong)} files wrongly.", wrong)
+    return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
+
+
+def _edits(work, asked, text):
+    if text.strip().upper().startswith(AMBIGUOUS):
+        return Verdict("ambiguous", text.strip()[:500], [Finding("ambiguous", text.strip()[:500])])
+    changes = work.edited(text)
+    wrong = _unparsable(changes) + _protected(changes, work, asked.spec["grants"])
+    if wrong:
+        return Verdict("check", f"The change has {len(wrong)} faults.", wrong)
+    return Verdict("pass", "Changes " + ", ".join(sorted(changes)[:5]))
+
+
+def _tests(work, asked, text):
+    changes = work.edited(text)
+    there = set(work.paths())
+    wrong = [
+        Finding("exists", f"{path} is there already; write a new file.", path) for path in changes if path in there
+    ]
+    wrong += [
+        Finding("not-a-test", f"{path} is not named as a test: test_<feature>.py.", path)
+        for path in changes
+        if not os.path.basename(path).startswith("test_") or not path.endswith(".py")
+    ]
+    wrong += _unparsable(changes)
+    return (
+        Verdict("check", f"The tests have {len(wrong)} faults.", wrong)
+        if wrong
+        else Verdict("pass", ", ".join(sorted(changes)))
+    )
+
+
+def _review(work, asked, text):
+    review = validated(text, MODELS["review"]).model_dump()
+    if review["verdict"] == "approve":
+        return Verdict("pass", "The reviewer approves.")
+    reasons = [Finding(reason["criterion"] or "unmet", reason["text"]) for reason in review["reasons"]]
+    return Verdict("reject", "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000], reasons)
+
+
+def before_review(work: Work, asked: Asked) -> Verdict | None:
+    """The deterministic checks, which come before the reviewer is asked; None if there is nothing to object to."""
+    changes = work.changes(asked.texts["build"], asked.texts["tests"])
+    wrong = objections(asked.spec, changes, work.read, set(work.paths()))
+    return Verdict("check", f"{len(wrong)} things that the spec does not allow.", wrong) if wrong else None
+
+
+def _unparsable(changes):
+    found = []
+    for path, data in changes.items():
+        if path.endswith(".py") and data is not None:
+            try:
+                ast.parse(data)
+            except (SyntaxError, ValueError) as error:
+                line = getattr(error, "lineno", 0) or 0
+                found.append(Finding("syntax", f"{getattr(error, 'msg', error)}", path, line))
+    return found
+
+
+def _protected(changes, work, grants):
+    return [
+        Finding("protected", f"{path} is protected; the spec does not let it change.", path)
+        for path in sorted(changes)
+        if named(path, work.settings.protected) and not named(path, tuple(grants))
+    ]
+
+
+_CHECKS = {"spec": _spec, "brief": _brief, "edits": _edits, "tests": _tests, "review": _review}

@@ -1,0 +1,145 @@
+"""Drive a run to its end: do what the machine says is next, and record each step before and after it.
+
+Intent before effect: `asked`, `started` and `delivering` are rows before anything is done, so a process that dies
+anywhere is resumed from its newest row. Whatever has no row after its intent is done again, and counted once.
+"""
+
+import time
+from importlib import import_module
+
+from ..errors import KaizenError, Unavailable
+from . import edits, ledger, machine
+from .asking import Asked, before_review, judged, messages
+from .book import Book
+from .checking import own
+from .feedback import current, feedback, fingerprint
+from .job import Job
+from .progress import Progress
+from .protocol import Step
+from .verdict import Finding, Verdict
+from .work import Work, answer_text
+
+GATES = {"ready": "ready", "static": "static", "testing": "testing.gate"}
+ANSWERED_WITH_EDITS = ("edits", "tests")
+FORM = "malformed"
+
+
+class Engine:
+    def __init__(self, book: Book, work: Work, driver, progress: Progress):
+        self.book = book
+        self.work = work
+        self.driver = driver
+        self.progress = progress
+        self.protocol = ledger.protocol_of(book.run)
+
+    def drive(self) -> None:
+        """Until the run has ended; Unavailable if nobody answers, and then the run waits where it is."""
+        phases = {
+            "due": self._due, "asked": self._asked, "answered": self._answered, "started": self._started,
+            "ending": self._ending, "delivering": self._delivering,
+        }  # fmt: skip
+        while self.book.state["phase"] != "ended":
+            phases[self.book.state["phase"]](self.protocol.steps[self.book.state["step"]], self.book.state)
+
+    def _due(self, step: Step, state: machine.State) -> None:
+        attempt = state["tries"].get(step.name, 0) + 1
+        if step.kind == "gate":
+            self.book.add("started", step.name, attempt)
+        else:
+            self.book.add("asked", step.name, attempt, input_hash=self.book.hashed(self._question(step, state)))
+
+    def _asked(self, step: Step, state: machine.State) -> None:
+        """Ask, or ask again after a crash: the attempt is the same, and charged once."""
+        objection = before_review(self.work, self._so_far(step, state)) if step.answer == "review" else None
+        if objection:
+            self._judge(step, state, objection, time.monotonic())
+            return
+        self.progress.step(step.name, state["attempt"])
+        began = time.monotonic()
+        most_s = machine.seconds_left(self.protocol, state, step)
+        try:
+            reply = self.driver.ask(step, self._question(step, state), self.progress.text, most_s)
+        except Unavailable as error:
+            self._pause(step, error, began)
+            return
+        except KaizenError as error:  # such as a secret in what would be sent: waiting would not help
+            self._judge(step, state, _missing("question", error), began)
+            return
+        self.book.answer(step.name, state["attempt"], reply)
+
+    def _pause(self, step, error, began):
+        """Nobody answers: let go, say why, and leave everything else as it is."""
+        seconds = round(time.monotonic() - began, 3)
+        self.book.add("released", why=f"{error.what} {error.why}".strip(), spent={"seconds": seconds})
+        if self.book.state["phase"] == "asked":  # or its time is up
+            error.next = f"{error.next} Then go on with it: `P7 --id {self.book.run['id']}`."
+            raise error
+
+    def _answered(self, step: Step, state: machine.State) -> None:
+        text = answer_text(self.book.db, state, step.name) or ""
+        began = time.monotonic()
+        self._judge(step, state, judged(step, self.work, self._so_far(step, state), text), began)
+
+    def _started(self, step: Step, state: machine.State) -> None:
+        self.progress.step(step.name, state["attempt"])
+        began = time.monotonic()
+        try:
+            verdict = self._gate(step, self._job(step, state))
+        except KaizenError as error:  # a tool that is not there, a disk that is full: never a pass
+            verdict = _missing("gate", error)
+        self._judge(step, state, verdict, began)
+
+    def _gate(self, step: Step, job: Job) -> Verdict:
+        gate = import_module(f"{__package__}.{GATES[step.gate or '']}")
+        return own.around(job, "test", gate.judge) if step.gate == "testing" else gate.judge(job)
+
+    def _job(self, step, state):
+        asked = self._so_far(step, state)
+        build = asked.texts["build"]
+        return self.work.job(asked.spec, build, asked.texts["tests"]) if build else self.work.untouched()
+
+    def _judge(self, step, state, verdict, began):
+        self.book.judge(
+            step, state["attempt"], verdict, fingerprint(verdict), round(max(0.0, time.monotonic() - began), 3)
+        )
+        self.progress.judged(step.name, state["attempt"], verdict)
+
+    def _ending(self, step: Step, state: machine.State) -> None:
+        if state["outcome"] == "accepted":
+            self.book.add("delivering")
+        else:
+            self.book.end(self.work, {})
+
+    def _delivering(self, step: Step, state: machine.State) -> None:
+        """A branch, and with --apply the change in the tree; both are the same when done twice."""
+        asked = self._so_far(step, state)
+        commit = self.work.candidate(asked.spec, asked.texts["build"] or "", asked.texts["tests"])
+        self.work.target.adopt(self.work.objects, commit)
+        name = f"kaizen/{self.book.run['id']}"
+        self.work.target.branch(name, commit)
+        delivered = {"branch": name, "commit": commit, "applied": False}
+        if self.work.options.get("apply"):
+            try:
+                if not self.work.target.is_applied(self.work.commit, commit):
+                    self.work.target.apply(self.work.commit, commit)
+                delivered["applied"] = True
+            except KaizenError as error:
+                delivered["not_applied"] = f"{error.what} {error.why} {error.next}".strip()
+        self.book.end(self.work, delivered)
+
+    def _question(self, step: Step, state: machine.State) -> list[dict[str, str]]:
+        return messages(step, self.work, self._so_far(step, state))
+
+    def _so_far(self, step: Step, state: machine.State) -> Asked:
+        texts = {name: answer_text(self.book.db, state, name) for name in self.protocol.steps}
+        history = [event for event in self.book.events() if event["event"] == "judged"]
+        told, previous = feedback(history, step.name), None
+        if step.answer in ANSWERED_WITH_EDITS:
+            previous = texts[step.name]
+            refused = [one for one in current(history, step.name) if (one["step"], one["reason"]) == (step.name, FORM)]
+            told = "\n\n".join(filter(None, (told, edits.advice(len(refused)) if told else "")))
+        return Asked(self.book.run["request"], texts, told, previous)
+
+
+def _missing(rule: str, error: KaizenError) -> Verdict:
+    return Verdict("missing", error.what, [Finding(rule, f"{error.what} {error.why} {error.next}".strip())])

@@ -1,0 +1,77 @@
+"""Runs in the database. Every change of a run is one event in one transaction, and only if the machine allows it."""
+
+import json
+from typing import Any
+
+from ..errors import Conflict
+from ..records.canonical import canonical
+from . import machine
+from .protocol import Protocol
+
+LAST = "SELECT n, state FROM run_event WHERE run_id = ? ORDER BY n DESC LIMIT 1"
+EVENTS = """
+SELECT n, id, at, actor, event, step, attempt, reason, says, payload, phase, outcome FROM run_event
+WHERE run_id = ? ORDER BY n"""
+BODY = "SELECT body FROM run_event WHERE id = ?"
+ROOT_SPAN = "SELECT id FROM span WHERE trace_id = ? ORDER BY seq LIMIT 1"
+COLUMNS = ("step", "attempt", "reason", "says", "body")
+
+
+def start(tx, protocol: Protocol, task: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """A new run; its first event is still to come."""
+    row = {
+        "task_id": task["id"], "protocol": protocol.name, "protocol_hash": protocol.hash,
+        "definition": canonical(protocol.given), **values, "options": canonical(values["options"]),
+    }  # fmt: skip
+    return tx.add("run", row, of=(task,))
+
+
+def protocol_of(run: dict[str, Any]) -> Protocol:
+    """The protocol as it was when the run began, whatever the file says now."""
+    return Protocol(json.loads(run["definition"]))
+
+
+def state_of(db, run: dict[str, Any]) -> tuple[int, machine.State]:
+    """(number of the newest event, the state after it)."""
+    found = db.one(LAST, (run["id"],))
+    return (found["n"], json.loads(found["state"])) if found else (0, machine.beginning(protocol_of(run)))
+
+
+def append(tx, run: dict[str, Any], event: machine.Event, known: int) -> tuple[int, machine.State]:
+    """Record the event and what the run has become by it; refused where it cannot follow.
+
+    `known` is the number of the newest event that the caller has seen: if somebody else was quicker, nothing happens.
+    """
+    number, state = state_of(tx, run)
+    if number != known:
+        raise Conflict(
+            "run_moved_on", f"{run['id']} has moved on.", "Somebody else drives it.", f"`P2 --id {run['id']}` shows it."
+        )
+    try:
+        new = machine.after(protocol_of(run), state, {**event, "at": tx.at})
+    except machine.Illegal as error:
+        raise Conflict(
+            "illegal_transition", f"{event['event']} is not legal now.", f"{error}.", f"`P2 --id {run['id']}` shows it."
+        ) from None
+    payload = {name: value for name, value in event.items() if name not in ("event", *COLUMNS)}
+    tx.add(
+        "run_event",
+        {
+            "run_id": run["id"], "n": number + 1, "event": event["event"],
+            **{name: event.get(name) for name in COLUMNS},
+            "payload": canonical(payload) if payload else None, "state": canonical(new), "phase": new["phase"],
+            "outcome": new["outcome"],
+        },
+        of=(run,),
+    )  # fmt: skip
+    return number + 1, new
+
+
+def events(db, run: dict[str, Any]) -> list[dict[str, Any]]:
+    """Everything that happened, in order, the payload as what it is."""
+    return [{**row, "payload": json.loads(row["payload"] or "{}")} for row in db.rows(EVENTS, (run["id"],))]
+
+
+def body(db, event_id: str) -> str:
+    """The text of an answer."""
+    return db.value(BODY, (event_id,)) or ""

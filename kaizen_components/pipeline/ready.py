@@ -1,0 +1,29 @@
+"""Before anybody thinks: are the target's tools there, is the box strong enough, and do the base's own tests pass?"""
+
+from . import sandbox
+from .checking import own
+from .job import Job
+from .toolchain import missing
+from .verdict import Finding, Verdict
+
+
+def judge(job: Job) -> Verdict:
+    """A run that could not be judged at its end does not begin."""
+    from .testing.gate import baseline
+
+    absent = missing(job.tools, job.settings)
+    if absent:
+        return Verdict("missing", f"{', '.join(one.rule for one in absent)} cannot be run in the target.", absent)
+    sandbox.require(job.settings.minimum_level)
+    if "test" in job.settings.replaces:
+        return own.baseline(job, "test")
+    found = baseline(job)
+    if found.doubts:
+        wrong = [Finding("baseline", f"The tests of the base cannot be judged: {doubt}.") for doubt in found.doubts]
+        return Verdict("missing", "The tests of the base cannot be judged.", wrong, found.runs)
+    facts = {"passed": len(found.passed), "failed": sorted(found.failed)[:50], "flaky": sorted(found.flaky)[:50]}
+    if found.failed and not job.settings.allow_failing_baseline:
+        wrong = [Finding("baseline", f"{test} fails before anything is changed.") for test in sorted(found.failed)]
+        says = f"{len(wrong)} tests of the base fail. Mend them first, or allow it with --allow-failing-baseline."
+        return Verdict("check", says, wrong, found.runs, facts)
+    return Verdict("pass", f"{len(found.passed)} tests of the base pass.", runs=found.runs, facts=facts)

@@ -1,0 +1,168 @@
+"""Begin a run, go on with one, or end one: what P1 and P7 do, whoever thinks."""
+
+import json
+import os
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import Busy, Conflict, Usage
+from ..records import ids, span
+from ..store.gate import try_lock
+from . import ledger
+from .account import summary
+from .book import Book
+from .engine import Engine
+from .progress import Progress
+from .protocol import Protocol
+from .settings import PATH, parsed
+from .target import Target
+from .work import Work
+
+LEASE_MS = 6 * 3_600_000  # whoever dies before has his lock let go by the system, and P7 takes the lease over
+TITLE_CHARS = 200
+SUMMARY_CHARS = 2_000
+NOTHING = {
+    "kind": "run", "status": "unset", "duration_ms": 0, "model": None, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0,
+    "summary": None,
+}  # fmt: skip
+EXIT_CODES = {"accepted": 0, "blocked": 5}  # everything else is 1: a result, but not the one that was wanted
+
+
+def begin(
+    write, store, protocol: Protocol, driver: str, request: str, repo: str, task_id: str | None, options
+) -> dict[str, Any]:
+    """Record a new run with its task and its root span; nothing has happened in it yet."""
+    target = Target(repo)
+    commit = target.head()
+    inside = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
+    values = {"driver": driver, "request": request, "repo": inside, "base_commit": commit, "options": options}
+    if target.dirty():
+        store.notes.append("The target has uncommitted changes; the run starts from its last commit without them.")
+    if target.submodules(commit):
+        store.notes.append(f"Submodules are no part of the run: {', '.join(target.submodules(commit)[:5])}.")
+
+    def do(tx):
+        task = tx.find("task", task_id) if task_id else _task(tx, request)
+        run = ledger.start(tx, protocol, task, values)
+        root = span.add(
+            tx, run["id"], None, task["id"], None, {"run": run["id"], "protocol": protocol.name},
+            {**NOTHING, "name": f"{protocol.name} {' '.join(request.split())}"[:200]},
+        )  # fmt: skip
+        return {"id": run["id"], "kind": "run", "task_id": task["id"], "span_id": root["id"]}
+
+    return write(do)
+
+
+def _task(tx, request):
+    return tx.add(
+        "task",
+        {
+            "title": request.strip().splitlines()[0][:TITLE_CHARS], "summary": request.strip()[:SUMMARY_CHARS],
+            "scope": "pipeline", "priority": "normal", "status": "open",
+        },
+    )  # fmt: skip
+
+
+def go_on(write, look, store, run_id: str, driver) -> dict[str, Any]:
+    """Drive the run from where it stands to its end; one process at a time."""
+    run = look().find("run", run_id)
+    with _alone(store, run):
+        book = Book(write, look, store, run)
+        if book.state["phase"] == "ended":
+            raise Conflict(
+                "run_ended", f"{run['id']} has ended.", f"It was {book.state['outcome']}.", "Begin another: `P1`."
+            )
+        if book.state["lease"]:
+            book.add("released")  # its holder is gone, or we could not hold the lock
+        book.add("leased", holder=f"{look().actor} {os.getpid()}", until=ids.iso(ids.now_ms() + LEASE_MS))
+        work = Work(store.place, run, json.loads(run["options"]))
+        driver.work = work  # what a scout may look at
+        progress = Progress()
+        try:
+            progress.begin(run["id"], f"{run['protocol']}: {' '.join(run['request'].split())[:100]}")
+            Engine(book, work, driver, progress).drive()
+        finally:
+            progress.close()
+            work.close()
+        return answer(run, book)
+
+
+def answer(run: dict[str, Any], book: Book) -> dict[str, Any]:
+    """What P1 and P7 say about a run that has ended."""
+    events = book.events()
+    last = events[-1]["payload"]
+    found = {
+        "id": run["id"], "kind": "run", "task_id": run["task_id"], "protocol": run["protocol"],
+        **summary(book.state, events), **last["delivered"], "artifacts": list(last["artifacts"].values()),
+        "hint": _hint(run, last["delivered"]),
+    }  # fmt: skip
+    code = EXIT_CODES.get(found["outcome"], 1)
+    return {**found, "exit_code": code} if code else found
+
+
+def _hint(run, delivered):
+    if delivered.get("not_applied"):
+        return f"The work is on the branch {delivered['branch']}, but not in the tree: {delivered['not_applied']}"
+    if delivered:
+        return f"Look at it: git -C {run['repo']} diff {run['base_commit'][:10]} {delivered['branch']}"
+    return f"`P2 --id {run['id']}` shows every gate and attempt."
+
+
+def abort(write, look, store, run_id: str, why: str) -> dict[str, Any]:
+    """End a run that nobody drives."""
+    run = look().find("run", run_id)
+    with _alone(store, run):
+        book = Book(write, look, store, run)
+        if book.state["phase"] in ("ending", "delivering", "ended"):
+            raise Conflict(
+                "run_ended", f"{run['id']} is {book.state['outcome']} already.", "", f"`P2 --id {run['id']}` shows it."
+            )
+        work = Work(store.place, run, json.loads(run["options"]))
+        try:
+            book.add("aborted", why=why)
+            book.end(work, {})
+        finally:
+            work.close()
+        return {**answer(run, book), "exit_code": 0}  # it is what was asked for
+
+
+@contextmanager
+def _alone(store, run):
+    """A lock that the system lets go when its holder dies, however that happens."""
+    folder = os.path.join(store.place.work, "runs", run["id"])
+    os.makedirs(folder, exist_ok=True)
+    descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        if not try_lock(descriptor):
+            raise Busy(
+                "run_is_driven",
+                f"{run['id']} is being driven by another process.",
+                "",
+                f"Wait for it, or look at it: `P2 --id {run['id']}`.",
+            )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def budget_of_target(repo: str) -> dict[str, float]:
+    """What the target's own settings allow a run, as its last commit has them."""
+    target = Target(repo)
+    try:
+        return parsed(target.blob(target.head(), PATH)).budget
+    finally:
+        target.close()
+
+
+def budget_of(given: Any) -> dict[str, float]:
+    """--budget-json as numbers, or a Usage error."""
+    if not isinstance(given, dict) or not all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 for value in given.values()
+    ):
+        raise Usage(
+            "bad_budget",
+            "--budget-json must be an object of numbers above 0.",
+            "",
+            'Such as {"tokens": 100000, "seconds": 900}.',
+        )
+    return given

@@ -1,0 +1,35 @@
+"""The spec as people read it, and what is checked about it before anything is built."""
+
+import re
+from typing import Any
+
+from ..records.contract import lint
+from .verdict import Finding
+
+# What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an inner capital.
+EXACT = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|/[\w{}/.-]+|\b\w*[_.\d]\w+\b|\b[a-z]+[A-Z]\w*\b")
+
+
+def markdown(spec: dict[str, Any]) -> str:
+    """The form that prompts, the reviewer and the lint get."""
+    lines = [f"# {spec['title']}", "", "## Acceptance criteria", ""]
+    lines += [f"- {criterion['id']}: {criterion['text']}" for criterion in spec["criteria"]]
+    for heading, name in (("Constraints", "constraints"), ("Out of scope", "out_of_scope")):
+        if spec[name]:
+            lines += ["", f"## {heading}", "", *(f"- {text}" for text in spec[name])]
+    return "\n".join(lines) + "\n"
+
+
+def findings(spec: dict[str, Any], request: str) -> list[Finding]:
+    """What is wrong with a spec: what Q10's lint calls an error, and what the request names and it forgot."""
+    found = [
+        Finding(f"spec-{one['rule']}", f"{one['text']}: {one['suggestion']}")
+        for one in lint(markdown(spec))["findings"]
+        if one["severity"] == "error"
+    ]
+    said = " ".join(criterion["text"] for criterion in spec["criteria"]).lower()
+    for exact in dict.fromkeys(EXACT.findall(request)):
+        name = exact.strip("`\"'.,").lower()
+        if name and name not in said:
+            found.append(Finding("spec-forgets", f"The request names {exact}, and no criterion does."))
+    return found

@@ -1,0 +1,227 @@
+"""The files of a run: the exported base, the candidate made from it, and what prompts quote of them."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from typing import Any
+
+from ..records import secrets
+from . import edits, ledger
+from .answers import AnswerRefused, validated
+from .contracts import MODELS
+from .job import Job
+from .settings import Settings, read_settings
+from .spec import markdown
+from .target import Target
+from .toolchain import tools
+
+LISTED_MAX = 400
+FILE_CHARS_MAX = 24_000
+README_CHARS_MAX = 2_000
+HITS_MAX = 60
+QUOTED_MAX = 12
+EXAMPLES_MAX = 2
+WORDS = re.compile(r"[A-Za-z_/][\w/-]{3,}")
+READMES = ("README.md", "README.rst", "README.txt", "README")
+
+
+class Work:
+    """Everything here is made from the run's records and the target's base commit, so it can be made again."""
+
+    def __init__(self, place, run: dict[str, Any], options: dict[str, Any]):
+        self.run = run
+        self.folder = os.path.join(place.work, "runs", run["id"])
+        self.target = Target(os.path.join(place.root, run["repo"]))
+        self.commit: str = run["base_commit"]
+        self.options = options
+        self._base: str | None = None
+        self._settings: Settings | None = None
+
+    def close(self) -> None:
+        self.target.close()
+
+    @property
+    def base(self) -> str:
+        """The folder with the base tree; exported once, and whole or not at all."""
+        if self._base is None:
+            folder, half = os.path.join(self.folder, "base"), os.path.join(self.folder, "base.part")
+            if not os.path.isdir(folder):
+                shutil.rmtree(half, ignore_errors=True)
+                os.makedirs(half)
+                self.target.export(self.commit, half)
+                os.rename(half, folder)
+            self._base = folder
+        return self._base
+
+    @property
+    def settings(self) -> Settings:
+        if self._settings is None:
+            self._settings = read_settings(self.base)
+            self._settings.allow_failing_baseline |= bool(self.options.get("allow_failing_baseline"))
+        return self._settings
+
+    def paths(self) -> list[str]:
+        return self.target.paths(self.commit)
+
+    def read(self, path: str) -> bytes | None:
+        """A file of the base as the builder sees it; None if it is not there."""
+        return self.target.blob(self.commit, path)
+
+    def listing(self) -> str:
+        found = self.paths()
+        more = f"\n… and {len(found) - LISTED_MAX:,} more" if len(found) > LISTED_MAX else ""
+        return "\n".join(found[:LISTED_MAX]) + more
+
+    def quoted(self, paths: list[str]) -> list[dict[str, str]]:
+        """Files as a prompt shows them."""
+        return [{"path": path, "text": self._text(path)} for path in paths[:QUOTED_MAX] if self.read(path) is not None]
+
+    def _text(self, path):
+        text = (self.read(path) or b"").decode("utf-8", "replace")
+        return text if len(text) <= FILE_CHARS_MAX else text[:FILE_CHARS_MAX] + "\n… (cut)"
+
+    def readme(self) -> tuple[str, str]:
+        name = next((name for name in READMES if self.read(name) is not None), "")
+        return name, self._text(name)[:README_CHARS_MAX] if name else ""
+
+    def hits(self, text: str) -> str:
+        """Lines of the base that have a word of the text: what grep would find."""
+        words = {word.lower() for word in WORDS.findall(text)}
+        found = []
+        for path in self.paths():
+            data = self.read(path) or b""
+            if b"\0" in data or len(data) > 200_000:
+                continue
+            for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+                if any(word in line.lower() for word in words):
+                    found.append(f"{path}:{number}: {line.strip()[:160]}")
+        return "\n".join(found[:HITS_MAX])
+
+    def likely(self) -> list[str]:
+        """The files that a scout reads first: the smallest sources, near the top."""
+        sources = [path for path in self.paths() if path.endswith((".py", ".toml", ".js", ".ts"))]
+        return sorted(sources, key=lambda path: (path.count("/"), len(self.read(path) or b""), path))[:QUOTED_MAX]
+
+    def examples(self) -> list[dict[str, str]]:
+        """Existing tests, so that new ones import the code in the same way."""
+        tests = [path for path in self.paths() if re.search(r"(^|/)test_[^/]*\.py$|_test\.py$", path)]
+        return self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
+
+    def edited(self, text: str) -> dict[str, bytes | None]:
+        """Path -> new content of everything that one answer says, or EditRefused."""
+        return edits.apply(edits.parse(text), self.read, there=self.paths(), is_link=self._is_link)
+
+    def _is_link(self, path):
+        """A link in the base; one that leads out of it is listed, but was not exported as what it is."""
+        here = os.path.join(self.base, path)
+        return os.path.islink(here) or (path in self.paths() and not os.path.isfile(here))
+
+    def changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
+        """Path -> new content of everything that the answers say."""
+        found: dict[str, bytes | None] = {}
+        for text in (build, tests):
+            if text is not None:
+                found |= self.edited(text)
+        return found
+
+    def job(self, spec: dict[str, Any], build: str, tests: str | None) -> Job:
+        """What a gate gets."""
+        head = os.path.join(self.folder, "head")
+        shutil.rmtree(head, ignore_errors=True)
+        shutil.copytree(self.base, head, symlinks=True)
+        changes = self.changes(build, tests)
+        edits.write(head, changes)
+        commit = self.target.commit(self.commit, changes, message(spec, self.run), self.objects)
+        written = list(self.changes(None, tests)) if tests else []
+        scratch = os.path.join(self.folder, "scratch")
+        os.makedirs(scratch, exist_ok=True)
+        return Job(
+            self.base, head, self.target.tree(self.commit), self.target.tree(commit, self.objects),
+            self.target.changed_lines(self.commit, commit, self.objects),
+            tools(self.target, self.options.get("python")), self.settings, tuple(written), tuple(spec["grants"]),
+            scratch,
+        )  # fmt: skip
+
+    def untouched(self) -> Job:
+        """What a gate gets before anybody has written anything: the base, twice."""
+        tree, scratch = self.target.tree(self.commit), os.path.join(self.folder, "scratch")
+        os.makedirs(scratch, exist_ok=True)
+        tooling = tools(self.target, self.options.get("python"))
+        return Job(self.base, self.base, tree, tree, {}, tooling, self.settings, scratch=scratch)
+
+    @property
+    def objects(self) -> str:
+        """Where git keeps what the target does not have yet: a failed run leaves nothing in the target."""
+        return os.path.join(self.folder, "objects")
+
+    def candidate(self, spec: dict[str, Any], build: str, tests: str | None) -> str:
+        """The commit that the answers make."""
+        return self.target.commit(self.commit, self.changes(build, tests), message(spec, self.run), self.objects)
+
+    def diff(self, commit: str) -> str:
+        return self.target.diff(self.commit, commit, self.objects)
+
+    def leave(self, state: dict[str, Any], db) -> dict[str, dict[str, Any]]:
+        """Keep what a finished run made as files, and take away what can be made again; the facts of each artifact.
+
+        The answers of a failed run may be broken: of each step the newest that can be used counts.
+        """
+        answers = [event for event in reversed(ledger.events(db, self.run)) if event["event"] == "answered"]
+        kept: dict[str, dict[str, Any]] = {}
+        for name, title, text in self._results(answers, lambda event: ledger.body(db, event["id"])):
+            kept[name] = {**self._keep(name, text), "title": f"{title} of {self.run['id']}"}
+        self._base = None
+        for name in ("base", "base.part", "head", "scratch", "objects"):
+            shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
+        return kept
+
+    def _results(self, answers, body):
+        """(file, title, text) of the spec, the brief and the last candidate, as far as there are any."""
+        spec = self._newest(answers, "plan", body, lambda text: validated(text, MODELS["spec"]).model_dump())
+        brief = self._newest(answers, "scout", body, lambda text: validated(text, MODELS["brief"]).model_dump())
+        build = self._newest(answers, "build", body, lambda text: self.changes(text, None))
+        tests = self._newest(answers, "tests", body, lambda text: self.changes(None, text))
+        if spec:
+            yield "spec.md", "The spec", markdown(spec)
+        if brief:
+            yield "brief.json", "The scout's brief", json.dumps(brief, indent=1, ensure_ascii=False) + "\n"
+        if spec and build:
+            changes = {**build, **(tests or {})}
+            commit = self.target.commit(self.commit, changes, message(spec, self.run), self.objects)
+            yield "change.diff", "The last candidate", self.diff(commit)
+
+    def _newest(self, answers, step, body, read):
+        for event in answers:
+            if event["step"] == step:
+                try:
+                    return read(body(event))
+                except (AnswerRefused, edits.EditRefused):
+                    continue
+        return None
+
+    def _keep(self, name, text):
+        """Write a file whole or not at all, without what looks like a secret; what an artifact says about it."""
+        data = secrets.redacted(text).encode("utf-8", "replace")
+        os.makedirs(self.folder, exist_ok=True)
+        path = os.path.join(self.folder, name)
+        with open(path + ".part", "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(path + ".part", path)
+        return {
+            "path": f"AI/work/runs/{self.run['id']}/{name}", "name": name, "kind": "file",
+            "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data),
+        }  # fmt: skip
+
+
+def message(spec: dict[str, Any], run: dict[str, Any]) -> str:
+    return f"{spec['title']}\n\n{markdown(spec)}\nMade by {run['id']}.\n"
+
+
+def answer_text(db, state: dict[str, Any], step: str) -> str | None:
+    """The newest answer to a step, as it was given."""
+    event = state["answers"].get(step)
+    return ledger.body(db, event) if event else None

@@ -1,0 +1,85 @@
+"""A scripted model for the factory, and the target that it works on: a real FastAPI project."""
+
+import json
+import os
+import sys
+
+from ..model_server import Answer, ModelServer
+from .targets import FASTAPI, repository
+
+REQUEST = "add a /health endpoint returning status ok"
+BEGINNINGS = {  # how the prompt of each step begins
+    "plan": "You plan a change", "scout": "You read a repository", "build": "You change a repository",
+    "tests": "You write pytest tests", "review": "You review a change",
+}  # fmt: skip
+SPEC = {
+    "title": "Add a health endpoint",
+    "criteria": [{"id": "C1", "text": 'GET /health answers with status 200 and the JSON body {"status": "ok"}'}],
+    "constraints": ["GET / keeps its answer"],
+    "out_of_scope": ["Any other route"],
+}
+BRIEF = {"files": ["app/main.py", "tests/test_main.py"], "conventions": ["routes are functions that return a dict"]}
+ROUTE = '\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
+TEST = (
+    "from fastapi.testclient import TestClient\n\nfrom app.main import app\n\n\n"
+    "def test_health_answers_ok() -> None:  # C1\n"
+    '    answer = TestClient(app).get("/health")\n'
+    '    assert answer.status_code == 200\n    assert answer.json() == {"status": "ok"}\n'
+)
+APPROVE, REJECT = {"verdict": "approve"}, {"verdict": "reject"}
+
+
+def whole(path, text):
+    return f"FILE: {path}\n<<<<<<< WHOLE\n{text}>>>>>>> END\n"
+
+
+def main_with(route):
+    return whole("app/main.py", FASTAPI["app/main.py"] + route)
+
+
+GOOD = {
+    "plan": [json.dumps(SPEC)], "scout": [json.dumps(BRIEF)], "build": [main_with(ROUTE)],
+    "tests": [whole("tests/test_health.py", TEST)], "review": [json.dumps(APPROVE)],
+}  # fmt: skip
+# Gates of the target's own, which take no time: for what is not about the gates.
+QUICK = (
+    '[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
+    '[gates.test]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
+)
+
+
+class Model:
+    """Answers each step from its own list: each answer once, the last one for ever. Answers are texts or `Answer`s."""
+
+    def __init__(self, **answers):
+        self.answers = {**GOOD, **answers}
+        self.asked = []  # (step, what it was asked)
+
+    def __call__(self, request):
+        system, user = (message["content"] for message in request["messages"][:2])
+        step = next(step for step, words in BEGINNINGS.items() if system.startswith(words))
+        number = sum(one == step for one, _ in self.asked)
+        self.asked.append((step, user))
+        answer = self.answers[step][min(number, len(self.answers[step]) - 1)]
+        return answer if isinstance(answer, Answer) else Answer(answer)
+
+    def questions(self, step):
+        return [asked for one, asked in self.asked if one == step]
+
+
+def server(model):
+    return ModelServer(model)
+
+
+def environment(url):
+    return {"KAIZEN_LLM_BASE_URL": url, "KAIZEN_LLM_MODEL": "scripted", "KAIZEN_LLM_PRICES": "1,2"}
+
+
+def target(folder, settings="mutation_s = 10\n", files=None):
+    """A FastAPI project in git, with what it says about its gates."""
+    return repository(folder, {**FASTAPI, ".kaizen/pipeline.toml": settings, **(files or {})})
+
+
+def run_words(repo, *more, request=REQUEST):
+    where = os.fspath(repo)
+    return ["pipeline", "run", "--request", request, "--repo", where, "--python", sys.executable, *more, "--json"]

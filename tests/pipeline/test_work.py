@@ -1,0 +1,175 @@
+"""The files of a run: made from its records and a real target, and cleared away when it ends."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import sys
+
+import pytest
+
+from kaizen_components.pipeline import static
+from kaizen_components.pipeline.target import Target
+from kaizen_components.pipeline.work import Work
+from kaizen_components.records.tree import working_tree
+from kaizen_components.store.place import Place
+
+from ..conftest import ROOT
+from .targets import FASTAPI, everything, repository, write
+
+SPEC = {"title": "Add /health", "criteria": [{"id": "C1", "text": "GET /health answers with status ok"}]}
+GIVEN = {**SPEC, "constraints": [], "out_of_scope": [], "grants": []}
+BRIEF = {"files": ["app/main.py"], "conventions": ["routes return dict[str, str]"]}
+ROUTE = '\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
+TEST = 'from app.main import app\n\n\ndef test_health() -> None:\n    assert app.title == "FastAPI"\n'
+
+
+def whole(path, text):
+    return f"FILE: {path}\n<<<<<<< WHOLE\n{text}>>>>>>> END\n"
+
+
+BUILD = whole("app/main.py", FASTAPI["app/main.py"] + ROUTE)
+TESTS = whole("tests/test_health.py", TEST)
+
+
+class Records:
+    """The events of a run in tables as the migration makes them, read as the ledger reads them."""
+
+    def __init__(self, run):
+        self.run = run
+        self.connection = sqlite3.connect(":memory:")
+        self.connection.row_factory = sqlite3.Row
+        migration = ROOT / "kaizen_components" / "store" / "migrations" / "0016_run.sql"
+        self.connection.executescript(migration.read_text())
+
+    def answer(self, step, attempt, text):
+        n = self.value("SELECT count(*) + 1 FROM run_event", ())
+        self.connection.execute(
+            "INSERT INTO run_event (id, at, actor, test, run_id, n, event, step, attempt, body, state, phase)"
+            " VALUES (?, 'now', 'me', 0, ?, ?, 'answered', ?, ?, ?, '{}', 'answered')",
+            (f"evt_{n}", self.run["id"], n, step, attempt, text),
+        )
+
+    def rows(self, sql, values):
+        return [dict(row) for row in self.connection.execute(sql, values)]
+
+    def value(self, sql, values):
+        return self.connection.execute(sql, values).fetchone()[0]
+
+
+@pytest.fixture
+def repo(tmp_path):
+    return repository(tmp_path / "the target", FASTAPI)
+
+
+@pytest.fixture
+def work(root, repo):
+    run = {
+        "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(),
+        "request": "add /health",
+    }  # fmt: skip
+    return Work(Place(str(root)), run, {"python": sys.executable})
+
+
+@pytest.fixture
+def records(work):
+    return Records(work.run)
+
+
+def test_a_gate_gets_both_trees_their_hashes_and_what_changed_and_the_target_is_as_before(repo, work):
+    write(repo, {"app/main.py": "dirty = 1\n"})
+    before = everything(repo)
+    job = work.job(GIVEN, BUILD, TESTS)
+
+    assert working_tree(job.base).sha256 == job.base_tree
+    assert working_tree(job.head).sha256 == job.head_tree
+    assert job.changed == {"app/main.py": set(range(9, 14)), "tests/test_health.py": set(range(1, 6))}
+    assert (job.tests, job.granted) == (("tests/test_health.py",), ())
+    assert os.path.isdir(job.scratch)
+    assert set(job.tools.versions) == {"python", "ruff", "mypy", "pytest", "coverage"}
+    assert everything(repo) == before
+
+
+def test_a_job_made_again_is_the_same_and_has_nothing_of_the_one_before(work):
+    first = work.job(GIVEN, whole("app/left.py", "X = 1\n"), None)
+    second = work.job(GIVEN, BUILD, None)
+
+    assert not os.path.exists(os.path.join(second.head, "app", "left.py"))
+    assert first.head_tree != second.head_tree == work.job(GIVEN, BUILD, None).head_tree
+
+
+def test_before_there_is_an_answer_a_gate_gets_the_base(work):
+    job = work.untouched()
+
+    assert job.base == job.head
+    assert working_tree(job.base).sha256 == job.base_tree == job.head_tree
+    assert (job.changed, job.tests) == ({}, ())
+
+
+def test_validate_judges_what_a_run_made(work):
+    work.settings.minimum_level = "L0"
+    bad = BUILD.replace('"status": "ok"', '"status": 1')
+
+    assert static.judge(work.job(GIVEN, BUILD, TESTS)).reason == "pass"
+    assert [one.rule for one in static.judge(work.job(GIVEN, bad, TESTS)).findings] == ["dict-item"]
+
+
+def test_what_is_left_of_a_run_is_its_spec_its_brief_and_its_last_candidate(root, repo, work, records):
+    for step, text in (("plan", SPEC), ("scout", BRIEF)):
+        records.answer(step, 1, f"Here it is:\n{json.dumps(text)}\n")
+    records.answer("build", 1, whole("app/other.py", "X = 1\n"))
+    records.answer("build", 2, BUILD)
+    records.answer("tests", 1, TESTS)
+    work.job(GIVEN, BUILD, TESTS)
+    before = everything(repo)
+    kept = work.leave({"answers": {}}, records)
+
+    folder = root / "AI" / "work" / "runs" / "run_1"
+    assert sorted(os.listdir(folder)) == ["brief.json", "change.diff", "spec.md"] == sorted(kept)
+    for name, facts in kept.items():
+        data = (root / facts["path"]).read_bytes()
+        assert (facts["sha256"], facts["bytes"]) == (hashlib.sha256(data).hexdigest(), len(data))
+        assert (facts["name"], facts["kind"]) == (name, "file")
+        assert facts["title"].endswith(" of run_1")
+    diff = (folder / "change.diff").read_text()
+    assert '+@app.get("/health")' in diff
+    assert "b/tests/test_health.py" in diff
+    assert "other.py" not in diff
+    assert json.loads((folder / "brief.json").read_text())["files"] == ["app/main.py"]
+    assert "- C1: GET /health" in (folder / "spec.md").read_text()
+    assert everything(repo) == before
+
+
+def test_leaving_twice_is_leaving_once(work, records):
+    records.answer("plan", 1, json.dumps(SPEC))
+    records.answer("build", 1, BUILD)
+    first = work.leave({}, records)
+
+    assert work.leave({}, records) == first
+    assert work.base  # can be had again
+
+
+def test_broken_answers_leave_the_newest_usable_ones(root, work, records):
+    records.answer("plan", 1, json.dumps(SPEC))
+    records.answer("build", 1, BUILD)
+    records.answer("build", 2, "I would rather write prose.")
+    records.answer("plan", 2, "{")
+    kept = work.leave({}, records)
+
+    assert sorted(kept) == ["change.diff", "spec.md"]
+    assert "/health" in (root / kept["change.diff"]["path"]).read_text()
+
+
+def test_a_run_that_came_to_nothing_leaves_nothing(root, work, records):
+    records.answer("plan", 1, "no idea")
+
+    assert work.leave({}, records) == {}
+
+
+def test_a_secret_in_a_candidate_is_not_kept(root, work, records):
+    secret = "ghp_" + "a1B2" * 9
+    records.answer("plan", 1, json.dumps(SPEC))
+    records.answer("build", 1, whole("app/key.py", f'KEY = "{secret}"\n'))
+    kept = work.leave({}, records)
+
+    assert secret not in (root / kept["change.diff"]["path"]).read_text()
