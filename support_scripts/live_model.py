@@ -73,7 +73,7 @@ def free_port() -> int:
 
 def serve(model: Path, port: int, threads: int) -> None:
     """An OpenAI-compatible server on this machine alone, until it is told to end."""
-    import xllamacpp
+    import xllamacpp  # type: ignore[import-not-found]
 
     params = xllamacpp.CommonParams()
     params.model.path = str(model)
@@ -156,14 +156,19 @@ def main(words: list[str]) -> None:
     waiting.add_argument("most_s", type=float)
     verbs.add_parser("target").add_argument("folder", type=Path)
     verbs.add_parser("table").add_argument("cards", type=Path, nargs="+")
-    given = vars(parser.parse_args(words))
-    verb = given.pop("verb")
-    if verb == "free-port":
+    given = parser.parse_args(words)
+    if given.verb == "join":
+        join(given.wheels, given.model, given.sha256)
+    elif given.verb == "free-port":
         print(free_port())
-    elif verb == "table":
-        print(table([json.loads(path.read_text(encoding="utf-8")) for path in given["cards"]]))
+    elif given.verb == "serve":
+        serve(given.model, given.port, given.threads)
+    elif given.verb == "wait":
+        wait(given.port, given.pid, given.most_s)
+    elif given.verb == "target":
+        target(given.folder)
     else:
-        {"join": join, "serve": serve, "wait": wait, "target": target}[verb](**given)
+        print(table([json.loads(path.read_text(encoding="utf-8")) for path in given.cards]))
 
 
 if __name__ == "__main__":
