@@ -16,6 +16,7 @@ from .progress import Progress
 from .protocol import Protocol
 from .settings import PATH, parsed
 from .target import Target
+from .toolchain import named
 from .work import Work
 
 LEASE_MS = 6 * 3_600_000  # whoever dies before has his lock let go by the system, and P7 takes the lease over
@@ -34,6 +35,8 @@ def begin(
     """Record a new run with its task and its root span; nothing has happened in it yet."""
     target = Target(repo)
     commit = target.head()
+    if options["python"]:
+        named(target, options["python"])  # or it is refused before anything is recorded
     inside = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
     values = {"driver": driver, "request": request, "repo": inside, "base_commit": commit, "options": options}
     if target.dirty():
