@@ -42,7 +42,7 @@ def folder(tmp_path):
 def factory(tmp_path, root, cli):
     """`factory(model, "--apply", …)`: the factory from the command line, against a scripted model."""
 
-    def run(model, *more, settings="mutation_s = 10\n", repo=None, env=None, **words):
+    def run(model, *more, settings="", repo=None, env=None, **words):
         repo = repo or target(tmp_path / "targetapp", settings)
         with server(model) as serving:
             done = cli(*run_words(repo, *more, **words), env={**environment(serving.url), **(env or {})})

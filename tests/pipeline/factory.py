@@ -80,14 +80,14 @@ def environment(url):
     return {"KAIZEN_LLM_BASE_URL": url, "KAIZEN_LLM_MODEL": "scripted", "KAIZEN_LLM_PRICES": "1,2"}
 
 
-def target(folder, settings="mutation_s = 10\n", files=None):
+def target(folder, settings="", files=None):
     """A FastAPI project in git, with what it says about its gates."""
-    return repository(folder, {**FASTAPI, ".kaizen/pipeline.toml": settings, **(files or {})})
+    return repository(folder, {**FASTAPI, **({".kaizen/pipeline.toml": settings} if settings else {}), **(files or {})})
 
 
-def run_words(repo, *more, request=REQUEST):
+def run_words(repo, *more, request=REQUEST, python=sys.executable):
     where = os.fspath(repo)
-    return ["pipeline", "run", "--request", request, "--repo", where, "--python", sys.executable, *more, "--json"]
+    return ["pipeline", "run", "--request", request, "--repo", where, "--python", python, *more, "--json"]
 
 
 class Run:

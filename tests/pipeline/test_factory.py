@@ -1,16 +1,20 @@
 """The factory from the command line, with its real gates, against a scripted model and a real FastAPI project."""
 
-from .factory import ROUTE, Model, main_with, target
-from .targets import everything, write
+import json
+import subprocess
+import sys
+
+from .factory import GOOD, ROUTE, TEST, Model, main_with, target, whole
+from .targets import everything, repository, write
 
 ONLY_CHECK = '[gates.test]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
-ONLY_TEST = '[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\nmutation_s = 10\n'
+ONLY_TEST = '[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
 TYPE_ERROR = ROUTE.replace('"ok"', "1")
 WRONG_VALUE = ROUTE.replace('"ok"', '"fine"')
 
 
 def test_health_is_built_in_one_attempt_and_everything_about_it_is_on_record(factory, tmp_path, strongest):
-    repo = target(tmp_path / "targetapp", "mutation_s = 10\n")
+    repo = target(tmp_path / "targetapp")
     write(repo, {"notes.txt": "not committed\n"})
     run = factory(Model(), repo=repo)
 
@@ -24,7 +28,11 @@ def test_health_is_built_in_one_attempt_and_everything_about_it_is_on_record(fac
     assert run.git("diff", "--stat", "main", run.answer["branch"]).count("|") == 2
     assert run.git("status", "--short") == "?? notes.txt\n"
 
-    proofs = [run.cli("Q7", "--id", gate["proof_id"], "--json").json for gate in run.card["gates"] if gate["proof_id"]]
+    proofs = [
+        run.cli("Q7", "--id", gate["proof_id"], "--json").json["record"]
+        for gate in run.card["gates"]
+        if gate["proof_id"]
+    ]
     assert [(proof["tier"], proof["outcome"]) for proof in proofs] == [("witnessed", "passed")] * 3
     assert all("L3" in proof["protection"] for proof in proofs)
     ended = run.events("ended")[0]
@@ -65,8 +73,6 @@ def test_a_failing_test_is_fed_back_and_the_second_attempt_mends_it(factory):
 
 
 def test_tests_that_prove_nothing_are_sent_back_to_their_author(factory):
-    from .factory import GOOD, TEST, whole
-
     idle = whole("tests/test_health.py", TEST.split("    answer")[0] + "    assert app is not None\n")
     model = Model(tests=[idle, GOOD["tests"][0]])
     run = factory(model, settings=ONLY_TEST)
@@ -91,21 +97,15 @@ def test_a_failing_base_is_refused_unless_it_is_allowed(factory, tmp_path):
 
 
 def test_a_src_layout_with_subpackages_and_no_tests_yet_works(factory, tmp_path):
-    import json
-
-    from .factory import whole
-    from .targets import repository
-
     source = '"""Prices."""\n\n\ndef net(gross: float) -> float:\n    return gross / 1.2\n'
     repo = repository(
         tmp_path / "shop",
         {
             "src/shop/__init__.py": "", "src/shop/money/__init__.py": "", "src/shop/money/price.py": source,
-            ".kaizen/pipeline.toml": "mutation_s = 10\n",
         },
     )  # fmt: skip
     added = source + "\n\ndef gross(net: float) -> float:\n    return net * 1.2\n"
-    spec = {"title": "Add gross", "criteria": [{"id": "C1", "text": "shop.money.price.gross(10) returns 12"}]}
+    spec = {"title": "Add gross", "criteria": [{"id": "C1", "text": "gross(10) in src/shop/money/price.py returns 12"}]}
     test = "from shop.money.price import gross\n\n\ndef test_gross() -> None:\n    assert gross(10) == 12\n"
     model = Model(
         plan=[json.dumps(spec)], scout=[json.dumps({"files": ["src/shop/money/price.py"]})],
@@ -118,14 +118,10 @@ def test_a_src_layout_with_subpackages_and_no_tests_yet_works(factory, tmp_path)
 
 
 def test_a_missing_tool_blocks_with_the_line_that_installs_it(factory, tmp_path):
-    import subprocess
-    import sys
-
     repo = target(tmp_path / "targetapp")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(repo / ".venv")], check=True)
-    run = factory(Model(), "--python", ".venv/bin/python", repo=repo)
+    run = factory(Model(), repo=repo, python=".venv/bin/python")
 
     assert run.done.exit_code == 5
     assert run.answer["outcome"] == "blocked"
-    text = run.cli("P2", "--id", run.id).out
-    assert "uv pip install --python .venv/bin/python ruff" in text
+    assert "uv pip install --python .venv/bin/python ruff" in run.answer["findings"][0]
