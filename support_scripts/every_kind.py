@@ -1,9 +1,15 @@
 """A small project with a record of every kind: what the checks of checks are tried on."""
 
+import os
 import pathlib
+import subprocess
 from typing import Any
 
+from kaizen_components.errors import Unavailable
+
 TEXT = {"title": "A title", "summary": "In short."}
+NOBODY = {"KAIZEN_LLM_BASE_URL": "http://127.0.0.1:9/v1", "KAIZEN_LLM_MODEL": "none"}  # where no model can be
+GATE = 'command = ["python", "-c", "pass"]\nreplace = true\n'
 
 
 def record_every_kind(call: Any, root: pathlib.Path) -> None:
@@ -24,6 +30,7 @@ def record_every_kind(call: Any, root: pathlib.Path) -> None:
     _lessons(call, root)
     _quality(call)
     _reviews_and_traces(call)
+    _pipeline(call, root)
     call("W1", **TEXT, test=True)
     call("K7")
 
@@ -57,3 +64,21 @@ def _reviews_and_traces(call):
     call("T1", name="n", duration_ms=1, cost_usd=0.5)
     call("T2", name="n", value=1.5)
     call("R0", scope="project", query="title")
+
+
+def _pipeline(call, root):
+    """A run that comes as far as its first question, and is given up."""
+    repo = root / "AI" / "work" / "target"
+    (repo / ".kaizen").mkdir(parents=True)
+    (repo / ".kaizen" / "pipeline.toml").write_text(f"[gates.check]\n{GATE}[gates.test]\n{GATE}", encoding="utf-8")
+    somebody = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+    for words in (["init", "-q"], ["add", "-A", "-f"], [*somebody, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *words], cwd=repo, check=True)
+    os.environ.update(NOBODY)
+    try:
+        call("P1", request="Do something.", repo=str(repo))
+    except Unavailable:
+        call("P7", id="@last", abort=True)
+    finally:
+        for name in NOBODY:
+            del os.environ[name]

@@ -208,7 +208,8 @@ SLOW = {  # not held to the allow-list, and why
     "Q8": "reads JSON", "Q10": "reads a text", "A1": "hashes files", "A2": "hashes files", "A5": "hashes files",
     "S4": "writes a file", "I5": "a report", "T3": "a report", "O1": "hashes a manifest", "O2": "hashes files",
     "O3": "a report", "M1": "reads files", "M2": "reads files", "M3": "reads files", "M4": "reads files",
-    "M5": "a report", **dict.fromkeys((code for code in COMMANDS if code.startswith("R")), "a report"),
+    "M5": "a report", "P1": "runs for minutes", "P2": "reads JSON", "P3": "reads JSON", "P7": "runs for minutes",
+    **dict.fromkeys((code for code in COMMANDS if code.startswith("R")), "a report"),
 }  # fmt: skip
 
 

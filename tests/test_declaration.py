@@ -47,8 +47,13 @@ CHOICE_COLUMNS = {
     "span.status": fields.SPAN_STATUS,
     "score.source": fields.SCORE_SOURCE,
     "lab_proposal.better": fields.BETTER,
+    "run.driver": fields.DRIVER,
+    "run_event.outcome": fields.RUN_OUTCOME,
 }
-COMPUTED = {"task_link.state", "artifact.kind", "proof.tier", "proof.outcome", "waiver.gate"}  # no option says these
+COMPUTED = {  # no option says these
+    "task_link.state", "artifact.kind", "proof.tier", "proof.outcome", "waiver.gate", "run_event.event",
+    "run_event.phase",
+}  # fmt: skip
 TEXT_LIMITS = {
     "title": fields.TITLE_CHARS_MAX,
     "summary": fields.SUMMARY_CHARS_MAX,
@@ -73,12 +78,14 @@ WRITES = {  # command -> the tables that its options are stored in
     "Q1": ["proof"], "Q2": ["verification"], "Q3": ["eval_case"], "Q4": ["eval_run"], "Q5": ["anti_pattern"],
     "X1": ["policy"], "X6": ["policy_revision"], "A1": ["artifact"], "S1": ["source"], "I1": ["irl"],
     "I2": ["irl_prediction"], "I3": ["irl_correction"], "I4": ["irl_outcome"], "T1": ["span"], "T2": ["score"],
-    "O1": ["lab"], "O2": ["lab_proposal"],
+    "O1": ["lab"], "O2": ["lab_proposal"], "P1": ["run"], "P7": ["run_event"],
 }  # fmt: skip
 NOT_STORED = {"W1": {"parent", "depends_on"}, "W2": {"id", "token", "waive"}, "W4": {"id"}, "W6": {"id"}, "W8": {"id"},
               "W11": {"id", "remove"}, "W13": {"id"}, "G5": {"id"}, "L2": {"id"}, "L3": {"id"}, "L11": {"id"},
               "Q1": {"timeout_s"}, "X6": {"id"}, "A1": {"allow_external"}, "T1": {"jsonl"}, "O2": {"patch"},
-              "O1": {"query", "category", "task_id", "since"}}  # fmt: skip
+              "O1": {"query", "category", "task_id", "since"},
+              "P1": {"python", "budget_json", "apply", "allow_failing_baseline"},  # in the run's JSON columns
+              "P7": {"id", "abort", "reason"}}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,12 @@ from ..records.hashing import text_hash
 from ..records.words import joined
 from . import ledger
 from .account import summary
+from .edit_format import CUT
 from .protocol import Step
 from .verdict import Verdict
 
 FINDINGS_MAX = 200
+ANSWER_CHARS_MAX = 1_000_000
 SAYS_CHARS_MAX = 20_000
 SUMMARY_CHARS_MAX = 2_000
 
@@ -50,7 +52,7 @@ class Book:
 
     def answer(self, step: str, attempt: int, reply) -> None:
         """An answer as it came, with what it cost; what looks like a secret is taken out of it first."""
-        text = secrets.redacted(reply.text)
+        text = _bounded(secrets.redacted(reply.text))
         spent = {
             "tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out, "cost_usd": reply.cost_usd,
             "seconds": round(reply.seconds, 3), "calls": reply.calls,
@@ -144,6 +146,11 @@ class Book:
                 flat = {name: value for name, value in event.items() if value is not None and name != "payload"}
                 file.write(json.dumps({**flat, **event["payload"]}, ensure_ascii=False) + "\n")
         os.replace(path + ".part", path)
+
+
+def _bounded(text):
+    """An answer that no column holds is no answer: what is kept of it says that it was cut."""
+    return text if len(text) <= ANSWER_CHARS_MAX else text[: ANSWER_CHARS_MAX - 100] + "\n" + CUT
 
 
 def _short(says):

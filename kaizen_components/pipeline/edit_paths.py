@@ -55,7 +55,7 @@ def _wrong(path):
 def _wrong_name(name):
     if name == "..":
         return "it leads upwards"
-    if not name.isprintable() or ":" in name or any(char in '<>"|?*' for char in name):
+    if not name.isprintable() or any(char in ':<>"|?*\ufffd' for char in name):  # the last stands for no text at all
         return f"{shown(name)!r} has a character that file names cannot have everywhere"
     if len(name.encode()) > NAME_BYTES_MAX:
         return "a name in it is too long"

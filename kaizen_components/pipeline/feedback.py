@@ -74,7 +74,7 @@ def _said(event, before):
     head = (
         f"{event['step']} {event['attempt']} ended with {event['reason']}: {_cut(event['says'] or '', TEXT_CHARS_MAX)}"
     )
-    lines = [f"- {_line(one)}{' (again)' if _key(one) in before else ''}" for one in found[:FINDINGS_MAX]]
+    lines = [f"- {line_of(one)}{' (again)' if _key(one) in before else ''}" for one in found[:FINDINGS_MAX]]
     more = [f"- … and {len(found) - FINDINGS_MAX} more"] if len(found) > FINDINGS_MAX else []
     if [one["text"] for one in found] == [event["says"]]:
         return head  # it would only be said twice
@@ -89,7 +89,7 @@ def _fixed(history, sent):
         there = {_key(one) for one in _findings(last)}
         for one in _findings(event):
             if last is not event and _key(one) not in there and one["rule"] not in FORM:
-                gone[_key(one)] = _line({**one, "line": 0})
+                gone[_key(one)] = line_of({**one, "line": 0})
     return sorted(set(gone.values()))[:FIXED_MAX]
 
 
@@ -101,7 +101,8 @@ def _key(one) -> Key:
     return one["path"], one["rule"], _still(one["text"])
 
 
-def _line(one):
+def line_of(one: dict[str, Any]) -> str:
+    """A finding on one line: where, by which rule, in words."""
     place = (
         f"{one['path']}:{one['line']}: " if one["path"] and one["line"] else f"{one['path']}: " if one["path"] else ""
     )

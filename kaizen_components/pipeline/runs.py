@@ -12,14 +12,17 @@ from . import ledger
 from .account import summary
 from .book import Book
 from .engine import Engine
+from .feedback import line_of
 from .progress import Progress
 from .protocol import Protocol
 from .settings import PATH, parsed
 from .target import Target
+from .toolchain import named
 from .work import Work
 
 LEASE_MS = 6 * 3_600_000  # whoever dies before has his lock let go by the system, and P7 takes the lease over
 TITLE_CHARS = 200
+FINDINGS_SHOWN = 5
 SUMMARY_CHARS = 2_000
 NOTHING = {
     "kind": "run", "status": "unset", "duration_ms": 0, "model": None, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0,
@@ -34,6 +37,8 @@ def begin(
     """Record a new run with its task and its root span; nothing has happened in it yet."""
     target = Target(repo)
     commit = target.head()
+    if options["python"]:
+        named(target, options["python"])  # or it is refused before anything is recorded
     inside = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
     values = {"driver": driver, "request": request, "repo": inside, "base_commit": commit, "options": options}
     if target.dirty():
@@ -93,11 +98,21 @@ def answer(run: dict[str, Any], book: Book) -> dict[str, Any]:
     last = events[-1]["payload"]
     found = {
         "id": run["id"], "kind": "run", "task_id": run["task_id"], "protocol": run["protocol"],
-        **summary(book.state, events), **last["delivered"], "artifacts": list(last["artifacts"].values()),
+        **summary(book.state, events), **_last_failure(book.state, events), **last["delivered"],
+        "artifacts": list(last["artifacts"].values()),
         "hint": _hint(run, last["delivered"]),
     }  # fmt: skip
     code = EXIT_CODES.get(found["outcome"], 1)
     return {**found, "exit_code": code} if code else found
+
+
+def _last_failure(state, events):
+    """What ended a run that was not accepted, in the words of whoever judged it."""
+    judged = [event for event in events if event["event"] == "judged" and event["reason"] != "pass"]
+    if state["outcome"] == "accepted" or not judged:
+        return {}
+    found = judged[-1]["payload"]["findings"][:FINDINGS_SHOWN]
+    return {"says": judged[-1]["says"], "findings": [line_of(one) for one in found]}
 
 
 def _hint(run, delivered):

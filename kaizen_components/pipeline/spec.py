@@ -27,9 +27,9 @@ def findings(spec: dict[str, Any], request: str) -> list[Finding]:
         for one in lint(markdown(spec))["findings"]
         if one["severity"] == "error"
     ]
-    said = " ".join(criterion["text"] for criterion in spec["criteria"]).lower()
+    said = " ".join([*(criterion["text"] for criterion in spec["criteria"]), *spec["constraints"]]).lower()
     for exact in dict.fromkeys(EXACT.findall(request)):
         name = exact.strip("`\"'.,").lower()
         if name and name not in said:
-            found.append(Finding("spec-forgets", f"The request names {exact}, and no criterion does."))
+            found.append(Finding("spec-forgets", f"The request names {exact}, and no criterion or constraint does."))
     return found

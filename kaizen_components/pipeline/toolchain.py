@@ -52,7 +52,7 @@ class Place:
 
 def tools(target: Target, python: str | None = None) -> Tools:
     """What `python` names; else the target's .venv or venv; else what uv would use; else the python on the PATH."""
-    place = _named(target, python) if python else _own(target) or _by_uv(target) or _on_path()
+    place = named(target, python) if python else _own(target) or _by_uv(target) or _on_path()
     answer = _known.get(place.path)
     if answer is None or set(NEEDED) - set(answer["said"]):  # what was missing may have been installed since
         answer = _known[place.path] = _answer(place)
@@ -71,7 +71,8 @@ def missing(tools: Tools, settings: Settings | None = None) -> list[Finding]:
     return [Finding(name, f"{name} does not run in the target. Install it: {tools.install} {name}") for name in absent]
 
 
-def _named(target, python):
+def named(target: Target, python: str) -> Place:
+    """The interpreter that --python names, or NotFound."""
     for path in (shutil.which(python), os.path.abspath(python), os.path.join(target.path, python)):
         if path and os.path.isfile(path):
             return Place(os.path.abspath(path), python, _is_uv(target))

@@ -6,6 +6,8 @@ import pytest
 
 from kaizen_components.pipeline import sandbox
 
+from .factory import Run, environment, run_words, server, target
+
 BOXES = ("L3", "L2", "L1")
 
 
@@ -34,3 +36,16 @@ def folder(tmp_path):
     place = tmp_path / "a träe" / "folder"
     place.mkdir(parents=True)
     return place
+
+
+@pytest.fixture
+def factory(tmp_path, root, cli):
+    """`factory(model, "--apply", …)`: the factory from the command line, against a scripted model."""
+
+    def run(model, *more, settings="", repo=None, env=None, **words):
+        repo = repo or target(tmp_path / "targetapp", settings)
+        with server(model) as serving:
+            done = cli(*run_words(repo, *more, **words), env={**environment(serving.url), **(env or {})})
+        return Run(cli, root, repo, done)
+
+    return run

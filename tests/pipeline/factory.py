@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 
 from ..model_server import Answer, ModelServer
@@ -26,7 +27,7 @@ TEST = (
     '    answer = TestClient(app).get("/health")\n'
     '    assert answer.status_code == 200\n    assert answer.json() == {"status": "ok"}\n'
 )
-APPROVE, REJECT = {"verdict": "approve"}, {"verdict": "reject"}
+APPROVE = {"verdict": "approve"}
 
 
 def whole(path, text):
@@ -49,7 +50,10 @@ QUICK = (
 
 
 class Model:
-    """Answers each step from its own list: each answer once, the last one for ever. Answers are texts or `Answer`s."""
+    """Answers each step from its own list: each answer once, the last one for ever.
+
+    An answer is a text, an `Answer`, or a function from the question to a text.
+    """
 
     def __init__(self, **answers):
         self.answers = {**GOOD, **answers}
@@ -61,6 +65,7 @@ class Model:
         number = sum(one == step for one, _ in self.asked)
         self.asked.append((step, user))
         answer = self.answers[step][min(number, len(self.answers[step]) - 1)]
+        answer = answer(user) if callable(answer) else answer
         return answer if isinstance(answer, Answer) else Answer(answer)
 
     def questions(self, step):
@@ -75,11 +80,48 @@ def environment(url):
     return {"KAIZEN_LLM_BASE_URL": url, "KAIZEN_LLM_MODEL": "scripted", "KAIZEN_LLM_PRICES": "1,2"}
 
 
-def target(folder, settings="mutation_s = 10\n", files=None):
+def target(folder, settings="", files=None):
     """A FastAPI project in git, with what it says about its gates."""
-    return repository(folder, {**FASTAPI, ".kaizen/pipeline.toml": settings, **(files or {})})
+    return repository(folder, {**FASTAPI, **({".kaizen/pipeline.toml": settings} if settings else {}), **(files or {})})
 
 
-def run_words(repo, *more, request=REQUEST):
+def run_words(repo, *more, request=REQUEST, python=sys.executable):
     where = os.fspath(repo)
-    return ["pipeline", "run", "--request", request, "--repo", where, "--python", sys.executable, *more, "--json"]
+    return ["pipeline", "run", "--request", request, "--repo", where, "--python", python, *more, "--json"]
+
+
+class Run:
+    """A run that a test has made, and what the records and the target say about it."""
+
+    def __init__(self, cli, root, repo, done):
+        self.cli = cli
+        self.root = root
+        self.repo = repo
+        self.done = done
+        self.answer = done.json if done.out else json.loads(done.err.splitlines()[-1])  # after the progress
+
+    @property
+    def id(self):
+        return self.answer["id"]
+
+    @property
+    def card(self):
+        return self.cli("P2", "--id", self.id, "--json").json
+
+    @property
+    def steps(self):
+        return [(gate["step"], gate["attempt"], gate["reason"]) for gate in self.card["gates"]]
+
+    @property
+    def folder(self):
+        return self.root / "AI" / "work" / "runs" / self.id
+
+    @property
+    def trace(self):
+        return [json.loads(line) for line in (self.folder / "trace.jsonl").read_text().splitlines()]
+
+    def events(self, name):
+        return [event for event in self.trace if event["event"] == name]
+
+    def git(self, *words):
+        return subprocess.run(["git", *words], cwd=self.repo, check=True, capture_output=True, text=True).stdout

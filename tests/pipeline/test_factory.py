@@ -1,59 +1,127 @@
-"""The factory from the command line, against a scripted model and a real FastAPI project."""
+"""The factory from the command line, with its real gates, against a scripted model and a real FastAPI project."""
 
 import json
 import subprocess
+import sys
 
-import pytest
+from .factory import GOOD, ROUTE, TEST, Model, main_with, target, whole
+from .targets import everything, repository, write
 
-from ..conftest import LAUNCHER
-from .factory import FASTAPI, GOOD, QUICK, ROUTE, SPEC, Model, environment, main_with, run_words, server, target, whole
-from .targets import everything
-
-GATES = ("ready", "validate", "test")
-
-
-@pytest.fixture
-def factory(tmp_path, cli):
-    """`factory(model, …)`: a run of the factory; the answer, and what is in the records about it."""
-
-    def run(model, *more, settings="mutation_s = 10\n", repo=None, **words):
-        repo = repo or target(tmp_path / "targetapp", settings)
-        with server(model) as serving:
-            done = cli(*run_words(repo, *more, **words), env=environment(serving.url))
-        return Run(cli, repo, done)
-
-    return run
+ONLY_CHECK = '[gates.test]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
+ONLY_TEST = '[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
+TYPE_ERROR = ROUTE.replace('"ok"', "1")
+WRONG_VALUE = ROUTE.replace('"ok"', '"fine"')
 
 
-class Run:
-    def __init__(self, cli, repo, done):
-        self.cli = cli
-        self.repo = repo
-        self.done = done
-        self.answer = done.json if done.out else done.error
-
-    @property
-    def card(self):
-        return self.cli("P2", "--id", self.answer["id"], "--json").json
-
-    @property
-    def steps(self):
-        return [(gate["step"], gate["attempt"], gate["reason"]) for gate in self.card["gates"]]
-
-    @property
-    def trace(self):
-        path = LAUNCHER  # only for its type
-        path = self.repo.parent / "a project" / "AI" / "work" / "runs" / self.answer["id"] / "trace.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()]
-
-    def git(self, *words):
-        return subprocess.run(["git", *words], cwd=self.repo, check=True, capture_output=True, text=True).stdout
-
-
-def test_health_is_built_in_one_attempt(factory, strongest):
-    run = factory(Model())
+def test_health_is_built_in_one_attempt_and_everything_about_it_is_on_record(factory, tmp_path, strongest):
+    repo = target(tmp_path / "targetapp")
+    write(repo, {"notes.txt": "not committed\n"})
+    run = factory(Model(), repo=repo)
 
     assert run.done.exit_code == 0, run.done.err
     assert (run.answer["outcome"], run.answer["build_attempts"]) == ("accepted", 1)
-    print(run.steps, run.card)
-    assert 0
+    steps = ("ready", "plan", "scout", "build", "validate", "tests", "test", "review")
+    assert run.steps == [(step, 1, "pass") for step in steps]
+
+    assert run.answer["branch"] == f"kaizen/{run.id}"
+    assert '+@app.get("/health")' in run.git("diff", "main", run.answer["branch"])
+    assert run.git("diff", "--stat", "main", run.answer["branch"]).count("|") == 2
+    assert run.git("status", "--short") == "?? notes.txt\n"
+
+    proofs = [
+        run.cli("Q7", "--id", gate["proof_id"], "--json").json["record"]
+        for gate in run.card["gates"]
+        if gate["proof_id"]
+    ]
+    assert [(proof["tier"], proof["outcome"]) for proof in proofs] == [("witnessed", "passed")] * 3
+    assert all("L3" in proof["protection"] for proof in proofs)
+    ended = run.events("ended")[0]
+    assert ended["build_attempts"] == 1 and ended["seconds"] > 1
+    assert (ended["tokens_in"], ended["tokens_out"], ended["cost_usd"]) == (55, 35, 0.000125)
+    assert ended["rejected_cost_usd"] == 0
+    assert {event.get("step") for event in run.trace} >= {*steps}
+    assert sorted(ended["artifacts"]) == ["brief.json", "change.diff", "spec.md"]
+    assert run.cli("K8", "--json").json["status"] == "OK"
+    assert run.cli("T3", "--id", run.id, "--json").json["spans"][1]["name"] == "ready 1"
+
+
+def test_a_type_error_is_fed_back_and_the_second_attempt_mends_it(factory):
+    model = Model(build=[main_with(TYPE_ERROR), main_with(ROUTE)])
+    run = factory(model, settings=ONLY_CHECK)
+
+    assert run.answer["outcome"] == "accepted", run.done.err
+    assert [step for step in run.steps if step[0] in ("build", "validate")] == [
+        ("build", 1, "pass"), ("validate", 1, "check"), ("build", 2, "pass"), ("validate", 2, "pass"),
+    ]  # fmt: skip
+    first, second = model.questions("build")
+    assert "dict-item" not in first
+    assert "app/main.py" in second and "dict-item" in second and '"status": 1' in second
+    assert (run.answer["build_attempts"], run.answer["rejected_answers"]) == (2, 1)
+    assert run.answer["rejected_cost_usd"] == 0.000025
+
+
+def test_a_failing_test_is_fed_back_and_the_second_attempt_mends_it(factory):
+    model = Model(build=[main_with(WRONG_VALUE), main_with(ROUTE)])
+    run = factory(model, settings=ONLY_TEST)
+
+    assert run.answer["outcome"] == "accepted", run.done.err
+    assert [step for step in run.steps if step[0] in ("build", "tests", "test")] == [
+        ("build", 1, "pass"), ("tests", 1, "pass"), ("test", 1, "check"), ("build", 2, "pass"), ("test", 2, "pass"),
+    ]  # fmt: skip
+    assert "test_health_answers_ok" in model.questions("build")[1]
+    assert len(model.questions("tests")) == 1  # written from the spec alone, and kept
+
+
+def test_tests_that_prove_nothing_are_sent_back_to_their_author(factory):
+    idle = whole("tests/test_health.py", TEST.split("    answer")[0] + "    assert app is not None\n")
+    model = Model(tests=[idle, GOOD["tests"][0]])
+    run = factory(model, settings=ONLY_TEST)
+
+    assert run.answer["outcome"] == "accepted", run.done.err
+    assert ("test", 1, "weak") in run.steps and ("tests", 2, "pass") in run.steps
+    assert run.answer["build_attempts"] == 1
+
+
+def test_a_failing_base_is_refused_unless_it_is_allowed(factory, tmp_path):
+    broken = {"tests/test_old.py": "def test_old() -> None:\n    assert 1 == 2\n"}
+    repo = target(tmp_path / "targetapp", ONLY_TEST, broken)
+    before = everything(repo)
+    refused = factory(Model(), repo=repo)
+
+    assert refused.done.exit_code == 5
+    assert (refused.answer["outcome"], refused.steps) == ("blocked", [("ready", 1, "check")])
+    assert "--allow-failing-baseline" in refused.card["gates"][0]["says"]
+    assert everything(repo) == before
+    allowed = factory(Model(), "--allow-failing-baseline", repo=repo)
+    assert allowed.answer["outcome"] == "accepted", allowed.done.err
+
+
+def test_a_src_layout_with_subpackages_and_no_tests_yet_works(factory, tmp_path):
+    source = '"""Prices."""\n\n\ndef net(gross: float) -> float:\n    return gross / 1.2\n'
+    repo = repository(
+        tmp_path / "shop",
+        {
+            "src/shop/__init__.py": "", "src/shop/money/__init__.py": "", "src/shop/money/price.py": source,
+        },
+    )  # fmt: skip
+    added = source + "\n\ndef gross(net: float) -> float:\n    return net * 1.2\n"
+    spec = {"title": "Add gross", "criteria": [{"id": "C1", "text": "gross(10) in src/shop/money/price.py returns 12"}]}
+    test = "from shop.money.price import gross\n\n\ndef test_gross() -> None:\n    assert gross(10) == 12\n"
+    model = Model(
+        plan=[json.dumps(spec)], scout=[json.dumps({"files": ["src/shop/money/price.py"]})],
+        build=[whole("src/shop/money/price.py", added)], tests=[whole("tests/test_gross.py", test)],
+    )  # fmt: skip
+    run = factory(model, repo=repo, request="add a function gross(net) to src/shop/money/price.py")
+
+    assert run.answer["outcome"] == "accepted", (run.done.err, run.card["gates"])
+    assert run.card["gates"][0]["says"] == "0 tests of the base pass."
+
+
+def test_a_missing_tool_blocks_with_the_line_that_installs_it(factory, tmp_path):
+    repo = target(tmp_path / "targetapp")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(repo / ".venv")], check=True)
+    run = factory(Model(), repo=repo, python=".venv/bin/python")
+
+    assert run.done.exit_code == 5
+    assert run.answer["outcome"] == "blocked"
+    assert "uv pip install --python .venv/bin/python ruff" in run.answer["findings"][0]

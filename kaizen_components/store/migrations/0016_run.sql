@@ -35,12 +35,11 @@ CREATE TABLE run_event (
     attempt INTEGER          CHECK (attempt >= 1),
     reason  TEXT             CHECK (length(reason) BETWEEN 1 AND 100),
     says    TEXT             CHECK (length(says) BETWEEN 1 AND 20000),
-    body    TEXT             CHECK (length(body) BETWEEN 1 AND 2000000),
+    body    TEXT             CHECK (length(body) BETWEEN 1 AND 1000000),
     payload TEXT             CHECK (payload IS NULL OR json_valid(payload)),
     state   TEXT    NOT NULL CHECK (json_valid(state)),
     phase   TEXT    NOT NULL CHECK (phase IN ('due', 'asked', 'answered', 'started', 'ending', 'delivering', 'ended')),
-    outcome TEXT             CHECK (outcome IN ('accepted', 'rejected', 'failed', 'exhausted', 'stuck', 'blocked',
-                                                'aborted')),
+    outcome TEXT             CHECK (outcome IN ('accepted', 'rejected', 'failed', 'exhausted', 'stuck', 'blocked', 'aborted')),
     UNIQUE (run_id, n)
 ) STRICT;
 
