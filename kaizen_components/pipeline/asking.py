@@ -72,14 +72,14 @@ def _values(step, work, asked):
 
 
 def _for_builder(work, asked):
-    """What is only to be read is marked as such, and nobody is told to make a file that would be refused."""
-    brief, grants = asked.brief, tuple(asked.spec["grants"])
-    files = work.shown(brief["files"])
+    """What is only to be read is marked, and nobody is told to make a file that is there or would be refused."""
+    brief, grants, there = asked.brief, tuple(asked.spec["grants"]), set(work.paths())
+    files = work.shown([*brief["files"], *(path for path in brief["new_files"] if path in there)])
     refused = {one.path for one in _protected([*brief["new_files"], *(file["path"] for file in files)], work, grants)}
     files.sort(key=lambda file: file["path"] in refused)
     return {
         "brief": brief, "files": files, "protected": refused, "format": edits.form([file["text"] for file in files]),
-        "new_files": [path for path in brief["new_files"] if path not in refused],
+        "new_files": [path for path in brief["new_files"] if path not in refused | there],
     }  # fmt: skip
 
 
@@ -105,7 +105,6 @@ def _brief(work, asked, text):
         for path in brief["files"]
         if path not in there
     ]
-    wrong += [Finding("exists", f"{path} is there already.", path) for path in brief["new_files"] if path in there]
     if wrong:
         return Verdict("check", f"The brief names {len(wrong)} files wrongly.", wrong)
     return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
@@ -169,7 +168,9 @@ def _unparsable(changes):
 
 def _protected(paths, work, grants):
     return [
-        Finding("protected", f"{path} is protected; the spec does not let it change.", path)
+        Finding(
+            "protected", f"{path} is protected, and the spec does not let it change: leave it out of your answer.", path
+        )
         for path in sorted(paths)
         if named(path, work.settings.protected) and not named(path, tuple(grants))
     ]

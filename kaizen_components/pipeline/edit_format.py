@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from ..errors import Refused
 
 WHOLE_FORM = """\
-Edits are plain text in the form below. Paths count from the root of the repository.
-
-To make a new file, or to write a file of less than 200 lines anew from its first line to its last:
+Edits are plain text. Paths count from the root of the repository. A new file, or a file of less than 200 lines, is
+written whole, from its first line to its last:
 
 FILE: path/of/the_file.py
 <<<<<<< WHOLE
@@ -30,8 +29,9 @@ the lines that take their place
 >>>>>>> REPLACE
 
 Where the text of a file itself has a line of equals signs as long as the marker, write longer markers."""
-DELETE_FORM = "To delete a file:\n\nDELETE: path/of/the_file.py"
-FORMAT = "\n\n".join((WHOLE_FORM, BLOCK_FORM, DELETE_FORM))
+# In one line, because small models copy an example of it and delete a file that nobody wants to lose.
+DELETE_FORM = "A file that the spec says must go takes one line: the word DELETE, a colon and its path."
+FORMAT = "\n\n".join((DELETE_FORM, WHOLE_FORM, BLOCK_FORM))
 WHOLE_LINES_MAX = 200  # up to here models write a whole file more surely than a patch, and it costs little
 
 BLANKS = r"[ \t]{0,3}"  # before a marker; further in, it is text
@@ -66,7 +66,7 @@ class EditRefused(Refused):
 def form(texts: list[str]) -> str:
     """What a prompt says about edits of files with these texts: of blocks only where one of them is long."""
     is_long = any(text.count("\n") >= WHOLE_LINES_MAX for text in texts)
-    return FORMAT if is_long else f"{WHOLE_FORM}\n\n{DELETE_FORM}"
+    return FORMAT if is_long else f"{DELETE_FORM}\n\n{WHOLE_FORM}"
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ class Work:
         A scout forgets the one file that matters more often than a few thousand characters do harm.
         """
         sources = [path for path in self.likely() if path.endswith(".py") and not TESTS.search(path)]
-        room, found = ROOM_CHARS - sum(len(self._text(path)) for path in cited), list(cited)
+        found = list(dict.fromkeys(cited))
+        room = ROOM_CHARS - sum(len(self._text(path)) for path in found)
         for path in sources:
             room -= len(self._text(path))
             if path not in cited and room >= 0 and self._text(path).strip():

@@ -50,6 +50,13 @@ def test_the_builder_sees_the_sources_of_a_small_repository_that_its_scout_forgo
     assert "=== app/main.py\nfrom fastapi import FastAPI" in user
 
 
+def test_a_new_file_that_is_there_already_is_shown_as_one_to_change(asks):
+    _, user = asks("build", scout={"files": ["tests/test_main.py"], "new_files": ["app/__init__.py", "app/main.py"]})
+
+    assert user.count("=== app/main.py\n") == 1
+    assert "Files that should be made" not in user
+
+
 def test_of_a_large_repository_the_builder_sees_what_was_cited(asks):
     large = {f"app/part{number}.py": f"# {number}\n" * 300 for number in range(9)}
     _, user = asks("build", large, scout={"files": ["app/part8.py"]})
@@ -74,5 +81,5 @@ def test_whoever_writes_tests_is_given_a_path_that_is_free(asks):
 
 
 def test_blocks_are_explained_only_where_a_file_is_long():
-    assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 199]))] == ["whole", "delete"]
-    assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 200]))] == ["whole", "replace", "delete"]
+    assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 199]))] == ["whole"]
+    assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 200]))] == ["whole", "replace"]
