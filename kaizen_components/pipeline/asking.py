@@ -7,6 +7,7 @@ from typing import Any
 from . import edits
 from .answers import AnswerRefused, validated
 from .contracts import MODELS
+from .edit_format import shown
 from .protocol import Step
 from .review import named, objections
 from .spec import findings, granted, markdown
@@ -169,9 +170,17 @@ def _unparsable(changes):
             try:
                 ast.parse(data)
             except (SyntaxError, ValueError) as error:
-                line = getattr(error, "lineno", 0) or 0
-                found.append(Finding("syntax", f"{getattr(error, 'msg', error)}", path, line))
+                found.append(_syntax(path, error))
     return found
+
+
+def _syntax(path, error):
+    """With the line itself; a divider in a file that was to be written whole is an old half and a new one."""
+    text = (getattr(error, "text", "") or "").strip()
+    says = f"{getattr(error, 'msg', error)}{': ' + shown(text) if text else ''}"
+    if text and not text.strip("="):
+        says += " (write the file once, as it shall be, and not its old lines)"
+    return Finding("syntax", says, path, getattr(error, "lineno", 0) or 0)
 
 
 def _protected(paths, work, grants):

@@ -7,7 +7,7 @@ import pytest
 
 from kaizen_components.pipeline import edits
 from kaizen_components.pipeline.answers import validated
-from kaizen_components.pipeline.asking import BREAK, PROMPTS, Asked, messages
+from kaizen_components.pipeline.asking import BREAK, PROMPTS, Asked, judged, messages
 from kaizen_components.pipeline.contracts import MODELS
 from kaizen_components.pipeline.examples import preparation
 from kaizen_components.pipeline.protocol import load
@@ -15,7 +15,7 @@ from kaizen_components.pipeline.target import Target
 from kaizen_components.pipeline.work import ROOM_CHARS, Work
 from kaizen_components.store.place import Place
 
-from .factory import SPEC
+from .factory import SPEC, whole
 from .targets import FASTAPI, repository
 
 STEPS = load("factory").steps
@@ -97,6 +97,19 @@ def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
     plan = json.dumps({**SPEC, "grants": ["tests/**", "pyproject.toml"]})
 
     assert Asked(request_, {"plan": plan}, "", None).spec["grants"] == counts
+
+
+def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root):
+    repo = repository(tmp_path / "target", FASTAPI)
+    run = {"id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(), "request": "r"}
+    asked = Asked("add /health", {"plan": json.dumps(SPEC)}, "", None)
+
+    verdict = judged(
+        STEPS["build"], Work(Place(str(root)), run, {}), asked, whole("app/x.py", "x = 1\n=======\nx = 2\n")
+    )
+
+    assert verdict.reason == "check"
+    assert "invalid syntax: ======= (write the file once" in verdict.findings[0].text
 
 
 def test_whoever_writes_tests_is_given_a_path_that_is_free(asks):
