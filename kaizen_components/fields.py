@@ -216,6 +216,7 @@ FIELDS = {
     "allow_failing_baseline": Field("flag", "Begin although tests of the base fail; no others may then"),
     "abort": Field("flag", "End the run instead of going on"),
     "pipeline.outcome": Field("choice", "Only runs that ended so", RUN_OUTCOME),
+    "gates": Field("flag", "Also try each step of the factory on its good and bad fixtures (half a minute)"),
     "intent": Field("prose", "What you want to do, in plain words", most=SUMMARY_CHARS_MAX, bare=True),
 }
 
