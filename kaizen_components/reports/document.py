@@ -148,10 +148,10 @@ def listing(label: str, text: str | None, whole: str = "") -> Block | None:
     """Code or a diff, line by line as it is; a long one is cut, and `whole` says where all of it is."""
     if not text:
         return None
-    lines = text[:LISTING_CHARS_MAX].splitlines()
-    shown = lines[:LISTING_LINES_MAX]
-    left = len(text.splitlines()) - len(shown)
-    return {"block": "listing", "label": label, "lines": shown, "note": f"{left:,} more lines: {whole}" if left else ""}
+    shown = text[:LISTING_CHARS_MAX].rstrip("\n").split("\n")[:LISTING_LINES_MAX]
+    left = text.rstrip("\n").count("\n") + 1 - len(shown)
+    cut = left or len(text) > LISTING_CHARS_MAX
+    return {"block": "listing", "label": label, "lines": shown, "note": f"{left:,} more lines: {whole}" if cut else ""}
 
 
 def clipped(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:

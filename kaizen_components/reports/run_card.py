@@ -200,13 +200,22 @@ def _wrapped(text, width, indent=""):
 
 
 def _words(text, most):
-    """The text at its blanks; a word that is longer than a line, and no command, in pieces."""
+    """The text at its blanks; a word that is longer than a line, and no command, in pieces of a line."""
     parts = text.split("`")
     if len(parts) % 2:
         text = "`".join(part.replace(" ", "\0") if at % 2 else part for at, part in enumerate(parts))
-    size = most if text.isascii() else most // 2
     for word in text.split(" "):
         if "\0" in word:
             yield word.replace("\0", " ")
         else:
-            yield from (word[at : at + size] for at in range(0, len(word), size))
+            yield from _pieces(word, most)
+
+
+def _pieces(word, most):
+    piece = ""
+    for character in word:
+        if columns(piece + character) > most:
+            yield piece
+            piece = ""
+        piece += character
+    yield piece
