@@ -1,5 +1,6 @@
 """The pipeline: P1, P2, P3, P7."""
 
+from ..errors import Usage
 from ..records.listing import listing
 
 
@@ -33,14 +34,24 @@ def run(
     return runs.go_on(write, look, store, begun["id"], driving)
 
 
-def inspect(db, *, id):
-    """Show a run as a card: where it stands, its gates and attempts, what it cost.
+def inspect(write, look, store, *, id, format="text", out=None, open=False, timezone=None, as_of=None):
+    """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with --format as a page.
 
     Example: kaizen P2 --id @last
     """
-    from ..pipeline import show
+    from functools import partial
 
-    return show.card(db, db.find("run", id))
+    from ..reports import run_card, run_details, run_page
+    from ..reports.publish import Output, gathered, publish
+
+    output = Output(format, out, open, as_of, timezone)
+    if format == "text" and out:
+        raise Usage("out_without_page", "--out is for a page.", "A card is printed.", "Give --format html or md too.")
+    if format == "text" or (format == "json" and out is None):
+        found, _ = gathered(look, output, run_card.gather, {"id": id})
+        return {**found, "text": run_card.text(found, output.zone)} if format == "text" else found
+    gather = partial(run_details.gather, store.place.root)
+    return publish(write, look, store, "P2", "pipeline-inspect", output, gather, run_page.layout, id=id)
 
 
 def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
@@ -49,12 +60,13 @@ def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
     Example: kaizen P3 --limit 10
     """
     from ..pipeline import show
+    from ..reports import run_card
 
     filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
-    found = listing(
-        db, "run", "id, at, protocol, driver, phase, outcome, events, task_id, test, request", limit, filters
-    )
-    return {**found, "stages": show.stages(db)}
+    found = listing(db, "run", show.LISTED, limit, filters)
+    stages = show.stages(db, protocol)
+    found |= {"flakiest": show.flakiest(stages), "stages": stages}
+    return {**found, "text": run_card.listed(found)}
 
 
 def resume(write, look, store, *, id, abort=False, reason=None):
