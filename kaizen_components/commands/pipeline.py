@@ -31,7 +31,7 @@ def run(
     driving = drivers.driver(driver)  # before anything is recorded: a model that is not configured is refused
     options = {"python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline}
     begun = runs.begin(write, store, chosen, driver, request, repo, task_id, options)
-    return runs.go_on(write, look, store, begun["id"], driving)
+    return _with_card(look, runs.go_on(write, look, store, begun["id"], driving))
 
 
 def inspect(write, look, store, *, id, format="text", out=None, open=False, timezone=None, as_of=None):
@@ -77,6 +77,15 @@ def resume(write, look, store, *, id, abort=False, reason=None):
     from ..pipeline import drivers, runs
 
     if abort:
-        return runs.abort(write, look, store, id, reason or "aborted by hand")
+        return _with_card(look, runs.abort(write, look, store, id, reason or "aborted by hand"))
     found = look().find("run", id)
-    return runs.go_on(write, look, store, found["id"], drivers.driver(found["driver"]))
+    return _with_card(look, runs.go_on(write, look, store, found["id"], drivers.driver(found["driver"])))
+
+
+def _with_card(look, answer):
+    """A person gets the card that P2 shows; --json has the answer itself too."""
+    from ..reports import run_card
+    from ..reports.zone import Zone
+
+    zone = Zone(None)
+    return {**answer, "text": run_card.text(run_card.gather(look(), zone, {"id": answer["id"]}), zone)}

@@ -84,7 +84,7 @@ def judged(step: Step, work: Work, asked: Asked, text: str) -> Verdict:
 def _spec(work, asked, text):
     spec = validated(text, MODELS["spec"]).model_dump()
     wrong = findings(spec, asked.request)
-    return Verdict("check", f"The spec has {len(wrong)} faults.", wrong) if wrong else Verdict("pass", spec["title"])
+    return Verdict("check", f"The spec has {_faults(wrong)}.", wrong) if wrong else Verdict("pass", spec["title"])
 
 
 def _brief(work, asked, text):
@@ -97,7 +97,7 @@ def _brief(work, asked, text):
     ]
     wrong += [Finding("exists", f"{path} is there already.", path) for path in brief["new_files"] if path in there]
     if wrong:
-        return Verdict("check", f"The brief names {len(wrong)} files wrongly.", wrong)
+        return Verdict("check", f"The brief names {_faults(wrong, 'file')} wrongly.", wrong)
     return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
 
 
@@ -107,7 +107,7 @@ def _edits(work, asked, text):
     changes = work.edited(text)
     wrong = _unparsable(changes) + _protected(changes, work, asked.spec["grants"])
     if wrong:
-        return Verdict("check", f"The change has {len(wrong)} faults.", wrong)
+        return Verdict("check", f"The change has {_faults(wrong)}.", wrong)
     return Verdict("pass", "Changes " + ", ".join(sorted(changes)[:5]))
 
 
@@ -124,7 +124,7 @@ def _tests(work, asked, text):
     ]
     wrong += _unparsable(changes)
     return (
-        Verdict("check", f"The tests have {len(wrong)} faults.", wrong)
+        Verdict("check", f"The tests have {_faults(wrong)}.", wrong)
         if wrong
         else Verdict("pass", ", ".join(sorted(changes)))
     )
@@ -142,7 +142,11 @@ def before_review(work: Work, asked: Asked) -> Verdict | None:
     """The deterministic checks, which come before the reviewer is asked; None if there is nothing to object to."""
     changes = work.changes(asked.texts["build"], asked.texts["tests"])
     wrong = objections(asked.spec, changes, work.read, set(work.paths()))
-    return Verdict("check", f"{len(wrong)} things that the spec does not allow.", wrong) if wrong else None
+    return Verdict("check", f"The spec does not allow {_faults(wrong, 'thing')}.", wrong) if wrong else None
+
+
+def _faults(wrong, word="fault"):
+    return f"{len(wrong)} {word}{'s' * (len(wrong) != 1)}"
 
 
 def _unparsable(changes):

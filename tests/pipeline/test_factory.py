@@ -114,7 +114,7 @@ def test_a_src_layout_with_subpackages_and_no_tests_yet_works(factory, tmp_path)
     run = factory(model, repo=repo, request="add a function gross(net) to src/shop/money/price.py")
 
     assert run.answer["outcome"] == "accepted", (run.done.err, run.card["gates"])
-    assert run.card["gates"][0]["says"] == "0 tests of the base pass."
+    assert run.card["gates"][0]["says"] == "Passing on the base: 0 tests."
 
 
 def test_a_missing_tool_blocks_with_the_line_that_installs_it(factory, tmp_path):
