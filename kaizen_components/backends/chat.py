@@ -102,7 +102,7 @@ class Chat:
             ) as response:  # fmt: skip
                 if response.status_code != 200:
                     raise failure.failed(self.endpoint, response, "tools" in body)
-                return self._read(response, on_text)
+                return self._read(response, on_text, "tools" in body)
         except (httpx.ConnectError, httpx.ConnectTimeout):
             raise failure.dead(self.endpoint, CONNECT_S) from None
         except httpx.TimeoutException:
@@ -111,7 +111,7 @@ class Chat:
         except (httpx.HTTPError, OSError) as error:
             raise Again(f"dropped the connection ({type(error).__name__})") from None
 
-    def _read(self, response, on_text):
+    def _read(self, response, on_text, has_tools):
         parts = Parts(on_text)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         try:
@@ -125,7 +125,7 @@ class Chat:
             for event in events(self._blocks(response)):
                 parts.take(event)
         except Garbled as error:
-            raise failure.garbled(self.endpoint, str(error)) from None
+            raise failure.misread(self.endpoint, str(error), has_tools) from None
         if parts.finish_reason is None:
             raise Again("ended its answer in the middle")
         return parts

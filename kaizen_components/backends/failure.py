@@ -94,6 +94,13 @@ def garbled(endpoint: Endpoint, why: str) -> Unavailable:
     )
 
 
+def misread(endpoint: Endpoint, why: str, has_tools: bool) -> Unavailable:
+    """The exception for a 200 that is no answer: some servers break off where a model writes a call that is none."""
+    if has_tools and "tool" in why.lower():
+        return Rejected(endpoint, 200, scrubbed(endpoint, why))
+    return garbled(endpoint, why)
+
+
 def floods(endpoint: Endpoint, most: int) -> Unavailable:
     return Unavailable(
         "backend_floods",

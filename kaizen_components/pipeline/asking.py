@@ -1,7 +1,6 @@
 """The steps that somebody answers: what they are asked, and what is checked about what they say."""
 
 import ast
-import json
 import os
 from typing import Any
 
@@ -56,9 +55,7 @@ def messages(step: Step, work: Work, asked: Asked) -> list[dict[str, str]]:
 
 
 def _values(step, work, asked):
-    common = {"feedback": asked.feedback, "previous": asked.previous, "listing": work.listing(), "format": edits.FORMAT}
-    if step.answer in MODELS:
-        common["schema"] = json.dumps(MODELS[step.answer].model_json_schema(), indent=1)
+    common = {"feedback": asked.feedback, "previous": asked.previous, "listing": work.listing()}
     if step.name == "plan":
         name, text = work.readme()
         return {**common, "request": asked.request, "readme_name": name, "readme": text}
@@ -66,11 +63,24 @@ def _values(step, work, asked):
     if step.name == "scout":
         return {**common, "files": work.quoted(work.likely()), "hits": work.hits(asked.request)}
     if step.name == "build":
-        return {**common, "brief": asked.brief, "files": work.quoted(asked.brief["files"])}
+        return {**common, **_for_builder(work, asked)}
     if step.name == "tests":
-        return {**common, "examples": work.examples()}
+        new = work.new_test(asked.spec["title"])
+        return {**common, "examples": work.examples(), "format": edits.WHOLE_FORM, "new_path": new}
     commit = work.candidate(asked.spec, asked.texts["build"], asked.texts["tests"])
     return {**common, "diff": work.diff(commit)[:DIFF_CHARS_MAX]}
+
+
+def _for_builder(work, asked):
+    """What is only to be read is marked, and nobody is told to make a file that is there or would be refused."""
+    brief, grants, there = asked.brief, tuple(asked.spec["grants"]), set(work.paths())
+    files = work.shown([*brief["files"], *(path for path in brief["new_files"] if path in there)])
+    refused = {one.path for one in _protected([*brief["new_files"], *(file["path"] for file in files)], work, grants)}
+    files.sort(key=lambda file: file["path"] in refused)
+    return {
+        "brief": brief, "files": files, "protected": refused, "format": edits.form([file["text"] for file in files]),
+        "new_files": [path for path in brief["new_files"] if path not in refused | there],
+    }  # fmt: skip
 
 
 def judged(step: Step, work: Work, asked: Asked, text: str) -> Verdict:
@@ -95,7 +105,6 @@ def _brief(work, asked, text):
         for path in brief["files"]
         if path not in there
     ]
-    wrong += [Finding("exists", f"{path} is there already.", path) for path in brief["new_files"] if path in there]
     if wrong:
         return Verdict("check", f"The brief names {_faults(wrong, 'file')} wrongly.", wrong)
     return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
@@ -161,10 +170,12 @@ def _unparsable(changes):
     return found
 
 
-def _protected(changes, work, grants):
+def _protected(paths, work, grants):
     return [
-        Finding("protected", f"{path} is protected; the spec does not let it change.", path)
-        for path in sorted(changes)
+        Finding(
+            "protected", f"{path} is protected, and the spec does not let it change: leave it out of your answer.", path
+        )
+        for path in sorted(paths)
         if named(path, work.settings.protected) and not named(path, tuple(grants))
     ]
 

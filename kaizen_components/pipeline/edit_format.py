@@ -10,18 +10,16 @@ from dataclasses import dataclass, field
 
 from ..errors import Refused
 
-FORMAT = """\
-Edits are plain text in the form below. Paths count from the root of the repository. All edits are made on the files as
-they stand now, or none is.
-
-To make a new file, or to write a file of less than 200 lines anew from its first line to its last:
+WHOLE_FORM = """\
+Edits are plain text. Paths count from the root of the repository. A new file, or a file of less than 200 lines, is
+written whole, from its first line to its last:
 
 FILE: path/of/the_file.py
 <<<<<<< WHOLE
 every line of the file
->>>>>>> END
-
-To change a part of a longer file, one block for each place:
+>>>>>>> END"""
+BLOCK_FORM = """\
+To change a part of a longer file, one block for each place; all are made on the file as it stands now:
 
 FILE: path/of/the_file.py
 <<<<<<< SEARCH
@@ -30,11 +28,11 @@ some lines exactly as they stand in the file, as many as make the place unique
 the lines that take their place
 >>>>>>> REPLACE
 
-To delete a file:
-
-DELETE: path/of/the_file.py
-
 Where the text of a file itself has a line of equals signs as long as the marker, write longer markers."""
+# In one line, because small models copy an example of it and delete a file that nobody wants to lose.
+DELETE_FORM = "A file that the spec says must go takes one line: the word DELETE, a colon and its path."
+FORMAT = "\n\n".join((DELETE_FORM, WHOLE_FORM, BLOCK_FORM))
+WHOLE_LINES_MAX = 200  # up to here models write a whole file more surely than a patch, and it costs little
 
 BLANKS = r"[ \t]{0,3}"  # before a marker; further in, it is text
 OPENING = re.compile(BLANKS + r"(<{3,})[ \t]*(SEARCH|WHOLE)\b:?(.*)$", re.IGNORECASE)
@@ -63,6 +61,12 @@ class EditRefused(Refused):
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.what, self.why, self.next) if part)
+
+
+def form(texts: list[str]) -> str:
+    """What a prompt says about edits of files with these texts: of blocks only where one of them is long."""
+    is_long = any(text.count("\n") >= WHOLE_LINES_MAX for text in texts)
+    return FORMAT if is_long else f"{DELETE_FORM}\n\n{WHOLE_FORM}"
 
 
 @dataclass(frozen=True)

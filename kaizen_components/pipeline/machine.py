@@ -154,9 +154,9 @@ def _sums(spent):
 
 
 def seconds_left(protocol: Protocol, state: State, step: Step) -> float:
-    """How long the step may take, by its timeout and by what is left of the budgets."""
+    """What is left of the budgets; how long one answer may take besides is the driver's to say."""
     own = step.budget.get("seconds", float("inf")) - _sums(state["spent_on"].get(step.name))["seconds"]
-    return max(1.0, min(step.timeout_s, own, protocol.budget.get("seconds", float("inf")) - state["spent"]["seconds"]))
+    return max(1.0, min(own, protocol.budget.get("seconds", float("inf")) - state["spent"]["seconds"]))
 
 
 def _ending(state, outcome, why):

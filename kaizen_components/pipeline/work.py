@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+from itertools import count
 from typing import Any
 
 from ..records import secrets
@@ -23,6 +24,9 @@ README_CHARS_MAX = 2_000
 HITS_MAX = 60
 QUOTED_MAX = 12
 EXAMPLES_MAX = 2
+ROOM_CHARS = 6_000  # about 1,500 tokens
+TESTS = re.compile(r"(^|/)test_[^/]*\.py$|_test\.py$")
+TITLE_WORDS_MAX = 6
 WORDS = re.compile(r"[A-Za-z_/][\w/-]{3,}")
 READMES = ("README.md", "README.rst", "README.txt", "README")
 
@@ -78,6 +82,20 @@ class Work:
         """Files as a prompt shows them."""
         return [{"path": path, "text": self._text(path)} for path in paths[:QUOTED_MAX] if self.read(path) is not None]
 
+    def shown(self, cited: list[str]) -> list[dict[str, str]]:
+        """What a builder sees: the cited files, and of a small repository its other sources too.
+
+        A scout forgets the one file that matters more often than a few thousand characters do harm.
+        """
+        sources = [path for path in self.likely() if path.endswith(".py") and not TESTS.search(path)]
+        found = list(dict.fromkeys(cited))
+        room = ROOM_CHARS - sum(len(self._text(path)) for path in found)
+        for path in sources:
+            room -= len(self._text(path))
+            if path not in cited and room >= 0 and self._text(path).strip():
+                found.append(path)
+        return self.quoted(found)
+
     def _text(self, path):
         text = (self.read(path) or b"").decode("utf-8", "replace")
         return text if len(text) <= FILE_CHARS_MAX else text[:FILE_CHARS_MAX] + "\n… (cut)"
@@ -106,8 +124,16 @@ class Work:
 
     def examples(self) -> list[dict[str, str]]:
         """Existing tests, so that new ones import the code in the same way."""
-        tests = [path for path in self.paths() if re.search(r"(^|/)test_[^/]*\.py$|_test\.py$", path)]
+        tests = [path for path in self.paths() if TESTS.search(path)]
         return self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
+
+    def new_test(self, title: str) -> str:
+        """A path for new tests that is not taken, beside the existing ones and named as they are."""
+        folder = next((os.path.dirname(file["path"]) for file in self.examples()), "tests")
+        words = re.findall(r"[a-z0-9]+", title.lower())[:TITLE_WORDS_MAX] or ["change"]
+        stem, taken = "/".join(filter(None, (folder, "test_" + "_".join(words)))), set(self.paths())
+        names = (f"{stem}.py" if number == 1 else f"{stem}_{number}.py" for number in count(1))
+        return next(name for name in names if name not in taken)
 
     def edited(self, text: str) -> dict[str, bytes | None]:
         """Path -> new content of everything that one answer says, or EditRefused."""

