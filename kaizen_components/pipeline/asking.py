@@ -66,7 +66,13 @@ def _values(step, work, asked):
         return {**common, **_for_builder(work, asked)}
     if step.name == "tests":
         new = work.new_test(asked.spec["title"])
-        return {**common, "examples": work.examples(), "format": edits.WHOLE_FORM, "new_path": new}
+        return {
+            **common,
+            "examples": work.examples(),
+            "format": edits.WHOLE_FORM,
+            "new_path": new,
+            "is_pytest": work.is_pytest,
+        }
     commit = work.candidate(asked.spec, asked.texts["build"], asked.texts["tests"])
     return {**common, "diff": work.diff(commit)[:DIFF_CHARS_MAX]}
 
@@ -127,9 +133,9 @@ def _tests(work, asked, text):
         Finding("exists", f"{path} is there already; write a new file.", path) for path in changes if path in there
     ]
     wrong += [
-        Finding("not-a-test", f"{path} is not named as a test: test_<feature>.py.", path)
+        Finding("not-a-test", f"{path} is not named as the tests here are.", path)
         for path in changes
-        if not os.path.basename(path).startswith("test_") or not path.endswith(".py")
+        if not work.is_test(path)
     ]
     wrong += _unparsable(changes)
     return (
