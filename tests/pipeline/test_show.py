@@ -63,7 +63,7 @@ def test_a_rejected_run_says_the_reviewers_reason_first_and_has_no_branch(kaizen
 
 
 def test_a_blocked_run_says_what_has_to_be_mended(kaizen, run):
-    run(Model(), settings=QUICK.replace('"pass"', '"raise SystemExit(3)"'))
+    run(Model(), settings=QUICK.replace("import os;", "raise SystemExit(3);"))
 
     assert "BLOCKED: ready ended with check. The base does not pass its own command." in " ".join(lines_of(kaizen))
 
