@@ -183,7 +183,8 @@ def _leased(protocol, state, event):
 def _released(protocol, state, event):
     """Whoever drove it let go; `why` says that it could not go on, and what that took is charged."""
     state = {**_charged(state, event), "lease": None, "paused": event.get("why")}
-    gone = exceeded(protocol, state, protocol.steps[state["step"]]) if state["phase"] == "asked" else None
+    before = {**state, "asks": state["asks"] - 1}  # the question that is under way was allowed
+    gone = exceeded(protocol, before, protocol.steps[state["step"]]) if state["phase"] == "asked" else None
     return _ending(state, "exhausted", f"{gone} is spent") if gone else state
 
 
