@@ -1,7 +1,9 @@
-"""The pipeline: P1, P2, P3, P7."""
+"""The pipeline: P1, P2, P3, P4, P5, P7."""
 
 from ..errors import Usage
 from ..records.listing import listing
+
+LEASE_S = 3600  # how long an agent may think, unless it asks for more
 
 
 def run(
@@ -31,6 +33,8 @@ def run(
     driving = drivers.driver(driver)  # before anything is recorded: a model that is not configured is refused
     options = {"python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline}
     begun = runs.begin(write, store, chosen, driver, request, repo, task_id, options)
+    if driver == "agent":
+        return _with_question(runs.next_turn(write, look, store, begun["id"], LEASE_S))
     return _with_card(look, runs.go_on(write, look, store, begun["id"], driving))
 
 
@@ -79,7 +83,37 @@ def resume(write, look, store, *, id, abort=False, reason=None):
     if abort:
         return _with_card(look, runs.abort(write, look, store, id, reason or "aborted by hand"))
     found = look().find("run", id)
+    if found["driver"] == "agent":
+        return _with_question(runs.next_turn(write, look, store, found["id"], LEASE_S))
     return _with_card(look, runs.go_on(write, look, store, found["id"], drivers.driver(found["driver"])))
+
+
+def next(write, look, store, *, id, ttl_s=3600):
+    """Say what is legal now in an agent's run: the step, its contract, its inputs, its budget; with a lease on it.
+
+    Example: kaizen P5 --id @last
+    """
+    from ..pipeline import runs
+
+    return _with_question(runs.next_turn(write, look, store, id, ttl_s))
+
+
+def submit(write, look, store, *, lease, file, step=None, base=None):
+    """Hand in the answer to the present step; it is checked, the gates run, and the session decides what follows.
+
+    Example: kaizen P4 --lease "$LEASE" --file answer.txt
+    """
+    from ..pipeline import runs
+
+    return runs.hand_in(write, look, store, {"lease": lease, "text": file, "step": step, "base": base})
+
+
+def _with_question(answer):
+    """A person, or an agent that reads text, gets the question; --json has all of the contract."""
+    if "question" not in answer:
+        return answer
+    head = f"{answer['step']} {answer['attempt']} of {answer['id']}, lease {answer['lease']} until {answer['until']}"
+    return {**answer, "text": "\n".join([head, "", answer["question"], "", answer["hint"]])}
 
 
 def _with_card(look, answer):

@@ -153,6 +153,20 @@ def _review(work, asked, text):
     return Verdict("reject", "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000], reasons)
 
 
+def outside(step: Step, work: Work, asked: Asked, text: str) -> list[str]:
+    """Paths that an answer would write and may not; what cannot be read as edits is judged as that."""
+    if step.answer not in ("edits", "tests"):
+        return []
+    try:
+        changes = work.edited(text)
+    except edits.EditRefused:
+        return []
+    if step.answer == "tests":
+        there = set(work.paths())
+        return sorted(path for path in changes if path in there or not work.is_test(path))
+    return [one.path for one in _protected(changes, work, asked.spec["grants"])]
+
+
 def before_review(work: Work, asked: Asked) -> Verdict | None:
     """The deterministic checks, which come before the reviewer is asked; None if there is nothing to object to."""
     changes = work.changes(asked.texts["build"], asked.texts["tests"])

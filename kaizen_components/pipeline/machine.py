@@ -176,7 +176,8 @@ def _leased(protocol, state, event):
     if held and held["until"] > event["at"] and held["holder"] != event["holder"]:
         raise Illegal(f"{held['holder']} has the lease until {held['until']}")
     token = state["leases"] + 1  # higher than every one before, so that a late writer can be told
-    lease = {"holder": event["holder"], "token": token, "until": event["until"]}
+    given = {name: event[name] for name in ("id", "place") if event.get(name)}  # of a lease on one question
+    lease = {"holder": event["holder"], "token": token, "until": event["until"], **given}
     return {**state, "leases": token, "paused": None, "lease": lease}
 
 

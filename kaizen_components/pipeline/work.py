@@ -60,6 +60,23 @@ class Work:
             self._base = folder
         return self._base
 
+    def inputs(self) -> str:
+        """A folder with the files of the base for an agent to read; gates never look at it."""
+        folder = os.path.join(self.folder, "inputs")
+        if not os.path.isdir(folder):
+            half = folder + ".part"
+            shutil.rmtree(half, ignore_errors=True)
+            os.makedirs(half)
+            self.target.export(self.commit, half)
+            os.rename(half, folder)
+        return f"AI/work/runs/{self.run['id']}/inputs"
+
+    def forget(self) -> None:
+        """Make everything anew that gates use: whoever has answered could have reached these files."""
+        self._base = None
+        for name in ("base", "base.part", "head", "scratch"):
+            shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
+
     @property
     def settings(self) -> Settings:
         if self._settings is None:
@@ -212,7 +229,7 @@ class Work:
         for name, title, text in self._results(answers, lambda event: ledger.body(db, event["id"])):
             kept[name] = {**self._keep(name, text), "title": f"{title} of {self.run['id']}"}
         self._base = None
-        for name in ("base", "base.part", "head", "scratch", "objects"):
+        for name in ("base", "base.part", "head", "scratch", "objects", "inputs", "inputs.part"):
             shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
         return kept
 
