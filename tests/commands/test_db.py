@@ -107,6 +107,8 @@ def start(kaizen, **more):
         ("which stage is the flakiest", "P3"),
         ("go on with a crashed run", "P7"),
         ("abort a run", "P7"),
+        ("submit my answer to a step", "P4"),
+        ("what is legal now in this run", "P5"),
     ],
 )
 def test_plain_words_find_the_command_among_the_first_three(kaizen, intent, code):
