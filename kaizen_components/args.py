@@ -54,10 +54,14 @@ def parse(argv):
 def main(argv=None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     as_json = "--json" in argv[: _own_words(argv)]
+    given = len(argv)
     while len(argv) > 1 and argv[0] == "--json":  # allowed before the command too
-        argv = [argv[1], "--json", *argv[2:]] if argv[1] != "--json" else argv[1:]
+        argv = argv[1:]
+    asked = ["--json"] if len(argv) < given else []
+    argv = spelled(argv)
+    argv[1:1] = asked
     try:
-        return _run(spelled(argv), as_json)
+        return _run(argv, as_json)
     except KaizenError as error:
         return report(error, as_json)
     except KeyboardInterrupt:

@@ -35,7 +35,7 @@ SPAN_KIND = ("run", "stage", "agent", "model", "tool", "gate", "human", "other")
 SPAN_STATUS = ("ok", "error", "unset")
 SCORE_SOURCE = ("human", "model", "tool")
 BETTER = ("higher", "lower")
-DRIVER = ("model",)
+DRIVER = ("model", "agent")
 RUN_OUTCOME = ("accepted", "rejected", "failed", "exhausted", "stuck", "blocked", "aborted")
 
 TITLE_CHARS_MAX = 200
@@ -214,8 +214,16 @@ FIELDS = {
     "budget_json": Field("json", 'Budgets of the run, such as {"tokens": 100000, "seconds": 900}', most=2_000),
     "apply": Field("flag", "Also put accepted work into the working tree, unless it has changes of its own there"),
     "allow_failing_baseline": Field("flag", "Begin although tests of the base fail; no others may then"),
+    "lease": Field("line", "The lease that P5 gave out with the step", most=100),
+    "pipeline.file": Field("input", "The answer: a file, or - for stdin", most=BODY_CHARS_MAX),
+    "step": Field("line", "The step that the answer is for, if it is to be checked", most=100),
+    "base": Field("line", "The commit that the answer was made for, if it is to be checked", most=64),
     "abort": Field("flag", "End the run instead of going on"),
+    "pipeline.format": Field("choice", "A card on the screen, or a page to keep", ("text", "html", "md", "json")),
+    "pipeline.out": Field("path", "Where to write the page, - for the screen; below AI/db/exports unless told"),
+    "pipeline.open": Field("flag", "Also open the HTML page in the browser"),
     "pipeline.outcome": Field("choice", "Only runs that ended so", RUN_OUTCOME),
+    "gates": Field("flag", "Also try each step of the factory on its good and bad fixtures (half a minute)"),
     "intent": Field("prose", "What you want to do, in plain words", most=SUMMARY_CHARS_MAX, bare=True),
 }
 

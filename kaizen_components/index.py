@@ -105,6 +105,8 @@ COMMANDS = {
     "P1": "pipeline-run",
     "P2": "pipeline-inspect",
     "P3": "pipeline-list",
+    "P4": "pipeline-submit",
+    "P5": "pipeline-next",
     "P7": "pipeline-resume",
 }
 

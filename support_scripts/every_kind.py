@@ -69,11 +69,8 @@ def _reviews_and_traces(call):
 def _pipeline(call, root):
     """A run that comes as far as its first question, and is given up."""
     repo = root / "AI" / "work" / "target"
-    (repo / ".kaizen").mkdir(parents=True)
-    (repo / ".kaizen" / "pipeline.toml").write_text(f"[gates.check]\n{GATE}[gates.test]\n{GATE}", encoding="utf-8")
-    somebody = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
-    for words in (["init", "-q"], ["add", "-A", "-f"], [*somebody, "commit", "-q", "-m", "first"]):
-        subprocess.run(["git", *words], cwd=repo, check=True)
+    if not repo.exists():
+        _target(repo)
     os.environ.update(NOBODY)
     try:
         call("P1", request="Do something.", repo=str(repo))
@@ -82,3 +79,11 @@ def _pipeline(call, root):
     finally:
         for name in NOBODY:
             del os.environ[name]
+
+
+def _target(repo):
+    (repo / ".kaizen").mkdir(parents=True)
+    (repo / ".kaizen" / "pipeline.toml").write_text(f"[gates.check]\n{GATE}[gates.test]\n{GATE}", encoding="utf-8")
+    somebody = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+    for words in (["init", "-q"], ["add", "-A", "-f"], [*somebody, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *words], cwd=repo, check=True)

@@ -9,7 +9,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "support_scripts")]
 import sample  # noqa: E402  (the path must be set first)
 
 from kaizen_components.faces import docs  # noqa: E402
-from kaizen_components.pipeline import settings  # noqa: E402
+from kaizen_components.pipeline import diagram, protocol, skills  # noqa: E402
 
 GIVEN = ("README.md", "docs/reports.md")  # partly written by hand
 
@@ -20,7 +20,7 @@ def main() -> None:
         if f"docs/sample/{path.name}" not in made:  # of a report that has another name now
             path.unlink()
     for name, text in made.items():
-        (ROOT / name).parent.mkdir(exist_ok=True)
+        (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / name).write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -30,7 +30,7 @@ def documents() -> dict[str, str]:
     page = (ROOT / "docs" / "pipeline.md").read_text(encoding="utf-8")
     return {
         **made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference(),
-        "docs/pipeline.md": settings.with_table(page),
+        "docs/pipeline.md": diagram.documented(page), **skills.documents(protocol.load("factory")),
     }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The examples in the help of commands, run as a user would run them."""
 
 import functools
+import json
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ from kaizen_components.index import Command
 
 from .conftest import ROOT
 from .model_server import ModelServer
-from .pipeline.factory import QUICK, Model, environment, target
+from .pipeline.factory import GOOD, QUICK, Model, environment, target
 
 BEFORE = {  # whose examples a command's own example stands on
     "W2": "W1", "W3": "W1", "W4": "W1 W3", "W5": "W1", "W6": "W1 W5", "W7": "W1", "W8": "W1 W7", "W10": "W1",
@@ -28,11 +29,20 @@ def prepare(code, root):
     (root / "GOTCHA.md").write_text("# GOTCHA\n\n- A pitfall from a file.\n")
     if code.startswith("P"):
         target(root.parent / "targetapp", QUICK)
+    if code in ("P4", "P5"):  # an agent's run, which waits for its first answer
+        begun = ran_example("P1", root, Command("P1").example + " --driver agent --json")
+        (root / "lease").write_text(json.loads(begun.stdout)["lease"])
+        (root / "answer.txt").write_text(GOOD["plan"][0])
     if code == "P7":  # a run that stands still, because no model answers
         assert ran_example("P1", root, env=environment("http://127.0.0.1:9/v1")).returncode == 5
     for earlier in BEFORE.get(code, "W1").split():
         done = ran_example(earlier, root)
         assert done.returncode == 0, done.stderr
+
+
+def _lease(root):
+    path = root / "lease"
+    return path.read_text() if path.exists() else ""
 
 
 @functools.cache
@@ -47,5 +57,5 @@ def ran_example(code, root, example=None, env=None):
     script = example.replace("kaizen " + code, f'"{sys.executable}" "{ROOT / "kaizen.py"}" {code}')
     return subprocess.run(
         ["bash", "-c", "set -o pipefail; " + script], cwd=root, capture_output=True, text=True,
-        env={"KAIZEN_REPO_ROOT": str(root), "PATH": "/usr/bin:/bin", **env},
+        env={"KAIZEN_REPO_ROOT": str(root), "PATH": "/usr/bin:/bin", "LEASE": _lease(root), **env},
     )  # fmt: skip

@@ -391,3 +391,12 @@ def test_zsh_and_fish_get_their_answers_in_their_own_form(cli):
 
 def test_an_unknown_shell_is_refused(cli):
     assert cli("completion", "tcsh").exit_code == 2
+
+
+def test_a_name_may_be_written_as_two_words(cli):
+    cli("task", "start", "--title", "One", "--summary", "A task.")
+
+    assert cli("task", "list").out == cli("W9").out
+    assert cli("--json", "task", "list").json["records"] == cli("W9", "--json").json["records"]
+    assert cli("help", "task", "list").out == cli("help", "W9").out
+    assert cli("task", "nothing").exit_code == 2

@@ -11,6 +11,8 @@ from kaizen_components import fields
 from kaizen_components.index import COMMANDS
 
 from .conftest import ROOT
+from .examples import model_url
+from .pipeline.factory import QUICK, environment, target
 
 PAGES = ["README.md", "setup/SETUP.md", "CONTRIBUTING.md", "docs/secrets.md"]
 PYTHON = ".venv/bin/python kaizen.py"
@@ -31,9 +33,10 @@ def test_every_shell_block_is_valid_shell(page):
 def test_the_kaizen_lines_of_a_page_run_as_they_stand(page, root):
     script = "\n".join(block for block in blocks(page) if "kaizen.py" in block and "ln -s" not in block)
     script = script.replace(PYTHON, f'"{sys.executable}" "{ROOT / "kaizen.py"}"')
+    target(root.parent / "targetapp", QUICK)
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=root, env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True,
+        ["bash", "-euo", "pipefail", "-c", script], cwd=root, capture_output=True, text=True,
+        env={**os.environ, **environment(model_url()), "KAIZEN_REPO_ROOT": str(root)},
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -56,7 +59,7 @@ def test_agents_md_names_only_commands_and_options_that_exist():
     text = (ROOT / "AGENTS.md").read_text()
     options = {fields.option(name) for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))}
 
-    assert set(re.findall(r"\b[KW]\d+\b", text)) <= set(COMMANDS)
+    assert set(re.findall(r"\b[KWP]\d+\b", text)) <= set(COMMANDS)
     assert set(re.findall(r"--[a-z-]+", text)) - {"--body-file"} <= options
 
 

@@ -15,13 +15,14 @@ PATH_BYTES_MAX = 500
 FREE_BYTES_LOW = 100 * 1024 * 1024
 
 
-def doctor(store):
+def doctor(store, *, gates=False):
     """Say what works here, what is missing and what to do; also for a database that cannot be opened.
 
     Example: kaizen K11
     """
     every = (_python, _engine, _root, _folder, _disk, _lock, _database, _anchors, _sandbox)
     checks = [_made(check, store) for check in every]
+    checks += _gates() if gates else []
     failed = [row["check"] for row in checks if row["state"] == "fail"]
     return {"healthy": not failed, "checks": checks, "engine": __version__}
 
@@ -34,6 +35,30 @@ def _made(check, store):
         name, state, says = check.__name__.strip("_"), "fail", f"the check broke: {type(error).__name__}: {error}"[:300]
         next_step = ["Run it again with KAIZEN_DEBUG=1 and report it."]
     return {"check": name, "state": state, "says": says, "next": next_step[0] if next_step else None}
+
+
+def _gates():
+    """Each step of the factory on its own fixtures: half a minute, so only when it is asked for."""
+    from ..pipeline.prove import prove
+
+    by_step: dict[str, list] = {}
+    for row in prove():
+        by_step.setdefault(row["step"], []).append(row)
+    return [_gate(step, rows) for step, rows in by_step.items()]
+
+
+def _gate(step, rows):
+    good = sum(row["expected"] == "pass" for row in rows)
+    wrong = [row for row in rows if not row["ok"]]
+    if not wrong:
+        says = f"takes {good} good and refuses {len(rows) - good} bad fixtures"
+        return {"check": f"gate {step}", "state": "ok", "says": says, "next": None}
+    first = wrong[0]
+    says = f"{first['case']}: {first['got']} instead of {first['expected']}. {first['says']}"[:300]
+    return {
+        "check": f"gate {step}", "state": "fail", "says": says,
+        "next": "Install ruff, mypy, pytest and coverage beside Kaizen; if they are there, report it.",
+    }  # fmt: skip
 
 
 def _python(store):

@@ -42,6 +42,12 @@ HINTS = {
     "R5": "which evals flaky never run worse better",
     "R6": "outdated sources superseded old versions cited",
     "R11": "everything anything know known recorded about subject overview",
+    "P1": "build implement feature change code generate factory model let automatically write program request",
+    "P2": "how run went gates attempts cost pipeline",
+    "P3": "pipeline runs flaky flakiest stage pass rate",
+    "P4": "answer hand submit agent step",
+    "P5": "which step legal agent contract turn",
+    "P7": "continue crashed killed interrupted paused stop abort give up pipeline",
     "G1": "pitfall trap mistake problem remember avoid write down repeat repeats",
 }
 STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",

@@ -1,6 +1,9 @@
-"""The pipeline: P1, P2, P3, P7."""
+"""The pipeline: P1, P2, P3, P4, P5, P7."""
 
+from ..errors import Usage
 from ..records.listing import listing
+
+LEASE_S = 3600  # how long an agent may think, unless it asks for more
 
 
 def run(
@@ -30,17 +33,29 @@ def run(
     driving = drivers.driver(driver)  # before anything is recorded: a model that is not configured is refused
     options = {"python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline}
     begun = runs.begin(write, store, chosen, driver, request, repo, task_id, options)
-    return runs.go_on(write, look, store, begun["id"], driving)
+    if driver == "agent":
+        return _with_question(runs.next_turn(write, look, store, begun["id"], LEASE_S))
+    return _with_card(look, runs.go_on(write, look, store, begun["id"], driving))
 
 
-def inspect(db, *, id):
-    """Show a run as a card: where it stands, its gates and attempts, what it cost.
+def inspect(write, look, store, *, id, format="text", out=None, open=False, timezone=None, as_of=None):
+    """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with --format as a page.
 
     Example: kaizen P2 --id @last
     """
-    from ..pipeline import show
+    from functools import partial
 
-    return show.card(db, db.find("run", id))
+    from ..reports import run_card, run_details, run_page
+    from ..reports.publish import Output, gathered, publish
+
+    output = Output(format, out, open, as_of, timezone)
+    if format == "text" and out:
+        raise Usage("out_without_page", "--out is for a page.", "A card is printed.", "Give --format html or md too.")
+    if format == "text" or (format == "json" and out is None):
+        found, _ = gathered(look, output, run_card.gather, {"id": id})
+        return {**found, "text": run_card.text(found, output.zone)} if format == "text" else found
+    gather = partial(run_details.gather, store.place.root)
+    return publish(write, look, store, "P2", "pipeline-inspect", output, gather, run_page.layout, id=id)
 
 
 def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
@@ -49,12 +64,13 @@ def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
     Example: kaizen P3 --limit 10
     """
     from ..pipeline import show
+    from ..reports import run_card
 
     filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
-    found = listing(
-        db, "run", "id, at, protocol, driver, phase, outcome, events, task_id, test, request", limit, filters
-    )
-    return {**found, "stages": show.stages(db)}
+    found = listing(db, "run", show.LISTED, limit, filters)
+    stages = show.stages(db, protocol)
+    found |= {"flakiest": show.flakiest(stages), "stages": stages}
+    return {**found, "text": run_card.listed(found)}
 
 
 def resume(write, look, store, *, id, abort=False, reason=None):
@@ -65,6 +81,45 @@ def resume(write, look, store, *, id, abort=False, reason=None):
     from ..pipeline import drivers, runs
 
     if abort:
-        return runs.abort(write, look, store, id, reason or "aborted by hand")
+        return _with_card(look, runs.abort(write, look, store, id, reason or "aborted by hand"))
     found = look().find("run", id)
-    return runs.go_on(write, look, store, found["id"], drivers.driver(found["driver"]))
+    if found["driver"] == "agent":
+        return _with_question(runs.next_turn(write, look, store, found["id"], LEASE_S))
+    return _with_card(look, runs.go_on(write, look, store, found["id"], drivers.driver(found["driver"])))
+
+
+def next(write, look, store, *, id, ttl_s=3600):
+    """Say what is legal now in an agent's run: the step, its contract, its inputs, its budget; with a lease on it.
+
+    Example: kaizen P5 --id @last
+    """
+    from ..pipeline import runs
+
+    return _with_question(runs.next_turn(write, look, store, id, ttl_s))
+
+
+def submit(write, look, store, *, lease, file, step=None, base=None):
+    """Hand in the answer to the present step; it is checked, the gates run, and the session decides what follows.
+
+    Example: kaizen P4 --lease "$LEASE" --file answer.txt
+    """
+    from ..pipeline import runs
+
+    return runs.hand_in(write, look, store, {"lease": lease, "text": file, "step": step, "base": base})
+
+
+def _with_question(answer):
+    """A person, or an agent that reads text, gets the question; --json has all of the contract."""
+    if "question" not in answer:
+        return answer
+    head = f"{answer['step']} {answer['attempt']} of {answer['id']}, lease {answer['lease']} until {answer['until']}"
+    return {**answer, "text": "\n".join([head, "", answer["question"], "", answer["hint"]])}
+
+
+def _with_card(look, answer):
+    """A person gets the card that P2 shows; --json has the answer itself too."""
+    from ..reports import run_card
+    from ..reports.zone import Zone
+
+    zone = Zone(None)
+    return {**answer, "text": run_card.text(run_card.gather(look(), zone, {"id": answer["id"]}), zone)}

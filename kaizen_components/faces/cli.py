@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from .. import __version__, fields
 from ..errors import Usage
-from ..index import COMMANDS, FAMILIES, Command, catalog, code_of, find_command, unknown_command
+from ..index import COMMANDS, FAMILIES, Command, catalog, code_of, find_command, spelled, unknown_command
 from ..records.canonical import compact
 from .schema import schema_of
 from .text import terminal, wrap, write
@@ -29,7 +29,7 @@ def parse(argv: list[str]):
         return _complete()
     word, *rest = argv or ["--help"]
     if word in ("--help", "-h", "help", "--json"):
-        return _help([one for one in rest if one not in ("--json", "--help", "-h")], "--json" in argv)
+        return _help(spelled([one for one in rest if one not in ("--json", "--help", "-h")]), "--json" in argv)
     if word == "--version":
         return _print(f"kaizen {__version__}", "--json" in argv)
     if word == "completion":

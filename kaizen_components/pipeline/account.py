@@ -28,8 +28,8 @@ def summary(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _rejected(state, answers):
-    """Answers that are no part of accepted work: of a run that was not accepted, all of them."""
-    kept = set(state["answers"].values()) if state["outcome"] == "accepted" else set()
+    """Answers that are no part of accepted work: of a run that ended otherwise, all of them."""
+    kept = set(state["answers"].values()) if state["outcome"] in (None, "accepted") else set()
     return [event for event in answers if event["id"] not in kept]
 
 

@@ -12,7 +12,7 @@ from .protocol import Step
 from .review import named, objections
 from .spec import findings, granted, markdown
 from .verdict import Finding, Verdict
-from .work import TESTS, Work
+from .work import Work
 
 PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
 AMBIGUOUS = "AMBIGUOUS:"
@@ -68,7 +68,13 @@ def _values(step, work, asked):
         return {**common, **_for_builder(work, asked)}
     if step.name == "tests":
         new = work.new_test(asked.spec["title"])
-        return {**common, "examples": work.examples(), "format": edits.WHOLE_FORM, "new_path": new}
+        return {
+            **common,
+            "examples": work.examples(),
+            "format": edits.WHOLE_FORM,
+            "new_path": new,
+            "is_pytest": work.is_pytest,
+        }
     commit = work.candidate(asked.spec, asked.texts["build"], asked.texts["tests"])
     return {**common, "diff": work.diff(commit)[:DIFF_CHARS_MAX]}
 
@@ -82,7 +88,7 @@ def _for_builder(work, asked):
     spec, brief, there = asked.spec, asked.brief, set(work.paths())
     cited = dict.fromkeys([*brief["files"], *brief["new_files"]])
     refused = {one.path for one in _protected([*cited, *there], work, spec["grants"])}
-    files = work.shown([path for path in cited if path in there and not (path in refused and TESTS.search(path))])
+    files = work.shown([path for path in cited if path in there and not (path in refused and work.is_test(path))])
     files.sort(key=lambda file: file["path"] in refused)
     return {
         "brief": brief, "files": files, "protected": refused,
@@ -103,7 +109,7 @@ def judged(step: Step, work: Work, asked: Asked, text: str) -> Verdict:
 def _spec(work, asked, text):
     spec = validated(text, MODELS["spec"]).model_dump()
     wrong = findings(spec, asked.request)
-    return Verdict("check", f"The spec has {len(wrong)} faults.", wrong) if wrong else Verdict("pass", spec["title"])
+    return Verdict("check", f"The spec has {_faults(wrong)}.", wrong) if wrong else Verdict("pass", spec["title"])
 
 
 def _brief(work, asked, text):
@@ -115,7 +121,7 @@ def _brief(work, asked, text):
         if path not in there
     ]
     if wrong:
-        return Verdict("check", f"The brief names {len(wrong)} files wrongly.", wrong)
+        return Verdict("check", f"The brief names {_faults(wrong, 'file')} wrongly.", wrong)
     return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
 
 
@@ -125,7 +131,7 @@ def _edits(work, asked, text):
     changes = work.edited(text)
     wrong = _unparsable(changes) + _protected(changes, work, asked.spec["grants"])
     if wrong:
-        return Verdict("check", f"The change has {len(wrong)} faults.", wrong)
+        return Verdict("check", f"The change has {_faults(wrong)}.", wrong)
     return Verdict("pass", "Changes " + ", ".join(sorted(changes)[:5]))
 
 
@@ -136,13 +142,13 @@ def _tests(work, asked, text):
         Finding("exists", f"{path} is there already; write a new file.", path) for path in changes if path in there
     ]
     wrong += [
-        Finding("not-a-test", f"{path} is not named as a test: test_<feature>.py.", path)
+        Finding("not-a-test", f"{path} is not named as the tests here are.", path)
         for path in changes
-        if not os.path.basename(path).startswith("test_") or not path.endswith(".py")
+        if not work.is_test(path)
     ]
     wrong += _unparsable(changes)
     return (
-        Verdict("check", f"The tests have {len(wrong)} faults.", wrong)
+        Verdict("check", f"The tests have {_faults(wrong)}.", wrong)
         if wrong
         else Verdict("pass", ", ".join(sorted(changes)))
     )
@@ -156,11 +162,29 @@ def _review(work, asked, text):
     return Verdict("reject", "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000], reasons)
 
 
+def outside(step: Step, work: Work, asked: Asked, text: str) -> list[str]:
+    """Paths that an answer would write and may not; what cannot be read as edits is judged as that."""
+    if step.answer not in ("edits", "tests"):
+        return []
+    try:
+        changes = work.edited(text)
+    except edits.EditRefused:
+        return []
+    if step.answer == "tests":
+        there = set(work.paths())
+        return sorted(path for path in changes if path in there or not work.is_test(path))
+    return [one.path for one in _protected(changes, work, asked.spec["grants"])]
+
+
 def before_review(work: Work, asked: Asked) -> Verdict | None:
     """The deterministic checks, which come before the reviewer is asked; None if there is nothing to object to."""
     changes = work.changes(asked.texts["build"], asked.texts["tests"])
     wrong = objections(asked.spec, changes, work.read, set(work.paths()))
-    return Verdict("check", f"{len(wrong)} things that the spec does not allow.", wrong) if wrong else None
+    return Verdict("check", f"The spec does not allow {_faults(wrong, 'thing')}.", wrong) if wrong else None
+
+
+def _faults(wrong, word="fault"):
+    return f"{len(wrong)} {word}{'s' * (len(wrong) != 1)}"
 
 
 def _unparsable(changes):

@@ -35,6 +35,10 @@ class Book:
     def db(self):
         return self._look()
 
+    @property
+    def actor(self) -> str:
+        return self.db.actor
+
     def events(self) -> list[dict[str, Any]]:
         return ledger.events(self.db, self.run)
 
@@ -43,14 +47,19 @@ class Book:
 
     def add(self, event: str, step: str | None = None, attempt: int | None = None, **more: Any) -> None:
         place = {"step": step, "attempt": attempt} if step else {}
-        self._append(lambda tx: {"event": event, **place, **more})
+        named = {"leased"}  # whose own id is what others call it by
+        self._append(
+            lambda tx: {
+                "event": event, **place, **more, **({"id": tx.next_id("run_event")} if event in named else {}),
+            }
+        )  # fmt: skip
 
     def _append(self, made) -> None:
         """Write what `made(tx)` gives, with whatever it adds beside it; then the file that mirrors the records."""
         self.number, self.state = self._write(lambda tx: ledger.append(tx, self.run, made(tx), self.number))
         self._export()
 
-    def answer(self, step: str, attempt: int, reply) -> None:
+    def answer(self, step: str, attempt: int, reply, lease: str | None = None) -> None:
         """An answer as it came, with what it cost; what looks like a secret is taken out of it first."""
         text = _bounded(secrets.redacted(reply.text))
         spent = {
@@ -61,7 +70,7 @@ class Book:
             lambda tx: {
                 "event": "answered", "step": step, "attempt": attempt, "body": text or None,
                 "answer": tx.next_id("run_event"), "spent": spent, "model": reply.model, "served_by": reply.served_by,
-                "retries": reply.retries, "sha256": text_hash(text),
+                "retries": reply.retries, "sha256": text_hash(text), **({"lease": lease} if lease else {}),
             }
         )  # fmt: skip
 
@@ -82,8 +91,9 @@ class Book:
             tx, None, self.root_span, task["id"], None, {name: one for name, one in about.items() if one is not None},
             {
                 "name": f"{step.stage} {attempt}" if step.kind == "gate" else f"{step.name} {attempt}",
-                "kind": "gate" if step.kind == "gate" else "model", "status": "ok" if verdict.passed else "error",
-                "duration_ms": round(((spent.get("seconds") or 0) + seconds) * 1000), "model": answered.get("model"),
+                "kind": "gate" if step.kind == "gate" else self.run["driver"],
+                "status": "ok" if verdict.passed else "error", "model": answered.get("model") or None,
+                "duration_ms": round(((spent.get("seconds") or 0) + seconds) * 1000),
                 "tokens_in": spent.get("tokens_in") or 0, "tokens_out": spent.get("tokens_out") or 0,
                 "cost_usd": spent.get("cost_usd") or 0, "summary": _short(verdict.says),
             },

@@ -1,6 +1,7 @@
 """Who thinks at a generative step. A driver gives an answer; whether it counts is decided by others."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -109,11 +110,14 @@ def _with_notes(question, notes):
     return [*before, {**last, "content": "\n\n".join([last["content"], NOTES, *notes])}]
 
 
-DRIVERS = {"model": ModelDriver}
+DRIVERS: dict[str, Callable[[], ModelDriver | None]] = {"model": ModelDriver, "agent": lambda: None}
 
 
-def driver(name: str) -> ModelDriver:
-    """The driver of that name, ready to be asked; Unavailable if what it needs is not configured."""
+def driver(name: str) -> ModelDriver | None:
+    """The driver of that name, ready to be asked; Unavailable if what it needs is not configured.
+
+    An agent is not asked by us: it asks what is legal, and answers in its own time.
+    """
     if name not in DRIVERS:
         raise Usage(
             "unknown_driver",

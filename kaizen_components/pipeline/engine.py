@@ -25,7 +25,10 @@ FORM = "malformed"
 
 
 class Engine:
+    """`driver` is whoever is asked; None for an agent, who answers in its own time through `turn`."""
+
     def __init__(self, book: Book, work: Work, driver, progress: Progress):
+        self.waits = False
         self.book = book
         self.work = work
         self.driver = driver
@@ -33,12 +36,12 @@ class Engine:
         self.protocol = ledger.protocol_of(book.run)
 
     def drive(self) -> None:
-        """Until the run has ended; Unavailable if nobody answers, and then the run waits where it is."""
+        """Until the run has ended or waits for an agent; Unavailable if a model does not answer."""
         phases = {
             "due": self._due, "asked": self._asked, "answered": self._answered, "started": self._started,
             "ending": self._ending, "delivering": self._delivering,
         }  # fmt: skip
-        while self.book.state["phase"] != "ended":
+        while self.book.state["phase"] != "ended" and not self.waits:
             phases[self.book.state["phase"]](self.protocol.steps[self.book.state["step"]], self.book.state)
 
     def _due(self, step: Step, state: machine.State) -> None:
@@ -46,19 +49,22 @@ class Engine:
         if step.kind == "gate":
             self.book.add("started", step.name, attempt)
         else:
-            self.book.add("asked", step.name, attempt, input_hash=self.book.hashed(self._question(step, state)))
+            self.book.add("asked", step.name, attempt, input_hash=self.book.hashed(self.question(step, state)))
 
     def _asked(self, step: Step, state: machine.State) -> None:
         """Ask, or ask again after a crash: the attempt is the same, and charged once."""
-        objection = before_review(self.work, self._so_far(step, state)) if step.answer == "review" else None
+        objection = before_review(self.work, self.so_far(step, state)) if step.answer == "review" else None
         if objection:
             self._judge(step, state, objection, time.monotonic())
+            return
+        if self.driver is None:
+            self.waits = True
             return
         self.progress.step(step.name, state["attempt"])
         began = time.monotonic()
         most_s = machine.seconds_left(self.protocol, state, step)
         try:
-            reply = self.driver.ask(step, self._question(step, state), self.progress.text, most_s)
+            reply = self.driver.ask(step, self.question(step, state), self.progress.text, most_s)
         except Unavailable as error:
             self._pause(step, error, began)
             return
@@ -78,7 +84,7 @@ class Engine:
     def _answered(self, step: Step, state: machine.State) -> None:
         text = answer_text(self.book.db, state, step.name) or ""
         began = time.monotonic()
-        self._judge(step, state, judged(step, self.work, self._so_far(step, state), text), began)
+        self._judge(step, state, judged(step, self.work, self.so_far(step, state), text), began)
 
     def _started(self, step: Step, state: machine.State) -> None:
         self.progress.step(step.name, state["attempt"])
@@ -94,7 +100,7 @@ class Engine:
         return own.around(job, "test", gate.judge) if step.gate == "testing" else gate.judge(job)
 
     def _job(self, step, state):
-        asked = self._so_far(step, state)
+        asked = self.so_far(step, state)
         build = asked.texts["build"]
         return self.work.job(asked.spec, build, asked.texts["tests"]) if build else self.work.untouched()
 
@@ -112,7 +118,7 @@ class Engine:
 
     def _delivering(self, step: Step, state: machine.State) -> None:
         """A branch, and with --apply the change in the tree; both are the same when done twice."""
-        asked = self._so_far(step, state)
+        asked = self.so_far(step, state)
         commit = self.work.candidate(asked.spec, asked.texts["build"] or "", asked.texts["tests"])
         self.work.target.adopt(self.work.objects, commit)
         name = f"kaizen/{self.book.run['id']}"
@@ -127,10 +133,10 @@ class Engine:
                 delivered["not_applied"] = f"{error.what} {error.why} {error.next}".strip()
         self.book.end(self.work, delivered)
 
-    def _question(self, step: Step, state: machine.State) -> list[dict[str, str]]:
-        return messages(step, self.work, self._so_far(step, state))
+    def question(self, step: Step, state: machine.State) -> list[dict[str, str]]:
+        return messages(step, self.work, self.so_far(step, state))
 
-    def _so_far(self, step: Step, state: machine.State) -> Asked:
+    def so_far(self, step: Step, state: machine.State) -> Asked:
         texts = {name: answer_text(self.book.db, state, name) for name in self.protocol.steps}
         history = [event for event in self.book.events() if event["event"] == "judged"]
         told, previous = feedback(history, step.name), None

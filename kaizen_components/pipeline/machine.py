@@ -176,14 +176,16 @@ def _leased(protocol, state, event):
     if held and held["until"] > event["at"] and held["holder"] != event["holder"]:
         raise Illegal(f"{held['holder']} has the lease until {held['until']}")
     token = state["leases"] + 1  # higher than every one before, so that a late writer can be told
-    lease = {"holder": event["holder"], "token": token, "until": event["until"]}
+    given = {name: event[name] for name in ("id", "place") if event.get(name)}  # of a lease on one question
+    lease = {"holder": event["holder"], "token": token, "until": event["until"], **given}
     return {**state, "leases": token, "paused": None, "lease": lease}
 
 
 def _released(protocol, state, event):
     """Whoever drove it let go; `why` says that it could not go on, and what that took is charged."""
     state = {**_charged(state, event), "lease": None, "paused": event.get("why")}
-    gone = exceeded(protocol, state, protocol.steps[state["step"]]) if state["phase"] == "asked" else None
+    before = {**state, "asks": state["asks"] - 1}  # the question that is under way was allowed
+    gone = exceeded(protocol, before, protocol.steps[state["step"]]) if state["phase"] == "asked" else None
     return _ending(state, "exhausted", f"{gone} is spent") if gone else state
 
 

@@ -6,24 +6,28 @@ from .job import Job
 from .toolchain import missing
 from .verdict import Finding, Verdict
 
+HOW = "Mend that first, or allow it with --allow-failing-baseline."
+
 
 def judge(job: Job) -> Verdict:
     """A run that could not be judged at its end does not begin."""
-    from .testing.gate import baseline
-
     absent = missing(job.tools, job.settings)
     if absent:
         return Verdict("missing", f"{', '.join(one.rule for one in absent)} cannot be run in the target.", absent)
     sandbox.require(job.settings.minimum_level)
-    if "test" in job.settings.replaces:
-        return own.baseline(job, "test")
+    return own.baseline(job, "test") if "test" in job.settings.replaces else _tested(job)
+
+
+def _tested(job):
+    from .testing.gate import baseline
+
     found = baseline(job)
+    facts = {"passed": len(found.passed), "failed": sorted(found.failed)[:50], "flaky": sorted(found.flaky)[:50]}
     if found.doubts:
         wrong = [Finding("baseline", f"The tests of the base cannot be judged: {doubt}.") for doubt in found.doubts]
-        return Verdict("missing", "The tests of the base cannot be judged.", wrong, found.runs)
-    facts = {"passed": len(found.passed), "failed": sorted(found.failed)[:50], "flaky": sorted(found.flaky)[:50]}
+        return Verdict("missing", "The tests of the base cannot be judged.", wrong, found.runs, facts)
     if found.failed and not job.settings.allow_failing_baseline:
         wrong = [Finding("baseline", f"{test} fails before anything is changed.") for test in sorted(found.failed)]
-        says = f"{len(wrong)} tests of the base fail. Mend them first, or allow it with --allow-failing-baseline."
+        says = f"Failing on the base already: {len(wrong)} of {len(wrong) + len(found.passed)} tests. {HOW}"
         return Verdict("check", says, wrong, found.runs, facts)
-    return Verdict("pass", f"{len(found.passed)} tests of the base pass.", runs=found.runs, facts=facts)
+    return Verdict("pass", f"Passing on the base: {len(found.passed)} tests.", runs=found.runs, facts=facts)

@@ -3,12 +3,14 @@
 import json
 import os
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
+from ..backends.reply import Reply
 from ..errors import Busy, Conflict, Usage
 from ..records import ids, span
 from ..store.gate import try_lock
-from . import ledger
+from . import ledger, turn
 from .account import summary
 from .book import Book
 from .engine import Engine
@@ -69,27 +71,114 @@ def _task(tx, request):
 
 
 def go_on(write, look, store, run_id: str, driver) -> dict[str, Any]:
-    """Drive the run from where it stands to its end; one process at a time."""
-    run = look().find("run", run_id)
-    with _alone(store, run):
-        book = Book(write, look, store, run)
-        if book.state["phase"] == "ended":
-            raise Conflict(
-                "run_ended", f"{run['id']} has ended.", f"It was {book.state['outcome']}.", "Begin another: `P1`."
-            )
+    """Drive a model's run from where it stands to its end; one process at a time."""
+    with _opened(write, look, store, run_id) as (book, work):
+        _refuse_ended(book)
         if book.state["lease"]:
             book.add("released")  # its holder is gone, or we could not hold the lock
-        book.add("leased", holder=f"{look().actor} {os.getpid()}", until=ids.iso(ids.now_ms() + LEASE_MS))
-        work = Work(store.place, run, json.loads(run["options"]))
+        book.add("leased", holder=f"{book.actor} {os.getpid()}", until=ids.iso(ids.now_ms() + LEASE_MS))
         driver.work = work  # what a scout may look at
-        progress = Progress()
+        _drive(book, work, driver)
+        return answer(book.run, book)
+
+
+def next_turn(write, look, store, run_id: str, ttl_s: int) -> dict[str, Any]:
+    """What is legal in an agent's run, with a lease on it: whatever is ours to do is done first."""
+    with _opened(write, look, store, run_id) as (book, work):
+        _refuse_other_driver(book)
+        engine = _drive(book, work, None)
+        if book.state["phase"] == "ended":
+            return answer(book.run, book)
+        turn.lease(book, book.actor, ttl_s)
+        return _contract(book, work, engine)
+
+
+def hand_in(write, look, store, given: dict[str, Any]) -> dict[str, Any]:
+    """Take an agent's answer, judge it, and do what follows, as far as nobody has to think."""
+    run, leased = turn.leased_run(look(), given["lease"])
+    with _opened(write, look, store, run["id"]) as (book, work):
+        _refuse_other_driver(book)
+        past = turn.handed_in(book, given["lease"], given["text"])
+        if past is None:
+            _take(book, work, given, leased)
+        place = past or {"step": book.state["step"], "attempt": book.state["attempt"]}
+        work.forget()
+        _drive(book, work, None)
+        return {**_judged(book, place), **({"replayed": True} if past else {})}
+
+
+def _take(book, work, given, leased):
+    engine = Engine(book, work, None, Progress())
+    step = engine.protocol.steps[book.state["step"]]
+    turn.check(book, given)
+    turn.check_paths(book, work, step, engine.so_far(step, book.state), given["text"])
+    thought = datetime.now(UTC) - datetime.fromisoformat(leased["at"])
+    reply = Reply(given["text"], served_by=f"agent {book.actor}", seconds=max(0.0, thought.total_seconds()))
+    book.answer(step.name, book.state["attempt"], reply, given["lease"])
+    book.add("released")
+
+
+def _judged(book, place):
+    """What became of an answer, and of the run."""
+    events = book.events()
+    found = next(
+        one for one in events
+        if (one["event"], one["step"], one["attempt"]) == ("judged", place["step"], place["attempt"])
+    )  # fmt: skip
+    said = {
+        "id": book.run["id"], "kind": "run", "step": place["step"], "attempt": place["attempt"],
+        "reason": found["reason"], "passed": found["reason"] == "pass", "says": found["says"],
+        "findings": [line_of(one) for one in found["payload"]["findings"][:FINDINGS_SHOWN]],
+    }  # fmt: skip
+    if book.state["phase"] == "ended":
+        return {**said, "run": answer(book.run, book), "outcome": book.state["outcome"]}
+    return {**said, "next_step": book.state["step"], "hint": f"`P5 --id {book.run['id']}` gives the next step."}
+
+
+def _contract(book, work, engine):
+    step = engine.protocol.steps[book.state["step"]]
+    asked = engine.so_far(step, book.state)
+    return turn.contract(book, work, engine.protocol, asked, engine.question(step, book.state))
+
+
+@contextmanager
+def _opened(write, look, store, run_id):
+    """The run's book and its files, for this process alone."""
+    run = look().find("run", run_id)
+    with _alone(store, run):
+        work = Work(store.place, run, json.loads(run["options"]))
         try:
-            progress.begin(run["id"], f"{run['protocol']}: {' '.join(run['request'].split())[:100]}")
-            Engine(book, work, driver, progress).drive()
+            yield Book(write, look, store, run), work
         finally:
-            progress.close()
             work.close()
-        return answer(run, book)
+
+
+def _drive(book, work, driver) -> Engine:
+    progress = Progress()
+    try:
+        progress.begin(book.run["id"], f"{book.run['protocol']}: {' '.join(book.run['request'].split())[:100]}")
+        engine = Engine(book, work, driver, progress)
+        engine.drive()
+        return engine
+    finally:
+        progress.close()
+
+
+def _refuse_ended(book):
+    if book.state["phase"] == "ended":
+        raise Conflict(
+            "run_ended", f"{book.run['id']} has ended.", f"It was {book.state['outcome']}.", "Begin another: `P1`."
+        )
+
+
+def _refuse_other_driver(book):
+    if book.run["driver"] != "agent":
+        raise Conflict(
+            "not_an_agents_run",
+            f"{book.run['id']} is driven by a {book.run['driver']}.",
+            "An agent answers only where it was begun with --driver agent.",
+            f"Go on with it: `P7 --id {book.run['id']}`.",
+        )
 
 
 def answer(run: dict[str, Any], book: Book) -> dict[str, Any]:
@@ -125,20 +214,17 @@ def _hint(run, delivered):
 
 def abort(write, look, store, run_id: str, why: str) -> dict[str, Any]:
     """End a run that nobody drives."""
-    run = look().find("run", run_id)
-    with _alone(store, run):
-        book = Book(write, look, store, run)
+    with _opened(write, look, store, run_id) as (book, work):
         if book.state["phase"] in ("ending", "delivering", "ended"):
             raise Conflict(
-                "run_ended", f"{run['id']} is {book.state['outcome']} already.", "", f"`P2 --id {run['id']}` shows it."
+                "run_ended",
+                f"{book.run['id']} is {book.state['outcome']} already.",
+                "",
+                f"`P2 --id {book.run['id']}` shows it.",
             )
-        work = Work(store.place, run, json.loads(run["options"]))
-        try:
-            book.add("aborted", why=why)
-            book.end(work, {})
-        finally:
-            work.close()
-        return {**answer(run, book), "exit_code": 0}  # it is what was asked for
+        book.add("aborted", why=why)
+        book.end(work, {})
+        return {**answer(book.run, book), "exit_code": 0}  # it is what was asked for
 
 
 @contextmanager

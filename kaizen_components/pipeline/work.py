@@ -27,6 +27,7 @@ QUOTED_MAX = 12
 EXAMPLES_MAX = 2
 ROOM_CHARS = 6_000  # about 1,500 tokens
 TESTS = re.compile(r"(^|/)test_[^/]*\.py$|_test\.py$")
+OTHER_TESTS = re.compile(r"(^|/)(tests?|specs?|__tests__)/[^/]+\.\w+$|(^|/)test[._-][^/]*$|[._-](test|spec)\.\w+$")
 TITLE_WORDS_MAX = 6
 WORDS = re.compile(r"[A-Za-z_/][\w/-]{3,}")
 READMES = ("README.md", "README.rst", "README.txt", "README")
@@ -59,6 +60,23 @@ class Work:
                 os.rename(half, folder)
             self._base = folder
         return self._base
+
+    def inputs(self) -> str:
+        """A folder with the files of the base for an agent to read; gates never look at it."""
+        folder = os.path.join(self.folder, "inputs")
+        if not os.path.isdir(folder):
+            half = folder + ".part"
+            shutil.rmtree(half, ignore_errors=True)
+            os.makedirs(half)
+            self.target.export(self.commit, half)
+            os.rename(half, folder)
+        return f"AI/work/runs/{self.run['id']}/inputs"
+
+    def forget(self) -> None:
+        """Make everything anew that gates use: whoever has answered could have reached these files."""
+        self._base = None
+        for name in ("base", "base.part", "head", "scratch"):
+            shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
 
     @property
     def settings(self) -> Settings:
@@ -123,19 +141,31 @@ class Work:
         sources = [path for path in self.paths() if path.endswith((".py", ".toml", ".js", ".ts"))]
         return sorted(sources, key=lambda path: (path.count("/"), len(self.read(path) or b""), path))[:QUOTED_MAX]
 
+    @property
+    def is_pytest(self) -> bool:
+        """Does our own gate run the tests? Else the repository's command does, in whatever language they are."""
+        return "test" not in self.settings.replaces
+
+    def is_test(self, path: str) -> bool:
+        return bool((TESTS if self.is_pytest else OTHER_TESTS).search(path))
+
     def examples(self) -> list[dict[str, str]]:
         """Existing tests, so that new ones import the code in the same way."""
-        tests = [path for path in self.paths() if TESTS.search(path)]
+        tests = [path for path in self.paths() if self.is_test(path)]
         files = self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
         return [{**file, "text": preparation(file["text"])} for file in files]
 
     def new_test(self, title: str) -> str:
-        """A path for new tests that is not taken, beside the existing ones and named as they are."""
-        folder = next((os.path.dirname(file["path"]) for file in self.examples()), "tests")
-        words = re.findall(r"[a-z0-9]+", title.lower())[:TITLE_WORDS_MAX] or ["change"]
-        stem, taken = "/".join(filter(None, (folder, "test_" + "_".join(words)))), set(self.paths())
-        names = (f"{stem}.py" if number == 1 else f"{stem}_{number}.py" for number in count(1))
-        return next(name for name in names if name not in taken)
+        """A path for new tests that is not taken, beside the existing ones and named as they are; or ""."""
+        example = next((file["path"] for file in self.examples()), "tests/test_.py" if self.is_pytest else "")
+        if not example:
+            return ""
+        folder, name = os.path.split(example)
+        words = "_".join(re.findall(r"[a-z0-9]+", title.lower())[:TITLE_WORDS_MAX]) or "change"
+        before, after = _round_name(name)
+        numbered = (f"{before}{words}{'' if number == 1 else f'_{number}'}{after}" for number in count(1))
+        paths = ("/".join(filter(None, (folder, one))) for one in numbered)
+        return next(path for path in paths if path not in self.paths())
 
     def edited(self, text: str) -> dict[str, bytes | None]:
         """Path -> new content of everything that one answer says, or EditRefused."""
@@ -201,7 +231,7 @@ class Work:
         for name, title, text in self._results(answers, lambda event: ledger.body(db, event["id"])):
             kept[name] = {**self._keep(name, text), "title": f"{title} of {self.run['id']}"}
         self._base = None
-        for name in ("base", "base.part", "head", "scratch", "objects"):
+        for name in ("base", "base.part", "head", "scratch", "objects", "inputs", "inputs.part"):
             shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
         return kept
 
@@ -243,6 +273,15 @@ class Work:
             "path": f"AI/work/runs/{self.run['id']}/{name}", "name": name, "kind": "file",
             "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data),
         }  # fmt: skip
+
+
+def _round_name(name):
+    """What stands before and after the words in the name of a test: ("test_", ".py"), ("", ".test.js")."""
+    begins = re.match(r"test[._-]?", name)
+    if begins:
+        return begins[0], os.path.splitext(name)[1]
+    found = re.search(r"[._-](test|spec)\.\w+$", name)
+    return "", found[0] if found else os.path.splitext(name)[1]
 
 
 def message(spec: dict[str, Any], run: dict[str, Any]) -> str:

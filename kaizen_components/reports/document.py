@@ -9,6 +9,8 @@ from .drawing import MARKS_MEAN, drawn, duration, money
 
 CELL_CHARS_MAX = 300
 PROSE_CHARS_MAX = 4_000
+LISTING_CHARS_MAX = 40_000
+LISTING_LINES_MAX = 400
 DEPTH_SHOWN_MAX = 8
 Block = dict[str, Any]
 
@@ -36,9 +38,17 @@ class Tone(str):
         return made
 
 
-GOOD = ("done", "passed", "completed", "VERIFIED_ACCEPTABLE", "ok", "happened", "fresh", "witnessed")
-BAD = ("failed", "timeout", "error", "VERIFICATION_FAILED", "STRUCTURAL_REWORK_RECOMMENDED", "critical")
-WARN = ("blocked", "partial", "ACCEPTABLE_WITH_CONCERNS", "NEEDS_HUMAN_DECISION", "stale", "waived", "overdue", "high")
+GOOD = (
+    "done", "passed", "completed", "VERIFIED_ACCEPTABLE", "ok", "happened", "fresh", "witnessed", "accepted", "pass",
+)  # fmt: skip
+BAD = (
+    "failed", "timeout", "error", "VERIFICATION_FAILED", "STRUCTURAL_REWORK_RECOMMENDED", "critical", "rejected",
+    "exhausted", "stuck", "malformed", "check", "regression", "weak", "reject",
+)  # fmt: skip
+WARN = (
+    "blocked", "partial", "ACCEPTABLE_WITH_CONCERNS", "NEEDS_HUMAN_DECISION", "stale", "waived", "overdue", "high",
+    "aborted", "flaky", "ambiguous", "missing",
+)  # fmt: skip
 
 
 def word(text: str | None) -> str | None:
@@ -132,6 +142,16 @@ def prose(label: str, text: str | None, whole: str = "") -> Block | None:
     left = len(text) - PROSE_CHARS_MAX
     note = f"{left:,} more characters: {whole}" if left > 0 else ""
     return {"block": "prose", "label": label, "text": text[:PROSE_CHARS_MAX], "note": note}
+
+
+def listing(label: str, text: str | None, whole: str = "") -> Block | None:
+    """Code or a diff, line by line as it is; a long one is cut, and `whole` says where all of it is."""
+    if not text:
+        return None
+    shown = text[:LISTING_CHARS_MAX].rstrip("\n").split("\n")[:LISTING_LINES_MAX]
+    left = text.rstrip("\n").count("\n") + 1 - len(shown)
+    cut = left or len(text) > LISTING_CHARS_MAX
+    return {"block": "listing", "label": label, "lines": shown, "note": f"{left:,} more lines: {whole}" if cut else ""}
 
 
 def clipped(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:

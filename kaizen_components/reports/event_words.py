@@ -108,6 +108,13 @@ LAB_PROPOSAL = """
 SELECT e.seq, e.title, e.metric, e.baseline, e.candidate, e.hypothesis AS text, e.lab_id AS about
 FROM lab_proposal e WHERE {asked}"""
 
+RUN = "SELECT e.seq, e.protocol, e.request AS text, e.task_id AS about FROM run e WHERE {asked}"
+RUN_EVENT = """
+SELECT e.seq, e.event, e.step, e.attempt, e.reason, e.outcome, length(e.body) AS chars, e.run_id AS about,
+       coalesce(json_array_length(e.payload, '$.findings'), 0) AS found,
+       coalesce(e.says, json_extract(e.payload, '$.why')) AS text
+FROM run_event e WHERE {asked}"""
+
 
 def _task_revised(row: Row) -> str:
     changed = [_from_to(name, row[f"{name}_before"], row[name]) for name in ("status", "priority", "scope", "title")]
@@ -147,7 +154,7 @@ def _purged(row: Row) -> str:
 
 
 def _kept(row: Row) -> str:
-    if row["command"][:1] == "R":
+    if row["command"][:1] == "R" or row["command"] == "P2":
         return f'made the report "{row["title"]}"'
     return f"recorded the artifact {row['name']} ({number_of(row['bytes'], 'byte')})"
 
@@ -198,6 +205,24 @@ def _proposed(row: Row) -> str:
     return f'proposed "{row["title"]}": {row["metric"]} {count(row["baseline"])} → {count(row["candidate"])}'
 
 
+def _ran(row: Row) -> str:
+    """A step of a run; who waits for whom is left to its page."""
+    place = f"{row['step']} {row['attempt']}"
+    found = f", {number_of(row['found'], 'finding')}" if row["found"] else ""
+    return {
+        "asked": f"asked for {place}",
+        "answered": f"got an answer for {place} ({number_of(row['chars'] or 0, 'character')})",
+        "started": f"started the gate {place}",
+        "judged": f"judged {place}: {row['reason']}{found}",
+        "delivering": "began to deliver what a run made",
+        "ended": f"ended a run: {row['outcome']}",
+        "aborted": "aborted a run",
+        "leased": "began to drive a run",
+        "released": "paused a run" if row["text"] else "let go of a run",
+        "refused": "refused what was given to a run",
+    }[row["event"]]
+
+
 # kind -> (question, sentence or what makes it, the same for many)
 WORDS: dict[str, tuple[str, Any, str]] = {
     "op": (OP, "kept the answer for an op-id", "kept {n} answers for op-ids"),
@@ -236,6 +261,8 @@ WORDS: dict[str, tuple[str, Any, str]] = {
     "lab": (LAB, 'assembled the case set "{title}" for {contract}', "assembled {n} case sets"),
     "digest": (DIGEST, "read a digest of {tokens} tokens", "read {n} digests"),
     "lab_proposal": (LAB_PROPOSAL, _proposed, "made {n} proposals"),
+    "run": (RUN, "began a run of {protocol}", "began {n} runs"),
+    "run_event": (RUN_EVENT, _ran, "recorded {n} events of runs"),
 }  # fmt: skip
 
 

@@ -122,8 +122,13 @@ def _prose(block):
     ]
 
 
+def _listing(block):
+    lines = ["    " + visible(line).expandtabs(4) for line in block["lines"]]  # indented code: nothing in it is markup
+    return [f"**{plain(block['label'])}**", "", *lines, *(["", plain(block["note"])] if block["note"] else [])]
+
+
 DRAWN = {
     "paragraph": _paragraph, "points": _points, "facts": _facts, "table": _table, "chart": _chart,
     "calibration": _chart, "story": _story, "prose": _prose,
-    "waterfall": _chart,
+    "waterfall": _chart, "listing": _listing,
 }  # fmt: skip

@@ -15,7 +15,7 @@ from ..records.hashing import sha256
 from ..records.words import joined
 from . import markdown
 from .page import render, save
-from .past import as_of
+from .past import Moment, as_of
 from .zone import Zone
 
 NOT_PRINTABLE = re.compile(r"[^\n\x20-\x7e]")  # perhaps: most of them are
@@ -26,7 +26,7 @@ class Output:
 
     def __init__(self, format: str, out: str | None, open: bool, as_of: int | None, timezone: str | None):
         if open and (format != "html" or out == "-"):
-            raise Usage("open_without_html", "--open shows an HTML file.", "", "Leave --format and --out - out.")
+            raise Usage("open_without_html", "--open shows an HTML file.", "", "Use --format html, and no --out -.")
         self.format = format
         self.out = out
         self.open = open
@@ -40,13 +40,7 @@ def publish(write, look, store, code: str, name: str, output: Output, gather, la
     `options` are what the command was asked; the footer repeats them, so `gather` makes them exact where they are not
     (the id for @last, the week for "this week"). None is not repeated.
     """
-    db = look()
-    db.hold()
-    try:
-        with as_of(db, output.as_of) as (then, moment):
-            found = gather(then, output.zone, options)
-    finally:
-        db.let_go()
+    found, moment = gathered(look, output, gather, options)
     made = layout(found, output.zone)
     ledger = moment.described()
     again = joined(
@@ -65,6 +59,17 @@ def publish(write, look, store, code: str, name: str, output: Output, gather, la
     if output.out and not files.inside(store.place.root, there):  # as its reader called it, which no record keeps
         answer |= {"path": output.out, "text": answer["text"].replace(f": {path}", f": {output.out}", 1)}
     return answer
+
+
+def gathered(look, output: Output, gather, options: dict[str, Any]) -> tuple[dict[str, Any], Moment]:
+    """(what `gather` finds, the moment it is of)."""
+    db = look()
+    db.hold()
+    try:
+        with as_of(db, output.as_of) as (then, moment):
+            return gather(then, output.zone, options), moment
+    finally:
+        db.let_go()
 
 
 def _words(options, format):

@@ -33,7 +33,8 @@ OBJECTIONS_MAX = 10
 LINKS_MAX = 100
 SPAN_SHOWN = ("id", "name", "kind", "status", "depth", "offset_ms", "end_ms", "duration_ms", "critical")
 
-# Every record that names the task, spans only where no span around them names it too.
+# Every record that names the task, spans only where no span around them names it too. Of its runs, what was decided:
+# a gate's verdict is its proof, and who asked whom is on the page of the run.
 EVENTS = """
 SELECT seq FROM task WHERE id = ?
 UNION SELECT seq FROM task_revision WHERE task_id = ?
@@ -58,7 +59,12 @@ UNION SELECT seq FROM source WHERE task_id = ?
 UNION SELECT seq FROM eval_case WHERE task_id = ?
 UNION SELECT r.seq FROM eval_case c JOIN eval_run r ON r.case_id = c.id WHERE c.task_id = ?
 UNION SELECT seq FROM anti_pattern WHERE task_id = ?
-UNION SELECT seq FROM irl WHERE task_id = ?"""
+UNION SELECT seq FROM irl WHERE task_id = ?
+UNION SELECT seq FROM run WHERE task_id = ?
+UNION SELECT e.seq FROM run r JOIN run_event e ON e.run_id = r.id
+      WHERE r.task_id = ? AND (e.event IN ('aborted', 'refused', 'ended')
+        OR (e.event = 'released' AND json_extract(e.payload, '$.why') IS NOT NULL)
+        OR (e.event = 'judged' AND json_extract(e.payload, '$.proof_id') IS NULL))"""
 NEWEST = f"""
 SELECT l.seq, l.idx, l.at, l.actor, l.command, l.kind, l.record_id, l.test
 FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ? ORDER BY l.seq DESC LIMIT ?"""

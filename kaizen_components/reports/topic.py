@@ -14,6 +14,7 @@ from ..records.words import joined
 from .asked import narrowed
 from .charts import bars
 from .document import Own, clipped, count, document, fact, facts, paragraph, section, story
+from .past import MADE_BY
 from .spread import spread
 
 # How a record of each kind is shown, where it is not by its title and its summary.
@@ -21,22 +22,24 @@ TITLES = {
     "packet_result": "summary", "waiver": "reason", "artifact": "coalesce(title, name)", "verification": "summary",
     "eval_run": "coalesce(summary, outcome)", "irl_prediction": "summary", "irl_correction": "summary",
     "irl_outcome": "summary", "span": "name", "score": "name || ' = ' || value",
+    "run": "request",
 }  # fmt: skip
 TEXTS = {
     "packet_result": "body", "waiver": "NULL", "verification": "body", "anti_pattern": "symptom", "span": "summary",
     "irl_prediction": "body", "irl_correction": "body", "irl_outcome": "body", "eval_run": "body",
+    "run": "NULL",
 }  # fmt: skip
 STATES = {
     "task": "status", "plan": "status", "packet_result": "outcome", "waiver": "'waived'", "proof": "outcome",
     "verification": "conclusion", "gotcha": "status", "learning": "status", "learned": "status",
     "eval_case": "category", "eval_run": "outcome", "policy": "status", "irl_prediction": "coalesce(outcome, 'open')",
     "source": "CASE WHEN superseded_by IS NULL THEN tier ELSE 'superseded' END", "irl_outcome": "outcome",
-    "span": "status", "lab_proposal": "metric",
+    "span": "status", "lab_proposal": "metric", "run": "coalesce(outcome, phase)",
 }  # fmt: skip
 INSPECTED = {  # the code that shows a record, by the kind of the id it is given
     "task": "W10", "plan": "W14", "artifact": "A3", "proof": "Q7", "verification": "Q7", "gotcha": "G4",
     "learning": "L6", "learned": "L9", "eval_case": "Q7", "eval_run": "Q7", "anti_pattern": "Q7", "policy": "X4",
-    "source": "S3", "irl": "I5", "lab": "O3",
+    "source": "S3", "irl": "I5", "lab": "O3", "run": "P2",
 }  # fmt: skip
 INSPECTED_BY = {  # what is shown with another record
     "packet": "task_id", "packet_result": "(SELECT p.task_id FROM packet p WHERE p.id = packet_id)",
@@ -49,8 +52,8 @@ OWN_SCOPE = (
     "lab",
 )  # fmt: skip
 # A report repeats the words that it was asked; as a hit it would be its own echo.
-NO_REPORT = "NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND l.command GLOB 'R[0-9]*')"
-TASK_SCOPE = ("plan", "packet", "waiver", "artifact", "proof", "span", "score")  # that of their task
+NO_REPORT = f"NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND {MADE_BY})"
+TASK_SCOPE = ("plan", "packet", "waiver", "artifact", "proof", "span", "score", "run")  # that of their task
 
 RANKED = (
     "A rare word counts more than a common one; four times in a title, twice in a summary, once elsewhere. Of equals "

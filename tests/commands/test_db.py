@@ -101,6 +101,14 @@ def start(kaizen, **more):
         ("user corrected me", "I3"),
         ("close a task without proof", "W2"),
         ("add an eval case", "Q3"),
+        ("build a feature", "P1"),
+        ("let a model write the code", "P1"),
+        ("how did the pipeline run go", "P2"),
+        ("which stage is the flakiest", "P3"),
+        ("go on with a crashed run", "P7"),
+        ("abort a run", "P7"),
+        ("submit my answer to a step", "P4"),
+        ("what is legal now in this run", "P5"),
     ],
 )
 def test_plain_words_find_the_command_among_the_first_three(kaizen, intent, code):

@@ -11,7 +11,7 @@ from .targets import FASTAPI, repository
 REQUEST = "add a /health endpoint returning status ok"
 BEGINNINGS = {  # how the prompt of each step begins
     "plan": "You plan a change", "scout": "You read a repository", "build": "You change a repository",
-    "tests": "You write pytest tests", "review": "You review a change",
+    "tests": "You write ", "review": "You review a change",
 }  # fmt: skip
 SPEC = {
     "title": "Add a health endpoint",
@@ -42,10 +42,11 @@ GOOD = {
     "plan": [json.dumps(SPEC)], "scout": [json.dumps(BRIEF)], "build": [main_with(ROUTE)],
     "tests": [whole("tests/test_health.py", TEST)], "review": [json.dumps(APPROVE)],
 }  # fmt: skip
-# Gates of the target's own, which take no time: for what is not about the gates.
+# Gates of the target's own, which take no time: for what is not about the gates. New tests need the new route.
+NEEDS = "import os; assert not os.path.exists('tests/test_health.py') or '/health' in open('app/main.py').read()"
 QUICK = (
     '[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
-    '[gates.test]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
+    f'[gates.test]\ncommand = ["python", "-c", "{NEEDS}"]\nreplace = true\n'
 )
 
 

@@ -128,6 +128,16 @@ def test_a_spent_budget_ends_the_run(start, name, spent):
     assert (state["outcome"], state["why"]) == ("exhausted", f"the budget of {name} is spent")
 
 
+def test_a_pause_costs_its_time_and_not_the_question_that_is_under_way(start):
+    protocol = machine_with(asks=1, seconds=10)
+    asked = go(passed(start, "ready"), "asked")
+    paused = machine.after(protocol, asked, {"event": "released", "why": "slow", "spent": {"seconds": 4}})
+    again = machine.after(protocol, paused, {"event": "released", "why": "slow", "spent": {"seconds": 6}})
+
+    assert (paused["phase"], paused["paused"], paused["spent"]["seconds"]) == ("asked", "slow", 4)
+    assert (again["outcome"], again["why"]) == ("exhausted", "the budget of seconds is spent")
+
+
 def test_a_step_may_have_a_budget_of_its_own():
     given = {**FACTORY.given, "steps": {**FACTORY.given["steps"], "plan": {**FACTORY.given["steps"]["plan"]}}}
     given["steps"]["plan"]["budget"] = {"tokens": 100}

@@ -136,7 +136,7 @@ def test_a_builder_may_refuse_an_ambiguous_spec_once(quick):
         ("build", "Here is the code you want.", "edit"),
         ("build", main_with("\n\ndef broken(:\n"), "app/main.py"),
         ("build", Answer(GOOD["build"][0][:60], finish="length"), "cut off"),
-        ("tests", whole("app/test_main.py.txt", "x\n"), "not named as a test"),
+        ("tests", whole("app/notes.txt", "x\n"), "not named as the tests here are"),
         ("tests", whole("tests/test_main.py", "x = 1\n"), "is there already"),
         ("review", '{"verdict": "reject"}', "names at least one reason"),
         ("review", '{"verdict": "maybe"}', "verdict"),

@@ -13,6 +13,7 @@ from kaizen_components.reports.document import (
     dollars,
     fact,
     facts,
+    listing,
     percent,
     points,
     prose,
@@ -72,7 +73,8 @@ def every_block():
         section("Numbers", facts(fact("Done", 12, 9, "higher"), fact("Failed", 3, 1, "lower"))),
         section("Charts", *drawn),
         section("Records", table("Proofs", {"Proof": "", "Of": "", "Outcome": "", "N": "number"}, rows)),
-        section("Words", story(told), points(["a", ["b", Ref("proof_1")]]), prose("Body", "text\nשלום")),
+        section("Words", story(told), points(["a", ["b", Ref("proof_1")]]), prose("Body", "text\nשלום"),
+                listing("Change", "--- a\n+++ b\n-<b>old</b>\n+\tשלום" + "x" * 300)),
     ])  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def test_words_may_be_given_without_their_option(cli):
 
 def test_every_kind_that_search_finds_is_shown_with_a_command_that_works(kaizen, cli, root):
     record_every_kind(kaizen, root)
-    words = "title short text seen fine case pattern source name later often long passed b s n t h two c file"
+    words = "title short text seen fine case pattern source name later often long passed b s n t h two c file do"
     records = report(kaizen, words, limit=500)["data"]["records"]
 
     assert {row["kind"] for row in records} == set(SEARCHED)

@@ -1,14 +1,18 @@
 """A project that reports are tried on: a record of every kind, whose texts try to be anything but text."""
 
+import json
+import os
 import shlex
 import subprocess
 import sys
+from unittest import mock
 
 from kaizen_components import fields
 from kaizen_components.index import COMMANDS, find_command
 from support_scripts.every_kind import record_every_kind
 
 from ..conftest import ROOT
+from ..pipeline import factory
 
 LINE = (
     "<script>hacked=1</script><img src=x onerror=hacked=1>\"'>--></title></style>{{ 7*7 }}"
@@ -45,12 +49,28 @@ def record(door, root):
     """Plain records and hostile ones of every kind, and enough of them that tables are long."""
     record_every_kind(door, root)
     record_every_kind(hostile(door), root)
+    record_run(door, root)
     for number in range(12):
         door("Q1", run=["true" if number % 3 else "false"])
         door("W1", title=f"Task {number}", summary=LINE, actor="<b>somebody</b>")
         door("W2", id="@last", status="done", actor="<b>somebody</b>", note=LINE)
         door("I2", irl_id="@last", summary=LINE, probability=number / 12, deadline="+7d")
         door("I4", prediction_id="@last", outcome="happened" if number % 2 else "did-not-happen", summary=LINE)
+
+
+def record_run(door, root):
+    """A run of the factory whose request, spec, findings and change are hostile; the reviewer rejects it."""
+    request = f"add a /health endpoint {LINE}"
+    spec = {"title": LINE[:120], "criteria": [{"id": "C1", "text": request}], "constraints": [LINE]}
+    route = factory.ROUTE + "".join(f"# {line}\n" for line in PROSE.split("\n"))
+    review = {"verdict": "reject", "reasons": [{"criterion": "<b>C1</b>", "text": LINE}]}
+    model = factory.Model(
+        plan=[json.dumps(spec)], build=[factory.whole("app/<img src=x>.py", "def (:\n"), factory.main_with(route)],
+        review=[json.dumps(review)],
+    )  # fmt: skip
+    repo = factory.target(root / "targetapp", factory.QUICK)
+    with factory.server(model) as serving, mock.patch.dict(os.environ, factory.environment(serving.url)):
+        return door("P1", request=request, repo=str(repo), python=sys.executable)
 
 
 def codes(format="html"):

@@ -29,12 +29,12 @@ def around(job: Job, name: str, ours: Callable[[Job], Verdict]) -> Verdict:
 
 
 def judge(job: Job, name: str) -> Verdict:
-    """Head must pass. Where it does not, the base says whether that is new."""
+    """Head must pass, with the new tests if it is about tests. Where it does not, the base says whether that is new."""
     room = Room(job, ROOM)
-    head = _run(job, name, room, job.head, job.head_tree)
+    head = _run(job, name, room, job.head, job.head_tree, name == "test")
     facts = {"own": job.settings.commands[name]}
     if _passed(head):
-        return Verdict("pass", f"`{' '.join(job.settings.commands[name])}` passes.", [], [head], facts)
+        return _meaning(job, name, room, head, facts)
     located = _located(room, head)
     base = _run(job, name, room, job.base, job.base_tree)
     if _passed(base):
@@ -50,6 +50,21 @@ def judge(job: Job, name: str) -> Verdict:
     return Verdict("missing", says, [Finding(name, f"{says} {_tail(room, base)}")], [base, head], facts)
 
 
+def _meaning(job, name, room, head, facts):
+    """What passes counts; but new tests that pass without the change as well show nothing."""
+    words = " ".join(job.settings.commands[name])
+    if name == "test" and name in job.settings.replaces and job.tests:
+        before = _run(job, name, room, job.base, job.base_tree, True)
+        if _passed(before):
+            says = f"`{words}` passes with the new tests on the base too: they do not need the change."
+            wrong = [Finding("passes-on-base", says, path) for path in job.tests]
+            return Verdict("weak", says, wrong, [before, head], facts)
+        return Verdict(
+            "pass", f"`{words}` passes, and with the new tests it fails on the base.", [], [before, head], facts
+        )
+    return Verdict("pass", f"`{words}` passes.", [], [head], facts)
+
+
 def baseline(job: Job, name: str) -> Verdict:
     """Does the base pass the command?"""
     room = Room(job, ROOM)
@@ -61,9 +76,9 @@ def baseline(job: Job, name: str) -> Verdict:
     )
 
 
-def _run(job, name, room, tree, hash):
+def _run(job, name, room, tree, hash, with_tests=False):
     """A first word `python` is the target's interpreter."""
-    room.fill(tree)
+    room.fill(tree, with_tests)
     words = job.settings.commands[name]
     argv = [*job.tools.python, *words[1:]] if words[0] in ("python", "python3") else words
     return sandbox.run(argv, room.folder, job.settings.timeout_s, tree=hash, reads=job.tools.reads)

@@ -37,8 +37,8 @@ class Room:
         self.folder = os.path.join(job.scratch, name)
         os.makedirs(self.folder, exist_ok=True)
 
-    def fill(self, tree: str) -> None:
-        """Put base or head into the room. New tests are left out: the builder has not written them."""
+    def fill(self, tree: str, with_tests: bool = False) -> None:
+        """Put base or head into the room, with the new tests or without: the builder has not written them."""
         for name in os.listdir(self.folder):
             if name != CACHE:
                 path = os.path.join(self.folder, name)
@@ -48,6 +48,9 @@ class Room:
             _remove(os.path.join(self.folder, path))
         if tree != self.job.base:
             self._steer()
+        for path in self.job.tests if with_tests else ():
+            os.makedirs(os.path.dirname(os.path.join(self.folder, path)), exist_ok=True)
+            shutil.copy2(os.path.join(self.job.head, path), os.path.join(self.folder, path), follow_symlinks=False)
         self._alone()
         _stamp(self.folder)
 

@@ -1,0 +1,89 @@
+"""Each step and gate on good and bad fixtures of its own: what cannot tell them apart is not used (K11, CI)."""
+
+import os
+import subprocess
+import tempfile
+from typing import Any
+
+from ..store.place import Place
+from . import ready, static
+from .asking import Asked, before_review, judged
+from .job import Settings
+from .protocol import Step, load
+from .target import Target
+from .testing import prove as testing
+from .work import Work
+
+FOLDER = os.path.join(os.path.dirname(__file__), "evals")
+REQUEST = "add a /health endpoint returning status ok"
+FILES = {
+    "app/main.py": 'def root():\n    return {"service": "app"}\n',
+    "tests/test_main.py": "from app.main import root\n\n\ndef test_root():\n    assert root()\n",
+    "requirements.txt": "fastapi\n",
+}
+SPEC = '{"title": "Add /health", "criteria": [{"id": "C1", "text": "GET /health answers with status ok"}]}'
+NOBODY = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
+
+
+def prove() -> list[dict[str, Any]]:
+    """A row for each fixture: the step, what it should say, what it said; half a minute, most of it for the gates."""
+    gates = {"validate": static.prove(), "test": testing.prove()}
+    rows = [*answers("factory"), *base(), *({"step": step, **row} for step, rows in gates.items() for row in rows)]
+    order = list(load("factory").steps)
+    return sorted(rows, key=lambda row: order.index(row["step"]))
+
+
+def answers(protocol: str) -> list[dict[str, Any]]:
+    """The fixtures of the steps that somebody answers; a second or two."""
+    import yaml
+
+    with open(os.path.join(FOLDER, protocol + ".yml"), encoding="utf-8") as file:
+        cases = yaml.safe_load(file)
+    steps = load(protocol).steps
+    with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
+        work = _work(place)
+        try:
+            return [_answered(steps[name], work, case) for name, given in cases.items() for case in given]
+        finally:
+            work.close()
+
+
+def _work(place):
+    repo = os.path.join(place, "repo")
+    for name, text in FILES.items():
+        os.makedirs(os.path.dirname(os.path.join(repo, name)), exist_ok=True)
+        with open(os.path.join(repo, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    for words in (["init", "-q"], ["add", "-A", "-f"], [*NOBODY, "commit", "-q", "--no-verify", "-m", "base"]):
+        subprocess.run(["git", *words], cwd=repo, check=True, capture_output=True)
+    run = {"id": "run_0", "repo": "repo", "base_commit": Target(repo).head(), "request": REQUEST}
+    return Work(Place(place), run, {})
+
+
+def _answered(step: Step, work: Work, case: dict[str, str]) -> dict[str, Any]:
+    texts = {"plan": SPEC, "scout": None, "build": case.get("build"), "tests": None, "review": None}
+    asked = Asked(REQUEST, texts, "", None)
+    verdict = before_review(work, asked) if "build" in case else judged(step, work, asked, case["answer"])
+    return _row(step.name, case["name"], case["expects"], verdict)
+
+
+def base() -> list[dict[str, Any]]:
+    """`ready` on a base that passes a command of its own, and on one that does not."""
+    found = []
+    with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
+        work = _work(place)
+        for name, code, expects in (("a base that passes", "pass", "pass"), ("a base that fails", "1/0", "check")):
+            job = work.untouched()
+            job.settings = Settings(
+                commands={"check": ["true"], "test": ["python", "-c", code]}, replaces=("check", "test"),
+                minimum_level="L0",
+            )  # fmt: skip
+            found.append(_row("ready", name, expects, ready.judge(job)))
+        work.close()
+    return found
+
+
+def _row(step, name, expects, verdict):
+    got = verdict.reason if verdict else "pass"
+    says = verdict.says if verdict else ""
+    return {"step": step, "case": name, "expected": expects, "got": got, "says": says, "ok": got == expects}

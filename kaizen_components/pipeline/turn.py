@@ -1,0 +1,162 @@
+"""An agent's turn: what it is asked, and what it may hand in. Whatever is refused is on record, and changes nothing."""
+
+from typing import Any
+
+from ..errors import Conflict, NotFound, Refused
+from ..records import ids, secrets
+from ..records.hashing import text_hash
+from . import edits, machine
+from .answers import AnswerRefused, extract_json
+from .asking import Asked, outside
+from .book import Book
+from .contracts import MODELS
+from .protocol import Protocol, Step
+from .work import Work
+
+LEASED = "SELECT run_id, at FROM run_event WHERE id = ? AND event = 'leased'"
+OURS = frozenset({"gate", "gates", "proof", "proof_id", "exit_code", "tier"})  # words that only a gate says
+HOW = {
+    "spec": "one JSON object", "brief": "one JSON object", "review": "one JSON object",
+    "edits": "edits as plain text", "tests": "edits as plain text, new test files only",
+}  # fmt: skip
+
+
+def place(state: machine.State) -> str:
+    return f"{state['step']} {state['attempt']}"
+
+
+def lease(book: Book, actor: str, ttl_s: int) -> str:
+    """The lease on the question that is open: the one that the actor has, or a new one; Conflict if another has it."""
+    held = book.state["lease"]
+    if held and held.get("place") == place(book.state) and held["until"] > ids.iso(ids.now_ms()):
+        if held["holder"] == actor:
+            return held["id"]
+        raise Conflict(
+            "step_is_leased",
+            f"{held['holder']} answers {place(book.state)}.",
+            f"The lease lasts until {held['until']}.",
+            "Wait for it, or work on another run: `P3`.",
+        )
+    if held:
+        book.add("released")
+    until = ids.iso(ids.now_ms() + ttl_s * 1000)
+    book.add("leased", holder=actor, until=until, place=place(book.state))
+    return book.state["lease"]["id"]
+
+
+def contract(book: Book, work: Work, protocol: Protocol, asked: Asked, question) -> dict[str, Any]:
+    """What is legal now: the step, its inputs, the form of its answer, where it may write, what is left."""
+    state = book.state
+    step = protocol.steps[state["step"]]
+    held = state["lease"] or {}
+    return {
+        "id": book.run["id"], "kind": "run", "protocol": protocol.name, "phase": state["phase"], "step": step.name,
+        "stage": step.stage, "about": step.about, "attempt": state["attempt"], "attempts_max": step.attempts,
+        "lease": held.get("id"), "until": held.get("until"), "base_commit": book.run["base_commit"],
+        "question": "\n\n".join(message["content"] for message in question), "inputs": work.inputs(),
+        "answer": HOW[step.answer or ""], **_form(step), "write_set": _write_set(step, work, asked),
+        "budget_left": left(protocol, state), "feedback": asked.feedback or None,
+        "legal": ["P4 --lease LEASE --file ANSWER", "P5 --id RUN", "P7 --id RUN --abort"],
+        "hint": f"Answer with `P4 --lease {held.get('id')} --file ANSWER`.",
+    }  # fmt: skip
+
+
+def _form(step: Step) -> dict[str, Any]:
+    if step.answer in MODELS:
+        return {"schema": MODELS[step.answer].model_json_schema()}
+    return {"format": edits.FORMAT if step.answer == "edits" else edits.WHOLE_FORM}
+
+
+def _write_set(step: Step, work: Work, asked: Asked) -> dict[str, Any]:
+    if step.answer == "edits":
+        return {"may": ["**"], "may_not": list(work.settings.protected), "granted": list(asked.spec["grants"])}
+    if step.answer == "tests":
+        such = work.new_test(asked.spec["title"]) or "tests/…"
+        return {"may": [f"new test files, such as {such}"], "may_not": ["every file that is there"]}
+    return {"may": [], "may_not": ["**"]}
+
+
+def left(protocol: Protocol, state: machine.State) -> dict[str, float]:
+    """What is left of each budget of the run."""
+    spent = {
+        **state["spent"], "asks": state["asks"], "tokens": state["spent"]["tokens_in"] + state["spent"]["tokens_out"],
+    }  # fmt: skip
+    return {name: round(max(0, most - spent[name]), 6) for name, most in protocol.budget.items()}
+
+
+def leased_run(db, lease_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the run, what the lease says), or NotFound."""
+    found = db.one(LEASED, (lease_id,))
+    if found is None:
+        raise NotFound(
+            "unknown_lease",
+            "There is no such lease.",
+            "A lease is the id that P5 gave out with the step, such as evt_….",
+            "Ask what is legal now: `P5 --id RUN`.",
+        )
+    return db.find("run", found["run_id"]), found
+
+
+def handed_in(book: Book, lease_id: str, text: str) -> dict[str, Any] | None:
+    """The event of the same answer under the same lease, if it is there already."""
+    sha256 = text_hash(secrets.redacted(text))
+    for event in book.events():
+        if event["event"] == "answered" and event["payload"].get("lease") == lease_id:
+            if event["payload"]["sha256"] == sha256:
+                return event
+            raise _refused(book, "lease-used", "This lease has been used for another answer.", Conflict)
+    return None
+
+
+def check(book: Book, given: dict[str, Any]) -> None:
+    """Whether an answer may be handed in at all; what is wrong with a legal one is for the step's checks to say."""
+    state = book.state
+    held = state["lease"]
+    if state["phase"] != "asked" or not held or held.get("id") != given["lease"]:
+        raise _refused(book, "stale-lease", "This lease is not the present one.", Conflict)
+    if held["until"] <= ids.iso(ids.now_ms()):
+        raise _refused(book, "stale-lease", f"This lease ended at {held['until']}.", Conflict)
+    if given["step"] and given["step"] != state["step"]:
+        raise _refused(book, "another-step", f"The answer is for {given['step'][:60]}.", Conflict)
+    if given["base"] and not book.run["base_commit"].startswith(given["base"]):
+        raise _refused(book, "changed-base", "The answer was made for another commit.", Conflict)
+    if text_hash(secrets.redacted(given["text"])) in _rejected(book, state["step"]):
+        raise _refused(book, "rejected-before", "The same answer was rejected before.", Refused)
+    if _speaks_for_a_gate(given["text"]):
+        raise _refused(book, "gates-are-ours", "The answer offers the result of a gate.", Refused)
+
+
+def check_paths(book: Book, work: Work, step: Step, asked: Asked, text: str) -> None:
+    wrong = outside(step, work, asked, text)
+    if wrong:
+        raise _refused(book, "write-set", f"{', '.join(wrong[:5])} is outside of what this step may write.", Refused)
+
+
+def _rejected(book, step):
+    """Hashes of answers to this step that did not lead on."""
+    hashes, found = {}, set()
+    for event in book.events():
+        if event["event"] == "answered":
+            hashes[event["step"]] = event["payload"]["sha256"]
+        elif event["event"] == "judged" and event["reason"] != "pass":
+            found |= {hashes[step]} if step in hashes else set()
+    return found
+
+
+def _speaks_for_a_gate(text):
+    try:
+        return bool(OURS & extract_json(text).keys())
+    except AnswerRefused:
+        return False
+
+
+def _refused(book, rule, what, kind):
+    """The error for a refusal that is on record by then: which rule, what was expected, what is legal now."""
+    state = book.state
+    if state["phase"] == "ended":
+        expected, legal = f"nothing, for the run is {state['outcome']}", f"`P2 --id {book.run['id']}` shows it."
+    else:
+        book.add("refused", reason=rule, says=what, holder=book.actor)
+        expected = f"the answer to {place(state)} under its present lease, on {book.run['base_commit'][:10]}"
+        legal = f"`P5 --id {book.run['id']}` says what is legal now."
+    return kind(rule.replace("-", "_"), what, f"Rule {rule}. Expected is {expected}.", legal)

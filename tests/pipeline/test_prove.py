@@ -1,0 +1,27 @@
+"""Every step and gate of the factory proves itself on good and bad fixtures."""
+
+from kaizen_components.pipeline import prove
+from kaizen_components.pipeline.protocol import load
+
+
+def test_every_step_takes_what_is_good_and_refuses_what_is_bad():
+    rows = [*prove.answers("factory"), *prove.base()]
+
+    assert [row for row in rows if not row["ok"]] == []
+
+
+def test_a_fixture_that_expects_something_else_is_not_ok(monkeypatch, tmp_path):
+    (tmp_path / "factory.yml").write_text("plan:\n  - {name: wrong, answer: prose, expects: pass}\n")
+    monkeypatch.setattr(prove, "FOLDER", str(tmp_path))
+
+    (row,) = prove.answers("factory")
+    assert (row["ok"], row["expected"], row["got"]) == (False, "pass", "malformed")
+
+
+def test_the_doctor_proves_every_step_and_says_so(cli):
+    found = cli("K11", "--gates", "--json").json
+
+    rows = [row for row in found["checks"] if row["check"].startswith("gate ")]
+    assert [row["check"] for row in rows] == [f"gate {step}" for step in load("factory").steps]
+    assert [row for row in rows if row["state"] != "ok"] == []
+    assert all("good" in row["says"] and "bad" in row["says"] for row in rows)

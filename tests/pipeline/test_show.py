@@ -1,0 +1,145 @@
+"""Runs as people look at them: P2 as a card, P3 as a list with the pass rates of its stages."""
+
+import json
+import sys
+
+import pytest
+
+from kaizen_components.errors import Unavailable
+from kaizen_components.reports.drawing import columns
+
+from ..model_server import Answer
+from .factory import GOOD, QUICK, REQUEST, ROUTE, Model, environment, main_with, server, target
+
+BROKEN = main_with(ROUTE).replace("def health()", "def health(")
+REJECTION = json.dumps({"verdict": "reject", "reasons": [{"criterion": "C1", "text": "It answers with a list."}]})
+ENTRIES = "SELECT count(*) FROM log"
+
+
+@pytest.fixture
+def run(kaizen, tmp_path, monkeypatch):
+    """`run(model)`: a run of the factory with gates that take no time; its answer, or None if it has to wait."""
+    monkeypatch.setenv("COLUMNS", "80")
+    targets = {}
+
+    def made(model, settings=QUICK, request=REQUEST, **more):
+        if settings not in targets:
+            targets[settings] = target(tmp_path / f"targetapp{len(targets)}", settings)
+        with server(model) as serving:
+            for name, value in environment(serving.url).items():
+                monkeypatch.setenv(name, value)
+            try:
+                return kaizen("P1", request=request, repo=str(targets[settings]), python=sys.executable, **more)
+            except Unavailable:
+                return None
+
+    return made
+
+
+def lines_of(kaizen, **options):
+    return kaizen("P2", id="@last", **options)["text"].split("\n")
+
+
+def test_a_card_begins_with_the_outcome_and_has_a_line_for_each_attempt_with_what_was_found(kaizen, run):
+    made = run(Model(build=[BROKEN, main_with(ROUTE)]))
+    lines = lines_of(kaizen)
+
+    assert lines[:2] == ["ACCEPTED: review ended with pass.", f"  {REQUEST}"]
+    at = next(at for at, line in enumerate(lines) if line.startswith("  build 1"))
+    assert lines[at].split()[:3] == ["build", "1", "check"] and lines[at].endswith("  1 finding")
+    assert lines[at + 1].strip() == "app/main.py:12: syntax: invalid syntax"
+    assert lines[at + 2].split()[:3] == ["build", "2", "pass"]
+    assert f"branch       {made['branch']}" in lines
+    assert lines[-1] == f"`git -C ../targetapp0 diff {kaizen('P2', id='@last')['base_commit'][:10]} {made['branch']}`"
+    assert "rejected     1 answer, 18 tokens, <$0.0001" in lines
+
+
+def test_a_rejected_run_says_the_reviewers_reason_first_and_has_no_branch(kaizen, run):
+    run(Model(review=[REJECTION]))
+    lines = lines_of(kaizen)
+
+    assert lines[0] == "REJECTED: review ended with reject. C1: It answers with a list."
+    assert not [line for line in lines if line.startswith("branch")]
+
+
+def test_a_blocked_run_says_what_has_to_be_mended(kaizen, run):
+    run(Model(), settings=QUICK.replace("import os;", "raise SystemExit(3);"))
+
+    assert "BLOCKED: ready ended with check. The base does not pass its own command." in " ".join(lines_of(kaizen))
+
+
+def test_a_paused_run_says_why_and_how_to_go_on_and_rejects_nothing_yet(kaizen, run):
+    assert run(Model(build=[Answer(status=401, raw=b"{}")])) is None
+    card = kaizen("P2", id="@last")
+
+    assert card["text"].startswith("PAUSED: build 1 waits for an answer. ") and "401" in card["text"]
+    assert card["text"].endswith(f"`kaizen P7 --id {card['id']}`; with --abort\nit ends.")
+    assert "rejected" not in card["text"]
+
+
+def test_an_aborted_run_says_the_reason_that_was_given(kaizen, run):
+    run(Model(build=[Answer(status=401, raw=b"{}")]))
+    kaizen("P7", id="@last", abort=True, reason="Not wanted any more")
+
+    assert lines_of(kaizen)[0] == "ABORTED: Not wanted any more."
+
+
+def test_usage_that_no_server_told_is_unknown_and_not_zero(kaizen, run):
+    run(Model(**{step: [Answer(answers[0], usage=None)] for step, answers in GOOD.items()}))
+    text = " ".join(kaizen("P2", id="@last")["text"].split())
+
+    assert "unknown tokens in, unknown out, cost unknown; 5 answers without usage" in text
+
+
+def test_hostile_text_steers_no_terminal_and_no_line_is_broader_than_the_screen(kaizen, run):
+    run(Model(plan=["\x1b]0;title\x07 \u202e" + "x" * 500]), request="\x1b[31mred\x1b[0m \u202egnp.exe " + "界" * 200)
+    text = kaizen("P2", id="@last")["text"]
+
+    assert "\x1b" not in text and "\u202e" not in text and "\\x1b[31mred" in text
+    assert [line for line in text.split("\n") if columns(line) > 80 and "`" not in line] == []
+    assert "\x1b" not in kaizen("P3")["text"]
+
+
+def test_looking_at_a_card_writes_nothing_and_json_has_the_same(kaizen, run, cli):
+    run(Model())
+    count = kaizen.store.reader().value(ENTRIES)
+    card = kaizen("P2", id="@last")
+    printed = cli("P2", "--id", "@last", "--format", "json").json
+
+    assert kaizen.store.reader().value(ENTRIES) == count
+    assert printed == {name: value for name, value in card.items() if name != "text"}
+
+
+def test_a_card_is_no_file(run, cli, kaizen):
+    run(Model())
+
+    assert cli("P2", "--id", "@last", "--out", "card.txt", "--json").error["code"] == "out_without_page"
+    assert cli("P2", "--id", "@last", "--open", "--json").error["code"] == "open_without_html"
+
+
+def test_the_list_says_how_often_each_stage_passes_and_which_is_the_flakiest(kaizen, run):
+    run(Model(build=[BROKEN, main_with(ROUTE)]))
+    run(Model(build=[BROKEN, main_with(ROUTE)], review=[REJECTION]))
+    run(Model(build=[BROKEN]), test=True)  # nothing hangs on a test record
+    found = kaizen("P3")
+    rates = {row["stage"]: (row["passed"], row["judged"], row["runs"], row["pass_rate"]) for row in found["stages"]}
+
+    assert rates["build"] == (2, 4, 2, 0.5) and rates["review"] == (1, 2, 2, 0.5)
+    assert rates["test"] == (4, 4, 2, 1)  # the tests that were written, and the gate
+    assert list(rates)[:2] == ["build", "review"] and found["flakiest"] == "build"
+    assert [row["outcome"] for row in found["records"]] == ["stuck", "rejected", "accepted"]
+    assert "The flakiest stage is build." in found["text"]
+
+
+def test_a_gate_that_cannot_be_decided_does_not_make_its_stage_flaky(kaizen, run, tmp_path):
+    run(Model(), settings=QUICK.replace('"python"', '"no-such-tool"'))
+    (ready,) = kaizen("P3")["stages"]
+
+    assert (ready["judged"], ready["undecided"], ready["pass_rate"]) == (0, 1, None)
+    assert kaizen("P3")["flakiest"] is None
+
+
+def test_a_list_without_runs_says_so(kaizen):
+    kaizen("K1")
+
+    assert kaizen("P3")["text"] == "Nothing found."

@@ -1,0 +1,41 @@
+"""Each step that somebody answers is a skill that agents can pick up, and says what the session enforces."""
+
+import json
+
+import pytest
+import yaml
+
+from kaizen_components.pipeline.contracts import MODELS
+from kaizen_components.pipeline.protocol import load, shipped
+from kaizen_components.pipeline.skills import documents
+
+from ..conftest import ROOT
+
+EVERY = {path: text for name in shipped() for path, text in documents(load(name)).items()}
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_skill_is_valid_and_up_to_date(path):
+    _, front, body = EVERY[path].split("---\n", 2)
+    given = yaml.safe_load(front)
+
+    assert set(given) == {"name", "description"}
+    assert given["name"] == path.split("/")[-2] == given["name"].lower() and len(given["name"]) <= 64
+    assert 1 <= len(given["description"]) <= 1024
+    assert [line for line in body.splitlines() if line.startswith("## ")] == [
+        "## Input", "## Output", "## Validator", "## Next", "## Commands",
+    ]  # fmt: skip
+    assert "kaizen P5 --id RUN" in body and "kaizen P4 --lease LEASE" in body
+    assert (ROOT / path).read_text() == EVERY[path], "run `make docs`"
+
+
+def test_every_step_that_is_answered_has_a_skill_and_no_gate_has():
+    asked = {step.name for step in load("factory").steps.values() if step.kind == "ask"}
+
+    assert {path.split("/")[-2].removeprefix("kaizen-factory-") for path in EVERY} == asked
+
+
+def test_the_schema_of_a_skill_is_the_contract():
+    text = EVERY[".agents/skills/kaizen-factory-plan/SKILL.md"]
+
+    assert json.loads(text.split("```json\n")[1].split("```")[0]) == MODELS["spec"].model_json_schema()

@@ -1,0 +1,215 @@
+"""An agent takes part, the session decides: P1 --driver agent, P5 and P4 from the command line."""
+
+import json
+
+import pytest
+
+from ..model_server import html
+from .factory import GOOD, QUICK, ROUTE, Model, environment, main_with, run_words, server, target, whole
+from .targets import everything
+
+STEPS = ("plan", "scout", "build", "tests", "review")
+
+
+@pytest.fixture
+def agent(cli, tmp_path):
+    return Agent(cli, tmp_path)
+
+
+class Agent:
+    """An agent that knows only the command line: what it is told by P1, P5 and P4, in JSON."""
+
+    def __init__(self, cli, tmp_path, settings=QUICK):
+        self.cli = cli
+        self.file = tmp_path / "answer.txt"
+        self.repo = target(tmp_path / "targetapp", settings)
+        self.turn = {}
+
+    def begin(self, *more):
+        done = self.cli(*run_words(self.repo, "--driver", "agent", *more))
+        assert done.exit_code == 0, done.err
+        self.turn = done.json
+        return self.turn
+
+    def next(self, actor="agent"):
+        done = self.cli("P5", "--id", self.turn["id"], "--actor", actor, "--json")
+        if done.exit_code == 0:
+            self.turn = done.json
+        return done
+
+    def hand_in(self, text, *more, lease=None):
+        self.file.write_text(text)
+        words = ["--lease", lease or self.turn["lease"], "--file", str(self.file), *more]
+        return Said(self.cli("P4", *words, "--json"))
+
+    def answer(self, **answers):
+        """Each step as it comes, until the run has ended."""
+        for _ in range(12):
+            step = self.turn["step"]
+            said = self.hand_in({**GOOD, **answers}[step][0])
+            if said.get("outcome"):
+                return said
+            assert self.next().exit_code == 0
+        raise AssertionError("it never ends")
+
+    def refusals(self):
+        folder = self.repo.parent / "a project" / "AI" / "work" / "runs" / self.turn["id"]
+        lines = [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
+        return [line["reason"] for line in lines if line["event"] == "refused"]
+
+
+class Said(dict):
+    def __init__(self, done):
+        super().__init__(json.loads((done.out or done.err).splitlines()[-1]))
+        self.exit_code = done.exit_code
+
+
+def test_an_agent_is_told_all_it_needs_and_its_work_is_accepted(agent):
+    first = agent.begin()
+
+    assert (first["step"], first["attempt"], first["phase"]) == ("plan", 1, "asked")
+    assert {"lease", "until", "question", "schema", "write_set", "budget_left", "base_commit", "inputs"} <= first.keys()
+    assert first["lease"].startswith("evt_") and "/health" in first["question"]
+    assert (agent.repo.parent / "a project" / first["inputs"] / "app" / "main.py").is_file()
+    said = agent.answer()
+    assert said["outcome"] == "accepted", said
+    card = agent.cli("P2", "--id", first["id"], "--json").json
+    assert [gate["step"] for gate in card["gates"]] == [
+        "ready",
+        "plan",
+        "scout",
+        "build",
+        "validate",
+        "tests",
+        "test",
+        "review",
+    ]
+    assert (card["tokens_in"], card["usage_unknown"], card["driver"]) == (None, 5, "agent")
+
+
+def test_what_is_wrong_with_an_answer_is_in_the_next_contract(agent):
+    agent.begin()
+    said = agent.hand_in('{"title": "x"}')
+
+    assert (said.exit_code, said["passed"], said["reason"]) == (0, False, "malformed")
+    agent.next()
+    assert (agent.turn["step"], agent.turn["attempt"]) == ("plan", 2)
+    assert "criteria" in agent.turn["feedback"]
+
+
+def test_the_same_answer_under_the_same_lease_counts_once(agent):
+    lease = agent.begin()["lease"]
+    first = agent.hand_in(GOOD["plan"][0])
+    again = agent.hand_in(GOOD["plan"][0], lease=lease)
+
+    assert (again["replayed"], again["reason"]) == (True, first["reason"])
+    other = agent.hand_in(GOOD["scout"][0], lease=lease)
+    assert (other.exit_code, other["code"]) == (4, "lease_used")
+    assert agent.refusals() == ["lease-used"]
+
+
+def test_asking_twice_gives_the_same_lease_and_another_agent_none(agent):
+    lease = agent.begin()["lease"]
+
+    assert agent.next().json["lease"] == lease
+    other = Said(agent.next(actor="another"))
+    assert (other.exit_code, other["code"]) == (4, "step_is_leased")
+
+
+@pytest.mark.parametrize(
+    "rule, text, more, code",
+    [
+        ("another-step", GOOD["plan"][0], ["--step", "build"], 4),
+        ("changed-base", GOOD["plan"][0], ["--base", "0" * 40], 4),
+        ("gates-are-ours", '{"gate": "test", "reason": "pass", "exit_code": 0}', [], 1),
+    ],
+)
+def test_an_illegal_move_is_refused_recorded_and_changes_nothing(agent, rule, text, more, code):
+    agent.begin()
+    said = agent.hand_in(text, *more)
+
+    assert (said.exit_code, said["code"]) == (code, rule.replace("-", "_"))
+    assert rule in said["why"] and "plan 1" in said["why"] and "P5 --id" in said["next"]
+    assert agent.refusals() == [rule]
+    assert agent.hand_in(GOOD["plan"][0])["passed"] is True
+
+
+def test_a_lease_nobody_gave_out_is_unknown(agent):
+    agent.begin()
+
+    assert agent.hand_in(GOOD["plan"][0], lease="evt_20260101T000000000Z_0000000000").exit_code == 3
+
+
+def test_an_old_lease_is_stale(agent):
+    old = agent.begin()["lease"]
+    agent.hand_in("nothing of use")
+    agent.next()
+    said = agent.hand_in(GOOD["plan"][0], lease=old)
+
+    assert (said.exit_code, said["code"]) == (4, "lease_used")
+
+
+def test_an_answer_that_was_rejected_is_not_taken_again(agent):
+    agent.begin()
+    agent.hand_in("nothing of use")
+    agent.next()
+    said = agent.hand_in("nothing of use")
+
+    assert (said.exit_code, said["code"]) == (1, "rejected_before")
+    assert agent.turn["attempt"] == 2
+
+
+def test_a_path_outside_of_the_write_set_is_refused(agent):
+    agent.begin()
+    for step in ("plan", "scout"):
+        agent.hand_in(GOOD[step][0])
+        agent.next()
+    before = everything(agent.repo)
+    said = agent.hand_in(GOOD["build"][0] + whole("tests/test_main.py", "def test_root():\n    assert True\n"))
+
+    assert (said.exit_code, said["code"]) == (1, "write_set")
+    assert "tests/test_main.py" in said["what"]
+    assert everything(agent.repo) == before
+    assert agent.turn["write_set"]["may_not"]
+
+
+def test_a_rejected_change_goes_back_to_the_agent_with_the_findings(agent):
+    agent.begin()
+    wrong = {**GOOD, "build": [main_with(ROUTE.replace("/health", "/wrong"))]}
+    for step in ("plan", "scout", "build", "tests"):
+        assert agent.turn["step"] == step
+        agent.hand_in(wrong[step][0])
+        agent.next()
+
+    assert (agent.turn["step"], agent.turn["attempt"]) == ("build", 2)
+    assert "test 1 ended with regression" in agent.turn["feedback"]
+    assert agent.hand_in(wrong["build"][0])["code"] == "rejected_before"
+    agent.hand_in(GOOD["build"][0])
+    agent.next()
+    assert agent.hand_in(GOOD["review"][0])["outcome"] == "accepted"
+
+
+def test_a_models_run_takes_no_answers_from_an_agent(cli, tmp_path):
+
+    repo = target(tmp_path / "targetapp", QUICK)
+    with server(Model(plan=[html()])) as serving:
+        cli(*run_words(repo), env=environment(serving.url))
+    run_id = cli("P3", "--json").json["records"][0]["id"]
+
+    assert cli("P5", "--id", run_id).exit_code == 4
+
+
+def test_what_an_agent_changes_in_our_folders_changes_no_verdict(agent):
+    run = agent.begin()
+    for step in ("plan", "scout"):
+        agent.hand_in(GOOD[step][0])
+        agent.next()
+    folder = agent.repo.parent / "a project" / "AI" / "work" / "runs" / run["id"]
+    (folder / "base" / "app").mkdir(parents=True, exist_ok=True)
+    (folder / "base" / "app" / "main.py").write_text("# /health\n")
+    (agent.repo.parent / "a project" / run["inputs"] / "app" / "main.py").write_text("# nothing\n")
+    agent.hand_in(GOOD["build"][0])
+    agent.next()
+    said = agent.hand_in(GOOD["tests"][0])
+
+    assert said["passed"] is True and said.get("outcome") is None, said

@@ -1,0 +1,128 @@
+"""P2 as a page: the same numbers as the card, and everything that the card has no room for."""
+
+import json
+import sys
+
+import pytest
+
+from ..model_server import Answer
+from ..pipeline.factory import GOOD, QUICK, REQUEST, ROUTE, Model, environment, main_with, server, target
+
+BROKEN = main_with(ROUTE).replace("def health()", "def health(")
+MADE = {"out": "-", "timezone": "UTC"}
+LONG = ROUTE + "".join(f"# line {number}\n" for number in range(500))
+SAME = (
+    "outcome", "why", "seconds", "build_attempts", "tokens_in", "tokens_out", "cost_usd", "rejected_answers",
+    "rejected_cost_usd", "branch", "gates",
+)  # fmt: skip
+
+
+@pytest.fixture
+def run(kaizen, tmp_path, monkeypatch):
+    """`run(model)`: a run of the factory with gates that take no time."""
+    repo = target(tmp_path / "targetapp", QUICK)
+
+    def made(model):
+        with server(model) as serving:
+            for name, value in environment(serving.url).items():
+                monkeypatch.setenv(name, value)
+            return kaizen("P1", request=REQUEST, repo=str(repo), python=sys.executable)
+
+    return made
+
+
+def page(kaizen, format="md", **options):
+    return kaizen("P2", id="@last", format=format, **{**MADE, **options})["document"]
+
+
+def test_a_page_has_the_numbers_of_the_card(kaizen, run):
+    run(Model(build=[BROKEN, main_with(ROUTE)]))
+    card, data = kaizen("P2", id="@last"), json.loads(page(kaizen, "json"))["data"]
+
+    assert {name: data[name] for name in SAME} == {name: card[name] for name in SAME}
+
+
+def test_a_run_costs_the_same_on_its_page_and_in_the_report_of_its_task(kaizen, run):
+    made = run(Model(build=[BROKEN, main_with(ROUTE)]))
+    task = kaizen("R1", id=made["task_id"], format="json", **MADE)["data"]["cost"]
+
+    assert {name: task[name] for name in ("tokens_in", "tokens_out", "cost_usd")} == {
+        name: made[name] for name in ("tokens_in", "tokens_out", "cost_usd")
+    }
+
+
+def test_a_page_has_the_criteria_the_findings_the_proofs_and_the_change(kaizen, run):
+    run(Model(build=[BROKEN, "no edits at all", main_with(ROUTE)]))
+    text = page(kaizen, "html")
+    proofs = [gate["proof_id"] for gate in kaizen("P2", id="@last")["gates"] if gate["proof_id"]]
+
+    assert "GET /health answers with status 200" in text and "GET / keeps its answer" in text
+    assert "invalid syntax" in text and "The answer has no edits." in text
+    assert len(proofs) == 3 and all(proof in text for proof in proofs)
+    assert '<span class="good">+def health() -&gt; dict[str, str]:</span>' in text
+
+
+def test_a_page_that_is_made_again_is_the_same_and_the_past_is_as_it_was(kaizen, run):
+    made = run(Model())
+    first = kaizen("P2", id=made["id"], format="html", timezone="UTC")
+    again = kaizen("P2", id=made["id"], format="html", timezone="UTC")
+    assert first["sha256"] == again["sha256"] and first["path"] != again["path"]
+    begun = kaizen("P2", id=made["id"])["log"]["idx"]
+
+    then = kaizen("P2", id=made["id"], as_of=begun + 1)
+    assert (then["outcome"], then["phase"], then["events"]) == (None, "due", 0)
+    assert "There is no candidate yet." in page(kaizen, as_of=begun + 1)
+
+
+def test_a_long_change_is_cut_and_the_page_says_where_all_of_it_is(kaizen, run, root):
+    made = run(Model(build=[main_with(LONG)]))
+    text = page(kaizen)
+
+    assert "# line 300" in text and "# line 499" not in text
+    whole = f"AI/work/runs/{made['id']}/change.diff"
+    left = len((root / whole).read_text().splitlines()) - 400
+    assert f"{left} more lines: AI/work/runs" in text
+
+
+def test_a_change_whose_file_is_another_one_by_now_is_not_shown(kaizen, run, root):
+    made = run(Model())
+    path = root / "AI" / "work" / "runs" / made["id"] / "change.diff"
+    path.write_text(path.read_text().replace("health", "wealth"))
+
+    assert "is gone, or is not what was recorded" in page(kaizen) and "wealth" not in page(kaizen)
+
+
+def test_what_no_server_told_is_unknown_on_the_page(kaizen, run):
+    run(Model(**{step: [Answer(answers[0], usage=None)] for step, answers in GOOD.items()}))
+    text = page(kaizen)
+
+    assert "| tokens in | unknown |" in text and "| cost | unknown |" in text
+
+
+def test_the_report_of_a_task_tells_its_run_and_each_verdict_once(kaizen, run):
+    made = run(Model(build=[BROKEN, main_with(ROUTE)]))
+    story = [event["what"] for event in kaizen("R1", id=made["task_id"], format="json", **MADE)["data"]["events"]]
+
+    assert "began a run of factory" in story and "ended a run: accepted" in story
+    judged = [what for what in story if what.startswith("judged build")]
+    assert judged == ["judged build 1: check, 1 finding", "judged build 2: pass"]
+    assert sum("kaizen-gate static" in what for what in story) == 1 and not [
+        what for what in story if "validate" in what
+    ]
+
+
+def test_the_report_of_the_ledger_tells_every_event_of_a_run(kaizen, run):
+    run(Model())
+    story = kaizen("R2", format="md", **MADE)["document"]
+
+    for said in ("began a run of factory", "asked for plan 1", "got an answer for plan 1", "started the gate ready 1"):
+        assert said in story
+
+
+def test_a_run_is_found_by_the_words_of_its_request_and_leads_to_its_card(kaizen, run):
+    made = run(Model())
+    found = kaizen("R11", query="health", format="json", **MADE)["data"]["records"]
+
+    assert [(row["state"], row["inspect"]) for row in found if row["id"] == made["id"]] == [
+        ("accepted", f"kaizen P2 --id {made['id']}")
+    ]
