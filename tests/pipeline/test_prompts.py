@@ -11,6 +11,7 @@ from kaizen_components.pipeline.asking import BREAK, PROMPTS, Asked, judged, mes
 from kaizen_components.pipeline.contracts import MODELS
 from kaizen_components.pipeline.examples import preparation
 from kaizen_components.pipeline.protocol import load
+from kaizen_components.pipeline.spec import findings
 from kaizen_components.pipeline.target import Target
 from kaizen_components.pipeline.work import ROOM_CHARS, Work
 from kaizen_components.store.place import Place
@@ -110,6 +111,21 @@ def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root
 
     assert verdict.reason == "check"
     assert "invalid syntax: ======= (write the file once" in verdict.findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("request_", "forgets"),
+    [
+        ("add a /health endpoint returning status ok", ["ok"]),
+        ("add /health that returns 200, and nothing else", []),
+        ("add /health, which returns the state of the service", []),
+        ("add /health returning state", ["state"]),
+    ],
+)
+def test_a_plan_names_the_result_that_the_request_names(request_, forgets):
+    spec = {**SPEC, "criteria": [{"id": "C1", "text": "GET /health returns status 200"}], "constraints": []}
+
+    assert [one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)] == forgets
 
 
 def test_whoever_writes_tests_is_given_a_path_that_is_free(asks):
