@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 from typing import Any
 
 from . import edits
@@ -18,6 +19,7 @@ PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
 AMBIGUOUS = "AMBIGUOUS:"
 DIFF_CHARS_MAX = 60_000
 BREAK = "\n-----\n"
+ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")  # a small model plans a route for a function if its example is a route
 
 
 class Asked:
@@ -60,7 +62,8 @@ def _values(step, work, asked):
     common = {"feedback": asked.feedback, "previous": asked.previous, "listing": work.listing()}
     if step.name == "plan":
         name, text = work.readme()
-        return {**common, "request": asked.request, "readme_name": name, "readme": text}
+        is_web = bool(ROUTE.search(asked.request))
+        return {**common, "request": asked.request, "readme_name": name, "readme": text, "is_web": is_web}
     common["spec"] = markdown(asked.spec)
     if step.name == "scout":
         return {**common, "files": work.quoted(work.likely()), "hits": work.hits(asked.request)}

@@ -47,5 +47,9 @@ def findings(spec: dict[str, Any], request: str) -> list[Finding]:
     for exact in dict.fromkeys([*EXACT.findall(request), *results]):
         name = exact.strip("`\"'.,").lower()
         if name and name not in said:
-            found.append(Finding("spec-forgets", f"The request names {exact}, and no criterion or constraint does."))
+            found.append(
+                Finding(
+                    "spec-forgets", f"The request names {exact}, and no criterion or constraint does: add it to one."
+                )
+            )
     return found

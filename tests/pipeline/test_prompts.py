@@ -26,24 +26,33 @@ STEPS = load("factory").steps
 def asks(tmp_path, root):
     """`asks("build", brief=…)`: what the step is asked, as (system, user)."""
 
-    def ask(step, files=None, **answers):
+    def ask(step, files=None, request="add /health", **answers):
         repo = repository(tmp_path / "target", {**FASTAPI, **(files or {})})
         run = {
             "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(), "request": "r",
         }  # fmt: skip
         texts = {"plan": json.dumps(SPEC), **{name: json.dumps(given) for name, given in answers.items()}}
         work = Work(Place(str(root)), run, {})
-        return [one["content"] for one in messages(STEPS[step], work, Asked("add /health", texts, "", None))]
+        return [one["content"] for one in messages(STEPS[step], work, Asked(request, texts, "", None))]
 
     return ask
 
 
-@pytest.mark.parametrize(("step", "contract"), [("plan", "spec"), ("scout", "brief"), ("review", "review")])
+@pytest.mark.parametrize(("step", "contract"), [("scout", "brief"), ("review", "review")])
 def test_the_example_in_a_prompt_keeps_to_its_contract(step, contract):
     with open(os.path.join(PROMPTS, f"{step}.md"), encoding="utf-8") as file:
         system = file.read().partition(BREAK)[0]
 
     assert validated(system, MODELS[contract])
+
+
+@pytest.mark.parametrize(
+    ("request_", "shown"), [("add a /health endpoint", "GET /zone"), ("add slug(text) in app/text.py", "double(3)")]
+)
+def test_a_plan_has_an_example_of_its_own_kind_that_keeps_to_the_contract(asks, request_, shown):
+    system, _ = asks("plan", request=request_)
+
+    assert shown in validated(system, MODELS["spec"]).model_dump()["criteria"][0]["text"]
 
 
 def test_the_builder_sees_the_sources_of_a_small_repository_that_its_scout_forgot(asks):
