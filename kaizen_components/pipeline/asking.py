@@ -7,11 +7,12 @@ from typing import Any
 from . import edits
 from .answers import AnswerRefused, validated
 from .contracts import MODELS
+from .edit_format import shown
 from .protocol import Step
 from .review import named, objections
-from .spec import findings, markdown
+from .spec import findings, granted, markdown
 from .verdict import Finding, Verdict
-from .work import Work
+from .work import TESTS, Work
 
 PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
 AMBIGUOUS = "AMBIGUOUS:"
@@ -34,7 +35,8 @@ class Asked:
 
     @property
     def spec(self) -> dict[str, Any]:
-        return self.read("plan", "spec")
+        spec = self.read("plan", "spec")
+        return {**spec, "grants": granted(spec["grants"], self.request)}
 
     @property
     def brief(self) -> dict[str, Any]:
@@ -78,14 +80,21 @@ def _values(step, work, asked):
 
 
 def _for_builder(work, asked):
-    """What is only to be read is marked, and nobody is told to make a file that is there or would be refused."""
-    brief, grants, there = asked.brief, tuple(asked.spec["grants"]), set(work.paths())
-    files = work.shown([*brief["files"], *(path for path in brief["new_files"] if path in there)])
-    refused = {one.path for one in _protected([*brief["new_files"], *(file["path"] for file in files)], work, grants)}
+    """What the builder sees of the brief: nothing that leads to an answer which would be refused.
+
+    Tests are others' work and not shown: a small model copies them. Other protected files are marked and come last. Of
+    what is said to exist only that counts which says where: a small scout finds the feature before it is built.
+    """
+    spec, brief, there = asked.spec, asked.brief, set(work.paths())
+    cited = dict.fromkeys([*brief["files"], *brief["new_files"]])
+    refused = {one.path for one in _protected([*cited, *there], work, spec["grants"])}
+    files = work.shown([path for path in cited if path in there and not (path in refused and TESTS.search(path))])
     files.sort(key=lambda file: file["path"] in refused)
     return {
-        "brief": brief, "files": files, "protected": refused, "format": edits.form([file["text"] for file in files]),
+        "brief": brief, "files": files, "protected": refused,
+        "format": edits.form([file["text"] for file in files], markdown(spec)),
         "new_files": [path for path in brief["new_files"] if path not in refused | there],
+        "prior_art": [line for line in brief["prior_art"] if any(path in line for path in there)],
     }  # fmt: skip
 
 
@@ -185,9 +194,17 @@ def _unparsable(changes):
             try:
                 ast.parse(data)
             except (SyntaxError, ValueError) as error:
-                line = getattr(error, "lineno", 0) or 0
-                found.append(Finding("syntax", f"{getattr(error, 'msg', error)}", path, line))
+                found.append(_syntax(path, error))
     return found
+
+
+def _syntax(path, error):
+    """With the line itself; a divider in a file that was to be written whole is an old half and a new one."""
+    text = (getattr(error, "text", "") or "").strip()
+    says = f"{getattr(error, 'msg', error)}{': ' + shown(text) if text else ''}"
+    if text and not text.strip("="):
+        says += " (write the file once, as it shall be, and not its old lines)"
+    return Finding("syntax", says, path, getattr(error, "lineno", 0) or 0)
 
 
 def _protected(paths, work, grants):

@@ -9,6 +9,18 @@ from .verdict import Finding
 # What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an inner capital.
 EXACT = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|/[\w{}/.-]+|\b\w*[_.\d]\w+\b|\b[a-z]+[A-Z]\w*\b")
 
+# A request that speaks of what is protected: tests, configuration, dependencies.
+PROTECTED = re.compile(
+    r"\b(?:tests?|config\w*|settings?|depend\w*|packages?|requirements?|upgrade|install|lock ?files?)\b", re.IGNORECASE
+)
+
+
+def granted(grants: list[str], request: str) -> list[str]:
+    """The grants that count: whoever plans may not let himself change what the request does not speak of."""
+    if PROTECTED.search(request):
+        return grants
+    return [glob for glob in grants if glob in request or glob.rpartition("/")[2] in request]
+
 
 def markdown(spec: dict[str, Any]) -> str:
     """The form that prompts, the reviewer and the lint get."""
