@@ -108,6 +108,7 @@ COMMANDS = {
     "P4": "pipeline-submit",
     "P5": "pipeline-next",
     "P7": "pipeline-resume",
+    "P8": "pipeline-compare",
 }
 
 FAMILIES = {

@@ -3,7 +3,7 @@
 import json
 import os
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from ..backends.reply import Reply
@@ -112,8 +112,8 @@ def _take(book, work, given, leased):
     step = engine.protocol.steps[book.state["step"]]
     turn.check(book, given)
     turn.check_paths(book, work, step, engine.so_far(step, book.state), given["text"])
-    thought = datetime.now(UTC) - datetime.fromisoformat(leased["at"])
-    reply = Reply(given["text"], served_by=f"agent {book.actor}", seconds=max(0.0, thought.total_seconds()))
+    thought_ms = ids.now_ms() - round(datetime.fromisoformat(leased["at"]).timestamp() * 1000)
+    reply = Reply(given["text"], served_by=f"agent {book.actor}", seconds=max(0, thought_ms) / 1000)
     book.answer(step.name, book.state["attempt"], reply, given["lease"])
     book.add("released")
 

@@ -153,7 +153,7 @@ class Work:
         """Existing tests, so that new ones import the code in the same way."""
         tests = [path for path in self.paths() if self.is_test(path)]
         files = self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
-        return [{**file, "text": preparation(file["text"])} for file in files]
+        return [{**file, "text": preparation(file["text"])} for file in files] if self.is_pytest else files
 
     def new_test(self, title: str) -> str:
         """A path for new tests that is not taken, beside the existing ones and named as they are; or ""."""
