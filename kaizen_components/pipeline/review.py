@@ -19,7 +19,13 @@ DEPENDENCIES = (
     "Cargo.toml",
 )
 SCHEMAS = ("**/migrations/**", "migrations/**", "**/alembic/**", "*.sql", "**/*.sql", "**/schema.*")
-PATHS = re.compile(r"[\w.-]+(?:/[\w.*-]+)+|[\w-]+\.(?:py|toml|md|json|yml|yaml|sql|js|ts|html|css)\b")
+PATH = r"[\w.-]+(?:/[\w.*-]+)+|[\w-]+\.(?:py|toml|md|json|yml|yaml|sql|js|ts|html|css)"
+# "app/db.py", "changes to app/db.py"; but not "other routes in app/main.py", where the file itself is what changes.
+FORBIDS = re.compile(
+    r"(?:(?:any |all |no )?(?:chang\w+|edit\w*|modif\w+|touch\w*)(?: to| in| of)? )?(?:the file )?"
+    rf"[`'\"]?({PATH})[`'\"]?\.?",
+    re.IGNORECASE,
+)
 
 
 def named(path: str, globs: tuple[str, ...]) -> bool:
@@ -28,7 +34,7 @@ def named(path: str, globs: tuple[str, ...]) -> bool:
 
 def objections(spec: dict[str, Any], changes: dict[str, bytes | None], read, there: set[str]) -> list[Finding]:
     """Sorted by path; empty if the reviewer may be asked."""
-    forbidden = tuple(path for text in spec["out_of_scope"] for path in PATHS.findall(text))
+    forbidden = tuple(hit[1] for text in spec["out_of_scope"] if (hit := FORBIDS.fullmatch(text.strip())))
     found = []
     for path, data in sorted(changes.items()):
         if named(path, tuple(spec["grants"])):
