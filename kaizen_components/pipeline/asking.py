@@ -7,6 +7,7 @@ from typing import Any
 from . import edits
 from .answers import AnswerRefused, validated
 from .contracts import MODELS
+from .edit_format import shown
 from .protocol import Step
 from .review import named, objections
 from .spec import findings, markdown
@@ -159,6 +160,8 @@ def outside(step: Step, work: Work, asked: Asked, text: str) -> list[str]:
         return []
     try:
         changes = work.edited(text)
+    except edits.PathRefused as error:
+        return [shown(error.path)]
     except edits.EditRefused:
         return []
     if step.answer == "tests":

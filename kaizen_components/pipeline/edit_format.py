@@ -69,6 +69,14 @@ def form(texts: list[str]) -> str:
     return FORMAT if is_long else f"{DELETE_FORM}\n\n{WHOLE_FORM}"
 
 
+class PathRefused(EditRefused):
+    """A path that no edit may name, whatever it would write there."""
+
+    def __init__(self, path: str, what: str, why: str = "", next: str = ""):
+        super().__init__(what, why, next)
+        self.path = path
+
+
 @dataclass(frozen=True)
 class Edit:
     """One block: `kind` is whole, replace or delete; `search` and `text` are lines without their ends."""
