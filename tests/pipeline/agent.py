@@ -180,14 +180,14 @@ def killed(agent, after_s):
 
 
 def rival(agent):
-    """Works on the newest run with somebody else: takes what it can get, and hands each answer in twice at once."""
-    agent.turn = {"id": "@last"}
-    for _ in range(MOVES_MAX * 5):
+    """Works with somebody else on the run that it is named: takes what it can get, and answers twice at once."""
+    agent.turn = {"id": agent.target}
+    for _ in range(MOVES_MAX):
         said = agent.ask()
         if said.get("outcome"):
             return
         if "lease" not in said:
-            time.sleep(0.2)
+            time.sleep(0.5)
             continue
         with open(agent.file, "w", encoding="utf-8") as file:
             file.write(agent.good[said["step"]])

@@ -50,7 +50,7 @@ while "lease" in turn:
     said = hand_in(turn["lease"])
     turn = said if "outcome" in said else door("P5", id="@last")
 """
-EVENTS = 40
+EVENTS = 38
 UNLIKE = ("spent", "spent_on", "lease", "leases", "answers")  # ids, times, and who had to ask again
 COUNTS = "SELECT (SELECT count(*) FROM proof), (SELECT count(*) FROM task), (SELECT count(*) FROM span)"
 

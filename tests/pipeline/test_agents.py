@@ -50,9 +50,9 @@ def live(root, tmp_path, repo, door):
     answers = tmp_path / "answers.json"
     answers.write_text(json.dumps({step: texts[0] for step, texts in GOOD.items()}))
 
-    def run(character, *names):
+    def run(character, *names, on=repo):
         """One agent, or as many at once as there are names."""
-        words = [sys.executable, SCRIPT, character, str(repo), str(answers), sys.executable, str(LAUNCHER)]
+        words = [sys.executable, SCRIPT, character, str(on), str(answers), sys.executable, str(LAUNCHER)]
         environment = {**os.environ, "KAIZEN_REPO_ROOT": str(root), "KAIZEN_SANDBOX_MAX": "L1"}
         started = [
             subprocess.Popen(
@@ -130,8 +130,8 @@ def test_a_confused_agent_loses_nothing_and_nothing_counts_twice(live, repo):
 
 
 def test_two_agents_at_once_share_the_steps_and_every_answer_counts_once(live, cli, repo):
-    cli(*run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"})
-    lived = live("rival", "one", "two")
+    begun = cli(*run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"}).json
+    lived = live("rival", "one", "two", on=begun["id"])
 
     assert [state["outcome"] for state in lived.states()] == ["accepted"]
     (run,) = lived.records.runs()

@@ -19,6 +19,7 @@ from .factory import GOOD, QUICK, REQUEST, main_with, target, whole
 from .witnessed import Records, branches
 
 RUNS_MAX = 2
+EASY = QUICK.replace("'/health'", "'nothing'")
 RIGHT = {step: texts[0] for step, texts in GOOD.items()}
 WRONG = [
     "nothing of use", "{}", '{"verdict": "reject", "reasons": [{"text": "no"}]}', "AMBIGUOUS: which one?",
@@ -98,13 +99,15 @@ class Walk(RuleBasedStateMachine):
         runs = self.records.runs()
         self.moved("P5", id=runs[at % len(runs)]["id"], actor=actor, ttl_s=ttl_s)
 
-    @rule(times=st.integers(1, 5))
-    def be_honest(self, times):
+    @rule(at=st.integers(0, RUNS_MAX - 1), times=st.integers(1, 8))
+    def be_honest(self, at, times):
         """Without this a walk hardly ever gets to the end."""
+        run = self.records.runs()[at % len(self.records.runs())]
         for _ in range(times):
-            turn = self.moved("P5", id=self.turns[-1]["id"], actor="one") or self.turns[-1]
-            if "lease" in turn:
-                self.answer(turn["lease"], RIGHT[turn["step"]], actor="one")
+            actor = (self.records.state(run)["lease"] or {"holder": "one"})["holder"]
+            turn = self.moved("P5", id=run["id"], actor=actor)
+            if turn and "lease" in turn:
+                self.answer(turn["lease"], RIGHT[turn["step"]], actor=actor)
 
     @rule(text=TEXTS, newest=st.booleans(), at=st.integers(0, 30), actor=ACTORS, step=STEPS)
     def hand_in(self, text, newest, at, actor, step):
@@ -129,11 +132,11 @@ class Walk(RuleBasedStateMachine):
 
     @rule()
     def meddle(self):
-        """Gates that pass whatever there is, put where the gates' own files are."""
+        """Gates that pass what is wrong, put where the gates' own files are."""
         for run in self.records.runs():
             settings = self.place / "AI" / "work" / "runs" / run["id"] / "base" / ".kaizen" / "pipeline.toml"
             settings.parent.mkdir(parents=True, exist_ok=True)
-            settings.write_text(QUICK.replace("assert", "pass #"))
+            settings.write_text(EASY)
 
     @rule()
     def let_a_short_lease_end(self):
