@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ..backends.reply import Reply
-from ..errors import Busy, Conflict, Usage
+from ..errors import Busy, Conflict, Unavailable, Usage
 from ..records import ids, span
 from ..store.gate import try_lock
 from . import ledger, turn
@@ -235,9 +235,7 @@ def abort(write, look, store, run_id: str, why: str) -> dict[str, Any]:
 @contextmanager
 def _alone(store, run):
     """A lock that the system lets go when its holder dies, however that happens."""
-    folder = os.path.join(store.place.work, "runs", run["id"])
-    os.makedirs(folder, exist_ok=True)
-    descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = _lock_file(os.path.join(store.place.work, "runs", run["id"]))
     try:
         if not try_lock(descriptor):
             raise Busy(
@@ -249,6 +247,19 @@ def _alone(store, run):
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock_file(folder):
+    try:
+        os.makedirs(folder, exist_ok=True)
+        return os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise Unavailable(
+            "run_folder_not_usable",
+            f"The run's folder {os.path.basename(folder)} cannot be used.",
+            f"{os.path.basename(error.filename or folder)}: {error.strerror}.",
+            "Remove what is in its way below AI/work/runs, then go on: nothing that counts is kept there.",
+        ) from None
 
 
 def budget_of_target(repo: str) -> dict[str, float]:

@@ -8,6 +8,7 @@ import zlib
 
 import pytest
 
+from kaizen_components.errors import Unavailable
 from kaizen_components.pipeline import book
 
 from .factory import GOOD, QUICK, REQUEST, ROUTE, main_with, target, whole
@@ -115,6 +116,19 @@ def test_an_object_that_was_planted_is_not_delivered(agent, tmp_path):
     assert agent.turn["outcome"] == "accepted"
     words = ["git", "show", f"kaizen/{agent.turn['id']}:app/main.py"]
     assert subprocess.run(words, cwd=tmp_path / "targetapp", capture_output=True, check=True).stdout == good
+
+
+def test_a_lock_that_is_a_folder_is_said_and_a_trace_that_is_one_stops_nobody(agent):
+    for name in ("lock", "trace.jsonl"):
+        (agent.folder / name).unlink()
+        (agent.folder / name).mkdir()
+
+    with pytest.raises(Unavailable, match="cannot be used") as refused:
+        agent.door("P5", id=agent.turn["id"])
+    assert refused.value.code == "run_folder_not_usable"
+    (agent.folder / "lock").rmdir()
+    agent.go_on()
+    assert agent.turn["outcome"] == "accepted"
 
 
 def test_a_brief_may_stay_when_the_spec_was_at_fault(agent):
