@@ -171,6 +171,8 @@ def outside(step: Step, work: Work, asked: Asked, text: str) -> list[str]:
         return []
     try:
         changes = work.edited(text)
+    except edits.PathRefused as error:
+        return [shown(error.path)]
     except edits.EditRefused:
         return []
     if step.answer == "tests":

@@ -57,7 +57,11 @@ class Book:
     def _append(self, made) -> None:
         """Write what `made(tx)` gives, with whatever it adds beside it; then the file that mirrors the records."""
         self.number, self.state = self._write(lambda tx: ledger.append(tx, self.run, made(tx), self.number))
-        self._export()
+        try:
+            self._export()
+        except OSError as error:  # the records have it all; a mirror that cannot be written stops nobody
+            note = f"trace.jsonl of {self.run['id']} could not be written: {error.strerror}."
+            self.store.notes += [note] if note not in self.store.notes else []
 
     def answer(self, step: str, attempt: int, reply, lease: str | None = None) -> None:
         """An answer as it came, with what it cost; what looks like a secret is taken out of it first."""

@@ -71,6 +71,14 @@ def form(texts: list[str], spec: str = "") -> str:
     return "\n\n".join(filter(None, parts))
 
 
+class PathRefused(EditRefused):
+    """A path that no edit may name, whatever it would write there."""
+
+    def __init__(self, path: str, what: str, why: str = "", next: str = ""):
+        super().__init__(what, why, next)
+        self.path = path
+
+
 @dataclass(frozen=True)
 class Edit:
     """One block: `kind` is whole, replace or delete; `search` and `text` are lines without their ends."""

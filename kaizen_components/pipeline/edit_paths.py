@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Callable, Iterable
 
-from .edit_format import EditRefused, shown
+from .edit_format import EditRefused, PathRefused, shown
 
 PATH_BYTES_MAX = 1_000
 NAME_BYTES_MAX = 255
@@ -27,7 +27,8 @@ def checked(path: str) -> str:
     """The path with single slashes and without `./`, or EditRefused."""
     wrong = _wrong(path)
     if wrong:
-        raise EditRefused(
+        raise PathRefused(
+            path,
             f"The path {shown(path)!r} is refused: {wrong}.",
             "",
             "Name files from the root of the repository, such as src/app/main.py.",
@@ -93,8 +94,8 @@ class Neighbours:
         """Add the path; EditRefused if it leads through a link, is a folder, or is another's in other letters."""
         for part in (*above(path), path):
             if self.is_link(part):
-                raise EditRefused(
-                    f"{shown(path)} is refused: {shown(part)} is a symbolic link.", "", "Name the file itself."
+                raise PathRefused(
+                    path, f"{shown(path)} is refused: {shown(part)} is a symbolic link.", "", "Name the file itself."
                 )
             other = self.spelled.setdefault(folded(part), part)
             if other != part:

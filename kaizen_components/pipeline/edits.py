@@ -7,14 +7,16 @@ in edit_paths, and the jail for writing in edit_write. Whatever is refused says 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from .edit_format import FORMAT, WHOLE_FORM, Edit, EditRefused, form, shown
+from .edit_format import FORMAT, WHOLE_FORM, Edit, EditRefused, PathRefused, form, shown
 from .edit_match import Place, place
 from .edit_parse import parse
 from .edit_paths import Neighbours, checked
 from .edit_render import render
 from .edit_write import write
 
-__all__ = ["FORMAT", "WHOLE_FORM", "Edit", "EditRefused", "advice", "apply", "form", "parse", "render", "write"]
+__all__ = [
+    "FORMAT", "WHOLE_FORM", "Edit", "EditRefused", "PathRefused", "advice", "apply", "form", "parse", "render", "write",
+]  # fmt: skip
 
 FILE_BYTES_MAX = 1_000_000
 REFUSED_MAX = 2  # patches, before whole files are asked for

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ..backends.reply import Reply
-from ..errors import Busy, Conflict, Usage
+from ..errors import Busy, Conflict, Unavailable, Usage
 from ..records import ids, span
 from ..store.gate import try_lock
 from . import ledger, turn
@@ -29,6 +29,9 @@ SUMMARY_CHARS = 2_000
 NOTHING = {
     "kind": "run", "status": "unset", "duration_ms": 0, "model": None, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0,
     "summary": None,
+}  # fmt: skip
+UNJUDGED: dict[str, Any] = {
+    "reason": None, "says": "Nobody has judged it: the run ended before.", "payload": {"findings": []},
 }  # fmt: skip
 EXIT_CODES = {"accepted": 0, "blocked": 5}  # everything else is 1: a result, but not the one that was wanted
 
@@ -97,12 +100,11 @@ def hand_in(write, look, store, given: dict[str, Any]) -> dict[str, Any]:
     """Take an agent's answer, judge it, and do what follows, as far as nobody has to think."""
     run, leased = turn.leased_run(look(), given["lease"])
     with _opened(write, look, store, run["id"]) as (book, work):
-        _refuse_other_driver(book)
+        _refuse_other_driver(book, answering=True)
         past = turn.handed_in(book, given["lease"], given["text"])
         if past is None:
             _take(book, work, given, leased)
         place = past or {"step": book.state["step"], "attempt": book.state["attempt"]}
-        work.forget()
         _drive(book, work, None)
         return {**_judged(book, place), **({"replayed": True} if past else {})}
 
@@ -110,7 +112,7 @@ def hand_in(write, look, store, given: dict[str, Any]) -> dict[str, Any]:
 def _take(book, work, given, leased):
     engine = Engine(book, work, None, Progress())
     step = engine.protocol.steps[book.state["step"]]
-    turn.check(book, given)
+    turn.check(book, step, given)
     turn.check_paths(book, work, step, engine.so_far(step, book.state), given["text"])
     thought_ms = ids.now_ms() - round(datetime.fromisoformat(leased["at"]).timestamp() * 1000)
     reply = Reply(given["text"], served_by=f"agent {book.actor}", seconds=max(0, thought_ms) / 1000)
@@ -119,12 +121,11 @@ def _take(book, work, given, leased):
 
 
 def _judged(book, place):
-    """What became of an answer, and of the run."""
-    events = book.events()
+    """What became of an answer, and of the run. A run that was aborted in between has judged nothing."""
+    judged = (one for one in book.events() if one["event"] == "judged")
     found = next(
-        one for one in events
-        if (one["event"], one["step"], one["attempt"]) == ("judged", place["step"], place["attempt"])
-    )  # fmt: skip
+        (one for one in judged if (one["step"], one["attempt"]) == (place["step"], place["attempt"])), UNJUDGED
+    )
     said = {
         "id": book.run["id"], "kind": "run", "step": place["step"], "attempt": place["attempt"],
         "reason": found["reason"], "passed": found["reason"] == "pass", "says": found["says"],
@@ -148,6 +149,8 @@ def _opened(write, look, store, run_id):
     with _alone(store, run):
         work = Work(store.place, run, json.loads(run["options"]))
         try:
+            if run["driver"] == "agent":
+                work.forget()
             yield Book(write, look, store, run), work
         finally:
             work.close()
@@ -171,8 +174,10 @@ def _refuse_ended(book):
         )
 
 
-def _refuse_other_driver(book):
+def _refuse_other_driver(book, answering=False):
     if book.run["driver"] != "agent":
+        if answering and book.state["phase"] != "ended":
+            book.add("refused", reason="not-an-agents-run", says="An agent has answered.", holder=book.actor)
         raise Conflict(
             "not_an_agents_run",
             f"{book.run['id']} is driven by a {book.run['driver']}.",
@@ -230,9 +235,7 @@ def abort(write, look, store, run_id: str, why: str) -> dict[str, Any]:
 @contextmanager
 def _alone(store, run):
     """A lock that the system lets go when its holder dies, however that happens."""
-    folder = os.path.join(store.place.work, "runs", run["id"])
-    os.makedirs(folder, exist_ok=True)
-    descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = _lock_file(os.path.join(store.place.work, "runs", run["id"]))
     try:
         if not try_lock(descriptor):
             raise Busy(
@@ -244,6 +247,19 @@ def _alone(store, run):
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock_file(folder):
+    try:
+        os.makedirs(folder, exist_ok=True)
+        return os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise Unavailable(
+            "run_folder_not_usable",
+            f"The run's folder {os.path.basename(folder)} cannot be used.",
+            f"{os.path.basename(error.filename or folder)}: {error.strerror}.",
+            "Remove what is in its way below AI/work/runs, then go on: nothing that counts is kept there.",
+        ) from None
 
 
 def budget_of_target(repo: str) -> dict[str, float]:

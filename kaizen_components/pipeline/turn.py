@@ -108,7 +108,7 @@ def handed_in(book: Book, lease_id: str, text: str) -> dict[str, Any] | None:
     return None
 
 
-def check(book: Book, given: dict[str, Any]) -> None:
+def check(book: Book, step: Step, given: dict[str, Any]) -> None:
     """Whether an answer may be handed in at all; what is wrong with a legal one is for the step's checks to say."""
     state = book.state
     held = state["lease"]
@@ -122,7 +122,7 @@ def check(book: Book, given: dict[str, Any]) -> None:
         raise _refused(book, "changed-base", "The answer was made for another commit.", Conflict)
     if text_hash(secrets.redacted(given["text"])) in _rejected(book, state["step"]):
         raise _refused(book, "rejected-before", "The same answer was rejected before.", Refused)
-    if _speaks_for_a_gate(given["text"]):
+    if _speaks_for_a_gate(step, given["text"]):
         raise _refused(book, "gates-are-ours", "The answer offers the result of a gate.", Refused)
 
 
@@ -133,17 +133,26 @@ def check_paths(book: Book, work: Work, step: Step, asked: Asked, text: str) -> 
 
 
 def _rejected(book, step):
-    """Hashes of answers to this step that did not lead on."""
-    hashes, found = {}, set()
+    """Hashes of answers to this step that failed their own checks, or were asked for again because of a later one."""
+    newest, failed, found = None, False, set()
     for event in book.events():
-        if event["event"] == "answered":
-            hashes[event["step"]] = event["payload"]["sha256"]
-        elif event["event"] == "judged" and event["reason"] != "pass":
-            found |= {hashes[step]} if step in hashes else set()
+        if (event["event"], event["step"]) == ("answered", step):
+            newest = event["payload"]["sha256"]
+        elif event["event"] == "judged":
+            failed = event["reason"] != "pass"
+        elif event["event"] == "asked":
+            found |= {newest} if failed and newest and event["step"] == step else set()
+            failed = False
     return found
 
 
-def _speaks_for_a_gate(text):
+def _speaks_for_a_gate(step, text):
+    """Does an object in it have a gate's words? Edits may hold whatever the files need."""
+    try:
+        if step.answer not in MODELS and edits.parse(text):
+            return False
+    except edits.EditRefused:
+        pass
     try:
         return bool(OURS & extract_json(text).keys())
     except AnswerRefused:

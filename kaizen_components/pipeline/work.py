@@ -11,6 +11,7 @@ from typing import Any
 from ..records import secrets
 from . import edits, ledger
 from .answers import AnswerRefused, validated
+from .clearing import clear
 from .contracts import MODELS
 from .examples import preparation
 from .job import Job
@@ -73,10 +74,10 @@ class Work:
         return f"AI/work/runs/{self.run['id']}/inputs"
 
     def forget(self) -> None:
-        """Make everything anew that gates use: whoever has answered could have reached these files."""
-        self._base = None
-        for name in ("base", "base.part", "head", "scratch"):
-            shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
+        """Make everything anew that gates use: whoever answers can reach these files between two calls."""
+        self._base = self._settings = None
+        for name in ("base", "base.part", "head", "scratch", "objects"):
+            clear(os.path.join(self.folder, name))
 
     @property
     def settings(self) -> Settings:

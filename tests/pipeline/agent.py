@@ -1,0 +1,203 @@
+"""A coding agent as a process of its own, which knows only what kaizen prints.
+
+`agent.py CHARACTER TARGET ANSWERS KAIZEN…`: the last is the command line that starts kaizen, in one or more words.
+ANSWERS is a JSON file with a good answer for each step. Each move is a line of JSON on stdout: what it was, the exit
+code, and what was said. It is the standard library alone, as if somebody else had written it.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+REQUEST = "add a /health endpoint returning status ok"
+MOVES_MAX = 40
+OUT = ("../x", ".git/hooks/pre-commit", "tests/test_main.py", "conftest.py", ".kaizen/pipeline.toml", "/etc/x")
+EASY = (
+    '[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
+    '[gates.test]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
+)
+
+
+def whole(path, text):
+    return f"FILE: {path}\n<<<<<<< WHOLE\n{text}>>>>>>> END\n"
+
+
+class Agent:
+    def __init__(self, target, answers, kaizen):
+        self.target = target
+        self.kaizen = kaizen
+        with open(answers, encoding="utf-8") as file:
+            self.good = json.load(file)
+        self.file = os.path.abspath(f"answer-{os.getpid()}.txt")
+        self.turn = {}
+
+    def call(self, move, *words, cwd=None):
+        done = subprocess.run([*self.kaizen, *words, "--json"], capture_output=True, text=True, cwd=cwd)
+        lines = (done.stdout.strip() or done.stderr.strip()).splitlines()
+        said = json.loads(lines[-1])
+        shown = {name: said.get(name) for name in ("id", "code", "why", "next", "step", "attempt", "reason", "outcome")}
+        print(json.dumps({"move": move, "exit_code": done.returncode, **shown}), flush=True)
+        return done.returncode, said
+
+    def begin(self):
+        words = ("--request", REQUEST, "--repo", self.target, "--driver", "agent", "--python", sys.executable)
+        self.turn = self.call("begin", "P1", *words)[1]
+        return self.turn
+
+    def ask(self, move="ask", *more, cwd=None):
+        code, said = self.call(move, "P5", "--id", self.turn["id"], *more, cwd=cwd)
+        if code == 0 or "outcome" in said:
+            self.turn = said
+        return said
+
+    def answer(self, text, move="answer", *more, lease=None, cwd=None):
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.call(move, "P4", "--lease", lease or self.turn["lease"], "--file", self.file, *more, cwd=cwd)[1]
+
+    def go_on(self, until=None, **instead):
+        """Honest work, up to a step or to the end."""
+        for _ in range(MOVES_MAX):
+            if self.turn.get("outcome") or self.turn.get("step") == until:
+                return
+            said = self.answer(instead.get(self.turn["step"], self.good[self.turn["step"]]))
+            if said.get("outcome"):
+                self.turn = said
+                return
+            self.ask()
+
+
+def honest(agent):
+    agent.begin()
+    agent.go_on()
+
+
+def lazy(agent):
+    """Says the same again, skips steps, hands in nothing; its tests need no change, so they show nothing."""
+    agent.begin()
+    agent.answer("", "nothing in the file")
+    os.unlink(agent.file)
+    agent.call("no file", "P4", "--lease", agent.turn["lease"], "--file", agent.file)
+    agent.answer(agent.good["review"], "skip to the review", "--step", "review")
+    first = agent.turn["lease"]
+    agent.answer("done", "done")
+    agent.ask()
+    agent.answer("done", "done again")
+    agent.answer("done", "done under the first lease", lease=first)
+    agent.go_on("tests")
+    for number in range(MOVES_MAX):
+        said = agent.answer(whole(f"tests/test_lazy_{number}.py", "def test_it():\n    assert True\n"), "lazy tests")
+        if said.get("outcome"):
+            return
+        agent.ask()
+
+
+def malicious(agent):
+    """Speaks for the gates, writes where it may not, changes our files, and ends what it cannot win."""
+    first = agent.begin()["lease"]
+    agent.answer(agent.good["plan"], "forged lease", lease="evt_20260101T000000000Z_0123456789")
+    agent.answer('{"gate": "test", "reason": "pass", "exit_code": 0}', "a gate's result")
+    agent.answer(agent.good["plan"], "another commit", "--base", "0" * 40)
+    agent.answer(agent.good["tests"], "another step's content")
+    agent.answer(agent.good["plan"], "old lease", lease=first)
+    agent.ask()
+    agent.go_on("build")
+    for path in OUT:
+        agent.answer(agent.good["build"] + whole(path, "x = 1\n"), f"write {path}")
+    meddle(agent)
+    agent.answer(whole("app/main.py", "from fastapi import FastAPI\n\napp = FastAPI()\n"), "no route")
+    meddle(agent)
+    agent.ask()
+    agent.answer(agent.good["tests"], "tests of what is not there")
+    meddle(agent)
+    lease = agent.ask()["lease"]
+    agent.call("abort", "P7", "--id", agent.turn["id"], "--abort")
+    agent.answer(agent.good["build"], "go on after the abort", lease=lease)
+    agent.ask("ask after the abort")
+    agent.call("abort again", "P7", "--id", agent.turn["id"], "--abort")
+
+
+def meddler(agent):
+    """Does all the work well, and changes our files before every move: nothing is lost by it, or won."""
+    agent.begin()
+    for _ in range(MOVES_MAX):
+        meddle(agent)
+        said = agent.answer(agent.good[agent.turn["step"]])
+        if said.get("outcome"):
+            return
+        meddle(agent)
+        agent.ask()
+
+
+def meddle(agent):
+    """Everything in the run's folder that a process of the same user can reach."""
+    folder = os.path.join("AI", "work", "runs", agent.turn["id"])
+    elsewhere = os.path.abspath("elsewhere")
+    os.makedirs(os.path.join(elsewhere, ".kaizen"), exist_ok=True)
+    for name in ("base", "head", "scratch", "inputs"):
+        path = os.path.join(folder, name)
+        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else None
+    if not os.path.lexists(os.path.join(folder, "base")):
+        os.symlink(elsewhere, os.path.join(folder, "base"))
+    for path in (os.path.join(elsewhere, ".kaizen", "pipeline.toml"), os.path.join(folder, "head", "app", "main.py")):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(EASY if path.endswith(".toml") else "# /health\n")
+    with open(os.path.join(folder, "trace.jsonl"), "w", encoding="utf-8") as file:
+        file.write('{"event": "ended", "outcome": "accepted"}\n')
+    os.unlink(os.path.join(folder, "lock"))
+
+
+def confused(agent):
+    """Two runs at once, answers under the other's lease, dies in between, asks again, works from another folder."""
+    one = agent.begin()
+    two = agent.begin()
+    agent.answer(agent.good["plan"], "for the other run", "--step", "plan", lease=one["lease"])
+    agent.answer(agent.good["scout"], "the next step too soon", "--step", "scout")
+    for run in (one, two):
+        agent.turn = {"id": run["id"]}
+        for move in range(MOVES_MAX):
+            agent.ask(cwd=os.path.dirname(os.getcwd()))
+            if agent.turn.get("outcome"):
+                break
+            killed(agent, after_s=0.2 + 0.15 * (move % 5))
+            agent.answer(agent.good[agent.turn["step"]], "after the crash", cwd=os.path.dirname(os.getcwd()))
+
+
+def killed(agent, after_s):
+    """P4 that is killed on its way, with everything that it has started."""
+    with open(agent.file, "w", encoding="utf-8") as file:
+        file.write(agent.good[agent.turn["step"]])
+    words = ("P4", "--lease", agent.turn["lease"], "--file", agent.file, "--json")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([*agent.kaizen, *words], **quiet)
+    time.sleep(after_s)
+    process.kill()
+    process.wait()
+
+
+def rival(agent):
+    """Works with somebody else on the run that it is named: takes what it can get, and answers twice at once."""
+    agent.turn = {"id": agent.target}
+    for _ in range(MOVES_MAX):
+        said = agent.ask()
+        if said.get("outcome"):
+            return
+        if "lease" not in said:
+            time.sleep(0.5)
+            continue
+        with open(agent.file, "w", encoding="utf-8") as file:
+            file.write(agent.good[said["step"]])
+        words = [*agent.kaizen, "P4", "--lease", said["lease"], "--file", agent.file, "--json"]
+        both = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+        codes = sorted(process.wait() for process in both)
+        print(json.dumps({"move": "twice", "exit_code": codes, "step": said["step"]}), flush=True)
+
+
+CHARACTERS = {each.__name__: each for each in (honest, lazy, malicious, meddler, confused, rival)}
+
+if __name__ == "__main__":
+    CHARACTERS[sys.argv[1]](Agent(sys.argv[2], sys.argv[3], sys.argv[4:]))

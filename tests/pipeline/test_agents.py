@@ -1,0 +1,178 @@
+"""Agents that are processes of their own and know only the command line: what they may not do, they cannot."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components.call import Door
+
+from ..conftest import LAUNCHER
+from ..model_server import html
+from .factory import GOOD, QUICK, Model, environment, run_words, server, target
+from .targets import everything
+from .witnessed import Records, branches
+
+SCRIPT = os.path.join(os.path.dirname(__file__), "agent.py")
+
+
+class Lived:
+    """What an agent did and was told, and what the records say about it."""
+
+    def __init__(self, lines, records):
+        self.moves = [json.loads(line) for line in lines]
+        self.records = records
+
+    def told(self, move):
+        """(exit code, code) each time that this move was made."""
+        return [(one["exit_code"], one["code"]) for one in self.moves if one["move"] == move]
+
+    def states(self):
+        for run in self.records.runs():
+            self.records.check(run)
+        return [self.records.state(run) for run in self.records.runs()]
+
+    def refusals(self):
+        events = [event for run in self.records.runs() for event in self.records.events(run)]
+        return [event["reason"] for event in events if event["event"] == "refused"]
+
+
+@pytest.fixture
+def repo(tmp_path):
+    return target(tmp_path / "targetapp", QUICK)
+
+
+@pytest.fixture
+def live(root, tmp_path, repo, door):
+    """`live("honest")`: the whole life of an agent of that character."""
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps({step: texts[0] for step, texts in GOOD.items()}))
+
+    def run(character, *names, on=repo):
+        """One agent, or as many at once as there are names."""
+        words = [sys.executable, SCRIPT, character, str(on), str(answers), sys.executable, str(LAUNCHER)]
+        environment = {**os.environ, "KAIZEN_REPO_ROOT": str(root), "KAIZEN_SANDBOX_MAX": "L1"}
+        started = [
+            subprocess.Popen(
+                words, cwd=root, env={**environment, "KAIZEN_ACTOR": name}, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True,
+            )
+            for name in names or ("agent",)
+        ]  # fmt: skip
+        said = [process.communicate(timeout=300)[0] for process in started]
+        assert [process.returncode for process in started] == [0] * len(started), said
+        return Lived("".join(said).splitlines(), Records(door))
+
+    return run
+
+
+def test_an_honest_agent_is_accepted(live, repo):
+    lived = live("honest")
+
+    assert [state["outcome"] for state in lived.states()] == ["accepted"]
+    assert branches(repo) == {lived.moves[0]["id"]}
+    assert lived.refusals() == []
+
+
+def test_a_lazy_agent_is_told_so_and_its_work_is_not_accepted(live, repo):
+    before = everything(repo)
+    lived = live("lazy")
+
+    assert lived.told("nothing in the file") == [(2, "bad_value")]
+    assert lived.told("no file") == [(3, "file_not_found")]
+    assert lived.told("skip to the review") == [(4, "another_step")]
+    assert lived.told("done again") == [(1, "rejected_before")]
+    assert lived.told("done under the first lease") == [(0, None)]  # the same answer again: the same verdict
+    assert lived.refusals() == ["another-step", "rejected-before"]
+    assert [state["outcome"] for state in lived.states()] in (["stuck"], ["exhausted"])
+    assert everything(repo) == before
+
+
+def test_a_malicious_agent_is_refused_and_changes_no_verdict(live, repo):
+    before = everything(repo)
+    lived = live("malicious")
+
+    assert lived.told("forged lease") == [(3, "unknown_lease")]
+    assert lived.told("a gate's result") == [(1, "gates_are_ours")]
+    assert lived.told("another commit") == [(4, "changed_base")]
+    assert lived.told("old lease") == [(4, "lease_used")]
+    writes = [move for move in lived.moves if move["move"].startswith("write ")]
+    assert {(move["exit_code"], move["code"]) for move in writes} == {(1, "write_set")} and len(writes) == 6
+    assert all("write-set" in move["why"] and "P5 --id" in move["next"] for move in writes)
+    assert lived.refusals() == ["gates-are-ours", "changed-base", "lease-used", *["write-set"] * 6]
+    tests = next(move for move in lived.moves if move["move"] == "tests of what is not there")
+    assert (tests["exit_code"], tests["reason"]) == (0, "pass")
+    assert [move["step"] for move in lived.moves if move["move"] == "ask"][-1] == "build"  # the gate said no
+    assert lived.told("abort") == [(0, None)]
+    assert lived.told("go on after the abort") == [(4, "stale_lease")]
+    assert lived.told("ask after the abort") == [(1, None)]
+    assert lived.told("abort again") == [(4, "run_ended")]
+    assert [state["outcome"] for state in lived.states()] == ["aborted"]
+    assert everything(repo) == before
+
+
+def test_good_work_is_accepted_whatever_was_done_to_our_files(live):
+    lived = live("meddler")
+
+    assert [state["outcome"] for state in lived.states()] == ["accepted"]
+    assert {move["exit_code"] for move in lived.moves} == {0}
+
+
+def test_a_confused_agent_loses_nothing_and_nothing_counts_twice(live, repo):
+    lived = live("confused")
+
+    assert [state["outcome"] for state in lived.states()] == ["accepted", "accepted"]
+    assert [state["asks"] for state in lived.states()] == [5, 5]
+    assert lived.told("the next step too soon") == [(4, "another_step")]
+    assert len(branches(repo)) == 2
+
+
+def test_two_agents_at_once_share_the_steps_and_every_answer_counts_once(live, cli, repo):
+    begun = cli(*run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"}).json
+    lived = live("rival", "one", "two", on=begun["id"])
+
+    assert [state["outcome"] for state in lived.states()] == ["accepted"]
+    (run,) = lived.records.runs()
+    events = lived.records.events(run)
+    holders = {event["id"]: event["payload"]["holder"] for event in events if event["event"] == "leased"}
+    answers = [event for event in events if event["event"] == "answered"]
+    assert [event["step"] for event in answers] == ["plan", "scout", "build", "tests", "review"]
+    assert [holders[event["payload"]["lease"]] for event in answers] == [event["actor"] for event in answers]
+    twice = [move for move in lived.moves if move["move"] == "twice"]
+    assert len(twice) == 5 and all(move["exit_code"] in ([0, 0], [0, 6]) for move in twice), twice
+    refused = {(move["exit_code"], move["code"]) for move in lived.moves if move["move"] == "ask"}
+    assert refused <= {(0, None), (4, "step_is_leased"), (6, "run_is_driven"), (6, "busy")}
+
+
+def test_a_models_run_refuses_an_agents_answer_and_has_it_on_record(cli, root, repo, door, tmp_path):
+    with server(Model(plan=[html()])) as serving:
+        cli(*run_words(repo), env=environment(serving.url))
+    records = Records(door)
+    (run,) = records.runs()
+    lease = next(event["id"] for event in records.events(run) if event["event"] == "leased")
+    (tmp_path / "answer.txt").write_text(GOOD["plan"][0])
+    said = cli("P4", "--lease", lease, "--file", str(tmp_path / "answer.txt"), "--json")
+
+    assert (said.exit_code, json.loads(said.err.splitlines()[-1])["code"]) == (4, "not_an_agents_run")
+    assert [event["reason"] for event in records.events(run) if event["event"] == "refused"] == ["not-an-agents-run"]
+    with server(Model()) as serving:
+        assert cli("P7", "--id", run["id"], "--json", env=environment(serving.url)).json["outcome"] == "accepted"
+
+
+def test_an_answer_that_nobody_judged_before_the_abort_is_told_so(root, repo, door, tmp_path):
+    """P4 died between the answer and its verdict, and somebody ended the run."""
+    from .test_resume import killed_after
+
+    killed_after(0, run_words(repo, "--driver", "agent"), {}, root)
+    lease = Records(door).state(Records(door).runs()[0])["lease"]["id"]
+    (tmp_path / "answer.txt").write_text(GOOD["plan"][0])
+    number = len(Records(door).events(Records(door).runs()[0]))
+    killed_after(number + 1, ["P4", "--lease", lease, "--file", str(tmp_path / "answer.txt")], {}, root)
+    another = Door(str(root))
+    another("P7", id="@last", abort=True)
+    said = another("P4", lease=lease, file=str(tmp_path / "answer.txt"))
+    another.close()
+
+    assert (said["replayed"], said["passed"], said["outcome"]) == (True, False, "aborted")

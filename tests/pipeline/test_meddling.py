@@ -1,0 +1,147 @@
+"""What an agent puts into the run's own folder between two calls, where gates look: none of it is used."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import zlib
+
+import pytest
+
+from kaizen_components.errors import Unavailable
+from kaizen_components.pipeline import book
+
+from .factory import GOOD, QUICK, REQUEST, ROUTE, main_with, target, whole
+from .targets import FASTAPI
+from .witnessed import Records
+
+NOTHING = main_with("\n# nothing\n")
+EASY = QUICK.replace("'/health'", "'nothing'")  # gates that ask for what the agent has written
+assert EASY != QUICK
+
+
+class Agent:
+    def __init__(self, door, root, repo):
+        self.door = door
+        self.root = root
+        self.records = Records(door)
+        self.turn = door("P1", request=REQUEST, repo=str(repo), driver="agent", python=sys.executable)
+        self.folder = root / "AI" / "work" / "runs" / self.turn["id"]
+
+    def hand_in(self, text, meddle=lambda: None):
+        (self.root / "answer.txt").write_text(text)
+        meddle()
+        said = self.door("P4", lease=self.turn["lease"], file=str(self.root / "answer.txt"))
+        meddle()
+        self.turn = said if "outcome" in said else self.door("P5", id=said["id"])
+        return said
+
+    def go_on(self, until=None, meddle=lambda: None):
+        while "lease" in self.turn and self.turn["step"] != until:
+            self.hand_in(GOOD[self.turn["step"]][0], meddle)
+
+    def reasons(self, step):
+        (run,) = self.records.runs()
+        events = self.records.events(run)
+        return [event["reason"] for event in events if (event["event"], event["step"]) == ("judged", step)]
+
+
+@pytest.fixture
+def agent(door, root, tmp_path, monkeypatch):
+    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
+    return Agent(door, root, target(tmp_path / "targetapp", QUICK))
+
+
+def settings_in(folder):
+    (folder / ".kaizen").mkdir(parents=True, exist_ok=True)
+    (folder / ".kaizen" / "pipeline.toml").write_text(EASY)
+
+
+def test_gates_that_an_agent_brings_are_not_used(agent):
+    agent.go_on("build")
+    agent.hand_in(NOTHING, lambda: settings_in(agent.folder / "base"))
+    agent.hand_in(GOOD["tests"][0], lambda: settings_in(agent.folder / "base"))
+
+    assert agent.reasons("test") == ["regression"]
+
+
+def test_a_folder_that_is_a_link_to_the_agents_own_is_not_used(agent):
+    elsewhere = agent.root / "elsewhere"
+
+    def meddle():
+        settings_in(elsewhere)
+        for name in ("base", "head", "scratch"):
+            if not (agent.folder / name).exists():
+                (agent.folder / name).symlink_to(elsewhere)
+
+    agent.go_on("build")
+    agent.hand_in(NOTHING, meddle)
+    agent.hand_in(GOOD["tests"][0], meddle)
+
+    assert agent.reasons("test") == ["regression"]
+    assert os.listdir(elsewhere) == [".kaizen"]  # and nothing was done to what the link leads to
+
+
+def test_what_is_put_there_after_a_crash_is_not_used(agent, monkeypatch):
+    agent.go_on("build")
+    agent.hand_in(NOTHING)
+    append = book.Book._append
+
+    def dies(self, made):
+        append(self, made)
+        if self.state["phase"] == "started":
+            raise SystemExit(9)
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(book.Book, "_append", dies)
+        agent.hand_in(GOOD["tests"][0])
+    settings_in(agent.folder / "base")
+    agent.door("P5", id=agent.turn["id"])
+
+    assert agent.reasons("test") == ["regression"]
+
+
+def test_an_object_that_was_planted_is_not_delivered(agent, tmp_path):
+    good = (FASTAPI["app/main.py"] + ROUTE).encode()
+    named = hashlib.sha1(b"blob %d\0" % len(good) + good).hexdigest()
+    place = agent.folder / "objects" / named[:2] / named[2:]
+
+    def meddle():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not place.exists():
+            place.write_bytes(zlib.compress(b"blob 5\0evil\n"))
+
+    agent.go_on(meddle=meddle)
+
+    assert agent.turn["outcome"] == "accepted"
+    words = ["git", "show", f"kaizen/{agent.turn['id']}:app/main.py"]
+    assert subprocess.run(words, cwd=tmp_path / "targetapp", capture_output=True, check=True).stdout == good
+
+
+def test_a_lock_that_is_a_folder_is_said_and_a_trace_that_is_one_stops_nobody(agent):
+    for name in ("lock", "trace.jsonl"):
+        (agent.folder / name).unlink()
+        (agent.folder / name).mkdir()
+
+    with pytest.raises(Unavailable, match="cannot be used") as refused:
+        agent.door("P5", id=agent.turn["id"])
+    assert refused.value.code == "run_folder_not_usable"
+    (agent.folder / "lock").rmdir()
+    agent.go_on()
+    assert agent.turn["outcome"] == "accepted"
+
+
+def test_a_brief_may_stay_when_the_spec_was_at_fault(agent):
+    agent.go_on("build")
+    agent.hand_in("AMBIGUOUS: which status?")
+    agent.hand_in(GOOD["plan"][0].replace("keeps its answer", "keeps its answer and its status"))
+    again = agent.hand_in(GOOD["scout"][0])
+
+    assert (again["step"], again["attempt"], again["passed"]) == ("scout", 2, True)
+
+
+def test_a_file_may_hold_the_words_of_a_gate(agent):
+    agent.go_on("build")
+    said = agent.hand_in(whole("app/prices.json", '{"tier": "gold", "gate": "north"}\n') + GOOD["build"][0])
+
+    assert said["passed"] is True

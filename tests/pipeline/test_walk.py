@@ -1,0 +1,173 @@
+"""A random walk over P1, P4, P5 and P7: whatever is handed in, no run is accepted that its gates have not proven."""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+from hypothesis import HealthCheck, settings
+from hypothesis import event as counted
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from kaizen_components.call import Door
+from kaizen_components.errors import KaizenError
+
+from .factory import GOOD, QUICK, REQUEST, main_with, target, whole
+from .witnessed import Records, branches
+
+RUNS_MAX = 2
+EASY = QUICK.replace("'/health'", "'nothing'")
+RIGHT = {step: texts[0] for step, texts in GOOD.items()}
+WRONG = [
+    "nothing of use", "{}", '{"verdict": "reject", "reasons": [{"text": "no"}]}', "AMBIGUOUS: which one?",
+    '{"gate": "test", "reason": "pass", "exit_code": 0}', '{"proof_id": "prf_1", "tier": "witnessed"}',
+    main_with("\n# nothing\n"), whole("../x", "x\n"), whole(".git/config", "x\n"), whole("conftest.py", "x = 1\n"),
+    whole("tests/test_main.py", "x = 1\n"), whole(".kaizen/pipeline.toml", ""), whole("tests/test_other.py", "x = 1\n"),
+]  # fmt: skip
+TEXTS = st.one_of(st.sampled_from([*RIGHT.values(), *WRONG]), st.text(min_size=1, max_size=200))
+STEPS = st.sampled_from([None, None, None, "plan", "review"])
+ACTORS = st.sampled_from(["one", "two"])
+# What a refused move may be called; everything else is a bug of ours.
+RECORDED = {
+    "lease_used", "stale_lease", "another_step", "changed_base", "rejected_before", "gates_are_ours", "write_set",
+}  # fmt: skip
+REFUSALS = RECORDED | {"unknown_lease", "step_is_leased", "run_ended", "bad_value"}
+
+
+class Walk(RuleBasedStateMachine):
+    def __init__(self):
+        super().__init__()
+        self.place = pathlib.Path(tempfile.mkdtemp(prefix="kaizen-walk-"))
+        self.repo = target(self.place / "targetapp", QUICK)
+        self.door = Door(str(self.place), keep_open=True)
+        self.records = Records(self.door)
+        self.turns = []  # every contract that was given out
+
+    def teardown(self):
+        try:
+            if self.door.store.exists():
+                assert self.door("K8")["status"] == "OK"
+            outcomes = {run["id"]: self.records.state(run)["outcome"] for run in self.records.runs()}
+            assert branches(self.repo) == {name for name, outcome in outcomes.items() if outcome == "accepted"}
+            for outcome in outcomes.values():
+                counted(f"a run was {outcome}")  # for --hypothesis-show-statistics
+            assert not (self.place / "x").exists()
+        finally:
+            self.door.close()
+            shutil.rmtree(self.place)
+
+    def moved(self, word, **given):
+        """What a command says, or None where it refuses; a refusal is on record and has changed nothing else."""
+        before = {run["id"]: self.records.state(run) for run in self.records.runs()}
+        try:
+            said = self.door(word, **given)
+        except KaizenError as error:
+            assert error.code in REFUSALS and error.exit_code in (1, 2, 3, 4), error.code
+            assert error.what and error.next
+            after = {run["id"]: self.records.state(run) for run in self.records.runs()}
+            if word == "P4":
+                assert refusals(after) - refusals(before) <= (error.code in RECORDED)
+                assert settled(after) == settled(before)
+            return None
+        if "lease" in said:
+            self.turns.append(said)
+        return said
+
+    def answer(self, lease, text, **more):
+        file = self.place / "answer.txt"
+        file.write_text(text, encoding="utf-8", newline="")
+        return self.moved("P4", lease=lease, file=str(file), **more)
+
+    @initialize(actor=ACTORS, asks=st.sampled_from([16, 16, 4]))
+    def begin(self, actor, asks):
+        self.begin_one(actor, asks)
+
+    @precondition(lambda self: len(self.records.runs()) < RUNS_MAX)
+    @rule(actor=ACTORS, asks=st.sampled_from([16, 16, 4]))
+    def begin_another(self, actor, asks):
+        self.begin_one(actor, asks)
+
+    def begin_one(self, actor, asks):
+        words = {"request": REQUEST, "repo": str(self.repo), "driver": "agent", "python": sys.executable}
+        self.moved("P1", **words, actor=actor, budget_json={"asks": asks})
+
+    @rule(actor=ACTORS, at=st.integers(0, RUNS_MAX - 1), ttl_s=st.sampled_from([1, 3600, 3600]))
+    def ask(self, actor, at, ttl_s):
+        runs = self.records.runs()
+        self.moved("P5", id=runs[at % len(runs)]["id"], actor=actor, ttl_s=ttl_s)
+
+    @rule(at=st.integers(0, RUNS_MAX - 1), times=st.integers(1, 8))
+    def be_honest(self, at, times):
+        """Without this a walk hardly ever gets to the end."""
+        run = self.records.runs()[at % len(self.records.runs())]
+        for _ in range(times):
+            actor = (self.records.state(run)["lease"] or {"holder": "one"})["holder"]
+            turn = self.moved("P5", id=run["id"], actor=actor)
+            if turn and "lease" in turn:
+                self.answer(turn["lease"], RIGHT[turn["step"]], actor=actor)
+
+    @rule(text=TEXTS, newest=st.booleans(), at=st.integers(0, 30), actor=ACTORS, step=STEPS)
+    def hand_in(self, text, newest, at, actor, step):
+        turn = self.turns[-1 if newest else at % len(self.turns)]
+        self.answer(turn["lease"], text, actor=actor, **({"step": step} if step else {}))
+
+    @rule(text=TEXTS, at=st.integers(0, 30))
+    def hand_in_for_another_commit_or_under_a_forged_lease(self, text, at):
+        lease = self.turns[at % len(self.turns)]["lease"]
+        assert self.answer(lease, text, base="0" * 40) is None or self.answered(lease)
+        assert self.answer(lease[:-10] + "0123456789", text) is None
+
+    def answered(self, lease):
+        """The same answer under the same lease is answered as it was the first time."""
+        events = [event for run in self.records.runs() for event in self.records.events(run)]
+        return any(event["payload"].get("lease") == lease for event in events if event["event"] == "answered")
+
+    @rule(at=st.integers(0, RUNS_MAX - 1), abort=st.integers(0, 9).map(lambda number: number == 9), actor=ACTORS)
+    def resume(self, at, abort, actor):
+        runs = self.records.runs()
+        self.moved("P7", id=runs[at % len(runs)]["id"], actor=actor, **({"abort": True} if abort else {}))
+
+    @rule()
+    def meddle(self):
+        """Gates that pass what is wrong, put where the gates' own files are."""
+        for run in self.records.runs():
+            settings = self.place / "AI" / "work" / "runs" / run["id"] / "base" / ".kaizen" / "pipeline.toml"
+            settings.parent.mkdir(parents=True, exist_ok=True)
+            settings.write_text(EASY)
+
+    @rule()
+    def let_a_short_lease_end(self):
+        left = self.records.state(self.records.runs()[-1])["lease"]
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + 1))
+        if left and left["until"] <= at + ".999Z":
+            time.sleep(1.1)
+
+    @invariant()
+    def every_promise_is_kept(self):
+        for run in self.records.runs():
+            self.records.check(run)
+
+
+def refusals(states):
+    return sum(state["refusals"] for state in states.values())
+
+
+def settled(states):
+    return {name: {**state, "refusals": None} for name, state in states.items()}
+
+
+Walk.TestCase.settings = settings(
+    max_examples=int(os.environ.get("KAIZEN_WALKS", "25")), stateful_step_count=25, deadline=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+
+
+class TestWalk(Walk.TestCase):
+    def setUp(self):
+        os.environ["KAIZEN_SANDBOX_MAX"] = "L1"  # the gates are quick, and what is walked is not about the box
+
+    def tearDown(self):
+        del os.environ["KAIZEN_SANDBOX_MAX"]

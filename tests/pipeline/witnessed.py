@@ -1,0 +1,81 @@
+"""What must hold of every run, whoever drove it: asked of its records and never of what a command said."""
+
+import json
+import subprocess
+
+from kaizen_components.pipeline import ledger, machine
+from kaizen_components.pipeline.target import Target
+from kaizen_components.records.transaction import Read
+
+RUNS = "SELECT * FROM run ORDER BY seq"
+PASSED = "SELECT tree_hash FROM proof WHERE id = ? AND about_id = ? AND tier = 'witnessed' AND outcome = 'passed'"
+
+
+class Records:
+    """The runs of one project, read through a door of its own connection."""
+
+    def __init__(self, door):
+        self.door = door
+
+    @property
+    def db(self):
+        return Read(self.door.store.reader(), "test")
+
+    def runs(self):
+        return [dict(row) for row in self.db.rows(RUNS, ())] if self.door.store.exists() else []
+
+    def events(self, run):
+        return ledger.events(self.db, run)
+
+    def state(self, run):
+        return ledger.state_of(self.db, run)[1]
+
+    def check(self, run):
+        """Every promise about one run."""
+        protocol, events, state = ledger.protocol_of(run), self.events(run), self.state(run)
+        assert folded(protocol, events) == state
+        assert all(tries <= protocol.steps[name].attempts for name, tries in state["tries"].items()), state["tries"]
+        assert state["asks"] <= protocol.budget["asks"]
+        assert state["refusals"] == sum(event["event"] == "refused" for event in events)
+        once = [(event["step"], event["attempt"]) for event in events if event["event"] == "answered"]
+        leases = [event["payload"].get("lease") for event in events if event["event"] == "answered"]
+        assert len(once) == len(set(once)) and len(leases) == len(set(leases))
+        if state["outcome"] == "accepted":
+            self.check_accepted(run, protocol, events)
+
+    def check_accepted(self, run, protocol, events):
+        """Each step has passed, and each gate has a witnessed proof that is newer than the newest build."""
+        built = max(event["n"] for event in events if (event["event"], event["step"]) == ("answered", "build"))
+        trees = {}
+        for name, step in protocol.steps.items():
+            passed = [event for event in events if event["event"] == "judged" and event["step"] == name]
+            assert passed and passed[-1]["reason"] == "pass", name
+            if step.kind == "gate":
+                assert name == protocol.start or passed[-1]["n"] > built, name
+                trees[name] = self.db.value(PASSED, (passed[-1]["payload"]["proof_id"], run["id"]))
+                assert trees[name], name
+        if events[-1]["event"] == "ended":
+            assert trees["test"] == tree(self.door, run, events[-1]["payload"]["delivered"]["commit"])
+
+
+def tree(door, run, commit):
+    target = Target(f"{door.store.place.root}/{run['repo']}")
+    try:
+        return target.tree(commit)
+    finally:
+        target.close()
+
+
+def folded(protocol, events):
+    """The state that the events alone make."""
+    state = machine.beginning(protocol)
+    for event in events:
+        named = {name: event[name] for name in ("event", "step", "attempt", "reason", "at") if event[name] is not None}
+        state = machine.after(protocol, state, {**named, **event["payload"]})
+    return json.loads(json.dumps(state))
+
+
+def branches(repo):
+    """The runs that left a branch in the target."""
+    words = ["git", "for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/kaizen/"]
+    return set(subprocess.run(words, cwd=repo, check=True, capture_output=True, text=True).stdout.split())
