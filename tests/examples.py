@@ -19,7 +19,7 @@ BEFORE = {  # whose examples a command's own example stands on
     "X2": "X1", "X3": "X1", "X4": "X1", "X5": "X1", "X6": "X1", "A3": "A1", "A4": "A1", "A5": "A1", "S2": "S1",
     "S3": "S1", "S4": "S1", "I2": "I1", "I3": "I1", "I4": "I1 I2", "I5": "I1 I2 I4", "T3": "T1", "T4": "T2",
     "O1": "Q3", "O2": "Q3 O1", "O3": "Q3 O1 O2", "M4": "M3", "M5": "M3", "R3": "G1 L1 L3", "R5": "Q3 Q4", "R6": "S1",
-    "R7": "Q5", "P2": "P1", "P3": "P1",
+    "R7": "Q5", "P2": "P1", "P3": "P1", "P6": "P1",
 }  # fmt: skip
 
 

@@ -47,6 +47,7 @@ HINTS = {
     "P3": "pipeline runs flaky flakiest stage pass rate",
     "P4": "answer hand submit agent step",
     "P5": "which step legal agent contract turn",
+    "P6": "same verdicts again reproduce deterministic judge rerun check run",
     "P7": "continue crashed killed interrupted paused stop abort give up pipeline",
     "G1": "pitfall trap mistake problem remember avoid write down repeat repeats",
 }
