@@ -19,12 +19,16 @@ def answer(write, store, run: dict[str, Any], report: dict[str, Any], seen: dict
     code = exit_code(report)
     rows = report["steps"]
     return {
-        "id": run["id"], "kind": "run", "same": report["same"], "verdicts": len(rows),
+        "id": run["id"], "kind": "run", "same": report["same"], "verdicts": _judged(report),
         "different": sum(row["same"] is False for row in rows),
         "questions_changed": sum(not row["same"] for row in report["questions"]),
         "steps": rows, "questions": report["questions"], "changed": report["changed"], "path": kept["path"], **ids,
         **({"exit_code": code} if code else {}),
     }  # fmt: skip
+
+
+def _judged(report):
+    return sum(row["same"] is not None for row in report["steps"])
 
 
 def exit_code(report: dict[str, Any]) -> int:
@@ -58,12 +62,12 @@ def _without_secrets(value):
 
 def _recorded(tx, run, report, seen, kept):
     task = tx.find("task", run["task_id"])
-    if not report["same"] or not report["steps"]:
+    if not report["same"] or not _judged(report):
         return {"artifact_id": tx.add("artifact", {"task_id": task["id"], **kept}, of=(task, run))["id"]}
     argv = ["kaizen", "P6", "--id", run["id"]]
     values = {
         "task_id": task["id"], "about_id": run["id"], "title": f"Replay of {run['id']}",
-        "summary": f"Judged again, {len(report['steps'])} verdicts are as recorded.", "argv": argv,
+        "summary": f"Judged again, {_judged(report)} verdicts are as recorded.", "argv": argv,
         "command": joined(argv), "exit_code": 0, "outcome": "passed", "stdout_hash": kept["sha256"],
         "stderr_hash": text_hash(""), "commit_hash": run["base_commit"], "platform": proof.platform_name(), **seen,
     }  # fmt: skip
