@@ -11,18 +11,26 @@ NAMES = {"gate": "the code of the gates", "level": "the sandbox", "base_tree": "
 SHOWN_CHARS_MAX = 160
 FINDINGS_MAX = 200  # as many as are recorded
 LINES_MAX = 3
+MISSING = "missing"
 Row = dict[str, Any]
 
 
 def compared(event: dict[str, Any], proof: dict[str, Any] | None, verdict: Verdict | None) -> Row:
-    """One row of a replay; without a verdict there was no answer to judge again, and nothing to tell."""
+    """One row of a replay; there is no verdict where nobody answered, and nothing speaks against asking now."""
     row = {"step": event["step"], "attempt": event["attempt"], "recorded": event["reason"]}
     if verdict is None:
-        return {**row, "replayed": None, "same": None, "why": "Nobody answered, so there is nothing to judge again."}
+        return {**row, "replayed": None, **_unanswered(event)}
     why = _why(event, verdict)
     return {
         **row, "replayed": verdict.reason, "same": not why, "why": why, "changed": _changed(event, proof, verdict),
     }  # fmt: skip
+
+
+def _unanswered(event):
+    """Who could not be asked is nothing to judge again; who was not asked because of an objection would be now."""
+    if event["reason"] == MISSING:
+        return {"same": None, "why": "Nobody answered, so there is nothing to judge again."}
+    return {"same": False, "why": f"It was {event['reason']}, and nothing speaks against asking now."}
 
 
 def _why(event, verdict) -> str:

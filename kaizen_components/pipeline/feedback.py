@@ -20,6 +20,7 @@ MOVES = (  # what differs between two runs that fail in the same way
     (re.compile(r"\bline \d+"), "line N"),
     (re.compile(r":\d+(?=[:)\s]|$)"), ":N"),
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|seconds)\b"), "N s"),
+    (re.compile(r"[/\\]AI[/\\]work[/\\](?:runs|replays)[/\\]\S+"), "/AI/work/…"),
     (re.compile(r"/tmp/\S+"), "/tmp/…"),
 )
 Judged = dict[str, Any]

@@ -7,9 +7,8 @@ from typing import Any
 from ..records import proof, secrets
 from ..records.hashing import text_hash
 from ..records.words import joined
+from .difference import MISSING
 from .replay import FOLDER
-
-MISSING = "missing"
 
 
 def answer(write, store, run: dict[str, Any], report: dict[str, Any], seen: dict[str, Any]) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from kaizen_components.errors import NotFound, Unavailable, Usage
-from kaizen_components.pipeline import asking, conditions, machine, static, toolchain
+from kaizen_components.pipeline import asking, conditions, engine, machine, static, toolchain
 from kaizen_components.pipeline.verdict import Finding, Verdict
 
 from ..conftest import git
-from .factory import GOOD, QUICK, REQUEST, ROUTE, Model, environment, main_with, server, target, whole
+from .factory import GOOD, QUICK, REQUEST, ROUTE, SPEC, Model, environment, main_with, server, target, whole
 from .targets import FASTAPI, everything, write
 from .test_resume import kaizen_in, killed_after
 
@@ -178,6 +178,18 @@ def test_a_machine_that_leads_elsewhere_is_a_difference(kaizen, run, monkeypatch
 
     (row,) = [row for row in found["steps"] if not row["same"]]
     assert (row["recorded"], row["replayed"], found["exit_code"]) == ("ending stuck", "due build", 1)
+
+
+def test_an_objection_that_is_none_any_more_is_a_difference(kaizen, run, monkeypatch):
+    spec = json.dumps({**SPEC, "out_of_scope": ["app/__init__.py"]})
+    made = run(Model(plan=[spec], build=[GOOD["build"][0] + whole("app/__init__.py", '"""The app."""\n')]))
+    assert steps(kaizen, made["id"])[-1] == ("review", 1, "check")
+    assert kaizen("P6", id=made["id"])["same"] is True
+    monkeypatch.setattr(engine, "before_review", lambda work, asked: None)
+    found = kaizen("P6", id=made["id"])
+
+    assert (found["steps"][-1]["same"], found["exit_code"]) == (False, 1)
+    assert found["steps"][-1]["why"] == "It was check, and nothing speaks against asking now."
 
 
 def test_a_prompt_that_changed_is_named_with_its_first_difference_and_is_no_other_verdict(
