@@ -219,6 +219,8 @@ FIELDS = {
     "pipeline.file": Field("input", "The answer: a file, or - for stdin", most=BODY_CHARS_MAX),
     "step": Field("line", "The step that the answer is for, if it is to be checked", most=100),
     "base": Field("line", "The commit that the answer was made for, if it is to be checked", most=64),
+    "left": Field("line", "One side: driver=NAME, model=NAME, protocol=NAME, version=HASH, or ids of runs", most=5_000),
+    "right": Field("line", "The other side, in the same form", most=5_000),
     "abort": Field("flag", "End the run instead of going on"),
     "pipeline.format": Field("choice", "A card on the screen, or a page to keep", ("text", "html", "md", "json")),
     "pipeline.out": Field("path", "Where to write the page, - for the screen; below AI/db/exports unless told"),

@@ -109,6 +109,7 @@ COMMANDS = {
     "P5": "pipeline-next",
     "P6": "pipeline-replay",
     "P7": "pipeline-resume",
+    "P8": "pipeline-compare",
 }
 
 FAMILIES = {

@@ -19,7 +19,7 @@ BEFORE = {  # whose examples a command's own example stands on
     "X2": "X1", "X3": "X1", "X4": "X1", "X5": "X1", "X6": "X1", "A3": "A1", "A4": "A1", "A5": "A1", "S2": "S1",
     "S3": "S1", "S4": "S1", "I2": "I1", "I3": "I1", "I4": "I1 I2", "I5": "I1 I2 I4", "T3": "T1", "T4": "T2",
     "O1": "Q3", "O2": "Q3 O1", "O3": "Q3 O1 O2", "M4": "M3", "M5": "M3", "R3": "G1 L1 L3", "R5": "Q3 Q4", "R6": "S1",
-    "R7": "Q5", "P2": "P1", "P3": "P1", "P6": "P1",
+    "R7": "Q5", "P2": "P1", "P3": "P1", "P6": "P1", "P8": "P1",
 }  # fmt: skip
 
 
@@ -33,6 +33,9 @@ def prepare(code, root):
         begun = ran_example("P1", root, Command("P1").example + " --driver agent --json")
         (root / "lease").write_text(json.loads(begun.stdout)["lease"])
         (root / "answer.txt").write_text(GOOD["plan"][0])
+    if code == "P8":  # an agent's run with the same request that has ended
+        begun = ran_example("P1", root, Command("P1").example + " --driver agent --json")
+        ran_example("P7", root, f"kaizen P7 --id {json.loads(begun.stdout)['id']} --abort")
     if code == "P7":  # a run that stands still, because no model answers
         assert ran_example("P1", root, env=environment("http://127.0.0.1:9/v1")).returncode == 5
     for earlier in BEFORE.get(code, "W1").split():

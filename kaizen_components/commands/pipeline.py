@@ -61,6 +61,22 @@ def inspect(write, look, store, *, id, format="text", out=None, open=False, time
     return publish(write, look, store, "P2", "pipeline-inspect", output, gather, run_page.layout, id=id)
 
 
+def compare(write, look, store, *, left, right, format="text", out=None, open=False, timezone=None, as_of=None):
+    """Compare two drivers, models, protocols or sets of runs on the requests that both had: success, catches, cost.
+
+    Example: kaizen P8 --left driver=model --right driver=agent
+    """
+    from ..reports import compare
+    from ..reports.publish import Output, gathered, publish
+
+    output = Output(format, out, open, as_of, timezone)
+    asked = {"left": left, "right": right}
+    if format == "text" or (format == "json" and out is None):
+        found, _ = gathered(look, output, compare.gather, asked)
+        return {**found, "text": compare.text(found)} if format == "text" else found
+    return publish(write, look, store, "P8", "pipeline-compare", output, compare.gather, compare.layout, **asked)
+
+
 def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
     """List runs, the newest first, and how often each stage passes.
 

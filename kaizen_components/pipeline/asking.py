@@ -2,14 +2,16 @@
 
 import ast
 import os
+import re
 from typing import Any
 
 from . import edits
 from .answers import AnswerRefused, validated
 from .contracts import MODELS
+from .edit_format import shown
 from .protocol import Step
 from .review import named, objections
-from .spec import findings, markdown
+from .spec import findings, granted, markdown
 from .verdict import Finding, Verdict
 from .work import Work
 
@@ -17,6 +19,7 @@ PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
 AMBIGUOUS = "AMBIGUOUS:"
 DIFF_CHARS_MAX = 60_000
 BREAK = "\n-----\n"
+ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")  # a small model plans a route for a function if its example is a route
 
 
 class Asked:
@@ -34,7 +37,8 @@ class Asked:
 
     @property
     def spec(self) -> dict[str, Any]:
-        return self.read("plan", "spec")
+        spec = self.read("plan", "spec")
+        return {**spec, "grants": granted(spec["grants"], self.request)}
 
     @property
     def brief(self) -> dict[str, Any]:
@@ -58,7 +62,8 @@ def _values(step, work, asked):
     common = {"feedback": asked.feedback, "previous": asked.previous, "listing": work.listing()}
     if step.name == "plan":
         name, text = work.readme()
-        return {**common, "request": asked.request, "readme_name": name, "readme": text}
+        is_web = bool(ROUTE.search(asked.request))
+        return {**common, "request": asked.request, "readme_name": name, "readme": text, "is_web": is_web}
     common["spec"] = markdown(asked.spec)
     if step.name == "scout":
         return {**common, "files": work.quoted(work.likely()), "hits": work.hits(asked.request)}
@@ -78,14 +83,21 @@ def _values(step, work, asked):
 
 
 def _for_builder(work, asked):
-    """What is only to be read is marked, and nobody is told to make a file that is there or would be refused."""
-    brief, grants, there = asked.brief, tuple(asked.spec["grants"]), set(work.paths())
-    files = work.shown([*brief["files"], *(path for path in brief["new_files"] if path in there)])
-    refused = {one.path for one in _protected([*brief["new_files"], *(file["path"] for file in files)], work, grants)}
+    """What the builder sees of the brief: nothing that leads to an answer which would be refused.
+
+    Tests are others' work and not shown: a small model copies them. Other protected files are marked and come last. Of
+    what is said to exist only that counts which says where: a small scout finds the feature before it is built.
+    """
+    spec, brief, there = asked.spec, asked.brief, set(work.paths())
+    cited = dict.fromkeys([*brief["files"], *brief["new_files"]])
+    refused = {one.path for one in _protected([*cited, *there], work, spec["grants"])}
+    files = work.shown([path for path in cited if path in there and not (path in refused and work.is_test(path))])
     files.sort(key=lambda file: file["path"] in refused)
     return {
-        "brief": brief, "files": files, "protected": refused, "format": edits.form([file["text"] for file in files]),
+        "brief": brief, "files": files, "protected": refused,
+        "format": edits.form([file["text"] for file in files], markdown(spec)),
         "new_files": [path for path in brief["new_files"] if path not in refused | there],
+        "prior_art": [line for line in brief["prior_art"] if any(path in line for path in there)],
     }  # fmt: skip
 
 
@@ -185,9 +197,17 @@ def _unparsable(changes):
             try:
                 ast.parse(data)
             except (SyntaxError, ValueError) as error:
-                line = getattr(error, "lineno", 0) or 0
-                found.append(Finding("syntax", f"{getattr(error, 'msg', error)}", path, line))
+                found.append(_syntax(path, error))
     return found
+
+
+def _syntax(path, error):
+    """With the line itself; a divider in a file that was to be written whole is an old half and a new one."""
+    text = (getattr(error, "text", "") or "").strip()
+    says = f"{getattr(error, 'msg', error)}{': ' + shown(text) if text else ''}"
+    if text and not text.strip("="):
+        says += " (write the file once, as it shall be, and not its old lines)"
+    return Finding("syntax", says, path, getattr(error, "lineno", 0) or 0)
 
 
 def _protected(paths, work, grants):

@@ -55,6 +55,8 @@ class Reason(Contract):
 class Review(Contract):
     """Does the diff do what the spec says, and nothing else?"""
 
+    # Asked for first, because a model that has to quote the line rejects less of what is there. It decides nothing.
+    evidence: list[str] = Field(default=[], max_length=40)
     verdict: Literal["approve", "reject"]
     reasons: list[Reason] = Field(default=[], max_length=20, validate_default=True)
 

@@ -46,7 +46,10 @@ def steps(protocol: Protocol) -> str:
 
 
 def picture(protocol: Protocol) -> str:
-    """The protocol as a Mermaid flowchart: boxes are answered, hexagons are gates, rounded ones are outcomes."""
+    """The protocol as a Mermaid flowchart: boxes are answered, hexagons are gates, rounded ones are outcomes.
+
+    A step that is simply asked again has no arrow: labels would lie on top of each other.
+    """
     lines = ["```mermaid", "flowchart TD"]
     for step in protocol.steps.values():
         shape = f"{{{{{step.name}}}}}" if step.kind == "gate" else f"[{step.name}]"
@@ -70,6 +73,7 @@ def _arrows(step: Step) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for reason, (to, times) in step.next.items():
         found.setdefault(to, []).append(f"{reason}, {times}x" if times else reason)
+    found.pop(step.name, None)
     return found
 
 

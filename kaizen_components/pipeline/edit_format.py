@@ -29,8 +29,9 @@ the lines that take their place
 >>>>>>> REPLACE
 
 Where the text of a file itself has a line of equals signs as long as the marker, write longer markers."""
-# In one line, because small models copy an example of it and delete a file that nobody wants to lose.
-DELETE_FORM = "A file that the spec says must go takes one line: the word DELETE, a colon and its path."
+# Without an example, and only where somebody speaks of it: small models copy it and delete what nobody wants to lose.
+DELETE_FORM = "A file that must go takes one line: the word DELETE, a colon and its path."
+GOING = re.compile(r"\b(?:delet|remov|renam|mov|drop|replac|split|merg|rid\b)", re.IGNORECASE)
 FORMAT = "\n\n".join((DELETE_FORM, WHOLE_FORM, BLOCK_FORM))
 WHOLE_LINES_MAX = 200  # up to here models write a whole file more surely than a patch, and it costs little
 
@@ -63,10 +64,11 @@ class EditRefused(Refused):
         return " ".join(part for part in (self.what, self.why, self.next) if part)
 
 
-def form(texts: list[str]) -> str:
+def form(texts: list[str], spec: str = "") -> str:
     """What a prompt says about edits of files with these texts: of blocks only where one of them is long."""
     is_long = any(text.count("\n") >= WHOLE_LINES_MAX for text in texts)
-    return FORMAT if is_long else f"{DELETE_FORM}\n\n{WHOLE_FORM}"
+    parts = (DELETE_FORM if GOING.search(spec) else "", WHOLE_FORM, BLOCK_FORM if is_long else "")
+    return "\n\n".join(filter(None, parts))
 
 
 @dataclass(frozen=True)

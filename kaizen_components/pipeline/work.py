@@ -12,6 +12,7 @@ from ..records import secrets
 from . import edits, ledger
 from .answers import AnswerRefused, validated
 from .contracts import MODELS
+from .examples import preparation
 from .job import Job
 from .settings import Settings, read_settings
 from .spec import markdown
@@ -151,7 +152,8 @@ class Work:
     def examples(self) -> list[dict[str, str]]:
         """Existing tests, so that new ones import the code in the same way."""
         tests = [path for path in self.paths() if self.is_test(path)]
-        return self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
+        files = self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
+        return [{**file, "text": preparation(file["text"])} for file in files] if self.is_pytest else files
 
     def new_test(self, title: str) -> str:
         """A path for new tests that is not taken, beside the existing ones and named as they are; or ""."""

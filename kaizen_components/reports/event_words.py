@@ -154,7 +154,7 @@ def _purged(row: Row) -> str:
 
 
 def _kept(row: Row) -> str:
-    if row["command"][:1] == "R" or row["command"] == "P2":
+    if row["command"][:1] == "R" or row["command"] in ("P2", "P8"):
         return f'made the report "{row["title"]}"'
     return f"recorded the artifact {row['name']} ({number_of(row['bytes'], 'byte')})"
 

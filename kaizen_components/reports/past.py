@@ -13,7 +13,7 @@ from ..records.hashing import Frontier, log_end
 from ..records.transaction import Read
 
 # A report is recorded when it is made; what it says must not depend on whether it was made before.
-MADE_BY = "(command GLOB 'R[0-9]*' OR command = 'P2')"  # P2 records nothing but the page of a run
+MADE_BY = "(command GLOB 'R[0-9]*' OR command = 'P2' OR command = 'P8')"  # these record nothing but their page
 LAST_OF_OTHERS = f"""
 SELECT idx + 1 FROM log WHERE origin = ? AND NOT {MADE_BY} ORDER BY seq DESC LIMIT 1"""
 SEQ_AT = "SELECT seq, at FROM log WHERE seq >= ? AND origin = ? AND idx = ? LIMIT 1"  # a seq is never below idx + 1

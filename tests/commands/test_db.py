@@ -107,6 +107,7 @@ def start(kaizen, **more):
         ("which stage is the flakiest", "P3"),
         ("go on with a crashed run", "P7"),
         ("abort a run", "P7"),
+        ("which model is better", "P8"),
         ("submit my answer to a step", "P4"),
         ("what is legal now in this run", "P5"),
     ],

@@ -10,7 +10,7 @@ from kaizen_components.pipeline.answers import AnswerRefused, extract_json, vali
 from kaizen_components.pipeline.contracts import Brief, Review, Spec
 from kaizen_components.pipeline.edit_format import CUT
 
-GOOD = {"verdict": "approve", "reasons": []}
+GOOD = {"evidence": [], "verdict": "approve", "reasons": []}
 TEXT = json.dumps(GOOD, indent=1)
 AROUND = {
     "nothing": TEXT,

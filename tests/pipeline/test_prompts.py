@@ -7,14 +7,16 @@ import pytest
 
 from kaizen_components.pipeline import edits
 from kaizen_components.pipeline.answers import validated
-from kaizen_components.pipeline.asking import BREAK, PROMPTS, Asked, messages
+from kaizen_components.pipeline.asking import BREAK, PROMPTS, Asked, judged, messages
 from kaizen_components.pipeline.contracts import MODELS
+from kaizen_components.pipeline.examples import preparation
 from kaizen_components.pipeline.protocol import load
+from kaizen_components.pipeline.spec import findings
 from kaizen_components.pipeline.target import Target
 from kaizen_components.pipeline.work import ROOM_CHARS, Work
 from kaizen_components.store.place import Place
 
-from .factory import SPEC
+from .factory import SPEC, whole
 from .targets import FASTAPI, repository
 
 STEPS = load("factory").steps
@@ -24,24 +26,33 @@ STEPS = load("factory").steps
 def asks(tmp_path, root):
     """`asks("build", brief=…)`: what the step is asked, as (system, user)."""
 
-    def ask(step, files=None, **answers):
+    def ask(step, files=None, request="add /health", **answers):
         repo = repository(tmp_path / "target", {**FASTAPI, **(files or {})})
         run = {
             "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(), "request": "r",
         }  # fmt: skip
         texts = {"plan": json.dumps(SPEC), **{name: json.dumps(given) for name, given in answers.items()}}
         work = Work(Place(str(root)), run, {})
-        return [one["content"] for one in messages(STEPS[step], work, Asked("add /health", texts, "", None))]
+        return [one["content"] for one in messages(STEPS[step], work, Asked(request, texts, "", None))]
 
     return ask
 
 
-@pytest.mark.parametrize(("step", "contract"), [("plan", "spec"), ("scout", "brief"), ("review", "review")])
+@pytest.mark.parametrize(("step", "contract"), [("scout", "brief"), ("review", "review")])
 def test_the_example_in_a_prompt_keeps_to_its_contract(step, contract):
     with open(os.path.join(PROMPTS, f"{step}.md"), encoding="utf-8") as file:
         system = file.read().partition(BREAK)[0]
 
     assert validated(system, MODELS[contract])
+
+
+@pytest.mark.parametrize(
+    ("request_", "shown"), [("add a /health endpoint", "GET /zone"), ("add slug(text) in app/text.py", "double(3)")]
+)
+def test_a_plan_has_an_example_of_its_own_kind_that_keeps_to_the_contract(asks, request_, shown):
+    system, _ = asks("plan", request=request_)
+
+    assert shown in validated(system, MODELS["spec"]).model_dump()["criteria"][0]["text"]
 
 
 def test_the_builder_sees_the_sources_of_a_small_repository_that_its_scout_forgot(asks):
@@ -65,19 +76,92 @@ def test_of_a_large_repository_the_builder_sees_what_was_cited(asks):
     assert len(user) < 2 * ROOM_CHARS
 
 
-def test_the_builder_is_told_which_files_it_may_not_write(asks):
-    brief = {"files": ["tests/test_main.py", "app/main.py"], "new_files": ["tests/test_health.py", "app/health.py"]}
-    _, user = asks("build", scout=brief)
+def test_the_builder_is_not_led_to_what_would_be_refused(asks):
+    files = ["tests/test_main.py", "pyproject.toml", "app/main.py"]
+    brief = {"files": files, "new_files": ["tests/test_health.py", "app/health.py"]}
+    _, user = asks("build", {"pyproject.toml": "[tool.ruff]\n"}, scout=brief)
 
-    assert "=== tests/test_main.py (read it, do not write it)" in user
-    assert user.index("=== app/main.py\n") < user.index("=== tests/test_main.py")
+    assert "=== pyproject.toml (read it, do not write it)\n[tool.ruff]" in user
+    assert user.index("=== app/main.py\n") < user.index("=== pyproject.toml")
     assert "Files that should be made: app/health.py\n" in user
+    assert "test_main" not in user and "test_health" not in user
+
+
+def test_what_exists_already_counts_only_with_its_path(asks):
+    art = ["The /health endpoint is there already", "app/main.py makes the app"]
+    _, user = asks("build", scout={"files": ["app/main.py"], "prior_art": art})
+
+    assert "There is already: app/main.py makes the app" in user
+    assert "The /health endpoint is there" not in user
+
+
+@pytest.mark.parametrize(
+    ("request_", "counts"),
+    [
+        ("add a /health endpoint", []),
+        ("add a /health endpoint and correct the tests", ["tests/**", "pyproject.toml"]),
+        ("write the version into pyproject.toml", ["pyproject.toml"]),
+    ],
+)
+def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
+    plan = json.dumps({**SPEC, "grants": ["tests/**", "pyproject.toml"]})
+
+    assert Asked(request_, {"plan": plan}, "", None).spec["grants"] == counts
+
+
+def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root):
+    repo = repository(tmp_path / "target", FASTAPI)
+    run = {"id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(), "request": "r"}
+    asked = Asked("add /health", {"plan": json.dumps(SPEC)}, "", None)
+
+    verdict = judged(
+        STEPS["build"], Work(Place(str(root)), run, {}), asked, whole("app/x.py", "x = 1\n=======\nx = 2\n")
+    )
+
+    assert verdict.reason == "check"
+    assert "invalid syntax: ======= (write the file once" in verdict.findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("request_", "forgets"),
+    [
+        ("add a /health endpoint returning status ok", ["ok"]),
+        ("add /health that returns 200, and nothing else", []),
+        ("add /health, which returns the state of the service", []),
+        ("add /health returning state", ["state"]),
+    ],
+)
+def test_a_plan_names_the_result_that_the_request_names(request_, forgets):
+    spec = {**SPEC, "criteria": [{"id": "C1", "text": "GET /health returns status 200"}], "constraints": []}
+
+    assert [one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)] == forgets
 
 
 def test_whoever_writes_tests_is_given_a_path_that_is_free(asks):
     _, user = asks("tests", {"tests/test_add_a_health_endpoint.py": "def test_nothing() -> None:\n    assert 1 == 1\n"})
 
     assert "Write the new file tests/test_add_a_health_endpoint_2.py." in user
+
+
+def test_whoever_writes_tests_sees_how_existing_ones_prepare_and_not_what_they_test(asks):
+    _, user = asks("tests")
+
+    assert "from app.main import app\n\nclient = TestClient(app)\n" in user
+    assert "def test_root" not in user
+
+
+def test_a_file_of_tests_keeps_its_fixtures_and_loses_its_tests_with_their_decorators():
+    kept = "import pytest\n\n\n@pytest.fixture\ndef one():\n    return 1\n"
+    tests = "\n\n@pytest.mark.slow\ndef test_one(one):\n    assert one == 1\n\n\nclass TestTwo:\n    x = 1\n"
+
+    assert preparation(kept + tests) == kept
+    assert preparation("def test_one():\n    assert 1\n") == "def test_one():\n    assert 1\n"
+    assert preparation("def test_one(:\n") == "def test_one(:\n"
+
+
+def test_deleting_is_explained_only_where_the_spec_speaks_of_it():
+    assert "DELETE" not in edits.form([], "- C1: GET /health answers")
+    assert "DELETE" in edits.form([], "- C1: app/old.py is removed")
 
 
 def test_blocks_are_explained_only_where_a_file_is_long():

@@ -21,7 +21,13 @@ LINE = (
 PROSE = f"{LINE}\n</script></table>\n\n# No heading\n- [x] no list\n```\n1. {LINE}\n| a | b |\n|---|---|\n"
 LONG = PROSE + "\u202eab<b>\x1b]0;t\x07" * 90_000  # about a megabyte
 TEXTS = {"line": LINE, "prose": PROSE, "words": [LINE], "items": [LINE]}
-ASKED = {"R8": "", "R9": "", "R10": "", "R11": "hacked"}  # whose examples ask for what this project does not have
+ASKED = {
+    "P8": "--left driver=model --right driver=model",
+    "R8": "",
+    "R9": "",
+    "R10": "",
+    "R11": "hacked",
+}  # whose examples ask for what this project does not have
 NOT_TEXT = ("done_when", "url", "run", "scope", "version", "contract")  # have a meaning of their own
 
 

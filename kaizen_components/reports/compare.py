@@ -1,0 +1,193 @@
+"""P8: two drivers, models, protocols or sets of runs on the same requests, side by side."""
+
+import json
+from datetime import datetime
+from statistics import mean
+from typing import Any
+
+from ..errors import NotFound, Usage
+from ..pipeline import ledger
+from ..pipeline.account import summary
+from .document import clipped, count, document, dollars, number_of, percent, section, table, time_taken
+from .interval import of_mean, of_share
+
+ENDED = "SELECT * FROM run_current WHERE phase = 'ended' AND test = 0 ORDER BY seq"
+WAYS = ("driver", "model", "protocol", "version")
+REQUEST_CHARS_MAX = 100
+REQUESTS_MAX = 100
+HOW = "Such as driver=agent, model=NAME, protocol=factory, version=HASH, or the ids of runs, separated by commas."
+
+
+def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
+    """Both sides, as far as they had the same requests."""
+    runs = [_numbers(db, run) for run in db.rows(ENDED)]
+    sides = {side: _chosen(db, runs, options[side], side) for side in ("left", "right")}
+    both = {run["request"] for run in sides["left"]} & {run["request"] for run in sides["right"]}
+    if not both:
+        raise NotFound(
+            "nothing_to_compare",
+            "The two sides have no request in common.",
+            f"Left has {number_of(len(sides['left']), 'run')} that ended, right {len(sides['right'])}.",
+            "Run the same request on both sides: `P1`.",
+        )
+    kept = {side: [run for run in found if run["request"] in both] for side, found in sides.items()}
+    return {
+        "left": {"is": options["left"], **_measured(kept["left"])},
+        "right": {"is": options["right"], **_measured(kept["right"])},
+        "requests": [_request(text, kept) for text in sorted(both)],
+        "left_out": {side: len(sides[side]) - len(kept[side]) for side in sides},
+    }
+
+
+def _chosen(db, runs, given, side):
+    way, equals, value = given.partition("=")
+    if not equals:
+        ids = [db.find("run", one.strip())["id"] for one in given.split(",") if one.strip()]
+        return [run for run in runs if run["id"] in ids]
+    if way not in WAYS or not value:
+        raise Usage("bad_side", f"--{side} cannot be read.", f"It is {clipped(given, 60)!r}.", HOW)
+    matches = {
+        "driver": lambda run: run["driver"] == value, "model": lambda run: value in run["models"],
+        "protocol": lambda run: run["protocol"] == value, "version": lambda run: run["version"].startswith(value),
+    }[way]  # fmt: skip
+    return [run for run in runs if matches(run)]
+
+
+def _numbers(db, run):
+    """One run in the numbers that are compared."""
+    events = ledger.events(db, run)
+    gates = {name for name, step in ledger.protocol_of(run).steps.items() if step.kind == "gate"}
+    judged = [event for event in events if event["event"] == "judged" and event["step"] in gates]
+    took = datetime.fromisoformat(events[-1]["at"]) - datetime.fromisoformat(run["at"])
+    return {
+        "id": run["id"], "request": run["request"].strip(), "driver": run["driver"], "protocol": run["protocol"],
+        "version": run["protocol_hash"], "wall_seconds": took.total_seconds(),
+        "models": sorted({event["payload"]["model"] for event in events if event["payload"].get("model")}),
+        "caught": sum(event["reason"] not in ("pass", "missing") for event in judged),
+        "refused": sum(event["event"] == "refused" for event in events),
+        **summary(json.loads(run["state"]), events),
+    }  # fmt: skip
+
+
+def _measured(runs):
+    accepted = sum(run["outcome"] == "accepted" for run in runs)
+    tokens = [_both(run["tokens_in"], run["tokens_out"]) for run in runs]
+    return {
+        "runs": len(runs), "accepted": accepted, "accepted_interval": of_share(accepted, len(runs)),
+        "caught": sum(run["caught"] for run in runs), "refused": sum(run["refused"] for run in runs),
+        "build_attempts": _mean([run["build_attempts"] for run in runs]), "tokens": _mean(tokens),
+        "cost_usd": _mean([run["cost_usd"] for run in runs]), "seconds": _mean([run["seconds"] for run in runs]),
+        "wall_seconds": _mean([run["wall_seconds"] for run in runs]),
+        "models": sorted({model for run in runs for model in run["models"]}),
+    }  # fmt: skip
+
+
+def _both(one, other):
+    return None if one is None or other is None else one + other
+
+
+def _mean(values):
+    """The mean of what is known, its interval, and of how many runs it is unknown."""
+    known = [value for value in values if value is not None]
+    return {
+        "mean": round(mean(known), 6) if known else None, "interval": of_mean(known),
+        "unknown": len(values) - len(known),
+    }  # fmt: skip
+
+
+def _request(text, kept):
+    ends = {
+        side: [{"id": run["id"], "outcome": run["outcome"]} for run in found if run["request"] == text]
+        for side, found in kept.items()
+    }
+    return {"request": text, **ends}
+
+
+def layout(found: dict[str, Any], zone) -> dict[str, Any]:
+    left, right = found["left"], found["right"]
+    names = [f"left: {left['is']}", f"right: {right['is']}"]
+    return document(
+        f"{left['is']} against {right['is']}",
+        _lead(found),
+        [
+            section(
+                "In numbers",
+                table(
+                    "Means with 95 % intervals, where there is more than one run",
+                    {"what": "text", names[0]: "text", names[1]: "text"},
+                    [[label, show(left), show(right)] for label, show in ROWS.items()],
+                ),
+            ),
+            section(
+                "Request by request",
+                table(
+                    "How each request ended",
+                    {"Request": "text", names[0]: "text", names[1]: "text"},
+                    [_row(one) for one in found["requests"][:REQUESTS_MAX]],
+                    max(0, len(found["requests"]) - REQUESTS_MAX),
+                ),
+            ),
+        ],
+    )
+
+
+def _lead(found):
+    left_out = sum(found["left_out"].values())
+    requests, runs = number_of(len(found["requests"]), "request"), number_of(found["left"]["runs"], "run")
+    lead = [f"{requests} that both sides had: {runs} against {found['right']['runs']}."]
+    if left_out:
+        lead.append(f"{number_of(left_out, 'run')} with other requests {'is' if left_out == 1 else 'are'} left out.")
+    return lead
+
+
+def _row(one):
+    return [clipped(one["request"], REQUEST_CHARS_MAX), *(_ends(one[side]) for side in ("left", "right"))]
+
+
+def _ends(runs):
+    return ", ".join(run["outcome"] for run in runs)
+
+
+def _success(side):
+    low, high = side["accepted_interval"]
+    return f"{side['accepted']} of {side['runs']} ({percent(low)} to {percent(high)})"
+
+
+def _averaged(name, show):
+    def cell(side):
+        found = side[name]
+        if found["mean"] is None:
+            return "unknown"
+        text = show(found["mean"])
+        if found["interval"]:
+            text += f" ({show(max(0, found['interval'][0]))} to {show(found['interval'][1])})"
+        return text + (f", unknown for {found['unknown']}" if found["unknown"] else "")
+
+    return cell
+
+
+def _seconds(value):
+    return time_taken(value * 1000)
+
+
+ROWS = {
+    "accepted": _success,
+    "caught by gates": lambda side: count(side["caught"]),
+    "illegal moves refused": lambda side: count(side["refused"]),
+    "build attempts": _averaged("build_attempts", lambda value: f"{value:.2f}"),
+    "tokens": _averaged("tokens", lambda value: count(round(value))),
+    "cost": _averaged("cost_usd", dollars),
+    "seconds of thinking and judging": _averaged("seconds", _seconds),
+    "wall time": _averaged("wall_seconds", _seconds),
+    "models": lambda side: ", ".join(side["models"]) or "none named",
+}
+
+
+def text(found: dict[str, Any]) -> str:
+    """The same on a screen."""
+    left, right = found["left"], found["right"]
+    rows = [["", left["is"], right["is"]], *([label, show(left), show(right)] for label, show in ROWS.items())]
+    widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
+    lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows]
+    ends = [f"  {request}: {left} | {right}" for request, left, right in map(_row, found["requests"])]
+    return "\n".join([*_lead(found), "", *lines, "", *ends[:REQUESTS_MAX]])
