@@ -206,7 +206,7 @@ class Door:
         return {**json.loads(past["result"]), "replayed": True}
 
     def _perform_in(self, tx, command, values):
-        if command.needs == ("tx",):  # nearly every write
+        if command.needs == ("tx",) and not command.python_names:  # nearly every write
             return command.function(tx, **values)
 
         def inner(word, given, fill):
@@ -246,6 +246,8 @@ class Door:
         return self._perform(command, values, resources.__getitem__)
 
     def _perform(self, command, values, resource):
+        if command.python_names:
+            values = {command.python_names.get(name, name): value for name, value in values.items()}
         return command.function(*(resource(name) for name in command.needs), **values)
 
     def _committed(self, tx):

@@ -35,7 +35,7 @@ SPAN_KIND = ("run", "stage", "agent", "model", "tool", "gate", "human", "other")
 SPAN_STATUS = ("ok", "error", "unset")
 SCORE_SOURCE = ("human", "model", "tool")
 BETTER = ("higher", "lower")
-DRIVER = ("model", "agent")
+DRIVER = ("model", "agent", "replay")
 RUN_OUTCOME = ("accepted", "rejected", "failed", "exhausted", "stuck", "blocked", "aborted")
 
 TITLE_CHARS_MAX = 200
@@ -210,6 +210,7 @@ FIELDS = {
     "repo": Field("path", "The git repository that is to be changed"),
     "protocol": Field("line", "The protocol: which steps and gates there are", most=100),
     "driver": Field("choice", "Who thinks", DRIVER),
+    "from": Field("id", "The run whose answers --driver replay gives: its id, a unique prefix, or @last", most=200),
     "python": Field("path", "The target's interpreter, if it is not found by itself"),
     "budget_json": Field("json", 'Budgets of the run, such as {"tokens": 100000, "seconds": 900}', most=2_000),
     "apply": Field("flag", "Also put accepted work into the working tree, unless it has changes of its own there"),

@@ -107,6 +107,7 @@ COMMANDS = {
     "P3": "pipeline-list",
     "P4": "pipeline-submit",
     "P5": "pipeline-next",
+    "P6": "pipeline-replay",
     "P7": "pipeline-resume",
     "P8": "pipeline-compare",
 }
@@ -154,8 +155,10 @@ class Command:
         self.function = getattr(module, function + "_", None) or getattr(module, function)
         shape = self.function.__code__
         self.needs = shape.co_varnames[: shape.co_argcount]
-        self.options = shape.co_varnames[shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount]
-        self.defaults = self.function.__kwdefaults__ or {}
+        given = shape.co_varnames[shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount]
+        self.options = tuple(name.rstrip("_") for name in given)
+        self.defaults = {name.rstrip("_"): value for name, value in (self.function.__kwdefaults__ or {}).items()}
+        self.python_names = {name.rstrip("_"): name for name in given if name[-1] == "_"}  # `from` is Python's own word
         self.required = [name for name in self.options if name not in self.defaults]
         self.writes = "tx" in self.needs or "write" in self.needs
         names_a_record = any(name == "id" or name.endswith("_id") for name in self.required)

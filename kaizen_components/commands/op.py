@@ -47,8 +47,9 @@ HINTS = {
     "P3": "pipeline runs flaky flakiest stage pass rate",
     "P4": "answer hand submit agent step",
     "P5": "which step legal agent contract turn",
-    "P8": "which model better worse against versus side runs drivers",
+    "P6": "same verdicts again reproduce deterministic judge rerun check run",
     "P7": "continue crashed killed interrupted paused stop abort give up pipeline",
+    "P8": "which model better worse against versus side runs drivers",
     "G1": "pitfall trap mistake problem remember avoid write down repeat repeats",
 }
 STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",

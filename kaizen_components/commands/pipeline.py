@@ -1,4 +1,4 @@
-"""The pipeline: P1, P2, P3, P4, P5, P7."""
+"""The pipeline: P1 to P7."""
 
 from ..errors import Usage
 from ..records.listing import listing
@@ -11,10 +11,11 @@ def run(
     look,
     store,
     *,
-    request,
-    repo,
+    request=None,
+    repo=None,
     protocol="factory",
     driver="model",
+    from_=None,
     task_id=None,
     python=None,
     budget_json=None,
@@ -25,17 +26,19 @@ def run(
 
     Example: kaizen P1 --request "add a /health endpoint returning status ok" --repo ../targetapp
     """
-    from ..pipeline import drivers, runs
-    from ..pipeline import protocol as protocols
+    from ..pipeline import runs
+    from ..pipeline.order import order
 
-    given = runs.budget_of(budget_json) if budget_json is not None else {}
-    chosen = protocols.with_budget(protocols.load(protocol), {**runs.budget_of_target(repo), **given})
-    driving = drivers.driver(driver)  # before anything is recorded: a model that is not configured is refused
+    given = {
+        "request": request, "repo": repo, "protocol": protocol, "driver": driver, "from": from_,
+        "budget_json": budget_json,
+    }  # fmt: skip
     options = {"python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline}
-    begun = runs.begin(write, store, chosen, driver, request, repo, task_id, options)
+    asked = order(look, store, given, options)
+    begun = runs.begin(write, store, asked.protocol, driver, asked.request, asked.repo, task_id, asked.options)
     if driver == "agent":
         return _with_question(runs.next_turn(write, look, store, begun["id"], LEASE_S))
-    return _with_card(look, runs.go_on(write, look, store, begun["id"], driving))
+    return _with_card(look, runs.go_on(write, look, store, begun["id"], asked.driving))
 
 
 def inspect(write, look, store, *, id, format="text", out=None, open=False, timezone=None, as_of=None):
@@ -94,14 +97,30 @@ def resume(write, look, store, *, id, abort=False, reason=None):
 
     Example: kaizen P7 --id @last
     """
-    from ..pipeline import drivers, runs
+    from ..pipeline import drivers, order, runs
 
     if abort:
         return _with_card(look, runs.abort(write, look, store, id, reason or "aborted by hand"))
     found = look().find("run", id)
     if found["driver"] == "agent":
         return _with_question(runs.next_turn(write, look, store, found["id"], LEASE_S))
-    return _with_card(look, runs.go_on(write, look, store, found["id"], drivers.driver(found["driver"])))
+    driving = drivers.driver(found["driver"], look, order.source(found))
+    return _with_card(look, runs.go_on(write, look, store, found["id"], driving))
+
+
+def replay(write, look, store, *, id):
+    """Judge a run again from its records: every verdict must be the same, and whatever has changed since is named.
+
+    Example: kaizen P6 --id @last
+    """
+    from ..pipeline import replay as replays
+    from ..pipeline import replay_record
+    from ..reports import run_replay
+
+    found = look().find("run", id)
+    report, seen = replays.replay(look, store, found)
+    answer = replay_record.answer(write, store, found, report, seen)
+    return {**answer, "text": run_replay.text(answer)}
 
 
 def next(write, look, store, *, id, ttl_s=3600):

@@ -5,19 +5,20 @@ import os
 from typing import Any
 
 from ..records import proof, secrets, span
-from ..records.canonical import canonical
 from ..records.hashing import text_hash
 from ..records.words import joined
 from . import ledger
 from .account import summary
 from .edit_format import CUT
 from .protocol import Step
+from .question import Question, hashed, written
 from .verdict import Verdict
 
 FINDINGS_MAX = 200
 ANSWER_CHARS_MAX = 1_000_000
 SAYS_CHARS_MAX = 20_000
 SUMMARY_CHARS_MAX = 2_000
+SPAN_KINDS = {"model": "model", "agent": "agent"}  # of an answer, by who gave it
 
 
 class Book:
@@ -42,9 +43,6 @@ class Book:
     def events(self) -> list[dict[str, Any]]:
         return ledger.events(self.db, self.run)
 
-    def hashed(self, question: list[dict[str, str]]) -> str:
-        return text_hash(canonical(question))
-
     def add(self, event: str, step: str | None = None, attempt: int | None = None, **more: Any) -> None:
         place = {"step": step, "attempt": attempt} if step else {}
         named = {"leased"}  # whose own id is what others call it by
@@ -53,6 +51,10 @@ class Book:
                 "event": event, **place, **more, **({"id": tx.next_id("run_event")} if event in named else {}),
             }
         )  # fmt: skip
+
+    def ask(self, step: str, attempt: int, question: Question) -> None:
+        """What is asked, before it is: by its hash a replay finds the answer, its text says what differs if none."""
+        self.add("asked", step, attempt, input_hash=hashed(question), body=written(question))
 
     def _append(self, made) -> None:
         """Write what `made(tx)` gives, with whatever it adds beside it; then the file that mirrors the records."""
@@ -95,7 +97,7 @@ class Book:
             tx, None, self.root_span, task["id"], None, {name: one for name, one in about.items() if one is not None},
             {
                 "name": f"{step.stage} {attempt}" if step.kind == "gate" else f"{step.name} {attempt}",
-                "kind": "gate" if step.kind == "gate" else self.run["driver"],
+                "kind": "gate" if step.kind == "gate" else SPAN_KINDS.get(self.run["driver"], "other"),
                 "status": "ok" if verdict.passed else "error", "model": answered.get("model") or None,
                 "duration_ms": round(((spent.get("seconds") or 0) + seconds) * 1000),
                 "tokens_in": spent.get("tokens_in") or 0, "tokens_out": spent.get("tokens_out") or 0,

@@ -13,6 +13,7 @@ from . import scout_tools
 from .answers import AnswerRefused, extract_json
 from .edit_format import CUT
 from .protocol import Step
+from .recorded import RecordedDriver
 
 STAGES = ("plan", "scout", "build", "test", "review")
 NOTES = "What you have looked up:"
@@ -28,7 +29,10 @@ class ModelDriver:
         self._chats = {stage: Chat.from_environment(stage) for stage in STAGES}  # refused here if one is missing
         self._toolless: set[str] = set()
 
-    def ask(self, step: Step, question: Messages, on_text: OnText | None = None, most_s: float | None = None) -> Reply:
+    def ask(
+        self, step: Step, question: Messages, on_text: OnText | None = None, most_s: float | None = None,
+        attempt: int = 1,
+    ) -> Reply:  # fmt: skip
         """The answer to a step; Unavailable if nobody gives one in time: the stage's, and never more than `most_s`."""
         if step.stage not in self._chats:
             self._chats[step.stage] = Chat.from_environment(step.stage)
@@ -110,13 +114,19 @@ def _with_notes(question, notes):
     return [*before, {**last, "content": "\n\n".join([last["content"], NOTES, *notes])}]
 
 
-DRIVERS: dict[str, Callable[[], ModelDriver | None]] = {"model": ModelDriver, "agent": lambda: None}
+Driver = ModelDriver | RecordedDriver | None
+DRIVERS: dict[str, Callable[[Any, str | None], Driver]] = {
+    "model": lambda look, source: ModelDriver(),
+    "agent": lambda look, source: None,
+    "replay": RecordedDriver,
+}
 
 
-def driver(name: str) -> ModelDriver | None:
+def driver(name: str, look=None, source: str | None = None) -> Driver:
     """The driver of that name, ready to be asked; Unavailable if what it needs is not configured.
 
-    An agent is not asked by us: it asks what is legal, and answers in its own time.
+    An agent is not asked by us: it asks what is legal, and answers in its own time. A replay has the answers of the run
+    that `source` names.
     """
     if name not in DRIVERS:
         raise Usage(
@@ -125,4 +135,4 @@ def driver(name: str) -> ModelDriver | None:
             "There are: " + ", ".join(DRIVERS) + ".",
             "Name one of them with --driver.",
         )
-    return DRIVERS[name]()
+    return DRIVERS[name](look, source)

@@ -12,6 +12,7 @@ from . import edits, ledger, machine
 from .asking import Asked, before_review, judged, messages
 from .book import Book
 from .checking import own
+from .conditions import noted
 from .feedback import current, feedback, fingerprint
 from .job import Job
 from .progress import Progress
@@ -49,11 +50,11 @@ class Engine:
         if step.kind == "gate":
             self.book.add("started", step.name, attempt)
         else:
-            self.book.add("asked", step.name, attempt, input_hash=self.book.hashed(self.question(step, state)))
+            self.book.ask(step.name, attempt, self.question(step, state))
 
     def _asked(self, step: Step, state: machine.State) -> None:
         """Ask, or ask again after a crash: the attempt is the same, and charged once."""
-        objection = before_review(self.work, self.so_far(step, state)) if step.answer == "review" else None
+        objection = self.objection(step, state)
         if objection:
             self._judge(step, state, objection, time.monotonic())
             return
@@ -64,7 +65,7 @@ class Engine:
         began = time.monotonic()
         most_s = machine.seconds_left(self.protocol, state, step)
         try:
-            reply = self.driver.ask(step, self.question(step, state), self.progress.text, most_s)
+            reply = self.driver.ask(step, self.question(step, state), self.progress.text, most_s, state["attempt"])
         except Unavailable as error:
             self._pause(step, error, began)
             return
@@ -82,22 +83,34 @@ class Engine:
             raise error
 
     def _answered(self, step: Step, state: machine.State) -> None:
-        text = answer_text(self.book.db, state, step.name) or ""
         began = time.monotonic()
-        self._judge(step, state, judged(step, self.work, self.so_far(step, state), text), began)
+        self._judge(step, state, self.answer(step, state), began)
 
     def _started(self, step: Step, state: machine.State) -> None:
         self.progress.step(step.name, state["attempt"])
         began = time.monotonic()
+        self._judge(step, state, self.gate(step, state), began)
+
+    def objection(self, step: Step, state: machine.State) -> Verdict | None:
+        """What speaks against asking at all: a reviewer is not asked about what the spec does not allow."""
+        return before_review(self.work, self.so_far(step, state)) if step.answer == "review" else None
+
+    def answer(self, step: Step, state: machine.State) -> Verdict:
+        """What the checks say about the newest answer to a step."""
+        text = answer_text(self.book.db, state, step.name) or ""
+        return judged(step, self.work, self.so_far(step, state), text)
+
+    def gate(self, step: Step, state: machine.State) -> Verdict:
+        """What a gate says about the answers that the state has."""
         try:
-            verdict = self._gate(step, self._job(step, state))
+            return self._gate(step, self._job(step, state))
         except KaizenError as error:  # a tool that is not there, a disk that is full: never a pass
-            verdict = _missing("gate", error)
-        self._judge(step, state, verdict, began)
+            return _missing("gate", error)
 
     def _gate(self, step: Step, job: Job) -> Verdict:
         gate = import_module(f"{__package__}.{GATES[step.gate or '']}")
-        return own.around(job, "test", gate.judge) if step.gate == "testing" else gate.judge(job)
+        verdict = own.around(job, "test", gate.judge) if step.gate == "testing" else gate.judge(job)
+        return noted(verdict, job)
 
     def _job(self, step, state):
         asked = self.so_far(step, state)

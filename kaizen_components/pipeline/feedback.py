@@ -20,6 +20,7 @@ MOVES = (  # what differs between two runs that fail in the same way
     (re.compile(r"\bline \d+"), "line N"),
     (re.compile(r":\d+(?=[:)\s]|$)"), ":N"),
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|seconds)\b"), "N s"),
+    (re.compile(r"[/\\]AI[/\\]work[/\\](?:runs|replays)[/\\]\S+"), "/AI/work/…"),
     (re.compile(r"/tmp/\S+"), "/tmp/…"),
 )
 Judged = dict[str, Any]
@@ -48,7 +49,8 @@ def fingerprint(verdict: Verdict) -> str:
     """The same text for the same failure, whatever its lines, times and addresses are; "" for a pass."""
     if verdict.passed:
         return ""
-    found = sorted({(one.path, one.rule, _still(one.text)) for one in verdict.findings}) or [_still(verdict.says)]
+    found: list[Any] = sorted({(one.path, one.rule, still(one.text)) for one in verdict.findings})
+    found = found or [still(verdict.says)]
     return hashlib.sha256(repr((verdict.reason, found)).encode("utf-8", "replace")).hexdigest()[:32]
 
 
@@ -98,7 +100,7 @@ def _findings(event):
 
 
 def _key(one) -> Key:
-    return one["path"], one["rule"], _still(one["text"])
+    return one["path"], one["rule"], still(one["text"])
 
 
 def line_of(one: dict[str, Any]) -> str:
@@ -109,7 +111,8 @@ def line_of(one: dict[str, Any]) -> str:
     return f"{place}{one['rule']}: {_cut(one['text'], TEXT_CHARS_MAX)}"
 
 
-def _still(text):
+def still(text: str) -> str:
+    """A text without what differs between two runs that say the same."""
     for pattern, instead in MOVES:
         text = pattern.sub(instead, text)
     return text

@@ -12,6 +12,7 @@ LAST = "SELECT n, state FROM run_event WHERE run_id = ? ORDER BY n DESC LIMIT 1"
 EVENTS = """
 SELECT n, id, at, actor, event, step, attempt, reason, says, payload, phase, outcome FROM run_event
 WHERE run_id = ? ORDER BY n"""
+STATES = "SELECT n, state FROM run_event WHERE run_id = ? ORDER BY n"
 BODY = "SELECT body FROM run_event WHERE id = ?"
 ROOT_SPAN = "SELECT id FROM span WHERE trace_id = ? ORDER BY seq LIMIT 1"
 COLUMNS = ("step", "attempt", "reason", "says", "body")
@@ -72,6 +73,12 @@ def events(db, run: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**row, "payload": json.loads(row["payload"] or "{}")} for row in db.rows(EVENTS, (run["id"],))]
 
 
+def states(db, run: dict[str, Any]) -> dict[int, machine.State]:
+    """The state after each event; that of number 0 is the beginning."""
+    found = {row["n"]: json.loads(row["state"]) for row in db.rows(STATES, (run["id"],))}
+    return {0: machine.beginning(protocol_of(run)), **found}
+
+
 def body(db, event_id: str) -> str:
-    """The text of an answer."""
+    """The text of an answer, or of a question."""
     return db.value(BODY, (event_id,)) or ""

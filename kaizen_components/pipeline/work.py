@@ -37,9 +37,9 @@ READMES = ("README.md", "README.rst", "README.txt", "README")
 class Work:
     """Everything here is made from the run's records and the target's base commit, so it can be made again."""
 
-    def __init__(self, place, run: dict[str, Any], options: dict[str, Any]):
+    def __init__(self, place, run: dict[str, Any], options: dict[str, Any], folder: str | None = None):
         self.run = run
-        self.folder = os.path.join(place.work, "runs", run["id"])
+        self.folder = folder or os.path.join(place.work, "runs", run["id"])
         self.target = Target(os.path.join(place.root, run["repo"]))
         self.commit: str = run["base_commit"]
         self.options = options

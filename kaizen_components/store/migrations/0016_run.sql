@@ -11,7 +11,7 @@ CREATE TABLE run (
     protocol      TEXT    NOT NULL CHECK (length(protocol) BETWEEN 1 AND 100),
     protocol_hash TEXT    NOT NULL CHECK (length(protocol_hash) = 64),
     definition    TEXT    NOT NULL CHECK (json_valid(definition)),
-    driver        TEXT    NOT NULL CHECK (driver IN ('model', 'agent')),
+    driver        TEXT    NOT NULL CHECK (driver IN ('model', 'agent', 'replay')),
     request       TEXT    NOT NULL CHECK (length(request) BETWEEN 1 AND 20000),
     repo          TEXT    NOT NULL CHECK (length(repo) BETWEEN 1 AND 4096),
     base_commit   TEXT             CHECK (length(base_commit) BETWEEN 1 AND 64),

@@ -1,0 +1,52 @@
+"""What P1 is to begin: a new run for a request, or a new run with the answers of an old one."""
+
+import json
+import os
+from typing import Any, NamedTuple
+
+from ..errors import Usage
+from . import drivers, ledger, runs
+from .protocol import Protocol, load, with_budget
+from .recorded import RecordedDriver
+
+
+class Order(NamedTuple):
+    protocol: Protocol
+    driving: drivers.Driver  # made before anything is recorded: a model that is not configured is refused
+    request: str
+    repo: str
+    options: dict[str, Any]
+
+
+def order(look, store, given: dict[str, Any], options: dict[str, Any]) -> Order:
+    """`given` is what P1 was told: request, repo, protocol, driver, from, budget_json."""
+    budget = runs.budget_of(given["budget_json"]) if given["budget_json"] is not None else {}
+    if given["driver"] == "replay":
+        return _again(look, store, given, options, budget)
+    if given["from"]:
+        raise Usage("from_without_replay", "--from is for --driver replay.", "", "Give both, or neither.")
+    for name in ("request", "repo"):
+        if not given[name]:
+            raise Usage("missing_option", f"P1 pipeline-run needs --{name}.", "", "`help P1` shows all options.")
+    protocol = with_budget(load(given["protocol"]), {**runs.budget_of_target(given["repo"]), **budget})
+    return Order(protocol, drivers.driver(given["driver"]), given["request"], given["repo"], options)
+
+
+def _again(look, store, given, options, budget) -> Order:
+    """The old run's protocol, request, target and options, as far as P1 was not told others."""
+    driving = RecordedDriver(look, given["from"])
+    run = driving.run
+    old = json.loads(run["options"])
+    kept = {
+        "python": options["python"] or old.get("python"),
+        "allow_failing_baseline": options["allow_failing_baseline"] or bool(old.get("allow_failing_baseline")),
+    }
+    return Order(
+        with_budget(ledger.protocol_of(run), budget), driving, given["request"] or run["request"],
+        given["repo"] or os.path.join(store.place.root, run["repo"]), {**options, **kept, "from": run["id"]},
+    )  # fmt: skip
+
+
+def source(run: dict[str, Any]) -> str | None:
+    """The run whose answers a run is given; None for one whose driver thinks."""
+    return json.loads(run["options"]).get("from")

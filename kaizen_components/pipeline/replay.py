@@ -1,0 +1,158 @@
+"""P6: judge a run again from its records alone, and say whether every verdict is the one that was recorded.
+
+Each recorded answer is checked again and each gate runs again on the candidate of that moment, in a folder of its own.
+Neither the run nor the target is changed.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .. import __version__
+from ..errors import KaizenError, Unavailable
+from ..records.canonical import canonical
+from . import ledger, machine
+from .book import Book
+from .difference import Row, compared
+from .engine import Engine
+from .progress import Progress
+from .question import first_difference, hashed, written
+from .verdict import Verdict
+from .work import Work
+
+PROOF = "SELECT tree_hash, protection FROM proof WHERE id = ?"
+FOLDER = "replays"
+
+
+class Past(Book):
+    """A run's book that is only read, up to the event that is looked at."""
+
+    def __init__(self, look, store, run: dict[str, Any]):
+        super().__init__(self._closed, look, store, run)
+        self.all = super().events()
+        self.states = ledger.states(self.db, run)
+
+    def _closed(self, do):
+        raise AssertionError("a replay writes nothing into a run")
+
+    def before(self, event: dict[str, Any]) -> machine.State:
+        """Open the book as it was before an event."""
+        self.number, self.state = event["n"] - 1, self.states[event["n"] - 1]
+        return self.state
+
+    def events(self) -> list[dict[str, Any]]:
+        return self.all[: self.number]
+
+
+class Replay:
+    def __init__(self, past: Past, work: Work, progress: Progress):
+        self.past = past
+        self.progress = progress
+        self.engine = Engine(past, work, None, progress)
+        self.box = ""  # the protection of the newest command that was run
+
+    def report(self) -> dict[str, Any]:
+        """Everything that was found; the same records, code and tools give the same report."""
+        looks = {"asked": self._asked, "judged": self._judged}
+        rows: list[Row] = []
+        questions: list[Row] = []
+        for event in self.past.all:
+            state = self.past.before(event)
+            if event["event"] in looks:
+                (questions if event["event"] == "asked" else rows).append(looks[event["event"]](event, state))
+            rows += self._moved(event, state)
+        run, changed = self.past.run, [one for row in rows for one in row.get("changed", [])]
+        return {
+            "run": run["id"], "base_commit": run["base_commit"], "same": all(row["same"] is not False for row in rows),
+            "steps": rows, "questions": questions, "changed": list(dict.fromkeys(changed)), "engine": __version__,
+        }  # fmt: skip
+
+    def _asked(self, event, state) -> Row:
+        """Is the question the one that was asked? Another prompt is named, and is no other verdict."""
+        question = self.engine.question(self.engine.protocol.steps[event["step"]], state)
+        same = hashed(question) == event["payload"]["input_hash"]
+        why = "" if same else first_difference(ledger.body(self.past.db, event["id"]), written(question))
+        return {"step": event["step"], "attempt": event["attempt"], "same": same, "why": why}
+
+    def _judged(self, event, state) -> Row:
+        self.progress.step(event["step"], event["attempt"])
+        verdict = self._again(self.engine.protocol.steps[event["step"]], state)
+        proof_id = event["payload"].get("proof_id")
+        row = compared(event, self.past.db.one(PROOF, (proof_id,)) if proof_id else None, verdict)
+        if verdict:
+            self.progress.judged(event["step"], event["attempt"], verdict)
+            self.box = verdict.runs[-1].protection if verdict.runs else self.box
+        return row
+
+    def _again(self, step, state) -> Verdict | None:
+        if step.kind == "gate":
+            return self.engine.gate(step, state)
+        objection = self.engine.objection(step, state)
+        return objection or (self.engine.answer(step, state) if state["phase"] == "answered" else None)
+
+    def _moved(self, event, state) -> list[Row]:
+        """Does the machine lead where it led then? A row only if it does not."""
+        given = {name: event[name] for name in ("event", "step", "attempt", "reason", "at") if event[name] is not None}
+        then = self.past.states[event["n"]]
+        try:
+            now = json.loads(canonical(machine.after(self.engine.protocol, state, {**event["payload"], **given})))
+        except machine.Illegal as error:
+            now = {**then, "phase": "illegal", "why": str(error)}
+        if now == then:
+            return []
+        was, is_now = (f"{one['phase']} {one['outcome'] or one['step']}" for one in (then, now))
+        why = f"After {event['event']} of {state['step']} the run leads elsewhere, or counts otherwise."
+        place = {"step": event["step"] or event["event"], "attempt": event["attempt"]}
+        return [{**place, "recorded": was, "replayed": is_now, "same": False, "why": why}]
+
+
+def replay(look, store, run: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(the report, what a proof says about how it was made); Unavailable if the base is not there any more."""
+    began = time.monotonic()
+    progress = Progress()
+    with _opened(store, run) as work:
+        try:
+            progress.begin(run["id"], "replay")
+            again = Replay(Past(look, store, run), work, progress)
+            report = again.report()
+            return report, {
+                "tree_hash": work.target.tree(run["base_commit"]), "protection": again.box or "no command was run",
+                "duration_ms": round((time.monotonic() - began) * 1000),
+            }  # fmt: skip
+        finally:
+            progress.close()
+
+
+@contextmanager
+def _opened(store, run) -> Iterator[Work]:
+    """The run's files made anew, in a folder that is gone afterwards."""
+    place = os.path.join(store.place.work, FOLDER)
+    os.makedirs(place, exist_ok=True)
+    folder = tempfile.mkdtemp(prefix=f"{run['id']}-", dir=place)
+    try:
+        work = _work(store, run, folder)
+        try:
+            yield work
+        finally:
+            work.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _work(store, run, folder):
+    try:
+        work = Work(store.place, run, json.loads(run["options"]), folder)
+        work.paths()
+    except KaizenError as error:
+        raise Unavailable(
+            "base_is_gone",
+            f"The commit that {run['id']} started from cannot be read: {run['base_commit'][:12]} in {run['repo']}.",
+            f"{error.what} {error.why}".strip(),
+            "Bring the target or its commit back, such as by `git fetch`, then replay again.",
+        ) from None
+    return work

@@ -1,0 +1,74 @@
+"""What stays of a replay: its report as a file and an artifact; a witnessed proof too, if every verdict is the same."""
+
+import json
+import os
+from typing import Any
+
+from ..records import proof, secrets
+from ..records.hashing import text_hash
+from ..records.words import joined
+from .difference import MISSING
+from .replay import FOLDER
+
+
+def answer(write, store, run: dict[str, Any], report: dict[str, Any], seen: dict[str, Any]) -> dict[str, Any]:
+    """What P6 says, once it is on record."""
+    kept = {**_kept(store, run, report), "title": f"Replay of {run['id']}", "about_id": run["id"]}
+    ids = write(lambda tx: _recorded(tx, run, report, seen, kept))
+    code = exit_code(report)
+    rows = report["steps"]
+    return {
+        "id": run["id"], "kind": "run", "same": report["same"], "verdicts": _judged(report),
+        "different": sum(row["same"] is False for row in rows),
+        "questions_changed": sum(not row["same"] for row in report["questions"]),
+        "steps": rows, "questions": report["questions"], "changed": report["changed"], "path": kept["path"], **ids,
+        **({"exit_code": code} if code else {}),
+    }  # fmt: skip
+
+
+def _judged(report):
+    return sum(row["same"] is not None for row in report["steps"])
+
+
+def exit_code(report: dict[str, Any]) -> int:
+    """0 the same; 5 if it cannot be told, because something that was there then is missing now; else 1."""
+    different = [row for row in report["steps"] if row["same"] is False]
+    return 0 if not different else 5 if any(row["replayed"] == MISSING for row in different) else 1
+
+
+def _kept(store, run, report):
+    """The report as a file that is named by its content: the same replay twice is one file."""
+    text = json.dumps(_without_secrets(report), indent=1, ensure_ascii=False) + "\n"
+    sha256 = text_hash(text)
+    name = f"{run['id']}-{sha256[:12]}.json"
+    path = os.path.join(store.place.work, FOLDER, name)
+    with open(f"{path}.{os.getpid()}", "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{path}.{os.getpid()}", path)
+    size = len(text.encode())
+    return {"path": f"AI/work/{FOLDER}/{name}", "name": name, "kind": "file", "sha256": sha256, "bytes": size}
+
+
+def _without_secrets(value):
+    if isinstance(value, dict):
+        return {name: _without_secrets(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_secrets(one) for one in value]
+    return secrets.redacted(value) if isinstance(value, str) else value
+
+
+def _recorded(tx, run, report, seen, kept):
+    task = tx.find("task", run["task_id"])
+    if not report["same"] or not _judged(report):
+        return {"artifact_id": tx.add("artifact", {"task_id": task["id"], **kept}, of=(task, run))["id"]}
+    argv = ["kaizen", "P6", "--id", run["id"]]
+    values = {
+        "task_id": task["id"], "about_id": run["id"], "title": f"Replay of {run['id']}",
+        "summary": f"Judged again, {_judged(report)} verdicts are as recorded.", "argv": argv,
+        "command": joined(argv), "exit_code": 0, "outcome": "passed", "stdout_hash": kept["sha256"],
+        "stderr_hash": text_hash(""), "commit_hash": run["base_commit"], "platform": proof.platform_name(), **seen,
+    }  # fmt: skip
+    row = proof.add_witnessed(tx, values, (task, run), {"stdout": kept})
+    return {"artifact_id": row["stdout_id"], "proof_id": row["id"]}

@@ -1,0 +1,376 @@
+"""P6 and --driver replay: the same records give the same verdicts, and whatever has changed since is named."""
+
+import ast
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components.errors import NotFound, Unavailable, Usage
+from kaizen_components.pipeline import asking, conditions, engine, machine, static, toolchain
+from kaizen_components.pipeline.verdict import Finding, Verdict
+
+from ..conftest import git
+from .factory import GOOD, QUICK, REQUEST, ROUTE, SPEC, Model, environment, main_with, server, target, whole
+from .targets import FASTAPI, everything, write
+from .test_resume import kaizen_in, killed_after
+
+REJECTION = json.dumps({"verdict": "reject", "reasons": [{"criterion": "C1", "text": "It answers with a list."}]})
+WRONG = main_with(ROUTE.replace("/health", "/wrong"))
+ENDS = {  # how a run ends: what the model answers, what P1 is told
+    "accepted": ({"build": ["nothing of use", WRONG, main_with(ROUTE)]}, {}),
+    "rejected": ({"review": [REJECTION]}, {}),
+    "exhausted": ({}, {"budget_json": {"asks": 3}}),
+    "stuck": ({"build": [whole("../x", "owned\n")]}, {}),
+    "blocked": ({}, {}),  # by a secret in what would be sent
+}
+
+
+@pytest.fixture
+def run(kaizen, tmp_path, monkeypatch):
+    """`run(model)`: a run of the factory with gates that take no time."""
+
+    def made(model, settings=QUICK, files=None, **more):
+        repo = target(tmp_path / "targetapp", settings, files)
+        with server(model) as serving:
+            for name, value in environment(serving.url).items():
+                monkeypatch.setenv(name, value)
+            made = kaizen("P1", **{"request": REQUEST, "repo": str(repo), "python": sys.executable, **more})
+        for name in environment(""):
+            monkeypatch.delenv(name)  # a replay needs no model
+        return made
+
+    return made
+
+
+def clone(tmp_path):
+    git(tmp_path, "clone", "-q", "targetapp", "other")
+    return tmp_path / "other"
+
+
+def again(kaizen, made, repo=None, **more):
+    place = {"repo": str(repo)} if repo else {}
+    return kaizen("P1", driver="replay", **{"from": made["id"]}, **place, **more)
+
+
+def steps(kaizen, run_id):
+    return [(gate["step"], gate["attempt"], gate["reason"]) for gate in kaizen("P2", id=run_id)["gates"]]
+
+
+def failing(job):
+    return Verdict("check", "One new finding.", [Finding("X1", "It is not liked any more.", "app/main.py", 3)])
+
+
+# P6
+
+
+@pytest.mark.parametrize("outcome", ENDS)
+def test_a_run_is_judged_again_as_it_was_whatever_its_end(kaizen, run, tmp_path, outcome):
+    answers, more = ENDS[outcome]
+    files = {"app/main.py": FASTAPI["app/main.py"] + 'KEY = "ghp_' + "a1B2" * 9 + '"\n'} if outcome == "blocked" else {}
+    made = run(Model(**answers), files=files, **more)
+    assert made["outcome"] == outcome
+    before, events = everything(tmp_path / "targetapp"), kaizen("P2", id=made["id"])["events"]
+    found = kaizen("P6", id=made["id"])
+
+    assert found["same"] is True and "exit_code" not in found, found["text"]
+    assert [(row["step"], row["attempt"], row["recorded"]) for row in found["steps"]] == steps(kaizen, made["id"])
+    assert (found["changed"], found["questions_changed"]) == ([], 0)
+    assert found["verdicts"] == len(found["steps"]) - (outcome == "blocked")  # nobody was asked
+    assert everything(tmp_path / "targetapp") == before
+    assert kaizen("P2", id=made["id"])["events"] == events
+
+
+def test_an_agents_run_is_judged_again_as_it_was(kaizen, tmp_path):
+    repo = target(tmp_path / "targetapp", QUICK)
+    turn = kaizen("P1", request=REQUEST, repo=str(repo), python=sys.executable, driver="agent")
+    for step in ("plan", "scout", "build", "tests", "review"):
+        for text in (["nothing of use"] if step == "build" else []) + GOOD[step]:
+            (tmp_path / "answer.txt").write_text(text)
+            said = kaizen("P4", lease=turn["lease"], file=str(tmp_path / "answer.txt"))
+            turn = kaizen("P5", id=turn["id"]) if "outcome" not in said else turn
+    found = kaizen("P6", id=turn["id"])
+
+    assert (said["outcome"], found["same"], found["different"]) == ("accepted", True, 0)
+    assert ("build", 1, "malformed") in [(row["step"], row["attempt"], row["replayed"]) for row in found["steps"]]
+    assert steps(kaizen, again(kaizen, turn, clone(tmp_path))["id"]) == steps(kaizen, turn["id"])
+
+
+def test_a_replay_leaves_a_report_and_a_witnessed_proof_and_nothing_else(kaizen, run, root):
+    made = run(Model())
+    first, second = kaizen("P6", id=made["id"]), kaizen("P6", id=made["id"])
+
+    proof = kaizen("Q7", id=first["proof_id"])["record"]
+    assert (proof["tier"], proof["outcome"], proof["about_id"]) == ("witnessed", "passed", made["id"])
+    assert (proof["stdout_id"], proof["commit_hash"]) == (
+        first["artifact_id"],
+        kaizen("P2", id=made["id"])["base_commit"],
+    )
+    assert kaizen("A5", id=first["artifact_id"])["state"] == "ok"
+    assert json.loads((root / first["path"]).read_text())["steps"] == first["steps"]
+    assert second["path"] == first["path"]
+    assert [path.name for path in (root / "AI/work/replays").iterdir()] == [pathlib.Path(first["path"]).name]
+    assert kaizen("K8")["status"] == "OK"
+
+
+def test_what_somebody_does_to_the_files_of_a_run_changes_no_replay(kaizen, run, root):
+    made = run(Model())
+    folder = root / "AI" / "work" / "runs" / made["id"]
+    lines = (folder / "trace.jsonl").read_text()
+    (folder / "trace.jsonl").write_text(lines.replace('"pass"', '"check"'))
+    (folder / "change.diff").unlink()
+    write(folder / "base", {"app/main.py": "# nothing\n"})
+
+    assert kaizen("P6", id=made["id"])["same"] is True
+
+
+def test_another_version_of_a_tool_is_named_and_is_no_other_verdict(kaizen, run, monkeypatch):
+    made = run(Model())
+    known = toolchain._answer
+
+    def newer(place):
+        said = known(place)
+        return {**said, "said": {**said["said"], "ruff": "ruff 99.0.1"}}
+
+    monkeypatch.setattr(toolchain, "_known", {})
+    monkeypatch.setattr(toolchain, "_answer", newer)
+    found = kaizen("P6", id=made["id"])
+
+    assert found["same"] is True
+    (changed,) = found["changed"]
+    assert changed.startswith("ruff was ") and changed.endswith(" and is 99.0.1")
+    assert "ruff was" in found["text"]
+
+
+def test_a_gate_that_decides_otherwise_is_a_different_verdict_and_its_code_is_named(kaizen, run, monkeypatch):
+    made = run(Model())
+    monkeypatch.setattr(static, "judge", failing)
+    monkeypatch.setattr(conditions, "gate_version", lambda: "another")
+    found = kaizen("P6", id=made["id"])
+
+    assert (found["same"], found["exit_code"], found["different"]) == (False, 1, 1)
+    (row,) = [row for row in found["steps"] if not row["same"]]
+    assert (row["step"], row["recorded"], row["replayed"]) == ("validate", "pass", "check")
+    assert "It was pass and is check: One new finding." in row["why"]
+    assert any(line.startswith("the code of the gates was ") for line in found["changed"])
+    assert "proof_id" not in found and found["text"].startswith("DIFFERENT: 1 of 8 verdicts")
+
+
+def test_other_findings_for_the_same_reason_are_a_difference(kaizen, run, monkeypatch):
+    monkeypatch.setattr(static, "judge", failing)
+    made = run(Model())
+    assert made["outcome"] == "stuck"
+    other = Verdict("check", "One new finding.", [Finding("X1", "It is not liked any more.", "app/main.py", 4)])
+    monkeypatch.setattr(static, "judge", lambda job: other)
+    found = kaizen("P6", id=made["id"])
+
+    assert (found["exit_code"], found["different"]) == (1, 3)
+    assert "Not found now: app/main.py:3: X1" in found["text"] and "Found now: app/main.py:4: X1" in found["text"]
+
+
+def test_a_machine_that_leads_elsewhere_is_a_difference(kaizen, run, monkeypatch):
+    made = run(Model(**ENDS["stuck"][0]))
+    monkeypatch.setattr(machine, "SAME_FAILURE_MAX", 4)
+    found = kaizen("P6", id=made["id"])
+
+    (row,) = [row for row in found["steps"] if not row["same"]]
+    assert (row["recorded"], row["replayed"], found["exit_code"]) == ("ending stuck", "due build", 1)
+
+
+def test_an_objection_that_is_none_any_more_is_a_difference(kaizen, run, monkeypatch):
+    spec = json.dumps({**SPEC, "out_of_scope": ["app/__init__.py"]})
+    made = run(Model(plan=[spec], build=[GOOD["build"][0] + whole("app/__init__.py", '"""The app."""\n')]))
+    assert steps(kaizen, made["id"])[-1] == ("review", 1, "check")
+    assert kaizen("P6", id=made["id"])["same"] is True
+    monkeypatch.setattr(engine, "before_review", lambda work, asked: None)
+    found = kaizen("P6", id=made["id"])
+
+    assert (found["steps"][-1]["same"], found["exit_code"]) == (False, 1)
+    assert found["steps"][-1]["why"] == "It was check, and nothing speaks against asking now."
+
+
+def test_a_prompt_that_changed_is_named_with_its_first_difference_and_is_no_other_verdict(
+    kaizen, run, monkeypatch, tmp_path
+):
+    made = run(Model())
+    shutil.copytree(asking.PROMPTS, tmp_path / "prompts")
+    plan = tmp_path / "prompts" / "plan.md"
+    plan.write_text("You plan otherwise.\n" + plan.read_text())
+    monkeypatch.setattr(asking, "PROMPTS", str(tmp_path / "prompts"))
+    found = kaizen("P6", id=made["id"])
+
+    assert (found["same"], found["questions_changed"]) == (True, 1)
+    (row,) = [row for row in found["questions"] if not row["same"]]
+    assert row["step"] == "plan" and row["why"].startswith("First difference: line 2: recorded 'You plan a change")
+    assert "now 'You plan otherwise.'" in row["why"]
+
+
+def test_without_the_commit_that_it_started_from_a_run_cannot_be_replayed(kaizen, run, tmp_path):
+    made = run(Model(review=[REJECTION]))
+    repo = tmp_path / "targetapp"
+    git(repo, "commit", "-q", "--amend", "-m", "another")
+    git(repo, "reflog", "expire", "--expire=now", "--all")
+    git(repo, "gc", "-q", "--prune=now")
+
+    with pytest.raises(Unavailable, match="cannot be read") as caught:
+        kaizen("P6", id=made["id"])
+    assert (caught.value.exit_code, caught.value.code) == (5, "base_is_gone")
+    shutil.rmtree(repo)
+    with pytest.raises(Unavailable, match="cannot be read"):
+        kaizen("P6", id=made["id"])
+
+
+def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_and_exits_with_5(kaizen, run, tmp_path):
+    environment = tmp_path / "tools"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    made = run(Model(), python=str(environment / "bin" / "python"))
+    shutil.rmtree(environment)
+    found = kaizen("P6", id=made["id"])
+
+    assert (made["outcome"], found["same"], found["exit_code"]) == ("accepted", False, 5)
+    assert [row["step"] for row in found["steps"] if not row["same"]] == ["ready", "validate", "test"]
+    assert "There is no interpreter" in found["steps"][0]["why"]
+    assert found["text"].startswith("CANNOT TELL: 3 of 8 verdicts")
+
+
+def test_the_real_gates_give_the_same_verdicts_again(kaizen, run, strongest):
+    made = run(Model(build=[main_with(ROUTE.replace('"ok"', "1")), main_with(ROUTE)]), settings="")
+    found = kaizen("P6", id=made["id"])
+
+    assert made["outcome"] == "accepted"
+    assert found["same"] is True and found["changed"] == [], found["text"]
+    assert ("validate", 1, "check") in [(row["step"], row["attempt"], row["replayed"]) for row in found["steps"]]
+
+
+# --driver replay
+
+
+def test_another_checkout_with_the_same_content_gets_the_same_verdicts_without_a_model(kaizen, run, tmp_path):
+    made = run(Model(**ENDS["accepted"][0]))
+    other = clone(tmp_path)
+    found = again(kaizen, made, other)
+
+    assert (found["outcome"], found["tokens_in"], found["cost_usd"]) == ("accepted", 0, 0)
+    assert steps(kaizen, found["id"]) == steps(kaizen, made["id"])
+    assert found["id"] != made["id"] and found["task_id"] != made["task_id"]
+    diffs = [
+        subprocess.run(["git", "diff", "main", run_["branch"]], cwd=repo, check=True, capture_output=True).stdout
+        for run_, repo in ((made, tmp_path / "targetapp"), (found, other))
+    ]
+    assert diffs[0] == diffs[1] != b""
+    assert kaizen("P2", id=found["id"])["driver"] == "replay"
+    assert kaizen("P6", id=found["id"])["same"] is True
+
+
+def test_without_a_repo_the_recorded_one_is_used_wherever_it_is_called_from(kaizen, run, tmp_path, monkeypatch):
+    made = run(Model())
+    monkeypatch.chdir("/")
+
+    assert again(kaizen, made)["outcome"] == "accepted"
+
+
+def test_a_changed_file_blocks_the_replay_and_the_first_difference_is_said(kaizen, run, tmp_path):
+    made = run(Model())
+    other = clone(tmp_path)
+    write(other, {"app/main.py": FASTAPI["app/main.py"].replace("targetapp", "another")})
+    git(other, "commit", "-q", "-a", "-m", "changed")
+    before = everything(other)
+    found = again(kaizen, made, other)
+
+    assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
+    assert steps(kaizen, found["id"])[-1] == ("scout", 1, "missing")
+    (finding,) = found["findings"]
+    assert f"The question of scout 1 is not the one that {made['id']} answered." in finding
+    assert "First difference: line " in finding
+    assert 'recorded \'    return {"service": "targetapp"}\'' in finding and '"another"}' in finding
+    assert everything(other) == before
+
+
+def test_a_verdict_that_leads_elsewhere_has_no_recorded_answer_and_blocks(kaizen, run, monkeypatch):
+    made = run(Model())
+    monkeypatch.setattr(static, "judge", failing)
+    found = again(kaizen, made)
+
+    assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
+    assert f"{made['id']} has no answer to build 2." in found["findings"][0]
+    assert "build 1" in found["findings"][0]
+    assert kaizen("P6", id=found["id"])["steps"][-1]["same"] is None
+
+
+def test_a_replay_that_is_killed_goes_on(cli, root, tmp_path):
+    repo = target(tmp_path / "targetapp", QUICK)
+    with server(Model()) as serving:
+        words = ["P1", "--request", REQUEST, "--repo", str(repo), "--python", sys.executable]
+        made = kaizen_in(root, *words, env=environment(serving.url))[1]
+    killed_after(12, ["P1", "--driver", "replay", "--from", made["id"]], {}, root)
+    run_id = cli("P3", "--json").json["records"][0]["id"]
+    resumed = cli("P7", "--id", run_id, "--json")
+
+    assert run_id != made["id"]
+    assert (resumed.json["outcome"], resumed.json["build_attempts"]) == ("accepted", 1)
+
+
+@pytest.mark.parametrize(
+    "words, error, code",
+    [
+        ({"driver": "replay"}, Usage, "no_source"),
+        ({"driver": "replay", "from": "run_1999"}, NotFound, None),
+        ({"driver": "model", "from": "@last"}, Usage, "from_without_replay"),
+        ({"repo": "."}, Usage, "missing_option"),
+        ({"request": "x"}, Usage, "missing_option"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused_before_anything_is_recorded(kaizen, words, error, code):
+    kaizen("W1", title="So that", summary="there is a database")
+    with pytest.raises(error) as caught:
+        kaizen("P1", **words)
+
+    assert code in (None, caught.value.code)
+    assert kaizen("P3")["records"] == []
+
+
+# What is kept for it
+
+
+def test_a_question_is_kept_with_its_run_but_no_secret_in_it(kaizen, run, root):
+    secret = "ghp_" + "a1B2" * 9
+    run(Model(), files={"app/main.py": FASTAPI["app/main.py"] + f'KEY = "{secret}"\n'})
+    (asked,) = kaizen.store.reader().tuples(
+        "SELECT body FROM run_event WHERE event = 'asked' AND step = 'scout' ORDER BY n"
+    )
+    kept = [path for path in root.rglob("*") if path.is_file()]
+
+    assert "[user]" in asked[0] and "from fastapi import FastAPI" in asked[0] and secret not in asked[0]
+    assert [path.name for path in kept if secret.encode() in path.read_bytes()] == []
+
+
+def test_the_version_of_the_gates_is_of_every_file_that_a_gate_is_made_of():
+    here = pathlib.Path(conditions.HERE)
+    known = set(conditions.files())
+    reached = {path for start in ("ready.py", "static.py", "testing/gate.py") for path in _reached(here, start)}
+
+    assert reached - known - {path for path in reached if path.startswith(("target.py", "repository/"))} == set()
+    assert {"testing/box/main.py", "confine.py"} <= known
+
+
+def _reached(here, start):
+    """Every module of the pipeline that one imports, directly or through others."""
+    found, left = set(), [here / start]
+    while left:
+        path = left.pop()
+        if path not in found:
+            found.add(path)
+            left += _imported(here, path)
+    return {path.relative_to(here).as_posix() for path in found}
+
+
+def _imported(here, path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for module in (folder.with_suffix(".py"), *(folder / f"{name.name}.py" for name in node.names)):
+                if module.is_file() and here in module.parents:
+                    yield module
