@@ -12,6 +12,10 @@ from .document import clipped, count, document, dollars, number_of, percent, sec
 from .interval import of_mean, of_share
 
 ENDED = "SELECT * FROM run_current WHERE phase = 'ended' AND test = 0 ORDER BY seq"
+# A replay leaves an artifact, and a proof where every verdict was the same; the newest counts.
+REPLAYED = """
+SELECT EXISTS (SELECT 1 FROM proof p WHERE p.stdout_id = a.id AND p.outcome = 'passed') AS same FROM artifact a
+WHERE a.about_id = ? AND a.title = ? ORDER BY a.seq DESC LIMIT 1"""
 WAYS = ("driver", "model", "protocol", "version")
 REQUEST_CHARS_MAX = 100
 REQUESTS_MAX = 100
@@ -65,6 +69,7 @@ def _numbers(db, run):
         "models": sorted({event["payload"]["model"] for event in events if event["payload"].get("model")}),
         "caught": sum(event["reason"] not in ("pass", "missing") for event in judged),
         "refused": sum(event["event"] == "refused" for event in events),
+        "replayed": db.value(REPLAYED, (run["id"], f"Replay of {run['id']}")),
         **summary(json.loads(run["state"]), events),
     }  # fmt: skip
 
@@ -78,6 +83,8 @@ def _measured(runs):
         "build_attempts": _mean([run["build_attempts"] for run in runs]), "tokens": _mean(tokens),
         "cost_usd": _mean([run["cost_usd"] for run in runs]), "seconds": _mean([run["seconds"] for run in runs]),
         "wall_seconds": _mean([run["wall_seconds"] for run in runs]),
+        "replayed": sum(run["replayed"] is not None for run in runs),
+        "replayed_same": sum(run["replayed"] == 1 for run in runs),
         "models": sorted({model for run in runs for model in run["models"]}),
     }  # fmt: skip
 
@@ -179,6 +186,9 @@ ROWS = {
     "cost": _averaged("cost_usd", dollars),
     "seconds of thinking and judging": _averaged("seconds", _seconds),
     "wall time": _averaged("wall_seconds", _seconds),
+    "replayed with the same verdicts": lambda side: (
+        f"{side['replayed_same']} of {side['replayed']}" if side["replayed"] else "not replayed"
+    ),
     "models": lambda side: ", ".join(side["models"]) or "none named",
 }
 

@@ -55,6 +55,9 @@ def test_two_models_are_compared_on_the_requests_that_both_had(kaizen, run):
 
 def test_runs_can_be_named_by_their_ids_and_the_page_is_the_same_when_made_again(kaizen, run):
     one, two = run(Model())["id"], run(Model())["id"]
+    kaizen("P6", id=one)
+    found = kaizen("P8", left=one, right=two)
+    assert [(found[side]["replayed_same"], found[side]["replayed"]) for side in ("left", "right")] == [(1, 1), (0, 0)]
     first = kaizen("P8", left=one, right=two, format="html", timezone="UTC", out="-")["document"]
     again = kaizen("P8", left=one, right=two, format="html", timezone="UTC", out="-")["document"]
 
