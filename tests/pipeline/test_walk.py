@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,10 +22,11 @@ from .witnessed import Records, branches
 RUNS_MAX = 2
 EASY = QUICK.replace("'/health'", "'nothing'")
 RIGHT = {step: texts[0] for step, texts in GOOD.items()}
+NOTHING = main_with("\n# nothing\n")
 WRONG = [
     "nothing of use", "{}", '{"verdict": "reject", "reasons": [{"text": "no"}]}', "AMBIGUOUS: which one?",
     '{"gate": "test", "reason": "pass", "exit_code": 0}', '{"proof_id": "prf_1", "tier": "witnessed"}',
-    main_with("\n# nothing\n"), whole("../x", "x\n"), whole(".git/config", "x\n"), whole("conftest.py", "x = 1\n"),
+    NOTHING, whole("../x", "x\n"), whole(".git/config", "x\n"), whole("conftest.py", "x = 1\n"),
     whole("tests/test_main.py", "x = 1\n"), whole(".kaizen/pipeline.toml", ""), whole("tests/test_other.py", "x = 1\n"),
 ]  # fmt: skip
 TEXTS = st.one_of(st.sampled_from([*RIGHT.values(), *WRONG]), st.text(min_size=1, max_size=200))
@@ -52,6 +54,9 @@ class Walk(RuleBasedStateMachine):
                 assert self.door("K8")["status"] == "OK"
             outcomes = {run["id"]: self.records.state(run)["outcome"] for run in self.records.runs()}
             assert branches(self.repo) == {name for name, outcome in outcomes.items() if outcome == "accepted"}
+            for name in branches(self.repo):
+                words = ["git", "grep", "-q", "/health", f"kaizen/{name}", "--", "app/main.py"]
+                assert subprocess.run(words, cwd=self.repo).returncode == 0, "accepted, and its own gate would not"
             for outcome in outcomes.values():
                 counted(f"a run was {outcome}")  # for --hypothesis-show-statistics
             assert not (self.place / "x").exists()
@@ -99,15 +104,19 @@ class Walk(RuleBasedStateMachine):
         runs = self.records.runs()
         self.moved("P5", id=runs[at % len(runs)]["id"], actor=actor, ttl_s=ttl_s)
 
-    @rule(at=st.integers(0, RUNS_MAX - 1), times=st.integers(1, 8))
-    def be_honest(self, at, times):
-        """Without this a walk hardly ever gets to the end."""
+    @rule(at=st.integers(0, RUNS_MAX - 1), times=st.integers(1, 8), cheats=st.booleans())
+    def go_on(self, at, times, cheats):
+        """Without this a walk hardly ever gets to the end. Who cheats builds nothing, and brings gates that like it."""
         run = self.records.runs()[at % len(self.records.runs())]
         for _ in range(times):
             actor = (self.records.state(run)["lease"] or {"holder": "one"})["holder"]
             turn = self.moved("P5", id=run["id"], actor=actor)
             if turn and "lease" in turn:
-                self.answer(turn["lease"], RIGHT[turn["step"]], actor=actor)
+                if cheats:
+                    self.meddle()
+                self.answer(
+                    turn["lease"], {**RIGHT, **({"build": NOTHING} if cheats else {})}[turn["step"]], actor=actor
+                )
 
     @rule(text=TEXTS, newest=st.booleans(), at=st.integers(0, 30), actor=ACTORS, step=STEPS)
     def hand_in(self, text, newest, at, actor, step):
