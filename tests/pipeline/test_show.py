@@ -47,7 +47,7 @@ def test_a_card_begins_with_the_outcome_and_has_a_line_for_each_attempt_with_wha
     assert lines[:2] == ["ACCEPTED: review ended with pass.", f"  {REQUEST}"]
     at = next(at for at, line in enumerate(lines) if line.startswith("  build 1"))
     assert lines[at].split()[:3] == ["build", "1", "check"] and lines[at].endswith("  1 finding")
-    assert lines[at + 1].strip() == "app/main.py:12: syntax: invalid syntax"
+    assert lines[at + 1].strip().startswith("app/main.py:12: syntax: invalid syntax: def health(")
     assert lines[at + 2].split()[:3] == ["build", "2", "pass"]
     assert f"branch       {made['branch']}" in lines
     assert lines[-1] == f"`git -C ../targetapp0 diff {kaizen('P2', id='@last')['base_commit'][:10]} {made['branch']}`"
