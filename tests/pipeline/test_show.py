@@ -48,7 +48,7 @@ def test_a_card_begins_with_the_outcome_and_has_a_line_for_each_attempt_with_wha
     at = next(at for at, line in enumerate(lines) if line.startswith("  build 1"))
     assert lines[at].split()[:3] == ["build", "1", "check"] and lines[at].endswith("  1 finding")
     assert lines[at + 1].strip().startswith("app/main.py:12: syntax: invalid syntax: def health(")
-    assert lines[at + 2].split()[:3] == ["build", "2", "pass"]
+    assert ["build", "2", "pass"] in [line.split()[:3] for line in lines]
     assert f"branch       {made['branch']}" in lines
     assert lines[-1] == f"`git -C ../targetapp0 diff {kaizen('P2', id='@last')['base_commit'][:10]} {made['branch']}`"
     assert "rejected     1 answer, 18 tokens, <$0.0001" in lines
