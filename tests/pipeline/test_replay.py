@@ -237,12 +237,11 @@ def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_a
 
 
 def test_the_real_gates_give_the_same_verdicts_again(kaizen, run, strongest):
-    made = run(Model(build=[main_with(ROUTE.replace('"ok"', "1")), main_with(ROUTE)]), settings="")
+    made = run(Model(), settings="repeats = 1\n")
     found = kaizen("P6", id=made["id"])
 
     assert made["outcome"] == "accepted"
     assert found["same"] is True and found["changed"] == [], found["text"]
-    assert ("validate", 1, "check") in [(row["step"], row["attempt"], row["replayed"]) for row in found["steps"]]
 
 
 # --driver replay
