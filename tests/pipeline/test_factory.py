@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from .factory import GOOD, QUICK, ROUTE, TEST, Model, main_with, target, whole
+from .factory import PLAIN, PLAIN_FILES, PLAIN_TEST, QUICK, ROUTE, Model, main_with, target, whole
 from .targets import everything, repository, write
 
 ONLY_CHECK = QUICK[QUICK.index("[gates.test]") :]
@@ -72,10 +72,10 @@ def test_a_failing_test_is_fed_back_and_the_second_attempt_mends_it(factory):
     assert len(model.questions("tests")) == 1  # written from the spec alone, and kept
 
 
-def test_tests_that_prove_nothing_are_sent_back_to_their_author(factory):
-    idle = whole("tests/test_health.py", TEST.split("    answer")[0] + "    assert app is not None\n")
-    model = Model(tests=[idle, GOOD["tests"][0]])
-    run = factory(model, settings=ONLY_TEST)
+def test_tests_that_prove_nothing_are_sent_back_to_their_author(factory, tmp_path):
+    idle = whole("tests/test_health.py", PLAIN_TEST.replace("health() ==", "health is not"))
+    model = Model(**{**PLAIN, "tests": [idle, *PLAIN["tests"]]})
+    run = factory(model, repo=target(tmp_path / "targetapp", ONLY_TEST, PLAIN_FILES))
 
     assert run.answer["outcome"] == "accepted", run.done.err
     assert ("test", 1, "weak") in run.steps and ("tests", 2, "pass") in run.steps
@@ -84,15 +84,15 @@ def test_tests_that_prove_nothing_are_sent_back_to_their_author(factory):
 
 def test_a_failing_base_is_refused_unless_it_is_allowed(factory, tmp_path):
     broken = {"tests/test_old.py": "def test_old() -> None:\n    assert 1 == 2\n"}
-    repo = target(tmp_path / "targetapp", ONLY_TEST, broken)
+    repo = target(tmp_path / "targetapp", ONLY_TEST, {**PLAIN_FILES, **broken})
     before = everything(repo)
-    refused = factory(Model(), repo=repo)
+    refused = factory(Model(**PLAIN), repo=repo)
 
     assert refused.done.exit_code == 5
     assert (refused.answer["outcome"], refused.steps) == ("blocked", [("ready", 1, "check")])
     assert "--allow-failing-baseline" in refused.card["gates"][0]["says"]
     assert everything(repo) == before
-    allowed = factory(Model(), "--allow-failing-baseline", repo=repo)
+    allowed = factory(Model(**PLAIN), "--allow-failing-baseline", repo=repo)
     assert allowed.answer["outcome"] == "accepted", allowed.done.err
 
 

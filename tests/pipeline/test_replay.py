@@ -14,7 +14,21 @@ from kaizen_components.pipeline import asking, conditions, engine, machine, stat
 from kaizen_components.pipeline.verdict import Finding, Verdict
 
 from ..conftest import git
-from .factory import GOOD, QUICK, REQUEST, ROUTE, SPEC, Model, environment, main_with, server, target, whole
+from .factory import (
+    GOOD,
+    PLAIN,
+    PLAIN_FILES,
+    QUICK,
+    REQUEST,
+    ROUTE,
+    SPEC,
+    Model,
+    environment,
+    main_with,
+    server,
+    target,
+    whole,
+)
 from .targets import FASTAPI, everything, write
 from .test_resume import kaizen_in, killed_after
 
@@ -237,7 +251,7 @@ def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_a
 
 
 def test_the_real_gates_give_the_same_verdicts_again(kaizen, run, strongest):
-    made = run(Model(), settings="repeats = 1\n")
+    made = run(Model(**PLAIN), settings="repeats = 1\n", files=PLAIN_FILES)
     found = kaizen("P6", id=made["id"])
 
     assert made["outcome"] == "accepted"
