@@ -208,6 +208,7 @@ FIELDS = {
     "out": Field("path", "Where to write it; a dated file below AI/db unless told"),
     "request": Field("prose", "What is to be built, in plain words; needed unless a replay has it", most=20_000),
     "repo": Field("path", "The git repository that is to be changed; needed unless a replay has it"),
+    "write_skills": Field("flag", "Write each step that somebody answers as a skill into .agents/skills"),
     "protocol": Field("line", "The protocol: which steps and gates there are", most=100),
     "driver": Field("choice", "Who thinks", DRIVER),
     "from": Field("id", "The run whose answers --driver replay gives: its id, a unique prefix, or @last", most=200),

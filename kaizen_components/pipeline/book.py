@@ -7,7 +7,7 @@ from typing import Any
 from ..records import proof, secrets, span
 from ..records.hashing import text_hash
 from ..records.words import joined
-from . import ledger
+from . import ledger, results
 from .account import summary
 from .edit_format import CUT
 from .protocol import Step
@@ -138,7 +138,7 @@ class Book:
     def end(self, work, delivered: dict[str, Any]) -> None:
         """The last event, with the numbers of the whole run and what became of the work."""
         numbers = summary(self.state, self.events())
-        files = work.leave(self.state, self.db)
+        files = results.leave(work, self.db)
         self._append(lambda tx: self._ended(tx, numbers, delivered, files))
 
     def _ended(self, tx, numbers, delivered, files):

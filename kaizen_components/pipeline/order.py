@@ -5,8 +5,8 @@ import os
 from typing import Any, NamedTuple
 
 from ..errors import Usage
-from . import drivers, ledger, runs
-from .protocol import Protocol, load, with_budget
+from . import drivers, ledger, protocol_file, runs
+from .protocol import Protocol, with_budget
 from .recorded import RecordedDriver
 
 
@@ -28,7 +28,8 @@ def order(look, store, given: dict[str, Any], options: dict[str, Any]) -> Order:
     for name in ("request", "repo"):
         if not given[name]:
             raise Usage("missing_option", f"P1 pipeline-run needs --{name}.", "", "`help P1` shows all options.")
-    protocol = with_budget(load(given["protocol"]), {**runs.budget_of_target(given["repo"]), **budget})
+    protocol = protocol_file.usable(given["protocol"], store, given["repo"], options)
+    protocol = with_budget(protocol, {**runs.budget_of_target(given["repo"]), **budget})
     return Order(protocol, drivers.driver(given["driver"]), given["request"], given["repo"], options)
 
 
