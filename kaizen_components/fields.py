@@ -210,6 +210,7 @@ FIELDS = {
     "repo": Field("path", "The git repository that is to be changed; needed unless a replay has it"),
     "write_skills": Field("flag", "Write each step that somebody answers as a skill into .agents/skills"),
     "protocol": Field("line", "The protocol: which steps and gates there are", most=100),
+    "function": Field("line", "For codemode: the function that is explored, such as app.text:slugify", most=300),
     "driver": Field("choice", "Who thinks", DRIVER),
     "from": Field("id", "The run whose answers --driver replay gives: its id, a unique prefix, or @last", most=200),
     "python": Field("path", "The target's interpreter, if it is not found by itself"),

@@ -16,6 +16,7 @@ class Asked:
     def __init__(
         self, protocol: Protocol, request: str, texts: dict[str, str | None], feedback: str = "",
         previous: str | None = None, judged: list[dict[str, Any]] | None = None,
+        options: dict[str, Any] | None = None,
     ):  # fmt: skip
         self.protocol = protocol
         self.request = request
@@ -23,6 +24,7 @@ class Asked:
         self.feedback = feedback
         self.previous = previous
         self.judged = judged or []  # every verdict so far, in order
+        self.options = options or {}  # of the run
 
     def text(self, kind: str) -> str | None:
         """The newest answer of that kind; None if there is none."""
@@ -34,9 +36,15 @@ class Asked:
 
     def facts(self, gate: str) -> list[dict[str, Any]]:
         """What a gate found each time that it passed, in order."""
+        return [one["payload"]["facts"] for one in self._verdicts(gate) if one["reason"] == "pass"]
+
+    def newest(self, gate: str) -> dict[str, Any]:
+        """What a gate found the last time, however it ended."""
+        return self._verdicts(gate)[-1]["payload"]["facts"]
+
+    def _verdicts(self, gate):
         steps = {step.name for step in self.protocol.steps.values() if step.gate == gate}
-        passed = (one for one in self.judged if one["step"] in steps and one["reason"] == "pass")
-        return [one["payload"]["facts"] for one in passed]
+        return [one for one in self.judged if one["step"] in steps and one["reason"] != "missing"]
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..errors import KaizenError
+from . import eval_case
 from .asked import Asked
 from .book import Book
 from .work import Work
@@ -11,7 +12,9 @@ from .work import Work
 def deliver(book: Book, work: Work, asked: Asked) -> dict[str, Any]:
     """Where the result is; of a protocol that changes no files the answers themselves are it, kept as artifacts."""
     build = asked.text("edits")
-    return _branch(book, work, work.candidate(asked.spec, build, asked.text("tests"))) if build else {}
+    if build:
+        return _branch(book, work, work.candidate(asked.spec, build, asked.text("tests")))
+    return eval_case.deliver(book.store.place.root, book.run, asked) if asked.text("cases") else {}
 
 
 def _branch(book, work, commit):

@@ -136,7 +136,7 @@ class Engine:
             since = current(history, step.name, self.protocol.plans)
             refused = [one for one in since if (one["step"], one["reason"]) == (step.name, FORM)]
             told = "\n\n".join(filter(None, (told, edits.advice(len(refused)) if told else "")))
-        return Asked(self.protocol, self.book.run["request"], texts, told, previous, history)
+        return Asked(self.protocol, self.book.run["request"], texts, told, previous, history, self.work.options)
 
 
 def _missing(rule: str, error: KaizenError) -> Verdict:

@@ -155,10 +155,10 @@ def _needs(protocol: Protocol) -> Iterator[str]:
     for step in protocol.steps.values():
         needs = GATES[step.gate].needs if step.gate else () if step.prompt else KINDS[step.answer or ""].needs
         for kind in needs:
-            givers = {one.name for one in protocol.steps.values() if one.answer == kind}
+            givers = {one.name for one in protocol.steps.values() if kind in (one.answer, one.gate)}
             start = [protocol.start] if protocol.start not in givers else []
             if step.name in _from(protocol, start, lambda one, why, givers=givers: one.next[why][0] not in givers):
-                yield f"{step.name} can be reached before a step has answered with {kind}, which it needs."
+                yield f"{step.name} can be reached before any step of kind {kind}, which it needs."
 
 
 def _fixtures(protocol: Protocol) -> Iterator[str]:

@@ -213,6 +213,8 @@ def _last_failure(state, events):
 def _hint(run, delivered):
     if delivered.get("not_applied"):
         return f"The work is on the branch {delivered['branch']}, but not in the tree: {delivered['not_applied']}"
+    if "fixture" in delivered:
+        return f"Run it later, as {delivered['case_id']} says: {delivered['command']}"
     if delivered:
         return f"Look at it: git -C {run['repo']} diff {run['base_commit'][:10]} {delivered['branch']}"
     return f"`P2 --id {run['id']}` shows every gate and attempt."

@@ -65,7 +65,7 @@ CASES = {
         "The answer to notes can be accepted without a gate having seen it.",
     ),
     "a gate before there is anything to judge": (
-        static_first, "lint can be reached before a step has answered with edits, which it needs.",
+        static_first, "lint can be reached before any step of kind edits, which it needs.",
     ),
     "no way to succeed": (
         step("check", next={"pass": "failed", "check": "notes"}), "Nothing leads to accepted: no run could",

@@ -16,7 +16,7 @@ class Kind:
     how = "plain text"
     checked = ""  # what its checks look at, as a skill says it
     reasons: tuple[str, ...] = ("pass", "malformed", "check")  # how its checks can end
-    needs: tuple[str, ...] = ()  # kinds of answers that come before, because the prompt we ship quotes them
+    needs: tuple[str, ...] = ()  # answers and gates that come before, because the prompt that we ship quotes them
     is_edits = False
 
     def form(self, step: Step) -> dict[str, Any]:
