@@ -14,6 +14,7 @@ REASONS = (
     "weak",        # the tests do not show what they should
     "flaky",       # the same tests end differently on the same tree
     "ambiguous",   # the builder cannot tell what is wanted
+    "more",        # there is more to find out, and rounds are left
     "reject",      # the reviewer names an unmet criterion
     "missing",     # a tool is not there, or the sandbox is too weak
 )  # fmt: skip

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from kaizen_components.errors import NotFound, Unavailable, Usage
-from kaizen_components.pipeline import asking, conditions, engine, machine, static, toolchain
+from kaizen_components.pipeline import asking, conditions, machine, static, toolchain
+from kaizen_components.pipeline.kinds.reviewing import ReviewKind
 from kaizen_components.pipeline.verdict import Finding, Verdict
 
 from ..conftest import git
@@ -199,7 +200,7 @@ def test_an_objection_that_is_none_any_more_is_a_difference(kaizen, run, monkeyp
     made = run(Model(plan=[spec], build=[GOOD["build"][0] + whole("app/__init__.py", '"""The app."""\n')]))
     assert steps(kaizen, made["id"])[-1] == ("review", 1, "check")
     assert kaizen("P6", id=made["id"])["same"] is True
-    monkeypatch.setattr(engine, "before_review", lambda work, asked: None)
+    monkeypatch.setattr(ReviewKind, "objection", lambda self, work, asked: None)
     found = kaizen("P6", id=made["id"])
 
     assert (found["steps"][-1]["same"], found["exit_code"]) == (False, 1)
@@ -211,7 +212,7 @@ def test_a_prompt_that_changed_is_named_with_its_first_difference_and_is_no_othe
 ):
     made = run(Model())
     shutil.copytree(asking.PROMPTS, tmp_path / "prompts")
-    plan = tmp_path / "prompts" / "plan.md"
+    plan = tmp_path / "prompts" / "spec.md"
     plan.write_text("You plan otherwise.\n" + plan.read_text())
     monkeypatch.setattr(asking, "PROMPTS", str(tmp_path / "prompts"))
     found = kaizen("P6", id=made["id"])

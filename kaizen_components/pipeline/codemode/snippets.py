@@ -26,9 +26,13 @@ class Snippets(Contract):
     snippets: list[Snippet] = Field(min_length=LEAST, max_length=MOST)
 
 
+def parsed(text: str) -> list[dict[str, Any]]:
+    return [one.model_dump() for one in validated(text, Snippets).snippets]
+
+
 def read(text: str, earlier: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
     """The snippets of an answer, or AnswerRefused; those of former rounds say from where the ids go on."""
-    found = [one.model_dump() for one in validated(text, Snippets).snippets]
+    found = parsed(text)
     wanted = [f"S{len(earlier or []) + number}" for number in range(1, len(found) + 1)]
     if [one["id"] for one in found] != wanted:
         raise AnswerRefused(f"The ids must be {wanted[0]} to {wanted[-1]}, in order.")
