@@ -40,12 +40,8 @@ def _lines(found: dict[str, Any]) -> str:
 
 
 def _line(case):
-    end = (
-        shown(case["expected"], SHOWN)
-        if case["ok"]
-        else f"expected {shown(case['expected'], SHOWN)}, got {case['got']}"
-    )
-    return f"{case['id']} {'pass' if case['ok'] else 'FAIL'}  {shown(case['call'], SHOWN)}  ->  {end}"
+    end = case["expected"] if case["ok"] else f"{case['expected']}: not so, it {case['got']}"
+    return f"{case['id']} {'pass' if case['ok'] else 'FAIL'}  {shown(case['call'], SHOWN)} {shown(end, 2 * SHOWN)}"
 
 
 if __name__ == "__main__":

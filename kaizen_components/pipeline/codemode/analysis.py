@@ -45,7 +45,8 @@ def judge(text: str, results: list[dict[str, Any]], rounds_left: int) -> Verdict
         return Verdict(
             "more", f"Another round: {shown('; '.join(given['questions']), 300)}", facts={"rounds_left": rounds_left}
         )
-    return Verdict("pass", f"{len(given['clusters'])} kinds of behaviour: {shown(names, 200)}")
+    kinds = f"{len(given['clusters'])} kind{'s' * (len(given['clusters']) > 1)} of behaviour"
+    return Verdict("pass", f"{kinds}: {shown(names, 200)}")
 
 
 def _ids(given, results):

@@ -47,9 +47,9 @@ class Case(Contract):
 
     @property
     def end(self) -> str:
-        """What must happen, in words."""
+        """What must happen, in words: `gives 4`, `raises ValueError`."""
         if self.raises is None:
-            return f"{self.expect}"
+            return f"gives {self.expect}"
         return f"raises {self.raises}" + (f" with {self.match!r}" if self.match else "")
 
     def as_dict(self) -> dict[str, Any]:
@@ -106,7 +106,9 @@ def loaded(text: str) -> Any:
         raise AnswerRefused(
             f"The answer is no YAML{where}: {getattr(error, 'problem', None) or error}. {FORM}"
         ) from None
-    except (RecursionError, ValueError) as error:  # a date that does not exist
+    except RecursionError:
+        raise AnswerRefused(f"The answer is no YAML that can be read: it is nested too deeply. {FORM}") from None
+    except ValueError as error:  # a date that does not exist
         raise AnswerRefused(f"The answer is no YAML that can be read: {shown(str(error), 120)}. {FORM}") from None
 
 

@@ -38,9 +38,9 @@ def met(result: dict[str, Any], case: "Case") -> bool:
 
 
 def seen(result: dict[str, Any]) -> str:
-    """How a result ended, in words."""
+    """How a result ended, in the same words as the end of a case."""
     if result["success"]:
-        return shown(result["output"], SHOWN)
+        return "gives " + shown(result["output"], SHOWN)
     return shown(f"raises {result['error_type']}: {result['error']}", SHOWN).rstrip(": ")
 
 
@@ -91,9 +91,6 @@ def _asked_for(function, request, case):
 def _differs(result, case):
     if met(result, case):
         return ""
-    told = seen(result)
     if case.raises is None and result["success"] and same(repr(case.expect), result["output"]):
-        return (
-            f"it expects {shown(case.end, SHOWN)}, which is no text in Python: write it with its quotes, as {told!r}."
-        )
-    return f"it expects {shown(case.end, SHOWN)}, but {case.source} showed {told}"
+        return f"{case.expect} is no text in Python; write it with its quotes: expect: {result['output']!r}"
+    return f"it {shown(case.end, SHOWN)}, and {case.source} {seen(result)}. Only what was seen can be expected."

@@ -23,7 +23,8 @@ def judge(job: Job, function: Function, snippets: list[dict[str, Any]]) -> Verdi
     results, runs = twice(job, function, snippets)
     failures = sum(not one["success"] for one in results)
     unstable = [one["id"] for one in results if not one["stable"]]
-    says = f"{len(results)} snippets ran twice: {len(results) - failures} gave a value, {failures} ended in an error"
+    says = f"{len(results)} snippet{'s' * (len(results) != 1)} ran twice: "
+    says += f"{len(results) - failures} gave a value, {failures} ended in an error"
     says += f"; {', '.join(unstable)} differed between the two runs." if unstable else "."
     return Verdict("pass", says, [], runs, {"results": results, "unstable": unstable})
 
@@ -61,7 +62,7 @@ def _once(job, function, items, seed, runs):
         }
     runs.append(boxed)
     late = failed(NOT_RUN, "The time for all of them was over.")
-    if seen["import"]["error_type"]:
+    if seen["import"] and seen["import"]["error_type"]:
         late = failed(seen["import"]["error_type"], f"The import failed: {seen['import']['error']}")
     return {one["id"]: seen["results"].get(one["id"], late) for one in items}
 

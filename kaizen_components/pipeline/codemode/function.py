@@ -11,6 +11,7 @@ from ..edit_format import shown
 from ..job import Job
 from ..verdict import Finding, Verdict
 from . import session
+from .box.piece import TIMEOUT, failed
 from .gate import fails_closed
 
 FORM = re.compile(r"(?P<module>[A-Za-z_][\w.]*?|[\w./-]+\.py):(?P<name>[A-Za-z_]\w*)")
@@ -164,7 +165,7 @@ def judge(job: Job, function: Function) -> Verdict:
         return Verdict("check", error.what, [Finding(error.code, f"{error.what} {error.why} {error.next}")])
     (seen,), boxed = session.run(job, function, [session.group([])], hash_seed=1)
     facts = {"function": str(function), "path": found.path, "lines": [found.first, found.last]}
-    said = seen["import"]
+    said = seen["import"] or failed(TIMEOUT, "The import did not end.")
     if said["error_type"]:
         says = f"{function.module} cannot be imported: {said['error_type']}: {said['error']}"
         reason, next = _unimportable(said, job)

@@ -33,7 +33,7 @@ def run(fixture: Fixture, repo: str, python: str | None = None) -> dict[str, Any
             target.close()
     if verdict.reason == "missing":
         raise Unavailable("cannot_run", verdict.says, verdict.findings[0].text, "Mend that, then run it again.")
-    cases = verdict.facts.get("cases") or [_failed(case, verdict.says) for case in fixture.cases]
+    cases = verdict.facts.get("cases") or [_failed(case, f"cannot be called. {verdict.says}") for case in fixture.cases]
     passed = sum(case["ok"] for case in cases)
     return {
         "function": fixture.function, "repo_tree": job.base_tree, "passed": passed, "failed": len(cases) - passed,

@@ -33,10 +33,8 @@ def _kept(case, now, failing):
         return []
     if case.source == "requirement":
         return [
-            Finding(
-                case.id, f"{case.id} comes from the requirement and must stay as it was: {case.call} gives {case.end}."
-            )
+            Finding(case.id, f"{case.id} comes from the requirement and must stay as it was: {case.call} {case.end}.")
         ]
     if case.id not in failing:
-        return [Finding(case.id, f"{case.id} holds and must stay as it was: {case.call} gives {case.end}.")]
+        return [Finding(case.id, f"{case.id} holds and must stay as it was: {case.call} {case.end}.")]
     return []

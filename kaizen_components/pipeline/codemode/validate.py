@@ -3,12 +3,15 @@
 from typing import Any
 
 from .. import sandbox
+from ..edit_format import shown
 from ..job import Job
 from ..verdict import Finding, Verdict
 from . import evidence, execute, mutate
 from .cases import Case, Spec
 from .function import Function
 from .gate import fails_closed
+
+CALL_CHARS = 200
 
 
 @fails_closed
@@ -52,12 +55,11 @@ def _verdict(reason, says, cases, results, runs, facts):
 
 
 def _sentence(reason, case, got):
+    call = shown(case.call, CALL_CHARS)
     if reason == "flaky":
-        return (
-            f"{case.id}: {case.call} gave {got} once and something else the other time; ask for what does not change."
-        )
+        return f"{case.id}: {call} {got} once, and not the other time. Ask for what does not change."
     by = "by the requirement" if reason == "reject" else f"as {case.source} showed"
-    return f"{case.id}: {case.call} must give {case.end}, {by}; it gives {got}."
+    return f"{case.id}: {call} {shown(case.end, CALL_CHARS)} {by}; here it {got}."
 
 
 def _mutated(job, function, spec, runs, facts):

@@ -24,23 +24,29 @@ def run(group: dict, plan: dict, kept, key: bytearray, deadline: float) -> dict:
         kept.restore(group["edits"])
         stream = _Stream(group, left, plan, kept, key)
         try:
-            seen["import"] = stream.line(min(plan["import_s"], deadline - time.monotonic())) or _no_import(stream)
-            if seen["import"]["error_type"]:
+            said = stream.line(plan["import_s"], deadline)
+            if said is None and time.monotonic() >= deadline:
+                return seen  # our time was up, not that of the import
+            seen["import"] = said or _no_import(stream)
+            if seen["import"]["error_type"] or _followed(stream, group, left, seen["results"], deadline):
                 return seen
-            while left and time.monotonic() < deadline:
-                result = stream.line(group["item_s"] + GRACE_S)
-                if result is None:  # it took its parent along
-                    break
-                seen["results"][left.pop(0)["id"]] = result
-                if group["stop"] and result["error_type"] == piece.TIMEOUT:
-                    return seen
         finally:
             stream.close()
-        if not left or time.monotonic() >= deadline:
-            return seen
         seen["results"][left.pop(0)["id"]] = piece.failed(piece.KILLED, "It ended the process that ran it.")
         if not left:
             return seen
+
+
+def _followed(stream, group, left, results, deadline):
+    """Take the result of each piece of code from those that are left; whether nothing more is to be done."""
+    while left:
+        result = stream.line(group["item_s"] + GRACE_S, deadline)
+        if result is None:  # it took its parent along, unless the time is up
+            return time.monotonic() >= deadline
+        results[left.pop(0)["id"]] = result
+        if group["stop"] and result["error_type"] == piece.TIMEOUT:
+            return True
+    return True
 
 
 def _no_import(stream):
@@ -66,9 +72,9 @@ class _Stream:
             begin(group, items, plan, kept, _Sender(writer, token))
         os.close(writer)
 
-    def line(self, seconds):
+    def line(self, seconds, deadline):
         """The next line, or None: the process has ended, or takes too long."""
-        end = time.monotonic() + seconds
+        end = min(time.monotonic() + seconds, deadline)
         while True:
             line, found, self._rest = self._rest.partition(b"\n")
             if found and line.startswith(self._token):
