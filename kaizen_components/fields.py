@@ -228,7 +228,7 @@ FIELDS = {
     "pipeline.out": Field("path", "Where to write the page, - for the screen; below AI/db/exports unless told"),
     "pipeline.open": Field("flag", "Also open the HTML page in the browser"),
     "pipeline.outcome": Field("choice", "Only runs that ended so", RUN_OUTCOME),
-    "gates": Field("flag", "Also try each step of the factory on its good and bad fixtures (half a minute)"),
+    "gates": Field("flag", "Also try each step of each protocol on its good and bad fixtures (half a minute)"),
     "intent": Field("prose", "What you want to do, in plain words", most=SUMMARY_CHARS_MAX, bare=True),
 }
 
