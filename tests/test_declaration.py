@@ -86,7 +86,8 @@ NOT_STORED = {"W1": {"parent", "depends_on"}, "W2": {"id", "token", "waive"}, "W
               "W11": {"id", "remove"}, "W13": {"id"}, "G5": {"id"}, "L2": {"id"}, "L3": {"id"}, "L11": {"id"},
               "Q1": {"timeout_s"}, "X6": {"id"}, "A1": {"allow_external"}, "T1": {"jsonl"}, "O2": {"patch"},
               "O1": {"query", "category", "task_id", "since"},
-              "P1": {"from", "function", "python", "budget_json", "apply", "allow_failing_baseline"},  # in the run's JSON columns
+              # in the run's JSON columns
+              "P1": {"from", "function", "python", "budget_json", "apply", "allow_failing_baseline"},
               "P4": {"lease", "file", "base"}, "P5": {"id", "ttl_s"}, "P6": {"id"},
               "P7": {"id", "abort", "reason"}}  # fmt: skip
 
