@@ -1,0 +1,70 @@
+"""How to add a command, as CONTRIBUTING.md says it, done once in a copy of the repository."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import ROOT
+
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "AI", "__pycache__", "*.pyc")
+BLOCK = re.compile(r"^```(?:python|sql)\n(?:#|--) ([\w/.]+)(?:, in (\w+))?\n(.*?)^```", re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The repository with what the page says in it."""
+    place = tmp_path_factory.mktemp("contributing") / "a copy"
+    shutil.copytree(ROOT, place, ignore=LEFT_OUT)
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for path, table, text in BLOCK.findall(page):
+        file = place / path
+        if table:
+            before, found, after = file.read_text(encoding="utf-8").partition(f"{table} = {{\n")
+            assert found, f"{path} has no {table}"
+            text = before + found + text + after
+        file.write_text(text, encoding="utf-8")
+    replaced(place / "kaizen_components/store/database.py", "SCHEMA_VERSION = 16", "SCHEMA_VERSION = 17")
+    replaced(place / "tests/test_declaration.py", '"P1": ["run"],', '"P1": ["run"], "W16": ["bookmark"],')
+    return place
+
+
+def replaced(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{path.name} has no {old}"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def in_copy(copy, *words, **env):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("KAIZEN_", "PYTEST_"))}
+    return subprocess.run(
+        [sys.executable, *words], cwd=copy, env={**environment, **env}, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_the_page_says_everything_that_is_needed(copy):
+    words = (
+        "-m",
+        "pytest",
+        "-n",
+        "0",
+        "-p",
+        "no:randomly",
+        "tests/commands/test_bookmark.py",
+        "tests/test_declaration.py",
+    )
+    chosen = "W16 or bookmark or kind or write_command or downwards or no_module"
+    done = in_copy(copy, *words, "-k", chosen)
+
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_new_command_has_help_a_typo_and_json(copy, tmp_path):
+    made = in_copy(copy, "kaizen.py", "W16", "--title", "x", "--url", "https://example.org", "--json",
+                   KAIZEN_REPO_ROOT=str(tmp_path))  # fmt: skip
+    assert made.returncode == 0 and '"kind":"bookmark"' in made.stdout.replace('": "', '":"'), made.stderr
+    assert "--url" in in_copy(copy, "kaizen.py", "W16", "--help").stdout
+    assert "bookmark-add" in in_copy(copy, "kaizen.py", "bookmark-ad").stderr
