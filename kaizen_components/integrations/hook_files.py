@@ -72,7 +72,7 @@ def _without_ours(settings):
     """A copy without our commands, and without the groups and events that had only them."""
     kept = {}
     for event, groups in settings.get("hooks", {}).items():
-        left = [one for one in map(_group_without_ours, groups) if one is not None]
+        left = [one for group in groups for one in _group_without_ours(group)]
         if left or not groups:
             kept[event] = left
     others = {name: value for name, value in settings.items() if name != "hooks"}
@@ -82,13 +82,12 @@ def _without_ours(settings):
 
 
 def _group_without_ours(group):
+    """The group with what is left of it, or nothing of it when all was ours."""
     commands = group.get("hooks") if isinstance(group, dict) else None
-    if not isinstance(commands, list):
-        return group
-    left = [one for one in commands if not _is_ours(one)]
-    if len(left) == len(commands):
-        return group
-    return {**group, "hooks": left} if left else None
+    left = [one for one in commands if not _is_ours(one)] if isinstance(commands, list) else commands
+    if left == commands:
+        return [group]
+    return [{**group, "hooks": left}] if left else []
 
 
 def _is_ours(one):
