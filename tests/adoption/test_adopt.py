@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,8 +10,12 @@ from hashlib import sha256
 
 import pytest
 
+from kaizen_components import fields
 from kaizen_components.errors import Busy, Conflict, KaizenError, NotFound, Refused, Unavailable, Usage
+from kaizen_components.index import COMMANDS
 from kaizen_components.integrations.adoption.engine import digest
+from kaizen_components.integrations.adoption.shape import Choices, parts
+from kaizen_components.integrations.adoption.state import PLACES
 
 from ..conftest import ROOT, git
 from .conftest import seen
@@ -19,6 +24,7 @@ SHAPE = [
     ".gitignore", "requirements-kaizen.txt", "evals/README.md", "AGENTS.md", "CLAUDE.md", "kaizen_components",
     "kaizen.py",
 ]  # fmt: skip
+FILES = ROOT / "kaizen_components" / "integrations" / "adoption" / "files"
 ALL = {"hooks": "claude,codex", "vscode": True}
 
 
@@ -587,6 +593,31 @@ def test_it_cannot_run_inside_a_batch(kaizen, repo):
         kaizen("K5", file=str(repo.parent / "lines"))
 
     assert "batch" in str(caught.value.as_dict()) and not (repo / "kaizen.py").exists()
+
+
+# What it brings
+
+
+def test_the_lines_for_agents_name_only_commands_and_options_that_exist():
+    text = (FILES / "agents.md").read_text()
+    options = {fields.option(name) for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))}
+
+    assert set(re.findall(r"\b[A-Z]{1,2}\d+\b", text)) <= set(COMMANDS)
+    assert set(re.findall(r"--[a-z-]+", text)) <= options
+
+
+@pytest.mark.parametrize("name", ["tasks.json", "kaizen.code-snippets"])
+def test_what_vs_code_gets_is_json_that_names_commands_which_exist(name):
+    text = (FILES / name).read_text()
+
+    assert json.loads(text)
+    assert set(re.findall(r"\b[A-Z]\d+\b", text)) <= set(COMMANDS)
+
+
+def test_everything_that_is_put_somewhere_may_stand_in_the_state_file():
+    every = parts(Choices("link", ("claude", "codex"), True))
+
+    assert {one.path for one in every} | {os.path.dirname(one.path) for one in every} <= {*PLACES, ""}
 
 
 # The launcher

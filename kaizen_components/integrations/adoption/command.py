@@ -1,6 +1,7 @@
 """What D1 answers: a plan, what was done, or what is missing, in words and as data."""
 
 import os
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,6 @@ from . import adoption, removal, state
 from .folder import Folder
 from .shape import HOSTS, Choices, choices
 
-SKILLS = "links to skills are SK3's work: run it in the repository once it is adopted"
 CHECKED = {"missing": "is missing", "outdated": "is of another version or place", "changed": "was changed"}
 
 
@@ -61,11 +61,17 @@ def adopt(path: str, wishes: Wishes) -> dict[str, Any]:
     rows = [
         _row(one.action or "leave", one.path, one.says) for one in found if one.do or one.state in ("changed", "yours")
     ]
-    rows += [_row("note", "skills", SKILLS)] if wishes.skills else []
+    rows += [_row("note", "skills", _skills(wishes.skills))] if wishes.skills else []
     doing = any(one.do for one in found)
     head, next_step = _adopt_words(path, doing, wishes.apply, applied)
     warning = _tracked(folder, asked)
     return _answer(head, rows, next_step + warning, applied=bool(applied), mode=asked.mode, hooks=list(asked.hooks))
+
+
+def _skills(store):
+    """SK3 has a plan and a hash of its own, so it is not hidden inside of this one."""
+    words = ["python3", "kaizen.py", "SK3", "--store", os.path.abspath(store)]
+    return f"once it is adopted, run `{shlex.join(words)}` in it: it plans the links"
 
 
 def _adopt_words(path, doing, wanted, applied):
