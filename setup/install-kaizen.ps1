@@ -50,9 +50,9 @@ if ($args -contains "--no-network" -and -not (Test-Path $url) -and -not $url.Sta
     Stop-With 1 "The repository is not on this machine, and --no-network was given. Name a local copy with --url."
 }
 New-Item -ItemType Directory -Force $devroot | Out-Null
-if (Test-Path "$engine.part") { Remove-Item -Recurse -Force "$engine.part" }
-& git clone --quiet -- $url "$engine.part"
+$part = "$engine.part.$PID"
+& git clone --quiet -- $url $part
 if ($LASTEXITCODE -ne 0) { Stop-With 1 "The repository could not be cloned." }
-$env:KAIZEN_INSTALL_TAKEN = "1"
-& $program @rest "$engine.part/setup/install_kaizen.py" --url $url @args
+$env:KAIZEN_INSTALL_TAKEN = $part
+& $program @rest (Join-Path $part "setup/install_kaizen.py") --url $url @args
 exit $LASTEXITCODE

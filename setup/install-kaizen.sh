@@ -5,7 +5,7 @@
 door=${BASH_SOURCE[0]:-} # empty when it comes through a pipe; then what lies in the working directory is nobody's
 
 main() {
-    local here='' python engine=${DEVROOT:-$HOME/dev/kaizen}/engine installer
+    local here='' python engine=${DEVROOT:-~/dev/kaizen}/engine installer
     if [ -n "$door" ]; then here=$(CDPATH='' cd -- "$(dirname -- "$door")" && pwd); fi
 
     python=$(find_python) || stop 2 "Kaizen needs Python 3.11 or newer, and none that runs was found. $(how_to_get)"
@@ -14,7 +14,7 @@ main() {
         if [ -f "$installer" ]; then exec "$python" "$installer" "$@"; fi
     done
     fetch "$engine" "$@"
-    KAIZEN_INSTALL_TAKEN=1 exec "$python" "$engine.part/setup/install_kaizen.py" --url "$url" "$@"
+    KAIZEN_INSTALL_TAKEN=$part exec "$python" "$part/setup/install_kaizen.py" --url "$url" "$@"
 }
 
 # This file is alone: get the repository, which has install_kaizen.py.
@@ -45,9 +45,11 @@ fetch() {
         printf 'The plan; nothing was done:\n  1. clone the repository into %s\n  2. run its setup/install_kaizen.py\n' "$engine"
         exit 0
     fi
-    mkdir -p -- "${engine%/*}" && rm -rf -- "$engine.part" || exit 1
-    GIT_TERMINAL_PROMPT=0 git clone --quiet -- "$url" "$engine.part" || stop 1 "The repository could not be cloned."
-    [ -f "$engine.part/setup/install_kaizen.py" ] || { rm -rf -- "$engine.part"; stop 1 "That repository is not Kaizen."; }
+    part=$engine.part.$$ # of its own: another installer may be at work
+    mkdir -p -- "${engine%/*}" || exit 1
+    trap 'rm -rf -- "$part"' EXIT
+    GIT_TERMINAL_PROMPT=0 git clone --quiet -- "$url" "$part" || stop 1 "The repository could not be cloned."
+    [ -f "$part/setup/install_kaizen.py" ] || stop 1 "That repository is not Kaizen."
 }
 
 # Each is run, not only looked up: a pyenv shim can be there and fail.

@@ -82,14 +82,14 @@ class Log:
 
 class Installation:
     def __init__(self, words: argparse.Namespace, environment: "os._Environ[str]") -> None:
-        self.devroot = os.path.abspath(
-            os.path.expanduser(environment.get("DEVROOT") or os.path.join("~", "dev", "kaizen"))
-        )
+        home = os.path.join(os.path.expanduser("~"), "dev", "kaizen")
+        self.devroot = os.path.abspath(environment.get("DEVROOT") or home)
         self.engine = os.path.join(self.devroot, "engine")
-        self.part = self.engine + ".part"
-        self.taken = (
-            environment.get("KAIZEN_INSTALL_TAKEN") == "1"
-        )  # a door that was alone has cloned into .part already
+        taken = os.path.abspath(
+            environment.get("KAIZEN_INSTALL_TAKEN", "")
+        )  # where a door that was alone has cloned to
+        self.taken = taken.startswith(f"{self.engine}.part.")
+        self.part = taken if self.taken else f"{self.engine}.part.{os.getpid()}"
         self.network = not words.no_network
         self.ref = words.ref
         self.log = Log(os.path.join(self.devroot, "install.log"))
@@ -173,19 +173,33 @@ class Installation:
     def clone(self) -> str:
         """Into a folder of its own first: one that was interrupted, or has no such tag, leaves no clone behind."""
         if not self.taken:
-            shutil.rmtree(self.part, ignore_errors=True)
             self.needed_git(
                 "clone", "--quiet", "--", self.url, self.part, folder=self.devroot, fails="It could not be cloned"
             )
-        try:
-            said = self.go_to_ref(self.part) if self.ref else "cloned"
-            if not os.path.isfile(os.path.join(self.part, "setup", "bootstrap.py")):
-                raise Stop(f"{shown(self.url)} has no setup/bootstrap.py: is it Kaizen?")
-        except Stop:
-            shutil.rmtree(self.part, ignore_errors=True)
-            raise
+        said = self.go_to_ref(self.part) if self.ref else "cloned"
+        if not os.path.isfile(os.path.join(self.part, "setup", "bootstrap.py")):
+            raise Stop(f"{shown(self.url)} has no setup/bootstrap.py: is it Kaizen?")
         os.rename(self.part, self.engine)
         return said
+
+    def get_alone(self) -> str:
+        """One installer at a time; another may have made the clone while this one waited for git."""
+        try:
+            self.lock = locked(self.devroot)  # until this process ends
+            self.sweep()
+            if self.is_new and os.path.lexists(self.engine):
+                self.is_new = False
+                self.check()
+            return self.get()
+        finally:
+            shutil.rmtree(self.part, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """What installers that were killed left behind: an hour is longer than any clone."""
+        for name in os.listdir(self.devroot):
+            path = os.path.join(self.devroot, name)
+            if name.startswith("engine.part.") and path != self.part and time.time() - os.stat(path).st_mtime > 3600:
+                shutil.rmtree(path, ignore_errors=True)
 
     def go_to_ref(self, folder: str = "") -> str:
         """A tag or a commit as it is; a branch with what the remote has, if ours has nothing of its own."""
@@ -281,7 +295,7 @@ class Installation:
 
     def run(self) -> int:
         self.log.begin()
-        self.log.say(f"[1/3] the clone … {self.get()}")
+        self.log.say(f"[1/3] the clone … {self.get_alone()}")
         self.log.say(f"[2/3] virtual environment … {self.share_venv()}")
         self.log.say("[3/3] set-up:")
         code = self.set_up()
@@ -289,6 +303,20 @@ class Installation:
             self.log.say(f"\nInstalled in {self.engine}. Another repository uses it after:")
             self.log.say(f"  $ cd {quoted(self.engine)} && {quoted(VENV_PYTHON)} kaizen.py adopt ../PATH/TO/IT --apply")
         return code
+
+
+def locked(folder: str) -> int:
+    """A lock on the folder itself, so that nothing is left behind; Windows has no such lock."""
+    try:
+        import fcntl
+    except ImportError:
+        return -1
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Stop("Another installer is at work here: wait for it, then run this again.") from None
+    return held
 
 
 def runs(python: str) -> bool:

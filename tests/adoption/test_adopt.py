@@ -319,6 +319,37 @@ def test_a_folder_that_cannot_be_written_is_an_error_in_words(repo, tmp_path):
     assert seen(repo) == before
 
 
+@pytest.mark.parametrize("name", ["AGENTS.md", "kaizen.py", ".gitignore"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_not_waited_for_and_not_replaced(adopt, repo, name, make):
+    make(repo / name)
+    with pytest.raises(Conflict) as caught:
+        adopt(apply=True)
+
+    assert caught.value.code == "not_a_file" and not (repo / ".kaizen").exists()
+
+
+def test_a_name_that_is_not_utf8_is_refused_because_records_could_not_be_kept_there(cli, repo):
+    strange = os.path.join(os.fsencode(repo.parent), b"caf\xe9")
+    os.rename(repo, strange)
+    done = cli("adopt", strange, "--apply", "--json")
+
+    assert done.exit_code == 1 and done.error["code"] == "path_not_utf8"
+    assert not os.path.exists(os.path.join(strange, b"kaizen.py"))
+
+
+def test_other_newlines_from_git_on_windows_are_no_change_of_theirs(adopt, repo):
+    before = seen(repo)
+    adopt(apply=True, copy=True, vscode=True)
+    for path in [*repo.glob("*.*"), *repo.glob("kaizen_components/**/*.py"), *repo.glob(".vscode/*")]:
+        if path.is_file() and path.name != "README.md":
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert adopt(check=True)["steps"] == [] and adopt(apply=True)["applied"] is False
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
 # Link and copy
 
 
@@ -426,6 +457,16 @@ def test_settings_that_they_changed_since_keep_the_change(adopt, repo):
     adopt(remove=True, apply=True)
 
     assert json.loads(path.read_text()) == {"model": "y"}
+
+
+def test_settings_that_they_broke_since_stay_and_the_rest_goes(adopt, repo):
+    adopt(apply=True, hooks="claude")
+    path = repo / ".claude" / "settings.json"
+    path.write_text("{ // mine now\n")
+    removed = adopt(remove=True, apply=True)
+
+    assert ("leave", ".claude/settings.json") in [(row["action"], row["path"]) for row in removed["steps"]]
+    assert path.read_text() == "{ // mine now\n" and not (repo / "kaizen.py").exists()
 
 
 @pytest.mark.parametrize("text", ["{ // a comment\n}", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "\udcff"])

@@ -1,6 +1,6 @@
 """Our lines in a file of theirs: whatever the bytes, they come back."""
 
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kaizen_components.integrations.adoption import block
@@ -20,7 +20,9 @@ def without_markers(content):
     return b"kaizen:end" not in content
 
 
+@settings(max_examples=500)
 @given(theirs.filter(without_markers), comments)
+@example(b"\r", "md")
 def test_any_file_comes_back_to_the_byte(content, comment):
     written, glue = block.put(content, comment, LINES, "x")
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_one_file_installs_everything_and_running_it_again_changes_nothing(insta
     assert first.returncode == 0, first.stdout + first.stderr
     assert version(devroot) == "two" and (devroot / "engine" / "tasks").read_text() == "task_1"
     assert os.path.realpath(devroot / "engine" / ".venv") == str(devroot / ".venv")
-    assert "kaizen.py adopt" in first.stdout and not (devroot / "engine.part").exists()
+    assert "kaizen.py adopt" in first.stdout and not list(devroot.glob("engine.part*"))
 
     before = seen(devroot / "engine")
     again = install()
@@ -184,11 +185,31 @@ def test_a_folder_in_the_place_of_the_clone_is_not_touched(install, devroot):
 
 
 def test_one_that_was_interrupted_is_taken_up_again(install, devroot):
-    (devroot / "engine.part" / "half").mkdir(parents=True)
+    left, at_work = devroot / "engine.part.1", devroot / "engine.part.2"
+    for part in (left, at_work):
+        (part / "half").mkdir(parents=True)
+    os.utime(left, (0, 0))
     (devroot / ".venv").mkdir()
     (devroot / ".venv" / "pyvenv.cfg").write_text("home = /nowhere\n")
 
-    assert install().returncode == 0 and version(devroot) == "two" and not (devroot / "engine.part").exists()
+    assert install().returncode == 0 and version(devroot) == "two"
+    assert not left.exists() and at_work.exists()  # it may belong to one that clones right now
+
+
+def test_two_at_once_are_one_that_installs_and_one_that_says_so(install, devroot):
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: install("--ref", "v1"), range(4)))
+
+    assert 0 in [one.returncode for one in done] and version(devroot) == "one"
+    assert all("at work" in one.stderr for one in done if one.returncode)
+    assert not [path.name for path in devroot.iterdir() if "part" in path.name]
+
+
+def test_only_a_part_of_an_installation_is_ever_taken_for_one(install, devroot, tmp_path):
+    (tmp_path / "precious").mkdir()
+    done = install(door=SETUP / "install-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious"))
+
+    assert done.returncode == 0 and (tmp_path / "precious").exists()
 
 
 def test_a_clone_that_was_set_up_by_itself_keeps_its_environment(install, devroot, origin):

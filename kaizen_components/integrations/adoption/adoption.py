@@ -18,6 +18,7 @@ def opened(path: str) -> Folder:
     if not os.path.isdir(path):
         raise NotFound("no_folder", f"There is no folder {path!r}.", "", "Name the repository that is to use Kaizen.")
     folder = Folder(path)
+    _require_utf8(folder.root)
     if not folder.is_there(".git"):
         raise Refused(
             "not_a_repository",
@@ -33,6 +34,18 @@ def opened(path: str) -> Folder:
             "Name another repository.",
         )
     return folder
+
+
+def _require_utf8(root: str) -> None:
+    try:
+        root.encode()
+    except UnicodeEncodeError:
+        raise Refused(
+            "path_not_utf8",
+            "The path of the repository is not UTF-8.",
+            "SQLite keeps no database there.",
+            "Rename the folder, then run this again.",
+        ) from None
 
 
 @contextmanager

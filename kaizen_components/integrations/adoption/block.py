@@ -48,12 +48,13 @@ def find(content: bytes, comment: str, path: str) -> Block | None:
 
 def put(content: bytes, comment: str, lines: bytes, path: str) -> tuple[bytes, bytes]:
     """(the file with the block in place of the old one or at its end, what had to go between)"""
-    newline = b"\r\n" if b"\r\n" in content else b"\n"
+    old = find(content, comment, path)
+    sample = content[old.start : old.end] if old else content
+    newline = b"\r\n" if b"\r\n" in sample else b"\n"
     opening, closing = COMMENTS[comment]
     marker = opening + b"kaizen:begin " + version_of(lines).encode() + ADVICE + closing
     text = marker + b"\n" + lines + opening + b"kaizen:end" + closing + b"\n"
     text = text.replace(b"\n", newline)
-    old = find(content, comment, path)
     if old:
         return content[: old.start] + text + content[old.end :], b""
     glue = b"" if not content else newline if content.endswith(b"\n") else newline * 2

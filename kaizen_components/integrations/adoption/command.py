@@ -113,7 +113,11 @@ def remove(path: str, carry_out: bool) -> dict[str, Any]:
     rows = [_row(one.action, one.path, one.says) for one in steps]
     if not known:
         return _answer(f"{path} was not adopted; there is nothing to remove.", [], "", applied=False)
-    kept = "Your records in AI/ stay, and git does not ignore them any more." if folder.is_there("AI") else ""
+    kept = (
+        "Your records in AI/ stay; our lines in .gitignore do not, so look before you commit."
+        if folder.is_there("AI")
+        else ""
+    )
     head = "Removed:" if carry_out else f"The plan of removal for {path}; nothing was touched:"
     next_step = kept if carry_out else f"{kept} --remove --apply carries it out.".strip()
     return _answer(head, rows, next_step, applied=carry_out)

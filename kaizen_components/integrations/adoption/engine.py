@@ -5,7 +5,8 @@ import shutil
 import subprocess
 
 from ...errors import Unavailable
-from ...records.files import entry_of, tree_digest
+from ...records.files import tree_digest
+from .finding import hash_of, unix
 
 NAME = "kaizen_components"
 PACKAGE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -41,8 +42,8 @@ def digest(folder: str) -> str:
         for name in files:
             path = os.path.join(here, name)
             relative = os.path.relpath(path, folder).replace(os.sep, "/")
-            mode, sha256, _ = entry_of(path)
-            entries.append((relative, "file" if mode == "exec" else mode, sha256))
+            with open(path, "rb") as file:
+                entries.append((relative, "file", hash_of(unix(file.read()))))
     return tree_digest(entries)
 
 

@@ -38,3 +38,8 @@ def kept_name(path: str) -> str:
 
 def hash_of(content: bytes) -> str:
     return sha256(content).hexdigest()
+
+
+def unix(content: bytes) -> bytes:
+    """With plain newlines: git on Windows may check a file out with others, and that is no change of anybody's."""
+    return content.replace(b"\r\n", b"\n")

@@ -6,7 +6,7 @@ from typing import Any
 from ...errors import Conflict
 from .. import hook_files
 from . import block
-from .finding import Finding, hash_of, kept_name
+from .finding import Finding, hash_of, kept_name, unix
 from .folder import Folder, is_link
 
 Entry = dict[str, Any]
@@ -25,12 +25,12 @@ class OwnFile:
     def look(self, folder: Folder, entry: Entry) -> Finding:
         there = folder.read(self.path)
         known = {"kind": "file", "created": entry.get("created", True), "sha256": hash_of(self.content)}
-        if there == self.content:
+        if there is not None and unix(there) == self.content:
             return Finding(self.path, "ok", self.says, entry=known)
         if there is None:
             return self._found("missing", "create", self.says, {**known, "created": True}, folder, None)
-        if hash_of(there) in (entry.get("sha256"), entry.get("was")):
-            known["was"] = hash_of(there)
+        if hash_of(unix(there)) in (entry.get("sha256"), entry.get("was")):
+            known["was"] = hash_of(unix(there))
             return self._found("outdated", "update", f"{self.says}, of this engine", known, folder, there)
         if entry and folder.read(kept_name(self.path)) != there:
             says = "you changed it, so it stays; delete it to get ours again"

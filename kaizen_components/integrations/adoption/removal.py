@@ -3,10 +3,11 @@
 import os
 from typing import Any
 
+from ...errors import Conflict
 from .. import hook_files
 from . import block, engine
 from .engine_part import take_away
-from .finding import Removal, hash_of, kept_name
+from .finding import Removal, hash_of, kept_name, unix
 from .folder import Folder, is_link, problem
 from .state import LEFTOVERS, PATH, State
 
@@ -36,7 +37,7 @@ def _file(folder: Folder, path: str, entry: Entry) -> Removal | None:
     if there is None:
         return None
     kept = folder.read(kept_name(path))
-    if hash_of(there) not in (entry["sha256"], entry.get("was")):
+    if hash_of(unix(there)) not in (entry["sha256"], entry.get("was")):
         ours = entry["sha256"] and there != kept
         return Removal(path, "leave", "you changed it, so it stays") if ours else None
     if kept is not None:
@@ -64,9 +65,10 @@ def _hooks(folder: Folder, path: str, entry: Entry) -> Removal | None:
     unchanged = hash_of(there) == entry["sha256"]
     if unchanged and kept is not None:
         return Removal(path, "restore", "as it was before", lambda: folder.write(path, kept, there))
-    rest = hook_files.without(there.decode("utf-8", "surrogateescape"), entry["host"]).encode(
-        "utf-8", "surrogateescape"
-    )
+    try:
+        rest = hook_files.without(there.decode(), entry["host"]).encode()
+    except (Conflict, UnicodeDecodeError):
+        return Removal(path, "leave", "it is not plain JSON any more; take our hooks out by hand")
     if entry["created"] and rest.strip() == b"{}":
         return Removal(path, "remove", "it has only our hooks", lambda: folder.remove(path))
     return Removal(path, "cut", "only our hooks go", lambda: folder.write(path, rest, there)) if rest != there else None
