@@ -110,6 +110,7 @@ COMMANDS = {
     "P6": "pipeline-replay",
     "P7": "pipeline-resume",
     "P8": "pipeline-compare",
+    "P11": "protocol-check",
     "D1": "project-adopt",
 }
 

@@ -6,7 +6,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "support_scripts")]
 
-import sample  # noqa: E402  (the path must be set first)
+import layers  # noqa: E402  (the path must be set first)
+import sample  # noqa: E402
 
 from kaizen_components.faces import docs  # noqa: E402
 from kaizen_components.pipeline import diagram, protocol, skills  # noqa: E402
@@ -27,11 +28,24 @@ def main() -> None:
 def documents() -> dict[str, str]:
     """path below the repository -> text."""
     made = sample.documents({name: (ROOT / name).read_text(encoding="utf-8") for name in GIVEN})
-    page = (ROOT / "docs" / "pipeline.md").read_text(encoding="utf-8")
+    pages = {
+        f"docs/{page}.md": diagram.documented(_page(page), protocol.load(name))
+        for page, name in (("pipeline", "factory"), ("codemode", "codemode"))
+    }
     return {
         **made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference(),
-        "docs/pipeline.md": diagram.documented(page), **skills.documents(protocol.load("factory")),
+        **pages, "docs/architecture.md": layers.documented(_page("architecture")), **all_skills(),
     }  # fmt: skip
+
+
+def _page(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def all_skills() -> dict[str, str]:
+    """path -> text of every step that somebody answers, of every protocol that we ship."""
+    found = [skills.documents(protocol.load(name)) for name in protocol.shipped()]
+    return {path: text for one in found for path, text in one.items()}
 
 
 if __name__ == "__main__":

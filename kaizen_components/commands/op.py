@@ -49,6 +49,7 @@ HINTS = {
     "P5": "which step legal agent contract turn",
     "P6": "same verdicts again reproduce deterministic judge rerun check run",
     "P7": "continue crashed killed interrupted paused stop abort give up pipeline",
+    "P11": "own custom protocol workflow steps yml define list protocols valid write skills",
     "P8": "which model better worse against versus side runs drivers",
     "D1": "use kaizen other another repository project install set up link copy engine hooks vscode uninstall",
     "G1": "pitfall trap mistake problem remember avoid write down repeat repeats",

@@ -13,8 +13,9 @@ def run(
     *,
     request=None,
     repo=None,
-    protocol="factory",
+    protocol=None,
     driver="model",
+    function=None,
     from_=None,
     task_id=None,
     python=None,
@@ -33,7 +34,10 @@ def run(
         "request": request, "repo": repo, "protocol": protocol, "driver": driver, "from": from_,
         "budget_json": budget_json,
     }  # fmt: skip
-    options = {"python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline}
+    options = {
+        "python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline,
+        **({"function": function} if function else {}),
+    }  # fmt: skip
     asked = order(look, store, given, options)
     begun = runs.begin(write, store, asked.protocol, driver, asked.request, asked.repo, task_id, asked.options)
     if driver == "agent":

@@ -5,7 +5,7 @@ Prose and fences round an object are tolerated; nothing is repaired. What is wro
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import Refused
@@ -20,6 +20,8 @@ TRIED_MAX = 100  # braces that open something: each may cost a look at the rest 
 DEPTH_MAX = 100
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}]', re.DOTALL)  # a string, or a brace outside of strings
 Model = TypeVar("Model", bound="BaseModel")
+Found = TypeVar("Found")
+Fault = tuple[tuple[Any, ...], str]  # where in the object, and what is wrong there
 
 
 class AnswerRefused(Refused):
@@ -47,18 +49,29 @@ def validated(text: str, model: type[Model]) -> Model:
     """The first object in the text that keeps to the contract, or AnswerRefused with what is wrong with the first."""
     from pydantic import ValidationError
 
-    wrong: list[str] = []
-    refused: ValidationError | None = None
-    for found in _objects(_bounded(text), wrong):
+    def fits(found):
         try:
-            return model.model_validate(found)
+            return model.model_validate(found), []
         except ValidationError as error:
-            refused = refused or error
-    if refused is None:
+            return None, [(fault["loc"], fault["msg"]) for fault in error.errors(include_url=False)]
+
+    return first(text, fits)
+
+
+def first(text: str, fits: Callable[[dict[str, Any]], tuple[Found | None, list[Fault]]]) -> Found:
+    """What `fits` makes of the first object that has no faults, or AnswerRefused with the faults of the first."""
+    wrong: list[str] = []
+    refused: list[Fault] = []
+    for found in _objects(_bounded(text), wrong):
+        made, faults = fits(found)
+        if made is not None:
+            return made
+        refused = refused or faults
+    if not refused:
         raise _nothing(wrong)
-    faults = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in refused.errors(include_url=False)]
-    more = [f"and {len(faults) - WRONG_MAX} more"] if len(faults) > WRONG_MAX else []
-    raise AnswerRefused("The object does not keep to the schema:", [*faults[:WRONG_MAX], *more])
+    said = [f"{_place(where)}: {what}" for where, what in refused]
+    more = [f"and {len(said) - WRONG_MAX} more"] if len(said) > WRONG_MAX else []
+    raise AnswerRefused("The object does not keep to the schema:", [*said[:WRONG_MAX], *more])
 
 
 def _bounded(text):

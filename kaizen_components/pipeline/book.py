@@ -7,7 +7,7 @@ from typing import Any
 from ..records import proof, secrets, span
 from ..records.hashing import text_hash
 from ..records.words import joined
-from . import ledger
+from . import eval_case, ledger, results
 from .account import summary
 from .edit_format import CUT
 from .protocol import Step
@@ -138,7 +138,7 @@ class Book:
     def end(self, work, delivered: dict[str, Any]) -> None:
         """The last event, with the numbers of the whole run and what became of the work."""
         numbers = summary(self.state, self.events())
-        files = work.leave(self.state, self.db)
+        files = results.leave(work, self.db)
         self._append(lambda tx: self._ended(tx, numbers, delivered, files))
 
     def _ended(self, tx, numbers, delivered, files):
@@ -147,6 +147,8 @@ class Book:
             name: tx.add("artifact", {"task_id": task["id"], "about_id": self.run["id"], **facts}, of=(task,))["id"]
             for name, facts in files.items()
         }
+        if "fixture" in delivered:
+            delivered = {**delivered, "case_id": eval_case.record(tx, task, self.run, delivered)}
         return {
             "event": "ended", "reason": numbers["outcome"], "says": numbers["why"], **numbers, "delivered": delivered,
             "artifacts": artifacts,

@@ -13,9 +13,9 @@ from .verdict import Verdict
 
 HERE = os.path.dirname(__file__)
 CODE = (  # every gate judges with these; how a job is made for it shows in the hashes of its trees
-    "checking", "testing", "box.py", "bubblewrap.py", "confine.py", "job.py", "landlock.py", "limits.py", "probe.py",
-    "ready.py", "review.py", "runner.py", "sandbox.py", "seatbelt.py", "static.py", "toolchain.py", "verdict.py",
-    "watch.py",
+    "checking", "codemode", "testing", "box.py", "bubblewrap.py", "command.py", "confine.py", "gates.py", "job.py",
+    "landlock.py", "limits.py", "probe.py", "ready.py", "review.py", "runner.py", "sandbox.py", "seatbelt.py",
+    "signed.py", "static.py", "toolchain.py", "tree.py", "verdict.py", "watch.py",
 )  # fmt: skip
 HASH_CHARS = 16
 

@@ -75,8 +75,9 @@ def _changed(event, proof, verdict) -> list[str]:
 
 
 def _flat(facts):
-    """Facts with each tool's version by the tool's own name."""
-    return {**{name: value for name, value in facts.items() if name != "versions"}, **facts.get("versions", {})}
+    """Facts with each tool's version by the tool's own name, and without times, which are never the same again."""
+    kept = {name: value for name, value in facts.items() if name not in ("versions", "ms")}
+    return {**kept, **facts.get("versions", {})}
 
 
 def _other(name, old, new):

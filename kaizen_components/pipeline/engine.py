@@ -5,23 +5,19 @@ anywhere is resumed from its newest row. Whatever has no row after its intent is
 """
 
 import time
-from importlib import import_module
 
 from ..errors import KaizenError, Unavailable
-from . import edits, ledger, machine
-from .asking import Asked, before_review, judged, messages
+from . import delivery, edits, gates, ledger, machine, sandbox
+from .asked import Asked
+from .asking import judged, messages
 from .book import Book
-from .checking import own
-from .conditions import noted
 from .feedback import current, feedback, fingerprint
-from .job import Job
+from .kinds import kind_of
 from .progress import Progress
 from .protocol import Step
 from .verdict import Finding, Verdict
 from .work import Work, answer_text
 
-GATES = {"ready": "ready", "static": "static", "testing": "testing.gate"}
-ANSWERED_WITH_EDITS = ("edits", "tests")
 FORM = "malformed"
 
 
@@ -87,13 +83,16 @@ class Engine:
         self._judge(step, state, self.answer(step, state), began)
 
     def _started(self, step: Step, state: machine.State) -> None:
+        """A gate, in no weaker box than the first of this run: whoever answers may have lowered it since."""
+        levels = [event["payload"]["facts"].get("level") for event in self._verdicts()]
+        sandbox.require(next(filter(None, levels), "L0"))
         self.progress.step(step.name, state["attempt"])
         began = time.monotonic()
         self._judge(step, state, self.gate(step, state), began)
 
     def objection(self, step: Step, state: machine.State) -> Verdict | None:
-        """What speaks against asking at all: a reviewer is not asked about what the spec does not allow."""
-        return before_review(self.work, self.so_far(step, state)) if step.answer == "review" else None
+        """What speaks against asking at all."""
+        return kind_of(step).objection(self.work, self.so_far(step, state))
 
     def answer(self, step: Step, state: machine.State) -> Verdict:
         """What the checks say about the newest answer to a step."""
@@ -103,19 +102,9 @@ class Engine:
     def gate(self, step: Step, state: machine.State) -> Verdict:
         """What a gate says about the answers that the state has."""
         try:
-            return self._gate(step, self._job(step, state))
+            return gates.judge(step, self.work, self.so_far(step, state))
         except KaizenError as error:  # a tool that is not there, a disk that is full: never a pass
             return _missing("gate", error)
-
-    def _gate(self, step: Step, job: Job) -> Verdict:
-        gate = import_module(f"{__package__}.{GATES[step.gate or '']}")
-        verdict = own.around(job, "test", gate.judge) if step.gate == "testing" else gate.judge(job)
-        return noted(verdict, job)
-
-    def _job(self, step, state):
-        asked = self.so_far(step, state)
-        build = asked.texts["build"]
-        return self.work.job(asked.spec, build, asked.texts["tests"]) if build else self.work.untouched()
 
     def _judge(self, step, state, verdict, began):
         self.book.judge(
@@ -130,34 +119,24 @@ class Engine:
             self.book.end(self.work, {})
 
     def _delivering(self, step: Step, state: machine.State) -> None:
-        """A branch, and with --apply the change in the tree; both are the same when done twice."""
-        asked = self.so_far(step, state)
-        commit = self.work.candidate(asked.spec, asked.texts["build"] or "", asked.texts["tests"])
-        self.work.target.adopt(self.work.objects, commit)
-        name = f"kaizen/{self.book.run['id']}"
-        self.work.target.branch(name, commit)
-        delivered = {"branch": name, "commit": commit, "applied": False}
-        if self.work.options.get("apply"):
-            try:
-                if not self.work.target.is_applied(self.work.commit, commit):
-                    self.work.target.apply(self.work.commit, commit)
-                delivered["applied"] = True
-            except KaizenError as error:
-                delivered["not_applied"] = f"{error.what} {error.why} {error.next}".strip()
-        self.book.end(self.work, delivered)
+        self.book.end(self.work, delivery.deliver(self.book, self.work, self.so_far(step, state)))
 
     def question(self, step: Step, state: machine.State) -> list[dict[str, str]]:
         return messages(step, self.work, self.so_far(step, state))
 
+    def _verdicts(self):
+        return [event for event in self.book.events() if event["event"] == "judged"]
+
     def so_far(self, step: Step, state: machine.State) -> Asked:
         texts = {name: answer_text(self.book.db, state, name) for name in self.protocol.steps}
-        history = [event for event in self.book.events() if event["event"] == "judged"]
-        told, previous = feedback(history, step.name), None
-        if step.answer in ANSWERED_WITH_EDITS:
+        history = self._verdicts()
+        told, previous = feedback(history, step.name, self.protocol.plans), None
+        if step.kind == "ask" and kind_of(step).is_edits:
             previous = texts[step.name]
-            refused = [one for one in current(history, step.name) if (one["step"], one["reason"]) == (step.name, FORM)]
+            since = current(history, step.name, self.protocol.plans)
+            refused = [one for one in since if (one["step"], one["reason"]) == (step.name, FORM)]
             told = "\n\n".join(filter(None, (told, edits.advice(len(refused)) if told else "")))
-        return Asked(self.book.run["request"], texts, told, previous)
+        return Asked(self.protocol, self.book.run["request"], texts, told, previous, history, self.work.options)
 
 
 def _missing(rule: str, error: KaizenError) -> Verdict:

@@ -13,7 +13,6 @@ FINDINGS_MAX = 20
 FIXED_MAX = 10
 TEXT_CHARS_MAX = 700
 CHARS_MAX = 6_000
-PLAN = "plan"  # a new plan makes what was said about older work void
 FORM = ("form",)  # of an answer: nothing that could come back in the code
 MOVES = (  # what differs between two runs that fail in the same way
     (re.compile(r"0x[0-9a-fA-F]{4,}"), "0x…"),
@@ -27,19 +26,20 @@ Judged = dict[str, Any]
 Key = tuple[str, str, str]
 
 
-def feedback(history: list[Judged], step: str) -> str:
+def feedback(history: list[Judged], step: str, plans: frozenset[str]) -> str:
     """The findings of the verdicts that sent the run back to this step, the newest first; "" for a first attempt."""
-    sent = _sent(current(history, step), step)
+    history = current(history, step, plans)
+    sent = _sent(history, step)
     if not sent:
         return ""
     newest = sent[-1]
     before = {_key(one) for event in sent[:-1] if event["step"] == newest["step"] for one in _findings(event)}
     parts = [_said(newest, before)]
     for gate in dict.fromkeys(event["step"] for event in reversed(sent[:-1])):
-        last = next(event for event in reversed(current(history, step)) if event["step"] == gate)
+        last = next(event for event in reversed(history) if event["step"] == gate)
         if gate != newest["step"] and last["reason"] != "pass":
             parts.append("Not looked at again yet:\n" + _said(last, set()))
-    fixed = _fixed(current(history, step), sent)
+    fixed = _fixed(history, sent)
     if fixed:
         parts.append("Found before and not now; it must not come back:\n" + "\n".join(f"- {line}" for line in fixed))
     return _cut("\n\n".join(parts), CHARS_MAX)
@@ -54,12 +54,15 @@ def fingerprint(verdict: Verdict) -> str:
     return hashlib.sha256(repr((verdict.reason, found)).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def current(history: list[Judged], step: str) -> list[Judged]:
-    """What was judged since the plan that holds; all of it for the plan itself."""
-    if step == PLAN:
+def current(history: list[Judged], step: str, plans: frozenset[str]) -> list[Judged]:
+    """What was judged since the plan that holds: a new one makes what was said about older work void.
+
+    `plans` are the steps that clear others. For a plan itself all of it counts.
+    """
+    if step in plans:
         return history
     at = max(
-        (at for at, event in enumerate(history) if event["step"] == PLAN and event["reason"] == "pass"), default=-1
+        (at for at, event in enumerate(history) if event["step"] in plans and event["reason"] == "pass"), default=-1
     )
     return history[at + 1 :]
 

@@ -3,16 +3,18 @@
 import os
 from typing import Any
 
-from ..errors import NotFound, Usage
+from ..errors import Usage
 from ..records.canonical import canonical
 from ..records.hashing import text_hash
+from . import yaml_file
 
 FOLDER = os.path.join(os.path.dirname(__file__), "protocols")
 # How a run can end. `accepted` is the only good one; all others say why not.
 OUTCOMES = ("accepted", "rejected", "failed", "exhausted", "stuck", "blocked", "aborted")
 STEP_DEFAULTS: dict[str, Any] = {
     "stage": "", "about": "", "answer": None, "gate": None, "temperature": 0.0, "attempts": 3, "timeout_s": 600,
-    "calls": 0, "budget": {}, "keep": False, "clears": [], "next": {},
+    "calls": 0, "budget": {}, "keep": False, "clears": [], "next": {}, "prompt": None, "schema": None, "command": None,
+    "fixtures": {},
 }  # fmt: skip
 BUDGETS = ("asks", "calls", "tokens", "cost_usd", "seconds")
 
@@ -27,7 +29,11 @@ class Step:
         self.stage: str = values["stage"] or name
         self.about: str = values["about"]
         self.answer: str | None = values["answer"]
+        self.prompt: str | None = values["prompt"]  # a template; without one the kind of answer has its own
+        self.schema: dict[str, Any] | None = values["schema"]  # of an answer of kind json
         self.gate: str | None = values["gate"]
+        self.command: list[str] = values["command"] or []  # of a gate of kind command
+        self.fixtures: dict[str, list[dict[str, Any]]] = values["fixtures"]  # good and bad ones, to prove a command on
         self.temperature: float = values["temperature"]
         self.attempts: int = values["attempts"]
         self.timeout_s: float = values["timeout_s"]
@@ -58,6 +64,11 @@ class Protocol:
         return text_hash(canonical(self.given))
 
     @property
+    def plans(self) -> frozenset[str]:
+        """Steps that make the answers to others void."""
+        return frozenset(step.name for step in self.steps.values() if step.clears)
+
+    @property
     def stages(self) -> list[str]:
         return list(dict.fromkeys(step.stage for step in self.steps.values()))
 
@@ -67,17 +78,9 @@ def shipped() -> list[str]:
 
 
 def load(name: str) -> Protocol:
-    if name not in shipped():
-        raise NotFound(
-            "unknown_protocol",
-            f"There is no protocol {name[:60]!r}.",
-            "There are: " + ", ".join(shipped()) + ".",
-            "Name one of them with --protocol.",
-        )
-    import yaml
-
+    """One of the protocols that we ship."""
     with open(os.path.join(FOLDER, name + ".yml"), encoding="utf-8") as file:
-        return Protocol(yaml.safe_load(file))
+        return Protocol(yaml_file.read(file.read(), f"{name}.yml"))
 
 
 def with_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:

@@ -7,11 +7,15 @@ from typing import Any
 
 from ..store.place import Place
 from . import ready, static
-from .asking import Asked, before_review, judged
+from .asked import Asked
+from .asking import judged
+from .codemode import prove as codemode
 from .job import Settings
-from .protocol import Step, load
+from .kinds import kind_of
+from .protocol import Protocol, load
 from .target import Target
 from .testing import prove as testing
+from .tree import lay_out
 from .work import Work
 
 FOLDER = os.path.join(os.path.dirname(__file__), "evals")
@@ -26,11 +30,16 @@ NOBODY = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
 
 
 def prove() -> list[dict[str, Any]]:
-    """A row for each fixture: the step, what it should say, what it said; half a minute, most of it for the gates."""
+    """A row for each fixture of all protocols: the step, what it should say, what it said; half a minute."""
     gates = {"validate": static.prove(), "test": testing.prove()}
-    rows = [*answers("factory"), *base(), *({"step": step, **row} for step, rows in gates.items() for row in rows)]
-    order = list(load("factory").steps)
-    return sorted(rows, key=lambda row: order.index(row["step"]))
+    factory = [*answers("factory"), *base(), *({"step": step, **row} for step, rows in gates.items() for row in rows)]
+    return [*_in_order("codemode", codemode.prove()), *_in_order("factory", factory)]
+
+
+def _in_order(protocol, rows):
+    order = list(load(protocol).steps)
+    rows = sorted(rows, key=lambda row: order.index(row["step"]))
+    return [{**row, "step": f"{protocol} {row['step']}"} for row in rows]
 
 
 def answers(protocol: str) -> list[dict[str, Any]]:
@@ -39,32 +48,30 @@ def answers(protocol: str) -> list[dict[str, Any]]:
 
     with open(os.path.join(FOLDER, protocol + ".yml"), encoding="utf-8") as file:
         cases = yaml.safe_load(file)
-    steps = load(protocol).steps
+    given = load(protocol)
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
         work = _work(place)
         try:
-            return [_answered(steps[name], work, case) for name, given in cases.items() for case in given]
+            return [_answered(given, name, work, case) for name, rows in cases.items() for case in rows]
         finally:
             work.close()
 
 
 def _work(place):
     repo = os.path.join(place, "repo")
-    for name, text in FILES.items():
-        os.makedirs(os.path.dirname(os.path.join(repo, name)), exist_ok=True)
-        with open(os.path.join(repo, name), "w", encoding="utf-8") as file:
-            file.write(text)
+    lay_out(repo, FILES)
     for words in (["init", "-q"], ["add", "-A", "-f"], [*NOBODY, "commit", "-q", "--no-verify", "-m", "base"]):
         subprocess.run(["git", *words], cwd=repo, check=True, capture_output=True)
     run = {"id": "run_0", "repo": "repo", "base_commit": Target(repo).head(), "request": REQUEST}
     return Work(Place(place), run, {})
 
 
-def _answered(step: Step, work: Work, case: dict[str, str]) -> dict[str, Any]:
-    texts = {"plan": SPEC, "scout": None, "build": case.get("build"), "tests": None, "review": None}
-    asked = Asked(REQUEST, texts, "", None)
-    verdict = before_review(work, asked) if "build" in case else judged(step, work, asked, case["answer"])
-    return _row(step.name, case["name"], case["expects"], verdict)
+def _answered(protocol: Protocol, name: str, work: Work, case: dict[str, str]) -> dict[str, Any]:
+    """A case with a `build` is about what speaks against asking at all."""
+    step, before = protocol.steps[name], {"plan": SPEC, "build": case.get("build")}
+    asked = Asked(protocol, REQUEST, {**dict.fromkeys(protocol.steps), **before})
+    objects = kind_of(step).objection(work, asked) if "build" in case else judged(step, work, asked, case["answer"])
+    return _row(name, case["name"], case["expects"], objects)
 
 
 def base() -> list[dict[str, Any]]:

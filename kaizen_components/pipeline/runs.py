@@ -122,17 +122,20 @@ def _take(book, work, given, leased):
 
 def _judged(book, place):
     """What became of an answer, and of the run. A run that was aborted in between has judged nothing."""
-    judged = (one for one in book.events() if one["event"] == "judged")
-    found = next(
-        (one for one in judged if (one["step"], one["attempt"]) == (place["step"], place["attempt"])), UNJUDGED
-    )
+    judged = [one for one in book.events() if one["event"] == "judged"]
+    own = [(one["step"], one["attempt"]) == (place["step"], place["attempt"]) for one in judged]
+    found = judged[own.index(True)] if any(own) else UNJUDGED
+    since = judged[own.index(True) + 1 :] if any(own) else []
     said = {
         "id": book.run["id"], "kind": "run", "step": place["step"], "attempt": place["attempt"],
         "reason": found["reason"], "passed": found["reason"] == "pass", "says": found["says"],
         "findings": [line_of(one) for one in found["payload"]["findings"][:FINDINGS_SHOWN]],
+        "then": [f"{one['step']} {one['attempt']}: {one['reason']}. {one['says'] or ''}".strip() for one in since],
     }  # fmt: skip
     if book.state["phase"] == "ended":
-        return {**said, "run": answer(book.run, book), "outcome": book.state["outcome"]}
+        ended = answer(book.run, book)
+        code = ended.pop("exit_code", 0)  # of the call as a whole: `P4 && deploy` must not deploy what was rejected
+        return {**said, "run": ended, "outcome": book.state["outcome"], **({"exit_code": code} if code else {})}
     return {**said, "next_step": book.state["step"], "hint": f"`P5 --id {book.run['id']}` gives the next step."}
 
 
@@ -212,6 +215,8 @@ def _last_failure(state, events):
 def _hint(run, delivered):
     if delivered.get("not_applied"):
         return f"The work is on the branch {delivered['branch']}, but not in the tree: {delivered['not_applied']}"
+    if "fixture" in delivered:
+        return f"Run it later, as {delivered['case_id']} says: {delivered['command']}"
     if delivered:
         return f"Look at it: git -C {run['repo']} diff {run['base_commit'][:10]} {delivered['branch']}"
     return f"`P2 --id {run['id']}` shows every gate and attempt."

@@ -5,26 +5,10 @@ Made from the protocol, so that an agent reads the same contract that the sessio
 
 import json
 
-from . import edits
-from .contracts import MODELS
+from .kinds import kind_of
 from .protocol import Protocol, Step
 
 FOLDER = ".agents/skills"
-CHECKED = {  # kind of answer -> what its checks look at
-    "spec": """\
-Keeps to the schema; no vague words (the lint of `Q10`); every name, path and value of the request stands in a criterion
-or a constraint.""",
-    "brief": "Keeps to the schema; every file that it cites exists in the base commit.",
-    "edits": """\
-Every block applies, exactly once; paths stay inside the write set; Python parses. Then the gates run: ruff and mypy,
-later the tests.""",
-    "tests": """\
-New test files only, named as the tests here are; Python parses. Then the TEST gate: they fail on the base, pass on the
-change, and notice mutants.""",
-    "review": """\
-Keeps to the schema; a rejection names at least one reason. Forbidden paths, dependencies and schemas were looked at
-before.""",
-}
 TEMPLATE = """\
 ---
 name: {name}
@@ -78,7 +62,7 @@ def _text(protocol: Protocol, step: Step) -> str:
     following = "\n".join(f"- {reason}: {_where(edge)}" for reason, edge in step.next.items())
     return TEMPLATE.format(
         name=_name(protocol, step), description=json.dumps(description), title=f"{protocol.name}: {step.name}",
-        about=f"{about}. At most {step.attempts} attempts.", output=_output(step), checked=CHECKED[step.answer or ""],
+        about=f"{about}. At most {step.attempts} attempts.", output=_output(step), checked=kind_of(step).checked,
         following=following,
     )  # fmt: skip
 
@@ -89,8 +73,7 @@ def _where(edge):
 
 
 def _output(step: Step) -> str:
-    if step.answer in MODELS:
-        schema = json.dumps(MODELS[step.answer].model_json_schema(), indent=1)
-        return f"One JSON object that keeps to this schema:\n\n```json\n{schema}\n```"
-    form = edits.FORMAT if step.answer == "edits" else edits.WHOLE_FORM
-    return "Plain text:\n\n" + "\n".join(f"    {line}".rstrip() for line in form.splitlines())
+    form = kind_of(step).form(step)
+    if "schema" in form:
+        return f"One JSON object that keeps to this schema:\n\n```json\n{json.dumps(form['schema'], indent=1)}\n```"
+    return "Plain text:\n\n" + "\n".join(f"    {line}".rstrip() for line in form["format"].splitlines())

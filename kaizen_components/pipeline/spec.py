@@ -7,7 +7,7 @@ from ..records.contract import lint
 from .verdict import Finding
 
 # What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an inner capital.
-EXACT = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|/[\w{}/.-]+|\b\w*[_.\d]\w+\b|\b[a-z]+[A-Z]\w*\b")
+EXACT = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|[\w.-]*/[\w{}/.-]+|\b\w*[_.\d]\w+\b|\b[a-z]+[A-Z]\w*\b")
 # A result that it names in one word or two, at the end of a clause: "returning status ok", "returns 404".
 RESULT = re.compile(
     r"\breturn(?:s|ing)?\s+(?!(?:the|an?|its|all|how)\b)([\w.]+)(?:\s+([\w.]+))?\s*(?:[,;]|\.?$)", re.MULTILINE

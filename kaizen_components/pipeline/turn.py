@@ -7,18 +7,14 @@ from ..records import ids, secrets
 from ..records.hashing import text_hash
 from . import edits, machine
 from .answers import AnswerRefused, extract_json
-from .asking import Asked, outside
+from .asked import Asked
 from .book import Book
-from .contracts import MODELS
+from .kinds import kind_of
 from .protocol import Protocol, Step
 from .work import Work
 
 LEASED = "SELECT run_id, at FROM run_event WHERE id = ? AND event = 'leased'"
 OURS = frozenset({"gate", "gates", "proof", "proof_id", "exit_code", "tier"})  # words that only a gate says
-HOW = {
-    "spec": "one JSON object", "brief": "one JSON object", "review": "one JSON object",
-    "edits": "edits as plain text", "tests": "edits as plain text, new test files only",
-}  # fmt: skip
 
 
 def place(state: machine.State) -> str:
@@ -31,6 +27,7 @@ def lease(book: Book, actor: str, ttl_s: int) -> str:
     if held and held.get("place") == place(book.state) and held["until"] > ids.iso(ids.now_ms()):
         if held["holder"] == actor:
             return held["id"]
+        book.add("refused", reason="step-is-leased", says=f"{held['holder']} has the lease.", holder=actor)
         raise Conflict(
             "step_is_leased",
             f"{held['holder']} answers {place(book.state)}.",
@@ -48,32 +45,17 @@ def contract(book: Book, work: Work, protocol: Protocol, asked: Asked, question)
     """What is legal now: the step, its inputs, the form of its answer, where it may write, what is left."""
     state = book.state
     step = protocol.steps[state["step"]]
-    held = state["lease"] or {}
+    kind, held = kind_of(step), state["lease"] or {}
     return {
         "id": book.run["id"], "kind": "run", "protocol": protocol.name, "phase": state["phase"], "step": step.name,
         "stage": step.stage, "about": step.about, "attempt": state["attempt"], "attempts_max": step.attempts,
         "lease": held.get("id"), "until": held.get("until"), "base_commit": book.run["base_commit"],
         "question": "\n\n".join(message["content"] for message in question), "inputs": work.inputs(),
-        "answer": HOW[step.answer or ""], **_form(step), "write_set": _write_set(step, work, asked),
+        "answer": kind.how, **kind.form(step), "write_set": kind.write_set(work, asked),
         "budget_left": left(protocol, state), "feedback": asked.feedback or None,
         "legal": ["P4 --lease LEASE --file ANSWER", "P5 --id RUN", "P7 --id RUN --abort"],
         "hint": f"Answer with `P4 --lease {held.get('id')} --file ANSWER`.",
     }  # fmt: skip
-
-
-def _form(step: Step) -> dict[str, Any]:
-    if step.answer in MODELS:
-        return {"schema": MODELS[step.answer].model_json_schema()}
-    return {"format": edits.FORMAT if step.answer == "edits" else edits.WHOLE_FORM}
-
-
-def _write_set(step: Step, work: Work, asked: Asked) -> dict[str, Any]:
-    if step.answer == "edits":
-        return {"may": ["**"], "may_not": list(work.settings.protected), "granted": list(asked.spec["grants"])}
-    if step.answer == "tests":
-        such = work.new_test(asked.spec["title"]) or "tests/…"
-        return {"may": [f"new test files, such as {such}"], "may_not": ["every file that is there"]}
-    return {"may": [], "may_not": ["**"]}
 
 
 def left(protocol: Protocol, state: machine.State) -> dict[str, float]:
@@ -127,7 +109,7 @@ def check(book: Book, step: Step, given: dict[str, Any]) -> None:
 
 
 def check_paths(book: Book, work: Work, step: Step, asked: Asked, text: str) -> None:
-    wrong = outside(step, work, asked, text)
+    wrong = kind_of(step).outside(work, asked, text)
     if wrong:
         raise _refused(book, "write-set", f"{', '.join(wrong[:5])} is outside of what this step may write.", Refused)
 
@@ -147,14 +129,14 @@ def _rejected(book, step):
 
 
 def _speaks_for_a_gate(step, text):
-    """Does an object in it have a gate's words? Edits may hold whatever the files need."""
+    """Does an object in it have a gate's words that its contract does not? Edits may hold whatever the files need."""
     try:
-        if step.answer not in MODELS and edits.parse(text):
+        if kind_of(step).is_edits and edits.parse(text):
             return False
     except edits.EditRefused:
         pass
     try:
-        return bool(OURS & extract_json(text).keys())
+        return bool(OURS & extract_json(text).keys() - (step.schema or {}).get("properties", {}).keys())
     except AnswerRefused:
         return False
 

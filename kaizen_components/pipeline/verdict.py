@@ -9,10 +9,12 @@ REASONS = (
     "pass",        # everything holds
     "malformed",   # the answer is not in the form that was asked for
     "check",       # a tool or a rule found something new
+    "more",        # new behaviour was found, and there are rounds left to look at it
     "regression",  # what passed before does not any more
     "weak",        # the tests do not show what they should
     "flaky",       # the same tests end differently on the same tree
     "ambiguous",   # the builder cannot tell what is wanted
+    "more",        # there is more to find out, and rounds are left
     "reject",      # the reviewer names an unmet criterion
     "missing",     # a tool is not there, or the sandbox is too weak
 )  # fmt: skip

@@ -1,18 +1,13 @@
 """The files of a run: the exported base, the candidate made from it, and what prompts quote of them."""
 
-import hashlib
-import json
 import os
 import re
 import shutil
 from itertools import count
 from typing import Any
 
-from ..records import secrets
 from . import edits, ledger
-from .answers import AnswerRefused, validated
 from .clearing import clear
-from .contracts import MODELS
 from .examples import preparation
 from .job import Job
 from .settings import Settings, read_settings
@@ -51,27 +46,25 @@ class Work:
 
     @property
     def base(self) -> str:
-        """The folder with the base tree; exported once, and whole or not at all."""
+        """The folder with the base tree; exported once."""
         if self._base is None:
-            folder, half = os.path.join(self.folder, "base"), os.path.join(self.folder, "base.part")
-            if not os.path.isdir(folder):
-                shutil.rmtree(half, ignore_errors=True)
-                os.makedirs(half)
-                self.target.export(self.commit, half)
-                os.rename(half, folder)
-            self._base = folder
+            self._base = self._exported("base")
         return self._base
 
     def inputs(self) -> str:
         """A folder with the files of the base for an agent to read; gates never look at it."""
-        folder = os.path.join(self.folder, "inputs")
+        self._exported("inputs")
+        return f"AI/work/runs/{self.run['id']}/inputs"
+
+    def _exported(self, name):
+        """The base in a folder of that name, whole or not at all."""
+        folder, half = os.path.join(self.folder, name), os.path.join(self.folder, f"{name}.part")
         if not os.path.isdir(folder):
-            half = folder + ".part"
             shutil.rmtree(half, ignore_errors=True)
             os.makedirs(half)
             self.target.export(self.commit, half)
             os.rename(half, folder)
-        return f"AI/work/runs/{self.run['id']}/inputs"
+        return folder
 
     def forget(self) -> None:
         """Make everything anew that gates use: whoever answers can reach these files between two calls."""
@@ -222,58 +215,11 @@ class Work:
     def diff(self, commit: str) -> str:
         return self.target.diff(self.commit, commit, self.objects)
 
-    def leave(self, state: dict[str, Any], db) -> dict[str, dict[str, Any]]:
-        """Keep what a finished run made as files, and take away what can be made again; the facts of each artifact.
-
-        The answers of a failed run may be broken: of each step the newest that can be used counts.
-        """
-        answers = [event for event in reversed(ledger.events(db, self.run)) if event["event"] == "answered"]
-        kept: dict[str, dict[str, Any]] = {}
-        for name, title, text in self._results(answers, lambda event: ledger.body(db, event["id"])):
-            kept[name] = {**self._keep(name, text), "title": f"{title} of {self.run['id']}"}
+    def clear(self) -> None:
+        """Take away what can be made again."""
         self._base = None
         for name in ("base", "base.part", "head", "scratch", "objects", "inputs", "inputs.part"):
             shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
-        return kept
-
-    def _results(self, answers, body):
-        """(file, title, text) of the spec, the brief and the last candidate, as far as there are any."""
-        spec = self._newest(answers, "plan", body, lambda text: validated(text, MODELS["spec"]).model_dump())
-        brief = self._newest(answers, "scout", body, lambda text: validated(text, MODELS["brief"]).model_dump())
-        build = self._newest(answers, "build", body, lambda text: self.changes(text, None))
-        tests = self._newest(answers, "tests", body, lambda text: self.changes(None, text))
-        if spec:
-            yield "spec.md", "The spec", markdown(spec)
-        if brief:
-            yield "brief.json", "The scout's brief", json.dumps(brief, indent=1, ensure_ascii=False) + "\n"
-        if spec and build:
-            changes = {**build, **(tests or {})}
-            commit = self.target.commit(self.commit, changes, message(spec, self.run), self.objects)
-            yield "change.diff", "The last candidate", self.diff(commit)
-
-    def _newest(self, answers, step, body, read):
-        for event in answers:
-            if event["step"] == step:
-                try:
-                    return read(body(event))
-                except (AnswerRefused, edits.EditRefused):
-                    continue
-        return None
-
-    def _keep(self, name, text):
-        """Write a file whole or not at all, without what looks like a secret; what an artifact says about it."""
-        data = secrets.redacted(text).encode("utf-8", "replace")
-        os.makedirs(self.folder, exist_ok=True)
-        path = os.path.join(self.folder, name)
-        with open(path + ".part", "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(path + ".part", path)
-        return {
-            "path": f"AI/work/runs/{self.run['id']}/{name}", "name": name, "kind": "file",
-            "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data),
-        }  # fmt: skip
 
 
 def _round_name(name):

@@ -104,8 +104,9 @@ def _facts(card, zone):
 
 def took(card: dict[str, Any]) -> str:
     """Time, attempts, tokens and cost in one line; what nobody told is unknown, and not 0."""
+    built = card["build_attempts"]
     parts = [
-        seconds(card["seconds"]), number_of(card["build_attempts"], "build attempt"),
+        seconds(card["seconds"]), *([number_of(built, "build attempt")] if built else []),
         f"{known(card['tokens_in'])} tokens in, {known(card['tokens_out'])} out", cost(card["cost_usd"]),
     ]  # fmt: skip
     more = f"; {number_of(card['usage_unknown'], 'answer')} without usage" if card["usage_unknown"] else ""

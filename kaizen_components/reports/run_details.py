@@ -26,7 +26,7 @@ def gather(root: str, db, zone, options: dict[str, Any]) -> dict[str, Any]:
     artifacts = db.rows(ARTIFACTS, (run["id"],))
     return {
         **card,
-        "spec": _spec(db, events),
+        "spec": _spec(db, protocol, events),
         "failed": [_failed(event) for event in events if event["event"] == "judged" and event["reason"] != "pass"],
         "answers": _answers(db, run, events, state),
         "budget": _budget(protocol, state),
@@ -37,19 +37,19 @@ def gather(root: str, db, zone, options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _spec(db, events):
+def _spec(db, protocol, events):
     """The newest plan that can be read, and whether it was accepted; None where there is none."""
     from ..pipeline.answers import AnswerRefused, validated
     from ..pipeline.contracts import MODELS
 
     passed = {(event["step"], event["attempt"]) for event in events if event["reason"] == "pass"}
     for event in reversed(events):
-        if (event["event"], event["step"]) == ("answered", "plan"):
+        if event["event"] == "answered" and protocol.steps[event["step"]].answer == "spec":
             try:
                 spec = validated(ledger.body(db, event["id"]), MODELS["spec"]).model_dump()
             except AnswerRefused:
                 continue
-            return {**spec, "attempt": event["attempt"], "accepted": ("plan", event["attempt"]) in passed}
+            return {**spec, "attempt": event["attempt"], "accepted": (event["step"], event["attempt"]) in passed}
     return None
 
 

@@ -108,6 +108,8 @@ def start(kaizen, **more):
         ("go on with a crashed run", "P7"),
         ("abort a run", "P7"),
         ("which model is better", "P8"),
+        ("write a protocol of my own", "P11"),
+        ("which protocols are there", "P11"),
         ("submit my answer to a step", "P4"),
         ("what is legal now in this run", "P5"),
         ("use kaizen in another repository", "D1"),

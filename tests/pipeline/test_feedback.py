@@ -18,19 +18,20 @@ def judged(step, attempt, reason, *texts, says=""):
     }  # fmt: skip
 
 
+PLANS = frozenset({"plan"})
 PLANNED = [judged("plan", 1, "pass"), judged("scout", 1, "pass")]
 F401, F841 = "app/main.py:2:F401:`os` imported but unused", "app/main.py:9:F841:`x` is never used"
 
 
 def test_a_first_attempt_has_no_feedback():
-    assert feedback([], "plan") == ""
-    assert feedback(PLANNED, "build") == ""
+    assert feedback([], "plan", PLANS) == ""
+    assert feedback(PLANNED, "build", PLANS) == ""
 
 
 def test_the_findings_that_sent_the_run_back_are_said_sorted():
     history = [*PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F841, F401, says="2 new findings.")]
 
-    assert feedback(history, "build").splitlines() == [
+    assert feedback(history, "build", PLANS).splitlines() == [
         "validate 1 ended with check: 2 new findings.",
         "- app/main.py:2: F401: `os` imported but unused",
         "- app/main.py:9: F841: `x` is never used",
@@ -45,7 +46,7 @@ def test_what_persists_and_what_is_gone_is_marked():
         judged("build", 2, "pass"),
         judged("validate", 2, "check", F841.replace(":9:", ":12:"), "app/main.py:3:E999:odd"),
     ]
-    said = feedback(history, "build")
+    said = feedback(history, "build", PLANS)
 
     assert "- app/main.py:12: F841: `x` is never used (again)" in said
     assert "- app/main.py:3: E999: odd\n" in said
@@ -58,7 +59,7 @@ def test_a_failure_that_another_gate_covers_up_is_not_forgotten():
         judged("test", 1, "regression", "tests/test_a.py:0:regression:test_a fails"),
         judged("build", 2, "pass"), judged("validate", 2, "check", F401),
     ]  # fmt: skip
-    said = feedback(history, "build")
+    said = feedback(history, "build", PLANS)
 
     assert said.index("F401") < said.index("Not looked at again yet:") < said.index("test_a fails")
     assert "must not come back" not in said
@@ -71,13 +72,13 @@ def test_each_step_hears_only_what_sent_the_run_back_to_it():
         judged("test", 1, "weak", "tests/test_a.py:3:mutation:a mutant survives"),
     ]  # fmt: skip
 
-    assert "a mutant survives" in feedback(history, "tests")
-    assert "F401" not in feedback(history, "tests")
+    assert "a mutant survives" in feedback(history, "tests", PLANS)
+    assert "F401" not in feedback(history, "tests", PLANS)
 
 
 def test_a_malformed_answer_is_answered_with_its_reason_once():
     text = "The answer has no block."
-    said = feedback([*PLANNED, judged("build", 1, "malformed", f":0:form:{text}", says=text)], "build")
+    said = feedback([*PLANNED, judged("build", 1, "malformed", f":0:form:{text}", says=text)], "build", PLANS)
 
     assert said.count(text) == 1
 
@@ -88,16 +89,16 @@ def test_a_new_plan_makes_old_failures_void():
         judged("build", 2, "ambiguous", ":0:ambiguous:which one?"),
     ]  # fmt: skip
 
-    assert "which one?" in feedback(history, "plan")
-    assert feedback([*history, judged("plan", 2, "pass"), judged("scout", 2, "pass")], "build") == ""
+    assert "which one?" in feedback(history, "plan", PLANS)
+    assert feedback([*history, judged("plan", 2, "pass"), judged("scout", 2, "pass")], "build", PLANS) == ""
 
 
 def test_much_is_cut_and_counted():
     many = [f"app/x.py:{n}:F401:unused {n}" for n in range(1, 200)]
     long = [f"app/x.py:{n}:E:{'word ' * 900}{n}" for n in range(1, 30)]
 
-    assert f"… and {199 - FINDINGS_MAX} more" in feedback([judged("build", 1, "check", *many)], "build")
-    assert len(feedback([judged("build", 1, "check", *long)], "build")) <= CHARS_MAX
+    assert f"… and {199 - FINDINGS_MAX} more" in feedback([judged("build", 1, "check", *many)], "build", PLANS)
+    assert len(feedback([judged("build", 1, "check", *long)], "build", PLANS)) <= CHARS_MAX
 
 
 @pytest.mark.parametrize(

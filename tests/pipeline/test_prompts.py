@@ -7,7 +7,8 @@ import pytest
 
 from kaizen_components.pipeline import edits
 from kaizen_components.pipeline.answers import validated
-from kaizen_components.pipeline.asking import BREAK, PROMPTS, Asked, judged, messages
+from kaizen_components.pipeline.asked import Asked
+from kaizen_components.pipeline.asking import BREAK, PROMPTS, judged, messages
 from kaizen_components.pipeline.contracts import MODELS
 from kaizen_components.pipeline.examples import preparation
 from kaizen_components.pipeline.protocol import load
@@ -19,7 +20,8 @@ from kaizen_components.store.place import Place
 from .factory import SPEC, whole
 from .targets import FASTAPI, repository
 
-STEPS = load("factory").steps
+FACTORY = load("factory")
+STEPS = FACTORY.steps
 
 
 @pytest.fixture
@@ -33,14 +35,14 @@ def asks(tmp_path, root):
         }  # fmt: skip
         texts = {"plan": json.dumps(SPEC), **{name: json.dumps(given) for name, given in answers.items()}}
         work = Work(Place(str(root)), run, {})
-        return [one["content"] for one in messages(STEPS[step], work, Asked(request, texts, "", None))]
+        return [one["content"] for one in messages(STEPS[step], work, Asked(FACTORY, request, texts))]
 
     return ask
 
 
-@pytest.mark.parametrize(("step", "contract"), [("scout", "brief"), ("review", "review")])
-def test_the_example_in_a_prompt_keeps_to_its_contract(step, contract):
-    with open(os.path.join(PROMPTS, f"{step}.md"), encoding="utf-8") as file:
+@pytest.mark.parametrize("contract", ["brief", "review"])
+def test_the_example_in_a_prompt_keeps_to_its_contract(contract):
+    with open(os.path.join(PROMPTS, f"{contract}.md"), encoding="utf-8") as file:
         system = file.read().partition(BREAK)[0]
 
     assert validated(system, MODELS[contract])
@@ -106,13 +108,13 @@ def test_what_exists_already_counts_only_with_its_path(asks):
 def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
     plan = json.dumps({**SPEC, "grants": ["tests/**", "pyproject.toml"]})
 
-    assert Asked(request_, {"plan": plan}, "", None).spec["grants"] == counts
+    assert Asked(FACTORY, request_, {"plan": plan}).spec["grants"] == counts
 
 
 def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root):
     repo = repository(tmp_path / "target", FASTAPI)
     run = {"id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(), "request": "r"}
-    asked = Asked("add /health", {"plan": json.dumps(SPEC)}, "", None)
+    asked = Asked(FACTORY, "add /health", {"plan": json.dumps(SPEC)})
 
     verdict = judged(
         STEPS["build"], Work(Place(str(root)), run, {}), asked, whole("app/x.py", "x = 1\n=======\nx = 2\n")
@@ -129,6 +131,7 @@ def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root
         ("add /health that returns 200, and nothing else", []),
         ("add /health, which returns the state of the service", []),
         ("add /health returning state", ["state"]),
+        ("add /health in app/main.py", ["app/main.py"]),
     ],
 )
 def test_a_plan_names_the_result_that_the_request_names(request_, forgets):

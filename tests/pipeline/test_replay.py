@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -10,10 +11,11 @@ import sys
 import pytest
 
 from kaizen_components.errors import NotFound, Unavailable, Usage
-from kaizen_components.pipeline import asking, conditions, engine, machine, static, toolchain
+from kaizen_components.pipeline import asking, conditions, machine, static, toolchain
+from kaizen_components.pipeline.kinds.reviewing import ReviewKind
 from kaizen_components.pipeline.verdict import Finding, Verdict
 
-from ..conftest import git
+from ..conftest import ROOT, git
 from .factory import (
     GOOD,
     PLAIN,
@@ -199,7 +201,7 @@ def test_an_objection_that_is_none_any_more_is_a_difference(kaizen, run, monkeyp
     made = run(Model(plan=[spec], build=[GOOD["build"][0] + whole("app/__init__.py", '"""The app."""\n')]))
     assert steps(kaizen, made["id"])[-1] == ("review", 1, "check")
     assert kaizen("P6", id=made["id"])["same"] is True
-    monkeypatch.setattr(engine, "before_review", lambda work, asked: None)
+    monkeypatch.setattr(ReviewKind, "objection", lambda self, work, asked: None)
     found = kaizen("P6", id=made["id"])
 
     assert (found["steps"][-1]["same"], found["exit_code"]) == (False, 1)
@@ -211,7 +213,7 @@ def test_a_prompt_that_changed_is_named_with_its_first_difference_and_is_no_othe
 ):
     made = run(Model())
     shutil.copytree(asking.PROMPTS, tmp_path / "prompts")
-    plan = tmp_path / "prompts" / "plan.md"
+    plan = tmp_path / "prompts" / "spec.md"
     plan.write_text("You plan otherwise.\n" + plan.read_text())
     monkeypatch.setattr(asking, "PROMPTS", str(tmp_path / "prompts"))
     found = kaizen("P6", id=made["id"])
@@ -358,6 +360,22 @@ def test_a_question_is_kept_with_its_run_but_no_secret_in_it(kaizen, run, root):
 
     assert "[user]" in asked[0] and "from fastapi import FastAPI" in asked[0] and secret not in asked[0]
     assert [path.name for path in kept if secret.encode() in path.read_bytes()] == []
+
+
+def test_two_replays_at_once_say_the_same_and_one_that_was_killed_leaves_nothing(kaizen, root, run):
+    made = run(Model())
+    words = [sys.executable, str(ROOT / "kaizen.py"), "P6", "--id", made["id"], "--json"]
+    env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
+    three = [subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "123"]
+    three[0].stderr.readline()  # its first words: it has begun
+    three[0].kill()
+    said = [json.loads(one.communicate(timeout=300)[0] or "{}") for one in three]
+
+    assert [one.get("same") for one in said] == [None, True, True]
+    assert kaizen("P6", id=made["id"])["same"] is True
+    left = (root / "AI" / "work" / "replays").iterdir()
+    assert [path for path in left if path.is_dir()] == []
+    assert kaizen("K8")["status"] == "OK"
 
 
 def test_the_version_of_the_gates_is_of_every_file_that_a_gate_is_made_of():

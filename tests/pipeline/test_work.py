@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from kaizen_components.pipeline import static
+from kaizen_components.pipeline.protocol import load
+from kaizen_components.pipeline.results import leave
 from kaizen_components.pipeline.target import Target
 from kaizen_components.pipeline.work import Work
 from kaizen_components.records.tree import working_tree
@@ -66,7 +68,7 @@ def repo(tmp_path):
 def work(root, repo):
     run = {
         "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(),
-        "request": "add /health",
+        "request": "add /health", "definition": json.dumps(load("factory").given),
     }  # fmt: skip
     return Work(Place(str(root)), run, {"python": sys.executable})
 
@@ -122,7 +124,7 @@ def test_what_is_left_of_a_run_is_its_spec_its_brief_and_its_last_candidate(root
     records.answer("tests", 1, TESTS)
     work.job(GIVEN, BUILD, TESTS)
     before = everything(repo)
-    kept = work.leave({"answers": {}}, records)
+    kept = leave(work, records)
 
     folder = root / "AI" / "work" / "runs" / "run_1"
     assert sorted(os.listdir(folder)) == ["brief.json", "change.diff", "spec.md"] == sorted(kept)
@@ -143,9 +145,9 @@ def test_what_is_left_of_a_run_is_its_spec_its_brief_and_its_last_candidate(root
 def test_leaving_twice_is_leaving_once(work, records):
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, BUILD)
-    first = work.leave({}, records)
+    first = leave(work, records)
 
-    assert work.leave({}, records) == first
+    assert leave(work, records) == first
     assert work.base  # can be had again
 
 
@@ -154,7 +156,7 @@ def test_broken_answers_leave_the_newest_usable_ones(root, work, records):
     records.answer("build", 1, BUILD)
     records.answer("build", 2, "I would rather write prose.")
     records.answer("plan", 2, "{")
-    kept = work.leave({}, records)
+    kept = leave(work, records)
 
     assert sorted(kept) == ["change.diff", "spec.md"]
     assert "/health" in (root / kept["change.diff"]["path"]).read_text()
@@ -163,13 +165,13 @@ def test_broken_answers_leave_the_newest_usable_ones(root, work, records):
 def test_a_run_that_came_to_nothing_leaves_nothing(root, work, records):
     records.answer("plan", 1, "no idea")
 
-    assert work.leave({}, records) == {}
+    assert leave(work, records) == {}
 
 
 def test_a_secret_in_a_candidate_is_not_kept(root, work, records):
     secret = "ghp_" + "a1B2" * 9
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, whole("app/key.py", f'KEY = "{secret}"\n'))
-    kept = work.leave({}, records)
+    kept = leave(work, records)
 
     assert secret not in (root / kept["change.diff"]["path"]).read_text()

@@ -6,6 +6,7 @@ import tempfile
 from typing import Any
 
 from ..job import Job, Settings, Tools
+from ..tree import lay_out
 
 BASE = {"sums.py": '"""Sums."""\n\nOLD: int = "was wrong before"\n', "ruff.toml": 'lint.select = ["F"]\n'}
 ADDED = "\n\ndef double(number: int) -> int:\n    return number * 2\n"
@@ -23,7 +24,7 @@ def prove(tools: Tools | None = None) -> list[dict[str, Any]]:
     """For each candidate what the gate should say, what it said, and whether that is the same; a few seconds."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix), versions=_versions())
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
-        _write(os.path.join(place, "base"), BASE)
+        lay_out(os.path.join(place, "base"), BASE)
         os.makedirs(os.path.join(place, "scratch"))
         return [_proved(place, name, tools) for name in CASES]
 
@@ -33,7 +34,7 @@ def _proved(place, name, tools):
 
     added, others, expected = CASES[name]
     head = os.path.join(place, name)
-    _write(head, {**BASE, **others, "sums.py": BASE["sums.py"] + added})
+    lay_out(head, {**BASE, **others, "sums.py": BASE["sums.py"] + added})
     lines = range(BASE["sums.py"].count("\n") + 1, (BASE["sums.py"] + added).count("\n") + 1)
     changed = {"sums.py": set(lines), **{path: {1} for path in others}}
     settings = Settings(timeout_s=120.0, minimum_level="L0")  # our own code is in it
@@ -55,11 +56,3 @@ def _versions():
         except metadata.PackageNotFoundError:
             pass
     return found
-
-
-def _write(folder, files):
-    for name, text in files.items():
-        path = os.path.join(folder, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)

@@ -7,6 +7,7 @@ import tempfile
 from typing import Any
 
 from ..job import Job, Settings, Tools
+from ..tree import lay_out
 from .gate import judge
 
 BASE = {
@@ -24,7 +25,7 @@ def prove(tools: Tools | None = None) -> list[dict[str, Any]]:
     """For each candidate what the gate should say, what it said, and whether that is the same; a few seconds."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
-        _write(os.path.join(place, "base"), BASE)
+        lay_out(os.path.join(place, "base"), BASE)
         os.makedirs(os.path.join(place, "scratch"))
         return [_proved(place, name, tools) for name in CASES]
 
@@ -32,7 +33,7 @@ def prove(tools: Tools | None = None) -> list[dict[str, Any]]:
 def _proved(place, name, tools):
     text, expected = CASES[name]
     head = os.path.join(place, name)
-    _write(head, {**BASE, "sums.py": text, NEW: TEST})
+    lay_out(head, {**BASE, "sums.py": text, NEW: TEST})
     changed = {"sums.py": {3, 4, 5, 6}, NEW: set(range(1, 7))}
     settings = Settings(repeats=1, mutation_s=60.0, timeout_s=120.0, minimum_level="L0")  # our own code is in it
     tree = hashlib.sha256(text.encode()).hexdigest()
@@ -57,11 +58,3 @@ def _proved(place, name, tools):
         "says": verdict.says,
         "ok": verdict.reason == expected,
     }
-
-
-def _write(folder, files):
-    for name, text in files.items():
-        path = os.path.join(folder, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)

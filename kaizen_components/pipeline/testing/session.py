@@ -4,8 +4,6 @@ Every tree in the box is a copy without bytecode, in which the protected files a
 candidate did to them.
 """
 
-import hashlib
-import hmac
 import json
 import os
 import secrets
@@ -13,7 +11,7 @@ import shutil
 import tempfile
 from typing import Any
 
-from .. import sandbox
+from .. import sandbox, signed
 from ..job import Job
 from . import config, protected
 from .report import Session
@@ -97,12 +95,8 @@ def _prepare(job, folder, sessions, key, seconds, enough):
 
 
 def _read(folder, key, sessions, boxed):
-    try:
-        with open(os.path.join(folder, "report.json"), "rb") as file:
-            signature, body = file.read().split(b"\n", 1)
-    except (OSError, ValueError):
-        raise Broken(boxed) from None
-    if not hmac.compare_digest(hmac.new(bytes.fromhex(key), body, hashlib.sha256).hexdigest().encode(), signature):
+    said = signed.body(folder, key)
+    if said is None:
         raise Broken(boxed)
-    seen = json.loads(body)["sessions"]
+    seen = json.loads(said)["sessions"]
     return [Session(one, plan) for one, plan in zip(seen, sessions, strict=False)]  # the last may be out of time

@@ -4,9 +4,8 @@ import os
 import resource
 import sys
 import time
-from importlib import machinery
 
-from . import reporter
+from . import imports, reporter
 
 OVERRIDES = {"xdist": ["-n0"], "pytest_cov": ["--no-cov"]}  # what addopts may ask for and a session cannot have
 
@@ -36,7 +35,7 @@ def _session(asked, plan, send):
     root = plan["root"]
     os.chdir(root)
     sys.argv[:] = ["pytest"]
-    _tree_first([os.path.normpath(os.path.join(root, path)) for path in plan["paths"]])
+    imports.tree_first([os.path.normpath(os.path.join(root, path)) for path in plan["paths"]])
     measured = _coverage(root, asked["cover"]) if asked["cover"] else None
     plugin = reporter.Reporter(asked, root, send, measured)
     status = pytest.main(_arguments(asked, plan, root), plugins=[plugin])
@@ -54,37 +53,6 @@ def _arguments(asked, plan, root):
     for module, options in OVERRIDES.items():
         fixed += options if find_spec(module) else []
     return [*fixed, f"--maxfail={int(asked['fast'])}", "--continue-on-collection-errors", *asked["select"]]
-
-
-class TreeFirst:
-    """Finds the target's own packages in the tree, before any editable install of the same project."""
-
-    def __init__(self, paths):
-        self._paths = paths
-
-    def find_spec(self, name, path=None, target=None):
-        spec = machinery.PathFinder.find_spec(name, self._paths) if path is None else None
-        return spec if spec and spec.loader else None  # a plain folder hides no installed package
-
-
-def _tree_first(paths):
-    names = {name.split(".")[0] for path in paths if os.path.isdir(path) for name in os.listdir(path)}
-    sys.path[:] = [*paths, *(path for path in sys.path if not _holds(path, names))]
-    first: list = [machinery.BuiltinImporter, machinery.FrozenImporter]
-    rest = [finder for finder in sys.meta_path if finder not in first and not _maps(finder, names)]
-    sys.meta_path[:] = [*first, TreeFirst(paths), *rest]
-
-
-def _holds(path, names):
-    """Whether a folder that an editable install put on the path holds packages of the same names as the tree."""
-    if path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path or not os.path.isdir(path):
-        return False
-    return bool(names & {name for name in os.listdir(path) if os.path.isfile(os.path.join(path, name, "__init__.py"))})
-
-
-def _maps(finder, names):
-    mapping = getattr(sys.modules.get(getattr(finder, "__module__", ""), None), "MAPPING", None)
-    return isinstance(mapping, dict) and bool(names & set(mapping))
 
 
 def _coverage(root, files):

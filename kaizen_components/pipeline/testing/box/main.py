@@ -13,7 +13,7 @@ import sys
 import time
 from importlib import metadata
 
-from . import intact, session, tree
+from . import imports, intact, session, tree
 
 ASSERTIONS = ("AssertionError", "Failed")  # the latter is pytest.fail, and pytest.raises where nothing was raised
 
@@ -23,7 +23,7 @@ def main(folder: str) -> None:
         plan = json.load(file)
     os.unlink(file.name)
     key = bytearray.fromhex(plan.pop("key"))
-    _leave_environment()
+    imports.leave_environment()
     import pytest  # noqa: F401  before the fork, so that each child has it at once
 
     if any(asked["cover"] for asked in plan["sessions"]):
@@ -70,15 +70,6 @@ def killed(seen: dict) -> bool:
 def asserted(seen: dict) -> bool:
     """Whether it was an assertion that failed, and not only something that crashed."""
     return any(event.get("type") in ASSERTIONS and not event.get("own") for event in seen["events"])
-
-
-def _leave_environment():
-    """What tells Python or pytest to do more than we say, and the folders that PYTHONPATH and `-c` put first."""
-    outside = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    for name in [name for name in os.environ if name.startswith(("PYTHON", "PYTEST_", "COVERAGE_", "COV_"))]:
-        if name != "PYTHONHASHSEED":
-            del os.environ[name]
-    sys.path[:] = [path for path in sys.path if path not in ("", *outside)]
 
 
 def versions() -> dict:

@@ -1,0 +1,38 @@
+"""What every gate of codemode has in common: it says `missing`, and never `pass`, where it could not look."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import KaizenError
+from .. import sandbox
+from ..job import Job
+from ..testing.session import Broken
+from ..verdict import Finding, Verdict
+
+NO_REPORT = "The sandbox left no report that can be believed, so nothing was judged."
+
+
+def fails_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
+    """The gate, behind a look at the sandbox; a tool or a report that is not there ends it with `missing`."""
+
+    @functools.wraps(judge)
+    def judged(job: Job, *given: Any, **named: Any) -> Verdict:
+        try:
+            sandbox.require(job.settings.minimum_level)
+            return judge(job, *given, **named)
+        except Broken as broken:
+            why = f" {broken.boxed.stopped}." if broken.boxed.stopped else ""
+            says = NO_REPORT + why + _tail(broken.boxed)
+            return Verdict("missing", NO_REPORT, [Finding("sandbox", says)], [broken.boxed])
+        except KaizenError as error:
+            return Verdict(
+                "missing", error.what, [Finding(error.code, f"{error.what} {error.why} {error.next}".strip())]
+            )
+
+    return judged
+
+
+def _tail(boxed):
+    said = boxed.stderr.text().strip().splitlines()
+    return f" The last line was: {said[-1][:300]}" if said else ""

@@ -1,0 +1,54 @@
+"""Small mistakes in the function: a spec that means something notices most of them."""
+
+import random
+
+from .. import sandbox
+from ..job import Job
+from ..testing import mutants
+from ..testing.mutation import MUTANTS_MAX, SHOWN_MAX, Mutation
+from ..verdict import Finding
+from . import evidence, session
+from .cases import Spec
+from .function import Function, place
+
+SLOWER = 10.0  # a mistake that makes a case so many times slower than the slowest never ends
+LEAST_S = 1.0
+
+
+def run(job: Job, function: Function, spec: Spec, slowest_ms: float) -> tuple[Mutation, sandbox.Boxed | None]:
+    """Try the mutants in an order that the tree decides, for at most settings.mutation_s."""
+    found = place(job, function)
+    made = mutants.make(found.path, found.text, set(range(found.first, found.last + 1)))
+    seen = Mutation(len(made))
+    random.Random(job.base_tree).shuffle(made)
+    chosen = made[:MUTANTS_MAX]
+    if not chosen:
+        return seen, None
+    items = [{"id": case.id, "code": case.call} for case in spec.cases]
+    item_s = max(LEAST_S, SLOWER * slowest_ms / 1000)
+    groups = [session.group(items, {one.path: one.text}, item_s=item_s, stop=True) for one in chosen]
+    said, boxed = session.run(job, function, groups, hash_seed=1, seconds=job.settings.mutation_s)
+    for mutant, one in zip(chosen, said, strict=False):  # those out of time are missing at the end
+        if _noticed(one, spec):
+            seen.killed += 1
+        elif len(one["results"]) == len(items):
+            seen.survived.append(mutant)
+    return seen, boxed
+
+
+def findings(found: Mutation) -> list[Finding]:
+    """Each mistake that no case notices."""
+    return [
+        Finding(
+            "mutant", f"No case notices this mistake: {one}. Add a case whose end differs with it.", one.path, one.line
+        )
+        for one in found.survived[:SHOWN_MAX]
+    ]
+
+
+def _noticed(said, spec):
+    """A case that ends otherwise than expected; what did not run, notices nothing."""
+    if said["import"] and said["import"]["error_type"]:
+        return True
+    results = said["results"]
+    return any(case.id in results and not evidence.met(results[case.id], case) for case in spec.cases)

@@ -1,0 +1,84 @@
+"""The engine runs the spec: every case twice, then against small mistakes in the function that a case must notice."""
+
+from typing import Any
+
+from .. import sandbox
+from ..edit_format import shown
+from ..job import Job
+from ..verdict import Finding, Verdict
+from . import evidence, execute, mutate
+from .cases import Case, Spec
+from .function import Function
+from .gate import fails_closed
+
+CALL_CHARS = 200
+
+
+@fails_closed
+def judge(job: Job, function: Function, spec: Spec, request: str) -> Verdict:
+    """`reject` where the function does not do what the request says; `check`, `flaky` and `weak` are for the spec."""
+    results, runs = ran(job, function, spec)
+    facts: dict[str, Any] = {"cases": len(spec.cases), "results": results}
+    failing = [case for case in spec.cases if not results_of(results, case)["met"]]
+    flaky = [case for case in spec.cases if not results_of(results, case)["stable"]]
+    facts["failing"] = sorted({case.id for case in [*failing, *flaky]}, key=lambda id: int(id[1:]))
+    broken = [case for case in failing if case.source == "requirement" and case not in flaky]
+    if broken:
+        return _verdict("reject", "The function does not do what the requirement says", broken, results, runs, facts)
+    if flaky:
+        return _verdict("flaky", "Cases end differently from run to run", flaky, results, runs, facts)
+    if failing:
+        return _verdict("check", "Cases fail", failing, results, runs, facts)
+    return _mutated(job, function, spec, runs, facts)
+
+
+def ran(job: Job, function: Function, spec: Spec) -> tuple[list[dict[str, Any]], list[sandbox.Boxed]]:
+    """What became of each case in two runs: `met`, `got`, `stable`, `ms`. What is expected stays on this side."""
+    results, runs = execute.twice(job, function, [{"id": case.id, "code": case.call} for case in spec.cases])
+    return [_told(case, result) for case, result in zip(spec.cases, results, strict=True)], runs
+
+
+def results_of(results: list[dict[str, Any]], case: Case) -> dict[str, Any]:
+    return next(one for one in results if one["id"] == case.id)
+
+
+def _told(case, result):
+    return {
+        "id": case.id, "met": evidence.met(result, case), "got": evidence.seen(result), "stable": result["stable"],
+        "ms": result["ms"],
+    }  # fmt: skip
+
+
+def _verdict(reason, says, cases, results, runs, facts):
+    found = [Finding(case.id, _sentence(reason, case, results_of(results, case)["got"])) for case in cases]
+    return Verdict(reason, f"{says}: {', '.join(case.id for case in cases)}.", found, runs, facts)
+
+
+def _sentence(reason, case, got):
+    call = shown(case.call, CALL_CHARS)
+    if reason == "flaky":
+        return f"{case.id}: {call} {got} once, and not the other time. Ask for what does not change."
+    by = "by the requirement" if reason == "reject" else f"as {case.source} showed"
+    return f"{case.id}: {call} {shown(case.end, CALL_CHARS)} {by}; here it {got}."
+
+
+def _mutated(job, function, spec, runs, facts):
+    found, boxed = mutate.run(job, function, spec, max(one["ms"] for one in facts["results"]))
+    runs = [*runs, *([boxed] if boxed else [])]
+    facts |= {
+        "mutants": found.made,
+        "killed": found.killed,
+        "survived": len(found.survived),
+        "rate": round(found.rate, 3),
+    }
+    if found.made and not found.tried:
+        says = f"No mistake could be tried within {job.settings.mutation_s:g} s, so the cases prove nothing yet."
+        return Verdict(
+            "missing", says, [Finding("mutants", f"{says} Raise mutation_s in .kaizen/pipeline.toml.")], runs, facts
+        )
+    said = f"{found.killed} of {found.tried} small mistakes in {function.name} are noticed"
+    if found.rate < job.settings.kill_floor:
+        return Verdict(
+            "weak", f"Only {said}; {job.settings.kill_floor:.0%} must be.", mutate.findings(found), runs, facts
+        )
+    return Verdict("pass", f"{len(spec.cases)} cases hold, twice; {said}.", [], runs, facts)

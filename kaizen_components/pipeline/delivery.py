@@ -1,0 +1,33 @@
+"""What becomes of accepted work. Everything here is the same when it is done twice."""
+
+from typing import Any
+
+from ..errors import KaizenError
+from . import eval_case
+from .asked import Asked
+from .book import Book
+from .work import Work
+
+
+def deliver(book: Book, work: Work, asked: Asked) -> dict[str, Any]:
+    """Where the result is; of a protocol that changes no files the answers themselves are it, kept as artifacts."""
+    build = asked.text("edits")
+    if build:
+        return _branch(book, work, work.candidate(asked.spec, build, asked.text("tests")))
+    return eval_case.deliver(book.store.place.root, book.run, asked) if asked.text("cases") else {}
+
+
+def _branch(book, work, commit):
+    """A branch, and with --apply the change in the tree."""
+    work.target.adopt(work.objects, commit)
+    name = f"kaizen/{book.run['id']}"
+    work.target.branch(name, commit)
+    delivered = {"branch": name, "commit": commit, "applied": False}
+    if work.options.get("apply"):
+        try:
+            if not work.target.is_applied(work.commit, commit):
+                work.target.apply(work.commit, commit)
+            delivered["applied"] = True
+        except KaizenError as error:
+            delivered["not_applied"] = f"{error.what} {error.why} {error.next}".strip()
+    return delivered

@@ -1,0 +1,59 @@
+"""Answers of a protocol's own: an object that keeps to the JSON Schema of its step, or plain text."""
+
+import json
+from typing import Any
+
+from ..answers import AnswerRefused, first
+from ..asked import Asked
+from ..protocol import Step
+from ..schemas import faults
+from ..verdict import Verdict
+from ..work import Work
+from .kind import Kind
+
+SHOWN_CHARS = 80
+TEXT_CHARS_MAX = 200_000
+
+
+class JsonKind(Kind):
+    how = "one JSON object"
+    reasons = ("pass", "malformed")
+    checked = "Keeps to the schema."
+
+    def form(self, step: Step) -> dict[str, Any]:
+        return {"schema": step.schema or {}}
+
+    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+        found = self.read(step, text)
+        return Verdict("pass", f"An object with {', '.join(list(found)[:5]) or 'nothing'}.")
+
+    def read(self, step: Step, text: str) -> dict[str, Any]:
+        """The first object in the text that keeps to the schema."""
+
+        def fits(found):
+            wrong = faults(step.schema or {}, found)
+            return (None if wrong else found), wrong
+
+        return first(text, fits)
+
+    def value(self, step: Step, text: str) -> Any:
+        return self.read(step, text)
+
+    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+        found = json.dumps(self.read(step, text), indent=1, ensure_ascii=False)
+        return f"{step.name}.json", f"The answer to {step.name}", found + "\n"
+
+
+class TextKind(Kind):
+    reasons = ("pass", "malformed")
+    checked = "Is there."
+
+    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+        if not text.strip():
+            raise AnswerRefused("The answer is empty.")
+        if len(text) > TEXT_CHARS_MAX:
+            raise AnswerRefused(f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read.")
+        return Verdict("pass", text.strip().splitlines()[0][:SHOWN_CHARS])
+
+    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+        return f"{step.name}.txt", f"The answer to {step.name}", text

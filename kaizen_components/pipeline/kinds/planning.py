@@ -1,0 +1,57 @@
+"""The answers that come before anything is written: the spec, and the scout's brief."""
+
+import json
+import re
+from typing import Any
+
+from ..asked import Asked
+from ..protocol import Step
+from ..spec import findings, markdown
+from ..verdict import Finding, Verdict
+from ..work import Work
+from .kind import Structured, faults
+
+ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")  # a small model plans a route for a function if its example is a route
+
+
+class SpecKind(Structured):
+    contract = "spec"
+    checked = """\
+Keeps to the schema; no vague words (the lint of `Q10`); every name, path and value of the request stands in a criterion
+or a constraint."""
+
+    def values(self, work: Work, asked: Asked) -> dict[str, Any]:
+        name, text = work.readme()
+        return {"readme_name": name, "readme": text, "is_web": bool(ROUTE.search(asked.request))}
+
+    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+        spec = self.read(text)
+        wrong = findings(spec, asked.request)
+        return Verdict("check", f"The spec has {faults(wrong)}.", wrong) if wrong else Verdict("pass", spec["title"])
+
+    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+        return "spec.md", "The spec", markdown(self.read(text))
+
+
+class BriefKind(Structured):
+    contract = "brief"
+    needs = ("spec",)
+    checked = "Keeps to the schema; every file that it cites exists in the base commit."
+
+    def values(self, work: Work, asked: Asked) -> dict[str, Any]:
+        return {"files": work.quoted(work.likely()), "hits": work.hits(asked.request)}
+
+    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+        brief = self.read(text)
+        there = set(work.paths())
+        wrong = [
+            Finding("no-such-file", f"{path} is not in the repository.", path)
+            for path in brief["files"]
+            if path not in there
+        ]
+        if wrong:
+            return Verdict("check", f"The brief names {faults(wrong, 'file')} wrongly.", wrong)
+        return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
+
+    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+        return "brief.json", "The scout's brief", json.dumps(self.read(text), indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,108 @@
+"""Protocols by name: those that we ship, and those of the project or of the target in .kaizen/protocols/*.yml.
+
+Those of the project are read from the disk, those of the target from its last commit. A run keeps the definition that
+it began with, so a file that is changed later moves no goal posts.
+"""
+
+import os
+from typing import Any, NamedTuple
+
+from ..errors import NotFound, Refused
+from . import protocol_fixtures, yaml_file
+from .protocol import Protocol, load, shipped
+from .protocol_check import faults
+from .target import Target
+
+FOLDER = ".kaizen/protocols"
+SHOWN_MAX = 8
+
+
+class Source(NamedTuple):
+    """Where a protocol of that name stands."""
+
+    name: str
+    whose: str  # kaizen, project or target
+    text: str | None = None
+
+
+def sources(root: str, repo: str | None) -> list[Source]:
+    """Everything that --protocol can name."""
+    found = [Source(name, "kaizen") for name in shipped()]
+    found += [Source(name, "project", text) for name, text in _on_disk(root)]
+    if repo and os.path.realpath(repo) != os.path.realpath(root):
+        found += [Source(name, "target", text) for name, text in _committed(repo)]
+    return found
+
+
+def usable(name: str, store, repo: str, options: dict[str, Any]) -> Protocol:
+    """The protocol of that name, checked, and its own gates proved on their fixtures; or what is wrong with it."""
+    source = one(name, store.place.root, repo)
+    protocol, wrong = read(source)
+    if protocol is None or wrong:
+        shown = "; ".join(wrong[:SHOWN_MAX]) + (f"; and {len(wrong) - SHOWN_MAX} more" * (len(wrong) > SHOWN_MAX))
+        raise Refused(
+            "bad_protocol", f"{FOLDER}/{name}.yml cannot be run.", shown, f"Mend it; `P11 --name {name}` checks it."
+        )
+    for row in protocol_fixtures.proved(protocol, store, repo, options) if source.text is not None else ():
+        if not row["ok"]:
+            raise Refused(
+                "gate_not_proved",
+                f"{row['step']} says {row['got']} about a fixture that is {row['which']}.",
+                row["says"],
+                "A gate that cannot tell them apart judges nothing: mend the command or the fixture.",
+            )
+    return protocol
+
+
+def one(name: str, root: str, repo: str | None) -> Source:
+    there = sources(root, repo)
+    found = [source for source in there if source.name == name]
+    if not found:
+        raise NotFound(
+            "unknown_protocol",
+            f"There is no protocol {name[:60]!r}.",
+            "There are: " + ", ".join(dict.fromkeys(source.name for source in there)) + ".",
+            f"Name one of them with --protocol, or write {FOLDER}/NAME.yml.",
+        )
+    if len(found) > 1:
+        raise Refused(
+            "protocol_name_taken",
+            f"There are two protocols called {name}.",
+            f"One is that of {found[0].whose}, another that of the {found[1].whose}.",
+            "Give yours another name.",
+        )
+    return found[0]
+
+
+def read(source: Source) -> tuple[Protocol | None, list[str]]:
+    """(the protocol, what is wrong with it); None where nothing of it can be used."""
+    if source.text is None:
+        return load(source.name), []
+    try:
+        given = yaml_file.read(source.text, f"{source.name}.yml")
+    except Refused as error:
+        return None, [f"{error.what} {error.why}"]
+    wrong = faults(given)
+    if not wrong and given["name"] != source.name:
+        wrong = [f"Its name is {given['name']}, and its file is called {source.name}.yml."]
+    return (None if wrong else Protocol(given)), wrong
+
+
+def _on_disk(root):
+    folder = os.path.join(root, FOLDER)
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if name.endswith(".yml"):
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                yield name.removesuffix(".yml"), file.read(yaml_file.CHARS_MAX + 1)
+
+
+def _committed(repo):
+    target = Target(repo)
+    try:
+        commit = target.head()
+        for path in target.paths(commit):
+            folder, _, name = path.rpartition("/")
+            if folder == FOLDER and name.endswith(".yml"):
+                yield name.removesuffix(".yml"), (target.blob(commit, path) or b"").decode("utf-8", "replace")
+    finally:
+        target.close()

@@ -1,0 +1,88 @@
+"""What a finished run leaves behind as files: the answers that people read, and the last candidate as a diff."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from ..records import secrets
+from . import edits, ledger
+from .answers import AnswerRefused
+from .asked import Asked
+from .kinds import kind_of
+from .protocol import Protocol
+from .work import Work, message
+
+Kept = tuple[str, str, str]  # file, title, text
+
+
+def leave(work: Work, db) -> dict[str, dict[str, Any]]:
+    """Keep the results, take away what can be made again, and give the facts of each artifact.
+
+    The answers of a failed run may be broken: of each step the newest that can be used counts.
+    """
+    answers = [event for event in reversed(ledger.events(db, work.run)) if event["event"] == "answered"]
+    newest = _Newest(work, ledger.protocol_of(work.run), answers, db)
+    kept = {
+        name: {**_keep(work, name, text), "title": f"{title} of {work.run['id']}"}
+        for name, title, text in newest.results()
+    }
+    work.clear()
+    return kept
+
+
+class _Newest:
+    def __init__(self, work: Work, protocol: Protocol, answers: list[dict[str, Any]], db):
+        self.work = work
+        self.protocol = protocol
+        self.answers = answers
+        self.db = db
+
+    def results(self) -> Iterator[Kept]:
+        for step in self.protocol.steps.values():
+            kept = self._usable(step, kind_of(step).kept) if step.kind == "ask" else None
+            if kept:
+                yield kept
+        yield from self._change()
+
+    def _change(self) -> Iterator[Kept]:
+        build = self._of("edits", lambda step, text: self.work.changes(text, None))
+        if build:
+            tests = self._of("tests", lambda step, text: self.work.changes(None, text))
+            spec = self._of("spec", lambda step, text: kind_of(step).value(step, text)) or self._unplanned()
+            commit = self.work.target.commit(
+                self.work.commit, {**build, **(tests or {})}, message(spec, self.work.run), self.work.objects
+            )
+            yield "change.diff", "The last candidate", self.work.diff(commit)
+
+    def _unplanned(self):
+        return Asked(self.protocol, self.work.run["request"], {}).spec
+
+    def _of(self, kind, read):
+        step = next((step for step in self.protocol.steps.values() if step.answer == kind), None)
+        return self._usable(step, read) if step else None
+
+    def _usable(self, step, read):
+        for event in self.answers:
+            if event["step"] == step.name:
+                try:
+                    return read(step, ledger.body(self.db, event["id"]))
+                except (AnswerRefused, edits.EditRefused):
+                    continue
+        return None
+
+
+def _keep(work, name, text):
+    """Write a file whole or not at all, without what looks like a secret; what an artifact says about it."""
+    data = secrets.redacted(text).encode("utf-8", "replace")
+    os.makedirs(work.folder, exist_ok=True)
+    path = os.path.join(work.folder, name)
+    with open(path + ".part", "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".part", path)
+    return {
+        "path": f"AI/work/runs/{work.run['id']}/{name}", "name": name, "kind": "file",
+        "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data),
+    }  # fmt: skip

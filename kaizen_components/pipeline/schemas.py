@@ -1,0 +1,39 @@
+"""JSON Schema (2020-12): is a schema one, and does an object keep to it? Importing jsonschema is slow; only runs do."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from .answers import Fault
+
+FAULTS_MAX = 20
+TEXT_CHARS_MAX = 300
+
+
+def faults(schema: dict[str, Any], value: Any) -> list[Fault]:
+    """Where the value does not keep to the schema, and how; nothing is ever fetched."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
+    validator = Draft202012Validator(schema, registry=Registry())
+    found = itertools.islice(validator.iter_errors(value), FAULTS_MAX)
+    return [(tuple(error.absolute_path), error.message[:TEXT_CHARS_MAX]) for error in found]
+
+
+def not_a_schema(schema: Any) -> str:
+    """Why it is none that can be used here, in words; "" if it is one."""
+    from jsonschema import Draft202012Validator, SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return f"{'.'.join(map(str, error.absolute_path)) or 'the schema'}: {error.message[:TEXT_CHARS_MAX]}"
+    outside = next((one for one in _references(schema) if not str(one).startswith("#")), None)
+    return "" if outside is None else f"$ref {str(outside)[:60]!r} leads out of the file; write it into $defs"
+
+
+def _references(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from (one for name, one in value.items() if name in ("$ref", "$dynamicRef"))
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _references(inner)

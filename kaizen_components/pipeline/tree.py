@@ -1,0 +1,12 @@
+"""A small tree of files, as fixtures need it."""
+
+import os
+
+
+def lay_out(folder: str, files: dict[str, str]) -> None:
+    """Write path -> text below the folder, which is made."""
+    for name, text in files.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)

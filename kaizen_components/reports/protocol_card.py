@@ -1,0 +1,40 @@
+"""P11 on a screen: a protocol with its steps, what is wrong with it, and how its own gates did on their fixtures."""
+
+from typing import Any
+
+from .document import number_of
+
+
+def text(found: dict[str, Any]) -> str:
+    lines = [_headline(found)]
+    lines += [f"  - {wrong}" for wrong in found["faults"]]
+    for row in found.get("steps", []):
+        edges = ", ".join(f"{reason} → {to}" for reason, to in row["next"].items())
+        lines.append(
+            f"  {row['step']:<20} {row['kind']} {row['what']}, {number_of(row['attempts'], 'attempt')}: {edges}"
+        )
+    for row in found["fixtures"]:
+        mark = "as it should" if row["ok"] else f"WRONG, wanted {row['expected']}. {row['says']}"
+        lines.append(f"  {row['step']} on {row['which']} fixture {row['number']}: {row['got']}, {mark}")
+    lines += [f"  wrote {path}" for path in found["skills"]]
+    return "\n".join(lines)
+
+
+def _headline(found):
+    if found["usable"]:
+        return f"{found['name']} {found['version']} can be run. {found['about']}"
+    return f"{found['name']} cannot be run: {number_of(len(found['faults']), 'fault')}."
+
+
+def listed(found: dict[str, Any]) -> str:
+    rows = found["protocols"]
+    wide = max(len(row["name"]) for row in rows)
+    return "\n".join(f"{row['name']:<{wide}}  {row['whose']:<8}  {_state(row)}" for row in rows)
+
+
+def _state(row):
+    return (
+        f"cannot be run: {number_of(row['faults'], 'fault')}; `P11 --name {row['name']}`"
+        if row["faults"]
+        else row["about"]
+    )

@@ -1,0 +1,114 @@
+"""What may explore a function: the form, the rules of its code, and no snippet twice."""
+
+import json
+
+import pytest
+
+from kaizen_components.pipeline.answers import AnswerRefused
+from kaizen_components.pipeline.codemode.code import faults
+from kaizen_components.pipeline.codemode.snippets import judge
+
+from .conftest import CALLS, SLUGIFY, snippets, told
+
+
+def test_snippets_of_an_honest_agent_pass():
+    verdict = judge(SLUGIFY, told(snippets()), [])
+
+    assert (verdict.reason, verdict.facts["snippets"]) == ("pass", len(CALLS))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "slugify('A')",
+        "from app.text import slugify\nslugify('A')",
+        "import app.text\napp.text.slugify('A')",
+        "from app import text\ntext.slugify('A')",
+        "import datetime, json\nx = slugify(str(datetime.date(2024, 1, 1)))\njson.dumps(x)",
+        "[slugify(one) for one in ('a', 'b')]",
+        "import asyncio\nasyncio.run(slugify('A'))",
+        "type(slugify('a')).__name__",
+        "words = {}\nwords['a'] = slugify('A')\nwords",
+    ],
+)
+def test_code_that_calls_the_real_function_may_run(code):
+    assert faults(SLUGIFY, code) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("", "empty"),
+        ("slugify(", "does not parse"),
+        ("slugify('a')\0", "does not parse"),
+        ("slugify(" + "(" * 1900 + ")" * 1900 + ")", "does not parse"),
+        ("x" * 5000, "characters"),
+        ("1 + 1", "never calls slugify"),
+        ("'slugify(1)'", "never calls slugify"),
+        ("other.slugify('a')", "never calls slugify"),
+        ("x = slugify('a')", "must end in an expression"),
+        ("try:\n    slugify(1)\nexcept Exception:\n    pass\n1", "try/except"),
+        ("def slugify(x):\n    return x\nslugify('a')", "something else"),
+        ("slugify = str\nslugify('a')", "something else"),
+        ("(lambda slugify: slugify('a'))(str)", "something else"),
+        ("from app.other import slugify\nslugify('a')", "something else"),
+        ("from app.text import other as slugify\nslugify('a')", "something else"),
+        ("for slugify in (str,):\n    pass\nslugify('a')", "something else"),
+        ("import app.text\napp.text.re = None\nslugify('a')", "as it is"),
+        ("slugify.x = 1\nslugify('a')", "as it is"),
+        ("setattr(slugify, 'x', 1)\nslugify('a')", "setattr"),
+        ("slugify.__globals__['re'] = None\nslugify('a')", "__globals__"),
+        ("__builtins__['repr'] = str\nslugify('a')", "__builtins__"),
+        ("import os\nslugify('a')", "imports os"),
+        ("import sys, gc\nslugify('a')", "imports gc"),
+        ("from unittest.mock import patch\nslugify('a')", "imports unittest.mock"),
+        ("from app.text import *\nslugify('a')", "star"),
+        ("eval('1')\nslugify('a')", "eval"),
+    ],
+)
+def test_code_that_shows_something_else_may_not(code, says):
+    assert says in " ".join(faults(SLUGIFY, code))
+
+
+@pytest.mark.parametrize(
+    "again", ["slugify( 'a' )", 'slugify("a")  # another', "from app.text import slugify\nslugify('a')"]
+)
+def test_the_same_code_in_other_words_is_the_same_snippet(again):
+    given = snippets([*CALLS[:11], (again, "value")])
+
+    verdict = judge(SLUGIFY, told(given), [])
+
+    assert (verdict.reason, [one.text for one in verdict.findings]) == (
+        "check", ["S12 is the same code as S3: try something else."],
+    )  # fmt: skip
+
+
+def test_a_later_round_goes_on_counting_and_repeats_nothing():
+    earlier = snippets()
+    fresh = [(f"slugify('new {number}')", "error" if number < 3 else "value") for number in range(10)]
+
+    assert judge(SLUGIFY, told(snippets(fresh, first=13)), earlier).reason == "pass"
+    repeated = judge(SLUGIFY, told(snippets([*fresh[:9], CALLS[0]], first=13)), earlier)
+    assert repeated.findings[0].text.startswith("S22 is the same code as S1")
+    with pytest.raises(AnswerRefused, match="S13 to S22"):
+        judge(SLUGIFY, told(snippets(fresh)), earlier)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no JSON object"),
+        ("I would try some values.", "no JSON object"),
+        ("x" * 1_000_001, "characters"),
+        (json.dumps({"snippets": snippets()[:9]}), "at least 10"),
+        (json.dumps({"snippets": [{**one, "result": "pass"} for one in snippets()]}), "result"),
+        (json.dumps({"snippets": [{**one, "expects": "value"} for one in snippets()]}), "expect an error"),
+        (json.dumps({"snippets": list(reversed(snippets()))}), "in order"),
+        (json.dumps({"snippets": snippets([(f"slugify('{n}')", "error") for n in range(41)])}), "at most 40"),
+    ],
+)
+def test_what_is_not_in_the_form_is_refused_in_words_that_help(text, says):
+    with pytest.raises(AnswerRefused) as refused:
+        judge(SLUGIFY, text, [])
+
+    assert says in str(refused.value)

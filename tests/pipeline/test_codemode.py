@@ -1,0 +1,202 @@
+"""codemode from the command line: an agent explores a function, and what it says becomes an eval that can be run."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components.pipeline.protocol import load
+
+from ..conftest import ROOT
+from ..model_server import Answer
+from .codemode_answers import BROKEN, CODES, GOOD, MORE, REQUEST, SNIPPETS, SOURCE, SPEC, case
+from .factory import environment, server
+from .targets import everything, repository
+
+FIXTURE = "evals/codemode/app_text_slugify.yml"
+
+
+class Session:
+    def __init__(self, cli, root, tmp_path, source=SOURCE, settings=""):
+        self.cli, self.root, self.file = cli, root, tmp_path / "answer"
+        files = {"app/__init__.py": "", "app/text.py": source, ".kaizen/pipeline.toml": settings}
+        self.repo = repository(tmp_path / "app", files)
+        self.turn = {}
+
+    def begin(self, *more, request=REQUEST):
+        words = ("--function", "app.text:slugify", "--driver", "agent", "--python", sys.executable)
+        done = self.cli("P1", "--protocol", "codemode", "--request", request, "--repo", str(self.repo), *words, *more,
+                        "--json")  # fmt: skip
+        assert done.exit_code == 0, done.err
+        self.turn = done.json
+        return self
+
+    def say(self, text):
+        self.file.write_text(text)
+        said = self.cli("P4", "--lease", self.turn["lease"], "--file", str(self.file), "--json").json
+        if not said.get("outcome"):
+            self.turn = self.cli("P5", "--id", self.turn["id"], "--json").json
+        return said
+
+    def through(self, *steps):
+        for step in steps:
+            assert self.turn["step"] == step
+            said = self.say(GOOD[step])
+            assert said["passed"], said
+        return said
+
+
+@pytest.fixture
+def session(cli, root, tmp_path):
+    return Session(cli, root, tmp_path).begin()
+
+
+def run_later(session, *more):
+    words = [sys.executable, "-m", "kaizen_components.pipeline.codemode", str(session.root / FIXTURE)]
+    words += ["--repo", str(session.repo), "--python", sys.executable, *more]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def test_an_honest_agent_makes_an_eval_that_can_be_run_later_and_notices_a_change(session):
+    before = everything(session.repo)
+    last = session.through("exploration-plan", "execution-analysis", "spec-synthesis")
+    assert (last["outcome"], last["run"]["fixture"]) == ("accepted", FIXTURE)
+    assert everything(session.repo) == before
+    record = session.cli("Q7", "--id", last["run"]["case_id"], "--json").json["record"]
+    assert (record["category"], record["fixture"]) == ("behavior", FIXTURE)
+    assert f"python -m kaizen_components.pipeline.codemode {FIXTURE} --repo ../app" in record["command"]
+
+    assert run_later(session).returncode == 0
+    (session.repo / "app" / "text.py").write_text(BROKEN)
+    later = run_later(session)
+    assert later.returncode == 1
+    assert "C1 FAIL  slugify('A b')" in later.stdout
+    assert session.cli("P6", "--id", session.turn["id"], "--json").json["same"] is True  # on the commit it began with
+
+
+def test_a_function_that_contradicts_its_requirement_is_rejected_and_makes_no_eval(cli, root, tmp_path):
+    session = Session(cli, root, tmp_path, BROKEN).begin()
+    last = session.through("exploration-plan", "execution-analysis", "spec-synthesis")
+
+    assert last["outcome"] == "rejected"
+    assert "slugify('A b')" in last["run"]["findings"][0] and "by the requirement" in last["run"]["findings"][0]
+    assert not (root / "evals").exists()
+
+
+def test_a_value_out_of_the_air_is_refused_and_so_is_what_the_code_would_give(session):
+    session.through("exploration-plan", "execution-analysis")
+    air = session.say(SPEC.replace("'two-words'", "'two--words'"))
+    assert (air["reason"], air["next_step"]) == ("check", "spec-synthesis")
+    unseen = SPEC + case(7, "slugify('Q')", "expect: \"'q'\"", "S7")
+    said = session.say(unseen)
+
+    assert said["reason"] == "check"
+    assert "C7" in said["findings"][0]
+
+
+def listed(number):
+    """The ids of all snippets that no cluster of MORE has, and S8."""
+    return ", ".join(f'"S{at}"' for at in (8, *range(13, number + 1)))
+
+
+def test_another_round_goes_on_counting_and_there_are_two_at_most(session):
+    session.through("exploration-plan")
+    number, codes = len(CODES), iter(f"slugify('{letter} z')" for letter in "abcdefghijklmnopqrstuvw")
+    for _ in range(2):
+        assert session.say(MORE.replace('"S8"', listed(number)))["reason"] == "more"
+        assert "What about other blanks?" in session.turn["feedback"]
+        again = json.loads(SNIPPETS)["snippets"][:10]
+        for at, one in enumerate(again, number + 1):
+            one |= {"id": f"S{at}", "code": next(codes), "expects": "error" if at < number + 4 else "value"}
+        number += 10
+        assert session.say(json.dumps({"snippets": again}))["reason"] == "pass"
+
+    assert session.say(MORE.replace('"S8"', listed(number)))["next_step"] == "spec-synthesis"  # no round is left
+
+
+def test_a_weak_spec_may_be_added_to_and_nothing_may_be_taken_away(cli, root, tmp_path):
+    session = Session(cli, root, tmp_path, settings="kill_floor = 1.0\n").begin()
+    session.through("exploration-plan", "execution-analysis")
+    wrong_type = case(3, "slugify(None)", "raises: TypeError", "S9")
+    weak = SPEC.partition("  - id: C3")[0] + wrong_type + case(4, "slugify('x' * 101)", "raises: ValueError", "S11")
+    said = session.say(weak)
+    assert (said["then"][0][:23], said["next_step"]) == ("spec-validation 1: weak", "spec-refinement")
+    assert "No case notices this mistake" in session.turn["question"]
+    gone = session.say(weak.replace(wrong_type, "").replace("id: C4", "id: C3"))
+    assert gone["reason"] == "check"
+    assert any("C4 is gone" in one for one in gone["findings"])
+    limit = case(5, "slugify('x' * 100)", f'expect: "{"x" * 100!r}"', "S6")
+    last = session.say(weak + limit + case(6, "slugify('  two  words ')", "expect: \"'two-words'\"", "S3"))
+
+    assert last["outcome"] == "accepted", last
+
+
+def test_a_fixture_that_is_there_is_left_alone(session):
+    session.through("exploration-plan", "execution-analysis")
+    first = session.through("spec-synthesis")
+    fixture = (session.root / FIXTURE).read_bytes()
+    again = Session(session.cli, session.root, session.repo.parent / "again").begin()
+    second = again.through("exploration-plan", "execution-analysis", "spec-synthesis")
+
+    assert (first["run"]["fixture"], second["run"]["fixture"]) == (FIXTURE, FIXTURE.replace(".yml", "_2.yml"))
+    assert (session.root / FIXTURE).read_bytes() == fixture
+    assert first["run"]["case_id"] != second["run"]["case_id"]
+
+
+@pytest.mark.parametrize(
+    "words, code",
+    [
+        (["--protocol", "codemode"], "missing_option"),
+        (["--protocol", "codemode", "--function", "app.text"], "bad_function"),
+        (["--protocol", "codemode", "--function", "app.text:Slug.make"], "bad_function"),
+        (["--function", "app.text:slugify"], "function_without_use"),
+    ],
+)
+def test_a_function_is_named_where_it_is_needed_and_nowhere_else(cli, tmp_path, words, code):
+    repo = repository(tmp_path / "app", {"app/text.py": SOURCE})
+    done = cli("P1", *words, "--driver", "agent", "--request", "x", "--repo", str(repo), "--json")
+
+    assert (done.exit_code, done.error["code"]) == (2, code)
+
+
+def test_a_function_that_is_not_there_blocks_the_run_and_says_which_is(cli, root, tmp_path):
+    repo = repository(tmp_path / "app", {"app/text.py": SOURCE})
+    words = ("--function", "app.text:slugfy", "--driver", "agent", "--request", "x", "--repo", str(repo))
+    done = cli("P1", "--protocol", "codemode", *words, "--python", sys.executable, "--json")
+
+    assert (done.exit_code, done.json["outcome"]) == (5, "blocked")
+    assert "Did you mean app.text:slugify?" in done.json["findings"][0]
+
+
+def test_every_gate_of_an_accepted_run_has_its_witnessed_proof(session):
+    session.through("exploration-plan", "execution-analysis", "spec-synthesis")
+    run = session.cli("P2", "--id", session.turn["id"], "--json").json
+    gates = {row["step"]: row["proof_id"] for row in run["gates"] if row["proof_id"]}
+
+    assert set(gates) == {step.name for step in load("codemode").steps.values() if step.kind == "gate"}
+
+
+BEGINNINGS = {
+    "You explore": "exploration-plan", "You read what": "execution-analysis", "You write a spec": "spec-synthesis",
+}  # fmt: skip
+
+
+def test_a_model_can_drive_it_as_well(cli, root, tmp_path):
+    repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
+    asked = []
+
+    def model(request):
+        system = request["messages"][0]["content"]
+        step = next(step for words, step in BEGINNINGS.items() if system.startswith(words))
+        asked.append(step)
+        return Answer("Here it is:\n```\n" + GOOD[step] + "\n```\n")
+
+    words = ("--function", "app/text.py:slugify", "--repo", str(repo), "--python", sys.executable, "--json")
+    with server(model) as serving:
+        env = environment(serving.url)
+        done = cli("P1", "--protocol", "codemode", "--request", REQUEST, *words, env=env)
+
+    assert (done.exit_code, done.json["outcome"]) == (0, "accepted"), done.err
+    assert asked == list(BEGINNINGS.values())
+    assert (root / FIXTURE).exists()

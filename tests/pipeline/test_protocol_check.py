@@ -1,0 +1,155 @@
+"""A protocol that cannot work is refused with all of its faults, before anything is run."""
+
+import pytest
+
+from kaizen_components.errors import Refused
+from kaizen_components.pipeline import yaml_file
+from kaizen_components.pipeline.protocol import load, shipped
+from kaizen_components.pipeline.protocol_check import faults
+
+from ..conftest import ROOT
+from .protocols import NOTES, changed
+
+NO_FIXTURE = "check has no bad fixture: nobody has seen it fail."
+
+
+def step(name, **values):
+    """A change that gives a step other values; None takes one away."""
+
+    def change(given):
+        for key, value in values.items():
+            if value is None:
+                given["steps"][name].pop(key)
+            else:
+                given["steps"][name][key] = value
+
+    return change
+
+
+def lonely(given):
+    given["steps"]["lonely"] = {**given["steps"]["check"]}
+
+
+def looping(given):
+    """notes and check send the run back and forth, and neither says how often."""
+    given["steps"]["notes"].pop("attempts")
+
+
+def two_edits(given):
+    for name in ("one", "two"):
+        given["steps"][name] = {**given["steps"]["notes"], "answer": "edits"}
+        given["steps"][name].pop("schema")
+
+
+def static_first(given):
+    given["steps"]["lint"] = {"kind": "gate", "about": "ruff", "gate": "static", "attempts": 2,
+                              "next": {"pass": "notes", "check": "notes", "regression": "notes"}}  # fmt: skip
+    given["start"] = "lint"
+
+
+CASES = {
+    "a step that nothing leads to": (lonely, "lonely is never reached from notes."),
+    "an end that has no edge": (
+        step("check", next={"pass": "accepted"}), "check can end with check, and no edge says where that leads.",
+    ),
+    "an edge for what never happens": (
+        step("notes", next={"pass": "check", "malformed": "notes", "reject": "rejected"}),
+        "notes never ends with reject; it can end with pass, malformed.",
+    ),
+    "a loop without a bound": (
+        looping, "check is in a loop without a bound: give a step in it `attempts`, or an edge `times`.",
+    ),
+    "a gate that has refused nothing": (step("check", fixtures={"good": [{}]}), NO_FIXTURE),
+    "an answer that no gate sees": (
+        step("notes", next={"pass": "accepted", "malformed": "check"}),
+        "The answer to notes can be accepted without a gate having seen it.",
+    ),
+    "a gate before there is anything to judge": (
+        static_first, "lint can be reached before any step of kind edits, which it needs.",
+    ),
+    "no way to succeed": (
+        step("check", next={"pass": "failed", "check": "notes"}), "Nothing leads to accepted: no run could",
+    ),
+    "a start that is not there": (
+        lambda given: given.update(start="plan"), "It starts with plan, and there is no such step; there are notes,",
+    ),
+    "an edge into the void": (
+        step("notes", next={"pass": "judge", "malformed": "notes"}), "notes: pass leads to judge, which is neither",
+    ),
+    "a kind of answer that is not there": (step("notes", answer="poem", schema=None), "there is no answer 'poem'"),
+    "a gate that is not there": (step("check", gate="vibes", command=None), "check: there is no gate 'vibes'"),
+    "an object without a schema": (step("notes", schema=None), "notes: an answer of kind json has a schema"),
+    "a schema that is none": (step("notes", schema={"type": "objekt"}), "notes: its schema is none: type: "),
+    "a schema from elsewhere": (
+        step("notes", schema={"$ref": "https://example.org/x.json"}), "leads out of the file; write it into $defs",
+    ),
+    "a prompt that is no template": (step("notes", prompt="{{ request"), "notes: its prompt cannot be read"),
+    "a prompt with a name that is not there": (step("notes", prompt="{{ requst }}"), "notes: its prompt uses requst"),
+    "an object without a prompt": (step("notes", prompt=None), "notes: an answer of kind json needs a prompt."),
+    "a command gate without a command": (step("check", command=None), "check: a gate of kind command has a command"),
+    "a fixture that keeps to no contract": (
+        step("check", fixtures={"good": [{}], "bad": [{"answers": {"notes": {"title": "One"}}}]}),
+        "a fixture's answer to notes does not keep to its schema: 'lines' is a required property.",
+    ),
+    "a fixture for a step that is not there": (
+        step("check", fixtures={"good": [{}], "bad": [{"answers": {"poem": "x"}}]}), "a fixture answers poem",
+    ),
+    "a fixture that writes elsewhere": (
+        step("check", fixtures={"good": [{}], "bad": [{"files": {"../x": "y"}}]}), "it leads upwards",
+    ),
+    "two steps that change files": (two_edits, "one and two are both of kind edits: there can be one."),
+    "a word that nobody knows": (step("notes", promt="x"), "'promt' was unexpected"),
+    "attempts without end": (step("notes", attempts=0), "steps.notes.attempts: 0 is less than the minimum of 1"),
+    "no budget": (lambda given: given.update(budget={}), "budget: "),
+    "a step that is an end": (
+        lambda given: given["steps"].update(accepted=given["steps"]["notes"]), "A step cannot be called accepted",
+    ),
+    "a name that no folder can have": (lambda given: given.update(name="../x"), "name: "),
+}  # fmt: skip
+
+
+def test_a_protocol_of_a_users_own_has_no_faults():
+    assert faults(NOTES) == []
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_what_we_ship_keeps_to_the_same_rules(name):
+    assert faults(load(name).given) == []
+
+
+@pytest.mark.parametrize("change, says", CASES.values(), ids=CASES)
+def test_each_fault_is_found_and_said(change, says):
+    found = faults(changed(change))
+
+    assert [one for one in found if says in one], found
+
+
+@pytest.mark.parametrize("given", [None, [], "x", 3, {}, {"steps": []}])
+def test_what_is_no_protocol_at_all_is_said_and_breaks_nothing(given):
+    assert faults(given)
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("a: 1\na: 2\n", "line 2: a stands twice"),
+        ("a: &x [1]\nb: *x\n", "line 2: an alias is not read here"),
+        ("a: [1\n", "line 2: "),
+        ("a: !!python/object/apply:os.system [ls]\n", "line 1: could not determine a constructor"),
+        ("x" * 200_001, "200,001 characters"),
+        ("\0", "special characters are not allowed"),
+        ("[" * 5_000, ""),
+    ],
+)
+def test_yaml_that_says_less_or_more_than_it_shows_is_refused_with_its_line(text, says):
+    with pytest.raises(Refused) as refused:
+        yaml_file.read(text, "x.yml")
+
+    assert says in refused.value.why
+
+
+def test_the_example_in_the_docs_is_one_that_can_be_run():
+    page = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
+    example = page.partition("```yaml\n")[2].partition("```")[0]
+
+    assert faults(yaml_file.read(example, "the example")) == []

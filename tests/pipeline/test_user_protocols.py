@@ -1,0 +1,139 @@
+"""A protocol of a user's own, from its file to an accepted run, from the command line."""
+
+import json
+
+import pytest
+
+from .protocols import NOTES, SCRIPT, changed, put
+from .targets import repository
+
+GOOD = json.dumps({"title": "Two", "lines": ["Adds /health."]})
+EMPTY = json.dumps({"title": "Two", "lines": ["Various fixes."]})
+
+
+@pytest.fixture
+def repo(tmp_path):
+    return repository(tmp_path / "app", {"app.py": "X = 1\n", ".kaizen/check_notes.py": SCRIPT})
+
+
+@pytest.fixture
+def begun(cli, root, repo):
+    put(root, NOTES)
+    done = cli(*words(repo), "--json")
+    assert done.exit_code == 0, done.err
+    return done.json
+
+
+def words(repo, *more):
+    return ["P1", "--protocol", "release-notes", "--driver", "agent", "--request", "2.0 adds /health.", "--repo",
+            str(repo), *more]  # fmt: skip
+
+
+def hand_in(cli, tmp_path, turn, text):
+    (tmp_path / "answer").write_text(text)
+    return cli("P4", "--lease", turn["lease"], "--file", str(tmp_path / "answer"), "--json")
+
+
+def test_an_agent_is_asked_by_the_contract_and_a_gate_of_the_users_own_decides(cli, root, repo, begun, tmp_path):
+    assert (begun["step"], begun["schema"]) == ("notes", NOTES["steps"]["notes"]["schema"])
+    assert "2.0 adds /health." in begun["question"]
+    first = hand_in(cli, tmp_path, begun, EMPTY)
+    assert first.json["then"] == ["check 1: check. `python .kaizen/check_notes.py` fails with exit code 1."]
+    turn = cli("P5", "--id", begun["id"], "--json").json
+    assert "says nothing: Various fixes." in turn["feedback"]
+    last = hand_in(cli, tmp_path, turn, GOOD)
+
+    assert (last.json["outcome"], last.exit_code) == ("accepted", 0)
+    kept = root / "AI" / "work" / "runs" / begun["id"] / "notes.json"
+    assert json.loads(kept.read_text()) == json.loads(GOOD)
+    gates = [row for row in cli("P2", "--id", begun["id"], "--json").json["gates"] if row["step"] == "check"]
+    proofs = [cli("Q7", "--id", row["proof_id"], "--json").json["record"] for row in gates]
+    assert [(one["outcome"], one["tier"]) for one in proofs] == [("failed", "witnessed"), ("passed", "witnessed")]
+    assert cli("P6", "--id", begun["id"], "--json").json["same"] is True
+
+
+def test_what_does_not_keep_to_the_schema_is_named_and_asked_again(cli, begun, tmp_path):
+    said = hand_in(cli, tmp_path, begun, '{"title": "x", "line": []}').json
+
+    assert (said["reason"], said["next_step"]) == ("malformed", "notes")
+    for words_ in ("'lines' is a required property", "'x' is too short", "'line' was unexpected"):
+        assert words_ in said["says"]
+
+
+def test_a_file_that_is_changed_later_moves_no_goal_posts(cli, root, begun, tmp_path):
+    put(root, changed(lambda given: given["steps"]["check"].update(command=["true"])))
+    said = hand_in(cli, tmp_path, begun, EMPTY).json
+
+    assert said["then"][0].startswith("check 1: check.")
+
+
+def test_a_gate_that_lets_its_bad_fixture_through_is_refused_before_anything_is_recorded(cli, root, repo):
+    put(root, changed(lambda given: given["steps"]["check"].update(command=["true"])))
+    done = cli(*words(repo), "--json")
+
+    assert (done.exit_code, done.error["code"]) == (1, "gate_not_proved")
+    assert done.error["what"] == "check says pass about a fixture that is bad."
+    assert cli("P3", "--json").exit_code == 3  # nothing was written, not even a database
+
+
+def test_a_protocol_with_faults_is_refused_with_all_of_them(cli, root, repo):
+    put(root, changed(lambda given: (given.update(start="x"), given["steps"]["check"].update(gate="vibes"))))
+    done = cli(*words(repo), "--json")
+
+    assert (done.exit_code, done.error["code"]) == (1, "bad_protocol")
+    assert "It starts with x" in done.error["why"]
+    assert "no gate 'vibes'" in done.error["why"]
+
+
+def test_the_targets_own_protocol_is_read_from_its_last_commit(cli, tmp_path):
+    target = repository(tmp_path / "app", {".kaizen/check_notes.py": SCRIPT, ".kaizen/protocols/x.yml": "name: x\n"})
+    put(target, NOTES)
+
+    assert cli(*words(target), "--json").error["code"] == "unknown_protocol"  # it is not committed
+    assert [row["name"] for row in cli("P11", "--repo", str(target), "--json").json["protocols"]][-1] == "x"
+
+
+def test_two_of_one_name_are_refused_and_what_we_ship_cannot_be_replaced(cli, root, repo):
+    put(root, changed(lambda given: given.update(name="factory")))
+    done = cli("P1", "--request", "x", "--repo", str(repo), "--driver", "agent", "--json")
+
+    assert (done.exit_code, done.error["code"]) == (1, "protocol_name_taken")
+
+
+def test_p11_checks_a_protocol_proves_its_gates_and_writes_its_steps_as_skills(cli, root, repo):
+    put(root, NOTES)
+    done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--write-skills")
+
+    assert done.exit_code == 0
+    assert "check on bad fixture 1: check, as it should" in done.out
+    skill = root / ".agents" / "skills" / "kaizen-release-notes-notes" / "SKILL.md"
+    assert skill.read_text().startswith("---\nname: kaizen-release-notes-notes\n")
+
+
+def test_p11_names_every_fault_and_ends_with_1(cli, root, repo):
+    put(root, changed(lambda given: given["steps"]["check"].pop("fixtures")))
+    done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--json")
+
+    assert (done.exit_code, done.json["usable"]) == (1, False)
+    assert "check has no bad fixture: nobody has seen it fail." in done.json["faults"]
+    assert cli("P11").out.splitlines()[-1].endswith("cannot be run: 2 faults; `P11 --name release-notes`")
+
+
+@pytest.mark.parametrize("text", ["", "name: [", "\0", "name: release-notes\nname: x\n", "- 1\n"])
+def test_a_file_that_is_no_protocol_is_said_to_be_none(cli, root, repo, text):
+    put(root, text, "release-notes")
+    done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--json")
+
+    assert (done.exit_code, done.json["usable"], bool(done.json["faults"])) == (1, False, True)
+
+
+def test_a_box_that_was_lowered_since_the_first_gate_is_refused_and_nothing_is_lost(cli, begun, tmp_path, strongest):
+    hand_in(cli, tmp_path, begun, EMPTY)
+    turn = cli("P5", "--id", begun["id"], "--json").json
+    (tmp_path / "answer").write_text(GOOD)
+    hand = ("P4", "--lease", turn["lease"], "--file", str(tmp_path / "answer"), "--json")
+    lowered = cli(*hand, env={"KAIZEN_SANDBOX_MAX": "L1"})
+
+    said = json.loads(lowered.err.splitlines()[-1])  # after the progress
+    assert (lowered.exit_code, said["code"]) == (5, "sandbox_too_weak")
+    assert cli(*hand).json["outcome"] == "accepted"
