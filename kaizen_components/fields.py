@@ -229,6 +229,15 @@ FIELDS = {
     "pipeline.open": Field("flag", "Also open the HTML page in the browser"),
     "pipeline.outcome": Field("choice", "Only runs that ended so", RUN_OUTCOME),
     "gates": Field("flag", "Also try each step of each protocol on its good and bad fixtures (half a minute)"),
+    "adopt.path": Field("path", "The other repository: its top folder", bare=True),
+    "adopt.link": Field("flag", "Link the engine, as is done unless told; a Windows junction there"),
+    "adopt.copy": Field("flag", "Copy the engine into the repository instead, to be committed"),
+    "adopt.hooks": Field("line", "Also hooks for these agent hosts: claude, codex or claude,codex", most=100),
+    "adopt.skills": Field("path", "A store of skills that is to be linked"),
+    "adopt.vscode": Field("flag", "Also tasks and snippets for VS Code"),
+    "adopt.check": Field("flag", "Only say what is missing, changed or out of date; exit 1 if anything is"),
+    "adopt.remove": Field("flag", "Take it out again, byte for byte; records and your own changes stay"),
+    "adopt.apply": Field("flag", "Carry the plan out; without it the plan is shown and nothing is touched"),
     "intent": Field("prose", "What you want to do, in plain words", most=SUMMARY_CHARS_MAX, bare=True),
 }
 

@@ -111,7 +111,10 @@ COMMANDS = {
     "P7": "pipeline-resume",
     "P8": "pipeline-compare",
     "P11": "protocol-check",
+    "D1": "project-adopt",
 }
+
+SHORT = {"adopt": "D1"}  # names that people type, beside the address
 
 FAMILIES = {
     "K": "The database: create, check, back up, verify",
@@ -128,9 +131,10 @@ FAMILIES = {
     "M": "Migration: Markdown lessons become records",
     "R": "Reports: what a session needs, what people want to see",
     "P": "Pipeline: a request becomes a proven change, or a recorded failure",
+    "D": "Adoption: other repositories use this engine",
 }
 
-NAMES = {name: code for code, name in COMMANDS.items()}
+NAMES = {**{name: code for code, name in COMMANDS.items()}, **SHORT}
 
 
 def code_of(word: str) -> str | None:
@@ -202,7 +206,7 @@ def unknown_command(word):
     from difflib import get_close_matches
 
     shown = repr(word if type(word) is str and len(word) <= 60 else str(word)[:57] + "...")
-    words = [*COMMANDS, *COMMANDS.values(), "help", "completion"]
+    words = [*COMMANDS, *NAMES, "help", "completion"]
     near = get_close_matches(str(word)[:60].lower(), [name.lower() for name in words], 3, 0.5)
     near = [name.upper() if name.upper() in COMMANDS else name for name in near]
     return Usage(

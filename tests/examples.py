@@ -33,6 +33,8 @@ def prepare(code, root):
         begun = ran_example("P1", root, Command("P1").example + " --driver agent --json")
         (root / "lease").write_text(json.loads(begun.stdout)["lease"])
         (root / "answer.txt").write_text(GOOD["plan"][0])
+    if code == "D1":
+        (root.parent / "other" / ".git").mkdir(parents=True)
     if code == "P8":  # an agent's run with the same request that has ended
         begun = ran_example("P1", root, Command("P1").example + " --driver agent --json")
         ran_example("P7", root, f"kaizen P7 --id {json.loads(begun.stdout)['id']} --abort")

@@ -51,6 +51,7 @@ HINTS = {
     "P7": "continue crashed killed interrupted paused stop abort give up pipeline",
     "P11": "own custom protocol workflow steps yml define list protocols valid write skills",
     "P8": "which model better worse against versus side runs drivers",
+    "D1": "use kaizen other another repository project install set up link copy engine hooks vscode uninstall",
     "G1": "pitfall trap mistake problem remember avoid write down repeat repeats",
 }
 STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from .. import __version__, fields
 from ..errors import Usage
-from ..index import COMMANDS, FAMILIES, Command, catalog, code_of, find_command, spelled, unknown_command
+from ..index import COMMANDS, FAMILIES, NAMES, Command, catalog, code_of, find_command, spelled, unknown_command
 from ..records.canonical import compact
 from .schema import schema_of
 from .text import terminal, wrap, write
@@ -290,7 +290,7 @@ class _All(click.Group):
     """Codes and names for the first word; click does the rest."""
 
     def list_commands(self, ctx):
-        return [*COMMANDS, *COMMANDS.values(), "help", "completion"]
+        return [*COMMANDS, *NAMES, "help", "completion"]
 
     def get_command(self, ctx, name):
         if name == "help":

@@ -112,6 +112,9 @@ def start(kaizen, **more):
         ("which protocols are there", "P11"),
         ("submit my answer to a step", "P4"),
         ("what is legal now in this run", "P5"),
+        ("use kaizen in another repository", "D1"),
+        ("adopt a second project", "D1"),
+        ("take kaizen out of a repository again", "D1"),
     ],
 )
 def test_plain_words_find_the_command_among_the_first_three(kaizen, intent, code):

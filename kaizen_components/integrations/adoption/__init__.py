@@ -1,0 +1,1 @@
+"""Another repository uses this engine: the few files it needs, put there, compared, and taken away again."""

@@ -1,0 +1,45 @@
+"""What one part of an adoption looks like in the repository, and what would be done about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+BEFORE = ".kaizen/before"  # what a file of the user's was before we changed it; git-ignored, it may be private
+
+
+@dataclass(frozen=True)
+class Finding:
+    path: str
+    state: str  # ok, missing, outdated, changed (by the user), yours (and left alone)
+    says: str
+    action: str = ""  # what --apply does; empty for nothing
+    entry: dict[str, Any] = field(default_factory=dict)  # what --remove has to know
+    keep: bytes | None = None  # what was there, to be kept first
+    do: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True)
+class Removal:
+    path: str
+    action: str  # remove, restore, cut (only our lines), leave
+    says: str
+    do: Callable[[], None] | None = None
+
+
+def settled(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry once its file is written: `was` is what stands there until then."""
+    return {name: value for name, value in entry.items() if name != "was"}
+
+
+def kept_name(path: str) -> str:
+    return f"{BEFORE}/{path.replace('/', '__')}"
+
+
+def hash_of(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def unix(content: bytes) -> bytes:
+    """With plain newlines: git on Windows may check a file out with others, and that is no change of anybody's."""
+    return content.replace(b"\r\n", b"\n")

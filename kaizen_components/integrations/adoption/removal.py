@@ -1,0 +1,97 @@
+"""Taking an adoption out again: what is as we left it goes byte for byte, what the user changed keeps the changes."""
+
+import os
+from typing import Any
+
+from ...errors import Conflict
+from .. import hook_files
+from . import block, engine
+from .engine_part import take_away
+from .finding import Removal, hash_of, kept_name, unix
+from .folder import Folder, is_link, problem
+from .state import LEFTOVERS, PATH, State
+
+Entry = dict[str, Any]
+
+
+def plan(folder: Folder, state: State) -> list[Removal]:
+    """The last that was made goes first; the engine goes at the very end, because it may be the one that runs."""
+    order = [*reversed(state.parts)]
+    order.sort(key=lambda path: path == engine.NAME)
+    found = [KINDS[state.parts[path]["kind"]](folder, path, state.parts[path]) for path in order]
+    return [one for one in found if one]
+
+
+def carry_out(folder: Folder, state: State, steps: list[Removal]) -> None:
+    for step in steps:
+        if step.do:
+            step.do()
+    for name in (*LEFTOVERS, PATH):
+        folder.remove(name)
+    for name in reversed(state.folders):
+        folder.remove_if_empty(name)
+
+
+def _file(folder: Folder, path: str, entry: Entry) -> Removal | None:
+    there = folder.read(path)
+    if there is None:
+        return None
+    kept = folder.read(kept_name(path))
+    if hash_of(unix(there)) not in (entry["sha256"], entry.get("was")):
+        ours = entry["sha256"] and there != kept
+        return Removal(path, "leave", "you changed it, so it stays") if ours else None
+    if kept is not None:
+        return Removal(path, "restore", "as it was before", lambda: folder.write(path, kept, there))
+    return Removal(path, "remove", "ours, unchanged", lambda: folder.remove(path))
+
+
+def _lines(folder: Folder, path: str, entry: Entry) -> Removal | None:
+    there = folder.read(path)
+    if there is None:
+        return None
+    rest = block.taken_out(there, entry["comment"], path, entry["glue"].encode(), entry["before_sha256"])
+    if rest == there:
+        return None
+    if not rest and entry["created"]:
+        return Removal(path, "remove", "it has only our lines", lambda: folder.remove(path))
+    return Removal(path, "cut", "only our lines go", lambda: folder.write(path, rest, there))
+
+
+def _hooks(folder: Folder, path: str, entry: Entry) -> Removal | None:
+    there = folder.read(path)
+    if there is None:
+        return None
+    kept = folder.read(kept_name(path))
+    unchanged = hash_of(there) == entry["sha256"]
+    if unchanged and kept is not None:
+        return Removal(path, "restore", "as it was before", lambda: folder.write(path, kept, there))
+    try:
+        rest = hook_files.without(there.decode(), entry["host"]).encode()
+    except (Conflict, UnicodeDecodeError):
+        return Removal(path, "leave", "it is not plain JSON any more; take our hooks out by hand")
+    if entry["created"] and rest.strip() == b"{}":
+        return Removal(path, "remove", "it has only our hooks", lambda: folder.remove(path))
+    return Removal(path, "cut", "only our hooks go", lambda: folder.write(path, rest, there)) if rest != there else None
+
+
+def _engine(folder: Folder, path: str, entry: Entry) -> Removal | None:
+    place = folder.path(path)
+    if not os.path.lexists(place):
+        return None
+    kept = folder.read(kept_name(path)) if entry["kind"] == "link" else None
+    if not is_link(place) and engine.digest(place) not in (entry.get("digest"), entry.get("was")):
+        return Removal(path, "leave", "you changed it, so it stays")
+
+    def do():
+        try:
+            take_away(folder)
+            if kept is not None:
+                engine.make_link(place, os.fsdecode(kept))
+        except OSError as error:
+            raise problem(path, error) from None
+
+    says = f"the link; back to {os.fsdecode(kept)}" if kept is not None else f"the {entry['kind']}"
+    return Removal(path, "restore" if kept is not None else "remove", says, do)
+
+
+KINDS = {"file": _file, "lines": _lines, "hooks": _hooks, "link": _engine, "copy": _engine}

@@ -1,0 +1,717 @@
+"""D1 as a user meets it: plan, apply, use, check, remove; and nothing of theirs is ever lost."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from hashlib import sha256
+
+import pytest
+
+from kaizen_components import fields
+from kaizen_components.errors import Busy, Conflict, KaizenError, NotFound, Refused, Unavailable, Usage
+from kaizen_components.index import COMMANDS
+from kaizen_components.integrations.adoption.engine import digest
+from kaizen_components.integrations.adoption.shape import Choices, parts
+from kaizen_components.integrations.adoption.state import PLACES
+
+from ..conftest import ROOT, git
+from .conftest import seen
+
+SHAPE = [
+    ".gitignore", "requirements-kaizen.txt", "evals/README.md", "AGENTS.md", "CLAUDE.md", "kaizen_components",
+    "kaizen.py",
+]  # fmt: skip
+FILES = ROOT / "kaizen_components" / "integrations" / "adoption" / "files"
+ALL = {"hooks": "claude,codex", "vscode": True}
+
+
+@pytest.fixture
+def adopt(kaizen, repo):
+    """`adopt(apply=True)`: D1 on the repository, through the same door as the command line."""
+    return lambda **given: kaizen("D1", path=str(repo), **given)
+
+
+def run(repo, *words, python=sys.executable, **env):
+    """The repository's own launcher, as somebody there types it."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
+    command = [python, "kaizen.py", *words]
+    return subprocess.run(command, cwd=repo, env={**clean, **env}, capture_output=True, text=True, timeout=60)
+
+
+def status(repo, *words):
+    listed = subprocess.run(
+        ["git", "status", "--porcelain", *words], cwd=repo, capture_output=True, text=True, check=True
+    )
+    return listed.stdout.splitlines()
+
+
+def test_a_session_from_plan_to_removal(cli, repo):
+    before = seen(repo)
+    planned = cli("adopt", str(repo))
+    assert planned.exit_code == 0 and "nothing was touched" in planned.out and seen(repo) == before
+    assert cli("adopt", str(repo), "--check").exit_code == 1
+
+    assert cli("adopt", str(repo), "--apply").exit_code == 0
+    assert cli("adopt", str(repo), "--check").exit_code == 0
+    assert run(repo, "W1", "--title", "t", "--summary", "s").returncode == 0
+    assert (repo / "AI" / "db" / "kaizen.db").exists() and not any("AI" in line for line in status(repo))
+
+    assert cli("adopt", str(repo), "--remove").exit_code == 0 and (repo / "kaizen.py").exists()
+    removed = cli("adopt", str(repo), "--remove", "--apply")
+    assert removed.exit_code == 0 and "AI/ stay" in removed.out
+    assert seen(repo) == before and (repo / "AI" / "db" / "kaizen.db").exists()
+
+
+def test_the_plan_names_every_file_and_the_second_apply_has_nothing_to_do(adopt, repo):
+    assert [step["path"] for step in adopt()["steps"]] == SHAPE
+    assert [step["path"] for step in adopt(apply=True)["steps"]] == SHAPE
+    after = seen(repo)
+    again = adopt(apply=True)
+
+    assert again["applied"] is False and again["steps"] == [] and "nothing to do" in again["text"]
+    assert seen(repo) == after
+
+
+def test_what_is_committed_is_everything_but_the_link_and_the_records(adopt, repo):
+    adopt(apply=True, **ALL)
+    run(repo, "K1")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "adopted")
+    listed = subprocess.run(["git", "ls-files"], cwd=repo, capture_output=True, text=True, check=True).stdout.split()
+
+    assert "kaizen.py" in listed and ".kaizen/adopted.json" in listed and ".claude/settings.json" in listed
+    assert not [name for name in listed if name.startswith(("kaizen_components", "AI"))]
+    committed = subprocess.run(["git", "grep", "-l", str(ROOT)], cwd=repo, capture_output=True, text=True)
+    assert committed.stdout == ""  # no machine's path
+
+
+def test_somebody_who_clones_an_adopted_repository_lacks_only_the_link(adopt, kaizen, repo, tmp_path):
+    adopt(apply=True)
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "adopted")
+    git(tmp_path, "clone", "-q", str(repo), "a clone")
+    clone = tmp_path / "a clone"
+    refused = run(clone, "K1")
+    assert refused.returncode == 5 and "engine is not here" in refused.stderr and "adopt . --apply" in refused.stderr
+
+    assert [step["path"] for step in kaizen("D1", path=str(clone), check=True)["steps"]] == ["kaizen_components"]
+    assert [step["path"] for step in kaizen("D1", path=str(clone), apply=True)["steps"]] == ["kaizen_components"]
+    assert run(clone, "K1").returncode == 0 and status(clone) == []
+
+
+# Their files
+
+
+AGENTS = {
+    "no newline at the end": b"Do this.",
+    "ordinary": b"# Agents\n\nDo this.\n",
+    "windows": b"# Agents\r\n\r\nDo this.\r\n",
+    "blank lines at the end": b"# Agents\n\n\n",
+    "a byte order mark": b"\xef\xbb\xbf# Agents\n",
+    "broken UTF-8": b"caf\xe9 \xff\xfe\n",
+    "empty": b"",
+    "a megabyte": b"x" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("content", AGENTS.values(), ids=AGENTS)
+def test_a_file_of_theirs_keeps_its_bytes_and_gets_them_back(adopt, repo, content):
+    for name in ("AGENTS.md", "CLAUDE.md", ".gitignore"):
+        (repo / name).write_bytes(content)
+    (repo / "AGENTS.md").chmod(0o600)
+    before = seen(repo)
+    adopt(apply=True)
+    written = (repo / "AGENTS.md").read_bytes()
+
+    assert written.startswith(content) and b"kaizen:begin" in written and seen(repo)["AGENTS.md"][0] == 0o600
+    assert b"\r\n" not in content or b"\n" not in written.replace(b"\r\n", b"")
+    assert adopt(apply=True)["applied"] is False
+    adopt(remove=True, apply=True)
+    assert seen(repo) == before
+
+
+def test_what_they_write_before_and_after_our_lines_stays_and_only_our_lines_go(adopt, repo):
+    (repo / "AGENTS.md").write_bytes(b"Theirs, no newline")
+    adopt(apply=True)
+    ours = (repo / "AGENTS.md").read_bytes()
+    (repo / "AGENTS.md").write_bytes(b"First of all.\n" + ours + b"Last of all.\n")
+    (repo / "CLAUDE.md").write_bytes((repo / "CLAUDE.md").read_bytes() + b"Mine.\n")
+    assert adopt(check=True).get("exit_code") is None
+    adopt(remove=True, apply=True)
+
+    assert (repo / "AGENTS.md").read_bytes() == b"First of all.\nTheirs, no newline\n\nLast of all.\n"
+    assert (repo / "CLAUDE.md").read_bytes() == b"Mine.\n"
+
+
+def test_lines_of_another_version_are_out_of_date_and_edited_ones_changed(adopt, repo):
+    adopt(apply=True)
+    text = (repo / "AGENTS.md").read_text()
+    (repo / "AGENTS.md").write_text(text.replace("Note progress", "Write nothing"))
+    checked = adopt(check=True)
+    assert checked["exit_code"] == 1 and [(row["action"], row["path"]) for row in checked["steps"]] == [
+        ("changed", "AGENTS.md")
+    ]
+
+    old = "Old lines.\n"
+    marker = text.splitlines()[0].replace(text.split()[2], sha256(old.encode()).hexdigest()[:12])
+    (repo / "AGENTS.md").write_text(f"Above.\n{marker}\n{old}<!-- kaizen:end -->\nBelow.\n")
+    assert [row["action"] for row in adopt(check=True)["steps"]] == ["outdated"]
+    adopt(apply=True)
+    assert (repo / "AGENTS.md").read_text() == f"Above.\n{text}Below.\n"
+
+
+@pytest.mark.parametrize("text", ["<!-- kaizen:begin 0123456789ab -->\nno end\n", "<!-- kaizen:end -->\n"])
+def test_markers_that_do_not_pair_are_refused_before_anything_is_touched(adopt, repo, text):
+    (repo / "CLAUDE.md").write_text(text)
+    before = seen(repo)
+    with pytest.raises(Conflict) as caught:
+        adopt(apply=True)
+
+    assert caught.value.code == "block_broken" and seen(repo) == before
+
+
+def test_a_launcher_that_they_changed_stays_and_is_named(adopt, repo):
+    adopt(apply=True)
+    (repo / "kaizen.py").write_text("# mine now\n")
+    assert [row["action"] for row in adopt(check=True)["steps"]] == ["changed"]
+    adopt(apply=True)
+    left = adopt(remove=True, apply=True)
+
+    assert ("leave", "kaizen.py") in [(row["action"], row["path"]) for row in left["steps"]]
+    assert (repo / "kaizen.py").read_text() == "# mine now\n"
+
+
+@pytest.mark.parametrize("name", ["kaizen.py", "kaizen_components"])
+def test_a_name_that_is_taken_by_something_else_is_refused(adopt, repo, name):
+    (repo / name).mkdir() if name == "kaizen_components" else (repo / name).write_text("print('another program')\n")
+    before = seen(repo)
+    with pytest.raises(Conflict) as caught:
+        adopt(apply=True)
+
+    assert caught.value.code == "name_taken" and caught.value.next and seen(repo) == before
+
+
+def test_a_repository_that_was_linked_by_hand_is_taken_over_and_given_back(adopt, repo, tmp_path):
+    shutil.copy(ROOT / "kaizen.py", repo)
+    os.symlink(tmp_path / "an engine that went away", repo / "kaizen_components")
+    before = seen(repo)
+    adopt(apply=True)
+    assert run(repo, "K1").returncode == 0
+    assert adopt(apply=True)["applied"] is False
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
+def test_eval_fixtures_and_a_page_of_theirs_stay(adopt, repo):
+    (repo / "evals").mkdir()
+    (repo / "evals" / "README.md").write_text("Our evals.\n")
+    before = seen(repo)
+    adopt(apply=True)
+    assert (repo / "evals" / "README.md").read_text() == "Our evals.\n"
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
+def test_the_first_page_of_evals_is_theirs_from_then_on(adopt, repo):
+    adopt(apply=True)
+    (repo / "evals" / "README.md").write_text("Rewritten.\n")
+
+    assert adopt(check=True)["steps"] == []
+    adopt(remove=True, apply=True)
+    assert (repo / "evals" / "README.md").read_text() == "Rewritten.\n"
+
+
+# Nothing outside
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", ".gitignore", "evals", ".kaizen", ".claude", "requirements-kaizen.txt"])
+@pytest.mark.parametrize("leads", ["outside", "nowhere", "inside"])
+def test_a_link_in_the_place_of_a_file_is_refused_and_nothing_is_touched(adopt, repo, tmp_path, name, leads):
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "file").write_text("Somebody else's.\n")
+    target = {"outside": outside / ("file" if "." in name[1:] else "deep"), "nowhere": tmp_path / "none"}
+    (repo / "docs").mkdir()
+    os.symlink(target.get(leads, repo / "docs"), repo / name)
+    before, theirs = seen(repo), seen(outside)
+    with pytest.raises(Refused) as caught:
+        adopt(apply=True, hooks="claude")
+
+    assert caught.value.code == "leads_elsewhere" and name in caught.value.what
+    assert seen(repo) == before and seen(outside) == theirs
+
+
+@pytest.mark.parametrize("link, file", [("CLAUDE.md", "AGENTS.md"), ("AGENTS.md", "CLAUDE.md")])
+def test_one_page_that_is_a_link_to_the_other_needs_the_lines_once(adopt, repo, link, file):
+    (repo / file).write_text("Both.\n")
+    os.symlink(file, repo / link)
+    before = seen(repo)
+    adopt(apply=True)
+    assert (repo / file).read_text().count("kaizen:begin") == 1 and (repo / link).is_symlink()
+    assert adopt(apply=True)["applied"] is False
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
+def test_a_repository_reached_through_a_link_is_the_one_it_leads_to(kaizen, repo, tmp_path):
+    os.symlink(repo, tmp_path / "short")
+    kaizen("D1", path=str(tmp_path / "short"), apply=True)
+
+    assert (repo / "kaizen.py").exists() and run(repo, "K1").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "path, kind, code",
+    [
+        ("nowhere", NotFound, "no_folder"),
+        ("plain", Refused, "not_a_repository"),
+        (str(ROOT), Refused, "engine_itself"),
+        ("a\0b", Usage, "bad_value"),
+        (" ", Usage, "bad_value"),
+        ("x" * 5000, Usage, "bad_value"),
+    ],
+)
+def test_a_path_that_cannot_adopt_is_refused(kaizen, tmp_path, monkeypatch, path, kind, code):
+    (tmp_path / "plain").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kind) as caught:
+        kaizen("D1", path=path, apply=True)
+
+    assert caught.value.code == code and not any((tmp_path / "plain").iterdir())
+
+
+@pytest.mark.parametrize(
+    "given", [{"link": True, "copy": True}, {"check": True, "apply": True}, {"check": True, "remove": True},
+              {"hooks": "emacs"}, {"hooks": ","}]
+)  # fmt: skip
+def test_words_that_do_not_go_together_are_refused(adopt, repo, given):
+    before = seen(repo)
+    with pytest.raises(Usage):
+        adopt(**given)
+
+    assert seen(repo) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_an_error_in_words(repo, tmp_path):
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from kaizen_components.call import Door\n"
+        "from kaizen_components.errors import KaizenError\n"
+        "try: Door(sys.argv[2])('D1', path=sys.argv[2], apply=True)\n"
+        "except KaizenError as error: print(error.code, error.exit_code)\n"
+    )
+    before = seen(repo)
+    os.chmod(repo, 0o555)
+    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    try:
+        command = [*drop, sys.executable, "-c", script, str(ROOT), str(repo)]
+        done = subprocess.run(command, capture_output=True, text=True)
+    finally:
+        os.chmod(repo, 0o755)
+    assert done.stdout.split() == ["cannot_write", "5"], done.stderr
+    assert seen(repo) == before
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "kaizen.py", ".gitignore"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_not_waited_for_and_not_replaced(adopt, repo, name, make):
+    make(repo / name)
+    with pytest.raises(Conflict) as caught:
+        adopt(apply=True)
+
+    assert caught.value.code == "not_a_file" and not (repo / ".kaizen").exists()
+
+
+def test_a_name_that_is_not_utf8_is_refused_because_records_could_not_be_kept_there(cli, repo):
+    strange = os.path.join(os.fsencode(repo.parent), b"caf\xe9")
+    os.rename(repo, strange)
+    done = cli("adopt", strange, "--apply", "--json")
+
+    assert done.exit_code == 1 and done.error["code"] == "path_not_utf8"
+    assert not os.path.exists(os.path.join(strange, b"kaizen.py"))
+
+
+def test_other_newlines_from_git_on_windows_are_no_change_of_theirs(adopt, repo):
+    before = seen(repo)
+    adopt(apply=True, copy=True, vscode=True)
+    for path in [*repo.glob("*.*"), *repo.glob("kaizen_components/**/*.py"), *repo.glob(".vscode/*")]:
+        if path.is_file() and path.name != "README.md":
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert adopt(check=True)["steps"] == [] and adopt(apply=True)["applied"] is False
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
+# Link and copy
+
+
+def test_the_link_is_relative_beside_the_engine_and_works_after_both_move(tmp_path):
+    home, other = tmp_path / "here" / "kaizen", tmp_path / "here" / "other"
+    home.mkdir(parents=True)
+    for name in ("kaizen.py", "requirements-kaizen.txt"):
+        shutil.copy(ROOT / name, home)
+    shutil.copytree(
+        ROOT / "kaizen_components", home / "kaizen_components", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    other.mkdir()
+    git(other, "init", "-q")
+    adopted = subprocess.run(
+        [sys.executable, str(home / "kaizen.py"), "adopt", "../other", "--apply"],
+        cwd=home,
+        capture_output=True,
+        text=True,
+    )
+    assert adopted.returncode == 0 and os.readlink(other / "kaizen_components") == "../kaizen/kaizen_components"
+    os.rename(tmp_path / "here", tmp_path / "there")
+    assert run(tmp_path / "there" / "other", "K1").returncode == 0
+
+    os.rename(tmp_path / "there" / "kaizen", tmp_path / "there" / "moved")
+    for words in (["K1"], ["K1", "--json"]):
+        gone = run(tmp_path / "there" / "other", *words)
+        assert gone.returncode == 5 and "Traceback" not in gone.stderr and "adopt . --apply" in gone.stderr
+    assert json.loads(gone.stderr)["code"] == "engine_missing"
+    assert run(tmp_path / "there" / "other", "hook", "stop").returncode == 0  # a hook never fails its host
+
+
+def test_a_copy_is_whole_committed_and_needs_no_engine_elsewhere(adopt, repo):
+    before = seen(repo)
+    adopt(apply=True, copy=True)
+    git(repo, "add", "-A")
+    assert any("kaizen_components/args.py" in line for line in status(repo))
+    assert run(repo, "K1").returncode == 0
+    assert adopt(apply=True)["applied"] is False  # it stays a copy
+    own = run(repo, "adopt", ".", "--check")
+    assert own.returncode == 0, own.stdout + own.stderr
+    git(repo, "reset", "-q")
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
+def test_a_copy_that_they_changed_stays_and_an_old_one_is_made_anew(adopt, repo, kaizen):
+    adopt(apply=True, copy=True)
+    mine = repo / "kaizen_components" / "mine.py"
+    mine.write_text("")
+    assert [row["action"] for row in adopt(check=True)["steps"]] == ["changed"]
+    adopt(remove=True, apply=True)
+    assert mine.exists() and not (repo / "kaizen.py").exists()
+
+    shutil.rmtree(repo / "kaizen_components")
+    adopt(apply=True, copy=True)
+    of_an_older_engine(repo)
+    assert [row["action"] for row in adopt()["steps"]] == ["update", "copy anew", "update"]
+    adopt(apply=True)
+    assert adopt(check=True)["steps"] == [] and run(repo, "K1").returncode == 0
+
+
+def test_link_and_copy_take_each_others_place(adopt, repo):
+    before = seen(repo)
+    adopt(apply=True)
+    adopt(apply=True, copy=True)
+    assert not (repo / "kaizen_components").is_symlink() and adopt(check=True)["steps"] == []
+    adopt(apply=True, link=True)
+    assert (repo / "kaizen_components").is_symlink() and adopt(check=True)["steps"] == []
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
+def test_a_link_that_git_knows_already_is_named_with_the_way_out(adopt, repo):
+    os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
+    git(repo, "add", "-f", "kaizen_components")
+
+    assert "git rm --cached kaizen_components" in adopt(apply=True)["text"]
+    assert [row["action"] for row in adopt(check=True)["steps"]] == ["tracked"]
+
+
+# Hooks, VS Code, skills
+
+
+def test_hooks_and_vs_code_come_on_request_and_all_goes_again(adopt, repo):
+    (repo / ".claude").mkdir()
+    (repo / ".claude" / "settings.json").write_text('{"model":"x",  "hooks": {"Stop": []}}')
+    before = seen(repo)
+    adopt(apply=True, **ALL)
+    settings = json.loads((repo / ".claude" / "settings.json").read_text())
+    assert settings["model"] == "x" and list(settings["hooks"]) == ["Stop", "SessionStart", "PostToolUse"]
+    assert json.loads((repo / ".vscode" / "tasks.json").read_text())["version"] == "2.0.0"
+    assert json.loads((repo / ".vscode" / "kaizen.code-snippets").read_text())
+    assert adopt(apply=True)["applied"] is False and adopt(check=True)["steps"] == []
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
+def test_settings_that_they_changed_since_keep_the_change(adopt, repo):
+    adopt(apply=True, hooks="claude")
+    path = repo / ".claude" / "settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "model": "y"}))
+    adopt(remove=True, apply=True)
+
+    assert json.loads(path.read_text()) == {"model": "y"}
+
+
+def test_settings_that_they_broke_since_stay_and_the_rest_goes(adopt, repo):
+    adopt(apply=True, hooks="claude")
+    path = repo / ".claude" / "settings.json"
+    path.write_text("{ // mine now\n")
+    removed = adopt(remove=True, apply=True)
+
+    assert ("leave", ".claude/settings.json") in [(row["action"], row["path"]) for row in removed["steps"]]
+    assert path.read_text() == "{ // mine now\n" and not (repo / "kaizen.py").exists()
+
+
+@pytest.mark.parametrize("text", ["{ // a comment\n}", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "\udcff"])
+def test_settings_that_are_not_plain_json_are_left_alone(adopt, repo, text):
+    (repo / ".claude").mkdir()
+    (repo / ".claude" / "settings.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    before = seen(repo)
+    with pytest.raises(Conflict):
+        adopt(apply=True, hooks="claude")
+
+    assert seen(repo) == before
+
+
+def test_tasks_of_theirs_are_not_touched_and_they_hear_what_to_add(adopt, repo):
+    (repo / ".vscode").mkdir()
+    (repo / ".vscode" / "tasks.json").write_text("{ // mine\n}")
+    said = adopt(apply=True, vscode=True)
+
+    assert "R0" in next(row["says"] for row in said["steps"] if row["path"] == ".vscode/tasks.json")
+    assert (repo / ".vscode" / "tasks.json").read_text() == "{ // mine\n}"
+    assert adopt(check=True).get("exit_code") is None
+
+
+def test_a_store_of_skills_is_accepted_and_must_be_there(adopt, repo, tmp_path):
+    (tmp_path / "store").mkdir()
+
+    assert "SK3" in adopt(skills=str(tmp_path / "store"))["text"]
+    with pytest.raises(NotFound):
+        adopt(skills=str(tmp_path / "none"))
+
+
+# What can go wrong on the way
+
+
+@pytest.mark.parametrize("mode", [{}, {"copy": True}])
+@pytest.mark.parametrize("after", range(14))
+def test_one_that_is_killed_can_be_removed_or_finished(adopt, repo, monkeypatch, after, mode):
+    """Killed before the nth time that something gets its name."""
+    shutil.copy(ROOT / "kaizen.py", repo)
+    (repo / ".claude").mkdir()
+    (repo / ".claude" / "settings.json").write_text('{"model":"x"}')
+    (repo / "AGENTS.md").write_text("Theirs.")
+    before = seen(repo)
+    assert kill(monkeypatch, lambda: adopt(apply=True, **ALL, **mode), after)
+    adopt(remove=True, apply=True) if (repo / ".kaizen" / "adopted.json").exists() else None
+    if (repo / ".kaizen").exists():  # killed before the state was there: what it left is known to the next one
+        assert adopt(apply=True, **ALL, **mode)["applied"]
+        adopt(remove=True, apply=True)
+    assert seen(repo) == before
+
+    kill(monkeypatch, lambda: adopt(apply=True, **ALL, **mode), after)
+    adopt(apply=True, **ALL, **mode)
+    assert adopt(check=True)["steps"] == [] and run(repo, "K1").returncode == 0
+    assert kill(monkeypatch, lambda: adopt(remove=True, apply=True), min(after, 10))
+    adopt(remove=True, apply=True)
+    assert seen(repo) == before
+
+
+@pytest.mark.parametrize("after", range(5))
+@pytest.mark.parametrize("then", ["apply", "remove"])
+def test_an_update_that_is_killed_is_no_change_of_theirs(adopt, repo, monkeypatch, after, then):
+    before = seen(repo)
+    adopt(apply=True, copy=True)
+    of_an_older_engine(repo)
+    steps = [row["path"] for row in adopt()["steps"]]
+    assert steps == ["requirements-kaizen.txt", "kaizen_components", "kaizen.py"]
+    assert kill(monkeypatch, lambda: adopt(apply=True), after)
+    if then == "apply":
+        adopt(apply=True)
+        assert adopt(check=True)["steps"] == [] and "# older" not in (repo / "kaizen.py").read_text()
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
+def of_an_older_engine(repo):
+    """As if another version had been adopted: its files, and the state that says so."""
+    state = repo / ".kaizen" / "adopted.json"
+    known = json.loads(state.read_text())
+    for name in ("requirements-kaizen.txt", "kaizen.py"):
+        (repo / name).write_text("# older\n")
+        known["parts"][name]["sha256"] = sha256(b"# older\n").hexdigest()
+    (repo / "kaizen_components" / "index.py").write_text("# older\n")
+    known["parts"]["kaizen_components"]["digest"] = digest(str(repo / "kaizen_components"))
+    state.write_text(json.dumps(known))
+
+
+class Killed(BaseException):
+    pass
+
+
+def kill(monkeypatch, call, after):
+    """Whether it came so far."""
+    left = [after]
+
+    def counted(real):
+        def rename(*words, **given):
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+            return real(*words, **given)
+
+        return rename
+
+    with monkeypatch.context() as patched:
+        for name in ("replace", "rename", "symlink", "unlink"):
+            patched.setattr(os, name, counted(getattr(os, name)))
+        try:
+            call()
+        except Killed:
+            return True
+    return False
+
+
+def test_two_at_once_is_one_and_a_busy_one(adopt, repo):
+    import fcntl
+
+    held = os.open(repo, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(Busy):
+            adopt(apply=True)
+    finally:
+        os.close(held)
+    assert adopt(apply=True)["applied"]
+
+
+def test_a_lost_state_file_is_written_anew_and_everything_still_goes(adopt, repo):
+    before = seen(repo)
+    adopt(apply=True)
+    (repo / ".kaizen" / "adopted.json").unlink()
+    assert [row["path"] for row in adopt(check=True)["steps"]] == [".kaizen/adopted.json"]
+    assert adopt(remove=True, apply=True)["steps"] == []
+    adopt(apply=True)
+    adopt(remove=True, apply=True)
+    left = seen(repo)
+
+    assert set(left) - set(before) <= {"evals", "evals/README.md"}  # which could be theirs by now
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"version": 2}', '{"version":1,"parts":{"../x":{"kind":"file"}},"folders":[]}',
+             '{"version":1,"parts":{},"folders":["src"]}', '{"version":1,"parts":{"kaizen.py":3},"folders":[]}']
+)  # fmt: skip
+def test_a_state_file_that_somebody_wrote_is_not_believed(adopt, repo, text):
+    adopt(apply=True)
+    (repo / ".kaizen" / "adopted.json").write_text(text)
+    before = seen(repo)
+    for given in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):
+        with pytest.raises(Refused) as caught:
+            adopt(**given)
+        assert caught.value.code == "state_unreadable"
+    assert seen(repo) == before
+
+
+def test_removing_what_was_never_adopted_has_nothing_to_do(adopt, repo):
+    before = seen(repo)
+
+    assert adopt(remove=True, apply=True)["applied"] is False and seen(repo) == before
+
+
+def test_it_cannot_run_inside_a_batch(kaizen, repo):
+    with pytest.raises(KaizenError) as caught:
+        (repo.parent / "lines").write_text(json.dumps({"command": "D1", "args": {"path": str(repo), "apply": True}}))
+        kaizen("K5", file=str(repo.parent / "lines"))
+
+    assert "batch" in str(caught.value.as_dict()) and not (repo / "kaizen.py").exists()
+
+
+# What it brings
+
+
+def test_the_lines_for_agents_name_only_commands_and_options_that_exist():
+    text = (FILES / "agents.md").read_text()
+    options = {fields.option(name) for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))}
+
+    assert set(re.findall(r"\b[A-Z]{1,2}\d+\b", text)) <= set(COMMANDS)
+    assert set(re.findall(r"--[a-z-]+", text)) <= options
+
+
+@pytest.mark.parametrize("name", ["tasks.json", "kaizen.code-snippets"])
+def test_what_vs_code_gets_is_json_that_names_commands_which_exist(name):
+    text = (FILES / name).read_text()
+
+    assert json.loads(text)
+    assert set(re.findall(r"\b[A-Z]\d+\b", text)) <= set(COMMANDS)
+
+
+def test_everything_that_is_put_somewhere_may_stand_in_the_state_file():
+    every = parts(Choices("link", ("claude", "codex"), True))
+
+    assert {one.path for one in every} | {os.path.dirname(one.path) for one in every} <= {*PLACES, ""}
+
+
+# The launcher
+
+
+def test_a_bare_python_finds_the_one_that_has_the_packages(adopt, repo, tmp_path, tool):
+    adopt(apply=True)
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    chosen = repo / ".venv" / "bin" / "python"
+    chosen.parent.mkdir(parents=True)
+    chosen.write_text(f'#!/bin/sh\necho chosen >&2\nexec "{sys.executable}" "$@"\n')
+    chosen.chmod(0o755)
+    done = run(repo, "W1", "--title", "two words", "--summary", "s", python=str(bare / "bin" / "python"))
+
+    assert done.returncode == 0 and "chosen" in done.stderr and "two words" in run(repo, "W9").stdout
+
+
+def test_without_any_python_that_has_the_packages_the_engine_says_what_is_missing(adopt, repo, tmp_path):
+    adopt(apply=True, copy=True)  # the engine's own .venv is not beside a copy
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    done = run(repo, "W1", "--title", "t", "--summary", "s", python=str(bare / "bin" / "python"))
+
+    assert done.returncode == 5 and "libsql" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_explicit_root_wins_over_the_launchers_own(adopt, repo, tmp_path):
+    adopt(apply=True)
+    (tmp_path / "shared").mkdir()
+    run(repo, "K1", KAIZEN_REPO_ROOT=str(tmp_path / "shared"))
+
+    assert (tmp_path / "shared" / "AI").exists() and not (repo / "AI").exists()
+
+
+def test_the_adopted_repository_can_let_go_by_itself(adopt, repo):
+    before = seen(repo)
+    adopt(apply=True)
+    done = run(repo, "adopt", ".", "--remove", "--apply")
+
+    assert done.returncode == 0, done.stderr
+    assert seen(repo) == before
+
+
+def test_unavailable_is_what_a_broken_disk_is(adopt, repo, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    before = seen(repo)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(Unavailable):
+            adopt(apply=True)
+    adopt(apply=True)
+    adopt(remove=True, apply=True)
+    assert seen(repo) == before

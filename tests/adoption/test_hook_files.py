@@ -1,0 +1,95 @@
+"""The hooks of an agent host: ours beside theirs, once, and out again."""
+
+import json
+import os
+import shlex
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kaizen_components.integrations.hook_files import EVENTS, FILES, HOOK_COMMAND, merged, without
+
+from ..conftest import git
+
+every_host = pytest.mark.parametrize("host", FILES)
+THEIRS = {
+    "model": "x",
+    "hooks": {
+        "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}],
+        "PreToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "python3 hook.py stop"}]}],
+    },
+    "permissions": {"allow": ["Bash(ls)"]},
+}
+
+
+def commands(text):
+    hooks = json.loads(text)["hooks"]
+    return {event: [one["command"] for group in groups for one in group["hooks"]] for event, groups in hooks.items()}
+
+
+@every_host
+def test_a_new_file_has_one_command_for_each_event(host):
+    text = merged(None, host, HOOK_COMMAND)
+
+    assert set(commands(text)) == set(EVENTS)
+    for event, lines in commands(text).items():
+        assert len(lines) == 1 and lines[0].endswith(f"kaizen.py hook {EVENTS[event]} --host {host}")
+    assert merged(text, host, HOOK_COMMAND) == text
+    assert json.loads(without(text, host)) == {}
+
+
+@every_host
+@pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
+def test_theirs_stay_in_their_order_and_ours_go_again(host, indent):
+    before = json.dumps(THEIRS, indent=indent, ensure_ascii=False)
+    text = merged(before, host, HOOK_COMMAND)
+
+    assert list(json.loads(text)) == list(THEIRS)
+    assert commands(text)["Stop"][0] == "say done" and len(commands(text)["Stop"]) == 2
+    assert commands(text)["PreToolUse"] == ["python3 hook.py stop"]
+    assert json.loads(without(text, host)) == THEIRS
+    assert without(before, host) == before
+    assert indent is None or text.split("\n")[1].startswith((" " * indent if isinstance(indent, int) else indent) + '"')
+
+
+@every_host
+def test_a_command_of_an_older_version_is_replaced_and_not_doubled(host):
+    old = merged(json.dumps(THEIRS), host, ["py", "kaizen.py", "hook"])
+    new = merged(old, host, HOOK_COMMAND)
+
+    assert len(commands(new)["Stop"]) == 2 and not any(line.startswith("py ") for line in commands(new)["Stop"])
+
+
+names = st.sampled_from(["Stop", "SessionStart", "PreToolUse"])
+command = st.fixed_dictionaries({"type": st.just("command"), "command": st.text(max_size=20)})
+group = st.one_of(st.fixed_dictionaries({"hooks": st.lists(command)}), st.text(max_size=3), st.none())
+some_settings = st.fixed_dictionaries(
+    {}, optional={"model": st.text(max_size=5), "hooks": st.dictionaries(names, st.lists(group)), "z": st.booleans()}
+)
+
+
+@every_host
+@given(settings=some_settings)
+def test_any_settings_come_back_as_they_were(host, settings):
+    back = json.loads(without(merged(json.dumps(settings), host, HOOK_COMMAND), host))
+    hooks = {event: groups for event, groups in settings.get("hooks", {}).items() if groups or event not in EVENTS}
+
+    assert {**back, "hooks": back.get("hooks", {})} == {**settings, "hooks": hooks}
+
+
+@every_host
+def test_the_command_finds_the_launcher_from_any_folder_of_the_repository(host, repo):
+    """Where it is not found, Python exits 2, which a host takes for a refusal."""
+    (repo / "kaizen.py").write_text("import sys; print(sys.argv[1:])\n")
+    (repo / "deep").mkdir()
+    git(repo, "status")
+    line = commands(merged(None, host, HOOK_COMMAND))["Stop"][0]
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=repo / "deep", env={**os.environ, "CLAUDE_PROJECT_DIR": str(repo)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert done.stdout.strip() == str(["hook", "stop", "--host", host]), done.stderr
+    assert shlex.split(line)[0] == "python3"

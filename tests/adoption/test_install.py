@@ -1,0 +1,283 @@
+"""The installer as a user meets it: one file, a repository somewhere, and a folder with a space in its name."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ..conftest import ROOT, find_tool, git
+from ..setup.test_bootstrap import make_project
+from .conftest import seen
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
+SETUP = ROOT / "setup"
+
+
+@pytest.fixture
+def origin(tmp_path):
+    """A bare repository with two versions of a small stand-in project; the first is tagged."""
+    source = make_project(tmp_path / "source")
+    (source / ".gitignore").write_text(".venv\ntasks\nAI/\n__pycache__/\n")
+    git(source, "init", "-q", "-b", "main")
+    release(source, "one")
+    git(source, "tag", "v1")
+    release(source, "two")
+    bare = tmp_path / "a bare repo.git"
+    git(tmp_path, "clone", "-q", "--bare", str(source), str(bare))
+    git(source, "remote", "add", "origin", str(bare))
+    return bare
+
+
+def release(source, version):
+    (source / "version").write_text(version)
+    git(source, "add", "-A")
+    git(source, "commit", "-qm", version)
+
+
+@pytest.fixture
+def devroot(tmp_path):
+    return tmp_path / "a dev root"
+
+
+@pytest.fixture
+def install(tmp_path, devroot, origin):
+    """`install("--ref", "v1")`: the door alone in a folder, as somebody has downloaded it."""
+    alone = tmp_path / "downloads"
+    alone.mkdir()
+    shutil.copy(SETUP / "install-kaizen.sh", alone)
+
+    def run(*words, door=alone / "install-kaizen.sh", **environment):
+        personal = ("PIP_", "PYTHON", "KAIZEN_", "DEVROOT", "GIT_")
+        env = {name: value for name, value in os.environ.items() if not name.startswith(personal)}
+        env |= {"PYTHON": sys.executable, "DEVROOT": str(devroot), "KAIZEN_REPO_URL": str(origin), "PIP_NO_INDEX": "1"}
+        env = {name: value for name, value in {**env, **environment}.items() if value is not None}
+        return subprocess.run(
+            ["bash", str(door), *words], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
+        )
+
+    return run
+
+
+def version(devroot):
+    return (devroot / "engine" / "version").read_text()
+
+
+def test_one_file_installs_everything_and_running_it_again_changes_nothing(install, devroot):
+    first = install()
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert version(devroot) == "two" and (devroot / "engine" / "tasks").read_text() == "task_1"
+    assert os.path.realpath(devroot / "engine" / ".venv") == str(devroot / ".venv")
+    assert "kaizen.py adopt" in first.stdout and not list(devroot.glob("engine.part*"))
+
+    before = seen(devroot / "engine")
+    again = install()
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "the newest of main" in again.stdout and seen(devroot / "engine") == before
+    log = (devroot / "install.log").read_text()
+    assert log.count("== 20") == 2 and "first loop" in log
+
+
+def test_an_update_brings_what_is_new(install, devroot, origin, tmp_path):
+    install()
+    release(tmp_path / "source", "three")
+    git(tmp_path / "source", "push", "-q", "origin", "main")
+
+    assert install().returncode == 0 and version(devroot) == "three"
+
+
+def test_a_tag_is_taken_and_kept_until_another_is_asked_for(install, devroot):
+    assert install("--ref", "v1").returncode == 0 and version(devroot) == "one"
+    stays = install()
+    assert stays.returncode == 0 and version(devroot) == "one" and "--ref takes it to another" in stays.stdout
+    assert install("--ref=main").returncode == 0 and version(devroot) == "two"
+    assert install("--ref", "v1").returncode == 0 and version(devroot) == "one"
+
+
+@pytest.mark.parametrize("words", [(), ("--ref", "v1"), ("--no-network",), ("--plan-only", "--ref=v1")])
+def test_a_plan_creates_nothing(install, devroot, tmp_path, words):
+    for door in (None, SETUP / "install-kaizen.sh"):
+        planned = install("--plan-only", *words, **({"door": door} if door else {}))
+        assert planned.returncode == 0 and "nothing was done" in planned.stdout and "clone" in planned.stdout
+        assert not devroot.exists()
+
+
+def test_a_plan_for_what_is_there_changes_nothing_either(install, devroot):
+    install("--ref", "v1")
+    before = seen(devroot)
+    planned = install("--plan-only", "--ref", "main")
+
+    assert planned.returncode == 0 and "update" in planned.stdout and "main" in planned.stdout
+    assert seen(devroot) == before
+
+
+def test_without_network_only_what_is_on_this_machine_is_used(install, devroot, origin, tmp_path):
+    refused = install("--no-network", KAIZEN_REPO_URL="https://example.invalid/kaizen.git")
+    assert refused.returncode == 1 and "--no-network" in refused.stderr and not devroot.exists()
+    assert install("--no-network").returncode == 0 and version(devroot) == "two"
+    git(devroot / "engine", "config", "remote.origin.url", "https://example.invalid/kaizen.git")
+    offline = install("--no-network", KAIZEN_REPO_URL=None)
+    assert offline.returncode == 0, offline.stderr
+
+    tried = install(KAIZEN_REPO_URL=None, https_proxy="http://127.0.0.1:9")
+    assert tried.returncode == 1 and "could not be updated" in tried.stderr and "Traceback" not in tried.stderr
+
+
+def test_a_clone_with_changes_is_never_overwritten(install, devroot):
+    install("--ref", "v1")
+    (devroot / "engine" / "version").write_text("mine")
+    before = seen(devroot)
+    for words in ((), ("--ref", "main"), ("--no-network",)):
+        refused = install(*words)
+        assert refused.returncode == 1 and "changes of yours (version)" in refused.stderr
+    assert seen(devroot) == before
+
+
+def test_commits_of_ones_own_are_never_thrown_away(install, devroot, origin, tmp_path):
+    install()
+    release(devroot / "engine", "mine")
+    release(tmp_path / "source", "theirs")
+    git(tmp_path / "source", "push", "-q", "origin", "main")
+    refused = install()
+
+    assert refused.returncode == 1 and "left as it is" in refused.stderr and version(devroot) == "mine"
+
+
+@pytest.mark.parametrize(
+    "words, env, code, said",
+    [
+        ((), {"KAIZEN_REPO_URL": None}, 2, "--url"),
+        (("--url", "--upload-pack=x"), {}, 2, ""),
+        (("--url=-x",), {}, 2, "cannot be"),
+        (("--nonsense",), {}, 2, "Usage"),
+        (("--ref", "v9"), {}, 1, "no tag, branch or commit 'v9'"),
+        (("--ref=-q",), {}, 2, "cannot be"),
+        (("--url", "no/such/folder"), {}, 1, "cloned"),
+        ((), {"PYTHON": "/no/such/python"}, 2, "Python 3.11"),
+    ],
+)
+def test_what_cannot_work_is_said_in_words_and_leaves_no_clone(install, devroot, words, env, code, said):
+    refused = install(*words, **env)
+
+    assert refused.returncode == code, refused.stdout + refused.stderr
+    assert said in refused.stderr and "Traceback" not in refused.stderr
+    assert not (devroot / "engine").exists()
+
+
+def test_another_repository_than_the_one_that_is_there_is_refused(install, devroot, origin, tmp_path):
+    install()
+    shutil.copytree(origin, tmp_path / "another.git")
+    refused = install("--url", str(tmp_path / "another.git"))
+
+    assert refused.returncode == 1 and "choose another DEVROOT" in refused.stderr
+
+
+def test_a_folder_in_the_place_of_the_clone_is_not_touched(install, devroot):
+    (devroot / "engine").mkdir(parents=True)
+    (devroot / "engine" / "mine").write_text("mine")
+    for door in (None, SETUP / "install-kaizen.sh"):
+        refused = install(**({"door": door} if door else {}))
+        assert refused.returncode == 1 and "move it away" in refused.stderr
+    assert seen(devroot / "engine") == {"mine": (0o644, b"mine")}
+
+
+def test_one_that_was_interrupted_is_taken_up_again(install, devroot):
+    left, at_work = devroot / "engine.part.1", devroot / "engine.part.2"
+    for part in (left, at_work):
+        (part / "half").mkdir(parents=True)
+    os.utime(left, (0, 0))
+    (devroot / ".venv").mkdir()
+    (devroot / ".venv" / "pyvenv.cfg").write_text("home = /nowhere\n")
+
+    assert install().returncode == 0 and version(devroot) == "two"
+    assert not left.exists() and at_work.exists()  # it may belong to one that clones right now
+
+
+def test_two_at_once_are_one_that_installs_and_one_that_says_so(install, devroot):
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: install("--ref", "v1"), range(4)))
+
+    assert 0 in [one.returncode for one in done] and version(devroot) == "one"
+    assert all("at work" in one.stderr for one in done if one.returncode)
+    assert not [path.name for path in devroot.iterdir() if "part" in path.name]
+
+
+def test_only_a_part_of_an_installation_is_ever_taken_for_one(install, devroot, tmp_path):
+    (tmp_path / "precious").mkdir()
+    done = install(door=SETUP / "install-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious"))
+
+    assert done.returncode == 0 and (tmp_path / "precious").exists()
+
+
+def test_a_clone_that_was_set_up_by_itself_keeps_its_environment(install, devroot, origin):
+    devroot.mkdir()
+    git(devroot, "clone", "-q", str(origin), "engine")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(devroot / "engine" / ".venv")], check=True)
+
+    assert install().returncode == 0 and not (devroot / "engine" / ".venv").is_symlink()
+    assert not (devroot / ".venv").exists()
+
+
+def test_it_can_come_through_a_pipe_and_trusts_nothing_in_the_folder_it_is_run_in(devroot, origin, tmp_path):
+    (tmp_path / "install_kaizen.py").write_text("raise SystemExit('somebody else')")
+    env = {**os.environ, "PYTHON": sys.executable, "DEVROOT": str(devroot), "PIP_NO_INDEX": "1"}
+    env.pop("KAIZEN_REPO_URL", None)
+    script = (SETUP / "install-kaizen.sh").read_bytes()
+    done = subprocess.run(
+        ["bash", "-s", "--", "--url", str(origin), "--ref", "v1"],
+        input=script,
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert version(devroot) == "one"
+
+
+def test_a_password_in_the_address_is_neither_shown_nor_logged(install, devroot):
+    word = "not-a-" + "word"
+    address = f"https://somebody:{word}@127.0.0.1:9/kaizen.git"
+    door = SETUP / "install-kaizen.sh"
+    said = [install(*words, door=door, KAIZEN_REPO_URL=address) for words in (["--plan-only"], ["--no-network"], [])]
+
+    assert [one.returncode for one in said] == [0, 1, 1]
+    log = (devroot / "install.log").read_text()
+    assert word not in log + "".join(one.stdout + one.stderr for one in said)
+
+
+# The doors
+
+
+@pytest.mark.parametrize("door", sorted(SETUP.glob("*.sh")), ids=lambda door: door.name)
+def test_shellcheck_has_nothing_to_say(door):
+    done = subprocess.run([find_tool("shellcheck"), "-x", str(door)], cwd=ROOT, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("door", sorted(SETUP.glob("*.ps1")), ids=lambda door: door.name)
+def test_powershell_parses(door):
+    tree_sitter = pytest.importorskip("tree_sitter", reason="no PowerShell parser: install requirements-dev.txt")
+    grammar = pytest.importorskip("tree_sitter_powershell", reason="no PowerShell parser: install requirements-dev.txt")
+    parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
+
+    assert parser.parse(b"if (").root_node.has_error  # it can say no
+    assert not parser.parse(door.read_bytes()).root_node.has_error
+
+
+def test_every_door_leads_to_the_one_file_that_does_the_work():
+    for name in ("install-kaizen.sh", "install-kaizen.ps1"):
+        assert "install_kaizen.py" in (SETUP / name).read_text()
+    assert "install-kaizen.ps1" in (SETUP / "install-kaizen.cmd").read_text()
+
+
+def test_the_installer_needs_nothing_but_the_standard_library_and_an_old_python_can_read_it():
+    tree = ast.parse((SETUP / "install_kaizen.py").read_text(), feature_version=(3, 6))
+    found = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    found |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+
+    assert found <= sys.stdlib_module_names
