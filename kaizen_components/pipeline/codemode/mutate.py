@@ -12,7 +12,7 @@ from .cases import Spec
 from .function import Function, place
 
 SLOWER = 10.0  # a mistake that makes a case so many times slower than the slowest never ends
-LEAST_S = 1.0
+LEAST_S = 2.0
 
 
 def run(job: Job, function: Function, spec: Spec, slowest_ms: float) -> tuple[Mutation, sandbox.Boxed | None]:
@@ -26,9 +26,13 @@ def run(job: Job, function: Function, spec: Spec, slowest_ms: float) -> tuple[Mu
         return seen, None
     items = [{"id": case.id, "code": case.call} for case in spec.cases]
     item_s = max(LEAST_S, SLOWER * slowest_ms / 1000)
-    groups = [session.group(items, {one.path: one.text}, item_s=item_s, stop=True) for one in chosen]
+    texts = [found.text, *(one.text for one in chosen)]
+    groups = [session.group(items, {found.path: text}, item_s=item_s, stop=True) for text in texts]
     said, boxed = session.run(job, function, groups, hash_seed=1, seconds=job.settings.mutation_s)
-    for mutant, one in zip(chosen, said, strict=False):  # those out of time are missing at the end
+    if not said or len(said[0]["results"]) < len(items) or _noticed(said[0], spec):
+        seen.doubts.append("The cases do not hold on the function itself in the time that a mistake has.")
+        return seen, boxed
+    for mutant, one in zip(chosen, said[1:], strict=False):  # those out of time are missing at the end
         if _noticed(one, spec):
             seen.killed += 1
         elif len(one["results"]) == len(items):

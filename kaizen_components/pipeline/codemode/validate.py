@@ -57,7 +57,7 @@ def _verdict(reason, says, cases, results, runs, facts):
 def _sentence(reason, case, got):
     call = shown(case.call, CALL_CHARS)
     if reason == "flaky":
-        return f"{case.id}: {call} {got} once, and not the other time. Ask for what does not change."
+        return f"{case.id}: {call} ended differently in two runs. Ask for what does not change."
     by = "by the requirement" if reason == "reject" else f"as {case.source} showed"
     return f"{case.id}: {call} {shown(case.end, CALL_CHARS)} {by}; here it {got}."
 
@@ -73,9 +73,8 @@ def _mutated(job, function, spec, runs, facts):
     }
     if found.made and not found.tried:
         says = f"No mistake could be tried within {job.settings.mutation_s:g} s, so the cases prove nothing yet."
-        return Verdict(
-            "missing", says, [Finding("mutants", f"{says} Raise mutation_s in .kaizen/pipeline.toml.")], runs, facts
-        )
+        text = " ".join([says, *found.doubts, "Raise mutation_s in .kaizen/pipeline.toml."])
+        return Verdict("missing", says, [Finding("mutants", text)], runs, facts)
     said = f"{found.killed} of {found.tried} small mistakes in {function.name} are noticed"
     if found.rate < job.settings.kill_floor:
         return Verdict(

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from kaizen_components.pipeline.codemode import mutate
 from kaizen_components.pipeline.codemode.cases import read
 from kaizen_components.pipeline.codemode.function import Function
 from kaizen_components.pipeline.codemode.refine import judge as refined
@@ -84,6 +85,14 @@ def test_no_time_for_any_mistake_is_never_a_pass(job):
 
     assert verdict.reason == "missing"
     assert "mutation_s" in verdict.findings[0].text
+
+
+def test_a_case_that_is_too_slow_for_its_mistakes_proves_nothing(job, monkeypatch):
+    """Every mistake would seem to be noticed: all of them run out of time, and so does the function itself."""
+    monkeypatch.setattr(mutate, "LEAST_S", 0.001)
+    monkeypatch.setattr(mutate, "SLOWER", 0.0)
+
+    assert judge(job(), SLUGIFY, read(spec_text()), REQUEST).reason == "missing"
 
 
 def test_without_an_interpreter_nothing_is_validated(job):
