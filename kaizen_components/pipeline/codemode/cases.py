@@ -124,10 +124,11 @@ def faults(function: Function, request: str, results: list[dict[str, Any]], spec
         wrong.append(Finding("function", f"The spec is about {shown(spec.function, 60)}, not about {function}."))
     sound = []
     for case in spec.cases:
-        said = [f"its call {one}" for one in code.faults(function, case.call)]
-        said = said or evidence.faults(function, request, results, case)
-        wrong += [Finding(case.id, f"{case.id}: {one}") for one in said]
-        sound += [] if said else [case]
+        bad = [Finding("code", f"{case.id}: its call {one}") for one in code.faults(function, case.call)]
+        said = [] if bad else evidence.faults(function, request, results, case)
+        bad += [Finding("evidence", f"{case.id}: {one}") for one in said]
+        wrong += bad
+        sound += [] if bad else [case]
     return [*wrong, *_repeated(function, sound), *evidence.uncovered(function, request, results, spec.cases)]
 
 
@@ -137,5 +138,5 @@ def _repeated(function, cases):
     for case in cases:
         first = seen.setdefault(code.normal(function, case.call), case.id)
         if first != case.id:
-            wrong.append(Finding(case.id, f"{case.id} makes the same call as {first}: each call once."))
+            wrong.append(Finding("repeated", f"{case.id} makes the same call as {first}: each call once."))
     return wrong

@@ -12,6 +12,7 @@ from .function import Function
 from .gate import fails_closed
 
 CALL_CHARS = 200
+RULES = {"reject": "requirement", "flaky": "flaky", "check": "case"}
 
 
 @fails_closed
@@ -50,7 +51,7 @@ def _told(case, result):
 
 
 def _verdict(reason, says, cases, results, runs, facts):
-    found = [Finding(case.id, _sentence(reason, case, results_of(results, case)["got"])) for case in cases]
+    found = [Finding(RULES[reason], _sentence(reason, case, results_of(results, case)["got"])) for case in cases]
     return Verdict(reason, f"{says}: {', '.join(case.id for case in cases)}.", found, runs, facts)
 
 

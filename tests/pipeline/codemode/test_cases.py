@@ -33,9 +33,8 @@ def test_an_expected_value_out_of_the_air_is_refused_with_what_was_seen(judged):
     verdict = judged(changed(2, expect="'Hello-World'"))
 
     assert verdict.reason == "check"
-    assert (
-        texts(verdict) == "C2: it gives 'Hello-World', and S1 gives 'hello-world'. Only what was seen can be expected."
-    )
+    said = "C2: it expects that the call gives 'Hello-World', and S1 gives 'hello-world'."
+    assert texts(verdict) == f"{said} Only what was seen can be expected."
 
 
 @pytest.mark.parametrize(
