@@ -209,7 +209,7 @@ FIELDS = {
     "request": Field("prose", "What is to be built, in plain words; needed unless a replay has it", most=20_000),
     "repo": Field("path", "The git repository that is to be changed; needed unless a replay has it"),
     "write_skills": Field("flag", "Write each step that somebody answers as a skill into .agents/skills"),
-    "protocol": Field("line", "The protocol: which steps and gates there are", most=100),
+    "protocol": Field("line", "The protocol: which steps and gates there are; factory unless told", most=100),
     "function": Field("line", "For codemode: the function that is explored, such as app.text:slugify", most=300),
     "driver": Field("choice", "Who thinks", DRIVER),
     "from": Field("id", "The run whose answers --driver replay gives: its id, a unique prefix, or @last", most=200),
@@ -228,7 +228,7 @@ FIELDS = {
     "pipeline.out": Field("path", "Where to write the page, - for the screen; below AI/db/exports unless told"),
     "pipeline.open": Field("flag", "Also open the HTML page in the browser"),
     "pipeline.outcome": Field("choice", "Only runs that ended so", RUN_OUTCOME),
-    "gates": Field("flag", "Also try each step of the factory on its good and bad fixtures (half a minute)"),
+    "gates": Field("flag", "Also try each step of each protocol on its good and bad fixtures (half a minute)"),
     "intent": Field("prose", "What you want to do, in plain words", most=SUMMARY_CHARS_MAX, bare=True),
 }
 

@@ -27,11 +27,22 @@ def main() -> None:
 def documents() -> dict[str, str]:
     """path below the repository -> text."""
     made = sample.documents({name: (ROOT / name).read_text(encoding="utf-8") for name in GIVEN})
-    page = (ROOT / "docs" / "pipeline.md").read_text(encoding="utf-8")
+    pages = {
+        f"docs/{page}.md": diagram.documented(
+            (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), protocol.load(name)
+        )
+        for page, name in (("pipeline", "factory"), ("codemode", "codemode"))
+    }
     return {
         **made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference(),
-        "docs/pipeline.md": diagram.documented(page), **skills.documents(protocol.load("factory")),
+        **pages, **all_skills(),
     }  # fmt: skip
+
+
+def all_skills() -> dict[str, str]:
+    """path -> text of every step that somebody answers, of every protocol that we ship."""
+    found = [skills.documents(protocol.load(name)) for name in protocol.shipped()]
+    return {path: text for one in found for path, text in one.items()}
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def _made(check, store):
 
 
 def _gates():
-    """Each step of the factory on its own fixtures: half a minute, so only when it is asked for."""
+    """Each step of each protocol on its own fixtures: half a minute, so only when it is asked for."""
     from ..pipeline.prove import prove
 
     by_step: dict[str, list] = {}

@@ -13,7 +13,7 @@ def run(
     *,
     request=None,
     repo=None,
-    protocol="factory",
+    protocol=None,
     driver="model",
     function=None,
     from_=None,

@@ -15,7 +15,7 @@ HERE = os.path.dirname(__file__)
 CODE = (  # every gate judges with these; how a job is made for it shows in the hashes of its trees
     "checking", "codemode", "testing", "box.py", "bubblewrap.py", "command.py", "confine.py", "gates.py", "job.py",
     "landlock.py", "limits.py", "probe.py", "ready.py", "review.py", "runner.py", "sandbox.py", "seatbelt.py",
-    "static.py", "toolchain.py", "tree.py", "verdict.py", "watch.py",
+    "signed.py", "static.py", "toolchain.py", "tree.py", "verdict.py", "watch.py",
 )  # fmt: skip
 HASH_CHARS = 16
 

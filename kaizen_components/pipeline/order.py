@@ -9,6 +9,8 @@ from . import drivers, ledger, protocol_file, runs
 from .protocol import Protocol, with_budget
 from .recorded import RecordedDriver
 
+USUAL = "factory"
+
 
 class Order(NamedTuple):
     protocol: Protocol
@@ -28,7 +30,7 @@ def order(look, store, given: dict[str, Any], options: dict[str, Any]) -> Order:
     for name in ("request", "repo"):
         if not given[name]:
             raise Usage("missing_option", f"P1 pipeline-run needs --{name}.", "", "`help P1` shows all options.")
-    protocol = protocol_file.usable(given["protocol"], store, given["repo"], options)
+    protocol = protocol_file.usable(given["protocol"] or USUAL, store, given["repo"], options)
     _check_function(protocol, options)
     protocol = with_budget(protocol, {**runs.budget_of_target(given["repo"]), **budget})
     return Order(protocol, drivers.driver(given["driver"]), given["request"], given["repo"], options)
@@ -54,12 +56,20 @@ def _check_function(protocol: Protocol, options: dict[str, Any]) -> None:
 
 def _again(look, store, given, options, budget) -> Order:
     """The old run's protocol, request, target and options, as far as P1 was not told others."""
+    if given["protocol"] or options.get("function"):
+        raise Usage(
+            "replay_has_its_own",
+            "A replay has the protocol and the function of the run that it repeats.",
+            "Other steps would ask other questions.",
+            "Leave --protocol and --function out.",
+        )
     driving = RecordedDriver(look, given["from"])
     run = driving.run
     old = json.loads(run["options"])
     kept = {
         "python": options["python"] or old.get("python"),
         "allow_failing_baseline": options["allow_failing_baseline"] or bool(old.get("allow_failing_baseline")),
+        **({"function": old["function"]} if old.get("function") else {}),
     }
     return Order(
         with_budget(ledger.protocol_of(run), budget), driving, given["request"] or run["request"],

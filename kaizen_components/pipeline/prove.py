@@ -9,6 +9,7 @@ from ..store.place import Place
 from . import ready, static
 from .asked import Asked
 from .asking import judged
+from .codemode import prove as codemode
 from .job import Settings
 from .kinds import kind_of
 from .protocol import Protocol, load
@@ -29,11 +30,16 @@ NOBODY = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
 
 
 def prove() -> list[dict[str, Any]]:
-    """A row for each fixture: the step, what it should say, what it said; half a minute, most of it for the gates."""
+    """A row for each fixture of all protocols: the step, what it should say, what it said; half a minute."""
     gates = {"validate": static.prove(), "test": testing.prove()}
-    rows = [*answers("factory"), *base(), *({"step": step, **row} for step, rows in gates.items() for row in rows)]
-    order = list(load("factory").steps)
-    return sorted(rows, key=lambda row: order.index(row["step"]))
+    factory = [*answers("factory"), *base(), *({"step": step, **row} for step, rows in gates.items() for row in rows)]
+    return [*_in_order("codemode", codemode.prove()), *_in_order("factory", factory)]
+
+
+def _in_order(protocol, rows):
+    order = list(load(protocol).steps)
+    rows = sorted(rows, key=lambda row: order.index(row["step"]))
+    return [{**row, "step": f"{protocol} {row['step']}"} for row in rows]
 
 
 def answers(protocol: str) -> list[dict[str, Any]]:

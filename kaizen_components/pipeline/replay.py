@@ -18,6 +18,7 @@ from ..errors import KaizenError, Unavailable
 from ..records.canonical import canonical
 from . import ledger, machine
 from .book import Book
+from .clearing import clear
 from .difference import Row, compared
 from .engine import Engine
 from .progress import Progress
@@ -133,7 +134,8 @@ def _opened(store, run) -> Iterator[Work]:
     """The run's files made anew, in a folder that is gone afterwards."""
     place = os.path.join(store.place.work, FOLDER)
     os.makedirs(place, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix=f"{run['id']}-", dir=place)
+    _clear_up(place)
+    folder = tempfile.mkdtemp(prefix=f"{run['id']}-{os.getpid()}-", dir=place)
     try:
         work = _work(store, run, folder)
         try:
@@ -142,6 +144,26 @@ def _opened(store, run) -> Iterator[Work]:
             work.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear_up(place):
+    """What a replay left that was killed: its process is gone, and nobody else will take it away."""
+    for name in os.listdir(place):
+        process = name.split("-")[1:2]
+        if process and process[0].isdigit() and not _lives(int(process[0])):
+            clear(os.path.join(place, name))
+
+
+def _lives(process):
+    if os.name != "posix":  # where signal 0 would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def _work(store, run, folder):

@@ -133,7 +133,9 @@ def _judged(book, place):
         "then": [f"{one['step']} {one['attempt']}: {one['reason']}. {one['says'] or ''}".strip() for one in since],
     }  # fmt: skip
     if book.state["phase"] == "ended":
-        return {**said, "run": answer(book.run, book), "outcome": book.state["outcome"]}
+        ended = answer(book.run, book)
+        code = ended.pop("exit_code", 0)  # of the call as a whole: `P4 && deploy` must not deploy what was rejected
+        return {**said, "run": ended, "outcome": book.state["outcome"], **({"exit_code": code} if code else {})}
     return {**said, "next_step": book.state["step"], "hint": f"`P5 --id {book.run['id']}` gives the next step."}
 
 

@@ -27,6 +27,7 @@ def lease(book: Book, actor: str, ttl_s: int) -> str:
     if held and held.get("place") == place(book.state) and held["until"] > ids.iso(ids.now_ms()):
         if held["holder"] == actor:
             return held["id"]
+        book.add("refused", reason="step-is-leased", says=f"{held['holder']} has the lease.", holder=actor)
         raise Conflict(
             "step_is_leased",
             f"{held['holder']} answers {place(book.state)}.",

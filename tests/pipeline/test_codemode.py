@@ -9,7 +9,9 @@ import pytest
 from kaizen_components.pipeline.protocol import load
 
 from ..conftest import ROOT
+from ..model_server import Answer
 from .codemode_answers import BROKEN, CODES, GOOD, MORE, REQUEST, SNIPPETS, SOURCE, SPEC, case
+from .factory import environment, server
 from .targets import everything, repository
 
 FIXTURE = "evals/codemode/app_text_slugify.yml"
@@ -173,3 +175,28 @@ def test_every_gate_of_an_accepted_run_has_its_witnessed_proof(session):
     gates = {row["step"]: row["proof_id"] for row in run["gates"] if row["proof_id"]}
 
     assert set(gates) == {step.name for step in load("codemode").steps.values() if step.kind == "gate"}
+
+
+BEGINNINGS = {
+    "You explore": "exploration-plan", "You read what": "execution-analysis", "You write a spec": "spec-synthesis",
+}  # fmt: skip
+
+
+def test_a_model_can_drive_it_as_well(cli, root, tmp_path):
+    repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
+    asked = []
+
+    def model(request):
+        system = request["messages"][0]["content"]
+        step = next(step for words, step in BEGINNINGS.items() if system.startswith(words))
+        asked.append(step)
+        return Answer("Here it is:\n```\n" + GOOD[step] + "\n```\n")
+
+    words = ("--function", "app/text.py:slugify", "--repo", str(repo), "--python", sys.executable, "--json")
+    with server(model) as serving:
+        env = environment(serving.url)
+        done = cli("P1", "--protocol", "codemode", "--request", REQUEST, *words, env=env)
+
+    assert (done.exit_code, done.json["outcome"]) == (0, "accepted"), done.err
+    assert asked == list(BEGINNINGS.values())
+    assert (root / FIXTURE).exists()

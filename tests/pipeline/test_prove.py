@@ -1,7 +1,7 @@
 """Every step and gate of the factory proves itself on good and bad fixtures."""
 
 from kaizen_components.pipeline import prove
-from kaizen_components.pipeline.protocol import load
+from kaizen_components.pipeline.protocol import load, shipped
 
 
 def test_every_step_takes_what_is_good_and_refuses_what_is_bad():
@@ -22,6 +22,6 @@ def test_the_doctor_proves_every_step_and_says_so(cli):
     found = cli("K11", "--gates", "--json").json
 
     rows = [row for row in found["checks"] if row["check"].startswith("gate ")]
-    assert [row["check"] for row in rows] == [f"gate {step}" for step in load("factory").steps]
+    assert [row["check"] for row in rows] == [f"gate {name} {step}" for name in shipped() for step in load(name).steps]
     assert [row for row in rows if row["state"] != "ok"] == []
     assert all("good" in row["says"] and "bad" in row["says"] for row in rows)

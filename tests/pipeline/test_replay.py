@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from kaizen_components.pipeline import asking, conditions, machine, static, tool
 from kaizen_components.pipeline.kinds.reviewing import ReviewKind
 from kaizen_components.pipeline.verdict import Finding, Verdict
 
-from ..conftest import git
+from ..conftest import ROOT, git
 from .factory import (
     GOOD,
     PLAIN,
@@ -359,6 +360,22 @@ def test_a_question_is_kept_with_its_run_but_no_secret_in_it(kaizen, run, root):
 
     assert "[user]" in asked[0] and "from fastapi import FastAPI" in asked[0] and secret not in asked[0]
     assert [path.name for path in kept if secret.encode() in path.read_bytes()] == []
+
+
+def test_two_replays_at_once_say_the_same_and_one_that_was_killed_leaves_nothing(kaizen, root, run):
+    made = run(Model())
+    words = [sys.executable, str(ROOT / "kaizen.py"), "P6", "--id", made["id"], "--json"]
+    env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
+    three = [subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "123"]
+    three[0].stderr.readline()  # its first words: it has begun
+    three[0].kill()
+    said = [json.loads(one.communicate(timeout=300)[0] or "{}") for one in three]
+
+    assert [one.get("same") for one in said] == [None, True, True]
+    assert kaizen("P6", id=made["id"])["same"] is True
+    left = (root / "AI" / "work" / "replays").iterdir()
+    assert [path for path in left if path.is_dir()] == []
+    assert kaizen("K8")["status"] == "OK"
 
 
 def test_the_version_of_the_gates_is_of_every_file_that_a_gate_is_made_of():

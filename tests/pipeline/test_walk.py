@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import ClassVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import event as counted
@@ -17,6 +18,8 @@ from kaizen_components.call import Door
 from kaizen_components.errors import KaizenError
 
 from .factory import GOOD, QUICK, REQUEST, main_with, target, whole
+from .protocols import NOTES, SCRIPT, changed, put
+from .targets import repository
 from .witnessed import Records, branches
 
 RUNS_MAX = 2
@@ -36,27 +39,38 @@ ACTORS = st.sampled_from(["one", "two"])
 RECORDED = {
     "lease_used", "stale_lease", "another_step", "changed_base", "rejected_before", "gates_are_ours", "write_set",
 }  # fmt: skip
-REFUSALS = RECORDED | {"unknown_lease", "step_is_leased", "run_ended", "bad_value"}
+REFUSALS = RECORDED | {"unknown_lease", "step_is_leased", "run_ended", "bad_value", "gate_not_proved"}
 
 
 class Walk(RuleBasedStateMachine):
+    right: ClassVar = RIGHT
+    cheat: ClassVar = {"build": NOTHING}
+    words: ClassVar = {"request": REQUEST}
+
     def __init__(self):
         super().__init__()
         self.place = pathlib.Path(tempfile.mkdtemp(prefix="kaizen-walk-"))
-        self.repo = target(self.place / "targetapp", QUICK)
+        self.repo = self.target()
         self.door = Door(str(self.place), keep_open=True)
         self.records = Records(self.door)
         self.turns = []  # every contract that was given out
+
+    def target(self):
+        return target(self.place / "targetapp", QUICK)
+
+    def look_at_accepted(self, accepted):
+        """Whether the results are there, and what their gate would take."""
+        assert branches(self.repo) == accepted
+        for name in accepted:
+            words = ["git", "grep", "-q", "/health", f"kaizen/{name}", "--", "app/main.py"]
+            assert subprocess.run(words, cwd=self.repo).returncode == 0, "accepted, and its own gate would not"
 
     def teardown(self):
         try:
             if self.door.store.exists():
                 assert self.door("K8")["status"] == "OK"
             outcomes = {run["id"]: self.records.state(run)["outcome"] for run in self.records.runs()}
-            assert branches(self.repo) == {name for name, outcome in outcomes.items() if outcome == "accepted"}
-            for name in branches(self.repo):
-                words = ["git", "grep", "-q", "/health", f"kaizen/{name}", "--", "app/main.py"]
-                assert subprocess.run(words, cwd=self.repo).returncode == 0, "accepted, and its own gate would not"
+            self.look_at_accepted({name for name, outcome in outcomes.items() if outcome == "accepted"})
             for outcome in outcomes.values():
                 counted(f"a run was {outcome}")  # for --hypothesis-show-statistics
             assert not (self.place / "x").exists()
@@ -96,8 +110,8 @@ class Walk(RuleBasedStateMachine):
         self.begin_one(actor, asks)
 
     def begin_one(self, actor, asks):
-        words = {"request": REQUEST, "repo": str(self.repo), "driver": "agent", "python": sys.executable}
-        self.moved("P1", **words, actor=actor, budget_json={"asks": asks})
+        words = {"repo": str(self.repo), "driver": "agent", "python": sys.executable}
+        self.moved("P1", **self.words, **words, actor=actor, budget_json={"asks": asks})
 
     @rule(actor=ACTORS, at=st.integers(0, RUNS_MAX - 1), ttl_s=st.sampled_from([1, 3600, 3600]))
     def ask(self, actor, at, ttl_s):
@@ -114,9 +128,7 @@ class Walk(RuleBasedStateMachine):
             if turn and "lease" in turn:
                 if cheats:
                     self.meddle()
-                self.answer(
-                    turn["lease"], {**RIGHT, **({"build": NOTHING} if cheats else {})}[turn["step"]], actor=actor
-                )
+                self.answer(turn["lease"], {**self.right, **(self.cheat if cheats else {})}[turn["step"]], actor=actor)
 
     @rule(text=TEXTS, newest=st.booleans(), at=st.integers(0, 30), actor=ACTORS, step=STEPS)
     def hand_in(self, text, newest, at, actor, step):
@@ -174,9 +186,46 @@ Walk.TestCase.settings = settings(
 )  # fmt: skip
 
 
-class TestWalk(Walk.TestCase):
+class WalkOfOwn(Walk):
+    """The same over a protocol of a user's own, whose gate is a script in the target."""
+
+    right: ClassVar = {"notes": '{"title": "Two", "lines": ["Adds /health."]}'}
+    cheat: ClassVar = {"notes": '{"title": "Two", "lines": ["Various fixes."]}'}
+    words: ClassVar = {"request": "Notes for 2.0.", "protocol": "release-notes"}
+
+    def target(self):
+        put(self.place, NOTES)
+        return repository(self.place / "targetapp", {".kaizen/check_notes.py": SCRIPT})
+
+    def look_at_accepted(self, accepted):
+        for name in accepted:
+            notes = (self.place / "AI" / "work" / "runs" / name / "notes.json").read_text()
+            assert "various" not in notes.lower(), "accepted, and its own gate would not"
+
+    @rule()
+    def meddle(self):
+        """A gate that likes everything, put where the gate's own files are."""
+        put(self.place, changed(lambda given: given["steps"]["check"].update(command=["true"])))
+        for run in self.records.runs():
+            script = self.place / "AI" / "work" / "runs" / run["id"] / "base" / ".kaizen" / "check_notes.py"
+            script.parent.mkdir(parents=True, exist_ok=True)
+            script.write_text("")
+
+
+WalkOfOwn.TestCase.settings = Walk.TestCase.settings
+
+
+class Held:
     def setUp(self):
         os.environ["KAIZEN_SANDBOX_MAX"] = "L1"  # the gates are quick, and what is walked is not about the box
 
     def tearDown(self):
         del os.environ["KAIZEN_SANDBOX_MAX"]
+
+
+class TestWalk(Held, Walk.TestCase):
+    pass
+
+
+class TestWalkOfOwn(Held, WalkOfOwn.TestCase):
+    pass
