@@ -78,6 +78,19 @@ def test_a_mistake_that_never_ends_is_noticed_and_does_not_hold_up_the_rest(job)
     assert verdict.facts["killed"] >= 3
 
 
+def test_a_function_that_leaves_files_behind_is_judged_on_a_tidy_tree(job):
+    writes = (
+        "import os\n\n\ndef log(text):\n    with open('log.txt', 'a') as file:\n        file.write(text)\n"
+        "    return os.path.getsize('log.txt')\n"
+    )
+    cases = [case(number, f"log('{'x' * number}')", "S1", expect=number) for number in (1, 2, 3)]
+
+    verdict = judge(job(writes), Function("app.text", "log"), read(spec_text(cases, "app.text:log")), "logs")
+
+    assert (verdict.reason, verdict.facts["survived"]) == ("pass", 0)
+    assert verdict.facts["killed"] >= 3
+
+
 def test_no_time_for_any_mistake_is_never_a_pass(job):
     slow = HONEST.replace("import re\n", "import re\nimport time\n\ntime.sleep(3)\n")
 
