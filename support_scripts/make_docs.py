@@ -6,7 +6,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "support_scripts")]
 
-import sample  # noqa: E402  (the path must be set first)
+import layers  # noqa: E402  (the path must be set first)
+import sample  # noqa: E402
 
 from kaizen_components.faces import docs  # noqa: E402
 from kaizen_components.pipeline import diagram, protocol, skills  # noqa: E402
@@ -28,15 +29,17 @@ def documents() -> dict[str, str]:
     """path below the repository -> text."""
     made = sample.documents({name: (ROOT / name).read_text(encoding="utf-8") for name in GIVEN})
     pages = {
-        f"docs/{page}.md": diagram.documented(
-            (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), protocol.load(name)
-        )
+        f"docs/{page}.md": diagram.documented(_page(page), protocol.load(name))
         for page, name in (("pipeline", "factory"), ("codemode", "codemode"))
     }
     return {
         **made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference(),
-        **pages, **all_skills(),
+        **pages, "docs/architecture.md": layers.documented(_page("architecture")), **all_skills(),
     }  # fmt: skip
+
+
+def _page(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
 def all_skills() -> dict[str, str]:
