@@ -5,14 +5,16 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
+from ...errors import Refused
+from .. import yaml_file
 from ..answers import AnswerRefused
 from ..contracts import LINE, Contract
 from ..edit_format import CUT, THOUGHTS, shown
 from ..verdict import Finding, Verdict
+from ..yaml_file import CHARS_MAX
 from . import code, evidence
 from .function import Function
 
-TEXT_CHARS_MAX = 200_000  # PyYAML reads about 100 kB in a second
 LEAST, MOST = 3, 80
 WRONG_MAX = 8
 Model = TypeVar("Model", bound=BaseModel)
@@ -89,40 +91,15 @@ def checked(given: Any, model: type[Model]) -> Model:
 
 
 def loaded(text: str) -> Any:
-    """The YAML in a text: safe, without aliases, and not too long."""
-    import yaml
-
-    if len(text) > TEXT_CHARS_MAX:
-        raise AnswerRefused(f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read.")
+    """The YAML in a text, fenced or not; AnswerRefused where there is none that can be read."""
     if text.rstrip().endswith(CUT):
         raise AnswerRefused("The answer was cut off before its end, because it was too long. Write fewer cases.")
     plain = THOUGHTS.sub("", text)
-    fenced = [block for _, block in FENCE.findall(plain) if "cases" in block]
+    fenced = [block for _, block in FENCE.findall(plain) if "cases" in block] if len(text) <= CHARS_MAX else []
     try:
-        return yaml.load(fenced[0] if fenced else plain, _loader())
-    except yaml.YAMLError as error:
-        place = getattr(error, "problem_mark", None)
-        where = f" in line {place.line + 1}" if place else ""
-        raise AnswerRefused(
-            f"The answer is no YAML{where}: {getattr(error, 'problem', None) or error}. {FORM}"
-        ) from None
-    except RecursionError:
-        raise AnswerRefused(f"The answer is no YAML that can be read: it is nested too deeply. {FORM}") from None
-    except ValueError as error:  # a date that does not exist
-        raise AnswerRefused(f"The answer is no YAML that can be read: {shown(str(error), 120)}. {FORM}") from None
-
-
-def _loader():
-    """As safe_load, but each value stands where it is: an alias can make a short text very large."""
-    import yaml
-
-    class Plain(yaml.SafeLoader):
-        def compose_node(self, parent, index):
-            if self.check_event(yaml.AliasEvent):
-                raise yaml.MarkedYAMLError(problem="aliases are not read", problem_mark=self.peek_event().start_mark)
-            return super().compose_node(parent, index)
-
-    return Plain
+        return yaml_file.read(fenced[0] if fenced else plain, "The answer")
+    except Refused as error:
+        raise AnswerRefused(f"{error.what} {shown(error.why, 200)} {FORM}") from None
 
 
 def _place(location):
@@ -147,10 +124,11 @@ def faults(function: Function, request: str, results: list[dict[str, Any]], spec
         wrong.append(Finding("function", f"The spec is about {shown(spec.function, 60)}, not about {function}."))
     sound = []
     for case in spec.cases:
-        said = [f"its call {one}" for one in code.faults(function, case.call)]
-        said = said or evidence.faults(function, request, results, case)
-        wrong += [Finding(case.id, f"{case.id}: {one}") for one in said]
-        sound += [] if said else [case]
+        bad = [Finding("code", f"{case.id}: its call {one}") for one in code.faults(function, case.call)]
+        said = [] if bad else evidence.faults(function, request, results, case)
+        bad += [Finding("evidence", f"{case.id}: {one}") for one in said]
+        wrong += bad
+        sound += [] if bad else [case]
     return [*wrong, *_repeated(function, sound), *evidence.uncovered(function, request, results, spec.cases)]
 
 
@@ -160,5 +138,5 @@ def _repeated(function, cases):
     for case in cases:
         first = seen.setdefault(code.normal(function, case.call), case.id)
         if first != case.id:
-            wrong.append(Finding(case.id, f"{case.id} makes the same call as {first}: each call once."))
+            wrong.append(Finding("repeated", f"{case.id} makes the same call as {first}: each call once."))
     return wrong

@@ -93,4 +93,5 @@ def _differs(result, case):
         return ""
     if case.raises is None and result["success"] and same(repr(case.expect), result["output"]):
         return f"{case.expect} is no text in Python; write it with its quotes: expect: {result['output']!r}"
-    return f"it {shown(case.end, SHOWN)}, and {case.source} {seen(result)}. Only what was seen can be expected."
+    told = f"it expects that the call {shown(case.end, SHOWN)}, and {case.source} {seen(result)}."
+    return f"{told} Only what was seen can be expected."

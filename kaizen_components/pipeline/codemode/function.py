@@ -16,7 +16,7 @@ from .gate import fails_closed
 
 FORM = re.compile(r"(?P<module>[A-Za-z_][\w.]*?|[\w./-]+\.py):(?P<name>[A-Za-z_]\w*)")
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef)
-PATHS = (".", "src")
+PATHS = ("src", ".")
 ROOM = 2_000_000  # characters of a file that is read
 
 
@@ -70,11 +70,11 @@ def place(where: Job | str, function: Function) -> Place:
     path = _file(folder, paths, function.module)
     if path is None:
         raise _no_module(folder, paths, function)
-    with open(os.path.join(folder, path), encoding="utf-8", errors="replace", newline="") as file:
-        text = file.read(ROOM)
     try:
+        with open(os.path.join(folder, path), encoding="utf-8", newline="") as file:
+            text = file.read(ROOM)
         body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError) as error:  # such as another encoding
         raise NotFound("unreadable_module", f"{path} is not valid Python.", f"{error}.", "Mend it first.") from None
     for node in reversed(_flat(body)):
         if isinstance(node, DEFINED) and node.name == function.name:

@@ -28,13 +28,13 @@ def judge(
 
 def _kept(case, now, failing):
     if now is None:
-        return [Finding(case.id, f"{case.id} is gone: a case may be mended, never removed.")]
+        return [Finding("gone", f"{case.id} is gone: a case may be mended, never removed.")]
     if now.as_dict() == case.as_dict():
         return []
     if case.source == "requirement":
         return [
-            Finding(case.id, f"{case.id} comes from the requirement and must stay as it was: {case.call} {case.end}.")
+            Finding("kept", f"{case.id} comes from the requirement and must stay as it was: {case.call} {case.end}.")
         ]
     if case.id not in failing:
-        return [Finding(case.id, f"{case.id} holds and must stay as it was: {case.call} {case.end}.")]
+        return [Finding("kept", f"{case.id} holds and must stay as it was: {case.call} {case.end}.")]
     return []

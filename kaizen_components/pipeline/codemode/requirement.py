@@ -17,6 +17,11 @@ BEGINS = re.compile(r"(?<![\w.])(?:[bBrRuU]{0,2}['\"]|[\[({]|[-+]?\d|(?:True|Fal
 NUMBER = re.compile(r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])")
 WORD = re.compile(r"True|False|None")
 ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning|Exit|Iteration|Interrupt)\b")
+GIVES = re.compile(
+    r"[\s`]*(?:(?:must|should|shall|will|has to)\s+)?(?:is|be|returns?|gives?|yields?|becomes?|equals?|produces?|"
+    r"raises?|evaluates to|->|→|=>|==?|:)[\s`]*(?:(?:an?|the)\s+)?"
+)
+DENIES = re.compile(r"\b(?:not|never|no|without|cannot)\b|n't\b")
 STRING = r"(?<!\w)(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 SENTENCE = re.compile(rf"(?:{STRING}|\.(?=\S)|[^;\n.])+")
 ENDS = {"[": "]", "(": ")", "{": "}"}
@@ -34,9 +39,12 @@ class Example(NamedTuple):
     sentence: str
 
     @property
-    def says(self) -> bool:
-        """Whether a value or an error stands after the call."""
-        return bool(literals(self.after) or ERROR.search(self.after))
+    def says(self) -> str:
+        """The value or the error that follows at once, as it stands there; such an example has to have its case."""
+        begins = GIVES.match(self.after)
+        rest = self.after[begins.end() :] if begins else ""
+        name = ERROR.match(rest)
+        return name[0] if name else rest[: _end(rest, 0)] if BEGINS.match(rest) else ""
 
 
 def examples(function: Function, request: str) -> list[Example]:
@@ -90,13 +98,11 @@ def supports(function: Function, request: str, code: str, value: str, is_error: 
         return f"a case from the requirement is one call of {function.name}, and nothing round it"
     wanted = normal(function, ast.unparse(call))
     given = [one for one in examples(function, request) if normal(function, one.call) == wanted]
-    for one in given:
-        if _says(one.after if one.says else one.sentence, value, is_error):
-            return ""
+    if any(_follows(one, value, is_error) for one in given):
+        return ""
     if given:
-        return (
-            f"the requirement says otherwise, or nothing, about {given[0].call}: {given[0].after.strip()[:120] or '…'}"
-        )
+        said = f"{given[0].call} {given[0].after.strip()[:120]}".strip()
+        return f"the requirement says otherwise, or nothing, about this call: {said}"
     for sentence in sentences(request):
         plain = _without(sentence, _calls(function, sentence))
         if all(stands(sentence, one) for one in _arguments(call)) and _says(plain, value, is_error):
@@ -104,7 +110,17 @@ def supports(function: Function, request: str, code: str, value: str, is_error: 
     return "no sentence of the requirement has both the arguments of this call and this end"
 
 
+def _follows(example, value, is_error):
+    """The value right after the call, if there is one; else any in its words, or in its sentence."""
+    if example.says:
+        return example.says == value if is_error else expected(value, example.says)
+    told = example.after if literals(example.after) or ERROR.search(example.after) else example.sentence
+    return _says(told, value, is_error)
+
+
 def _says(text, value, is_error):
+    if DENIES.search(text):
+        return False  # what it is not, is no value to expect
     return bool(re.search(rf"\b{re.escape(value)}\b", text)) if is_error else stands(text, value)
 
 

@@ -26,8 +26,9 @@ Group = dict[str, Any]
 
 
 def group(items: list[dict[str, str]], edits: dict[str, str] | None = None, **more: Any) -> Group:
-    """Pieces of code (id, code) on one version of the tree; `stop` ends it at the first that takes too long."""
-    return {"items": items, "edits": edits or {}, "item_s": ITEM_S, "stop": False, **more}
+    """Pieces of code (id, code) on one version of the tree; `stop` ends it at the first that takes too long, and `tidy`
+    puts the files back before each one."""
+    return {"items": items, "edits": edits or {}, "item_s": ITEM_S, "stop": False, "tidy": True, **more}
 
 
 def run(

@@ -47,12 +47,12 @@ def read(text: str, earlier: list[dict[str, Any]] | None = None) -> list[dict[st
 def judge(function: Function, text: str, earlier: list[dict[str, Any]]) -> Verdict:
     """Whether the snippets may be run; AnswerRefused where they are not in the form that was asked for."""
     found = read(text, earlier)
-    wrong = [Finding(one["id"], f"{one['id']} {said}") for one in found for said in code.faults(function, one["code"])]
-    bad = {finding.rule for finding in wrong}
-    wrong += _repeated(function, [one for one in found if one["id"] not in bad], earlier)
-    if wrong:
-        count = len({finding.rule for finding in wrong})
-        return Verdict("check", f"{count} of {len(found)} snippets cannot be used.", wrong)
+    bad = {one["id"]: code.faults(function, one["code"]) for one in found}
+    wrong = [Finding("code", f"{id} {said}") for id, faults in bad.items() for said in faults]
+    repeated = _repeated(function, [one for one in found if not bad[one["id"]]], earlier)
+    if wrong or repeated:
+        count = sum(map(bool, bad.values())) + len(repeated)
+        return Verdict("check", f"{count} of {len(found)} snippets cannot be used.", [*wrong, *repeated])
     errors = sum(one["expects"] == "error" for one in found)
     return Verdict("pass", f"{len(found)} snippets, {errors} of which expect an error.", facts={"snippets": len(found)})
 
@@ -63,6 +63,6 @@ def _repeated(function, found, earlier):
     for one in [*earlier, *found]:
         key = code.normal(function, one["code"])
         if key in seen and one not in earlier:
-            wrong.append(Finding(one["id"], f"{one['id']} is the same code as {seen[key]}: try something else."))
+            wrong.append(Finding("repeated", f"{one['id']} is the same code as {seen[key]}: try something else."))
         seen.setdefault(key, one["id"])
     return wrong

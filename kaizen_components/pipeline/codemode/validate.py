@@ -12,6 +12,7 @@ from .function import Function
 from .gate import fails_closed
 
 CALL_CHARS = 200
+RULES = {"reject": "requirement", "flaky": "flaky", "check": "case"}
 
 
 @fails_closed
@@ -50,14 +51,14 @@ def _told(case, result):
 
 
 def _verdict(reason, says, cases, results, runs, facts):
-    found = [Finding(case.id, _sentence(reason, case, results_of(results, case)["got"])) for case in cases]
+    found = [Finding(RULES[reason], _sentence(reason, case, results_of(results, case)["got"])) for case in cases]
     return Verdict(reason, f"{says}: {', '.join(case.id for case in cases)}.", found, runs, facts)
 
 
 def _sentence(reason, case, got):
     call = shown(case.call, CALL_CHARS)
     if reason == "flaky":
-        return f"{case.id}: {call} {got} once, and not the other time. Ask for what does not change."
+        return f"{case.id}: {call} ended differently in two runs. Ask for what does not change."
     by = "by the requirement" if reason == "reject" else f"as {case.source} showed"
     return f"{case.id}: {call} {shown(case.end, CALL_CHARS)} {by}; here it {got}."
 
@@ -73,9 +74,8 @@ def _mutated(job, function, spec, runs, facts):
     }
     if found.made and not found.tried:
         says = f"No mistake could be tried within {job.settings.mutation_s:g} s, so the cases prove nothing yet."
-        return Verdict(
-            "missing", says, [Finding("mutants", f"{says} Raise mutation_s in .kaizen/pipeline.toml.")], runs, facts
-        )
+        text = " ".join([says, *found.doubts, "Raise mutation_s in .kaizen/pipeline.toml."])
+        return Verdict("missing", says, [Finding("mutants", text)], runs, facts)
     said = f"{found.killed} of {found.tried} small mistakes in {function.name} are noticed"
     if found.rate < job.settings.kill_floor:
         return Verdict(

@@ -1,6 +1,7 @@
 """The engine runs the snippets: alone, in time, twice; and nothing that one does changes what another shows."""
 
 import ast
+import os
 import pathlib
 
 import pytest
@@ -191,6 +192,15 @@ def test_those_out_of_time_are_named_and_are_no_evidence(job):
 
 def test_without_an_interpreter_nothing_passes(job):
     assert execute.judge(job(tools=Tools(["no-such-python"])), SLUGIFY, snippets()).reason == "missing"
+
+
+def test_a_disk_that_cannot_be_written_to_is_missing_and_no_crash(job):
+    made = job()
+    made.scratch = os.path.join(made.base, "app", "text.py")  # a file, where a folder should be
+
+    verdict = execute.judge(made, SLUGIFY, snippets())
+
+    assert (verdict.reason, verdict.findings[0].rule) == ("missing", "sandbox")
 
 
 def test_every_box_that_works_here_gives_the_same(level, ran):

@@ -12,7 +12,7 @@ from kaizen_components.pipeline.codemode.function import Function
 
 from ...conftest import ROOT
 from ..targets import everything, repository
-from .conftest import HONEST, REQUEST, SLUGIFY, spec_text
+from .conftest import HONEST, REQUEST, SLUGIFY, case, spec_text
 
 FILES = {"app/__init__.py": "", "app/text.py": HONEST}
 
@@ -87,6 +87,21 @@ def test_a_function_that_is_gone_fails_every_case(made, target):
 
     assert done.returncode == 1
     assert "does not define the function slugify" in done.stdout
+
+
+def test_functions_that_need_more_than_a_call_can_have_a_spec_too(tmp_path):
+    """A coroutine and a generator, in a package below src, with setup before the call."""
+    text = "import asyncio\n\n\nasync def wait(n):\n    await asyncio.sleep(0)\n    return [n] * n\n"
+    target = repository(tmp_path / "app", {"src/pkg/__init__.py": "", "src/pkg/aio.py": text})
+    calls = [f"import asyncio\nn = {n}\nasyncio.run(wait(n))" for n in (0, 1, 2)]
+    cases = [case(n + 1, code, f"S{n + 1}", expect=[n] * n) for n, code in enumerate(calls)]
+    function = Function.parsed("src/pkg/aio.py:wait")
+    path = tmp_path / "aio.yml"
+    path.write_text(fixture.text(read(spec_text(cases, str(function))), function, "run_1", "waits", "abc"))
+
+    done = run(path, target)
+
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "3 passed, 0 failed: pkg.aio:wait")
 
 
 @pytest.mark.parametrize(

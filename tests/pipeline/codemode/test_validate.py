@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from kaizen_components.pipeline.codemode import mutate
 from kaizen_components.pipeline.codemode.cases import read
 from kaizen_components.pipeline.codemode.function import Function
 from kaizen_components.pipeline.codemode.refine import judge as refined
@@ -77,6 +78,19 @@ def test_a_mistake_that_never_ends_is_noticed_and_does_not_hold_up_the_rest(job)
     assert verdict.facts["killed"] >= 3
 
 
+def test_a_function_that_leaves_files_behind_is_judged_on_a_tidy_tree(job):
+    writes = (
+        "import os\n\n\ndef log(text):\n    with open('log.txt', 'a') as file:\n        file.write(text)\n"
+        "    return os.path.getsize('log.txt')\n"
+    )
+    cases = [case(number, f"log('{'x' * number}')", "S1", expect=number) for number in (1, 2, 3)]
+
+    verdict = judge(job(writes), Function("app.text", "log"), read(spec_text(cases, "app.text:log")), "logs")
+
+    assert (verdict.reason, verdict.facts["survived"]) == ("pass", 0)
+    assert verdict.facts["killed"] >= 3
+
+
 def test_no_time_for_any_mistake_is_never_a_pass(job):
     slow = HONEST.replace("import re\n", "import re\nimport time\n\ntime.sleep(3)\n")
 
@@ -84,6 +98,14 @@ def test_no_time_for_any_mistake_is_never_a_pass(job):
 
     assert verdict.reason == "missing"
     assert "mutation_s" in verdict.findings[0].text
+
+
+def test_a_case_that_is_too_slow_for_its_mistakes_proves_nothing(job, monkeypatch):
+    """Every mistake would seem to be noticed: all of them run out of time, and so does the function itself."""
+    monkeypatch.setattr(mutate, "LEAST_S", 0.001)
+    monkeypatch.setattr(mutate, "SLOWER", 0.0)
+
+    assert judge(job(), SLUGIFY, read(spec_text()), REQUEST).reason == "missing"
 
 
 def test_without_an_interpreter_nothing_is_validated(job):

@@ -120,7 +120,8 @@ def begin(group: dict, items: list, plan: dict, kept, send) -> None:
         function, said = piece.imported(plan)
         send(said)
         for item in items if function is not None else ():
-            kept.restore(group["edits"])
+            if group["tidy"]:
+                kept.restore(group["edits"])
             send(piece.run(item["code"], function, plan, group["item_s"], send.forget))
     finally:
         os._exit(0)
