@@ -213,7 +213,7 @@ class Door:
             """Another command inside the same transaction, for K5; `fill` replaces references outside of texts."""
             nested = find_command(word)
             check_names(nested, given)
-            if nested.family in ("K", "P"):  # a run takes minutes, and everybody else would wait
+            if nested.family in ("K", "P", "D", "SK"):  # they take minutes, or change what no rollback takes back
                 raise Refused("not_in_batch", f"{nested.code} cannot run inside a batch.", "", "Call it by itself.")
             if any(fields.field(nested, name).kind == "argv" for name in given):
                 raise Refused(

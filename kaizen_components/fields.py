@@ -36,6 +36,8 @@ SPAN_STATUS = ("ok", "error", "unset")
 SCORE_SOURCE = ("human", "model", "tool")
 BETTER = ("higher", "lower")
 DRIVER = ("model", "agent", "replay")
+HOOK_EVENT = ("session-start", "stop", "post-tool-use")
+HOOK_HOST = ("claude", "codex")
 RUN_OUTCOME = ("accepted", "rejected", "failed", "exhausted", "stuck", "blocked", "aborted")
 
 TITLE_CHARS_MAX = 200
@@ -227,6 +229,13 @@ FIELDS = {
     "pipeline.open": Field("flag", "Also open the HTML page in the browser"),
     "pipeline.outcome": Field("choice", "Only runs that ended so", RUN_OUTCOME),
     "gates": Field("flag", "Also try each step of the factory on its good and bad fixtures (half a minute)"),
+    "skill.store": Field("path", "Also the skills in this folder, which may be outside of the project"),
+    "skill.path": Field("path", "Only the skill in this folder"),
+    "links.store": Field("path", "The folder with the skills to link to; .agents/skills unless told"),
+    "links.apply": Field("line", "Carry out the plan with this hash, or refuse if it is another one by now", most=64),
+    "links.remove": Field("flag", "Plan to remove the links to this store instead"),
+    "event": Field("choice", "What happened at the host", HOOK_EVENT, bare=True),
+    "host": Field("choice", "Which host calls", HOOK_HOST),
     "intent": Field("prose", "What you want to do, in plain words", most=SUMMARY_CHARS_MAX, bare=True),
 }
 

@@ -110,6 +110,9 @@ COMMANDS = {
     "P6": "pipeline-replay",
     "P7": "pipeline-resume",
     "P8": "pipeline-compare",
+    "SK1": "skill-inventory",
+    "SK2": "skill-validate",
+    "SK3": "skill-links",
 }
 
 FAMILIES = {
@@ -127,6 +130,7 @@ FAMILIES = {
     "M": "Migration: Markdown lessons become records",
     "R": "Reports: what a session needs, what people want to see",
     "P": "Pipeline: a request becomes a proven change, or a recorded failure",
+    "SK": "Skills: what agents can pick up",
 }
 
 NAMES = {name: code for code, name in COMMANDS.items()}

@@ -50,6 +50,9 @@ HINTS = {
     "P6": "same verdicts again reproduce deterministic judge rerun check run",
     "P7": "continue crashed killed interrupted paused stop abort give up pipeline",
     "P8": "which model better worse against versus side runs drivers",
+    "SK1": "which skills available agents list",
+    "SK2": "skill valid front matter description SKILL.md",
+    "SK3": "link skills shared store folder into project claude codex symlink",
     "G1": "pitfall trap mistake problem remember avoid write down repeat repeats",
 }
 STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",
