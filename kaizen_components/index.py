@@ -110,6 +110,7 @@ COMMANDS = {
     "P6": "pipeline-replay",
     "P7": "pipeline-resume",
     "P8": "pipeline-compare",
+    "D3": "hook",
     "SK1": "skill-inventory",
     "SK2": "skill-validate",
     "SK3": "skill-links",
@@ -130,6 +131,7 @@ FAMILIES = {
     "M": "Migration: Markdown lessons become records",
     "R": "Reports: what a session needs, what people want to see",
     "P": "Pipeline: a request becomes a proven change, or a recorded failure",
+    "D": "Adoption: other projects, agent hosts, publishing",
     "SK": "Skills: what agents can pick up",
 }
 
