@@ -110,6 +110,7 @@ COMMANDS = {
     "P6": "pipeline-replay",
     "P7": "pipeline-resume",
     "P8": "pipeline-compare",
+    "D2": "publish-check",
     "D3": "hook",
     "SK1": "skill-inventory",
     "SK2": "skill-validate",

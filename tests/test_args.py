@@ -210,7 +210,7 @@ SLOW = {  # not held to the allow-list, and why
     "O3": "a report", "M1": "reads files", "M2": "reads files", "M3": "reads files", "M4": "reads files",
     "M5": "a report", "P1": "runs for minutes", "P2": "reads JSON", "P3": "reads JSON", "P7": "runs for minutes",
     "P4": "runs gates", "P5": "reads JSON", "P6": "runs gates", "P8": "a report",
-    "D3": "reads JSON", "SK1": "reads files", "SK2": "reads files", "SK3": "reads files",
+    "D2": "reads files", "D3": "reads JSON", "SK1": "reads files", "SK2": "reads files", "SK3": "reads files",
     **dict.fromkeys((code for code in COMMANDS if code.startswith("R")), "a report"),
 }  # fmt: skip
 

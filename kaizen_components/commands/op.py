@@ -50,6 +50,7 @@ HINTS = {
     "P6": "same verdicts again reproduce deterministic judge rerun check run",
     "P7": "continue crashed killed interrupted paused stop abort give up pipeline",
     "P8": "which model better worse against versus side runs drivers",
+    "D2": "before publishing public safe leak personal private push open source secrets machine",
     "D3": "hooks claude code codex settings session start automatically compaction",
     "SK1": "which skills available agents list",
     "SK2": "skill valid front matter description SKILL.md",

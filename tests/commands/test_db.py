@@ -110,6 +110,7 @@ def start(kaizen, **more):
         ("which model is better", "P8"),
         ("submit my answer to a step", "P4"),
         ("what is legal now in this run", "P5"),
+        ("is it safe to publish this repository", "D2"),
         ("hooks for claude code", "D3"),
         ("which skills are there", "SK1"),
         ("is this skill valid", "SK2"),
