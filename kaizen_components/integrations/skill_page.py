@@ -58,5 +58,5 @@ def read_yaml(text: str, first: int = 1) -> Any:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        why = getattr(error, "problem", None) or type(error).__name__
+        why = getattr(error, "problem", None) or ("nested too deeply" if isinstance(error, RecursionError) else error)
         raise Unreadable(f"It is not YAML: {why}.", mark.line + first if mark else first) from None

@@ -79,6 +79,8 @@ def test_a_bad_skill_exits_1_with_a_list_that_names_file_and_line(cli, mine):
         ("---\nname: {name}\n", "does not begin with front matter"),
         ("---\nname: [\n---\nx\n", "not YAML"),
         ("---\n- a\n---\nx\n", "names and values"),
+        ("---\nx: " + "[" * 5_000 + "\n---\nx\n", "nested too deeply"),
+        ("---\nx: 2026-99-99\n---\nx\n", "month must be"),
         ("---\n&a [*a, *a]: x\n---\nx\n", "SKILL.md"),
         ("---\ndescription: d\n---\nx\n", "`name` must be"),
         ("---\nname: 7\ndescription: d\n---\nx\n", "`name` must be"),
