@@ -68,11 +68,11 @@ def _open_points(db, task, store):
 def _blocked(unproven):
     task, points = unproven[0]
     id, refusal = task["id"], done.refuse(task, points)
-    others = f" So {'is' if len(unproven) == 2 else 'are'} {', '.join(one['id'] for one, _ in unproven[1:])}."
+    others = ", ".join(one["id"] for one, _ in unproven[1:])
     error = Blocked(
         refusal.code,
         f"You hold {id} ({task['title']}), and it is not proven to be done.",
-        refusal.why + (others if len(unproven) > 1 else ""),
+        refusal.why + (f" Also unproven: {others}." if others else ""),
         f"Run `kaizen Q1 --task-id {id} --run -- {points[0]['command']}`{' and the others' * (len(points) > 1)}, then "
         f'`kaizen W2 --id {id} --status done`. If you cannot: `kaizen W2 --id {id} --status blocked --note "why"`.',
     )
