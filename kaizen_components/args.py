@@ -8,10 +8,12 @@ import sys
 
 from . import fields
 from .call import Door
-from .errors import KaizenError, NotFound, Usage
+from .errors import Blocked, KaizenError, NotFound, Usage
 from .faces import text
 from .index import Command, code_of, spelled
 from .records.canonical import compact
+
+HOOK = ("D3", "HOOK")  # words that a host's settings call; a typo there must not exit 2, which blocks the host
 
 
 def parse(argv):
@@ -63,7 +65,8 @@ def main(argv=None) -> int:
     try:
         return _run(argv, as_json)
     except KaizenError as error:
-        return report(error, as_json)
+        exit_code = report(error, as_json)
+        return 1 if isinstance(error, Usage) and argv and argv[0].upper() in HOOK else exit_code
     except KeyboardInterrupt:
         return 130
     except Exception as error:
@@ -82,11 +85,11 @@ def _run(argv, as_json):
         if parsed is None:  # help or completion, and it is printed
             return 0
     command, given = parsed
-    hook = _format(command, given) == "hook" and not as_json
+    hook = (command.code in HOOK or _format(command, given) == "hook") and not as_json
     try:
         result, notes = _performed(command, given)
     except KaizenError as error:
-        if not hook or isinstance(error, Usage):
+        if not hook or isinstance(error, (Usage, Blocked)):
             raise
         if not isinstance(error, NotFound):  # a project without records, or no project at all, is nobody's concern
             report(error, False)

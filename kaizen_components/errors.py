@@ -2,6 +2,7 @@
 
     KaizenError                exit
     ├── Refused                 1   a rule says no: change the request
+    │   └── Blocked             2   the same for an agent host, which reads 2 as "not yet"
     ├── Usage                   2   the words are off: read the help
     ├── NotFound                3   no such record, or no database yet
     ├── Conflict                4   somebody or something else got there first
@@ -44,6 +45,10 @@ class KaizenError(Exception):
 
 class Refused(KaizenError):
     exit_code = 1
+
+
+class Blocked(Refused):
+    exit_code = 2
 
 
 class Usage(KaizenError):

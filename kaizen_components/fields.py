@@ -36,6 +36,8 @@ SPAN_STATUS = ("ok", "error", "unset")
 SCORE_SOURCE = ("human", "model", "tool")
 BETTER = ("higher", "lower")
 DRIVER = ("model", "agent", "replay")
+HOOK_EVENT = ("session-start", "stop", "post-tool-use")
+HOOK_HOST = ("claude", "codex")
 RUN_OUTCOME = ("accepted", "rejected", "failed", "exhausted", "stuck", "blocked", "aborted")
 
 TITLE_CHARS_MAX = 200
@@ -238,6 +240,13 @@ FIELDS = {
     "adopt.check": Field("flag", "Only say what is missing, changed or out of date; exit 1 if anything is"),
     "adopt.remove": Field("flag", "Take it out again, byte for byte; records and your own changes stay"),
     "adopt.apply": Field("flag", "Carry the plan out; without it the plan is shown and nothing is touched"),
+    "skill.store": Field("path", "Also the skills in this folder, which may be outside of the project"),
+    "skill.path": Field("path", "Only the skill in this folder"),
+    "links.store": Field("path", "The folder with the skills to link to; .agents/skills unless told"),
+    "links.apply": Field("line", "Carry out the plan with this hash, or refuse if it is another one by now", most=64),
+    "links.remove": Field("flag", "Plan to remove the links to this store instead"),
+    "event": Field("choice", "What happened at the host", HOOK_EVENT, bare=True),
+    "host": Field("choice", "Which host calls", HOOK_HOST),
     "intent": Field("prose", "What you want to do, in plain words", most=SUMMARY_CHARS_MAX, bare=True),
 }
 

@@ -112,6 +112,11 @@ COMMANDS = {
     "P8": "pipeline-compare",
     "P11": "protocol-check",
     "D1": "project-adopt",
+    "D2": "publish-check",
+    "D3": "hook",
+    "SK1": "skill-inventory",
+    "SK2": "skill-validate",
+    "SK3": "skill-links",
 }
 
 SHORT = {"adopt": "D1"}  # names that people type, beside the address
@@ -131,7 +136,8 @@ FAMILIES = {
     "M": "Migration: Markdown lessons become records",
     "R": "Reports: what a session needs, what people want to see",
     "P": "Pipeline: a request becomes a proven change, or a recorded failure",
-    "D": "Adoption: other repositories use this engine",
+    "D": "Adoption: other projects, agent hosts, publishing",
+    "SK": "Skills: what agents can pick up",
 }
 
 NAMES = {**{name: code for code, name in COMMANDS.items()}, **SHORT}

@@ -109,9 +109,10 @@ def cold(root: pathlib.Path, *argv: str) -> None:
     launch([str(ROOT / "kaizen.py"), *argv], root)
 
 
-def launch(argv: list[str], root: pathlib.Path) -> None:
+def launch(argv: list[str], root: pathlib.Path, stdin: str = os.devnull) -> None:
     """The same interpreter with these arguments. posix_spawn, since Popen adds its own milliseconds to both sides."""
-    silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1)]
+    streams = ((0, stdin, os.O_RDONLY), (1, os.devnull, os.O_RDWR))
+    silent = [(os.POSIX_SPAWN_OPEN, number, path, how, 0) for number, path, how in streams]
     child = os.posix_spawn(sys.executable, [sys.executable, *argv], environment(root), file_actions=silent)
     exit_code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if exit_code:

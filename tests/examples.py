@@ -7,6 +7,7 @@ import sys
 
 from kaizen_components.index import Command
 
+from .adoption.skills import skill
 from .conftest import ROOT
 from .model_server import ModelServer
 from .pipeline.factory import GOOD, QUICK, Model, environment, target
@@ -27,6 +28,8 @@ def prepare(code, root):
     """Files to name, and the records that the example of this command stands on."""
     (root / "kaizen.py").write_text("# so that there is a file to name\n")
     (root / "GOTCHA.md").write_text("# GOTCHA\n\n- A pitfall from a file.\n")
+    if code.startswith("SK"):
+        skill(root / ".agents" / "skills", "mine")
     if code.startswith("P"):
         target(root.parent / "targetapp", QUICK)
     if code in ("P4", "P5"):  # an agent's run, which waits for its first answer

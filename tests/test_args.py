@@ -211,6 +211,7 @@ SLOW = {  # not held to the allow-list, and why
     "M5": "a report", "P1": "runs for minutes", "P2": "reads JSON", "P3": "reads JSON", "P7": "runs for minutes",
     "P4": "runs gates", "P5": "reads JSON", "P6": "runs gates", "P8": "a report", "P11": "runs gates",
     "D1": "looks at another repository",
+    "D2": "reads files", "D3": "reads JSON", "SK1": "reads files", "SK2": "reads files", "SK3": "reads files",
     **dict.fromkeys((code for code in COMMANDS if code.startswith("R")), "a report"),
 }  # fmt: skip
 

@@ -80,7 +80,7 @@ WRITES = {  # command -> the tables that its options are stored in
     "X1": ["policy"], "X6": ["policy_revision"], "A1": ["artifact"], "S1": ["source"], "I1": ["irl"],
     "I2": ["irl_prediction"], "I3": ["irl_correction"], "I4": ["irl_outcome"], "T1": ["span"], "T2": ["score"],
     "O1": ["lab"], "O2": ["lab_proposal"], "P1": ["run"], "P4": ["run_event"], "P5": ["run_event"],
-    "P6": ["artifact", "proof"], "P7": ["run_event"],
+    "P6": ["artifact", "proof"], "P7": ["run_event"], "D3": ["proof"],
 }  # fmt: skip
 NOT_STORED = {"W1": {"parent", "depends_on"}, "W2": {"id", "token", "waive"}, "W4": {"id"}, "W6": {"id"}, "W8": {"id"},
               "W11": {"id", "remove"}, "W13": {"id"}, "G5": {"id"}, "L2": {"id"}, "L3": {"id"}, "L11": {"id"},
@@ -89,7 +89,7 @@ NOT_STORED = {"W1": {"parent", "depends_on"}, "W2": {"id", "token", "waive"}, "W
               # in the run's JSON columns
               "P1": {"from", "function", "python", "budget_json", "apply", "allow_failing_baseline"},
               "P4": {"lease", "file", "base"}, "P5": {"id", "ttl_s"}, "P6": {"id"},
-              "P7": {"id", "abort", "reason"}}  # fmt: skip
+              "P7": {"id", "abort", "reason"}, "D3": {"event", "host"}}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,11 @@ HINTS = {
     "P11": "own custom protocol workflow steps yml define list protocols valid write skills",
     "P8": "which model better worse against versus side runs drivers",
     "D1": "use kaizen other another repository project install set up link copy engine hooks vscode uninstall",
+    "D2": "before publishing public safe leak personal private push open source secrets machine",
+    "D3": "hooks claude code codex settings session start automatically compaction",
+    "SK1": "which skills available agents list",
+    "SK2": "skill valid front matter description SKILL.md",
+    "SK3": "link skills shared store folder into project claude codex symlink",
     "G1": "pitfall trap mistake problem remember avoid write down repeat repeats",
 }
 STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",

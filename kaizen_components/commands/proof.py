@@ -45,7 +45,7 @@ def add(
     if task_id or about:  # an unknown id is refused before minutes of tests, and @last is who is last now
         task, subject = _subjects(look(), task_id, about)
         task_id, about = task and task["id"], subject and subject["id"]
-    _named(words, _checked(run))
+    proof.named(words, _checked(run))
     seen, outputs, left_out = _witness(store, list(run), timeout_s)
     return write(lambda tx: _record(tx, words, task_id, about, seen, outputs, left_out))
 
@@ -69,11 +69,6 @@ def _subjects(db, task_id, about):
     return task, subject
 
 
-def _named(words, command):
-    title = words["title"] or (words["summary"] or command).strip().split("\n")[0]
-    return {**words, "title": title if len(title) <= 200 else title[:199] + "…"}
-
-
 def _links(task, subject):
     of = [record for record in (task, subject) if record]
     return of, {"task_id": task and task["id"], "about_id": subject and subject["id"]}
@@ -81,13 +76,8 @@ def _links(task, subject):
 
 def _report(tx, words, task_id, about, command, exit_code):
     of, links = _links(*_subjects(tx, task_id, about))
-    outcome = "unknown" if exit_code is None else "passed" if exit_code == 0 else "failed"
-    values = {
-        **links, **_named(words, command), "tier": "reported", "outcome": outcome, "command": command,
-        "exit_code": exit_code,
-    }  # fmt: skip
-    row = tx.add("proof", values, of=of)
-    return receipt("proof", row, tier="reported", outcome=outcome, title=row["title"], **links)
+    row = proof.add_reported(tx, {**links, **words}, command, exit_code, of)
+    return receipt("proof", row, tier="reported", outcome=row["outcome"], title=row["title"], **links)
 
 
 def _witness(store, argv, timeout_s):
@@ -140,7 +130,7 @@ def _kept(store, text):
 
 def _record(tx, words, task_id, about, seen, outputs, left_out):
     of, links = _links(*_subjects(tx, task_id, about))
-    row = proof.add_witnessed(tx, {**links, **_named(words, seen["command"]), **seen}, of, outputs)
+    row = proof.add_witnessed(tx, {**links, **proof.named(words, seen["command"]), **seen}, of, outputs)
     hint = "The command changed the tree, so this proof is stale already: ignore what it writes, or run it again."
     return receipt(
         "proof", row, tier="witnessed", outcome=seen["outcome"], command=seen["command"], exit_code=seen["exit_code"],

@@ -39,6 +39,19 @@ def platform_name():
     return f"{platform.system()} {platform.release()} {platform.machine()}"
 
 
+def named(words, command):
+    """The words with a title, which is the first line of something if nobody gave one."""
+    title = words["title"] or (words["summary"] or command).strip().split("\n")[0]
+    return {**words, "title": title if len(title) <= 200 else title[:199] + "…"}
+
+
+def add_reported(tx, values, command, exit_code, of):
+    """What somebody else ran, or says they did."""
+    outcome = "unknown" if exit_code is None else "passed" if exit_code == 0 else "failed"
+    values = {**named(values, command), "tier": "reported", "outcome": outcome, "command": command}
+    return tx.add("proof", {**values, "exit_code": exit_code}, of=of)
+
+
 def add_witnessed(tx, values, of, outputs):
     """The proof and its outputs, in one transaction."""
     ids = {}

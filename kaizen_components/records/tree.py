@@ -37,7 +37,7 @@ def working_tree(root: str, cache_path: str | None = None) -> Tree:
     entries = _entries(root, "", cache, kept)
     if cache_path and kept != cache:
         _save(cache_path, kept)
-    code, head = _git(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    code, head = git_says(root, "rev-parse", "--verify", "--quiet", "HEAD")
     return Tree(tree_digest(entries), head.strip() if code == 0 else None, len(entries))
 
 
@@ -87,17 +87,17 @@ def _paths(root):
 
 def _listed(root):
     """What git lists, or None where it has no say: no repository, or a folder that the one around it ignores."""
-    code, inside = _git(root, "rev-parse", "--is-inside-work-tree", "--show-prefix")
+    code, inside = git_says(root, "rev-parse", "--is-inside-work-tree", "--show-prefix")
     answer, _, prefix = inside.partition("\n")
     if code != 0 or answer != "true":
         return None
     if (
         prefix.strip()
         and not os.path.exists(os.path.join(root, ".git"))
-        and _git(root, "check-ignore", "-q", ".")[0] == 0
+        and git_says(root, "check-ignore", "-q", ".")[0] == 0
     ):
         return None
-    code, listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    code, listed = git_says(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if code != 0:
         raise Unavailable(
             "git_failed",
@@ -109,7 +109,7 @@ def _listed(root):
     return None if "./" in found else found  # a submodule that is not set up: git sees a folder, and nothing in it
 
 
-def _git(root, *words):
+def git_says(root, *words):
     """(exit code, what git says); 127 where there is no git. Nothing that a repository configures is run."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:

@@ -48,7 +48,7 @@ class Store:
         """A read-only connection on a database of whatever schema; the caller closes it."""
         self.require()
         connection = Connection(
-            self.place.database, read_only=True, busy_timeout_s=min(timeout_s(), 5.0), in_gate=in_gate
+            self.place.database, read_only=True, busy_timeout_s=min(self._gate.wait_s(), 5.0), in_gate=in_gate
         )
         return _checked(connection, _require_ours)
 
@@ -154,7 +154,7 @@ class Store:
         return self._gate
 
     def hurry(self, patience_s: float | None) -> None:
-        """Wait for the gate no longer than this, until told None: what is to be written is not worth more."""
+        """Wait no longer than this for others, until told None: what is to be done is not worth more."""
         self._gate.patience_s = patience_s
 
     def let_writers_in(self) -> None:

@@ -115,6 +115,11 @@ def start(kaizen, **more):
         ("use kaizen in another repository", "D1"),
         ("adopt a second project", "D1"),
         ("take kaizen out of a repository again", "D1"),
+        ("is it safe to publish this repository", "D2"),
+        ("hooks for claude code", "D3"),
+        ("which skills are there", "SK1"),
+        ("is this skill valid", "SK2"),
+        ("link the skills of a shared folder", "SK3"),
     ],
 )
 def test_plain_words_find_the_command_among_the_first_three(kaizen, intent, code):
@@ -261,6 +266,7 @@ def test_a_batch_runs_in_one_transaction_and_names_earlier_results(kaizen, batch
         (line("W2", id="$1.nothing", status="done"), "bad_reference"),
         (line("K1"), "not_in_batch"),
         (line("K8"), "not_in_batch"),
+        (line("SK1"), "not_in_batch"),
         (line("K5", file="x"), "not_in_batch"),
         (line("K7"), "not_in_batch"),
         (line("W1", title="t", summary="s", parent="nope"), "unknown_id"),

@@ -1,0 +1,108 @@
+"""What agent hosts call: D3. A hook answers within its time or keeps quiet; it never fails its host."""
+
+import sys
+
+from ..errors import Blocked, KaizenError
+from ..records import done, proof, secrets
+from ..records.canonical import compact
+
+PATIENCE_S = 1.0  # for a database that somebody else keeps
+BUDGET_TOKENS = 1_500
+SILENT = {"document": ""}
+
+
+def hook(write, look, store, *, event, host="claude"):
+    """Answer a hook of Claude Code or Codex, whose JSON is on stdin: load the digest, refuse to stop, note a test run.
+
+    Example: echo '{"hook_event_name": "SessionStart", "source": "startup"}' | kaizen D3 session-start
+    """
+    from ..integrations import hook_log, host_event
+
+    told = host_event.read(sys.stdin, event)
+    if told is None or not store.exists():
+        return SILENT
+    store.hurry(PATIENCE_S)
+    try:
+        return ANSWERS[event](write, look, store, told, host) or SILENT
+    except Blocked:
+        raise
+    except KaizenError as error:
+        hook_log.note(store.place, event, f"{error.code}: {error.what} {error.why}")
+    except Exception as error:
+        hook_log.note(store.place, event, f"{type(error).__name__}: {error}")
+    return SILENT
+
+
+def _session_start(write, look, store, told, host):
+    """The digest, also after a compaction, a resume or a clear: whatever the host forgot, it is told again."""
+    from ..reports.digest import answer
+
+    text = answer(write, look, store, BUDGET_TOKENS, None, None, None, "md")["text"]
+    said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+    return {"document": compact(said) + "\n"}
+
+
+def _stop(write, look, store, told, host):
+    """Refuse once; a host that comes again with stop_hook_active may go, or it would go round for ever."""
+    from ..integrations.host_event import session
+
+    if told.get("stop_hook_active"):
+        return
+    db = look()
+    tasks = [task for task in done.claimed(db, session(told)) if task["done_when"]]
+    unproven = [(task, points) for task in tasks if (points := _open_points(db, task, store))]
+    if unproven:
+        raise _blocked(unproven)
+
+
+def _open_points(db, task, store):
+    """The tree is hashed only if there is a proof to compare it with."""
+    points = done.open_points(db, task, "")
+    if all(point["state"] == "missing" for point in points):
+        return points
+    from ..records.tree import working_tree
+
+    return done.open_points(db, task, working_tree(store.place.root, store.place.tree_cache).sha256)
+
+
+def _blocked(unproven):
+    task, points = unproven[0]
+    id, refusal = task["id"], done.refuse(task, points)
+    others = ", ".join(one["id"] for one, _ in unproven[1:])
+    error = Blocked(
+        refusal.code,
+        f"You hold {id} ({task['title']}), and it is not proven to be done.",
+        refusal.why + (f" Also unproven: {others}." if others else ""),
+        f"Run `kaizen Q1 --task-id {id} --run -- {points[0]['command']}`{' and the others' * (len(points) > 1)}, then "
+        f'`kaizen W2 --id {id} --status done`. If you cannot: `kaizen W2 --id {id} --status blocked --note "why"`.',
+    )
+    error.findings = points
+    return error
+
+
+def _post_tool_use(write, look, store, told, host):
+    """A test run that the host says it has seen: reported, because nobody of us ran it."""
+    from ..integrations import hook_log, host_event
+    from ..integrations.runs_tests import added, exits_as_its_tests, runs_tests
+
+    ran = host_event.ran(told)
+    if ran is None or not runs_tests(ran.command, added(store.place.root)):
+        return
+    if secrets.find(ran.command):
+        hook_log.note(store.place, "post-tool-use", "A test command was not recorded: it seems to hold a secret.")
+        return
+    exit_code = ran.exit_code if exits_as_its_tests(ran.command) else None
+    write(lambda tx: _reported(tx, ran, exit_code, host, host_event.session(told)))
+
+
+def _reported(tx, ran, exit_code, host, session):
+    held = done.claimed(tx, session)
+    task = held[0] if len(held) == 1 else None
+    summary = f"Reported by a hook of {host}; Kaizen did not run it."
+    if exit_code is None:
+        summary += " Nobody named an exit code that would be that of the tests."
+    words = {"title": ran.command.split("\n")[0], "summary": summary, "body": None, "task_id": task and task["id"]}
+    return proof.add_reported(tx, words, ran.command, exit_code, [task] if task else [])
+
+
+ANSWERS = {"session-start": _session_start, "stop": _stop, "post-tool-use": _post_tool_use}

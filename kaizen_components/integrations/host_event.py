@@ -1,0 +1,71 @@
+"""What Claude Code and Codex tell a hook on stdin: one JSON object, read with bounds and trusted in nothing."""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+BYTES_MAX = 16_000_000  # a tool's whole output may be in it
+EVENTS = {  # our word -> what the hosts call it
+    "session-start": ("SessionStart",),
+    "stop": ("Stop",),  # a subagent may stop: the task is its caller's
+    "post-tool-use": ("PostToolUse", "PostToolUseFailure"),
+}
+SHELLS = ("Bash", "bash", "shell", "local_shell", "exec_command")
+CODES = ("exit_code", "exitCode", "returncode", "code")
+SAID = re.compile(r"\s{0,9}(?:\w{1,20} ){0,3}(?:exit|status) code:? (\d{1,3})\b", re.IGNORECASE)
+
+
+class Ran(NamedTuple):
+    """A command line that the host has run, and the exit code that it named, if any."""
+
+    command: str
+    exit_code: int | None
+
+
+def read(stream: Any, event: str) -> dict[str, Any] | None:
+    """The event, or None for what is not one: no input, broken JSON, another event than the one asked for."""
+    try:
+        if stream is None or stream.closed or stream.isatty():
+            return None
+        told = json.loads(stream.buffer.read(BYTES_MAX))
+    except (ValueError, RecursionError, OSError):
+        return None
+    if not isinstance(told, dict) or told.get("hook_event_name", EVENTS[event][0]) not in EVENTS[event]:
+        return None
+    return told
+
+
+def session(told: dict[str, Any]) -> str:
+    name = told.get("session_id")
+    return name if isinstance(name, str) else ""
+
+
+def ran(told: dict[str, Any]) -> Ran | None:
+    """The command line that a shell tool has ended, or None."""
+    given, answer = told.get("tool_input"), told.get("tool_response")
+    command = given.get("command", given.get("cmd")) if isinstance(given, dict) else None
+    if isinstance(command, list) and all(isinstance(one, str) for one in command):
+        import shlex
+
+        command = command[2] if command[1:2] in (["-c"], ["-lc"]) and len(command) == 3 else shlex.join(command)
+    if told.get("tool_name") not in SHELLS or not isinstance(command, str) or not command.strip() or "\0" in command:
+        return None
+    if isinstance(answer, dict) and answer.get("backgroundTaskId"):  # it has only been started
+        return None
+    return Ran(command.strip(), _exit_code(answer, told.get("error")))
+
+
+def _exit_code(answer, error):
+    if isinstance(answer, str) and answer[:1] == "{":
+        try:
+            answer = json.loads(answer)
+        except (ValueError, RecursionError):
+            pass
+    if isinstance(answer, dict):
+        inner = answer.get("metadata")
+        for holder in (answer, inner if isinstance(inner, dict) else {}):
+            for name in CODES:
+                if type(holder.get(name)) is int and -255 <= holder[name] <= 255:
+                    return holder[name]
+    said = next((SAID.match(text[:200]) for text in (answer, error) if isinstance(text, str)), None)
+    return int(said[1]) if said and int(said[1]) <= 255 else None

@@ -1,0 +1,62 @@
+"""SKILL.md and the other texts of a skill: read with bounds, and its front matter as a host reads it."""
+
+import os
+from typing import Any, NamedTuple
+
+import yaml
+
+BYTES_MAX = 1_000_000  # of a page: a host puts it into a context
+
+
+class Unreadable(Exception):
+    """Why a text cannot be read, in words, and on which line."""
+
+    def __init__(self, says: str, line: int | None = None):
+        super().__init__(says)
+        self.says = says
+        self.line = line
+
+
+class Page(NamedTuple):
+    front: dict[str, Any]
+    body: str
+    first: int  # the line on which the body begins
+
+
+def read_text(path: str) -> str:
+    try:
+        if not os.path.isfile(path):
+            raise Unreadable(f"{os.path.basename(path)} is not a file.")
+        with open(path, "rb") as file:
+            data = file.read(BYTES_MAX + 1)
+    except OSError as error:
+        raise Unreadable(f"It cannot be read: {error.strerror}.") from None
+    if len(data) > BYTES_MAX:
+        raise Unreadable(f"It has more than {BYTES_MAX:,} bytes.")
+    if b"\0" in data:
+        raise Unreadable("It contains a NUL byte.")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"It is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}.") from None
+
+
+def read_page(path: str) -> Page:
+    """The front matter and what follows it."""
+    lines = read_text(path).split("\n")
+    ends = [at for at, line in enumerate(lines) if line.rstrip() == "---"][:2]
+    if ends[:1] != [0] or len(ends) < 2:
+        raise Unreadable("It does not begin with front matter: `---`, then YAML, then `---`.", 1)
+    front = read_yaml("\n".join(lines[1 : ends[1]]), 2)
+    if not isinstance(front, dict):
+        raise Unreadable("The front matter must be names and values, such as `name: my-skill`.", 1)
+    return Page(front, "\n".join(lines[ends[1] + 1 :]), ends[1] + 2)
+
+
+def read_yaml(text: str, first: int = 1) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        why = getattr(error, "problem", None) or ("nested too deeply" if isinstance(error, RecursionError) else error)
+        raise Unreadable(f"It is not YAML: {why}.", mark.line + first if mark else first) from None

@@ -1,0 +1,389 @@
+"""D3: what Claude Code and Codex send on stdin, to real processes, and what they get back."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components.integrations.runs_tests import runs_tests
+
+from ..conftest import LAUNCHER, ROOT, git
+
+SESSION = "5f1c7a52-0b7e-4b0a-9a55-3f6f0c3d2e11"
+COMMON = {"session_id": SESSION, "transcript_path": "/tmp/t.jsonl", "cwd": "/tmp", "permission_mode": "default"}
+STOP = {**COMMON, "hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": "Done."}
+CLAUDE_BASH = {
+    **COMMON,
+    "hook_event_name": "PostToolUse",
+    "tool_name": "Bash",
+    "tool_use_id": "toolu_01",
+    "tool_input": {"command": "pytest -q", "description": "Run the tests", "timeout": 60000},
+    "tool_response": {"stdout": "1 passed", "stderr": "", "interrupted": False, "isImage": False},
+}
+CODEX_BASH = {
+    **COMMON,
+    "turn_id": "t1",
+    "hook_event_name": "PostToolUse",
+    "tool_name": "Bash",
+    "tool_input": {"command": "cargo test"},
+    "tool_response": '{"output": "ok", "metadata": {"exit_code": 101, "duration_seconds": 1.2}}',
+}
+
+
+@pytest.fixture
+def hook(cli):
+    """`hook("stop", {…})`: the host's JSON to a real process."""
+
+    def run(event, told, *more, **given):
+        stdin = told if isinstance(told, bytes) else json.dumps(told).encode()
+        return cli("hook", event, *more, stdin=stdin, **given)
+
+    return run
+
+
+@pytest.fixture
+def claimed(kaizen, root):
+    """A task that the default actor holds, with a condition that git fulfils."""
+    git(root, "init", "-q")
+    (root / ".gitignore").write_text("AI/\n")
+    task = kaizen("W1", title="Fix the parser", summary="It drops a line.", done_when=["git --version"])["id"]
+    kaizen("W13", id=task)
+    return task
+
+
+def is_silent(answer):
+    return (answer.exit_code, answer.out, answer.err) == (0, "", "")
+
+
+def log_of(root):
+    return (root / "AI" / "work" / "hooks.log").read_text()
+
+
+def proofs(kaizen):
+    return kaizen.store.reader().rows("SELECT * FROM proof ORDER BY seq")
+
+
+# SessionStart
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact"])
+@pytest.mark.parametrize("host", ["claude", "codex"])
+def test_a_session_begins_with_the_digest_whatever_began_it(hook, claimed, source, host):
+    told = {**COMMON, "hook_event_name": "SessionStart", "source": source, "model": "m"}
+    answer = hook("session-start", told, "--host", host)
+
+    assert answer.exit_code == 0 and answer.err == ""
+    said = answer.json["hookSpecificOutput"]
+    assert said["hookEventName"] == "SessionStart"
+    assert "Fix the parser" in said["additionalContext"]
+
+
+def test_the_context_is_bounded(hook, kaizen):
+    for number in range(60):
+        kaizen("X1", title=f"Rule {number}", summary="x" * 1_500, priority="critical")
+
+    answer = hook("session-start", {**COMMON, "hook_event_name": "SessionStart", "source": "startup"})
+    assert 100 < len(answer.json["hookSpecificOutput"]["additionalContext"]) <= 6_000
+
+
+# Stop
+
+
+def test_an_unproven_task_is_not_left_and_the_reason_says_how_to_prove_it(hook, claimed):
+    answer = hook("stop", STOP)
+
+    assert answer.exit_code == 2 and answer.out == ""
+    assert "Fix the parser" in answer.err and "never witnessed" in answer.err
+    flat = " ".join(answer.err.split())
+    assert f"kaizen Q1 --task-id {claimed} --run -- git --version" in flat
+
+
+def test_a_host_that_was_refused_once_may_stop(hook, claimed):
+    assert is_silent(hook("stop", {**STOP, "stop_hook_active": True}))
+
+
+def test_a_proven_task_may_be_left_until_the_tree_changes(hook, cli, claimed, root):
+    assert cli("Q1", "--task-id", claimed, "--run", "--", "git", "--version").exit_code == 0
+    assert is_silent(hook("stop", STOP))
+
+    (root / "new.py").write_text("x = 1\n")
+    answer = hook("stop", STOP)
+    assert answer.exit_code == 2 and "tree has changed since" in answer.err
+
+
+def test_a_reported_proof_does_not_let_anybody_go(hook, cli, claimed):
+    cli("Q1", "--task-id", claimed, "--command", "git --version", "--exit-code", "0")
+
+    assert hook("stop", STOP).exit_code == 2
+
+
+def test_a_session_may_hold_a_task_by_its_own_id(hook, kaizen):
+    task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
+    kaizen("W13", id=task, actor=SESSION)
+
+    assert hook("stop", STOP).exit_code == 2
+    assert is_silent(hook("stop", {**STOP, "session_id": "another"}))
+
+
+@pytest.mark.parametrize("ending", ["blocked", "canceled", "released", "waived"])
+def test_a_task_that_is_honestly_ended_may_be_left(hook, kaizen, claimed, ending):
+    if ending == "released":
+        kaizen("W13", id=claimed, action="release", token=1)
+    elif ending == "waived":
+        kaizen("W2", id=claimed, status="done", waive="No git there")
+    else:
+        kaizen("W2", id=claimed, status=ending, note="why")
+
+    assert is_silent(hook("stop", STOP))
+
+
+def test_a_task_of_somebody_else_or_without_conditions_holds_nobody(hook, kaizen):
+    kaizen("W13", id=kaizen("W1", title="a", summary="s", done_when=["true"])["id"], actor="somebody")
+    kaizen("W13", id=kaizen("W1", title="b", summary="s")["id"])
+
+    assert is_silent(hook("stop", STOP))
+
+
+def test_every_unproven_task_is_named(hook, kaizen, claimed):
+    other = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
+    kaizen("W13", id=other)
+
+    assert claimed in hook("stop", STOP).err and other in hook("stop", STOP).err
+
+
+# PostToolUse
+
+
+def test_a_test_run_that_the_host_saw_is_reported_and_not_witnessed(hook, kaizen, claimed):
+    assert is_silent(hook("post-tool-use", CODEX_BASH, "--host", "codex"))
+
+    (row,) = proofs(kaizen)
+    assert (row["tier"], row["outcome"], row["exit_code"]) == ("reported", "failed", 101)
+    assert (row["command"], row["task_id"]) == ("cargo test", claimed)
+    assert "codex" in row["summary"] and "did not run it" in row["summary"]
+
+
+def test_an_exit_code_that_nobody_named_is_unknown(hook, kaizen, claimed):
+    assert is_silent(hook("post-tool-use", CLAUDE_BASH))
+
+    (row,) = proofs(kaizen)
+    assert (row["outcome"], row["exit_code"]) == ("unknown", None)
+
+
+@pytest.mark.parametrize(
+    "told, code",
+    [
+        ({"tool_response": {"exitCode": 0}}, 0),
+        ({"tool_response": {"metadata": {"exit_code": 5}}}, 5),
+        ({"tool_response": "Exit code: 1\nWall time: 2 seconds\nOutput:\n"}, 1),
+        ({"tool_response": "Process exited with status code 3"}, 3),
+        ({"hook_event_name": "PostToolUseFailure", "error": "Exit code 2\nfailed", "tool_response": None}, 2),
+        ({"tool_response": {"exit_code": True}}, None),
+        ({"tool_response": {"exit_code": 10**9}}, None),
+        ({"tool_response": "exit code 999"}, None),
+        ({"tool_response": [{"type": "text"}]}, None),
+        ({"tool_input": {"command": ["bash", "-lc", "pytest -q"]}, "tool_name": "shell"}, None),
+    ],
+)
+def test_the_exit_code_is_read_from_what_hosts_say(hook, kaizen, told, code):
+    kaizen("K1")
+    assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **told}))
+
+    assert [(row["command"], row["exit_code"]) for row in proofs(kaizen)] == [("pytest -q", code)]
+
+
+@pytest.mark.parametrize("line", ["pytest | tail -3", "pytest; echo done", "pytest || true", "pytest &", "pytest\nls"])
+def test_an_exit_code_that_is_not_that_of_the_tests_is_not_taken_for_it(hook, kaizen, line):
+    kaizen("K1")
+    hook("post-tool-use", {**CLAUDE_BASH, "tool_input": {"command": line}, "tool_response": {"exit_code": 0}})
+
+    (row,) = proofs(kaizen)
+    assert (row["outcome"], row["exit_code"]) == ("unknown", None)
+
+
+def test_an_exit_code_behind_and_is_that_of_the_tests(hook, kaizen):
+    kaizen("K1")
+    told = {"tool_input": {"command": "cd app && pytest -q 2>&1"}, "tool_response": {"exit_code": 1}}
+    hook("post-tool-use", {**CLAUDE_BASH, **told})
+
+    assert proofs(kaizen)[0]["outcome"] == "failed"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"tool_name": "Edit", "tool_input": {"file_path": "pytest"}},
+        {"tool_input": {"command": "ls -l"}},
+        {"tool_input": {"command": "echo pytest"}},
+        {"tool_input": {"command": ""}},
+        {"tool_input": {"command": 7}},
+        {"tool_input": None},
+        {"tool_input": {"command": "pytest 'unclosed"}},
+        {"tool_input": {"command": "pytest \0"}},
+        {"tool_response": {"backgroundTaskId": "b1"}},
+        {"hook_event_name": "PreToolUse"},
+    ],
+)
+def test_what_is_no_finished_test_run_is_not_recorded(hook, kaizen, told):
+    kaizen("K1")
+    assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **told}))
+
+    assert proofs(kaizen) == []
+
+
+def test_a_command_with_a_secret_is_not_recorded(hook, kaizen, root):
+    kaizen("K1")
+    secret = "ghp_" + "a1B2" * 9
+    assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, "tool_input": {"command": f"GH={secret} pytest"}}))
+
+    assert proofs(kaizen) == [] and secret not in log_of(root) and "secret" in log_of(root)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pytest", ".venv/bin/python -m pytest -q", "python3.12 -m unittest", "cd app && npm test", "npm run test:unit",
+        "CI=1 uv run pytest -x", "timeout 60 go test ./...", "poetry run pytest | tail -5", "make test; echo $?",
+        "(cd x; cargo test) 2>&1", "coverage run -m pytest", "a\npytest", "./gradlew test", "npx vitest run",
+    ],
+)  # fmt: skip
+def test_a_test_command_is_known_wherever_it_stands_in_the_line(line):
+    assert runs_tests(line, [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["cat pytest.ini", "grep -r 'pytest -q' .", "pip install pytest", "npm install", "git commit -m pytest", "", "npm"],
+)
+def test_a_line_that_only_names_a_test_tool_is_none(line):
+    assert not runs_tests(line, [])
+
+
+def test_a_project_may_name_its_own_test_commands(hook, kaizen, root):
+    kaizen("K1")
+    (root / ".kaizen").mkdir()
+    (root / ".kaizen" / "hooks.toml").write_text('tests = ["bash setup/test.sh"]\n')
+    hook("post-tool-use", {**CLAUDE_BASH, "tool_input": {"command": "bash setup/test.sh -x"}})
+    assert len(proofs(kaizen)) == 1
+
+    (root / ".kaizen" / "hooks.toml").write_text("tests = [")
+    assert is_silent(hook("post-tool-use", CLAUDE_BASH)) and "TOMLDecodeError" in log_of(root)
+
+
+# A host is never bothered
+
+EVENTS = ["session-start", "stop", "post-tool-use"]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_outside_a_project_nothing_is_said_and_nothing_is_made(hook, root, event):
+    assert is_silent(hook(event, {**COMMON, "source": "startup"}))
+    assert list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize(
+    "stdin", [b"", b"{", b"[]", b"7", b"null", b"\xff\xfe", b"\0", b"[" * 100_000, b'{"hook_event_name": "Other"}']
+)
+def test_what_is_no_event_is_passed_over(hook, claimed, event, stdin):
+    assert is_silent(hook(event, stdin))
+
+
+def test_a_large_event_is_read(hook, claimed):
+    assert hook("stop", {**STOP, "last_assistant_message": "x" * 1_000_000}).exit_code == 2
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_broken_database_is_a_line_in_the_log(hook, claimed, kaizen, root, event):
+    kaizen.close()
+    for name in ("kaizen.db-wal", "kaizen.db-shm"):
+        (root / "AI" / "db" / name).unlink(missing_ok=True)
+    (root / "AI" / "db" / "kaizen.db").write_bytes(b"nothing of ours" * 1000)
+
+    told = CLAUDE_BASH if event == "post-tool-use" else {**COMMON, "source": "startup"}
+    assert is_silent(hook(event, told))
+    assert event in log_of(root)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="flock")
+def test_a_gate_that_somebody_keeps_is_not_waited_for(hook, claimed, kaizen, root):
+    import fcntl
+
+    with open(root / "AI" / "db" / "kaizen.db.lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        env = {"KAIZEN_BUSY_TIMEOUT_S": "200"}  # which a hook does not wait
+        assert is_silent(hook("post-tool-use", CLAUDE_BASH, env=env))
+        start = hook("session-start", {**COMMON, "source": "startup"}, env=env)
+
+    assert "Fix the parser" in start.out, "a digest needs no turn to be told, only to be recorded"
+    assert "post-tool-use: " in log_of(root) and proofs(kaizen) == []
+
+
+def test_a_database_that_is_locked_altogether_is_passed_over(hook, claimed, kaizen, root):
+    kaizen.close()
+    keeper = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
+    keeper.execute("PRAGMA locking_mode = EXCLUSIVE")
+    keeper.execute("BEGIN EXCLUSIVE")
+    try:
+        for event in ("session-start", "stop"):
+            assert is_silent(hook(event, STOP if event == "stop" else COMMON, env={"KAIZEN_BUSY_TIMEOUT_S": "200"}))
+            assert event in log_of(root)
+    finally:
+        keeper.close()
+
+
+@pytest.mark.parametrize("argv", [["stpo"], ["stop", "--hots", "claude"], ["stop", "--host", "emacs"], []])
+def test_a_typo_in_the_settings_of_a_host_does_not_block_it(cli, claimed, argv):
+    """A host takes 2 for a refusal, which would hold it for ever."""
+    answer = cli("hook", *argv, stdin=json.dumps(STOP).encode())
+
+    assert answer.exit_code == 1 and answer.out == "" and "error:" in answer.err
+
+
+def test_closed_streams_are_no_trouble(root, claimed):
+    env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
+    line = f'"{sys.executable}" "{LAUNCHER}" hook stop <&-'
+    done = subprocess.run(["bash", "-c", line], env=env, capture_output=True)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_the_log_does_not_grow_for_ever_and_is_written_through_no_link(hook, kaizen, root, tmp_path):
+    kaizen("K1")
+    (root / ".kaizen").mkdir()
+    (root / ".kaizen" / "hooks.toml").write_text("tests = [")
+    work = root / "AI" / "work"
+    work.mkdir(exist_ok=True)
+    (work / "hooks.log").write_text("x" * 300_000)
+    hook("post-tool-use", CLAUDE_BASH)
+    assert (work / "hooks.log").stat().st_size < 1_000 and (work / "hooks.log.1").exists()
+
+    (work / "hooks.log").unlink()
+    os.symlink(tmp_path / "mine", work / "hooks.log")
+    assert is_silent(hook("post-tool-use", CLAUDE_BASH))
+    assert not (tmp_path / "mine").exists()
+
+
+def test_the_settings_in_the_documents_are_json_that_calls_us_and_survive_a_missing_launcher(root, claimed):
+    page = (ROOT / "docs" / "hooks.md").read_text()
+    hooks = json.loads(page.split("```json\n")[1].split("```")[0])["hooks"]
+    commands = [hook["command"] for event in hooks.values() for entry in event for hook in entry["hooks"]]
+    assert [line.rsplit(" ", 1)[1] for line in commands] == EVENTS
+
+    env = {**os.environ, "CLAUDE_PROJECT_DIR": str(root)}
+    for line in commands:
+        assert subprocess.run(["bash", "-c", line], env=env, input=b"{}", capture_output=True).returncode == 0
+    (root / "kaizen.py").symlink_to(LAUNCHER)
+    line = commands[1].replace(".venv/bin/python", f'"{sys.executable}"')
+    env["PYTHONPATH"] = str(ROOT)
+    assert subprocess.run(["bash", "-c", line], env=env, input=json.dumps(STOP).encode()).returncode == 2
+
+
+def test_json_is_for_programs_and_fails_as_everywhere(hook, claimed):
+    answer = hook("stop", STOP, "--json")
+
+    assert answer.exit_code == 2 and answer.error["code"] == "not_done"
+    assert answer.error["findings"][0]["command"] == "git --version"

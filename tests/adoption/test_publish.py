@@ -1,0 +1,251 @@
+"""D2: nothing that belongs to one person or machine leaves with a repository unseen."""
+
+import os
+import shutil
+import subprocess
+import zlib
+
+import pytest
+
+from kaizen_components.integrations.publish_words import finders
+
+from ..conftest import ROOT, git
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 4  # put together here, so that this file is clean itself
+HOME, MAC, WINDOWS = "/" + "home/", "/" + "Users/", "C:\\" + "Users\\"
+ME = {"HOME": HOME + "zaphodb", "USER": "zaphodb", "LOGNAME": "zaphodb"}
+
+
+@pytest.fixture
+def repo(root):
+    git(root, "init", "-q")
+    (root / ".gitignore").write_text("AI/\n.env\n.venv/\n")
+    (root / "README.md").write_text("# A project\n")
+    git(root, "add", ".")
+    return root
+
+
+@pytest.fixture
+def found(cli):
+    """What D2 finds, as (where, kind)."""
+
+    def run():
+        answer = cli("D2", "--json", env=ME)
+        assert answer.exit_code == 1, answer.out + answer.err
+        return [(one["where"], one["kind"]) for one in answer.error["findings"]]
+
+    return run
+
+
+def test_a_clean_repository_passes_and_says_what_was_not_looked_at(cli, repo):
+    answer = cli("D2", env=ME)
+
+    assert answer.exit_code == 0 and "clean" in answer.out and "history of git was not looked at" in answer.out
+
+
+def test_what_is_found_is_named_by_path_line_and_kind_and_the_list_exits_1(cli, repo):
+    (repo / "a.py").write_text(f"x = 1\npath = '{HOME}arthur/x'\nhost = 'http://build.internal/x'\n")
+    (repo / "b.txt").write_text("server 192.168" + ".1.20\nby zaphodb\n")
+    git(repo, "add", ".")
+
+    answer = cli("publish-check", "--json", env=ME)
+    assert answer.exit_code == 1 and answer.error["code"] == "not_publishable"
+    rows = [(one["where"], one["kind"], one["found"]) for one in answer.error["findings"]]
+    assert rows == [
+        ("a.py:2", "personal path", HOME + "arthur"),
+        ("a.py:3", "internal host name", "build.internal"),
+        ("b.txt:1", "private address", "192.168" + ".1.20"),
+        ("b.txt:2", "machine or user name", "zaphodb"),
+    ]
+
+
+def test_a_secret_is_named_and_its_value_never_shown(cli, repo):
+    (repo / "a.py").write_text(f"# at {HOME}arthur\nkey = '{TOKEN}'\n")
+
+    for argv in (["D2"], ["D2", "--json"]):
+        answer = cli(*argv, env=ME)
+        assert answer.exit_code == 1 and "a.py:2" in answer.err and "GitHub token" in answer.err
+        assert TOKEN[:12] not in answer.err + answer.out
+
+
+def test_a_private_key_over_many_lines_is_found_at_its_begin(found, repo):
+    key = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + ("MIIEpAIBAAKCAQEA7x9Qb2" * 3 + "\n") * 3
+    (repo / "id").write_text("x\n\n" + key)
+
+    assert found() == [("id:3", "secret: private key")]
+
+
+def test_an_ignored_file_that_could_be_forced_in_is_looked_at(cli, repo):
+    (repo / ".env").write_text(f"TOKEN={TOKEN}\n")
+    (repo / ".venv").mkdir()
+    (repo / ".venv" / "pyvenv.cfg").write_text(f"home = {HOME}arthur\n")  # a tool's own: left out, and said so
+
+    findings = cli("D2", "--json", env=ME).error["findings"]
+    assert [(one["where"], one["state"]) for one in findings] == [(".env:1", "ignored")]
+    (repo / ".env").unlink()
+    assert cli("D2", "--json", env=ME).json["left_out"] == [".venv"]
+
+
+def test_exports_and_artifacts_below_ai_are_looked_at(found, kaizen, repo):
+    kaizen("W1", title="t", summary="s")
+    exports = repo / "AI" / "db" / "exports"
+    (exports / "report.html").write_text(f"<p>{MAC}trillian/x</p>")
+    (repo / "AI" / "work" / "proofs").mkdir(parents=True)
+    (repo / "AI" / "work" / "proofs" / "out.txt").write_text("on http://ci.corp/1")
+
+    assert found() == [
+        ("AI/db/exports/report.html:1", "personal path"),
+        ("AI/work/proofs/out.txt:1", "internal host name"),
+    ]
+
+
+def test_the_database_itself_is_looked_at_by_its_text(found, kaizen, repo):
+    kaizen("W1", title="t", summary=f"See {HOME}arthur/notes")
+    kaizen.close()
+
+    assert ("AI/db/kaizen.db", "personal path") in found()
+
+
+def test_bytes_count_once_for_each_kind_and_compressed_ones_are_not_opened(found, cli, repo):
+    text = f"{HOME}arthur/a\n".encode()
+    (repo / "a.bin").write_bytes(b"\0\1\2" + text * 5 + b"\xff" + f"{TOKEN}".encode() + b"\0")
+    (repo / "b.z").write_bytes(zlib.compress(text * 5))
+
+    assert found() == [("a.bin", "secret: GitHub token"), ("a.bin", "personal path")]
+
+
+def test_utf_16_is_text(found, repo):
+    (repo / "a.txt").write_bytes(f"x\n{HOME}arthur\n".encode("utf-16"))
+
+    assert found() == [("a.txt:2", "personal path")]
+
+
+def test_names_of_files_and_targets_of_links_count(found, repo):
+    (repo / "zaphodb.txt").write_text("x")
+    os.symlink("/opt/engine", repo / "engine")
+    os.symlink("README.md", repo / "inside")
+
+    assert found() == [("engine", "link to a place on this machine"), ("zaphodb.txt", "machine or user name")]
+
+
+def test_a_link_is_not_followed(cli, repo, tmp_path):
+    (tmp_path / "outside.txt").write_text(TOKEN)
+    os.symlink("../outside.txt", repo / "link")
+
+    assert cli("D2", env=ME).exit_code == 0
+
+
+def test_without_git_every_file_is_looked_at_and_that_is_said(cli, root):
+    (root / "a.txt").write_text("fine\n")
+    answer = cli("D2", "--json", env=ME)
+    assert answer.json["files"] == 1 and "no git repository" in answer.json["hint"]
+
+    (root / "a.txt").write_text(TOKEN)
+    assert cli("D2", env=ME).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HOME + "user/x", HOME + "NAME", MAC + "you/x", "https://example.org" + HOME + "page", "~" + HOME + "x",
+        "/api" + MAC + "1", "version 10.0.19041.1", "127.0.0.1", "8.8.8.8", "http://localhost:8080",
+        "http://host.docker.internal:11434", "https://example.org/x.local", "http://example.com", "zaphodbb",
+        "a-zaphodb", "10.0.0", "1.10.0.0.1",
+    ],
+)  # fmt: skip
+def test_what_is_nobodys_passes(text):
+    look = finders(home=HOME + "zaphodb", names=["zaphodb"])
+
+    assert [hit for finder in look for hit in finder(text)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HOME + "arthur", f'"{MAC}arthur.dent/x"', WINDOWS + "Arthur", WINDOWS.replace("\\", "\\\\") + "Arthur\\\\x",
+        "c:/users/arthur", "/mnt/c" + MAC + "arthur", "file://" + HOME + "arthur", "10.1" + ".2.3",
+        "172.16" + ".0.1:80", "(192.168" + ".0.7)", "ssh://git@git.lan/x", "HTTPS://Wiki.CORP", "Zaphodb's", "zaphodb.",
+    ],
+)  # fmt: skip
+def test_what_is_somebodys_is_found(text):
+    look = finders(home="/nowhere", names=["zaphodb"])
+
+    assert len([hit for finder in look for hit in finder(text)]) == 1
+
+
+def test_a_home_elsewhere_counts_and_a_common_one_only_with_what_is_in_it():
+    def hits(home, text):
+        return [hit.found for finder in finders(home=home, names=[]) for hit in finder(text)]
+
+    assert hits("/data/people/ford", "in /data/people/ford now") == ["/data/people/ford"]
+    assert hits("/" + "root", "the word /root, the folder /" + "root/") == []
+    assert hits("/" + "root", "cd /" + "root/x") == ["/" + "root/x"]
+
+
+# What is allowed
+
+
+def test_an_allowance_names_a_glob_or_a_line_and_gives_its_reason(cli, repo):
+    (repo / "fixtures").mkdir()
+    (repo / "fixtures" / "a.txt").write_text(f"{HOME}arthur\n{TOKEN}\n")
+    (repo / "b.py").write_text(f"    x = '{HOME}arthur'\n")
+    assert cli("D2", env=ME).exit_code == 1
+    (repo / ".kaizen").mkdir()
+    (repo / ".kaizen" / "publish-allow.txt").write_text(
+        f"# ours\n\nfixtures/** # made-up people\n=x = '{HOME}arthur' # shown in the talk\nold/* # gone by now\n"
+    )
+
+    answer = cli("D2", "--json", env=ME)
+    assert answer.exit_code == 0, answer.err
+    assert answer.json["allowed"] == 2 and answer.json["unused_allowances"] == ["old/*"]
+
+
+@pytest.mark.parametrize("entry", ["fixtures/**", "fixtures/** #", "# \n # x\nx #  ", "=" + TOKEN + " # why"])
+def test_an_allowance_without_a_reason_or_with_a_secret_is_refused(cli, repo, entry):
+    (repo / ".kaizen").mkdir()
+    (repo / ".kaizen" / "publish-allow.txt").write_text(entry + "\n")
+
+    answer = cli("D2", "--json", env=ME)
+    assert answer.exit_code == 1 and answer.error["code"] == "bad_allowance"
+    assert TOKEN not in answer.err
+
+
+# What comes in the way
+
+
+def test_strange_files_are_no_trouble(cli, repo):
+    (repo / "empty").write_bytes(b"")
+    (repo / "latin").write_bytes(b"\xe9\xff\n" * 10)
+    (repo / "line\nbreak").write_text("x")
+    (repo / "long").write_text("a" * 1_000_000)
+    if os.name != "nt":
+        os.mkfifo(repo / "pipe")
+        (repo / os.fsdecode(b"\xff.txt")).write_text("x")
+
+    assert cli("D2", env=ME).exit_code == 0
+
+
+def test_a_file_too_long_is_said_to_be_cut(cli, repo):
+    with open(repo / "long", "wb") as file:
+        file.truncate(21_000_000)
+
+    assert cli("D2", "--json", env=ME).json["remarks"] == [{"file": "long", "says": "only its first 20,000,000 bytes"}]
+
+
+def test_many_findings_are_counted_and_the_first_are_shown(cli, repo):
+    (repo / "a").write_text(f"{HOME}arthur\n" * 300)
+    answer = cli("D2", "--limit", "5", "--json", env=ME)
+
+    assert answer.error["what"].startswith("300 places") and len(answer.error["findings"]) == 5
+
+
+def test_this_very_repository_could_be_published(cli, root):
+    argv = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    for name in filter(None, listed.split("\0")):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_file():
+            shutil.copy(ROOT / name, root / name)
+
+    answer = cli("D2")
+    assert answer.exit_code == 0, answer.err

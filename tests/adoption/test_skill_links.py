@@ -1,0 +1,186 @@
+"""SK3: the plan first, exactly that plan or nothing, and nothing of anybody else's is touched."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kaizen_components.errors import Conflict, Unavailable
+from kaizen_components.integrations import skill_links
+
+from ..conftest import ROOT
+from .skills import skill
+
+HERE = (".agents/skills", ".claude/skills")
+
+
+@pytest.fixture
+def store(tmp_path):
+    skill(tmp_path / "store", "one")
+    skill(tmp_path / "store", "two")
+    return str(tmp_path / "store")
+
+
+def planned(kaizen, **given):
+    made = kaizen("SK3", **given)
+    return {row["path"]: row["action"] for row in made["records"]}, made["plan"]
+
+
+def tree(root):
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_symlink() or path.is_file())
+
+
+def test_a_plan_changes_nothing_and_its_hash_carries_it_out(cli, root, store):
+    plan = cli("SK3", "--store", store, "--json").json
+    assert plan["to_do"] == 4 and not (root / ".agents").exists() and not (root / ".claude").exists()
+
+    done = cli("SK3", "--store", store, "--apply", plan["plan"], "--json")
+    assert done.exit_code == 0 and done.json["done"] == 4
+    for folder in HERE:
+        assert os.readlink(root / folder / "one") == os.path.realpath(os.path.join(store, "one"))
+        assert (root / folder / "two" / "SKILL.md").is_file()
+
+
+def test_once_linked_there_is_nothing_to_do_and_removal_leaves_the_store(kaizen, root, store, tmp_path):
+    kaizen("SK3", store=store, apply=planned(kaizen, store=store)[1])
+    assert set(planned(kaizen, store=store)[0].values()) == {"keep"}
+    before = tree(tmp_path / "store")
+
+    steps, plan = planned(kaizen, store=store, remove=True)
+    assert set(steps.values()) == {"unlink"}
+    kaizen("SK3", store=store, remove=True, apply=plan)
+    assert tree(root) == [] and tree(tmp_path / "store") == before
+
+
+def test_a_plan_is_refused_when_the_world_has_changed(cli, root, store, tmp_path):
+    plan = cli("SK3", "--store", store, "--json").json["plan"]
+    skill(tmp_path / "store", "three")
+
+    answer = cli("SK3", "--store", store, "--apply", plan)
+    assert answer.exit_code == 4 and "Run SK3 without --apply" in answer.err
+    assert not (root / ".agents").exists()
+
+
+@pytest.mark.parametrize("wrong", ["0" * 16, "x", "'; rm -rf"])
+def test_a_hash_that_nobody_gave_out_is_refused(kaizen, store, wrong):
+    with pytest.raises(Conflict):
+        kaizen("SK3", store=store, apply=wrong)
+
+
+def test_a_real_folder_and_a_foreign_link_are_never_replaced(kaizen, root, store, tmp_path):
+    mine = skill(root / ".agents" / "skills", "one")
+    other = skill(tmp_path / "other", "two")
+    os.symlink(other, root / ".agents" / "skills" / "two")
+
+    steps, plan = planned(kaizen, store=store)
+    assert [steps[f".agents/skills/{name}"] for name in ("one", "two")] == ["conflict", "conflict"]
+    kaizen("SK3", store=store, apply=plan)
+    assert mine.is_dir() and not mine.is_symlink()
+    assert os.readlink(root / ".agents" / "skills" / "two") == str(other)
+    assert (root / ".claude" / "skills" / "one").is_symlink()
+
+    kaizen("SK3", store=store, remove=True, apply=planned(kaizen, store=store, remove=True)[1])
+    assert mine.is_dir() and (root / ".agents" / "skills" / "two").is_symlink()
+    assert not (root / ".claude" / "skills" / "one").is_symlink()
+
+
+def test_broken_links_are_named_and_only_ours_are_removed(kaizen, root, store):
+    folder = root / ".agents" / "skills"
+    folder.mkdir(parents=True)
+    os.symlink("/nowhere/at/all", folder / "foreign")
+    os.symlink(os.path.join(store, "gone"), folder / "gone")
+
+    steps, _ = planned(kaizen, store=store)
+    assert steps[".agents/skills/foreign"] == steps[".agents/skills/gone"] == "broken"
+    kaizen("SK3", store=store, remove=True, apply=planned(kaizen, store=store, remove=True)[1])
+    assert os.listdir(folder) == ["foreign"]
+
+
+def test_a_skill_with_problems_is_not_linked(kaizen, store, tmp_path):
+    skill(tmp_path / "store", "Bad Name")
+
+    assert planned(kaizen, store=store)[0][".agents/skills/Bad Name"] == "skip"
+
+
+def test_without_a_store_claude_gets_links_to_our_own_skills_that_can_be_committed(kaizen, root):
+    skill(root / ".agents" / "skills", "mine")
+    steps, plan = planned(kaizen)
+    assert steps == {".claude/skills/mine": "link"}
+    kaizen("SK3", apply=plan)
+
+    assert os.readlink(root / ".claude" / "skills" / "mine") == os.path.join("..", "..", ".agents", "skills", "mine")
+    assert (root / ".claude" / "skills" / "mine" / "SKILL.md").is_file()
+
+
+def test_two_folders_that_are_one_get_one_link(kaizen, root, store):
+    (root / ".agents" / "skills").mkdir(parents=True)
+    (root / ".claude").mkdir()
+    os.symlink("../.agents/skills", root / ".claude" / "skills")
+
+    assert list(planned(kaizen, store=store)[0]) == [".agents/skills/one", ".agents/skills/two"]
+
+
+def test_a_folder_that_leads_out_of_the_project_is_left_alone(kaizen, root, store, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    os.symlink(tmp_path / "elsewhere", root / ".claude")
+
+    steps, plan = planned(kaizen, store=store)
+    assert steps[".claude/skills"] == "conflict"
+    kaizen("SK3", store=store, apply=plan)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_file_in_the_place_of_a_folder_stays(kaizen, root, store):
+    (root / ".claude").write_text("mine")
+
+    steps, plan = planned(kaizen, store=store)
+    assert steps[".claude/skills"] == "conflict"
+    assert kaizen("SK3", store=store, apply=plan)["done"] == 2
+    assert (root / ".claude").read_text() == "mine"
+
+
+def test_a_step_that_fails_takes_back_those_before_it(root, store, monkeypatch):
+    plan = skill_links.plan(str(root), store, False)
+    (root / ".claude" / "skills").mkdir(parents=True)
+    (root / ".claude" / "skills" / "one").write_text("it came just now")
+
+    with pytest.raises(Conflict):
+        skill_links.apply(plan)
+    assert tree(root) == [".claude/skills/one"]
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="rights do not bind an administrator")
+def test_a_read_only_folder_is_said_and_nothing_is_half_done(kaizen, root, store):
+    (root / ".claude" / "skills").mkdir(parents=True)
+    (root / ".claude" / "skills").chmod(0o555)
+    try:
+        with pytest.raises(Unavailable):
+            kaizen("SK3", store=store, apply=planned(kaizen, store=store)[1])
+        assert tree(root / ".agents") == []
+    finally:
+        (root / ".claude" / "skills").chmod(0o755)
+
+
+def test_of_two_at_once_one_links_and_nothing_is_lost(cli, root, store):
+    plan = cli("SK3", "--store", store, "--json").json["plan"]
+    argv = [sys.executable, str(ROOT / "kaizen.py"), "SK3", "--store", store, "--apply", plan]
+    env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
+    both = [subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    codes = sorted(one.wait() for one in both)
+    for one in both:
+        one.communicate()
+
+    assert codes == [0, 4]
+    cli("SK3", "--store", store, "--apply", cli("SK3", "--store", store, "--json").json["plan"])
+    assert len(tree(root)) == 4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
+def test_the_script_is_a_door_to_the_command(root, store, tmp_path):
+    env = {**os.environ, "KAIZEN_REPO_ROOT": str(root), "PYTHON": sys.executable}
+    argv = ["bash", str(ROOT / "setup" / "link-skills.sh"), "--store", store]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, cwd=tmp_path)
+
+    assert done.returncode == 0 and ".agents/skills/one" in done.stdout, done.stderr
+    assert subprocess.run([*argv, "--apply", "0"], env=env, capture_output=True).returncode == 4
