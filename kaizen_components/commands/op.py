@@ -37,6 +37,7 @@ HINTS = {
     "Q9": "last results outcome tests failed passed",
     "W2": "undo reopen cancel",
     "K8": "nobody changed database tampered",
+    "K11": "wrong broken stuck setup",
     "X5": "rules instructions guidelines must know which apply",
     "R3": "which lessons stale outdated promoted waived",
     "R5": "which evals flaky never run worse better",
