@@ -13,7 +13,8 @@ HOOK_COMMAND = ["python3", "kaizen.py", "hook"]
 FILES = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json"}
 EVENTS = {"SessionStart": "session-start", "PostToolUse": "post-tool-use", "Stop": "stop"}
 MATCHERS = {"PostToolUse": "Bash"}
-# A host starts hooks wherever the agent stands; elsewhere `python3 kaizen.py` would exit 2, which is a host's "no".
+# A host starts hooks wherever the agent stands; elsewhere `python3 kaizen.py` would exit 2, which is a host's "no". So
+# would a launcher that is gone: then nothing is run.
 LAUNCHERS = {
     "claude": '"$CLAUDE_PROJECT_DIR"/kaizen.py',
     "codex": '"$(git rev-parse --show-toplevel)"/kaizen.py',
@@ -43,7 +44,7 @@ def without(existing: str, host: str) -> str:
 
 def _group(event, host, command):
     words = [LAUNCHERS[host] if one == "kaizen.py" else one for one in command]
-    line = " ".join([*words, EVENTS[event], "--host", host])
+    line = f"[ ! -f {LAUNCHERS[host]} ] || " + " ".join([*words, EVENTS[event], "--host", host])
     group: dict[str, Any] = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
     return {**group, "hooks": [{"type": "command", "command": line, "timeout": TIMEOUT_S}]}
 

@@ -2,10 +2,12 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
-from ..conftest import git
+from ..conftest import ROOT, git
 
 
 @pytest.fixture
@@ -36,3 +38,17 @@ def seen(folder):
                 with open(path, "rb") as file:
                     found[os.path.relpath(path, folder)] = (mode, file.read())
     return found
+
+
+@pytest.fixture
+def as_user(root, tool):
+    """`as_user("SK1")`: the command line without an administrator's way round the rights of files."""
+    drop = [tool("setpriv"), "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
+
+    def run(*words):
+        return subprocess.run(
+            [*drop, sys.executable, str(ROOT / "kaizen.py"), *words, "--json"], capture_output=True, text=True, cwd=root,
+            env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
+        )  # fmt: skip
+
+    return run

@@ -490,12 +490,31 @@ def test_tasks_of_theirs_are_not_touched_and_they_hear_what_to_add(adopt, repo):
     assert adopt(check=True).get("exit_code") is None
 
 
-def test_a_store_of_skills_is_accepted_and_must_be_there(adopt, repo, tmp_path):
-    (tmp_path / "store").mkdir()
-
-    assert "SK3" in adopt(skills=str(tmp_path / "store"))["text"]
+def test_a_store_of_skills_must_be_there(adopt, tmp_path):
     with pytest.raises(NotFound):
         adopt(skills=str(tmp_path / "none"))
+
+
+def test_the_skills_of_a_store_are_linked_ignored_and_taken_out_again(adopt, repo, tmp_path):
+    for name, page in (
+        ("tidy", "---\nname: tidy\ndescription: Tidies.\n---\nTidy up.\n"),
+        ("broken", "no front matter\n"),
+    ):
+        (tmp_path / "store" / name).mkdir(parents=True)
+        (tmp_path / "store" / name / "SKILL.md").write_text(page)
+    before, store = seen(repo), str(tmp_path / "store")
+    plan = {(row["action"], row["path"]) for row in adopt(skills=store)["steps"]}
+    assert {("link", ".agents/skills/tidy"), ("leave", ".agents/skills/broken")} <= plan
+    assert seen(repo) == before
+
+    adopt(skills=store, apply=True)
+    assert (repo / ".claude" / "skills" / "tidy" / "SKILL.md").read_text().startswith("---")
+    listed = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=repo, capture_output=True, text=True).stdout
+    assert "kaizen.py" in listed and "skills" not in listed  # links are for this machine alone
+    assert adopt(apply=True)["applied"] is False  # without --skills the links and their lines stay
+    adopt(remove=True, apply=True)
+    assert seen(repo) == before
+    assert (tmp_path / "store" / "tidy" / "SKILL.md").exists()
 
 
 # What can go wrong on the way
@@ -656,7 +675,7 @@ def test_what_vs_code_gets_is_json_that_names_commands_which_exist(name):
 
 
 def test_everything_that_is_put_somewhere_may_stand_in_the_state_file():
-    every = parts(Choices("link", ("claude", "codex"), True))
+    every = parts(Choices("link", ("claude", "codex"), True, {}, ()))
 
     assert {one.path for one in every} | {os.path.dirname(one.path) for one in every} <= {*PLACES, ""}
 

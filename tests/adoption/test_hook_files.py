@@ -92,4 +92,7 @@ def test_the_command_finds_the_launcher_from_any_folder_of_the_repository(host, 
     )  # fmt: skip
 
     assert done.stdout.strip() == str(["hook", "stop", "--host", host]), done.stderr
-    assert shlex.split(line)[0] == "python3"
+    assert "python3" in shlex.split(line)
+    (repo / "kaizen.py").unlink()  # and where it is gone, nothing is run
+    gone = subprocess.run(["bash", "-c", line], cwd=repo, env={**os.environ, "CLAUDE_PROJECT_DIR": str(repo)})
+    assert gone.returncode == 0

@@ -76,10 +76,15 @@ def look(folder: Folder, asked: Choices, known: State | None) -> list[Finding]:
 
 def next_state(folder: Folder, asked: Choices, known: State | None, found: list[Finding]) -> State:
     made = known.folders if known else []
-    needed = sorted({os.path.dirname(one.path) for one in found if one.do and "/" in one.path} | {".kaizen"})
+    needed = sorted({above for one in found if one.do for above in _above(one.path)} | {".kaizen"})
     made = [*made, *(name for name in needed if name not in made and not _was_there(folder, name))]
     entries = {**(known.parts if known else {}), **{one.path: one.entry for one in found if one.entry}}
     return State(asked.mode, list(asked.hooks), asked.vscode, entries, made)
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
 def _was_there(folder: Folder, name: str) -> bool:

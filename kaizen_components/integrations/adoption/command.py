@@ -1,14 +1,13 @@
 """What D1 answers: a plan, what was done, or what is missing, in words and as data."""
 
-import os
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import NotFound, Usage
+from ...errors import Usage
 from . import adoption, removal, state
 from .folder import Folder
 from .shape import HOSTS, Choices, choices
+from .skill_part import planned
 
 CHECKED = {"missing": "is missing", "outdated": "is of another version or place", "changed": "was changed"}
 
@@ -49,29 +48,20 @@ def refuse_together(**given: bool) -> None:
 
 def adopt(path: str, wishes: Wishes) -> dict[str, Any]:
     folder = adoption.opened(path)
-    if wishes.skills and not os.path.isdir(wishes.skills):
-        raise NotFound(
-            "no_folder", f"There is no folder {wishes.skills!r}.", "", "Name the store that the skills are in."
-        )
     with adoption.alone(folder):
         known = state.read(folder)
-        asked = choices(known, wishes.mode, wishes.hooks, wishes.vscode)
+        skills, left_out = planned(folder, wishes.skills)
+        asked = choices(known, wishes.mode, wishes.hooks, wishes.vscode, skills)
         found = adoption.look(folder, asked, known)
         applied = wishes.apply and adoption.apply(folder, asked, known, found)
     rows = [
         _row(one.action or "leave", one.path, one.says) for one in found if one.do or one.state in ("changed", "yours")
     ]
-    rows += [_row("note", "skills", _skills(wishes.skills))] if wishes.skills else []
+    rows += [_row("leave", step.path, step.says) for step in left_out]
     doing = any(one.do for one in found)
     head, next_step = _adopt_words(path, doing, wishes.apply, applied)
     warning = _tracked(folder, asked)
     return _answer(head, rows, next_step + warning, applied=bool(applied), mode=asked.mode, hooks=list(asked.hooks))
-
-
-def _skills(store):
-    """SK3 has a plan and a hash of its own, so it is not hidden inside of this one."""
-    words = ["python3", "kaizen.py", "SK3", "--store", os.path.abspath(store)]
-    return f"once it is adopted, run `{shlex.join(words)}` in it: it plans the links"
 
 
 def _adopt_words(path, doing, wanted, applied):
@@ -89,7 +79,7 @@ def _adopt_words(path, doing, wanted, applied):
 def check(path: str, wishes: Wishes) -> dict[str, Any]:
     folder = adoption.opened(path)
     known = state.read(folder)
-    asked = choices(known, wishes.mode, wishes.hooks, wishes.vscode)
+    asked = choices(known, wishes.mode, wishes.hooks, wishes.vscode, planned(folder, wishes.skills)[0])
     found = adoption.look(folder, asked, known)
     wrong = [one for one in found if one.state in CHECKED]
     rows = [_row(one.state, one.path, one.says) for one in wrong]

@@ -94,4 +94,10 @@ def _engine(folder: Folder, path: str, entry: Entry) -> Removal | None:
     return Removal(path, "restore" if kept is not None else "remove", says, do)
 
 
-KINDS = {"file": _file, "lines": _lines, "hooks": _hooks, "link": _engine, "copy": _engine}
+def _skill(folder: Folder, path: str, entry: Entry) -> Removal | None:
+    if not is_link(folder.path(path)):
+        return None
+    return Removal(path, "remove", "the link", lambda: engine.remove_link(folder.path(path)))
+
+
+KINDS = {"skill": _skill, "file": _file, "lines": _lines, "hooks": _hooks, "link": _engine, "copy": _engine}

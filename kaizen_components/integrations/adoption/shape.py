@@ -8,6 +8,7 @@ from .engine_part import EnginePart
 from .finding import Finding
 from .folder import Folder
 from .parts import Entry, Hooks, Lines, OwnFile, Seed, SharedFile
+from .skill_part import SkillLink
 from .state import LEFTOVERS, State
 
 HOSTS = ("claude", "codex")
@@ -25,13 +26,17 @@ class Choices:
     mode: str
     hooks: tuple[str, ...]
     vscode: bool
+    skills: dict[str, str]  # links to make: path -> target
+    linked: tuple[str, ...]  # all links, those of before too
 
 
-def choices(state: State | None, mode: str, hooks: list[str], vscode: bool) -> Choices:
+def choices(state: State | None, mode: str, hooks: list[str], vscode: bool, skills: dict[str, str]) -> Choices:
     """What is asked for now, on top of what was asked for before."""
     known = state or State()
+    linked = [path for path, entry in known.parts.items() if entry["kind"] == "skill"]
     every = tuple(host for host in HOSTS if host in (*hooks, *known.hooks))
-    return Choices(mode or known.mode or "link", every, vscode or known.vscode)
+    linked = sorted({*linked, *skills})
+    return Choices(mode or known.mode or "link", every, vscode or known.vscode, skills, tuple(linked))
 
 
 def parts(chosen: Choices) -> list[Part]:
@@ -40,6 +45,7 @@ def parts(chosen: Choices) -> list[Part]:
     ignored = [
         *IGNORED,
         *([f"/{engine.NAME}"] if chosen.mode == "link" else []),
+        *(f"/{path}" for path in chosen.linked),
     ]  # no slash behind: a link is no folder
     found: list[Part] = [
         Lines(".gitignore", "".join(f"{line}\n" for line in ignored).encode(), "ignore", "what git leaves alone"),
@@ -52,6 +58,7 @@ def parts(chosen: Choices) -> list[Part]:
     ]
     found += [Hooks(host) for host in chosen.hooks]
     found += _vscode() if chosen.vscode else []
+    found += [SkillLink(path, target) for path, target in chosen.skills.items()]
     found += [
         EnginePart(chosen.mode),
         OwnFile("kaizen.py", engine.shipped("kaizen.py"), "the launcher", b"kaizen_components", executable=True),

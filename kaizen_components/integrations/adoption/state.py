@@ -4,6 +4,7 @@ It names no machine and no path outside. Originals that may be private are kept 
 """
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,12 +54,13 @@ def read(folder: Folder) -> State | None:
 
 def _is_sound(known: dict[str, Any]) -> bool:
     """The file is committed, so anybody may have written it: it may name only what adoption itself makes."""
-    entries = known["parts"].values()
-    return {*known["parts"], *known["folders"]} <= PLACES and all(isinstance(one, dict) for one in entries)
+    entries, skills = known["parts"].values(), {path for path in known["parts"] if SKILL.fullmatch(path)}
+    return {*known["parts"], *known["folders"]} - skills <= PLACES and all(isinstance(one, dict) for one in entries)
 
 
 PLACES = {
     "kaizen.py", "kaizen_components", "requirements-kaizen.txt", "AGENTS.md", "CLAUDE.md", ".gitignore", "evals",
     "evals/README.md", ".claude", ".claude/settings.json", ".codex", ".codex/hooks.json", ".vscode",
-    ".vscode/tasks.json", ".vscode/kaizen.code-snippets", ".kaizen",
+    ".vscode/tasks.json", ".vscode/kaizen.code-snippets", ".kaizen", ".agents", ".agents/skills", ".claude/skills",
 }  # fmt: skip
+SKILL = re.compile(r"\.(?:agents|claude)/skills/[a-z0-9-]{1,64}")
