@@ -59,7 +59,7 @@ def test_agents_md_names_only_commands_and_options_that_exist():
     text = (ROOT / "AGENTS.md").read_text()
     options = {fields.option(name) for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))}
 
-    assert set(re.findall(r"\b[KWP]\d+\b", text)) <= set(COMMANDS)
+    assert set(re.findall(r"`(?:kaizen )?([A-Z]{1,2}\d+)\b", text)) <= set(COMMANDS)
     assert set(re.findall(r"--[a-z-]+", text)) - {"--body-file"} <= options
 
 

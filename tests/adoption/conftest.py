@@ -46,9 +46,8 @@ def as_user(root, tool):
     drop = [tool("setpriv"), "--bounding-set=-all", "--inh-caps=-all"] if os.getuid() == 0 else []
 
     def run(*words):
-        return subprocess.run(
-            [*drop, sys.executable, str(ROOT / "kaizen.py"), *words, "--json"], capture_output=True, text=True, cwd=root,
-            env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
-        )  # fmt: skip
+        argv = [*drop, sys.executable, str(ROOT / "kaizen.py"), *words, "--json"]
+        env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
+        return subprocess.run(argv, capture_output=True, text=True, cwd=root, env=env)
 
     return run
