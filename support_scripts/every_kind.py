@@ -1,15 +1,22 @@
 """A small project with a record of every kind: what the checks of checks are tried on."""
 
-import os
 import pathlib
 import subprocess
 from typing import Any
 
-from kaizen_components.errors import Unavailable
-
 TEXT = {"title": "A title", "summary": "In short."}
-NOBODY = {"KAIZEN_LLM_BASE_URL": "http://127.0.0.1:9/v1", "KAIZEN_LLM_MODEL": "none"}  # where no model can be
-GATE = 'command = ["python", "-c", "pass"]\nreplace = true\n'
+PROTOCOL = """\
+name: tiny
+version: "1"
+about: Say.
+start: say
+budget: {asks: 2}
+steps:
+  say: {kind: ask, about: Say., answer: text, prompt: Say., attempts: 1, next: {pass: see, malformed: failed}}
+  see:
+    {kind: gate, about: See., gate: command, command: [test, -f, x], attempts: 1,
+     fixtures: {good: [{files: {x: ""}}], bad: [{}]}, next: {pass: accepted, check: failed}}
+"""
 
 
 def record_every_kind(call: Any, root: pathlib.Path) -> None:
@@ -67,23 +74,18 @@ def _reviews_and_traces(call):
 
 
 def _pipeline(call, root):
-    """A run that comes as far as its first question, and is given up."""
+    """A run that comes as far as its first question, and is given up. Its protocol is short, since every byte of it is
+    tried."""
     repo = root / "AI" / "work" / "target"
     if not repo.exists():
         _target(repo)
-    os.environ.update(NOBODY)
-    try:
-        call("P1", request="Do something.", repo=str(repo))
-    except Unavailable:
-        call("P7", id="@last", abort=True)
-    finally:
-        for name in NOBODY:
-            del os.environ[name]
+    call("P1", request="Do it.", repo=str(repo), protocol="tiny", driver="agent")
+    call("P7", id="@last", abort=True)
 
 
 def _target(repo):
-    (repo / ".kaizen").mkdir(parents=True)
-    (repo / ".kaizen" / "pipeline.toml").write_text(f"[gates.check]\n{GATE}[gates.test]\n{GATE}", encoding="utf-8")
+    (repo / ".kaizen" / "protocols").mkdir(parents=True)
+    (repo / ".kaizen" / "protocols" / "tiny.yml").write_text(PROTOCOL, encoding="utf-8")
     somebody = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
     for words in (["init", "-q"], ["add", "-A", "-f"], [*somebody, "commit", "-q", "-m", "first"]):
         subprocess.run(["git", *words], cwd=repo, check=True)

@@ -46,16 +46,9 @@ def in_copy(copy, *words, **env):
 
 
 def test_the_page_says_everything_that_is_needed(copy):
-    words = (
-        "-m",
-        "pytest",
-        "-n",
-        "0",
-        "-p",
-        "no:randomly",
-        "tests/commands/test_bookmark.py",
-        "tests/test_declaration.py",
-    )
+    docs = in_copy(copy, "support_scripts/make_docs.py")
+    assert docs.returncode == 0, docs.stderr
+    words = ("-m", "pytest", "-n", "0", "tests/commands/test_bookmark.py", "tests/test_declaration.py")
     chosen = "W16 or bookmark or kind or write_command or downwards or no_module"
     done = in_copy(copy, *words, "-k", chosen)
 

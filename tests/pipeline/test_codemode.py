@@ -1,6 +1,8 @@
 """codemode from the command line: an agent explores a function, and what it says becomes an eval that can be run."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -13,6 +15,7 @@ from ..model_server import Answer
 from .codemode_answers import BROKEN, CODES, GOOD, MORE, REQUEST, SNIPPETS, SOURCE, SPEC, case
 from .factory import environment, server
 from .targets import everything, repository
+from .test_resume import killed_after
 
 FIXTURE = "evals/codemode/app_text_slugify.yml"
 
@@ -133,15 +136,12 @@ def test_a_weak_spec_may_be_added_to_and_nothing_may_be_taken_away(cli, root, tm
 
 
 def test_a_fixture_that_is_there_is_left_alone(session):
-    session.through("exploration-plan", "execution-analysis")
-    first = session.through("spec-synthesis")
-    fixture = (session.root / FIXTURE).read_bytes()
-    again = Session(session.cli, session.root, session.repo.parent / "again").begin()
-    second = again.through("exploration-plan", "execution-analysis", "spec-synthesis")
+    (session.root / FIXTURE).parent.mkdir(parents=True)
+    (session.root / FIXTURE).write_text("of another run\n")
+    said = session.through("exploration-plan", "execution-analysis", "spec-synthesis")
 
-    assert (first["run"]["fixture"], second["run"]["fixture"]) == (FIXTURE, FIXTURE.replace(".yml", "_2.yml"))
-    assert (session.root / FIXTURE).read_bytes() == fixture
-    assert first["run"]["case_id"] != second["run"]["case_id"]
+    assert said["run"]["fixture"] == FIXTURE.replace(".yml", "_2.yml")
+    assert (session.root / FIXTURE).read_text() == "of another run\n"
 
 
 @pytest.mark.parametrize(
@@ -180,23 +180,64 @@ def test_every_gate_of_an_accepted_run_has_its_witnessed_proof(session):
 BEGINNINGS = {
     "You explore": "exploration-plan", "You read what": "execution-analysis", "You write a spec": "spec-synthesis",
 }  # fmt: skip
+# The same command line, killed as soon as the fixture is written and nothing says so yet.
+KILLED_IN_DELIVERY = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from kaizen_components.pipeline import delivery, eval_case
+def killed(*given):
+    eval_case.deliver(*given)
+    os.kill(os.getpid(), signal.SIGKILL)
+delivery.eval_case = type("killed", (), {"deliver": staticmethod(killed)})
+from kaizen_components.args import main
+sys.exit(main(sys.argv[2:]))
+"""
 
 
-def test_a_model_can_drive_it_as_well(cli, root, tmp_path):
-    repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
-    asked = []
-
-    def model(request):
+def model(asked):
+    def answered(request):
         system = request["messages"][0]["content"]
         step = next(step for words, step in BEGINNINGS.items() if system.startswith(words))
         asked.append(step)
         return Answer("Here it is:\n```\n" + GOOD[step] + "\n```\n")
 
+    return answered
+
+
+def model_words(repo):
     words = ("--function", "app/text.py:slugify", "--repo", str(repo), "--python", sys.executable, "--json")
-    with server(model) as serving:
-        env = environment(serving.url)
-        done = cli("P1", "--protocol", "codemode", "--request", REQUEST, *words, env=env)
+    return ["P1", "--protocol", "codemode", "--request", REQUEST, *words]
+
+
+def test_a_model_can_drive_it_as_well(cli, root, tmp_path):
+    repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
+    asked = []
+    with server(model(asked)) as serving:
+        done = cli(*model_words(repo), env=environment(serving.url))
 
     assert (done.exit_code, done.json["outcome"]) == (0, "accepted"), done.err
     assert asked == list(BEGINNINGS.values())
     assert (root / FIXTURE).exists()
+
+
+@pytest.mark.parametrize("moment", [8, 17, "delivery"])
+def test_a_run_that_is_killed_and_resumed_asks_nothing_twice_and_delivers_once(cli, root, tmp_path, moment):
+    repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
+    asked = []
+    with server(model(asked)) as serving:
+        env = environment(serving.url)
+        if moment == "delivery":
+            argv = [sys.executable, "-c", KILLED_IN_DELIVERY, str(ROOT), *model_words(repo)]
+            given = {**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)}
+            dead = subprocess.run(argv, cwd=root, env=given, capture_output=True)
+        else:
+            dead = killed_after(moment, model_words(repo), env, root)
+        assert dead.returncode == -signal.SIGKILL, dead.stderr
+        assert (root / FIXTURE).exists() == (moment == "delivery")
+        resumed = cli("P7", "--id", "@last", "--json", env=env).json
+
+    assert (resumed["outcome"], resumed["fixture"]) == ("accepted", FIXTURE)
+    assert asked == list(BEGINNINGS.values())
+    cases = cli("R5", "--format", "json", "--json").json["data"]["never_run"]
+    assert [case["id"] for case in cases] == [resumed["case_id"]]
+    assert os.listdir(root / "evals" / "codemode") == [os.path.basename(FIXTURE)]
