@@ -100,7 +100,7 @@ def _objects(text: str, wrong: list[str]) -> Iterator[dict[str, Any]]:
         if end:
             try:
                 yield json.loads(text[at:end], parse_constant=_refuse_constant)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 wrong.append(_said(error, text[at:end]))
         else:
             wrong.append("A brace is opened and never closed, or too many are nested.")

@@ -4,6 +4,7 @@ import json
 import os
 from typing import Any
 
+from ..errors import KaizenError, Refused
 from . import edits
 from .answers import AnswerRefused
 from .asked import Asked
@@ -15,23 +16,40 @@ from .work import Work
 
 PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
 BREAK = "\n-----\n"
+SAYS_CHARS_MAX = 500
 VALUES = ("request", "feedback", "previous", "listing", "spec", "answers", "form")  # of every prompt
 
 
 def messages(step: Step, work: Work, asked: Asked) -> list[dict[str, str]]:
     """The conversation that asks: a system text and a user text, made from records and the base alone."""
     here = environment()
-    template = here.from_string(step.prompt) if step.prompt else here.get_template(f"{step.answer}.md")
-    system, _, user = template.render(**_values(step, work, asked)).partition(BREAK)
+    try:
+        template = here.from_string(step.prompt) if step.prompt else here.get_template(f"{step.answer}.md")
+        system, _, user = template.render(**_values(step, work, asked)).partition(BREAK)
+    except KaizenError:
+        raise
+    except Exception as error:  # such as an answer that the prompt quotes and nobody has given
+        raise Refused(
+            "no_question",
+            f"The prompt of {step.name} cannot be made.",
+            f"{type(error).__name__}: {error}."[:SAYS_CHARS_MAX],
+            "Mend the prompt, and begin another run.",
+        ) from None
     return [{"role": "system", "content": system.strip()}, {"role": "user", "content": user.strip()}]
 
 
 def environment():
     """Templates reach values and nothing else: a protocol may come with somebody else's repository."""
     import jinja2
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
 
-    return ImmutableSandboxedEnvironment(
+    class Environment(ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset({"*", "**"})  # a short line could ask for all of the memory
+
+        def call_binop(self, context, operator, left, right):
+            raise SecurityError(f"{operator} is not read in a prompt")
+
+    return Environment(
         loader=jinja2.FileSystemLoader(PROMPTS), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=False,
     )  # fmt: skip
@@ -70,3 +88,8 @@ def judged(step: Step, work: Work, asked: Asked, text: str) -> Verdict:
         return kind_of(step).judge(step, work, asked, text)
     except (AnswerRefused, edits.EditRefused) as error:
         return Verdict("malformed", str(error), [Finding("form", str(error))])
+    except KaizenError:  # it is not the answer's fault
+        raise
+    except Exception as error:  # an answer that our checks do not stand must not stop the run for ever
+        says = f"The answer could not be checked: {type(error).__name__}: {error}"[:SAYS_CHARS_MAX]
+        return Verdict("malformed", says, [Finding("form", says)])

@@ -7,7 +7,7 @@ import shutil
 from . import sandbox
 from .asked import Asked
 from .asking import values_of
-from .checking.room import Room
+from .clearing import clear
 from .job import Job
 from .protocol import Step
 from .verdict import Finding, Verdict
@@ -19,13 +19,14 @@ NOT_RUN = (126, 127)  # what a shell says of a program that it cannot start
 
 def judge(step: Step, job: Job, asked: Asked) -> Verdict:
     sandbox.require(job.settings.minimum_level)
-    room, answers = Room(job, "command"), os.path.join(job.scratch, "answers")
-    room.fill(job.head, with_tests=True)
+    room, answers = os.path.join(job.scratch, "command"), os.path.join(job.scratch, "answers")
+    clear(room)
+    shutil.copytree(job.head, room, symlinks=True)
     _lay_out(answers, asked)
     words = step.command
     argv = [*job.tools.python, *words[1:]] if words[0] in ("python", "python3") else words
     boxed = sandbox.run(
-        argv, room.folder, min(step.timeout_s, job.settings.timeout_s), tree=job.head_tree,
+        argv, room, min(step.timeout_s, job.settings.timeout_s), tree=job.head_tree,
         reads=(*job.tools.reads, answers), variables={ANSWERS: answers},
     )  # fmt: skip
     shown = f"`{' '.join(words)}`"
@@ -41,7 +42,7 @@ def judge(step: Step, job: Job, asked: Asked) -> Verdict:
 
 def _lay_out(folder: str, asked: Asked) -> None:
     """The answers as files, objects as STEP.json and texts as STEP.txt, and the request."""
-    shutil.rmtree(folder, ignore_errors=True)
+    clear(folder)
     os.makedirs(folder)
     texts = {"request.txt": asked.request}
     for name, value in values_of(asked).items():
@@ -54,5 +55,5 @@ def _lay_out(folder: str, asked: Asked) -> None:
 
 def _tail(boxed, room, answers):
     said = (boxed.stdout.text() + "\n" + boxed.stderr.text()).strip()
-    said = said.replace(os.path.join(room.folder, ""), "").replace(answers, f"${ANSWERS}")
+    said = said.replace(os.path.join(room, ""), "").replace(answers, f"${ANSWERS}")
     return said[-TAIL_CHARS:] or f"It said nothing, and ended with exit code {boxed.exit_code}."

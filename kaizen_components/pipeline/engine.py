@@ -19,6 +19,7 @@ from .verdict import Finding, Verdict
 from .work import Work, answer_text
 
 FORM = "malformed"
+NO_QUESTION = [{"role": "system", "content": "No question could be made."}]
 
 
 class Engine:
@@ -46,7 +47,21 @@ class Engine:
         if step.kind == "gate":
             self.book.add("started", step.name, attempt)
         else:
-            self.book.ask(step.name, attempt, self.question(step, state))
+            self._ask(step, attempt, state)
+
+    def _ask(self, step: Step, attempt: int, state: machine.State) -> None:
+        """The question on record; one that cannot be made blocks the run, and does not hold it for ever."""
+        question, trouble = self.made(step, state)
+        self.book.ask(step.name, attempt, question)
+        if trouble:
+            self._judge(step, self.book.state, _missing("question", trouble), time.monotonic())
+
+    def made(self, step: Step, state: machine.State) -> tuple[list[dict[str, str]], KaizenError | None]:
+        """(the question, or words for none; why there is none)."""
+        try:
+            return self.question(step, state), None
+        except KaizenError as error:
+            return NO_QUESTION, error
 
     def _asked(self, step: Step, state: machine.State) -> None:
         """Ask, or ask again after a crash: the attempt is the same, and charged once."""
@@ -55,7 +70,10 @@ class Engine:
             self._judge(step, state, objection, time.monotonic())
             return
         if self.driver is None:
-            self.waits = True
+            trouble = self.made(step, state)[1]
+            if trouble:  # and whoever asked was killed before it was said
+                self._judge(step, state, _missing("question", trouble), time.monotonic())
+            self.waits = not trouble
             return
         self.progress.step(step.name, state["attempt"])
         began = time.monotonic()

@@ -17,6 +17,7 @@ class Gate(NamedTuple):
     judge: Callable[[Step, Job, Asked], Verdict]
     reasons: tuple[str, ...]  # how it can end, besides `missing`
     needs: tuple[str, ...] = ()  # answers and gates without which there is nothing to judge
+    sees: tuple[str, ...] = ()  # kinds of answers that it judges
 
 
 def judge(step: Step, work: Work, asked: Asked) -> Verdict:
@@ -81,10 +82,12 @@ def _command(step, job, asked):
 
 GATES = {
     "ready": Gate(_of("ready"), ("pass", "check")),
-    "static": Gate(_of("static"), ("pass", "check", "regression"), ("edits",)),
-    "testing": Gate(_testing, ("pass", "check", "regression", "weak", "flaky"), ("edits", "tests")),
-    "command": Gate(_command, ("pass", "check")),
+    "static": Gate(_of("static"), ("pass", "check", "regression"), ("edits",), ("edits",)),
+    "testing": Gate(_testing, ("pass", "check", "regression", "weak", "flaky"), ("edits", "tests"), ("edits", "tests")),
+    "command": Gate(_command, ("pass", "check"), sees=("edits", "tests", "json", "text")),
     "function": Gate(_function, ("pass", "check")),
-    "execution": Gate(_execution, ("pass",), ("function", "snippets")),
-    "validation": Gate(_validation, ("pass", "check", "flaky", "weak", "reject"), ("function", "cases")),
+    "execution": Gate(_execution, ("pass",), ("function", "snippets"), ("snippets",)),
+    "validation": Gate(
+        _validation, ("pass", "check", "flaky", "weak", "reject"), ("function", "cases"), ("cases", "refined")
+    ),
 }

@@ -139,7 +139,8 @@ def _due(protocol, state, step):
 def exceeded(protocol: Protocol, state: State, step: Step) -> str | None:
     """The budget that does not allow the step to begin: of the run, or of the step."""
     asks = {"asks": state["asks"] if step.kind == "ask" else 0}
-    run, own = _sums(state["spent"]) | asks, _sums(state["spent_on"].get(step.name))
+    own = _sums(state["spent_on"].get(step.name)) | {"asks": state["tries"].get(step.name, 0)}
+    run = _sums(state["spent"]) | asks
     for name, most in protocol.budget.items():
         if run[name] >= most:
             return f"the budget of {name}"

@@ -13,16 +13,40 @@ from .protocol import FOLDER, OUTCOMES, Protocol, Step
 from .schemas import faults as schema_faults
 from .schemas import not_a_schema
 
+LARGE = 2**53
 OWN = ("json", "text", "command")  # kinds that a protocol may have as often as it likes
 
 
 def faults(given: Any) -> list[str]:
-    wrong = [f"{'.'.join(map(str, where)) or 'the file'}: {what}" for where, what in schema_faults(_shape(), given)]
+    wrong = list(_strange(given, "the file")) or [
+        f"{'.'.join(map(str, where)) or 'the file'}: {what}" for where, what in schema_faults(_shape(), given)
+    ]
     if wrong:
         return wrong
     protocol = Protocol(given)
     wrong = [*_names(protocol), *_contracts(protocol)]
     return wrong or [one for check in CHECKS for one in check(protocol)]
+
+
+def _strange(value: Any, place: str) -> Iterator[str]:
+    """What YAML can say and a record cannot hold."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if not isinstance(name, str):
+                yield f"{place}: the key {name!r:.60} is no text; write it in quotes."
+            else:
+                yield from _strange(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strange(inner, place)
+    elif isinstance(value, str):
+        if "\0" in value or value.encode(errors="ignore").decode() != value:  # NUL, or half of a character
+            yield f"{place}: it has a character that cannot be kept."
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not -LARGE < value < LARGE:
+            yield f"{place}: the number is too large."
+    elif value is not None and not isinstance(value, bool):
+        yield f"{place}: {type(value).__name__} is no kind of value here; write it in quotes."
 
 
 @functools.cache
@@ -39,6 +63,10 @@ def _names(protocol: Protocol) -> Iterator[str]:
     for step in protocol.steps.values():
         if step.name in OUTCOMES:
             yield f"A step cannot be called {step.name}: that is how a run ends."
+        if step.name == "request" or (step.name, step.answer) == ("brief", "json"):
+            yield f"A step cannot be called {step.name}: a file of that name is ours."
+        if step.keep and step.kind == "gate":
+            yield f"{step.name}: a gate is never kept; it judges each time."
         if step.answer and step.answer not in KINDS:
             yield f"{step.name}: there is no answer {step.answer!r}; there are {', '.join(KINDS)}."
         if step.gate and step.gate not in GATES:
@@ -141,24 +169,56 @@ def _loops(protocol: Protocol) -> Iterator[str]:
             yield f"{name} is in a loop without a bound: give a step in it `attempts`, or an edge `times`."
 
 
-def _seen(protocol: Protocol) -> Iterator[str]:
-    """Nothing that somebody said counts before a gate has seen it; a review is an opinion and comes on top."""
+def _kept(protocol: Protocol) -> Iterator[str]:
+    """A kept step is passed over once it has passed, so a ring of them has no end."""
     for step in protocol.steps.values():
-        if step.kind == "ask" and step.answer != "review":
-            beyond = _from(protocol, [step.next["pass"][0]], lambda one, why: one.kind == "ask" or why != "pass")
-            if "accepted" in beyond:
+        seen: list[str] = []
+        here: Step | None = step
+        while here and here.keep and here.name not in seen:
+            seen.append(here.name)
+            here = protocol.steps.get(here.next["pass"][0])
+        if here and here.keep and here.name == step.name:
+            yield f"{step.name} is kept, and its pass leads back to it: it would be passed over for ever."
+
+
+def _accepted(protocol: Protocol) -> Iterator[str]:
+    """Only what passed goes on to be accepted, and on every way a gate has passed."""
+    for step in protocol.steps.values():
+        for reason, (to, _) in step.next.items():
+            if reason != "pass" and to == "accepted":
+                yield f"{step.name}: only pass may lead to accepted, and {reason} does."
+            if reason != "pass" and step.kind == "ask" and to in protocol.steps and protocol.steps[to].kind == "gate":
+                yield f"{step.name}: {reason} leads to the gate {to}; an answer that failed is asked for again first."
+    if "accepted" in _from(protocol, [protocol.start], lambda one, why: one.kind == "ask" or why != "pass"):
+        yield "A run can be accepted without a gate having passed."
+
+
+def _seen(protocol: Protocol) -> Iterator[str]:
+    """Nothing that is delivered counts before a gate that looks at it has passed."""
+    for step in protocol.steps.values():
+        if step.answer and KINDS[step.answer].is_result:
+
+            def unseen(one, why, kind=step.answer):
+                return why != "pass" or one.kind == "ask" or kind not in GATES[one.gate or ""].sees
+
+            if "accepted" in _from(protocol, [step.next["pass"][0]], unseen):
                 yield f"The answer to {step.name} can be accepted without a gate having seen it."
 
 
 def _needs(protocol: Protocol) -> Iterator[str]:
     """What a step quotes or judges has been answered on every way to it."""
     for step in protocol.steps.values():
-        needs = GATES[step.gate].needs if step.gate else () if step.prompt else KINDS[step.answer or ""].needs
+        needs = GATES[step.gate].needs if step.gate else _quoted(step)
         for kind in needs:
             givers = {one.name for one in protocol.steps.values() if kind in (one.answer, one.gate)}
             start = [protocol.start] if protocol.start not in givers else []
             if step.name in _from(protocol, start, lambda one, why, givers=givers: one.next[why][0] not in givers):
                 yield f"{step.name} can be reached before any step of kind {kind}, which it needs."
+
+
+def _quoted(step: Step) -> tuple[str, ...]:
+    kind = KINDS[step.answer or ""]
+    return kind.needs_anyway if step.prompt else kind.needs
 
 
 def _fixtures(protocol: Protocol) -> Iterator[str]:
@@ -191,4 +251,4 @@ def _fixture(protocol: Protocol, fixture: dict[str, Any]) -> Iterator[str]:
             yield f"a fixture cannot have that file. {error.what}"
 
 
-CHECKS = (_edges, _reachable, _loops, _seen, _needs, _fixtures)
+CHECKS = (_edges, _reachable, _loops, _kept, _accepted, _seen, _needs, _fixtures)

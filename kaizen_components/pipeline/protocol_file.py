@@ -40,8 +40,12 @@ def usable(name: str, store, repo: str, options: dict[str, Any]) -> Protocol:
     protocol, wrong = read(source)
     if protocol is None or wrong:
         shown = "; ".join(wrong[:SHOWN_MAX]) + (f"; and {len(wrong) - SHOWN_MAX} more" * (len(wrong) > SHOWN_MAX))
+        place = " --repo REPO" if source.whose == "target" else ""
         raise Refused(
-            "bad_protocol", f"{FOLDER}/{name}.yml cannot be run.", shown, f"Mend it; `P11 --name {name}` checks it."
+            "bad_protocol",
+            f"{FOLDER}/{name}.yml cannot be run.",
+            shown,
+            f"Mend it; `P11 --name {name}{place}` checks it.",
         )
     for row in protocol_fixtures.proved(protocol, store, repo, options) if source.text is not None else ():
         if not row["ok"]:
@@ -92,8 +96,15 @@ def _on_disk(root):
     folder = os.path.join(root, FOLDER)
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         if name.endswith(".yml"):
-            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                yield name.removesuffix(".yml"), file.read(yaml_file.CHARS_MAX + 1)
+            yield name.removesuffix(".yml"), _text(os.path.join(folder, name))
+
+
+def _text(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(yaml_file.CHARS_MAX + 1)
+    except OSError as error:  # a folder of that name, or one that may not be read: no protocol, and said as that
+        return f"# {error.strerror}\n"
 
 
 def _committed(repo):

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..errors import KaizenError
 from . import edits, protocol_fixtures, skills
-from .protocol import Protocol
+from .protocol import Protocol, load, shipped
 from .protocol_check import faults
 from .protocol_file import Source, one, read, sources
 
@@ -25,7 +25,7 @@ def checked(store, name: str, repo: str, options: dict[str, Any], write_skills: 
     protocol, wrong = read(source)
     if protocol is None:
         return {"name": name, "whose": source.whose, "usable": False, "faults": wrong, "fixtures": [], "skills": []}
-    wrong = faults(protocol.given)
+    wrong = faults(protocol.given) + _taken(source, protocol)
     rows, trouble = _proved(protocol, store, repo, options)
     usable = not wrong and not trouble and all(row["ok"] for row in rows)
     return {
@@ -34,6 +34,15 @@ def checked(store, name: str, repo: str, options: dict[str, Any], write_skills: 
         "steps": [_step(step) for step in protocol.steps.values()],
         "skills": _write(store, protocol) if write_skills and usable else [],
     }  # fmt: skip
+
+
+def _taken(source: Source, protocol: Protocol) -> list[str]:
+    """`codemode-spec` with a step `synthesis` would write the skill of another protocol."""
+    ours = {path for name in shipped() for path in skills.documents(load(name))} if source.text is not None else set()
+    return [
+        f"{path} is a skill of a protocol that Kaizen ships; rename the step."
+        for path in ours & {*skills.documents(protocol)}
+    ]
 
 
 def _proved(protocol: Protocol, store, repo, options):

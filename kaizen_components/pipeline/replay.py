@@ -75,7 +75,7 @@ class Replay:
 
     def _asked(self, event, state) -> Row:
         """Is the question the one that was asked? Another prompt is named, and is no other verdict."""
-        question = self.engine.question(self.engine.protocol.steps[event["step"]], state)
+        question, _ = self.engine.made(self.engine.protocol.steps[event["step"]], state)
         same = hashed(question) == event["payload"]["input_hash"]
         why = "" if same else first_difference(ledger.body(self.past.db, event["id"]), written(question))
         return {"step": event["step"], "attempt": event["attempt"], "same": same, "why": why}

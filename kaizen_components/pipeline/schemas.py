@@ -16,8 +16,11 @@ def faults(schema: dict[str, Any], value: Any) -> list[Fault]:
     from referencing import Registry
 
     validator = Draft202012Validator(schema, registry=Registry())
-    found = itertools.islice(validator.iter_errors(value), FAULTS_MAX)
-    return [(tuple(error.absolute_path), error.message[:TEXT_CHARS_MAX]) for error in found]
+    try:
+        found = list(itertools.islice(validator.iter_errors(value), FAULTS_MAX))
+        return [(tuple(error.absolute_path), error.message[:TEXT_CHARS_MAX]) for error in found]
+    except Exception as error:  # a reference without an end, a number that no message can hold
+        return [((), f"it cannot be held against the schema ({type(error).__name__})")]
 
 
 def not_a_schema(schema: Any) -> str:
@@ -28,8 +31,21 @@ def not_a_schema(schema: Any) -> str:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         return f"{'.'.join(map(str, error.absolute_path)) or 'the schema'}: {error.message[:TEXT_CHARS_MAX]}"
-    outside = next((one for one in _references(schema) if not str(one).startswith("#")), None)
-    return "" if outside is None else f"$ref {str(outside)[:60]!r} leads out of the file; write it into $defs"
+    for one in map(str, _references(schema)):
+        if not one.startswith("#"):
+            return f"$ref {one[:60]!r} leads out of the file; write it into $defs"
+        if one == "#" or not _is_there(schema, one[1:]):
+            return f"$ref {one[:60]!r} leads nowhere; name a place such as #/$defs/NAME"
+    return ""
+
+
+def _is_there(schema: Any, pointer: str) -> bool:
+    for word in pointer.strip("/").split("/"):
+        word = word.replace("~1", "/").replace("~0", "~")
+        if not isinstance(schema, dict) or word not in schema:
+            return False
+        schema = schema[word]
+    return not (isinstance(schema, dict) and "$ref" in schema)  # one to another could go in circles
 
 
 def _references(value: Any) -> Iterator[Any]:

@@ -104,8 +104,10 @@ def check(book: Book, step: Step, given: dict[str, Any]) -> None:
         raise _refused(book, "changed-base", "The answer was made for another commit.", Conflict)
     if text_hash(secrets.redacted(given["text"])) in _rejected(book, state["step"]):
         raise _refused(book, "rejected-before", "The same answer was rejected before.", Refused)
-    if _speaks_for_a_gate(step, given["text"]):
-        raise _refused(book, "gates-are-ours", "The answer offers the result of a gate.", Refused)
+    ours = _gates_words(step, given["text"])
+    if ours:
+        what = f"The answer offers the result of a gate: it says {', '.join(ours)}."
+        raise _refused(book, "gates-are-ours", what, Refused)
 
 
 def check_paths(book: Book, work: Work, step: Step, asked: Asked, text: str) -> None:
@@ -128,17 +130,24 @@ def _rejected(book, step):
     return found
 
 
-def _speaks_for_a_gate(step, text):
-    """Does an object in it have a gate's words that its contract does not? Edits may hold whatever the files need."""
+def _gates_words(step: Step, text: str) -> list[str]:
+    """The words of a gate that an object in it has and its contract has not.
+
+    Where the answer is no object, as with edits or YAML, only an object in its place is looked at.
+    """
+    kind = kind_of(step)
     try:
-        if kind_of(step).is_edits and edits.parse(text):
-            return False
-    except edits.EditRefused:
+        if "schema" in kind.form(step):
+            kind.value(step, text)  # what keeps to its contract says what it may
+            return []
+    except (AnswerRefused, edits.EditRefused):
         pass
+    if "schema" not in kind.form(step) and not text.strip().removeprefix("```json").lstrip("`\n ").startswith("{"):
+        return []
     try:
-        return bool(OURS & extract_json(text).keys() - (step.schema or {}).get("properties", {}).keys())
+        return sorted(OURS & extract_json(text).keys())
     except AnswerRefused:
-        return False
+        return []
 
 
 def _refused(book, rule, what, kind):

@@ -32,8 +32,8 @@ def read(text: str, name: str) -> Any:
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise _refused(name, f"{place}{error.problem}.") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise _refused(name, f"{error}."[:300]) from None
+    except Exception as error:  # its constructors raise whatever comes: `!!bool x` is a KeyError
+        raise _refused(name, f"{type(error).__name__}: {error}."[:300]) from None
 
 
 def _refused(name, why):

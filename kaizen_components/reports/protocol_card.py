@@ -23,6 +23,8 @@ def text(found: dict[str, Any]) -> str:
 def _headline(found):
     if found["usable"]:
         return f"{found['name']} {found['version']} can be run. {found['about']}"
+    if not found["faults"]:
+        return f"{found['name']} cannot be run: a gate does not tell its fixtures apart."
     return f"{found['name']} cannot be run: {number_of(len(found['faults']), 'fault')}."
 
 

@@ -241,3 +241,11 @@ def test_a_run_that_is_killed_and_resumed_asks_nothing_twice_and_delivers_once(c
     cases = cli("R5", "--format", "json", "--json").json["data"]["never_run"]
     assert [case["id"] for case in cases] == [resumed["case_id"]]
     assert os.listdir(root / "evals" / "codemode") == [os.path.basename(FIXTURE)]
+
+
+def test_yaml_that_breaks_its_reader_is_malformed_and_the_run_can_be_ended(session):
+    session.through("exploration-plan", "execution-analysis")
+    said = session.say("function: !!bool x\ncases: []\n")
+    assert (said["reason"], said["next_step"]) == ("malformed", "spec-synthesis")
+
+    assert session.cli("P7", "--id", session.turn["id"], "--abort", "--json").json["outcome"] == "aborted"

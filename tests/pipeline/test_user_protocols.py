@@ -137,3 +137,58 @@ def test_a_box_that_was_lowered_since_the_first_gate_is_refused_and_nothing_is_l
     said = json.loads(lowered.err.splitlines()[-1])  # after the progress
     assert (lowered.exit_code, said["code"]) == (5, "sandbox_too_weak")
     assert cli(*hand).json["outcome"] == "accepted"
+
+
+DEEP = '{"a": ' + "[" * 3_000 + "]" * 3_000 + "}"
+
+
+@pytest.mark.parametrize("text", [DEEP, '{"title": "Two", "lines": ' + "[" * 500])
+def test_an_answer_that_no_reader_stands_is_malformed_and_the_run_goes_on(cli, begun, tmp_path, text):
+    said = hand_in(cli, tmp_path, begun, text).json
+
+    assert (said["reason"], said["next_step"]) == ("malformed", "notes")
+    turn = cli("P5", "--id", begun["id"], "--json").json
+    assert hand_in(cli, tmp_path, turn, GOOD).json["outcome"] == "accepted"
+
+
+def test_a_question_that_cannot_be_made_blocks_the_run_and_says_why(cli, root, repo):
+    put(root, changed(lambda given: given["steps"]["notes"].update(prompt="{{ answers.check.x }}")))
+    done = cli(*words(repo), "--json")
+
+    assert (done.exit_code, done.json["outcome"]) == (5, "blocked")
+    assert "The prompt of notes cannot be made." in done.json["says"]
+
+
+def test_a_prompt_cannot_ask_for_all_of_the_memory(cli, root, repo):
+    put(root, changed(lambda given: given["steps"]["notes"].update(prompt="{{ 'x' * 10000000000 }}")))
+
+    assert "* is not read in a prompt" in cli(*words(repo), "--json").json["findings"][0]
+
+
+def test_a_steps_own_budget_of_asks_ends_the_run(cli, root, repo, tmp_path):
+    put(root, changed(lambda given: given["steps"]["notes"].update(budget={"asks": 1})))
+    turn = cli(*words(repo), "--json").json
+    said = hand_in(cli, tmp_path, turn, EMPTY).json
+
+    assert (said["outcome"], said["run"]["why"]) == ("exhausted", "the budget of asks for notes is spent")
+
+
+def test_a_gate_sees_what_the_answers_and_the_candidate_are_and_a_folder_is_no_protocol(cli, root, repo):
+    (root / ".kaizen" / "protocols" / "folder.yml").mkdir(parents=True)
+    put(root, NOTES)
+    rows = {row["name"]: row["faults"] for row in cli("P11", "--json").json["protocols"]}
+
+    assert rows["folder"] > 0 and rows["release-notes"] == 0
+
+
+def test_words_of_a_gate_are_refused_only_where_the_contract_has_them_not(cli, root, repo, tmp_path):
+    def tiered(given):
+        given["steps"]["notes"]["schema"]["properties"]["tier"] = {"type": "string"}
+
+    put(root, changed(tiered))
+    turn = cli(*words(repo), "--json").json
+    offered = hand_in(cli, tmp_path, turn, '{"gate": "check", "reason": "pass"}')
+    assert (offered.exit_code, "it says gate" in offered.error["what"]) == (1, True)
+    said = hand_in(cli, tmp_path, turn, json.dumps({**json.loads(GOOD), "tier": "gold"})).json
+
+    assert said["outcome"] == "accepted"

@@ -124,7 +124,7 @@ def unparsable(changes: dict[str, bytes | None]) -> list[Finding]:
         if path.endswith(".py") and data is not None:
             try:
                 ast.parse(data)
-            except (SyntaxError, ValueError) as error:
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 found.append(_syntax(path, error))
     return found
 

@@ -34,6 +34,10 @@ class Exploring(Kind):
     model: type[Contract] = Contract
     needs: tuple[str, ...] = ("function",)
 
+    @property
+    def needs_anyway(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.needs
+
     def form(self, step: Step) -> dict[str, Any]:
         return {"schema": self.model.model_json_schema()}
 
@@ -64,6 +68,7 @@ try/except, and is no other one again."""
 class AnalysisKind(Exploring):
     model = analysis.Analysis
     reasons = ("pass", "malformed", "check", "more")
+    is_result = False
     needs = ("function", EXECUTION)
     checked = "Every snippet is in a cluster, and nothing that was recorded is told differently."
 

@@ -16,6 +16,7 @@ ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")  # a small model plans a route for a f
 
 class SpecKind(Structured):
     contract = "spec"
+    is_result = False
     checked = """\
 Keeps to the schema; no vague words (the lint of `Q10`); every name, path and value of the request stands in a criterion
 or a constraint."""
@@ -35,6 +36,7 @@ or a constraint."""
 
 class BriefKind(Structured):
     contract = "brief"
+    is_result = False
     needs = ("spec",)
     checked = "Keeps to the schema; every file that it cites exists in the base commit."
 

@@ -16,6 +16,8 @@ class ReviewKind(Structured):
     contract = "review"
     reasons = ("pass", "malformed", "reject", "check")
     needs = ("spec", "edits")
+    needs_anyway = ("edits",)
+    is_result = False
     checked = """\
 Keeps to the schema; a rejection names at least one reason. Forbidden paths, dependencies and schemas were looked at
 before."""
