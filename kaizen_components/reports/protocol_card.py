@@ -35,8 +35,6 @@ def listed(found: dict[str, Any]) -> str:
 
 
 def _state(row):
-    return (
-        f"cannot be run: {number_of(row['faults'], 'fault')}; `P11 --name {row['name']}`"
-        if row["faults"]
-        else row["about"]
-    )
+    place = " --repo REPO" if row["whose"] == "target" else ""
+    wrong = f"cannot be run: {number_of(row['faults'], 'fault')}; `P11 --name {row['name']}{place}`"
+    return wrong if row["faults"] else row["about"]
