@@ -37,7 +37,7 @@ def record_every_kind(call: Any, root: pathlib.Path) -> None:
     _lessons(call, root)
     _quality(call)
     _reviews_and_traces(call)
-    _pipeline(call, root)
+    record_run(call, root)
     call("W1", **TEXT, test=True)
     call("K7")
 
@@ -73,7 +73,7 @@ def _reviews_and_traces(call):
     call("R0", scope="project", query="title")
 
 
-def _pipeline(call, root):
+def record_run(call: Any, root: pathlib.Path) -> None:
     """A run that comes as far as its first question, and is given up. Its protocol is short, since every byte of it is
     tried."""
     repo = root / "AI" / "work" / "target"

@@ -8,7 +8,7 @@ from .factory import PLAIN, PLAIN_FILES, PLAIN_TEST, QUICK, ROUTE, Model, main_w
 from .targets import everything, repository, write
 
 ONLY_CHECK = QUICK[QUICK.index("[gates.test]") :]
-ONLY_TEST = '[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
+ONLY_TEST = 'repeats = 1\n[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
 TYPE_ERROR = ROUTE.replace('"ok"', "1")
 WRONG_VALUE = ROUTE.replace('"ok"', '"fine"')
 

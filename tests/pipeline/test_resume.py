@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kaizen_components.call import Door
 from kaizen_components.errors import Conflict
 from kaizen_components.pipeline import ledger, machine
 from kaizen_components.pipeline.protocol import load
@@ -66,9 +67,18 @@ def told(root, repo, answer):
         "numbers": {name: answer[name] for name in same},
         "diff": diff,
         "applied": (repo / "app" / "main.py").read_bytes(),
-        "tasks": len(kaizen_in(root, "W9")[1]["records"]),
-        "proofs": len(kaizen_in(root, "R4", "--format", "json")[1]["data"]["proofs"]),
+        **counted(root),
     }
+
+
+def counted(root):
+    """How many tasks and proofs there are; by our own door, which is quicker than a process for each question."""
+    door = Door(str(root))
+    try:
+        assert door("K8")["status"] == "OK"
+        return {"tasks": len(door("W9")["records"]), "proofs": len(door("R4", format="json")["data"]["proofs"])}
+    finally:
+        door.close()
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +110,6 @@ def test_a_run_that_is_killed_after_an_event_ends_as_if_it_had_not_been(root, tm
 
     assert told(root, repo, answer) == undisturbed
     assert [step for step, _ in model.asked] == ["plan", "scout", "build", "build", "tests", "review"]
-    assert kaizen_in(root, "K8")[0] == 0
 
 
 def test_the_whole_run_has_as_many_events_as_are_killed(factory):

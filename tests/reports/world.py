@@ -28,7 +28,16 @@ ASKED = {
     "R10": "",
     "R11": "hacked",
 }  # whose examples ask for what this project does not have
-NOT_TEXT = ("done_when", "url", "run", "scope", "version", "contract")  # have a meaning of their own
+NOT_TEXT = (
+    "done_when",
+    "url",
+    "run",
+    "scope",
+    "version",
+    "contract",
+    "protocol",
+    "driver",
+)  # have a meaning of their own
 
 
 def hostile(door):

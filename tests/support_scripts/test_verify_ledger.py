@@ -29,7 +29,7 @@ from kaizen_components.records.kinds import PREFIXES
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / "support_scripts"))
 
-from every_kind import record_every_kind  # noqa: E402
+from every_kind import record_every_kind, record_run  # noqa: E402
 
 SCRIPT = REPO / "support_scripts" / "verify_ledger.py"
 DATABASE, ANCHORS = Path("AI", "db", "kaizen.db"), Path("AI", "db", "manifests", "checkpoints")
@@ -396,9 +396,19 @@ def every(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def memories(made, every):
+def runs(tmp_path_factory):
+    """A database with a run and little else: its records are long, and each change looks at everything."""
+    root = tmp_path_factory.mktemp("runs")
+    door = Door(str(root))
+    record_run(door, root)
+    door.close()
+    return root
+
+
+@pytest.fixture(scope="module")
+def memories(made, every, runs):
     """Each in memory and without triggers: thousands of changes are tried on it, one after the other."""
-    opened_ones = [in_memory(made.older), in_memory(every)]
+    opened_ones = [in_memory(made.older), in_memory(every), in_memory(runs)]
     yield opened_ones
     for memory in opened_ones:
         memory.db.close()
@@ -419,7 +429,8 @@ def in_memory(root):
 @pytest.fixture
 def memory(request, memories):
     """The database that has this table filled."""
-    return memories[request.node.callspec.params["table"] in OTHERS]
+    table = request.node.callspec.params["table"]
+    return memories[2 if table in RUNS else table in OTHERS]
 
 
 def is_found(memory, sql, *values):
@@ -437,6 +448,7 @@ WORK = [
     *("op", "purge", "log", "frontier"),
 ]
 OTHERS = [kind for kind in PREFIXES if kind not in WORK]
+RUNS = ("run", "run_event", "log")  # each row of the log has the same columns, whatever it is about
 TABLES = [*WORK, *OTHERS]
 
 
@@ -450,7 +462,7 @@ def values_of(db, table):
 def test_every_kind_of_record_is_there_to_be_changed(memories):
     kinds = [{kind.decode() for (kind,) in memory.db.execute("SELECT kind FROM log")} for memory in memories]
 
-    assert kinds == [set(WORK) - {"log", "frontier"}, set(PREFIXES)]
+    assert kinds == [set(WORK) - {"log", "frontier"}, set(PREFIXES), {"task", "span", "run", "run_event"}]
 
 
 @pytest.mark.parametrize("table", TABLES)
