@@ -10,7 +10,7 @@ import pytest
 
 from .conftest import ROOT
 
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "AI")
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "AI", ".*_cache", ".hypothesis")
 BLOCK = re.compile(r"^```(?:python|sql)\n(?:#|--) ([\w/.]+)(?:, in (\w+))?\n(.*?)^```", re.M | re.S)
 
 
