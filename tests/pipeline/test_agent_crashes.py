@@ -87,7 +87,7 @@ def undisturbed(tmp_path_factory):
     return told(root, root / "targetapp")
 
 
-@pytest.mark.parametrize("number", [*range(1, EVENTS, 3), EVENTS])  # each takes seconds; test_resume has them all
+@pytest.mark.parametrize("number", [*range(1, EVENTS, 5), EVENTS])  # each takes seconds; test_resume has them all
 def test_an_agent_goes_on_after_a_crash_as_if_there_had_been_none(tmp_path, monkeypatch, undisturbed, number):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     repo = target(tmp_path / "targetapp", QUICK)

@@ -181,7 +181,7 @@ def settled(states):
 
 
 Walk.TestCase.settings = settings(
-    max_examples=int(os.environ.get("KAIZEN_WALKS", "10")), stateful_step_count=25, deadline=None,
+    max_examples=int(os.environ.get("KAIZEN_WALKS", "6")), stateful_step_count=25, deadline=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 
