@@ -21,8 +21,7 @@ PROBLEMS = [  # name, parameters, reference, bug, cases
         {"([1, 2, 4],)": [2, 4]},
     ),
     ("away", "n", "    return -n if n < 0 else n\n", "    return -n\n", {"(3,)": 3, "(-3,)": 3, "(0,)": 0}),
-    ("last", "n", "    return n[-1]\n", "    return n[1]\n", {"([1, 2, 3],)": 3, "('ab',)": "'b'"}),
-]
+]  # as many as the largest family has ways, so that each way is tried
 
 
 @pytest.fixture
@@ -56,8 +55,8 @@ def test_references_pass_and_bugs_and_every_family_of_cheats_are_caught(data):
         if line.startswith("|")
     ]
     measured = {row[0]: row[1] for row in rows}
-    assert measured["references rejected"] == "0 of 5", done.stderr
-    assert measured["human bugs caught"].startswith("5 of 5"), done.stderr
+    assert measured["references rejected"] == "0 of 4", done.stderr
+    assert measured["human bugs caught"].startswith("4 of 4"), done.stderr
     cheats = {
         name: words.split(" (")[0].split(" of ") for name, words in measured.items() if name.startswith("cheat: ")
     }
