@@ -388,19 +388,18 @@ def test_example_of_the_document_has_the_hash_it_prints():
 @pytest.fixture(scope="module")
 def every(tmp_path_factory):
     """A database with a record of every kind, each short."""
-    root = tmp_path_factory.mktemp("every")
-    door = Door(str(root))
-    record_every_kind(door, root)
-    door.close()
-    return root
+    return recorded(tmp_path_factory.mktemp("every"), record_every_kind)
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """A database with a run and little else: its records are long, and each change looks at everything."""
-    root = tmp_path_factory.mktemp("runs")
+    return recorded(tmp_path_factory.mktemp("runs"), record_run)
+
+
+def recorded(root, record):
     door = Door(str(root))
-    record_run(door, root)
+    record(door, root)
     door.close()
     return root
 
