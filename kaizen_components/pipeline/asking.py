@@ -1,11 +1,10 @@
 """The steps that somebody answers: what they are asked, and what is checked about what they say."""
 
 import json
-import os
 from typing import Any
 
 from ..errors import KaizenError, Refused
-from . import edits
+from . import edits, prompt
 from .answers import AnswerRefused
 from .asked import Asked
 from .kinds import kind_of
@@ -14,7 +13,6 @@ from .spec import markdown
 from .verdict import Finding, Verdict
 from .work import Work
 
-PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
 BREAK = "\n-----\n"
 SAYS_CHARS_MAX = 500
 VALUES = ("request", "feedback", "previous", "listing", "spec", "answers", "form")  # of every prompt
@@ -22,37 +20,20 @@ VALUES = ("request", "feedback", "previous", "listing", "spec", "answers", "form
 
 def messages(step: Step, work: Work, asked: Asked) -> list[dict[str, str]]:
     """The conversation that asks: a system text and a user text, made from records and the base alone."""
-    here = environment()
     try:
-        template = here.from_string(step.prompt) if step.prompt else here.get_template(f"{step.answer}.md")
-        system, _, user = template.render(**_values(step, work, asked)).partition(BREAK)
+        values = _values(step, work, asked)
+        made = prompt.own(step.prompt, values) if step.prompt else prompt.shipped(str(step.answer), values)
     except KaizenError:
         raise
     except Exception as error:  # such as an answer that the prompt quotes and nobody has given
         raise Refused(
             "no_question",
             f"The prompt of {step.name} cannot be made.",
-            f"{type(error).__name__}: {error}."[:SAYS_CHARS_MAX],
+            (str(error) if type(error) is prompt.NotMade else f"{type(error).__name__}: {error}.")[:SAYS_CHARS_MAX],
             "Mend the prompt, and begin another run.",
         ) from None
+    system, _, user = made.partition(BREAK)
     return [{"role": "system", "content": system.strip()}, {"role": "user", "content": user.strip()}]
-
-
-def environment():
-    """Templates reach values and nothing else: a protocol may come with somebody else's repository."""
-    import jinja2
-    from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
-
-    class Environment(ImmutableSandboxedEnvironment):
-        intercepted_binops = frozenset({"*", "**"})  # a short line could ask for all of the memory
-
-        def call_binop(self, context, operator, left, right):
-            raise SecurityError(f"{operator} is not read in a prompt")
-
-    return Environment(
-        loader=jinja2.FileSystemLoader(PROMPTS), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=False,
-    )  # fmt: skip
 
 
 def _values(step: Step, work: Work, asked: Asked) -> dict[str, Any]:

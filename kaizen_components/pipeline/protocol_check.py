@@ -100,19 +100,20 @@ def _contracts(protocol: Protocol) -> Iterator[str]:
 
 
 def _prompt(step: Step) -> Iterator[str]:
-    from jinja2 import TemplateError, meta
+    from jinja2 import meta
 
-    from .asking import PROMPTS, VALUES, environment
+    from . import prompt
+    from .asking import VALUES
 
-    here = environment()
     try:
-        used = meta.find_undeclared_variables(here.parse(step.prompt or ""))
-    except TemplateError as error:
-        yield f"{step.name}: its prompt cannot be read: {error}."
+        used = prompt.names(step.prompt or "")
+    except prompt.NotMade as error:
+        yield f"{step.name}: its prompt cannot be read: {error}"
         return
-    known = set(VALUES)
-    if os.path.exists(os.path.join(PROMPTS, f"{step.answer}.md")):
-        known |= meta.find_undeclared_variables(here.parse(here.loader.get_source(here, f"{step.answer}.md")[0]))
+    known, ours = set(VALUES), os.path.join(prompt.PROMPTS, f"{step.answer}.md")
+    if os.path.exists(ours):
+        with open(ours, encoding="utf-8") as file:
+            known |= meta.find_undeclared_variables(prompt.environment().parse(file.read()))
     for name in sorted(used - known):
         yield f"{step.name}: its prompt uses {name}, which is not there; there are {', '.join(sorted(known))}."
 

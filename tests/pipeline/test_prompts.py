@@ -8,9 +8,10 @@ import pytest
 from kaizen_components.pipeline import edits
 from kaizen_components.pipeline.answers import validated
 from kaizen_components.pipeline.asked import Asked
-from kaizen_components.pipeline.asking import BREAK, PROMPTS, judged, messages
+from kaizen_components.pipeline.asking import BREAK, judged, messages
 from kaizen_components.pipeline.contracts import MODELS
 from kaizen_components.pipeline.examples import preparation
+from kaizen_components.pipeline.prompt import PROMPTS
 from kaizen_components.pipeline.protocol import load
 from kaizen_components.pipeline.spec import findings
 from kaizen_components.pipeline.target import Target

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from kaizen_components.errors import NotFound, Unavailable, Usage
-from kaizen_components.pipeline import asking, conditions, machine, static, toolchain
+from kaizen_components.pipeline import conditions, machine, prompt, static, toolchain
 from kaizen_components.pipeline.kinds.reviewing import ReviewKind
 from kaizen_components.pipeline.verdict import Finding, Verdict
 
@@ -212,10 +212,10 @@ def test_a_prompt_that_changed_is_named_with_its_first_difference_and_is_no_othe
     kaizen, run, monkeypatch, tmp_path
 ):
     made = run(Model())
-    shutil.copytree(asking.PROMPTS, tmp_path / "prompts")
+    shutil.copytree(prompt.PROMPTS, tmp_path / "prompts")
     plan = tmp_path / "prompts" / "spec.md"
     plan.write_text("You plan otherwise.\n" + plan.read_text())
-    monkeypatch.setattr(asking, "PROMPTS", str(tmp_path / "prompts"))
+    monkeypatch.setattr(prompt, "PROMPTS", str(tmp_path / "prompts"))
     found = kaizen("P6", id=made["id"])
 
     assert (found["same"], found["questions_changed"]) == (True, 1)

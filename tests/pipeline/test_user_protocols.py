@@ -165,6 +165,22 @@ def test_a_prompt_cannot_ask_for_all_of_the_memory(cli, root, repo):
     assert "* is not read in a prompt" in cli(*words(repo), "--json").json["findings"][0]
 
 
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "{{ 'x'|center(9999999999) }}",
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% set all = namespace(x='x') %}{% for a in range(99999) %}{% set all.x = all.x ~ all.x %}{% endfor %}",
+    ],
+)
+def test_a_prompt_that_loops_or_grows_without_end_blocks_its_run(cli, root, repo, hostile):
+    put(root, changed(lambda given: given["steps"]["notes"].update(prompt=hostile)))
+    done = cli(*words(repo), "--json")
+
+    assert (done.exit_code, done.json["outcome"]) == (5, "blocked")
+    assert "It takes more than" in done.json["findings"][0]
+
+
 def test_a_steps_own_budget_of_asks_ends_the_run(cli, root, repo, tmp_path):
     put(root, changed(lambda given: given["steps"]["notes"].update(budget={"asks": 1})))
     turn = cli(*words(repo), "--json").json

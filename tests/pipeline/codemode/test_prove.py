@@ -7,10 +7,11 @@ import jinja2
 import pytest
 import yaml
 
-from kaizen_components.pipeline.asking import BREAK, PROMPTS
+from kaizen_components.pipeline.asking import BREAK
 from kaizen_components.pipeline.codemode import prove
 from kaizen_components.pipeline.codemode.analysis import Analysis
 from kaizen_components.pipeline.codemode.box.piece import failed
+from kaizen_components.pipeline.prompt import PROMPTS
 from kaizen_components.pipeline.protocol import load
 from kaizen_components.pipeline.verdict import REASONS
 

@@ -1,0 +1,101 @@
+"""Templates of questions. Those that we ship are made here; one of a protocol's own is made in a process of its own.
+
+A protocol may come with somebody else's repository, and a template of three lines can loop for years or ask for all of
+the memory. So `python -I prompt.py` reads {"template", "values"} from stdin under limits, and writes {"found"} or
+{"wrong"}: it imports nothing of ours.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+PROMPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "prompts")
+SECONDS_MAX = 3  # of computing; an ordinary one takes milliseconds
+MEMORY_BYTES_MAX = 512 << 20
+
+
+class NotMade(Exception):
+    """What is wrong with a template of a protocol's own."""
+
+
+def shipped(name: str, values: dict[str, Any]) -> str:
+    return environment().get_template(f"{name}.md").render(values)
+
+
+def own(template: str, values: dict[str, Any]) -> str:
+    """The text; NotMade where there is none."""
+    return _apart({"template": template, "values": values})
+
+
+def names(template: str) -> set[str]:
+    """What a template uses. Also apart: to compile `{{ 'x'|center(9999999999) }}` is to do it."""
+    return set(_apart({"template": template}))
+
+
+def _apart(given: dict[str, Any]) -> Any:
+    words = [sys.executable, "-I", os.path.abspath(__file__)]
+    text = json.dumps(given, default=sorted)  # a set
+    try:
+        done = subprocess.run(words, input=text, capture_output=True, encoding="utf-8", timeout=10 * SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        raise NotMade(f"It is not made within {10 * SECONDS_MAX} s.") from None
+    if done.returncode:
+        raise NotMade(f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 20} MB.")
+    made = json.loads(done.stdout)
+    if "wrong" in made:
+        raise NotMade(made["wrong"])
+    return made["found"]
+
+
+def environment():
+    """Templates reach values and nothing else."""
+    import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+
+    class Environment(ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset({"*", "**"})  # a short line could ask for all of the memory
+
+        def call_binop(self, context, operator, left, right):
+            raise SecurityError(f"{operator} is not read in a prompt")
+
+    return Environment(
+        loader=jinja2.FileSystemLoader(PROMPTS), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )  # fmt: skip
+
+
+def _limit():
+    try:
+        import resource
+    except ImportError:  # Windows: the clock of whoever waits is the only limit
+        return
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_MAX, SECONDS_MAX + 1))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+
+
+def _main():
+    given = json.load(sys.stdin)
+    _limit()
+    try:
+        made = {"found": _rendered(**given) if "values" in given else _names(**given)}
+    except MemoryError:
+        sys.exit(1)
+    except Exception as error:
+        made = {"wrong": f"{type(error).__name__}: {error}."}
+    json.dump(made, sys.stdout)
+
+
+def _rendered(template, values):
+    return environment().from_string(template).render(values)
+
+
+def _names(template):
+    from jinja2 import meta
+
+    return sorted(meta.find_undeclared_variables(environment().parse(template)))
+
+
+if __name__ == "__main__":
+    _main()
