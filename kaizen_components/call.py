@@ -235,7 +235,9 @@ class Door:
             _refuse_secrets(nested, nested_values)
             before, tx.command = tx.command, nested.code
             try:
-                return self._perform_in(tx, nested, nested_values)
+                result = self._perform_in(tx, nested, nested_values)
+                tx.connection.flush()  # what the database refuses is this command's fault, and no later one's
+                return result
             finally:
                 tx.command = before
 

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from kaizen_components.store.database import SCHEMA_VERSION
+
 from .conftest import ROOT
 
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "AI", ".*_cache", ".hypothesis")
@@ -27,7 +29,9 @@ def copy(tmp_path_factory):
             assert found, f"{path} has no {table}"
             text = before + found + text + after
         file.write_text(text, encoding="utf-8")
-    replaced(place / "kaizen_components/store/database.py", "SCHEMA_VERSION = 16", "SCHEMA_VERSION = 17")
+    now, then = (f"SCHEMA_VERSION = {version}" for version in (SCHEMA_VERSION, SCHEMA_VERSION + 1))
+    assert f"`{then}`" in page, "the page counts on from the newest migration"
+    replaced(place / "kaizen_components/store/database.py", now, then)
     replaced(place / "tests/test_declaration.py", '"P1": ["run"],', '"P1": ["run"], "W16": ["bookmark"],')
     return place
 

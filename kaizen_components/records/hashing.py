@@ -95,7 +95,7 @@ class KnownEnd:
         self._end: LogEnd | None = None
 
     def read(self, connection) -> LogEnd:
-        version = connection.value("PRAGMA data_version")
+        version = connection.data_version()
         if self._end is None or connection is not self._connection or version != self._version:
             self._connection, self._version, self._end = connection, version, log_end(connection)
         return self._end

@@ -34,9 +34,6 @@ NEWEST_BETWEEN = """
 SELECT l.seq FROM search CROSS JOIN log l ON l.seq = search.rowid - ?
 WHERE search MATCH ? AND search.rowid BETWEEN ? AND ? AND l.at >= ? AND l.at < ? ORDER BY search.rowid DESC LIMIT ?"""
 LOG_SIZE = "SELECT max(seq) FROM log"
-PUT = "INSERT INTO search (rowid, title, summary, body) VALUES (?, ?, ?, ?)"
-TAKE_OUT = "INSERT INTO search (search, rowid, title, summary, body) VALUES ('delete', ?, ?, ?, ?)"
-
 FORGET_ALL = "INSERT INTO search (search) VALUES ('delete-all')"
 
 TEXTS = ("title", "summary", "body")
@@ -59,6 +56,15 @@ def texts_of(kind, row):
     return (row.get("title") or "", row.get("summary") or "", body)
 
 
+def put(connection, rowid, texts):
+    connection.insert("search", {"rowid": rowid, **dict(zip(TEXTS, texts, strict=True))})
+
+
+def take_out(connection, rowid, texts):
+    """The index keeps no texts: it has to be told what it has."""
+    connection.insert("search", {"search": "delete", "rowid": rowid, **dict(zip(TEXTS, texts, strict=True))})
+
+
 def rebuild(connection):
     """Make the index anew from the records; returns how many it has."""
     connection.execute(FORGET_ALL)
@@ -69,7 +75,7 @@ def rebuild(connection):
             f"SELECT * FROM {REVISED.get(kind, kind)} WHERE seq > ? ORDER BY seq LIMIT {PAGE}", (after,)
         ):
             for row in rows:
-                connection.execute(PUT, (rowid_of(kind, row["seq"]), *texts_of(kind, row)))
+                put(connection, rowid_of(kind, row["seq"]), texts_of(kind, row))
             after = rows[-1]["seq"]
             count += len(rows)
     return count

@@ -5,6 +5,7 @@ transaction. Reading inside a write sees what that write has done so far.
 """
 
 from ..errors import NotFound, Usage
+from ..store.connection import literal
 from ..store.database import require_not_newer
 from . import ids, search
 from .canonical import canonical_row
@@ -14,10 +15,6 @@ from .kinds import DERIVED, PREFIXES, REVISED, SEARCHED
 # What is said of another record is not what the next proof or score is about: @last looks past it where any will do.
 SAID_OF_OTHERS = ("proof", "verification", "score", "artifact", "waiver", "eval_run", "packet_result", "irl_outcome")
 LAST_AMONG_MAX = 10  # lessons, or records of quality, are fewer kinds than all there are
-SAVE_FRONTIER = "UPDATE frontier SET size = ?, peaks = ? WHERE origin = ?"
-ADD_ENTRY = """
-INSERT INTO log (seq, origin, idx, at, actor, command, kind, record_id, test, content_hash, leaf)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 ENTRY_OF = "SELECT origin, idx, at, actor, command, content_hash, leaf FROM log WHERE seq = ?"
 
 
@@ -132,13 +129,10 @@ class Write(Read):
         }
         row = {name: value for name, value in row.items() if value is not None}
         self._seq += 1
-        self.connection.execute(
-            f"INSERT INTO {kind} (seq, {', '.join(row)}) VALUES (?{', ?' * len(row)})",
-            (self._seq, *row.values()),
-        )
+        self.connection.insert(kind, {"seq": self._seq, **row})
         if kind in DERIVED:
-            sql, values_of = DERIVED[kind]
-            self.connection.execute(sql, values_of(self._seq, row))
+            table, derived = DERIVED[kind]
+            self.connection.insert(table, derived(self._seq, row))
         if kind in SEARCHED:
             self.index(kind, self._seq, row)
         content_hash = self._log(kind, row)
@@ -161,7 +155,7 @@ class Write(Read):
             "content_hash": text_hash(canonical_row(row)),
         }
         leaf = leaf_hash(canonical_row(entry))
-        self.connection.execute(ADD_ENTRY, (self._seq, *entry.values(), leaf))
+        self.connection.insert("log", {"seq": self._seq, **entry, "leaf": leaf})
         self.frontier.append(leaf)
         return entry["content_hash"]
 
@@ -177,9 +171,9 @@ class Write(Read):
         for rowid in sorted(self._texts):
             old, new = self._texts[rowid]
             if old:
-                self.connection.execute(search.TAKE_OUT, (rowid, *old))
+                search.take_out(self.connection, rowid, old)
             if new:
-                self.connection.execute(search.PUT, (rowid, *new))
+                search.put(self.connection, rowid, new)
         self._texts.clear()
 
     def hold(self):
@@ -199,7 +193,10 @@ class Write(Read):
         """The last statements before COMMIT."""
         self.settle()
         if self.changed():
-            self.connection.execute(SAVE_FRONTIER, (self.frontier.size, " ".join(self.frontier.peaks), self.origin))
+            size, peaks = self.frontier.size, " ".join(self.frontier.peaks)
+            self.connection.later(
+                f"UPDATE frontier SET size = {size}, peaks = '{peaks}' WHERE origin = {literal(self.origin)}"
+            )
 
 
 def receipt(kind, row, **more):

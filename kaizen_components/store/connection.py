@@ -2,17 +2,22 @@
 
 Habits found by trying (libsql 0.1.11), each covered by a test: errors are bare ValueErrors; text is cut at NUL;
 integers from 2**31 are bound as floats, so that a search by a large rowid reads everything and one from 2**53 finds
-another number; missing parameters become NULL and extra ones are ignored; `executescript` stops at an error without
-raising; text that is not UTF-8 and a closed connection raise PanicException, which no `except Exception` catches.
+another number; missing parameters become NULL and extra ones are ignored; a connection's `executescript` stops at an
+error without raising, a cursor's raises; to bind a text raises two exceptions inside; text that is not UTF-8 and a
+closed connection raise PanicException, which no `except Exception` catches.
 """
 
 import os
+import time
 
 from ..errors import Busy, Conflict, Integrity, KaizenError, NotFound, Unavailable
 from .gate import share
 
 os.environ.setdefault("RUST_BACKTRACE", "0")  # a panic inside libsql is reported by us, in our words
 
+
+SPELLED_CHARS_MAX = 2_000
+LATER_MAX = 16  # statements
 
 RESTORE = (
     "Run `K11` to see what is wrong. To put a backup from AI/db/backups in place, move kaizen.db, kaizen.db-wal and "
@@ -40,6 +45,8 @@ class Connection:
     def __init__(self, path: str, read_only: bool = False, busy_timeout_s: float = 1.0, in_gate: bool = False):
         self._open = False
         self._lock = -1
+        self._later: list[str] = []
+        self._wait_until = 0.0
         if not read_only:
             self._connect(path, busy_timeout_s)
             return
@@ -77,6 +84,8 @@ class Connection:
     def execute(self, sql, params=()):
         """Run one statement; returns libsql's cursor."""
         assert self._open, "the connection is closed"
+        if self._later:
+            self.flush()
         assert sql.count("?") == len(params), f"{len(params)} parameters for: {sql}"
         large = False
         for value in params:
@@ -91,6 +100,39 @@ class Connection:
             return self._raw.execute(sql, params)
         except BaseException as error:
             raise translated(error) from None
+
+    def insert(self, table, row):
+        """Add a row, at the latest before the next statement that is executed or committed."""
+        spelled = [literal(value) for value in row.values()]
+        if None in spelled:
+            self.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES (?{', ?' * (len(row) - 1)})", [*row.values()])
+        else:
+            self.later(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(spelled)})")
+
+    def later(self, sql):
+        """A statement that waits for the next one that is executed or committed: a call of the driver for each, and
+        values that are bound, made a whole write a tenth slower."""
+        self._later.append(sql)
+        if len(self._later) == LATER_MAX:
+            self.flush()
+
+    def flush(self, last=None):
+        """Run what waits, and after it `last`."""
+        assert self._open, "the connection is closed"
+        script = ";".join([*self._later, last] if last else self._later)
+        self._later.clear()
+        while script:
+            try:
+                self._raw.cursor().executescript(script)
+                return
+            except BaseException as error:
+                ours = translated(error)
+                began = not isinstance(ours, Busy) or self._raw.in_transaction
+                if began or time.monotonic() > self._wait_until:
+                    raise ours from None
+
+    def commit(self):
+        self.flush("COMMIT")
 
     def rows(self, sql, params=()):
         """All rows as dicts, in the order of the SELECT's columns."""
@@ -115,19 +157,31 @@ class Connection:
             raise translated(error) from None
         return found[0] if found else None
 
-    def begin(self, how="BEGIN"):
-        """Begin a transaction. One that is still open was left by an exception from a signal, at a place where nobody
-        could clean up; it is rolled back."""
-        try:
-            self.execute(how)
-        except KaizenError as error:
-            if "within a transaction" not in error.why:
-                raise
+    def begin(self):
+        """Begin to read one moment. A transaction that is still open was left by an exception from a signal, at a place
+        where nobody could clean up; it is rolled back."""
+        if self._raw.in_transaction:
             self.roll_back()
-            self.execute(how)
+        self.execute("BEGIN")
+
+    def begin_to_write(self, wait_s):
+        """The same for a write. It begins with its first statement, and that waits for other programs: in short tries,
+        because libsql holds the GIL while it waits, and Ctrl-C would have to wait with it."""
+        if self._raw.in_transaction:
+            self.roll_back()
+        self._later[:] = ["BEGIN IMMEDIATE"]
+        self._wait_until = time.monotonic() + wait_s
+
+    def data_version(self):
+        """Changes when another connection commits. Asked beside a write that has not begun yet."""
+        try:
+            return self._raw.execute("PRAGMA data_version").fetchone()[0]
+        except BaseException as error:
+            raise translated(error) from None
 
     def roll_back(self):
         """End a transaction without hiding the error that made us: on a full disk SQLite has already done it."""
+        self._later.clear()
         try:
             self.execute("ROLLBACK")
         except KaizenError:
@@ -143,6 +197,19 @@ class Connection:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+
+
+def literal(value):
+    """A value as SQL spells it, or None for one that has to be bound: SQLite reads floats less exactly than it keeps
+    them, and copies what is left of a script for each statement."""
+    kind = type(value)
+    if kind is str:
+        assert "\0" not in value, "text with NUL reached the store"
+        return "'" + value.replace("'", "''") + "'" if len(value) <= SPELLED_CHARS_MAX else None
+    if kind is int:
+        assert -(2**63) <= value < 2**63, "an integer out of range reached the store"
+        return str(value)
+    return "NULL" if value is None else None
 
 
 def _with_large_integers(sql, params):

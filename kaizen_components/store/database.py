@@ -1,14 +1,13 @@
 """The door to one project's database: read connections, and write transactions behind the gate."""
 
 import os
-import time
 
-from ..errors import Busy, NotFound, Refused, Unavailable
+from ..errors import NotFound, Refused, Unavailable
 from .connection import Connection
 from .gate import Gate, timeout_s
 from .place import Place
 
-SCHEMA_VERSION = 16  # the number of the newest file in migrations/
+SCHEMA_VERSION = 17  # the number of the newest file in migrations/
 SHORT_WAIT_S = 0.2
 PAGE_BYTES = 2048  # a small write touches a little of a dozen pages: half of SQLite's own 4096 is half to flush
 APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
@@ -192,7 +191,7 @@ class Writing:
         self._gate.__enter__()
         try:
             self._connection = self.store.open_writer()
-            self._begin()
+            self._connection.begin_to_write(self._gate.wait_s())
         except BaseException:
             self._break_off()
             raise
@@ -203,21 +202,10 @@ class Writing:
         self.keep_open = False
         self._leave()
 
-    def _begin(self):
-        """BEGIN in short tries: libsql holds the GIL while it waits, and Ctrl-C would have to wait with it."""
-        start = time.monotonic()
-        while True:
-            try:
-                self._connection.begin("BEGIN IMMEDIATE")
-                return
-            except Busy:
-                if time.monotonic() > start + self._gate.wait_s():
-                    raise
-
     def __exit__(self, kind, error, trace):
         try:
             if kind is None:
-                self._connection.execute("COMMIT")
+                self._connection.commit()
                 self.store.made_now = False
                 if callable(self.on_commit):
                     self.on_commit()

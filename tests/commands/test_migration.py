@@ -525,7 +525,8 @@ def counted(function):
 
 for name in ("open", "replace", "fsync", "chmod", "unlink", "makedirs"):
     setattr(os, name, counted(getattr(os, name)))
-Connection.execute = counted(Connection.execute)
+for name in ("execute", "insert", "flush"):
+    setattr(Connection, name, counted(getattr(Connection, name)))
 Door(sys.argv[2])("M3")
 """
 

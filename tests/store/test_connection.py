@@ -8,6 +8,8 @@ import sys
 
 import libsql
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from kaizen_components.errors import Busy, Conflict, Integrity, NotFound, Unavailable
 from kaizen_components.store.connection import Connection
@@ -148,6 +150,95 @@ def test_libsqls_own_script_call_hides_errors_so_we_split_statements():
     raw.executescript("CREATE TABLE a (x); INSERT INTO nowhere VALUES (1); CREATE TABLE b (x);")
 
     assert raw.execute("SELECT count(*) FROM sqlite_master").fetchone() == (1,)
+
+
+def test_a_cursors_script_call_tells_its_errors_so_rows_can_wait_for_one():
+    raw = libsql.connect(":memory:", isolation_level=None)
+
+    with pytest.raises(ValueError, match="no such table"):
+        raw.cursor().executescript("CREATE TABLE a (x); INSERT INTO nowhere VALUES (1); CREATE TABLE b (x)")
+
+
+class TestRowsThatWait:
+    def test_they_are_there_for_whoever_asks(self, connection):
+        connection.insert("t", {"seq": 1, "x": "a"})
+
+        assert connection.value("SELECT x FROM t") == "a"
+
+    def test_one_that_is_refused_is_our_own_error_and_takes_the_transaction_with_it(self, connection):
+        connection.begin_to_write(0)
+        connection.insert("t", {"seq": 1, "x": "a"})
+        connection.insert("t", {"seq": 2, "x": "no"})
+        with pytest.raises(Conflict):
+            connection.commit()
+        connection.roll_back()
+
+        assert connection.value("SELECT count(*) FROM t") == 0
+
+    def test_those_of_a_write_that_is_rolled_back_are_forgotten(self, connection):
+        connection.begin_to_write(0)
+        connection.insert("t", {"seq": 1, "x": "a"})
+        connection.roll_back()
+        connection.begin_to_write(0)
+        connection.insert("t", {"seq": 2, "x": "b"})
+        connection.commit()
+
+        assert connection.tuples("SELECT seq, x FROM t") == [(2, "b")]
+
+    def test_a_write_that_was_left_open_does_not_reach_into_the_next(self, connection):
+        connection.begin_to_write(0)
+        connection.insert("t", {"seq": 1, "x": "a"})
+        connection.flush()
+        connection.begin_to_write(0)
+        connection.insert("t", {"seq": 2, "x": "b"})
+        connection.commit()
+
+        assert connection.tuples("SELECT seq, x FROM t") == [(2, "b")]
+
+    def test_more_than_one_script_holds_are_all_there_in_their_order(self, connection):
+        connection.begin_to_write(0)
+        for number in range(1, 101):
+            connection.insert("t", {"seq": number, "x": f"row {number}"})
+        connection.commit()
+
+        assert connection.tuples("SELECT seq, x FROM t") == [(number, f"row {number}") for number in range(1, 101)]
+
+    @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), st.integers(-(2**63), 2**63 - 1))
+    @example("'; DROP TABLE v; --", 2**63 - 1)
+    @example('?1 :x \\ "\n\r', -(2**63))
+    @example("long " * 1_000, 2**53 + 1)
+    def test_values_come_back_as_they_were(self, text, number):
+        connection = Connection(":memory:")
+        connection.execute("CREATE TABLE v (a TEXT, b INTEGER, c REAL, d TEXT) STRICT")
+        connection.insert("v", {"a": text, "b": number, "c": 0.1 + 0.2, "d": None})
+
+        assert connection.tuples("SELECT * FROM v") == [(text, number, 0.1 + 0.2, None)]
+        connection.close()
+
+    @pytest.mark.parametrize("value", ["a\0b", 2**63, -(2**63) - 1])
+    def test_what_sqlite_would_change_is_never_written(self, connection, value):
+        with pytest.raises(AssertionError):
+            connection.insert("t", {"x": value})
+
+
+def test_a_write_waits_for_a_program_that_has_the_lock(connection, path):
+    connection.rows("PRAGMA journal_mode = WAL")
+    script = (
+        "import sqlite3, sys, time; c = sqlite3.connect(sys.argv[1], isolation_level=None); "
+        "c.execute('BEGIN IMMEDIATE'); print('locked', flush=True); time.sleep(0.6); c.execute('ROLLBACK')"
+    )
+    other = subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE)
+    other.stdout.readline()
+    connection.begin_to_write(0)
+    connection.insert("t", {"x": "too early"})
+    with pytest.raises(Busy):
+        connection.commit()
+    connection.begin_to_write(30)
+    connection.insert("t", {"x": "in time"})
+    connection.commit()
+    other.communicate()
+
+    assert connection.tuples("SELECT x FROM t") == [("in time",)]
 
 
 def test_a_migration_file_is_split_into_whole_statements():
