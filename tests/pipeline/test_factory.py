@@ -127,6 +127,20 @@ def test_a_missing_tool_blocks_with_the_line_that_installs_it(factory, tmp_path)
     assert "uv pip install --python .venv/bin/python ruff" in run.answer["findings"][0]
 
 
+def test_tools_that_are_installed_and_broken_block_before_anybody_is_asked(factory, tmp_path):
+    repo = target(tmp_path / "targetapp")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(repo / ".venv")], check=True)
+    (packages,) = (repo / ".venv").glob("lib/python3*/site-packages")
+    for name in ("ruff", "mypy", "pytest", "coverage"):
+        write(packages, {f"{name}/__init__.py": "raise ImportError('half of it is gone')\n"})
+        write(packages, {f"{name}-9.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 9.0\n"})
+    model = Model()
+    run = factory(model, repo=repo, python=".venv/bin/python")
+
+    assert (run.done.exit_code, run.answer["outcome"], model.asked) == (5, "blocked", [])
+    assert "no report that can be believed: ModuleNotFoundError" in run.answer["findings"][0]
+
+
 def test_a_project_in_another_language_brings_its_own_gates(factory, tmp_path, tool):
     tool("node")
     settings = (

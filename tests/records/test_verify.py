@@ -50,7 +50,10 @@ class Tampered:
 
     def sql(self, *statements):
         plain = sqlite3.connect(self.path)
-        triggers = plain.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        changed = " ".join(str(one) for one in statements)
+        triggers = plain.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND instr(?, tbl_name)", (changed,)
+        ).fetchall()
         for name, _ in triggers:
             plain.execute(f"DROP TRIGGER {name}")
         found = None

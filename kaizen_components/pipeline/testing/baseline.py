@@ -10,6 +10,7 @@ from ..job import Job
 from . import session, tooling
 from .report import Session
 
+SAYS_CHARS_MAX = 300
 FIELDS = ("passed", "failed", "flaky", "skipped", "hooks", "changed", "doubts")
 
 
@@ -62,7 +63,8 @@ def _measured(job):
         try:
             (one,), boxed = session.run(job, [asked], hash_seed=seed)
         except session.Broken as broken:
-            return _nothing([*runs, broken.boxed], session.NO_REPORT)
+            last = broken.boxed.stderr.text().strip().splitlines()[-1:]
+            return _nothing([*runs, broken.boxed], ": ".join([session.NO_REPORT, *last])[:SAYS_CHARS_MAX])
         seen.append(one)
         runs.append(boxed)
         doubts += one.doubts()
