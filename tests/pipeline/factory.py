@@ -8,6 +8,9 @@ import sys
 from ..model_server import Answer, ModelServer
 from .targets import FASTAPI, repository
 
+# Plugins of our own environment, which a target would not have: to load them is most of what a short session takes.
+LEAN = {"pytest.ini": "[pytest]\naddopts = -p no:hypothesispytest -p no:xdist -p no:xdist.looponfail -p no:anyio\n"}
+
 REQUEST = "add a /health endpoint returning status ok"
 BEGINNINGS = {  # how the prompt of each step begins
     "plan": "You plan a change", "scout": "You read a repository", "build": "You change a repository",
@@ -98,7 +101,9 @@ def environment(url):
 
 def target(folder, settings="", files=None):
     """A FastAPI project in git, with what it says about its gates."""
-    return repository(folder, {**FASTAPI, **({".kaizen/pipeline.toml": settings} if settings else {}), **(files or {})})
+    return repository(
+        folder, {**FASTAPI, **LEAN, **({".kaizen/pipeline.toml": settings} if settings else {}), **(files or {})}
+    )
 
 
 def run_words(repo, *more, request=REQUEST, python=sys.executable):
