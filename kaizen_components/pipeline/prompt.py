@@ -14,6 +14,9 @@ from typing import Any
 PROMPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "prompts")
 SECONDS_MAX = 3  # of computing; an ordinary one takes milliseconds
 MEMORY_BYTES_MAX = 512 << 20
+OUT_OF_MEMORY = 3
+TOO_MUCH = (OUT_OF_MEMORY, -24, -9)  # SIGXCPU, or SIGKILL where nothing else helps
+TAKES = f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 20} MB."
 
 
 class NotMade(Exception):
@@ -35,18 +38,33 @@ def names(template: str) -> set[str]:
 
 
 def _apart(given: dict[str, Any]) -> Any:
+    from ..errors import Unavailable
+
+    text = json.dumps({**given, "folders": _folders()}, default=sorted)  # a set
     words = [sys.executable, "-I", os.path.abspath(__file__)]
-    text = json.dumps(given, default=sorted)  # a set
     try:
         done = subprocess.run(words, input=text, capture_output=True, encoding="utf-8", timeout=10 * SECONDS_MAX)
+        if done.returncode not in (0, *TOO_MUCH):
+            raise ValueError(f"exit code {done.returncode}. {done.stderr.strip()[-200:]}")
+        made = {"wrong": TAKES} if done.returncode else json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        raise NotMade(f"It is not made within {10 * SECONDS_MAX} s.") from None
-    if done.returncode:
-        raise NotMade(f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 20} MB.")
-    made = json.loads(done.stdout)
+        made = {"wrong": TAKES}
+    except (OSError, ValueError) as error:
+        raise Unavailable(
+            "no_prompt_process", "The process that makes a prompt did not answer.", f"{type(error).__name__}: {error}",
+            "Run `bash setup/setup.sh`, which repairs the environment.",
+        ) from None  # fmt: skip
     if "wrong" in made:
         raise NotMade(made["wrong"])
     return made["found"]
+
+
+def _folders() -> list[str]:
+    """Where Jinja lies: -I leaves out what this process may have it from."""
+    import jinja2
+    import markupsafe
+
+    return [os.path.dirname(os.path.dirname(os.path.abspath(one.__file__))) for one in (jinja2, markupsafe)]
 
 
 def environment():
@@ -71,17 +89,21 @@ def _limit():
         import resource
     except ImportError:  # Windows: the clock of whoever waits is the only limit
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_MAX, SECONDS_MAX + 1))
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+    for kind, most in ((resource.RLIMIT_CPU, SECONDS_MAX), (resource.RLIMIT_DATA, MEMORY_BYTES_MAX)):
+        hard = resource.getrlimit(kind)[1]
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (least, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _main():
     given = json.load(sys.stdin)
+    sys.path += given.pop("folders")
     _limit()
     try:
         made = {"found": _rendered(**given) if "values" in given else _names(**given)}
     except MemoryError:
-        sys.exit(1)
+        sys.exit(OUT_OF_MEMORY)
     except Exception as error:
         made = {"wrong": f"{type(error).__name__}: {error}."}
     json.dump(made, sys.stdout)

@@ -193,10 +193,14 @@ class Write(Read):
         """The last statements before COMMIT."""
         self.settle()
         if self.changed():
-            size, peaks = self.frontier.size, " ".join(self.frontier.peaks)
-            self.connection.later(
-                f"UPDATE frontier SET size = {size}, peaks = '{peaks}' WHERE origin = {literal(self.origin)}"
-            )
+            self.connection.later(_save(self.origin, self.before, self.frontier))
+
+
+def _save(origin, before, after):
+    """The new frontier in place of the one that this write began with. If another stands there, NOT NULL refuses."""
+    was, now = (literal(" ".join(one.peaks)) for one in (before, after))
+    unmoved = f"origin = {literal(origin)} AND size = {before.size} AND peaks = {was}"
+    return f"UPDATE frontier SET size = CASE WHEN {unmoved} THEN {after.size} END, peaks = {now} WHERE local = 1"
 
 
 def receipt(kind, row, **more):

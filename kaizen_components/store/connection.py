@@ -18,6 +18,7 @@ os.environ.setdefault("RUST_BACKTRACE", "0")  # a panic inside libsql is reporte
 
 SPELLED_CHARS_MAX = 2_000
 LATER_MAX = 16  # statements
+BEGIN = "BEGIN IMMEDIATE"
 
 RESTORE = (
     "Run `K11` to see what is wrong. To put a backup from AI/db/backups in place, move kaizen.db, kaizen.db-wal and "
@@ -127,8 +128,8 @@ class Connection:
                 return
             except BaseException as error:
                 ours = translated(error)
-                began = not isinstance(ours, Busy) or self._raw.in_transaction
-                if began or time.monotonic() > self._wait_until:
+                not_begun = script.startswith(BEGIN) and isinstance(ours, Busy) and not self._raw.in_transaction
+                if not not_begun or time.monotonic() > self._wait_until:
                     raise ours from None
 
     def commit(self):
@@ -160,6 +161,7 @@ class Connection:
     def begin(self):
         """Begin to read one moment. A transaction that is still open was left by an exception from a signal, at a place
         where nobody could clean up; it is rolled back."""
+        assert self._open, "the connection is closed"
         if self._raw.in_transaction:
             self.roll_back()
         self.execute("BEGIN")
@@ -167,13 +169,16 @@ class Connection:
     def begin_to_write(self, wait_s):
         """The same for a write. It begins with its first statement, and that waits for other programs: in short tries,
         because libsql holds the GIL while it waits, and Ctrl-C would have to wait with it."""
+        assert self._open, "the connection is closed"
         if self._raw.in_transaction:
             self.roll_back()
-        self._later[:] = ["BEGIN IMMEDIATE"]
+        self._later[:] = [BEGIN]
         self._wait_until = time.monotonic() + wait_s
 
     def data_version(self):
-        """Changes when another connection commits. Asked beside a write that has not begun yet."""
+        """Changes when another connection commits. Asked before a write begins: what has changed by then is refused by
+        the frontier (`Write.finish`)."""
+        assert self._open, "the connection is closed"
         try:
             return self._raw.execute("PRAGMA data_version").fetchone()[0]
         except BaseException as error:
@@ -182,6 +187,8 @@ class Connection:
     def roll_back(self):
         """End a transaction without hiding the error that made us: on a full disk SQLite has already done it."""
         self._later.clear()
+        if not self._open:
+            return
         try:
             self.execute("ROLLBACK")
         except KaizenError:
@@ -305,6 +312,8 @@ _MEANINGS = (
      "Run `K11` to see why."),
     (("FOREIGN KEY constraint",), NotFound, "unknown_reference", "A record named here does not exist.",
      "Check the ids you gave."),
+    (("NOT NULL constraint failed: frontier.size",), Busy, "log_moved",
+     "Another program changed the database past the write lock, while this write waited for it.", "Try again."),
     (("constraint failed", "is append-only"), Conflict, "constraint", "The database refused the record.",
      "Correct the value that the reason names."),
 )  # fmt: skip

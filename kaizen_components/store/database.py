@@ -2,7 +2,7 @@
 
 import os
 
-from ..errors import NotFound, Refused, Unavailable
+from ..errors import KaizenError, NotFound, Refused, Unavailable
 from .connection import Connection
 from .gate import Gate, timeout_s
 from .place import Place
@@ -205,20 +205,31 @@ class Writing:
     def __exit__(self, kind, error, trace):
         try:
             if kind is None:
-                self._connection.commit()
-                self.store.made_now = False
-                if callable(self.on_commit):
-                    self.on_commit()
+                self._commit()
             else:
-                self._connection.roll_back()
-                if self.store.made_now:
-                    self.store.unmake()
+                self._take_back()
         except BaseException:
             self._connection.roll_back()
             self.keep_open = False
             raise
         finally:
             self._leave()
+
+    def _commit(self):
+        try:
+            self._connection.commit()
+        except KaizenError:  # nothing else: a signal may come after COMMIT is done
+            self._take_back()
+            self.keep_open = False
+            raise
+        self.store.made_now = False
+        if callable(self.on_commit):
+            self.on_commit()
+
+    def _take_back(self):
+        self._connection.roll_back()
+        if self.store.made_now:
+            self.store.unmake()
 
     def _leave(self):
         try:

@@ -68,7 +68,7 @@ def digest(text: str) -> str:
 
 
 def statements(text: str) -> Iterator[str]:
-    """The statements of a migration file. libsql runs one at a time, and its own script call hides errors.
+    """The statements of a migration file. libsql runs one at a time, and its connection's script call hides errors.
 
     A statement ends with a line that ends in `;`; a trigger ends with the line `END;`.
     """

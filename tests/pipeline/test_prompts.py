@@ -2,10 +2,14 @@
 
 import json
 import os
+import subprocess
+import sys
+import sysconfig
 
 import pytest
 
-from kaizen_components.pipeline import edits
+from kaizen_components.errors import Unavailable
+from kaizen_components.pipeline import edits, prompt
 from kaizen_components.pipeline.answers import validated
 from kaizen_components.pipeline.asked import Asked
 from kaizen_components.pipeline.asking import BREAK, judged, messages
@@ -18,6 +22,7 @@ from kaizen_components.pipeline.target import Target
 from kaizen_components.pipeline.work import ROOM_CHARS, Work
 from kaizen_components.store.place import Place
 
+from ..conftest import ROOT
 from .factory import SPEC, whole
 from .targets import FASTAPI, repository
 
@@ -171,3 +176,29 @@ def test_deleting_is_explained_only_where_the_spec_speaks_of_it():
 def test_blocks_are_explained_only_where_a_file_is_long():
     assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 199]))] == ["whole"]
     assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 200]))] == ["whole", "replace"]
+
+
+def test_a_template_of_a_protocols_own_is_made_apart():
+    assert prompt.own("{{ words|join(' ') }} {{ 'é\n' }}", {"words": {"b", "a"}}) == "a b é\n"
+    assert prompt.names("{{ a }}{% for b in c %}{{ b }}{% endfor %}") == {"a", "c"}
+    with pytest.raises(prompt.NotMade, match="UndefinedError: 'x' is undefined"):
+        prompt.own("{{ x }}", {})
+
+
+def test_it_has_jinja_from_wherever_we_have_it(tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
+    script = "from kaizen_components.pipeline import prompt; print(prompt.own('{{ x }}', {'x': 'made'}))"
+    paths = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
+    done = subprocess.run(
+        [str(tmp_path / "bin" / "python"), "-c", script], env={**os.environ, "PYTHONPATH": paths}, capture_output=True,
+        text=True,
+    )  # fmt: skip
+
+    assert done.stdout == "made\n", done.stderr
+
+
+def test_a_python_that_is_gone_is_no_fault_of_the_template(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    with pytest.raises(Unavailable):
+        prompt.own("{{ x }}", {"x": 1})

@@ -12,8 +12,9 @@ import time
 import pytest
 
 from kaizen_components.call import Door
-from kaizen_components.errors import Busy, NotFound, Refused
+from kaizen_components.errors import Busy, Conflict, NotFound, Refused
 from kaizen_components.store import database, migrate
+from kaizen_components.store.connection import Connection
 from kaizen_components.store.gate import Gate, is_held
 
 from ..conftest import LAUNCHER
@@ -255,6 +256,44 @@ def test_a_long_lived_process_notices_a_replaced_or_newer_file(door, root):
     subprocess.run([sys.executable, "-c", script, str(db_path(root))], check=True)
     with pytest.raises(Refused):
         door("W1", title="Too late", summary="s")
+
+
+COPY = "import sqlite3, sys; a, b = map(sqlite3.connect, sys.argv[1:]); a.backup(b); a.close(); b.close()"
+
+
+def test_a_write_that_was_overtaken_past_the_lock_is_refused_and_the_next_goes_on(door, root, monkeypatch, tmp_path):
+    """Somebody restores an older copy between our look at the log's end and our BEGIN, which may wait for him."""
+
+    def copy(one, other):  # in a process of its own: locks of one process do not exclude each other
+        subprocess.run([sys.executable, "-c", COPY, one, other], check=True)
+
+    door("W1", title="One", summary="s")
+    copy(db_path(root), tmp_path / "older.db")
+    door("W1", title="Two", summary="s")
+    asked = Connection.data_version
+
+    def overtaken(connection):
+        version = asked(connection)
+        copy(tmp_path / "older.db", db_path(root))
+        return version
+
+    monkeypatch.setattr(Connection, "data_version", overtaken)
+    with pytest.raises(Busy) as caught:
+        door("W1", title="Three", summary="s")
+    monkeypatch.undo()
+
+    assert caught.value.code == "log_moved" and caught.value.retryable
+    assert door("W1", title="Three", summary="s")["log_index"] == 1
+    assert [row["title"] for row in door("W9")["records"]] == ["Three", "One"]
+
+
+def test_a_first_write_that_the_database_refuses_leaves_no_database(root):
+    store = database.Store(str(root))
+    with pytest.raises(Conflict), store.writing() as connection:
+        connection.insert("task", {"seq": 1})
+    store.close()
+
+    assert not db_path(root).exists() and store.notes == []
 
 
 def test_text_that_is_not_utf8_in_the_file_is_one_json_error_and_no_panic(cli, root):

@@ -86,9 +86,12 @@ def _prepare(job, folder, sessions, key, seconds, enough):
         if name != "base":
             protected.add_tests(job, place)
     shutil.copytree(BOX, os.path.join(folder, "kaizen_box"), ignore=UNSEEN)
+    settings = os.path.join(folder, "config")
+    name = config.write(job.base, settings)
     plan = {
         "key": key, "trees": sorted(trees), "sessions": sessions, "seconds": seconds, "enough": enough,
-        "paths": job.tools.paths, "config": config.write(job.base, os.path.join(folder, "config")),
+        "paths": job.tools.paths, "config": name,
+        "blocked": config.blocked(os.path.join(settings, name)),
     }  # fmt: skip
     with open(os.path.join(folder, "plan.json"), "w", encoding="utf-8") as file:
         json.dump(plan, file)

@@ -2,7 +2,10 @@
 
 import sys
 
+import pytest
+
 from kaizen_components.pipeline.job import Tools
+from kaizen_components.pipeline.testing import config
 
 from .conftest import BASE, DOUBLE, NEW, TEST, world
 
@@ -90,3 +93,21 @@ def test_editable_install_of_the_target_does_not_hide_the_candidate(verdict, tmp
     assert verdict(tools=tools).reason == "pass"
     seen = verdict(wrong, tools=tools)
     assert (seen.reason, "assert 15 == 6" in seen.findings[0].text) == ("check", True)
+
+
+@pytest.mark.parametrize(
+    "name, text, blocked",
+    [
+        ("pytest.ini", "[pytest]\naddopts = -q -p no:xdist -pno:cov\n", ["cov", "xdist"]),
+        ("pytest.ini", "[pytest]\n# -p no:xdist\naddopts = -p no:xdist.looponfail -p yes\n", ["xdist.looponfail"]),
+        ("setup.cfg", "[tool:pytest]\naddopts = -p no:a -k 'no: p'\n", ["a"]),
+        ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = ['-p', 'no:xdist']\n", ["xdist"]),
+        ("pytest.toml", "[pytest]\naddopts = ['-p', 'no:xdist']\n", ["xdist"]),
+        ("pytest.ini", "[pytest]\naddopts = 'open\n", []),
+        ("pyproject.toml", "no TOML at all", []),
+    ],
+)
+def test_plugins_that_the_configuration_blocks_are_known(tmp_path, name, text, blocked):
+    (tmp_path / name).write_text(text)
+
+    assert sorted(config.blocked(str(tmp_path / name))) == sorted([*blocked, *(f"pytest_{one}" for one in blocked)])

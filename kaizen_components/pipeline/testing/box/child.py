@@ -50,10 +50,8 @@ def _arguments(asked, plan, root):
 
     config = os.path.join(plan["folder"], "config", plan["config"])
     fixed = ["-p", "no:cacheprovider", "-c", config, f"--rootdir={root}", f"--confcutdir={root}", "--tb=short"]
-    with open(config, encoding="utf-8", errors="replace") as file:
-        text = file.read()
     for module, options in OVERRIDES.items():
-        fixed += options if find_spec(module) and f"no:{module}" not in text else []  # blocked, it has no options
+        fixed += options if find_spec(module) and module not in plan["blocked"] else []  # blocked, it has no options
     return [*fixed, f"--maxfail={int(asked['fast'])}", "--continue-on-collection-errors", *asked["select"]]
 
 
