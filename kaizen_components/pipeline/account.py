@@ -11,6 +11,9 @@ def summary(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
     What no server told is None and not zero; where some told and some did not, `usage_unknown` counts those.
     """
     answers = [event for event in events if event["event"] == "answered"]
+    paused = [
+        event for event in events if event["event"] == "released" and "tokens_in" in event["payload"].get("spent", {})
+    ]
     rejected = _rejected(state, answers)
     return {
         "outcome": state["outcome"],
@@ -19,7 +22,7 @@ def summary(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
         "attempts": dict(state["tries"]),
         "seconds": state["spent"]["seconds"],
         "calls": state["spent"]["calls"],
-        **{name: _sum(answers, name) for name in ("tokens_in", "tokens_out", "cost_usd")},
+        **{name: _sum([*answers, *paused], name) for name in ("tokens_in", "tokens_out", "cost_usd")},
         "usage_unknown": state["usage_unknown"],
         "rejected_answers": len(rejected),
         "rejected_tokens": _both(_sum(rejected, "tokens_in"), _sum(rejected, "tokens_out")),

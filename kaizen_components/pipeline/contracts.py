@@ -47,7 +47,7 @@ class Brief(Contract):
 
 class Reason(Contract):
     criterion: str = Field(
-        default="", max_length=40, description="The id, such as C2, or the constraint that is broken"
+        min_length=1, max_length=LINE, description="The id, such as C2, or the constraint that is broken"
     )
     text: str = Field(min_length=3, max_length=LINE)
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..backends.chat import Chat, Messages, OnText
 from ..backends.failure import Rejected
 from ..backends.reply import Reply
-from ..errors import Usage
+from ..errors import Unavailable, Usage
 from . import scout_tools
 from .answers import AnswerRefused, extract_json
 from .edit_format import CUT
@@ -37,10 +37,14 @@ class ModelDriver:
         if step.stage not in self._chats:
             self._chats[step.stage] = Chat.from_environment(step.stage)
         talk = _Talk(self._chats[step.stage], step, on_text, most_s)
-        if step.calls and self.work is not None and step.stage not in self._toolless:
-            reply = self._scouted(talk, question, self.work)
-        else:
-            reply = talk.ask(question)
+        try:
+            if step.calls and self.work is not None and step.stage not in self._toolless:
+                reply = self._scouted(talk, question, self.work)
+            else:
+                reply = talk.ask(question)
+        except Unavailable as error:
+            error.spent = talk.spent()  # type: ignore[attr-defined]  # for what was answered before
+            raise
         return replace(reply, text=f"{reply.text}\n{CUT}") if reply.is_cut else reply
 
     def _scouted(self, talk: "_Talk", question: Messages, base: scout_tools.Base) -> Reply:
@@ -65,6 +69,7 @@ class ModelDriver:
                 left = talk.step.calls - len(notes)
                 said = scout_tools.call(base, one.name, one.arguments) if left > 0 else "No call is left."
                 notes.append(f"{one.name} {one.arguments[:200]}\n{said}")
+                talk.calls = min(len(notes), talk.step.calls)
                 messages.append({"role": "tool", "tool_call_id": one.id, "content": said})
         notes = notes[: talk.step.calls]
         return replace(talk.ask(_with_notes(question, notes)), calls=len(notes))
@@ -81,6 +86,7 @@ class _Talk:
         self.timeout_s = given_s if most_s is None else min(given_s, most_s)
         self.end = time.monotonic() + self.timeout_s
         self.replies: list[Reply] = []
+        self.calls = 0  # of tools
 
     def ask(self, messages: Messages, tools: list[dict[str, Any]] | None = None) -> Reply:
         left_s = max(0.1, self.end - time.monotonic()) if self.replies else self.timeout_s
@@ -92,6 +98,11 @@ class _Talk:
             reply, tokens_in=self._sum("tokens_in"), tokens_out=self._sum("tokens_out"), cost_usd=self._sum("cost_usd"),
             seconds=self._sum("seconds"), retries=self._sum("retries"),
         )  # fmt: skip
+
+    def spent(self) -> dict[str, Any]:
+        """What it took so far, as far as it was told."""
+        told = {name: self._sum(name) for name in ("tokens_in", "tokens_out", "cost_usd")} if self.replies else {}
+        return {"calls": self.calls, **{name: value for name, value in told.items() if value is not None}}
 
     def _sum(self, name):
         """None if one of them is unknown: a part is not the whole."""

@@ -91,7 +91,8 @@ class Engine:
     def _pause(self, step, error, began):
         """Nobody answers: let go, say why, and leave everything else as it is."""
         seconds = round(time.monotonic() - began, 3)
-        self.book.add("released", why=f"{error.what} {error.why}".strip(), spent={"seconds": seconds})
+        spent = {**getattr(error, "spent", {}), "seconds": seconds}
+        self.book.add("released", why=f"{error.what} {error.why}".strip(), spent=spent)
         if self.book.state["phase"] == "asked":  # or its time is up
             error.next = f"{error.next} Then go on with it: `P7 --id {self.book.run['id']}`."
             raise error

@@ -5,7 +5,8 @@ from typing import Any
 PROTECTED = (
     "tests/**", "test/**", "**/test_*.py", "**/*_test.py", "**/conftest.py", "conftest.py", "pytest.ini", "tox.ini",
     "setup.cfg", "pyproject.toml", ".coveragerc", "mypy.ini", "ruff.toml", ".ruff.toml", "noxfile.py", "*.lock",
-    "requirements*.txt", ".github/**", ".kaizen/**", "sitecustomize.py", "usercustomize.py", "*.pth",
+    "package-lock.json", "pnpm-lock.yaml", "requirements*.txt",
+    ".github/**", ".kaizen/**", "sitecustomize.py", "usercustomize.py", "*.pth",
 )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def _folders() -> list[str]:
     import jinja2
     import markupsafe
 
-    return [os.path.dirname(os.path.dirname(os.path.abspath(one.__file__))) for one in (jinja2, markupsafe)]
+    return [os.path.dirname(os.path.dirname(os.path.abspath(str(one.__file__)))) for one in (jinja2, markupsafe)]
 
 
 def environment():

@@ -6,8 +6,6 @@ from .job import Job
 from .toolchain import missing
 from .verdict import Finding, Verdict
 
-HOW = "Mend that first, or allow it with --allow-failing-baseline."
-
 
 def judge(job: Job) -> Verdict:
     """A run that could not be judged at its end does not begin."""
@@ -28,6 +26,6 @@ def _tested(job):
         return Verdict("missing", "The tests of the base cannot be judged.", wrong, found.runs, facts)
     if found.failed and not job.settings.allow_failing_baseline:
         wrong = [Finding("baseline", f"{test} fails before anything is changed.") for test in sorted(found.failed)]
-        says = f"Failing on the base already: {len(wrong)} of {len(wrong) + len(found.passed)} tests. {HOW}"
+        says = f"Failing on the base already: {len(wrong)} of {len(wrong) + len(found.passed)} tests. {own.HOW}"
         return Verdict("check", says, wrong, found.runs, facts)
     return Verdict("pass", f"Passing on the base: {len(found.passed)} tests.", runs=found.runs, facts=facts)

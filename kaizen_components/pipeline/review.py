@@ -3,22 +3,18 @@
 import ast
 import re
 import sys
+import tomllib
 from typing import Any
 
-from ..records.paths import fits
+from .testing.protected import matches as named
 from .verdict import Finding
 
 DEPENDENCIES = (
-    "pyproject.toml",
-    "requirements*.txt",
-    "setup.py",
-    "setup.cfg",
-    "package.json",
-    "*.lock",
-    "go.mod",
-    "Cargo.toml",
-)
-SCHEMAS = ("**/migrations/**", "migrations/**", "**/alembic/**", "*.sql", "**/*.sql", "**/schema.*")
+    "pyproject.toml", "requirements*.txt", "setup.py", "setup.cfg", "package.json", "package-lock.json",
+    "pnpm-lock.yaml", "*.lock", "go.mod", "Cargo.toml",
+)  # fmt: skip
+SCHEMAS = ("**/migrations/**", "**/alembic/**", "*.sql", "schema.*")
+REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*")
 PATH = r"[\w.-]+(?:/[\w.*-]+)+|[\w-]+\.(?:py|toml|md|json|yml|yaml|sql|js|ts|html|css)"
 # "app/db.py", "changes to app/db.py"; but not "other routes in app/main.py", where the file itself is what changes.
 FORBIDS = re.compile(
@@ -28,14 +24,10 @@ FORBIDS = re.compile(
 )
 
 
-def named(path: str, globs: tuple[str, ...]) -> bool:
-    return any(fits(glob, path) for glob in globs)
-
-
 def objections(spec: dict[str, Any], changes: dict[str, bytes | None], read, there: set[str]) -> list[Finding]:
     """Sorted by path; empty if the reviewer may be asked."""
     forbidden = tuple(hit[1] for text in spec["out_of_scope"] if (hit := FORBIDS.fullmatch(text.strip())))
-    found = []
+    found, known = [], None
     for path, data in sorted(changes.items()):
         if named(path, tuple(spec["grants"])):
             continue
@@ -47,7 +39,7 @@ def objections(spec: dict[str, Any], changes: dict[str, bytes | None], read, the
             found.append(Finding("schema", f"{path} changes a schema.", path))
         if path.endswith(".py") and data is not None:
             new = imported(data) - imported(read(path) or b"")
-            known = _known(there, read)
+            known = known or _known(there, changes, read)
             found += [
                 Finding("dependency", f"{path} imports {name}, which nothing here used before.", path)
                 for name in sorted(new - known)
@@ -70,13 +62,35 @@ def imported(data: bytes) -> set[str]:
     return found
 
 
-def _known(there, read):
-    """Modules that need no new dependency: the standard library, the project's own, and what it imports already."""
-    own = {path.partition("/")[0].removesuffix(".py") for path in there} | {
-        path.split("/")[1].removesuffix(".py") for path in there if path.startswith("src/") and "/" in path[4:]
+def _known(there, changes, read):
+    """Modules that need no new dependency: the standard library, the project's own with those that the change adds, and
+    what it imports or asks for already."""
+    paths = there | {path for path, data in changes.items() if data is not None}
+    own = {path.partition("/")[0].removesuffix(".py") for path in paths} | {
+        path.split("/")[1].removesuffix(".py") for path in paths if path.startswith("src/")
     }
-    used = set()
+    used = {name.lower().replace("-", "_") for path in there for name in _required(path, read)}
     for path in there:
         if path.endswith(".py"):
             used |= imported(read(path) or b"")
     return set(sys.stdlib_module_names) | own | used | {"pytest"}
+
+
+def _required(path, read):
+    """The distributions that a file of the base asks for; most are imported by their name."""
+    if named(path, ("requirements*.txt",)):
+        lines = (read(path) or b"").decode("utf-8", "replace").splitlines()
+    elif named(path, ("pyproject.toml",)):
+        lines = _declared((read(path) or b"").decode("utf-8", "replace"))
+    else:
+        return []
+    return [hit[0] for line in lines if (hit := REQUIREMENT.match(line.strip()))]
+
+
+def _declared(text):
+    try:
+        project = tomllib.loads(text).get("project", {})
+        optional = project.get("optional-dependencies", {})
+        return [*project.get("dependencies", []), *(line for lines in optional.values() for line in lines)]
+    except (tomllib.TOMLDecodeError, AttributeError, TypeError):
+        return []

@@ -12,17 +12,34 @@ EXACT = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|[\w.-]*/[\w{}/.-]+|\b\w*[_
 RESULT = re.compile(
     r"\breturn(?:s|ing)?\s+(?!(?:the|an?|its|all|how)\b)([\w.]+)(?:\s+([\w.]+))?\s*(?:[,;]|\.?$)", re.MULTILINE
 )
-# A request that speaks of what is protected: tests, configuration, dependencies.
-PROTECTED = re.compile(
-    r"\b(?:tests?|config\w*|settings?|depend\w*|packages?|requirements?|upgrade|install|lock ?files?)\b", re.IGNORECASE
+# What is protected, by the words of a request that speak of it and by the names of the files that are meant then.
+SPOKEN = (
+    (r"\btests?\b", r"(?:.*/)?(?:tests?|conftest\.py|test_[^/]*|[^/]*_test\.[^/]*)(?:/.*)?"),
+    (r"\b(?:config\w*|settings?)\b", r"(?:.*/)?[^/*]*\.(?:toml|ini|cfg|ya?ml|json)"),
+    (
+        r"\b(?:depend\w*|packages?|requirements?|upgrade|install|lock ?files?)\b",
+        r"(?:.*/)?(?:requirements[^/]*\.txt|pyproject\.toml|setup\.(?:py|cfg)|package(?:-lock)?\.json|pnpm-lock\.yaml"
+        r"|[^/]*\.lock|go\.(?:mod|sum)|Cargo\.toml)",
+    ),
 )
+NEVER_BY_KIND = re.compile(r"\.(?:kaizen|git)\b")  # gates and their settings: only if the request names them
 
 
 def granted(grants: list[str], request: str) -> list[str]:
     """The grants that count: whoever plans may not let himself change what the request does not speak of."""
-    if PROTECTED.search(request):
-        return grants
-    return [glob for glob in grants if glob in request or glob.rpartition("/")[2] in request]
+    names = [glob for glob in grants if glob.strip("*/.")]
+    return [glob for glob in names if _is_named(glob, request) or _is_meant(glob, request)]
+
+
+def _is_named(glob, request):
+    last = glob.rpartition("/")[2]
+    return glob in request or (bool(last.strip("*")) and last in request)
+
+
+def _is_meant(glob, request):
+    return not NEVER_BY_KIND.search(glob) and any(
+        re.search(words, request, re.IGNORECASE) and re.fullmatch(files, glob) for words, files in SPOKEN
+    )
 
 
 def markdown(spec: dict[str, Any]) -> str:

@@ -58,7 +58,7 @@ class Place:
         self.uv = uv
 
 
-def tools(target: Target, python: str | None = None) -> Tools:
+def tools(target: Target, python: str | None = None, commit: str | None = None) -> Tools:
     """What `python` names; else the target's .venv or venv; else what uv would use; else the python on the PATH."""
     place = named(target, python) if python else _own(target) or _by_uv(target) or _on_path()
     answer = _known.get(place.path)
@@ -67,8 +67,8 @@ def tools(target: Target, python: str | None = None) -> Tools:
     versions = {name: _version(text) for name, text in answer["said"].items()}
     program = answer["executable"]  # not the path that was asked: that may be a script which looks for it
     return Tools(
-        [program], _reads(program, answer["prefixes"]), _paths(target), {"python": answer["python"], **versions},
-        _install(place, answer["pip"]),
+        [program], _reads(program, answer["prefixes"]), _paths(target, commit),
+        {"python": answer["python"], **versions}, _install(place, answer["pip"]),
     )  # fmt: skip
 
 
@@ -186,8 +186,8 @@ def _reads(path: str, prefixes: list[str]) -> tuple[str, ...]:
     )
 
 
-def _paths(target: Target) -> tuple[str, ...]:
+def _paths(target: Target, commit: str | None) -> tuple[str, ...]:
     """Where packages lie: below src/ where there are sources in it and it is no package itself."""
-    paths = target.paths(target.head())
+    paths = target.paths(commit or target.head())
     layout = any(path.startswith("src/") and path.endswith(".py") for path in paths) and "src/__init__.py" not in paths
     return ("src", ".") if layout else (".",)

@@ -192,15 +192,18 @@ class Work:
         return Job(
             self.base, head, self.target.tree(self.commit), self.target.tree(commit, self.objects),
             self.target.changed_lines(self.commit, commit, self.objects),
-            tools(self.target, self.options.get("python")), self.settings, tuple(written), tuple(spec["grants"]),
+            self._tools(), self.settings, tuple(written), tuple(spec["grants"]),
             scratch,
         )  # fmt: skip
+
+    def _tools(self):
+        return tools(self.target, self.options.get("python"), self.commit)
 
     def untouched(self) -> Job:
         """What a gate gets before anybody has written anything: the base, twice."""
         tree, scratch = self.target.tree(self.commit), os.path.join(self.folder, "scratch")
         os.makedirs(scratch, exist_ok=True)
-        tooling = tools(self.target, self.options.get("python"))
+        tooling = self._tools()
         return Job(self.base, self.base, tree, tree, {}, tooling, self.settings, scratch=scratch)
 
     @property

@@ -9,7 +9,7 @@ from ..model_server import Answer, ModelServer
 from .targets import FASTAPI, repository
 
 # Plugins of our own environment, which a target would not have: to load them is most of what a short session takes.
-LEAN = {"pytest.ini": "[pytest]\naddopts = -p no:hypothesispytest -p no:xdist -p no:xdist.looponfail -p no:anyio\n"}
+LEAN = {"pytest.ini": "[pytest]\naddopts = --disable-plugin-autoload\n"}
 
 REQUEST = "add a /health endpoint returning status ok"
 BEGINNINGS = {  # how the prompt of each step begins

@@ -10,7 +10,7 @@ from kaizen_components.pipeline.contracts import Brief
 from kaizen_components.pipeline.drivers import ModelDriver, driver
 from kaizen_components.pipeline.protocol import load
 
-from ..model_server import Answer, ModelServer
+from ..model_server import Answer, ModelServer, rate_limited
 from .test_scout_tools import FILES, Base
 
 STEPS = load("factory").steps
@@ -90,6 +90,16 @@ def test_a_scout_looks_things_up_and_its_cost_is_the_sum(driving):
     roles = [message["role"] for message in server.requests[1]["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "tool"]
     assert "def Health()" in server.requests[1]["messages"][-1]["content"]
+
+
+def test_what_a_scout_spent_before_nobody_answered_is_told(driving):
+    with (
+        ModelServer([Answer(tool_calls=[("list", {})]), rate_limited()]) as server,
+        pytest.raises(Unavailable) as caught,
+    ):
+        driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, most_s=3)
+
+    assert caught.value.spent == {"calls": 1, "tokens_in": 11, "tokens_out": 7}
 
 
 def test_usage_that_one_answer_does_not_tell_makes_the_sum_unknown(driving):

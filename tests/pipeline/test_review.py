@@ -2,11 +2,15 @@
 
 import pytest
 
+from kaizen_components.pipeline.answers import AnswerRefused, validated
+from kaizen_components.pipeline.contracts import MODELS
 from kaizen_components.pipeline.review import objections
+from kaizen_components.pipeline.spec import granted
 
 BASE = {
     "app/main.py": b"import json\n", "app/db.py": b"import sqlite3\n", "requirements.txt": b"fastapi\n",
     "migrations/001.sql": b"", "src/shop/money.py": b"import fastapi\n",
+    "pyproject.toml": b'[project]\ndependencies = ["httpx>=0.28", "typing-extensions"]\n',
 }  # fmt: skip
 SPEC = {"criteria": [], "constraints": [], "out_of_scope": [], "grants": []}
 
@@ -39,6 +43,47 @@ def test_new_dependencies_are_objected_to():
 )
 def test_what_is_there_already_needs_no_new_dependency(source):
     assert rules({"app/main.py": source}) == []
+
+
+@pytest.mark.parametrize(
+    "path, source",
+    [
+        ("tests/test_calc.py", b"from calc import double\n"), ("app/main.py", b"import calc\n"),
+        ("app/main.py", b"from shelf.book import Book\n"), ("app/main.py", b"import httpx, typing_extensions\n"),
+    ],
+)  # fmt: skip
+def test_modules_that_the_change_adds_or_the_project_asks_for_are_no_new_dependency(path, source):
+    assert rules({path: source, "calc.py": b"", "src/shelf/book.py": b""}) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["backend/requirements.txt", "frontend/package.json", "package-lock.json", "x/uv.lock"]
+)
+def test_what_the_project_depends_on_is_looked_at_in_every_folder(path):
+    assert rules({path: b"{}"}) == [("dependency", path)]
+
+
+GRANTS = ["**", "*", "**/*", "*.py", "tests/**", "tests/test_main.py", "pyproject.toml", "uv.lock", ".kaizen/**"]
+
+
+@pytest.mark.parametrize(
+    "request_, counts",
+    [
+        ("add a /settings endpoint", ["pyproject.toml"]),
+        ("make the old tests faster", ["tests/**", "tests/test_main.py"]),
+        ("upgrade the dependencies", ["pyproject.toml", "uv.lock"]),
+        ("change test_main.py", ["tests/test_main.py"]),
+        ("loosen the gates in .kaizen/**", [".kaizen/**"]),
+        ("add a /health endpoint", []),
+    ],
+)
+def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
+    assert granted(GRANTS, request_) == counts
+
+
+def test_a_rejection_names_what_is_not_met():
+    with pytest.raises(AnswerRefused, match="criterion"):
+        validated('{"verdict": "reject", "reasons": [{"text": "I do not like it"}]}', MODELS["review"])
 
 
 def test_a_changed_schema_is_objected_to_unless_it_is_granted():

@@ -70,6 +70,14 @@ def test_the_reviewer_sees_the_spec_and_the_whole_diff_and_nothing_else(quick):
     assert "returning status ok" not in question and "routes are functions" not in question
 
 
+def test_a_diff_that_a_reviewer_would_see_only_in_part_blocks(quick):
+    model = Model(build=[GOOD["build"][0] + whole("app/big.py", "# something\n" * 6_000)])
+    run = quick(model)
+
+    assert (run.done.exit_code, run.answer["outcome"], model.questions("review")) == (5, "blocked", [])
+    assert "a reviewer is shown 60,000 at most" in run.answer["findings"][0]
+
+
 def test_another_model_reviews_if_one_is_configured(quick):
     seen = []
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from kaizen_components.errors import KaizenError
 from kaizen_components.pipeline import static
 from kaizen_components.pipeline.checking import hiding
 from kaizen_components.pipeline.checking import own as own_gate
@@ -324,6 +325,11 @@ sys.exit(1)"""
 
     assert rules(judged(base, {"d.txt": "x\nbad one\nbad two\n"}, settings=own(check, True))) == [("own", "d.txt", 3)]
     assert judged(base, {"d.txt": "x\nbad one\n"}, settings=own(check, True)).reason == "missing"
+    allowed = own(check, True, allow_failing_baseline=True)
+    assert judged(base, {"d.txt": "x\nbad one\n"}, settings=allowed).reason == "pass"
+    assert rules(judged(base, {"d.txt": "bad one\nbad two\n"}, settings=allowed)) == [("own", "d.txt", 2)]
+    silent = own(["python", "-c", "import sys; sys.exit(1)"], True, allow_failing_baseline=True)
+    assert judged(base, {"d.txt": "x\n"}, settings=silent).reason == "missing"  # nothing shows that it is no worse
 
 
 def test_a_command_reads_protected_files_of_the_base(judged):
@@ -343,6 +349,18 @@ def test_tests_of_the_repositorys_own_that_passed_before_are_a_regression(tmp_pa
     assert own_gate.around(job, "test", lambda job: pytest.fail("it is replaced")).reason == "regression"
     assert own_gate.baseline(job, "test").reason == "pass"
     assert own_gate.baseline(failing, "test").reason == "check"
+    failing.settings.allow_failing_baseline = True
+    assert own_gate.baseline(failing, "test").reason == "pass"
+
+
+def test_a_command_of_the_repositorys_own_is_not_run_in_a_weaker_box_than_it_asks_for(tmp_path, scratch, monkeypatch):
+    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
+    settings = Settings(commands={"test": ["true"]}, replaces=["test"], minimum_level="L3")
+    job = made(tmp_path / "case", {"d.txt": "good"}, {"d.txt": "better"}, scratch, settings=settings)
+
+    for judge in (own_gate.judge, own_gate.baseline):
+        with pytest.raises(KaizenError):
+            judge(job, "test")
 
 
 def test_what_is_kept_about_a_base_is_plain_data(judged, tmp_path):

@@ -13,6 +13,7 @@ from .seen import Located, new
 LINE = re.compile(r"^(?P<path>[^\s:()]+)(?::|\()(?P<line>\d+)(?:[:,]\d+)?\)?:?\s+(?P<text>.*\S)")
 FAILURES = {"check": "check", "test": "regression"}
 TAIL_CHARS = 2_000
+HOW = "Mend that first, or allow it with --allow-failing-baseline."
 ROOM = "own"  # not the one with mypy's memory: a command of this kind runs what the candidate wrote
 
 
@@ -30,6 +31,7 @@ def around(job: Job, name: str, ours: Callable[[Job], Verdict]) -> Verdict:
 
 def judge(job: Job, name: str) -> Verdict:
     """Head must pass, with the new tests if it is about tests. Where it does not, the base says whether that is new."""
+    sandbox.require(job.settings.minimum_level)
     room = Room(job, ROOM)
     head = _run(job, name, room, job.head, job.head_tree, name == "test")
     facts = {"own": job.settings.commands[name]}
@@ -41,7 +43,12 @@ def judge(job: Job, name: str) -> Verdict:
         found = [one.finding for one in located] or [Finding(name, _tail(room, head))]
         says = f"`{' '.join(job.settings.commands[name])}` fails with exit code {head.exit_code}."
         return Verdict(FAILURES[name], says, found, [base, head], facts)
-    found = new(_located(room, base), located, job.changed)
+    before = _located(room, base)
+    found = new(before, located, job.changed)
+    if before and not found and job.settings.allow_failing_baseline:
+        return Verdict(
+            "pass", f"The repository's own {name} fails as on the base, and says nothing new.", [], [base, head], facts
+        )
     if found:
         return Verdict(
             FAILURES[name], f"The repository's {name} finds {len(found)} new things.", found, [base, head], facts
@@ -67,13 +74,15 @@ def _meaning(job, name, room, head, facts):
 
 def baseline(job: Job, name: str) -> Verdict:
     """Does the base pass the command?"""
+    sandbox.require(job.settings.minimum_level)
     room = Room(job, ROOM)
     boxed = _run(job, name, room, job.base, job.base_tree)
     if _passed(boxed):
         return Verdict("pass", f"`{' '.join(job.settings.commands[name])}` passes on the base.", [], [boxed])
-    return Verdict(
-        "check", "The base does not pass its own command.", [Finding("baseline", _tail(room, boxed))], [boxed]
-    )
+    if job.settings.allow_failing_baseline:
+        return Verdict("pass", "The base does not pass its own command, which is allowed.", [], [boxed])
+    says = f"The base does not pass its own command. {HOW}"
+    return Verdict("check", says, [Finding("baseline", _tail(room, boxed))], [boxed])
 
 
 def _run(job, name, room, tree, hash, with_tests=False):

@@ -23,18 +23,26 @@ Keeps to the schema; a rejection names at least one reason. Forbidden paths, dep
 before."""
 
     def values(self, work: Work, asked: Asked) -> dict[str, Any]:
-        commit = work.candidate(asked.spec, asked.text("edits") or "", asked.text("tests"))
-        return {"diff": work.diff(commit)[:DIFF_CHARS_MAX]}
+        return {"diff": self._diff(work, asked)}
+
+    def _diff(self, work, asked):
+        return work.diff(work.candidate(asked.spec, asked.text("edits") or "", asked.text("tests")))
 
     def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
         review = self.read(text)
         if review["verdict"] == "approve":
             return Verdict("pass", "The reviewer approves.")
-        reasons = [Finding(reason["criterion"] or "unmet", reason["text"]) for reason in review["reasons"]]
+        reasons = [Finding(reason["criterion"], reason["text"]) for reason in review["reasons"]]
         return Verdict("reject", "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000], reasons)
 
     def objection(self, work: Work, asked: Asked) -> Verdict | None:
-        """A reviewer is not asked about what the spec does not allow."""
+        """A reviewer is not asked about what the spec does not allow, nor about what he could see only in part."""
         changes = work.changes(asked.text("edits"), asked.text("tests"))
         wrong = objections(asked.spec, changes, work.read, set(work.paths()))
-        return Verdict("check", f"The spec does not allow {faults(wrong, 'thing')}.", wrong) if wrong else None
+        if wrong:
+            return Verdict("check", f"The spec does not allow {faults(wrong, 'thing')}.", wrong)
+        size = len(self._diff(work, asked))
+        if size <= DIFF_CHARS_MAX:
+            return None
+        says = f"The diff has {size:,} characters, and a reviewer is shown {DIFF_CHARS_MAX:,} at most: ask for less."
+        return Verdict("missing", says, [Finding("diff", says)])

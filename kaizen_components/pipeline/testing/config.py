@@ -28,8 +28,10 @@ def write(base: str, folder: str) -> str:
 
 
 def blocked(path: str) -> list[str]:
-    """Plugins that the configuration keeps out with `-p no:NAME`: pytest does not know their options then."""
+    """Plugins that the configuration keeps out, "*" for all: pytest does not know their options then."""
     words = _addopts(path)
+    if "--disable-plugin-autoload" in words:
+        return ["*"]
     joined = [word[2:] for word in words if word.startswith("-p") and len(word) > 2]
     apart = [after for word, after in itertools.pairwise(words) if word == "-p"]
     names = [name.removeprefix("no:") for name in joined + apart if name.startswith("no:")]

@@ -111,3 +111,9 @@ def test_plugins_that_the_configuration_blocks_are_known(tmp_path, name, text, b
     (tmp_path / name).write_text(text)
 
     assert sorted(config.blocked(str(tmp_path / name))) == sorted([*blocked, *(f"pytest_{one}" for one in blocked)])
+
+
+def test_a_configuration_may_block_all_plugins(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -q --disable-plugin-autoload\n")
+
+    assert config.blocked(str(tmp_path / "pytest.ini")) == ["*"]

@@ -51,7 +51,8 @@ def _arguments(asked, plan, root):
     config = os.path.join(plan["folder"], "config", plan["config"])
     fixed = ["-p", "no:cacheprovider", "-c", config, f"--rootdir={root}", f"--confcutdir={root}", "--tb=short"]
     for module, options in OVERRIDES.items():
-        fixed += options if find_spec(module) and module not in plan["blocked"] else []  # blocked, it has no options
+        blocked = {module, "*"} & {*plan["blocked"]}  # it has no options then
+        fixed += options if find_spec(module) and not blocked else []
     return [*fixed, f"--maxfail={int(asked['fast'])}", "--continue-on-collection-errors", *asked["select"]]
 
 
