@@ -41,3 +41,7 @@ def test_the_schema_of_a_skill_is_the_contract():
     text = EVERY[".agents/skills/kaizen-factory-plan/SKILL.md"]
 
     assert json.loads(text.split("```json\n")[1].split("```")[0]) == MODELS["spec"].model_json_schema()
+
+
+def test_both_hosts_find_the_same_skills():
+    assert (ROOT / ".claude" / "skills").resolve() == (ROOT / ".agents" / "skills").resolve()
