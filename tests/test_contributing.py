@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from kaizen_components.reports.event_words import many, sentence
 from kaizen_components.store.database import SCHEMA_VERSION
 
 from .conftest import ROOT
@@ -25,13 +26,16 @@ def copy(tmp_path_factory):
     for path, table, text in BLOCK.findall(page):
         file = place / path
         if table:
-            before, found, after = file.read_text(encoding="utf-8").partition(f"{table} = {{\n")
+            whole = file.read_text(encoding="utf-8")
+            found = re.search(rf"^{table}(?:: .*)? = \{{\n", whole, re.M)
             assert found, f"{path} has no {table}"
-            text = before + found + text + after
+            text = whole[: found.end()] + text + whole[found.end() :]
         file.write_text(text, encoding="utf-8")
     now, then = (f"SCHEMA_VERSION = {version}" for version in (SCHEMA_VERSION, SCHEMA_VERSION + 1))
     assert f"`{then}`" in page, "the page counts on from the newest migration"
     replaced(place / "kaizen_components/store/database.py", now, then)
+    (call,) = re.findall(r"`(call\(.*?\))` in `record_every_kind`", page)
+    replaced(place / "support_scripts/every_kind.py", '    call("K7")\n', f'    {call}\n    call("K7")\n')
     replaced(place / "tests/test_declaration.py", '"P1": ["run"],', '"P1": ["run"], "W16": ["bookmark"],')
     return place
 
@@ -53,10 +57,18 @@ def test_the_page_says_everything_that_is_needed(copy):
     docs = in_copy(copy, "support_scripts/make_docs.py")
     assert docs.returncode == 0, docs.stderr
     words = ("-m", "pytest", "-n", "0", "tests/commands/test_bookmark.py", "tests/test_declaration.py")
+    words += ("tests/reports/test_ledger_story.py", "tests/support_scripts/test_verify_ledger.py")
     chosen = "W16 or bookmark or kind or write_command or downwards or no_module"
     done = in_copy(copy, *words, "-k", chosen)
 
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_a_kind_without_words_of_its_own_is_told_plainly():
+    assert (
+        sentence("quiet_kind", {}) == "recorded a quiet kind"
+        and many("quiet_kind", 5) == "recorded 5 of kind quiet kind"
+    )
 
 
 def test_the_new_command_has_help_a_typo_and_json(copy, tmp_path):

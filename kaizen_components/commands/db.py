@@ -2,7 +2,7 @@
 
 import os
 
-from ..errors import Busy, KaizenError, Unavailable
+from ..errors import Busy, Unavailable
 from ..records import batch as batches
 from ..records import health, search
 from ..records import manifest as manifests
@@ -43,15 +43,15 @@ def backup(store, *, out=None):
     copy_into(reader, path)  # a snapshot: the copy is of one moment, and nobody has to wait for it
     try:
         ledger.verify(store, file=path)
-    except KaizenError:
-        os.unlink(path)  # an unverified copy among the backups would be taken for a good one
+        copy = store.look_at(path)
+        try:
+            facts = manifests.describe(copy, path)
+        finally:
+            copy.close()
+        manifests.save(path + ".json", facts)
+    except BaseException:
+        os.unlink(path)  # a copy that nobody has verified would be taken for a good one
         raise
-    copy = store.look_at(path)
-    try:
-        facts = manifests.describe(copy, path)
-    finally:
-        copy.close()
-    manifests.save(path + ".json", facts)
     return {
         "backup": store.place.relative(path), "manifest": store.place.relative(path + ".json"), "verified": True,
         **facts,

@@ -86,12 +86,15 @@ def _post_tool_use(write, look, store, told, host):
     from ..integrations.runs_tests import added, exits_as_its_tests, runs_tests
 
     ran = host_event.ran(told)
-    if ran is None or not runs_tests(ran.command, added(store.place.root)):
+    if ran is None:
+        return
+    more = added(store.place.root)
+    if not runs_tests(ran.command, more):
         return
     if secrets.find(ran.command):
         hook_log.note(store.place, "post-tool-use", "A test command was not recorded: it seems to hold a secret.")
         return
-    exit_code = ran.exit_code if exits_as_its_tests(ran.command) else None
+    exit_code = ran.exit_code if exits_as_its_tests(ran.command, more) else None
     write(lambda tx: _reported(tx, ran, exit_code, host, host_event.session(told)))
 
 

@@ -3,6 +3,8 @@
 from ..errors import Refused
 
 HISTORY = "The history of git was not looked at: what an old commit holds is published with it."
+SUBMODULE = "A submodule: what is in it was not looked at. Run D2 in there."
+OWN_DATABASE = "AI/db/kaizen.db"  # and what stands beside it: -wal, -shm
 
 
 def check(store, *, limit=200):
@@ -14,7 +16,7 @@ def check(store, *, limit=200):
 
     root = store.place.root
     listed, allowed = publish_files.files(root), publish_allow.read(root)
-    rows, remarks, used = _looked(root, listed, allowed)
+    rows, remarks, used = _sorted_out(_looked(root, listed), allowed)
     if rows:
         raise _refused(rows, limit)
     entries = [*allowed.globs.items(), *allowed.lines.items()]
@@ -23,27 +25,53 @@ def check(store, *, limit=200):
         **_counts(listed),
         "allowed": len(used),
         "unused_allowances": [entry for entry, number in entries if number not in used],
-        "remarks": remarks,
+        "remarks": remarks + [{"file": path, "says": SUBMODULE} for path in listed.submodules],
         "hint": HISTORY if listed.is_git else "This is no git repository, so every file was looked at.",
     }
 
 
-def _looked(root, listed, allowed):
-    """(what is found, what could not be looked at, the entries that allowed something)"""
-    from ..integrations import publish_scan, publish_words
+def _looked(root, listed):
+    """(what is found, the state of its file): in the work tree, then what only git has."""
+    from ..integrations import publish_git, publish_scan, publish_words
+
+    finders = publish_words.finders()
+    seen = set()
+    for path, state in listed.states.items():
+        for one in publish_scan.look(root, path, finders):
+            seen.add(_unnumbered(one))
+            yield one, state
+    with publish_git.Contents(root) as contents:
+        for kept in listed.kept:
+            fresh = [one for one in publish_scan.look_in_git(kept, contents, finders) if _unnumbered(one) not in seen]
+            seen.update(map(_unnumbered, fresh))
+            yield from ((one, kept.state) for one in fresh)
+
+
+def _unnumbered(one):
+    """What is found, wherever it stands: a line that only moved is no other one."""
+    return one.path, one.kind, one.text
+
+
+def _sorted_out(looked, allowed):
+    """(what is not allowed, what was not looked at and may be, the entries that allowed something)"""
+    from ..integrations.publish_scan import UNSEEN
 
     rows, remarks, used = [], [], set()
-    finders = publish_words.finders()
-    for path, state in listed.states.items():
-        looked = publish_scan.look(root, path, finders)
-        remarks += [{"file": path, "says": looked.remark}] if looked.remark else []
-        for one in looked.found:
-            number = _allowed_by(allowed, one)
-            if number:
-                used.add(number)
-            else:
-                rows.append(_row(one, state))
+    for one, state in looked:
+        number = _allowed_by(allowed, one)
+        if number:
+            used.add(number)
+        elif one.kind != UNSEEN or not _is_own_database(one, state):
+            rows.append(_row(one, state))
+            continue
+        if one.kind == UNSEEN:
+            remarks.append({"file": one.path, "says": f"not looked at: {one.found}"})
     return rows, remarks, used
+
+
+def _is_own_database(one, state):
+    """It grows with its use, and nobody could mend that: no finding while git leaves it out."""
+    return one.path.startswith(OWN_DATABASE) and state in ("ignored", "file")
 
 
 def _allowed_by(allowed, one):
@@ -65,7 +93,7 @@ def _counts(listed):
     return {"files": len(states), **counts, "left_out": listed.skipped}
 
 
-ORDER = ("tracked", "untracked", "file", "ignored")
+ORDER = ("tracked", "index", "HEAD", "untracked", "file", "ignored")
 
 
 def _refused(rows, limit):

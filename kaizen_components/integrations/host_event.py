@@ -1,10 +1,14 @@
 """What Claude Code and Codex tell a hook on stdin: one JSON object, read with bounds and trusted in nothing."""
 
 import json
+import os
 import re
+import stat
 from typing import Any, NamedTuple
 
 BYTES_MAX = 16_000_000  # a tool's whole output may be in it
+BLOCK_BYTES = 1 << 20
+SILENCE_S = 0.5  # hosts send at once, before Python is even up; a pipe that is only left open must not hold them
 EVENTS = {  # our word -> what the hosts call it
     "session-start": ("SessionStart",),
     "stop": ("Stop",),  # a subagent may stop: the task is its caller's
@@ -27,12 +31,38 @@ def read(stream: Any, event: str) -> dict[str, Any] | None:
     try:
         if stream is None or stream.closed or stream.isatty():
             return None
-        told = json.loads(stream.buffer.read(BYTES_MAX))
+        told = json.loads(_sent(stream.buffer))
     except (ValueError, RecursionError, OSError):
         return None
     if not isinstance(told, dict) or told.get("hook_event_name", EVENTS[event][0]) not in EVENTS[event]:
         return None
     return told
+
+
+def _sent(stream):
+    """What was sent: to its end, or from a pipe until it has been silent for SILENCE_S, as one left open is."""
+    pipe = _pipe(stream)
+    if pipe is None:
+        return stream.read(BYTES_MAX)
+    import select
+
+    sent = bytearray()
+    while len(sent) < BYTES_MAX and select.select([pipe], [], [], SILENCE_S)[0]:
+        block = os.read(pipe, BLOCK_BYTES)
+        if not block:
+            break
+        sent += block
+    return bytes(sent)
+
+
+def _pipe(stream):
+    """Its number where it can be waited for: a pipe or a socket, and not on Windows, whose select takes no pipe."""
+    try:
+        number = stream.fileno()
+    except (AttributeError, OSError):  # none that the system knows, such as a text in memory
+        return None
+    mode = os.fstat(number).st_mode
+    return number if os.name != "nt" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) else None
 
 
 def session(told: dict[str, Any]) -> str:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from ..records.files import below
 from ..records.tree import TOOL_FOLDERS, git_says
+from . import publish_git
 
-LISTS = {  # state -> what git lists; a file is in one of them
-    "tracked": ("--cached",),
+OTHERS = {  # state -> what git lists beside the index; a file is in one of them
     "untracked": ("--others", "--exclude-standard"),
     "ignored": ("--others", "--ignored", "--exclude-standard"),
 }
@@ -17,6 +17,8 @@ class Files(NamedTuple):
     states: dict[str, str]  # path below the root -> tracked, untracked, ignored, or "file" where there is no git
     skipped: list[str]  # names of tools' folders, which nobody publishes
     is_git: bool
+    kept: list[publish_git.Kept]  # what git has of files that read otherwise now, or are gone
+    submodules: list[str]
 
 
 def files(root: str) -> Files:
@@ -24,7 +26,8 @@ def files(root: str) -> Files:
     is_git = git_says(root, "rev-parse", "--is-inside-work-tree")[1].strip() == "true"
     found: dict[str, str] = {}
     skipped: set[str] = set()
-    listed = _listed(root) if is_git else [(path, "file") for path in below(root)]
+    entries = publish_git.index(root) if is_git else []
+    listed = _listed(root, entries) if is_git else [(path, "file") for path in below(root)]
     for path, state in listed:
         folder = _tool_folder(path)
         if folder and state != "tracked":
@@ -33,14 +36,22 @@ def files(root: str) -> Files:
             found |= {path + name: state for name in below(os.path.join(root, path)) if not _tool_folder(name)}
         else:
             found.setdefault(path, state)
-    return Files({path: found[path] for path in sorted(found)}, sorted(skipped), is_git)
+    return Files(
+        {path: found[path] for path in sorted(found)},
+        sorted(skipped),
+        is_git,
+        publish_git.kept(root, entries) if is_git else [],
+        [entry.path for entry in entries if entry.mode == publish_git.SUBMODULE],
+    )
 
 
-def _listed(root):
-    for state, words in LISTS.items():
-        for path in git_says(root, "ls-files", "-z", *words)[1].split("\0"):
-            if path and (state != "tracked" or os.path.lexists(os.path.join(root, path))):
-                yield path, state
+def _listed(root, entries):
+    for entry in entries:
+        if os.path.lexists(os.path.join(root, entry.path)):
+            yield entry.path, "tracked"
+    for state, words in OTHERS.items():
+        for path in publish_git.listed(root, "ls-files", "-z", *words):
+            yield path, state
 
 
 def _tool_folder(path):

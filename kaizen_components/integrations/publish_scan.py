@@ -3,17 +3,22 @@
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..records import secrets
 from ..records.files import OPEN_FLAGS
+from .publish_git import Contents, Kept
 from .publish_words import Finder
 
-BYTES_MAX = 20_000_000  # of one file; what is longer is said to have been cut
+BYTES_MAX = 200_000_000  # of one file; of what is longer, only the first piece is looked at, and that is a finding
+PIECE_BYTES = 20_000_000  # in memory at a time
+OVERLAP_BYTES = 64_000  # longer than any private key
 HEAD_BYTES = 8_000
 RUN = re.compile(rb"[\x20-\x7e\t]{6,}")
 SHOWN_CHARS = 60
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # not read in pieces: a cut may fall into a character
+UNSEEN = "not looked at"
 
 
 class Found(NamedTuple):
@@ -24,29 +29,66 @@ class Found(NamedTuple):
     text: str  # the whole line, to be compared with what is allowed
 
 
-class Looked(NamedTuple):
-    found: list[Found]
-    remark: str | None  # why it was not looked at as a whole
-
-
-def look(root: str, path: str, finders: list[Finder]) -> Looked:
+def look(root: str, path: str, finders: list[Finder]) -> list[Found]:
     """Everything in one file, its name and what it links to."""
     named = list(_in_line(path, None, path, finders))
     full = os.path.join(root, path)
     try:
         facts = os.lstat(full)
         if stat.S_ISLNK(facts.st_mode):
-            return Looked([*named, *_link(path, os.readlink(full), finders)], None)
+            return [*named, *_link(path, os.readlink(full), finders)]
         if not stat.S_ISREG(facts.st_mode):
-            return Looked(named, None)
+            return named
         with open(os.open(full, OPEN_FLAGS), "rb") as file:
-            data = file.read(BYTES_MAX + 1)
+            return [*named, *in_content(path, file.read, facts.st_size, finders)]
     except FileNotFoundError:  # it went away just now
-        return Looked(named, None)
+        return named
     except OSError as error:
-        return Looked(named, f"cannot be read: {error.strerror}")
-    cut = f"only its first {BYTES_MAX:,} bytes" if len(data) > BYTES_MAX else None
-    return Looked([*named, *_content(path, data[:BYTES_MAX], finders)], cut)
+        return [*named, _unseen(path, f"cannot be read: {error.strerror}")]
+
+
+def look_in_git(kept: Kept, contents: Contents, finders: list[Finder]) -> list[Found]:
+    """Everything in a content that git has, and in its file's name, which the work tree may not have any more."""
+    named = list(_in_line(kept.path, None, kept.path, finders))
+    size = contents.open(kept.blob)
+    if size is None:
+        return [*named, _unseen(kept.path, "git does not have its content")]
+    if kept.is_link:
+        return [*named, *_link(kept.path, os.fsdecode(contents.read(size)), finders)]
+    return [*named, *in_content(kept.path, contents.read, size, finders)]
+
+
+def in_content(path: str, read: Callable[[int], bytes], size: int, finders: list[Finder]) -> Iterator[Found]:
+    """Everything in a content that `read` gives, in pieces; of one too long, what is in the first, and that it is."""
+    seen = set()
+    head = b""
+    for lines, data in _pieces(read):
+        head = head or data[:HEAD_BYTES]
+        for one in _in_piece(path, head, lines, data, finders):
+            if (one.line, one.kind) not in seen:  # pieces overlap, and bytes have no lines: there each kind counts once
+                seen.add((one.line, one.kind))
+                yield one
+        if size > (PIECE_BYTES if head[:2] in UTF_16 else BYTES_MAX):
+            yield _unseen(path, f"only its first {PIECE_BYTES:,} bytes were")
+            return
+
+
+def _pieces(read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes]]:
+    """(lines before it, bytes): cut between lines where there are any. Each repeats the end of the one before, or a key
+    that lies across the cut would be in neither."""
+    data, lines = read(PIECE_BYTES), 0
+    while data:
+        more = read(PIECE_BYTES)
+        end = (data.rfind(b"\n", max(len(data) - OVERLAP_BYTES, 0)) + 1 if more else 0) or len(data)
+        yield lines, data[:end]
+        start = max(end - OVERLAP_BYTES, 0)
+        start = data.find(b"\n", start, end) + 1 or start
+        lines += data.count(b"\n", 0, start)
+        data = data[start:] + more if more else b""
+
+
+def _unseen(path: str, why: str) -> Found:
+    return Found(path, None, UNSEEN, why, "")
 
 
 def _link(path: str, target: str, finders: list[Finder]) -> Iterator[Found]:
@@ -55,37 +97,32 @@ def _link(path: str, target: str, finders: list[Finder]) -> Iterator[Found]:
     yield from _in_line(path, None, target, finders)
 
 
-def _content(path: str, data: bytes, finders: list[Finder]) -> Iterator[Found]:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        yield from _in_text(path, data.decode("utf-16", errors="replace"), True, finders)
-    elif b"\0" in data[:HEAD_BYTES]:
-        yield from _once(_in_text(path, b"\n".join(RUN.findall(data)).decode("ascii"), False, finders))
+def _in_piece(path: str, head: bytes, lines: int, data: bytes, finders: list[Finder]) -> Iterator[Found]:
+    """The content's head says how to read each piece of it."""
+    if head[:2] in UTF_16:
+        yield from _in_text(path, data.decode("utf-16", errors="replace"), lines, finders)
+    elif b"\0" in head:
+        yield from _in_text(path, b"\n".join(RUN.findall(data)).decode("ascii"), None, finders)
     else:
-        yield from _in_text(path, data.decode("utf-8", errors="replace"), True, finders)
+        yield from _in_text(path, data.decode("utf-8", errors="replace"), lines, finders)
 
 
-def _once(found: Iterator[Found]) -> Iterator[Found]:
-    """Bytes have no lines to name: each kind counts once."""
-    seen = set()
-    for one in found:
-        if one.kind not in seen:
-            seen.add(one.kind)
-            yield one
+def _in_text(path: str, text: str, lines: int | None, finders: list[Finder]) -> Iterator[Found]:
+    """Line by line where there is something at all: most texts are clean, and one look tells.
 
-
-def _in_text(path: str, text: str, has_lines: bool, finders: list[Finder]) -> Iterator[Found]:
-    """Line by line where there is something at all: most texts are clean, and one look tells."""
+    `lines` stand before the text; None for bytes, which have no lines to name.
+    """
     secret = secrets.find(text)
     if not secret and not any(True for finder in finders for _ in finder(text)):
         return
     seen_secret = False
-    for number, line in enumerate(text.split("\n"), 1):
-        for one in _in_line(path, number if has_lines else None, line, finders):
+    for number, line in enumerate(text.split("\n"), (lines or 0) + 1):
+        for one in _in_line(path, None if lines is None else number, line, finders):
             seen_secret = seen_secret or one.found == ""
             yield one
     if secret and not seen_secret:  # it spans lines, as a private key does
         begin = text[: max(text.find("-----BEGIN"), 0)].count("\n") + 1
-        yield Found(path, begin if has_lines else None, f"secret: {secret}", "", "")
+        yield Found(path, None if lines is None else lines + begin, f"secret: {secret}", "", "")
 
 
 def _in_line(path: str, number: int | None, line: str, finders: list[Finder]) -> Iterator[Found]:

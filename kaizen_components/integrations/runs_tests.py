@@ -22,7 +22,8 @@ BEFORE = {
 }  # fmt: skip
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 PYTHON = re.compile(r"(?:python|py)[\d.]*(?:\.exe)?")
-OF_THE_TESTS = ("&&", "(", ")", ">", ">>", "<", ">&", "&>")
+REDIRECTS = (">", ">>", "<", ">&", "&>")
+OF_THE_TESTS = ("&&", "(", ")", *REDIRECTS)
 LINE_CHARS_MAX = 20_000
 
 
@@ -30,23 +31,48 @@ def runs_tests(line: str, more: list[tuple[str, ...]]) -> bool:
     """Whether any command of the line is a test command."""
     if len(line) > LINE_CHARS_MAX:
         return False
-    return any(_starts(words, test) for words in _commands(line) for test in (*TESTS, *more))
+    return any(_is_test(words, more) for words in _commands(line))
 
 
-def exits_as_its_tests(line: str) -> bool:
-    """Whether the line's exit code is that of its tests: nothing follows them but what `&&` joins."""
-    return all(word in OF_THE_TESTS for word in _words(line) if _is_operator(word))
+def exits_as_its_tests(line: str, more: list[tuple[str, ...]]) -> bool:
+    """Whether the line's exit code is that of its tests: nothing follows them but other tests that `&&` joins.
+
+    In `pytest && git push` a failure may be that of the push.
+    """
+    if not all(word in OF_THE_TESTS for word in _words(line) if _is_operator(word)):
+        return False
+    are_tests = [_is_test(words, more) for words in _commands(line)]
+    return True in are_tests and all(are_tests[are_tests.index(True) :])
+
+
+def _is_test(words, more):
+    return any(_starts(words, test) for test in (*TESTS, *more))
 
 
 def _commands(line):
     """The words of each simple command of a line."""
     commands: list[list[str]] = [[]]
-    for word in _words(line):
+    for word in _without_redirects(_words(line)):
         if _is_operator(word):
             commands.append([])
         else:
             commands[-1].append(word)
     return [_own(words) for words in commands if words]
+
+
+def _without_redirects(words):
+    """Without `2>&1` and `> file`, which run nothing: neither a `1` nor a file's name is a command."""
+    kept: list[str] = []
+    is_target = False
+    for word in words:
+        if word in REDIRECTS:
+            kept = kept[:-1] if kept and kept[-1].isdigit() else kept
+            is_target = True
+        elif is_target:
+            is_target = False
+        else:
+            kept.append(word)
+    return kept
 
 
 def _words(line):

@@ -266,13 +266,20 @@ WORDS: dict[str, tuple[str, Any, str]] = {
 }  # fmt: skip
 
 
+def words_of(kind: str) -> tuple:
+    """Its question and sentences; plain ones for a kind that nobody has given any."""
+    noun = kind.replace("_", " ")
+    plain = (f"SELECT e.seq FROM {kind} e WHERE {{asked}}", f"recorded a {noun}", f"recorded {{n}} of kind {noun}")
+    return WORDS.get(kind, plain)
+
+
 def sentence(kind: str, row: Row) -> str:
     """What the actor did, without the actor; texts of the record are cut to one line."""
-    says = WORDS[kind][1]
+    says = words_of(kind)[1]
     line = {name: clipped(value, LINE_CHARS_MAX) if isinstance(value, str) else value for name, value in row.items()}
     return says(line) if callable(says) else says.format(**line)
 
 
 def many(kind: str, number: int) -> str:
     """The sentence for so many entries of one kind in a row."""
-    return WORDS[kind][2].format(n=count(number))
+    return words_of(kind)[2].format(n=count(number))

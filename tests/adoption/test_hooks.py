@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kaizen_components.integrations.runs_tests import runs_tests
+from kaizen_components.integrations.runs_tests import exits_as_its_tests, runs_tests
 
 from ..conftest import LAUNCHER, ROOT, git
 
@@ -212,6 +212,23 @@ def test_an_exit_code_behind_and_is_that_of_the_tests(hook, kaizen):
     assert proofs(kaizen)[0]["outcome"] == "failed"
 
 
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("line", ["pytest -q && git push", "(cd app && pytest) 2>&1 && echo ok", "a && tox && b"])
+def test_an_exit_code_of_what_follows_the_tests_is_not_taken_for_theirs(hook, kaizen, line, code):
+    kaizen("K1")
+    hook("post-tool-use", {**CLAUDE_BASH, "tool_input": {"command": line}, "tool_response": {"exit_code": code}})
+
+    (row,) = proofs(kaizen)
+    assert (row["outcome"], row["exit_code"]) == ("unknown", None)
+
+
+@pytest.mark.parametrize(
+    "line", ["cd a && pytest && npm test", "(cd a && tox) 2>&1", "pytest > out.txt 2>&1", "a && just check"]
+)
+def test_what_is_redirected_and_tests_that_follow_tests_exit_as_the_tests(line):
+    assert exits_as_its_tests(line, [("just", "check")])
+
+
 @pytest.mark.parametrize(
     "told",
     [
@@ -290,6 +307,26 @@ def test_outside_a_project_nothing_is_said_and_nothing_is_made(hook, root, event
 )
 def test_what_is_no_event_is_passed_over(hook, claimed, event, stdin):
     assert is_silent(hook(event, stdin))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="select takes no pipe there")
+@pytest.mark.parametrize("stdin", [b"", b'{"hook_event_name"', json.dumps(STOP).encode()], ids=["none", "part", "all"])
+def test_a_pipe_that_is_left_open_is_not_waited_for(root, claimed, stdin):
+    reader, writer = os.pipe()
+    os.write(writer, stdin)
+    env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
+    try:
+        done = subprocess.run(
+            [sys.executable, LAUNCHER, "hook", "stop"], stdin=reader, env=env, capture_output=True, timeout=60
+        )
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+    if stdin.endswith(b"}"):
+        assert done.returncode == 2 and b"Fix the parser" in done.stderr
+    else:
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_a_large_event_is_read(hook, claimed):

@@ -1,5 +1,7 @@
 """D2: nothing that belongs to one person or machine leaves with a repository unseen."""
 
+import io
+import json
 import os
 import shutil
 import subprocess
@@ -7,6 +9,7 @@ import zlib
 
 import pytest
 
+from kaizen_components.integrations import publish_scan
 from kaizen_components.integrations.publish_words import finders
 
 from ..conftest import ROOT, git
@@ -225,11 +228,190 @@ def test_strange_files_are_no_trouble(cli, repo):
     assert cli("D2", env=ME).exit_code == 0
 
 
-def test_a_file_too_long_is_said_to_be_cut(cli, repo):
-    with open(repo / "long", "wb") as file:
+def test_a_long_file_is_read_to_its_end_in_pieces(found, repo):
+    line = "nothing to see here, only words\n"
+    (repo / "long.txt").write_text(line * 700_000 + f"{TOKEN}\nx\nat {HOME}arthur\n")
+    (repo / "long.bin").write_bytes(b"\0" * 21_000_000 + TOKEN.encode())
+
+    assert found() == [
+        ("long.bin", "secret: GitHub token"),
+        ("long.txt:700001", "secret: GitHub token"),
+        ("long.txt:700003", "personal path"),
+    ]
+
+
+def test_what_lies_across_two_pieces_is_found_once(monkeypatch):
+    monkeypatch.setattr(publish_scan, "PIECE_BYTES", 500)
+    monkeypatch.setattr(publish_scan, "OVERLAP_BYTES", 100)
+    look = finders(home="/nowhere", names=["zaphodb"])
+    for before in range(400, 520):  # the secret begins before, at and after the cut
+        text = "x y\n" * (before // 4) + " " * (before % 4) + TOKEN + "\n" + "by zaphodb\n" + "x\n" * 300
+        at = before // 4 + 1
+        rows = publish_scan.in_content("a", io.BytesIO(text.encode()).read, len(text), look)
+        assert [(one.line, one.kind) for one in rows] == [
+            (at, "secret: GitHub token"), (at + 1, "machine or user name")
+        ], before  # fmt: skip
+
+
+def test_what_could_not_be_looked_at_is_a_finding_until_it_is_allowed(cli, repo):
+    with open(repo / "huge", "wb") as file:
+        file.truncate(201_000_000)
+    with open(repo / "wide.txt", "wb") as file:  # UTF-16 is not cut into pieces
+        file.write(b"\xff\xfe")
         file.truncate(21_000_000)
 
-    assert cli("D2", "--json", env=ME).json["remarks"] == [{"file": "long", "says": "only its first 20,000,000 bytes"}]
+    rows = cli("D2", "--json", env=ME).error["findings"]
+    assert [(one["where"], one["kind"]) for one in rows] == [("huge", "not looked at"), ("wide.txt", "not looked at")]
+    assert rows[0]["found"] == "only its first 20,000,000 bytes were"
+
+    (repo / ".kaizen").mkdir()
+    (repo / ".kaizen" / "publish-allow.txt").write_text("huge # zeros, by hand\nwide.txt # zeros too\n")
+    answer = cli("D2", "--json", env=ME)
+    assert answer.exit_code == 0, answer.err
+    assert [one["file"] for one in answer.json["remarks"]] == ["huge", "wide.txt"]
+
+
+def test_a_file_that_cannot_be_read_is_a_finding(as_user, repo):
+    (repo / "closed").write_text("x")
+    (repo / "closed").chmod(0)
+    answer = as_user("D2")
+
+    assert answer.returncode == 1
+    assert [(one["where"], one["kind"]) for one in json.loads(answer.stderr)["findings"]] == [
+        ("closed", "not looked at")
+    ]
+
+
+def test_a_file_that_fails_while_it_is_opened_is_a_finding(tmp_path, monkeypatch):
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "closed").write_text("x")
+    monkeypatch.setattr(publish_scan.os, "open", denied)
+    rows = publish_scan.look(str(tmp_path), "closed", [])
+
+    assert [(one.kind, one.found) for one in rows] == [("not looked at", "cannot be read: Permission denied")]
+
+
+def test_a_long_database_of_our_own_that_git_ignores_is_a_remark(cli, kaizen, repo):
+    kaizen("W1", title="t", summary="s")
+    kaizen.close()
+    with open(repo / "AI" / "db" / "kaizen.db", "ab") as file:
+        file.truncate(201_000_000)
+    answer = cli("D2", "--json", env=ME)
+    assert answer.exit_code == 0, answer.err
+    assert [one["file"] for one in answer.json["remarks"]] == ["AI/db/kaizen.db"]
+
+    git(repo, "add", "-f", "-N", "AI/db/kaizen.db")
+    assert cli("D2", env=ME).exit_code == 1
+
+
+# What git has, whatever the work tree says
+
+
+def commit(repo):
+    git(repo, "add", ".")
+    git(repo, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-m", "x")
+
+
+def mend(path):
+    path.write_text("x = 1\n")
+
+
+@pytest.mark.parametrize("repair", [mend, os.remove])
+@pytest.mark.parametrize("keep", [commit, lambda repo: git(repo, "add", ".")], ids=["committed", "staged"])
+def test_what_is_only_mended_in_the_work_tree_is_still_published(cli, found, repo, keep, repair):
+    (repo / "a.py").write_text(f"x = 1\nkey = '{TOKEN}'\n")
+    keep(repo)
+    repair(repo / "a.py")
+
+    assert found() == [("a.py:2", "secret: GitHub token")]
+    assert cli("D2", "--json", env=ME).error["findings"][0]["state"] == "index"
+    git(repo, "add", "-A")
+    if keep is not commit:
+        assert cli("D2", env=ME).exit_code == 0
+
+
+def test_what_is_mended_in_the_index_is_published_until_it_is_committed(cli, found, repo):
+    (repo / "a.py").write_text(f"key = '{TOKEN}'\n")
+    (repo / "b.py").write_text(f"key = '{TOKEN}'\n")
+    commit(repo)
+    mend(repo / "a.py")
+    git(repo, "rm", "-q", "--cached", "b.py")
+    git(repo, "add", "a.py")
+    (repo / "b.py").unlink()
+
+    assert found() == [("a.py:1", "secret: GitHub token"), ("b.py:1", "secret: GitHub token")]
+    assert {one["state"] for one in cli("D2", "--json", env=ME).error["findings"]} == {"HEAD"}
+    commit(repo)
+    assert cli("D2", env=ME).exit_code == 0
+
+
+def test_what_git_was_told_not_to_compare_is_looked_at_in_git(found, repo):
+    for name, flag in (("a.py", "--assume-unchanged"), ("b.py", "--skip-worktree")):
+        (repo / name).write_text(f"key = '{TOKEN}'\n")
+        git(repo, "add", name)
+        git(repo, "update-index", flag, name)
+        mend(repo / name)
+
+    assert found() == [("a.py:1", "secret: GitHub token"), ("b.py:1", "secret: GitHub token")]
+
+
+def test_a_line_that_is_in_git_and_in_the_work_tree_counts_once(found, repo):
+    (repo / "a.py").write_text(f"at {HOME}arthur\n")
+    commit(repo)
+    (repo / "a.py").write_text(f"# new\nat {HOME}arthur\n")
+
+    assert found() == [("a.py:2", "personal path")]
+
+
+def test_a_link_that_git_has_counts_as_a_link(found, repo):
+    os.symlink("/opt/engine", repo / "engine")
+    commit(repo)
+    (repo / "engine").unlink()
+
+    assert found() == [("engine", "link to a place on this machine")]
+
+
+def test_what_git_has_in_a_project_below_its_repository_is_found_by_its_path_here(found, root):
+    git(root.parent, "init", "-q")
+    (root / "a.py").write_text(f"key = '{TOKEN}'\n")
+    git(root, "add", "a.py")
+    mend(root / "a.py")
+
+    assert found() == [("a.py:1", "secret: GitHub token")]
+
+
+def test_a_content_that_git_has_lost_is_a_finding(found, repo):
+    (repo / "a.py").write_text("x = 2\n")
+    git(repo, "add", ".")
+    objects = repo / ".git" / "objects"
+    (repo / "a.py").unlink()
+    for folder in objects.iterdir():
+        if len(folder.name) == 2:
+            shutil.rmtree(folder)
+
+    assert found() == [("a.py", "not looked at")]
+
+
+def test_a_git_that_cannot_list_its_files_is_an_error(cli, repo):
+    (repo / "a.py").write_text(f"key = '{TOKEN}'\n")
+    git(repo, "add", ".")
+    (repo / ".git" / "index").write_bytes(b"DIRC nothing of the kind")
+
+    answer = cli("D2", "--json", env=ME)
+    assert answer.exit_code not in (0, 1) and answer.error["code"] == "git_failed"
+
+
+def test_a_submodule_is_said_not_to_be_looked_at(cli, repo):
+    git(repo, "init", "-q", "part")
+    (repo / "part" / "a.txt").write_text("x")
+    commit(repo / "part")
+    git(repo, "-c", "advice.addEmbeddedRepo=false", "add", "part")
+
+    answer = cli("D2", "--json", env=ME)
+    assert answer.exit_code == 0, answer.err
+    assert [one["file"] for one in answer.json["remarks"]] == ["part"] and "submodule" in str(answer.json["remarks"])
 
 
 def test_many_findings_are_counted_and_the_first_are_shown(cli, repo):
