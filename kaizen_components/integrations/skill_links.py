@@ -102,14 +102,14 @@ def _blocked(root, folder):
 
 
 def _leads_into(entry: Entry, place):
-    return _ends(entry.path, entry.target or "").startswith(os.path.realpath(place) + os.sep)
+    return ends(entry.path, entry.target or "").startswith(os.path.realpath(place) + os.sep)
 
 
 def _same(path, target, skill):
-    return _ends(path, target) == os.path.realpath(skill)
+    return ends(path, target) == os.path.realpath(skill)
 
 
-def _ends(path, target):
+def ends(path: str, target: str) -> str:
     """Where a link leads, whether that is there or not."""
     return os.path.realpath(os.path.join(os.path.realpath(os.path.dirname(path)), target))
 

@@ -3,7 +3,7 @@
 import os
 from typing import Any, NamedTuple
 
-import yaml
+from ..errors import Unavailable
 
 BYTES_MAX = 1_000_000  # of a page: a host puts it into a context
 
@@ -54,9 +54,24 @@ def read_page(path: str) -> Page:
 
 
 def read_yaml(text: str, first: int = 1) -> Any:
+    yaml = _yaml()
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         why = getattr(error, "problem", None) or ("nested too deeply" if isinstance(error, RecursionError) else error)
         raise Unreadable(f"It is not YAML: {why}.", mark.line + first if mark else first) from None
+
+
+def _yaml() -> Any:
+    """PyYAML, asked for only where YAML is read: an adoption without skills does without it."""
+    try:
+        import yaml
+    except ImportError:
+        raise Unavailable(
+            "package_missing",
+            "The package pyyaml is not installed.",
+            "The front matter of a skill is read with it.",
+            "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`.",
+        ) from None
+    return yaml

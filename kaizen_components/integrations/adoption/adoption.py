@@ -99,9 +99,9 @@ def apply(folder: Folder, asked: Choices, known: State | None, found: list[Findi
     steps = [one for one in found if one.do]
     if not steps and known == wanted:
         return False
-    for step in steps:
-        if step.keep is not None:
-            folder.write(kept_name(step.path), step.keep, folder.read(kept_name(step.path)))
+    for one in found:
+        if one.keep is not None:
+            folder.write(kept_name(one.path), one.keep, folder.read(kept_name(one.path)))
     folder.write(state.PATH, wanted.text(), folder.read(state.PATH))
     for step in steps:
         assert step.do

@@ -54,9 +54,7 @@ def adopt(path: str, wishes: Wishes) -> dict[str, Any]:
         asked = choices(known, wishes.mode, wishes.hooks, wishes.vscode, skills)
         found = adoption.look(folder, asked, known)
         applied = wishes.apply and adoption.apply(folder, asked, known, found)
-    rows = [
-        _row(one.action or "leave", one.path, one.says) for one in found if one.do or one.state in ("changed", "yours")
-    ]
+    rows = [_row(one.action or "leave", one.path, one.says) for one in found if one.do or one.state != "ok"]
     rows += [_row("leave", step.path, step.says) for step in left_out]
     doing = any(one.do for one in found)
     head, next_step = _adopt_words(path, doing, wishes.apply, applied)

@@ -8,6 +8,7 @@ from ...errors import Conflict
 from . import engine
 from .finding import Finding
 from .folder import Folder, is_link, problem, target
+from .state import is_lost
 
 Entry = dict[str, Any]
 
@@ -37,9 +38,10 @@ class EnginePart:
         return self._beside_copy(folder, entry, there)
 
     def _beside_link(self, folder, entry, path):
-        if self.mode == "link" and os.path.realpath(path) == engine.PACKAGE:
-            return Finding(self.path, "ok", f"-> {target(path)}", entry=entry or {"kind": "link"})
         keep = None if entry else os.fsencode(target(path))
+        if self.mode == "link" and os.path.realpath(path) == engine.PACKAGE:
+            keep = None if is_lost(folder) else keep  # else it was made by hand, and --remove is to leave it
+            return Finding(self.path, "ok", f"-> {target(path)}", entry=entry or {"kind": "link"}, keep=keep)
         return self._found("outdated", folder, keep)
 
     def _beside_copy(self, folder, entry, there):

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-BEFORE = ".kaizen/before"  # what a file of the user's was before we changed it; git-ignored, it may be private
+# What a file of the user's was before we changed it, and where links lead: git-ignored, as it may be private and is
+# true on one machine only.
+BEFORE = ".kaizen/before"
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class Finding:
     says: str
     action: str = ""  # what --apply does; empty for nothing
     entry: dict[str, Any] = field(default_factory=dict)  # what --remove has to know
-    keep: bytes | None = None  # what was there, to be kept first
+    keep: bytes | None = None  # what was there (of a skill's link, where ours leads), to be kept first
     do: Callable[[], None] | None = None
 
 

@@ -8,6 +8,7 @@ from .. import hook_files
 from . import block
 from .finding import Finding, hash_of, kept_name, unix
 from .folder import Folder, is_link
+from .state import is_lost
 
 Entry = dict[str, Any]
 
@@ -24,20 +25,23 @@ class OwnFile:
 
     def look(self, folder: Folder, entry: Entry) -> Finding:
         there = folder.read(self.path)
-        known = {"kind": "file", "created": entry.get("created", True), "sha256": hash_of(self.content)}
-        if there is not None and unix(there) == self.content:
-            return Finding(self.path, "ok", self.says, entry=known)
+        new = {"kind": "file", "created": True, "sha256": hash_of(self.content)}
         if there is None:
-            return self._found("missing", "create", self.says, {**known, "created": True}, folder, None)
+            return self._found("missing", "create", self.says, new, folder, None)
+        known = {**new, **_kept_facts(entry)}
+        if unix(there) == self.content:
+            theirs = not entry and not is_lost(folder)
+            return Finding(self.path, "ok", self.says, entry={**known, **_before(there)} if theirs else known)
         if hash_of(unix(there)) in (entry.get("sha256"), entry.get("was")):
             known["was"] = hash_of(unix(there))
-            return self._found("outdated", "update", f"{self.says}, of this engine", known, folder, there)
+            keep = there if known["was"] == known.get("before_sha256") else None  # identical until now, so still theirs
+            return self._found("outdated", "update", f"{self.says}, of this engine", known, folder, there, keep)
         if entry and folder.read(kept_name(self.path)) != there:
             says = "you changed it, so it stays; delete it to get ours again"
             return Finding(self.path, "changed", says, entry=entry)
         if entry or (self.known_by and self.known_by in there):
             says = f"{self.says}; the one that is there is kept in case of --remove"
-            return self._found("outdated", "replace", says, {**known, "created": False}, folder, there, keep=there)
+            return self._found("outdated", "replace", says, {**known, **_before(there)}, folder, there, there)
         return self.foreign()
 
     def foreign(self) -> Finding:
@@ -53,6 +57,16 @@ class OwnFile:
             folder.write(self.path, self.content, expected, self.executable)
 
         return Finding(self.path, state, says, action, entry, keep, do)
+
+
+def _before(there: bytes) -> Entry:
+    """What an entry says of a file that was there before us: by the hash it is known when nothing is left to undo."""
+    return {"created": False, "before_sha256": hash_of(unix(there))}
+
+
+def _kept_facts(entry: Entry) -> Entry:
+    """What an update does not change: how it began."""
+    return {name: entry[name] for name in ("created", "before_sha256") if name in entry}
 
 
 class SharedFile(OwnFile):
@@ -142,11 +156,25 @@ class Hooks:
         content = hook_files.merged(text, self.host, hook_files.HOOK_COMMAND).encode()
         known = {"kind": "hooks", "host": self.host, "created": there is None, "sha256": hash_of(content)}
         if content == there:
-            return Finding(self.path, "ok", self.says, entry=entry or {**known, "created": False})
+            found_again = {**known, **_mixed({})} if is_lost(folder) else {}  # else they wrote it, and it stays
+            return Finding(self.path, "ok", self.says, entry=entry or found_again)
         had = text is not None and hook_files.without(text, self.host) != text
-        known["created"] = entry.get("created", False) if had else there is None
+        if there is not None:
+            known.update(_updated(entry, hash_of(there)) if had else {"before_sha256": hash_of(there)})
         keep = there if there is not None and not had else None
         action, state = ("update", "outdated") if had else ("merge" if there is not None else "create", "missing")
         return Finding(
             self.path, state, self.says, action, known, keep, lambda: folder.write(self.path, content, there)
         )  # fmt: skip
+
+
+def _updated(entry: Entry, there_sha256: str) -> Entry:
+    """What stays true of a file when our entries in it are renewed."""
+    if entry and there_sha256 in (entry["sha256"], entry.get("was")):
+        return {**_kept_facts(entry), "was": there_sha256}
+    return _mixed(entry)
+
+
+def _mixed(entry: Entry) -> Entry:
+    """Others wrote to it since: no hash, so --remove cuts our entries out and never puts an older file in its place."""
+    return {"created": entry.get("created", False), "sha256": ""}

@@ -5,13 +5,16 @@ from typing import Any
 
 from ...errors import Conflict
 from .. import hook_files
+from ..skill import link_target
+from ..skill_links import ends
 from . import block, engine
 from .engine_part import take_away
 from .finding import Removal, hash_of, kept_name, unix
-from .folder import Folder, is_link, problem
+from .folder import Folder, is_link, problem, target
 from .state import LEFTOVERS, PATH, State
 
 Entry = dict[str, Any]
+THEIRS = "it was there before, so it stays"
 
 
 def plan(folder: Folder, state: State) -> list[Removal]:
@@ -37,11 +40,16 @@ def _file(folder: Folder, path: str, entry: Entry) -> Removal | None:
     if there is None:
         return None
     kept = folder.read(kept_name(path))
+    if hash_of(unix(there)) == entry.get("before_sha256"):
+        return Removal(path, "leave", THEIRS)
     if hash_of(unix(there)) not in (entry["sha256"], entry.get("was")):
         ours = entry["sha256"] and there != kept
         return Removal(path, "leave", "you changed it, so it stays") if ours else None
     if kept is not None:
         return Removal(path, "restore", "as it was before", lambda: folder.write(path, kept, there))
+    if not entry["created"]:
+        says = "it replaced yours, which is kept only where it was adopted; git's history has it"
+        return Removal(path, "leave", says)
     return Removal(path, "remove", "ours, unchanged", lambda: folder.remove(path))
 
 
@@ -62,8 +70,8 @@ def _hooks(folder: Folder, path: str, entry: Entry) -> Removal | None:
     if there is None:
         return None
     kept = folder.read(kept_name(path))
-    unchanged = hash_of(there) == entry["sha256"]
-    if unchanged and kept is not None:
+    unchanged = hash_of(there) in (entry["sha256"], entry.get("was"))
+    if unchanged and kept is not None and hash_of(kept) == entry.get("before_sha256"):
         return Removal(path, "restore", "as it was before", lambda: folder.write(path, kept, there))
     try:
         rest = hook_files.without(there.decode(), entry["host"]).encode()
@@ -78,7 +86,9 @@ def _engine(folder: Folder, path: str, entry: Entry) -> Removal | None:
     place = folder.path(path)
     if not os.path.lexists(place):
         return None
-    kept = folder.read(kept_name(path)) if entry["kind"] == "link" else None
+    kept = folder.read(kept_name(path))
+    if is_link(place) and os.fsencode(target(place)) == kept:
+        return Removal(path, "leave", THEIRS)
     if not is_link(place) and engine.digest(place) not in (entry.get("digest"), entry.get("was")):
         return Removal(path, "leave", "you changed it, so it stays")
 
@@ -95,9 +105,23 @@ def _engine(folder: Folder, path: str, entry: Entry) -> Removal | None:
 
 
 def _skill(folder: Folder, path: str, entry: Entry) -> Removal | None:
-    if not is_link(folder.path(path)):
+    place = folder.path(path)
+    there = link_target(place)
+    if there is None:
         return None
-    return Removal(path, "remove", "the link", lambda: engine.remove_link(folder.path(path)))
+    if os.path.realpath(os.path.dirname(place)) != os.path.dirname(place):
+        return Removal(path, "leave", "its folder is a link now, and what is in there is not in the repository")
+    made = folder.read(kept_name(path))
+    if made is None or ends(place, os.fsdecode(made)) != ends(place, there):
+        return Removal(path, "leave", "it does not lead where adoption linked it here, so it stays")
+    return Removal(path, "remove", "the link", lambda: _unlink(path, place))
+
+
+def _unlink(path: str, place: str) -> None:
+    try:
+        engine.remove_link(place)
+    except OSError as error:
+        raise problem(path, error) from None
 
 
 KINDS = {"skill": _skill, "file": _file, "lines": _lines, "hooks": _hooks, "link": _engine, "copy": _engine}

@@ -8,7 +8,7 @@ from .engine_part import EnginePart
 from .finding import Finding
 from .folder import Folder
 from .parts import Entry, Hooks, Lines, OwnFile, Seed, SharedFile
-from .skill_part import SkillLink
+from .skill_part import LinkedSkill, SkillLink
 from .state import LEFTOVERS, State
 
 HOSTS = ("claude", "codex")
@@ -27,7 +27,7 @@ class Choices:
     hooks: tuple[str, ...]
     vscode: bool
     skills: dict[str, str]  # links to make: path -> target
-    linked: tuple[str, ...]  # all links, those of before too
+    linked: tuple[str, ...]  # all links of ours, those of before too
 
 
 def choices(state: State | None, mode: str, hooks: list[str], vscode: bool, skills: dict[str, str]) -> Choices:
@@ -59,6 +59,7 @@ def parts(chosen: Choices) -> list[Part]:
     found += [Hooks(host) for host in chosen.hooks]
     found += _vscode() if chosen.vscode else []
     found += [SkillLink(path, target) for path, target in chosen.skills.items()]
+    found += [LinkedSkill(path) for path in chosen.linked if path not in chosen.skills]
     found += [
         EnginePart(chosen.mode),
         OwnFile("kaizen.py", engine.shipped("kaizen.py"), "the launcher", b"kaizen_components", executable=True),

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import Refused
-from .engine import COPY_OLD, COPY_PART
+from .. import hook_files
+from . import block
+from .engine import COPY_OLD, COPY_PART, NAME
 from .finding import BEFORE, settled
 from .folder import PART, Folder
 
@@ -41,8 +43,10 @@ def read(folder: Folder) -> State | None:
     try:
         known = json.loads(content)
         if known.pop("version") == VERSION and _is_sound(known):
-            return State(**known)
-    except (ValueError, AttributeError, KeyError, TypeError):
+            sound = State(**known)
+            sound.text()  # half a character is read from JSON, and cannot be written
+            return sound
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         pass
     raise Refused(
         "state_unreadable",
@@ -54,9 +58,44 @@ def read(folder: Folder) -> State | None:
 
 def _is_sound(known: dict[str, Any]) -> bool:
     """The file is committed, so anybody may have written it: it may name only what adoption itself makes."""
-    entries, skills = known["parts"].values(), {path for path in known["parts"] if SKILL.fullmatch(path)}
-    return {*known["parts"], *known["folders"]} - skills <= PLACES and all(isinstance(one, dict) for one in entries)
+    places = {path for path in known["parts"] if not SKILL.fullmatch(path)}
+    return (
+        isinstance(known["folders"], list)
+        and places | {*known["folders"]} <= PLACES
+        and known.get("mode", "") in ("", "link", "copy")
+        and isinstance(known.get("hooks", []), list)
+        and all(host in hook_files.FILES for host in known.get("hooks", []))
+        and isinstance(known.get("vscode", False), bool)
+        and all(_is_entry(path, entry) for path, entry in known["parts"].items())
+    )
 
+
+def _is_entry(path: str, entry: dict[str, Any]) -> bool:
+    """Has it all that --remove reads, and is it of a kind that can be in that place?"""
+    kind = entry["kind"]
+    if not all(isinstance(entry[name], kind_of) for name, kind_of in FIELDS[kind].items()):
+        return False
+    if kind == "lines":
+        return entry["comment"] in block.COMMENTS and set(entry["glue"]) <= {"\r", "\n"}
+    if kind == "hooks":
+        return hook_files.FILES[entry["host"]] == path
+    return (kind in ("link", "copy")) == (path == NAME) and (kind == "skill") == bool(SKILL.fullmatch(path))
+
+
+def is_lost(folder: Folder) -> bool:
+    """Our lines in .gitignore without a state file: what is as we would make it was made by us."""
+    ignored = folder.read(".gitignore") or b""
+    return not folder.is_there(PATH) and block.find(ignored, "ignore", ".gitignore") is not None
+
+
+FIELDS: dict[str, dict[str, type]] = {
+    "file": {"created": bool, "sha256": str},
+    "lines": {"created": bool, "comment": str, "glue": str, "before_sha256": str},
+    "hooks": {"created": bool, "host": str, "sha256": str},
+    "copy": {"digest": str},
+    "link": {},
+    "skill": {},
+}
 
 PLACES = {
     "kaizen.py", "kaizen_components", "requirements-kaizen.txt", "AGENTS.md", "CLAUDE.md", ".gitignore", "evals",
