@@ -52,6 +52,10 @@ class Book:
             }
         )  # fmt: skip
 
+    def refuse(self, rule: str, says: str) -> None:
+        """That somebody tried what is not legal; nothing else changes by it."""
+        self.add("refused", reason=rule, says=says, holder=self.actor)
+
     def ask(self, step: str, attempt: int, question: Question) -> None:
         """What is asked, before it is: by its hash a replay finds the answer, its text says what differs if none."""
         self.add("asked", step, attempt, input_hash=hashed(question), body=written(question))

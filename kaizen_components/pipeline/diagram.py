@@ -30,7 +30,7 @@ def transitions() -> str:
     """Which events may follow in which phase; whatever is not in it is refused."""
     rows = ["| phase | what it means | events that may follow |", "|---|---|---|"]
     for phase, allowed in machine.TABLE.items():
-        following = ", ".join(f"`{name}`" for name in (*allowed, *machine.ANYWHERE)) if allowed else "none"
+        following = ", ".join(f"`{name}`" for name in (*allowed, *(machine.ANYWHERE if allowed else [machine.REFUSED])))
         rows.append(f"| `{phase}` | {PHASES[phase]} | {following} |")
     return "\n".join(rows)
 

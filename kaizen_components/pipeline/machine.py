@@ -19,9 +19,10 @@ TABLE = {
     "started": ("judged", "aborted"),  # the gate is running
     "ending": ("delivering", "ended"),  # how it ends is known
     "delivering": ("ended",),  # accepted work is being put where it belongs
-    "ended": (),
+    "ended": (),  # nothing moves any more
 }
-ANYWHERE = ("leased", "released", "refused")  # these change nothing but the lease and the count of refusals
+REFUSED = "refused"  # whoever tries what is not legal is counted, also after the end
+ANYWHERE = ("leased", "released", REFUSED)  # these change nothing but the lease and the count of refusals
 SPENT = ("calls", "tokens_in", "tokens_out", "cost_usd", "seconds")
 SAME_FAILURE_MAX = 3
 
@@ -42,7 +43,7 @@ def beginning(protocol: Protocol) -> State:
 def legal(protocol: Protocol, state: State) -> list[str]:
     """The events that may follow."""
     if state["phase"] == "ended":
-        return []
+        return [REFUSED]
     allowed = list(TABLE[state["phase"]])
     if state["phase"] == "due":
         allowed.remove("started" if protocol.steps[state["step"]].kind == "ask" else "asked")

@@ -2,12 +2,12 @@
 
 import json
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
 from ..backends.reply import Reply
-from ..errors import Busy, Conflict, Unavailable, Usage
+from ..errors import Busy, Conflict, NotFound, Unavailable, Usage
 from ..records import ids, span
 from ..store.gate import try_lock
 from . import ledger, turn
@@ -23,6 +23,7 @@ from .toolchain import named
 from .work import Work
 
 LEASE_MS = 6 * 3_600_000  # whoever dies before has his lock let go by the system, and P7 takes the lease over
+WAITING = "SELECT id FROM run_current WHERE driver = 'agent' AND phase <> 'ended' ORDER BY seq DESC LIMIT 1"
 TITLE_CHARS = 200
 FINDINGS_SHOWN = 5
 SUMMARY_CHARS = 2_000
@@ -98,7 +99,11 @@ def next_turn(write, look, store, run_id: str, ttl_s: int) -> dict[str, Any]:
 
 def hand_in(write, look, store, given: dict[str, Any]) -> dict[str, Any]:
     """Take an agent's answer, judge it, and do what follows, as far as nobody has to think."""
-    run, leased = turn.leased_run(look(), given["lease"])
+    try:
+        run, leased = turn.leased_run(look(), given["lease"])
+    except NotFound:
+        _record_unknown_lease(write, look, store)
+        raise
     with _opened(write, look, store, run["id"]) as (book, work):
         _refuse_other_driver(book, answering=True)
         past = turn.handed_in(book, given["lease"], given["text"])
@@ -107,6 +112,14 @@ def hand_in(write, look, store, given: dict[str, Any]) -> dict[str, Any]:
         place = past or {"step": book.state["step"], "attempt": book.state["attempt"]}
         _drive(book, work, None)
         return {**_judged(book, place), **({"replayed": True} if past else {})}
+
+
+def _record_unknown_lease(write, look, store):
+    """On the newest run that waits for an agent: which one was meant nobody can tell. One that moves is let be."""
+    waiting = look().value(WAITING)
+    if waiting:
+        with suppress(Busy), _opened(write, look, store, waiting, needs_target=False) as (book, _):
+            book.refuse("unknown-lease", "A lease was named that nobody gave out.")
 
 
 def _take(book, work, given, leased):
@@ -146,12 +159,14 @@ def _contract(book, work, engine):
 
 
 @contextmanager
-def _opened(write, look, store, run_id):
+def _opened(write, look, store, run_id, *, needs_target=True):
     """The run's book and its files, for this process alone."""
     run = look().find("run", run_id)
     with _alone(store, run):
         work = Work(store.place, run, json.loads(run["options"]))
         try:
+            if needs_target:
+                work.target.layout  # noqa: B018  one that is gone is an error here, and no verdict later
             if run["driver"] == "agent":
                 work.forget()
             yield Book(write, look, store, run), work
@@ -179,8 +194,8 @@ def _refuse_ended(book):
 
 def _refuse_other_driver(book, answering=False):
     if book.run["driver"] != "agent":
-        if answering and book.state["phase"] != "ended":
-            book.add("refused", reason="not-an-agents-run", says="An agent has answered.", holder=book.actor)
+        if answering:
+            book.refuse("not-an-agents-run", "An agent has answered.")
         raise Conflict(
             "not_an_agents_run",
             f"{book.run['id']} is driven by a {book.run['driver']}.",
@@ -192,7 +207,7 @@ def _refuse_other_driver(book, answering=False):
 def answer(run: dict[str, Any], book: Book) -> dict[str, Any]:
     """What P1 and P7 say about a run that has ended."""
     events = book.events()
-    last = events[-1]["payload"]
+    last = next(event["payload"] for event in reversed(events) if event["event"] == "ended")
     found = {
         "id": run["id"], "kind": "run", "task_id": run["task_id"], "protocol": run["protocol"],
         **summary(book.state, events), **_last_failure(book.state, events), **last["delivered"],
@@ -224,8 +239,9 @@ def _hint(run, delivered):
 
 def abort(write, look, store, run_id: str, why: str) -> dict[str, Any]:
     """End a run that nobody drives."""
-    with _opened(write, look, store, run_id) as (book, work):
+    with _opened(write, look, store, run_id, needs_target=False) as (book, work):
         if book.state["phase"] in ("ending", "delivering", "ended"):
+            book.refuse("run-ended", "Somebody wanted to abort it.")
             raise Conflict(
                 "run_ended",
                 f"{book.run['id']} is {book.state['outcome']} already.",

@@ -27,7 +27,7 @@ def lease(book: Book, actor: str, ttl_s: int) -> str:
     if held and held.get("place") == place(book.state) and held["until"] > ids.iso(ids.now_ms()):
         if held["holder"] == actor:
             return held["id"]
-        book.add("refused", reason="step-is-leased", says=f"{held['holder']} has the lease.", holder=actor)
+        book.refuse("step-is-leased", f"{held['holder']} has the lease.")
         raise Conflict(
             "step_is_leased",
             f"{held['holder']} answers {place(book.state)}.",
@@ -152,11 +152,11 @@ def _gates_words(step: Step, text: str) -> list[str]:
 
 def _refused(book, rule, what, kind):
     """The error for a refusal that is on record by then: which rule, what was expected, what is legal now."""
+    book.refuse(rule, what)
     state = book.state
     if state["phase"] == "ended":
         expected, legal = f"nothing, for the run is {state['outcome']}", f"`P2 --id {book.run['id']}` shows it."
     else:
-        book.add("refused", reason=rule, says=what, holder=book.actor)
         expected = f"the answer to {place(state)} under its present lease, on {book.run['base_commit'][:10]}"
         legal = f"`P5 --id {book.run['id']}` says what is legal now."
     return kind(rule.replace("-", "_"), what, f"Rule {rule}. Expected is {expected}.", legal)

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -35,14 +36,19 @@ class Work:
     def __init__(self, place, run: dict[str, Any], options: dict[str, Any], folder: str | None = None):
         self.run = run
         self.folder = folder or os.path.join(place.work, "runs", run["id"])
-        self.target = Target(os.path.join(place.root, run["repo"]))
+        self._repo = os.path.join(place.root, run["repo"])
         self.commit: str = run["base_commit"]
         self.options = options
         self._base: str | None = None
         self._settings: Settings | None = None
 
+    @cached_property
+    def target(self) -> Target:
+        return Target(self._repo)
+
     def close(self) -> None:
-        self.target.close()
+        if "target" in vars(self):
+            self.target.close()
 
     @property
     def base(self) -> str:

@@ -62,7 +62,8 @@ def _numbers(db, run):
     events = ledger.events(db, run)
     gates = {name for name, step in ledger.protocol_of(run).steps.items() if step.kind == "gate"}
     judged = [event for event in events if event["event"] == "judged" and event["step"] in gates]
-    took = datetime.fromisoformat(events[-1]["at"]) - datetime.fromisoformat(run["at"])
+    ended = next(event["at"] for event in reversed(events) if event["event"] == "ended")
+    took = datetime.fromisoformat(ended) - datetime.fromisoformat(run["at"])
     return {
         "id": run["id"], "request": run["request"].strip(), "driver": run["driver"], "protocol": run["protocol"],
         "version": run["protocol_hash"], "wall_seconds": took.total_seconds(),

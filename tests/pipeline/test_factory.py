@@ -20,7 +20,7 @@ def test_health_is_built_in_one_attempt_and_everything_about_it_is_on_record(fac
 
     assert run.done.exit_code == 0, run.done.err
     assert (run.answer["outcome"], run.answer["build_attempts"]) == ("accepted", 1)
-    steps = ("ready", "plan", "scout", "build", "validate", "tests", "test", "review")
+    steps = ("plan", "ready", "scout", "build", "validate", "tests", "test", "review")
     assert run.steps == [(step, 1, "pass") for step in steps]
 
     assert run.answer["branch"] == f"kaizen/{run.id}"
@@ -89,8 +89,8 @@ def test_a_failing_base_is_refused_unless_it_is_allowed(factory, tmp_path):
     refused = factory(Model(**PLAIN), repo=repo)
 
     assert refused.done.exit_code == 5
-    assert (refused.answer["outcome"], refused.steps) == ("blocked", [("ready", 1, "check")])
-    assert "--allow-failing-baseline" in refused.card["gates"][0]["says"]
+    assert (refused.answer["outcome"], refused.steps) == ("blocked", [("plan", 1, "pass"), ("ready", 1, "check")])
+    assert "--allow-failing-baseline" in refused.card["gates"][1]["says"]
     assert everything(repo) == before
     allowed = factory(Model(**PLAIN), "--allow-failing-baseline", repo=repo)
     assert allowed.answer["outcome"] == "accepted", allowed.done.err
@@ -114,7 +114,7 @@ def test_a_src_layout_with_subpackages_and_no_tests_yet_works(factory, tmp_path)
     run = factory(model, repo=repo, request="add a function gross(net) to src/shop/money/price.py")
 
     assert run.answer["outcome"] == "accepted", (run.done.err, run.card["gates"])
-    assert run.card["gates"][0]["says"] == "Passing on the base: 0 tests."
+    assert run.card["gates"][1]["says"] == "Passing on the base: 0 tests."
 
 
 def test_a_missing_tool_blocks_with_the_line_that_installs_it(factory, tmp_path):
@@ -127,7 +127,7 @@ def test_a_missing_tool_blocks_with_the_line_that_installs_it(factory, tmp_path)
     assert "uv pip install --python .venv/bin/python ruff" in run.answer["findings"][0]
 
 
-def test_tools_that_are_installed_and_broken_block_before_anybody_is_asked(factory, tmp_path):
+def test_tools_that_are_installed_and_broken_block_before_anything_is_built(factory, tmp_path):
     repo = target(tmp_path / "targetapp")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(repo / ".venv")], check=True)
     (packages,) = (repo / ".venv").glob("lib/python3*/site-packages")
@@ -137,7 +137,8 @@ def test_tools_that_are_installed_and_broken_block_before_anybody_is_asked(facto
     model = Model()
     run = factory(model, repo=repo, python=".venv/bin/python")
 
-    assert (run.done.exit_code, run.answer["outcome"], model.asked) == (5, "blocked", [])
+    assert (run.done.exit_code, run.answer["outcome"]) == (5, "blocked")
+    assert [stage for stage, _ in model.asked] == ["plan"]
     assert "no report that can be believed: ModuleNotFoundError" in run.answer["findings"][0]
 
 

@@ -39,7 +39,7 @@ def passed(state, *steps):
     return state
 
 
-ALL = ("ready", "plan", "scout", "build", "validate", "tests", "test", "review")
+ALL = ("plan", "ready", "scout", "build", "validate", "tests", "test", "review")
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_what_the_table_does_not_name_is_refused(start, phase, name):
     for step, outcome in itertools.product(FACTORY.steps, (None, *OUTCOMES)):
         state = {**start, "phase": phase, "step": step, "outcome": outcome, "tries": {step: 1}, "attempt": 1}
         kind = FACTORY.steps[step].kind
-        wanted = phase != "ended" and (name in machine.TABLE[phase] or name in machine.ANYWHERE)
+        wanted = name in machine.TABLE[phase] or name in (("refused",) if phase == "ended" else machine.ANYWHERE)
         wanted &= not (phase == "due" and name == ("started" if kind == "ask" else "asked"))
         wanted &= not (phase == "ending" and name == ("ended" if outcome == "accepted" else "delivering"))
         try:
@@ -71,7 +71,7 @@ def test_what_the_table_does_not_name_is_refused(start, phase, name):
 
 
 def test_an_event_of_another_step_or_attempt_is_refused(start):
-    asked = go(passed(start, "ready"), "asked")
+    asked = go(start, "asked")
 
     for wrong in ({"step": "build"}, {"attempt": 2}):
         with pytest.raises(machine.Illegal):
@@ -95,7 +95,7 @@ def test_weak_tests_are_written_again(start):
 
 
 def test_the_same_failure_three_times_is_stuck(start):
-    state = passed(start, "ready", "plan", "scout")
+    state = passed(start, "plan", "ready", "scout")
     for _ in range(3):
         state = go(state, "asked", "answered")
         state = go(state, "judged", reason="check", fingerprint="the same")
@@ -104,7 +104,7 @@ def test_the_same_failure_three_times_is_stuck(start):
 
 
 def test_a_step_without_attempts_left_ends_the_run(start):
-    state = passed(start, "ready", "plan")
+    state = passed(start, "plan", "ready")
     for number in range(2):
         state = go(state, "asked", "answered")
         state = go(state, "judged", reason="malformed", fingerprint=str(number))
@@ -122,7 +122,7 @@ def test_a_step_without_attempts_left_ends_the_run(start):
     ],
 )
 def test_a_spent_budget_ends_the_run(start, name, spent):
-    state = go(go(passed(start, "ready"), "asked"), "answered", spent=spent)
+    state = go(go(start, "asked"), "answered", spent=spent)
     state = go(state, "judged")
 
     assert (state["outcome"], state["why"]) == ("exhausted", f"the budget of {name} is spent")
@@ -130,7 +130,7 @@ def test_a_spent_budget_ends_the_run(start, name, spent):
 
 def test_a_pause_costs_its_time_and_not_the_question_that_is_under_way(start):
     protocol = machine_with(asks=1, seconds=10)
-    asked = go(passed(start, "ready"), "asked")
+    asked = go(start, "asked")
     paused = machine.after(protocol, asked, {"event": "released", "why": "slow", "spent": {"seconds": 4}})
     again = machine.after(protocol, paused, {"event": "released", "why": "slow", "spent": {"seconds": 6}})
 
@@ -144,7 +144,7 @@ def test_a_step_may_have_a_budget_of_its_own():
     protocol = Protocol(given)
     state = machine.beginning(protocol)
     for name, more in (
-        ("started", {}), ("judged", {}), ("asked", {}), ("answered", {"spent": {"tokens_in": 100, "seconds": 7}}),
+        ("asked", {}), ("answered", {"spent": {"tokens_in": 100, "seconds": 7}}),
         ("judged", {"reason": "malformed"}),
     ):  # fmt: skip
         state = machine.after(protocol, state, event(name, state, **more))
@@ -159,18 +159,16 @@ def machine_with(**budget):
 
 
 def test_usage_that_nobody_told_is_unknown_and_not_zero(start):
-    state = go(
-        go(passed(start, "ready"), "asked"), "answered", spent={"tokens_in": None, "tokens_out": None, "seconds": 2}
-    )
+    state = go(go(start, "asked"), "answered", spent={"tokens_in": None, "tokens_out": None, "seconds": 2})
 
     assert state["usage_unknown"] == 1 and state["spent"]["seconds"] == 2
 
 
 def test_an_ambiguous_spec_goes_back_to_the_planner_once(start):
-    state = go(passed(start, "ready", "plan", "scout"), "asked", "answered")
+    state = go(passed(start, "plan", "ready", "scout"), "asked", "answered")
     state = go(state, "judged", reason="ambiguous", fingerprint="one")
     assert state["step"] == "plan"
-    state = go(passed(state, "plan", "scout"), "asked", "answered")
+    state = go(passed(state, "plan", "ready", "scout"), "asked", "answered")
 
     assert go(state, "judged", reason="ambiguous", fingerprint="two")["outcome"] == "failed"
 
@@ -180,11 +178,11 @@ def test_a_new_spec_makes_the_tests_be_written_anew(start):
     state = go(go(state, "started"), "judged", reason="check", fingerprint="one")
     state = go(go(state, "asked", "answered"), "judged", reason="ambiguous", fingerprint="two")
 
-    assert passed(state, "plan", "scout", "build", "validate")["step"] == "tests"
+    assert passed(state, "plan", "ready", "scout", "build", "validate")["step"] == "tests"
 
 
 def test_a_missing_tool_blocks(start):
-    state = go(passed(start, "ready", "plan", "scout", "build"), "started")
+    state = go(passed(start, "plan", "ready", "scout", "build"), "started")
 
     assert go(state, "judged", reason="missing")["outcome"] == "blocked"
 
@@ -229,8 +227,8 @@ def test_whatever_happens_accepted_means_that_every_step_passed_last(choices):
         newest = {step: at for at, step in enumerate(order)}
         assert set(newest) == set(ALL)
         assert (
-            newest["ready"]
-            < newest["plan"]
+            newest["plan"]
+            < newest["ready"]
             < newest["scout"]
             < newest["build"]
             < newest["validate"]

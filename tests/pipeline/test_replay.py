@@ -248,7 +248,7 @@ def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_a
 
     assert (made["outcome"], found["same"], found["exit_code"]) == ("accepted", False, 5)
     assert [row["step"] for row in found["steps"] if not row["same"]] == ["ready", "validate", "test"]
-    assert "There is no interpreter" in found["steps"][0]["why"]
+    assert "There is no interpreter" in found["steps"][1]["why"]
     assert found["text"].startswith("CANNOT TELL: 3 of 8 verdicts")
 
 

@@ -164,11 +164,11 @@ def test_what_is_not_legal_is_refused_at_the_door_and_nothing_is_written(door):
 
     task = door("W1", title="t", summary="s")["id"]
     run = write(lambda tx: dict(ledger.start(tx, protocol, tx.find("task", task), values)))
-    write(lambda tx: ledger.append(tx, run, {"event": "started", "step": "ready", "attempt": 1}, 0)[0])
-    names = sorted({name for allowed in machine.TABLE.values() for name in allowed} - {"judged", "aborted"})
+    write(lambda tx: ledger.append(tx, run, {"event": "asked", "step": "plan", "attempt": 1}, 0)[0])
+    names = sorted({name for allowed in machine.TABLE.values() for name in allowed} - {"answered", "judged", "aborted"})
     for name in names:
         with pytest.raises(Conflict, match="not legal"):
-            write(lambda tx, name=name: ledger.append(tx, run, {"event": name, "step": "ready", "attempt": 1}, 1))
+            write(lambda tx, name=name: ledger.append(tx, run, {"event": name, "step": "plan", "attempt": 1}, 1))
     with pytest.raises(Conflict, match="moved on"):
         write(lambda tx: ledger.append(tx, run, {"event": "aborted"}, 0))
 

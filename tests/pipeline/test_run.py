@@ -359,7 +359,7 @@ def test_piped_progress_is_one_plain_line_a_step_and_the_id_comes_first(quick):
 
     assert lines[0].startswith(run.id)
     assert [line.split()[:3] for line in lines[1:]] == [
-        [step, "1", "pass"] for step in ("ready", "plan", "scout", "build", "validate", "tests", "test", "review")
+        [step, "1", "pass"] for step in ("plan", "ready", "scout", "build", "validate", "tests", "test", "review")
     ]
     assert "\r" not in run.done.err and "\x1b" not in run.done.err
 

@@ -1,6 +1,7 @@
 """An agent takes part, the session decides: P1 --driver agent, P5 and P4 from the command line."""
 
 import json
+import shutil
 
 import pytest
 
@@ -8,6 +9,7 @@ from ..model_server import html
 from .factory import GOOD, QUICK, ROUTE, Model, environment, main_with, run_words, server, target, whole
 from .targets import everything
 
+FORGED = "evt_20260101T000000000Z_0000000000"
 STEPS = ("plan", "scout", "build", "tests", "review")
 
 
@@ -75,8 +77,8 @@ def test_an_agent_is_told_all_it_needs_and_its_work_is_accepted(agent):
     assert said["outcome"] == "accepted", said
     card = agent.cli("P2", "--id", first["id"], "--json").json
     assert [gate["step"] for gate in card["gates"]] == [
-        "ready",
         "plan",
+        "ready",
         "scout",
         "build",
         "validate",
@@ -134,10 +136,54 @@ def test_an_illegal_move_is_refused_recorded_and_changes_nothing(agent, rule, te
     assert agent.hand_in(GOOD["plan"][0])["passed"] is True
 
 
-def test_a_lease_nobody_gave_out_is_unknown(agent):
-    agent.begin()
+def test_the_first_contract_comes_before_anything_of_the_target_runs(agent):
+    assert agent.begin()["step"] == "plan"
+    card = agent.cli("P2", "--id", agent.turn["id"], "--json").json
+    assert card["gates"] == []
 
-    assert agent.hand_in(GOOD["plan"][0], lease="evt_20260101T000000000Z_0000000000").exit_code == 3
+
+def test_a_lease_nobody_gave_out_is_unknown_and_on_record(agent):
+    agent.begin()
+    said = agent.hand_in(GOOD["plan"][0], lease=FORGED)
+
+    assert (said.exit_code, said["code"]) == (3, "unknown_lease")
+    assert agent.refusals() == ["unknown-lease"]
+    assert agent.hand_in(GOOD["plan"][0])["passed"] is True
+
+
+def test_a_lease_nobody_gave_out_is_refused_also_where_no_run_waits(agent):
+    agent.begin()
+    agent.cli("P7", "--id", "@last", "--abort")
+
+    assert agent.hand_in(GOOD["plan"][0], lease=FORGED).exit_code == 3
+    assert agent.refusals() == []
+
+
+def test_a_move_after_the_end_is_refused_recorded_and_changes_nothing(agent):
+    lease = agent.begin()["lease"]
+    agent.cli("P7", "--id", "@last", "--abort")
+    before = agent.cli("P2", "--id", "@last", "--json").json
+    late = agent.hand_in(GOOD["plan"][0], lease=lease)
+    again = Said(agent.cli("P7", "--id", "@last", "--abort", "--json"))
+
+    assert (late.exit_code, late["code"]) == (4, "stale_lease")
+    assert "the run is aborted" in late["why"] and "P2 --id" in late["next"]
+    assert (again.exit_code, again["code"]) == (4, "run_ended")
+    assert agent.refusals() == ["stale-lease", "run-ended"]
+    after = agent.cli("P2", "--id", "@last", "--json").json
+    assert {**after, "events": before["events"]} == before
+    assert agent.cli("P5", "--id", "@last", "--json").json["outcome"] == "aborted"
+    assert agent.cli("K8").exit_code == 0
+
+
+def test_a_run_whose_target_is_gone_can_be_ended(agent):
+    agent.begin()
+    shutil.rmtree(agent.repo)
+
+    assert agent.next().exit_code == 3
+    assert agent.hand_in(GOOD["plan"][0]).exit_code == 3
+    done = agent.cli("P7", "--id", "@last", "--abort", "--json")
+    assert (done.exit_code, done.json["outcome"]) == (0, "aborted")
 
 
 def test_an_old_lease_is_stale(agent):
