@@ -4,11 +4,10 @@ import json
 
 import pytest
 
+from .protocols import EMPTY_NOTES as EMPTY
+from .protocols import GOOD_NOTES as GOOD
 from .protocols import NOTES, SCRIPT, changed, put
 from .targets import repository
-
-GOOD = json.dumps({"title": "Two", "lines": ["Adds /health."]})
-EMPTY = json.dumps({"title": "Two", "lines": ["Various fixes."]})
 
 
 @pytest.fixture
