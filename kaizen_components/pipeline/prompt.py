@@ -27,6 +27,12 @@ def shipped(name: str, values: dict[str, Any]) -> str:
     return environment().get_template(f"{name}.md").render(values)
 
 
+def source(name: str) -> str:
+    """The template itself."""
+    with open(os.path.join(PROMPTS, f"{name}.md"), encoding="utf-8") as file:
+        return file.read()
+
+
 def own(template: str, values: dict[str, Any]) -> str:
     """The text; NotMade where there is none."""
     return _apart({"template": template, "values": values})

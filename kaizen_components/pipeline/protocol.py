@@ -6,7 +6,7 @@ from typing import Any
 from ..errors import Usage
 from ..records.canonical import canonical
 from ..records.hashing import text_hash
-from . import yaml_file
+from . import prompt, yaml_file
 
 FOLDER = os.path.join(os.path.dirname(__file__), "protocols")
 # How a run can end. `accepted` is the only good one; all others say why not.
@@ -61,7 +61,12 @@ class Protocol:
 
     @property
     def hash(self) -> str:
-        return text_hash(canonical(self.given))
+        """Its version: of the steps and their prompts. Who gives it another budget runs the same protocol."""
+        ours = {
+            step.answer: prompt.source(step.answer) for step in self.steps.values() if step.answer and not step.prompt
+        }
+        rest = {name: value for name, value in self.given.items() if name != "budget"}
+        return text_hash(canonical({**rest, "prompts": ours}))
 
     @property
     def plans(self) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..backends.reply import Reply
 from ..errors import Conflict, NotFound, Usage
-from . import ledger
+from . import kept, ledger
 from .protocol import Step
 from .question import Question, first_difference, hashed, written
 
@@ -30,12 +30,15 @@ class RecordedDriver:
         self.answers = _by_place(events, "answered")
         bodies = [*self.questions.values(), *self.answers.values()]
         self.texts = {event["id"]: ledger.body(db, event["id"]) for event in bodies}
+        self.changed = {place: kept.changed_answer(db, event) for place, event in self.answers.items()}
 
     def ask(self, step: Step, question: Question, on_text=None, most_s=None, attempt: int = 1) -> Reply:
         """The recorded answer, or the error that says which input differs. It costs nothing: nobody was asked."""
         place = (step.name, attempt)
         if place not in self.answers:
             raise self._none(place)
+        if self.changed[place]:
+            raise self._not_given(place)
         asked = self.questions[place]
         if asked["payload"]["input_hash"] != hashed(question):
             raise self._other(place, first_difference(self.texts[asked["id"]], written(question)))
@@ -52,6 +55,14 @@ class RecordedDriver:
             f"{self.run['id']} has no answer to {place[0]} {place[1]}.",
             f"A verdict or a budget led elsewhere then. It has answers to: {there}.",
             f"`P6 --id {self.run['id']}` says which verdicts differ.",
+        )
+
+    def _not_given(self, place):
+        return Conflict(
+            "answer_changed",
+            f"The answer of {self.run['id']} to {place[0]} {place[1]} was changed.",
+            self.changed[place],
+            "`K8` says what else was changed in the records.",
         )
 
     def _other(self, place, difference):

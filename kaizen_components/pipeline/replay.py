@@ -16,7 +16,7 @@ from typing import Any
 from .. import __version__
 from ..errors import KaizenError, Unavailable
 from ..records.canonical import canonical
-from . import ledger, machine
+from . import kept, ledger, machine
 from .book import Book
 from .clearing import clear
 from .difference import Row, compared
@@ -66,8 +66,10 @@ class Replay:
             state = self.past.before(event)
             if event["event"] in looks:
                 (questions if event["event"] == "asked" else rows).append(looks[event["event"]](event, state))
+            rows += kept.answer_rows(self.past.db, event) if event["event"] == "answered" else []
             rows += self._moved(event, state)
         run, changed = self.past.run, [one for row in rows for one in row.get("changed", [])]
+        changed += kept.changed_files(self.past.db, self.past.store.place, self.past.all)
         return {
             "run": run["id"], "base_commit": run["base_commit"], "same": all(row["same"] is not False for row in rows),
             "steps": rows, "questions": questions, "changed": list(dict.fromkeys(changed)), "engine": __version__,

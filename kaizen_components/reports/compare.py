@@ -19,28 +19,46 @@ WHERE a.about_id = ? AND a.title = ? ORDER BY a.seq DESC LIMIT 1"""
 WAYS = ("driver", "model", "protocol", "version")
 REQUEST_CHARS_MAX = 100
 REQUESTS_MAX = 100
+VERSION_CHARS_MIN = 4  # or version="1", which is what a protocol calls itself, would be a sixteenth of all hashes
+VERSION_CHARS_SHOWN = 12
 HOW = "Such as driver=agent, model=NAME, protocol=factory, version=HASH, or the ids of runs, separated by commas."
 
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     """Both sides, as far as they had the same requests."""
-    runs = [_numbers(db, run) for run in db.rows(ENDED)]
+    runs = _placed([_numbers(db, run) for run in db.rows(ENDED)])
     sides = {side: _chosen(db, runs, options[side], side) for side in ("left", "right")}
-    both = {run["request"] for run in sides["left"]} & {run["request"] for run in sides["right"]}
+    both = {_asked(run) for run in sides["left"]} & {_asked(run) for run in sides["right"]}
     if not both:
         raise NotFound(
             "nothing_to_compare",
             "The two sides have no request in common.",
             f"Left has {number_of(len(sides['left']), 'run')} that ended, right {len(sides['right'])}.",
-            "Run the same request on both sides: `P1`.",
+            "Run the same request on the same repository on both sides: `P1`.",
         )
-    kept = {side: [run for run in found if run["request"] in both] for side, found in sides.items()}
+    kept = {side: [run for run in found if _asked(run) in both] for side, found in sides.items()}
     return {
         "left": {"is": options["left"], **_measured(kept["left"])},
         "right": {"is": options["right"], **_measured(kept["right"])},
-        "requests": [_request(text, kept) for text in sorted(both)],
+        "requests": [_request(asked, kept) for asked in sorted(both)],
         "left_out": {side: len(sides[side]) - len(kept[side]) for side in sides},
     }
+
+
+def _asked(run):
+    """What makes two runs comparable: the same words about another repository or function are another request."""
+    return run["request"], run["where"]
+
+
+def _placed(runs):
+    """The runs, each with where it was: clones are one repository, which is known by the files that it began with."""
+    homes: dict[str, str] = {}
+    began: dict[str, str] = {}
+    for run in runs:
+        files = run["base_tree"] or run["repo"]
+        home = homes.setdefault(run["repo"], began.get(files, run["repo"]))
+        began.setdefault(files, home)
+    return [{**run, "where": " ".join(filter(None, (homes[run["repo"]], run["function"])))} for run in runs]
 
 
 def _chosen(db, runs, given, side):
@@ -48,7 +66,7 @@ def _chosen(db, runs, given, side):
     if not equals:
         ids = [db.find("run", one.strip())["id"] for one in given.split(",") if one.strip()]
         return [run for run in runs if run["id"] in ids]
-    if way not in WAYS or not value:
+    if way not in WAYS or len(value) < (VERSION_CHARS_MIN if way == "version" else 1):
         raise Usage("bad_side", f"--{side} cannot be read.", f"It is {clipped(given, 60)!r}.", HOW)
     matches = {
         "driver": lambda run: run["driver"] == value, "model": lambda run: value in run["models"],
@@ -60,18 +78,22 @@ def _chosen(db, runs, given, side):
 def _numbers(db, run):
     """One run in the numbers that are compared."""
     events = ledger.events(db, run)
+    state = json.loads(run["state"])
     gates = {name for name, step in ledger.protocol_of(run).steps.items() if step.kind == "gate"}
     judged = [event for event in events if event["event"] == "judged" and event["step"] in gates]
+    trees = [event["payload"].get("facts", {}).get("base_tree") for event in judged]
     ended = next(event["at"] for event in reversed(events) if event["event"] == "ended")
     took = datetime.fromisoformat(ended) - datetime.fromisoformat(run["at"])
     return {
-        "id": run["id"], "request": run["request"].strip(), "driver": run["driver"], "protocol": run["protocol"],
-        "version": run["protocol_hash"], "wall_seconds": took.total_seconds(),
+        "id": run["id"], "request": run["request"].strip(), "repo": run["repo"],
+        "function": json.loads(run["options"]).get("function"),
+        "base_tree": next(filter(None, trees), None), "driver": run["driver"], "protocol": run["protocol"],
+        "version": run["protocol_hash"], "rounds": state["asks"], "wall_seconds": took.total_seconds(),
         "models": sorted({event["payload"]["model"] for event in events if event["payload"].get("model")}),
         "caught": sum(event["reason"] not in ("pass", "missing") for event in judged),
         "refused": sum(event["event"] == "refused" for event in events),
         "replayed": db.value(REPLAYED, (run["id"], f"Replay of {run['id']}")),
-        **summary(json.loads(run["state"]), events),
+        **summary(state, events),
     }  # fmt: skip
 
 
@@ -81,12 +103,13 @@ def _measured(runs):
     return {
         "runs": len(runs), "accepted": accepted, "accepted_interval": of_share(accepted, len(runs)),
         "caught": sum(run["caught"] for run in runs), "refused": sum(run["refused"] for run in runs),
-        "build_attempts": _mean([run["build_attempts"] for run in runs]), "tokens": _mean(tokens),
+        "rounds": _mean([run["rounds"] for run in runs]), "tokens": _mean(tokens),
         "cost_usd": _mean([run["cost_usd"] for run in runs]), "seconds": _mean([run["seconds"] for run in runs]),
         "wall_seconds": _mean([run["wall_seconds"] for run in runs]),
         "replayed": sum(run["replayed"] is not None for run in runs),
         "replayed_same": sum(run["replayed"] == 1 for run in runs),
         "models": sorted({model for run in runs for model in run["models"]}),
+        "protocols": sorted({f"{run['protocol']} {run['version'][:VERSION_CHARS_SHOWN]}" for run in runs}),
     }  # fmt: skip
 
 
@@ -103,12 +126,12 @@ def _mean(values):
     }  # fmt: skip
 
 
-def _request(text, kept):
+def _request(asked, kept):
     ends = {
-        side: [{"id": run["id"], "outcome": run["outcome"]} for run in found if run["request"] == text]
+        side: [{"id": run["id"], "outcome": run["outcome"]} for run in found if _asked(run) == asked]
         for side, found in kept.items()
     }
-    return {"request": text, **ends}
+    return {"request": asked[0], "where": asked[1], **ends}
 
 
 def layout(found: dict[str, Any], zone) -> dict[str, Any]:
@@ -130,7 +153,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
                 "Request by request",
                 table(
                     "How each request ended",
-                    {"Request": "text", names[0]: "text", names[1]: "text"},
+                    {"Request": "text", "Where": "text", names[0]: "text", names[1]: "text"},
                     [_row(one) for one in found["requests"][:REQUESTS_MAX]],
                     max(0, len(found["requests"]) - REQUESTS_MAX),
                 ),
@@ -144,12 +167,14 @@ def _lead(found):
     requests, runs = number_of(len(found["requests"]), "request"), number_of(found["left"]["runs"], "run")
     lead = [f"{requests} that both sides had: {runs} against {found['right']['runs']}."]
     if left_out:
-        lead.append(f"{number_of(left_out, 'run')} with other requests {'is' if left_out == 1 else 'are'} left out.")
+        are = "is" if left_out == 1 else "are"
+        lead.append(f"{number_of(left_out, 'run')} with other requests or repositories {are} left out.")
     return lead
 
 
 def _row(one):
-    return [clipped(one["request"], REQUEST_CHARS_MAX), *(_ends(one[side]) for side in ("left", "right"))]
+    ends = [_ends(one[side]) for side in ("left", "right")]
+    return [clipped(one["request"], REQUEST_CHARS_MAX), clipped(one["where"], REQUEST_CHARS_MAX), *ends]
 
 
 def _ends(runs):
@@ -159,6 +184,10 @@ def _ends(runs):
 def _success(side):
     low, high = side["accepted_interval"]
     return f"{side['accepted']} of {side['runs']} ({percent(low)} to {percent(high)})"
+
+
+def _in_all(number, side):
+    return f"{count(number)} in {number_of(side['runs'], 'run')}"
 
 
 def _averaged(name, show):
@@ -180,9 +209,9 @@ def _seconds(value):
 
 ROWS = {
     "accepted": _success,
-    "caught by gates": lambda side: count(side["caught"]),
-    "illegal moves refused": lambda side: count(side["refused"]),
-    "build attempts": _averaged("build_attempts", lambda value: f"{value:.2f}"),
+    "caught by gates": lambda side: _in_all(side["caught"], side),
+    "illegal moves refused": lambda side: _in_all(side["refused"], side),
+    "rounds: how often somebody was asked": _averaged("rounds", lambda value: f"{value:.2f}"),
     "tokens": _averaged("tokens", lambda value: count(round(value))),
     "cost": _averaged("cost_usd", dollars),
     "seconds of thinking and judging": _averaged("seconds", _seconds),
@@ -191,6 +220,7 @@ ROWS = {
         f"{side['replayed_same']} of {side['replayed']}" if side["replayed"] else "not replayed"
     ),
     "models": lambda side: ", ".join(side["models"]) or "none named",
+    "protocols, by version": lambda side: ", ".join(side["protocols"]),
 }
 
 
@@ -200,5 +230,7 @@ def text(found: dict[str, Any]) -> str:
     rows = [["", left["is"], right["is"]], *([label, show(left), show(right)] for label, show in ROWS.items())]
     widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
     lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows]
-    ends = [f"  {request}: {left} | {right}" for request, left, right in map(_row, found["requests"])]
-    return "\n".join([*_lead(found), "", *lines, "", *ends[:REQUESTS_MAX]])
+    ends = [f"  {asked} ({where}): {left} | {right}" for asked, where, left, right in map(_row, found["requests"])]
+    more = len(ends) - REQUESTS_MAX
+    left_off = [f"  and {number_of(more, 'request')} more"] if more > 0 else []
+    return "\n".join([*_lead(found), "", *lines, "", *ends[:REQUESTS_MAX], *left_off])

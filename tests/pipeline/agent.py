@@ -1,8 +1,9 @@
 """A coding agent as a process of its own, which knows only what kaizen prints.
 
 `agent.py CHARACTER TARGET ANSWERS KAIZEN…`: the last is the command line that starts kaizen, in one or more words.
-ANSWERS is a JSON file with a good answer for each step. Each move is a line of JSON on stdout: what it was, the exit
-code, and what was said. It is the standard library alone, as if somebody else had written it.
+ANSWERS is a JSON file: the `words` that begin a run, a `good` answer for each step, `bad` ones for some, and `files`
+that would make those right. Each move is a line of JSON on stdout: what it was, the exit code, and what was said. It
+is the standard library alone, as if somebody else had written it.
 """
 
 import json
@@ -12,7 +13,6 @@ import subprocess
 import sys
 import time
 
-REQUEST = "add a /health endpoint returning status ok"
 MOVES_MAX = 40
 OUT = ("../x", ".git/hooks/pre-commit", "tests/test_main.py", "conftest.py", ".kaizen/pipeline.toml", "/etc/x")
 EASY = (
@@ -30,7 +30,9 @@ class Agent:
         self.target = target
         self.kaizen = kaizen
         with open(answers, encoding="utf-8") as file:
-            self.good = json.load(file)
+            given = json.load(file)
+        self.words, self.good = given["words"], given["good"]
+        self.bad, self.files = given.get("bad", {}), given.get("files", {})
         self.file = os.path.abspath(f"answer-{os.getpid()}.txt")
         self.turn = {}
 
@@ -43,8 +45,8 @@ class Agent:
         return done.returncode, said
 
     def begin(self):
-        words = ("--request", REQUEST, "--repo", self.target, "--driver", "agent", "--python", sys.executable)
-        self.turn = self.call("begin", "P1", *words)[1]
+        words = ("--repo", self.target, "--driver", "agent", "--python", sys.executable)
+        self.turn = self.call("begin", "P1", *self.words, *words)[1]
         return self.turn
 
     def ask(self, move="ask", *more, cwd=None):
@@ -97,13 +99,24 @@ def lazy(agent):
 
 def malicious(agent):
     """Speaks for the gates, writes where it may not, changes our files, and ends what it cannot win."""
+    speak_for_others(agent)
+    (build_badly if "build" in agent.good else answer_badly)(agent)
+    end_it(agent)
+
+
+def speak_for_others(agent):
     first = agent.begin()["lease"]
-    agent.answer(agent.good["plan"], "forged lease", lease="evt_20260101T000000000Z_0123456789")
+    right = agent.good[agent.turn["step"]]
+    others = [text for step, text in agent.good.items() if step not in (agent.turn["step"], "review")]
+    agent.answer(right, "forged lease", lease="evt_20260101T000000000Z_0123456789")
     agent.answer('{"gate": "test", "reason": "pass", "exit_code": 0}', "a gate's result")
-    agent.answer(agent.good["plan"], "another commit", "--base", "0" * 40)
-    agent.answer(agent.good["tests"], "another step's content")
-    agent.answer(agent.good["plan"], "old lease", lease=first)
+    agent.answer(right, "another commit", "--base", "0" * 40)
+    agent.answer((others or ["nothing of use"])[-1], "what was not asked for")
+    agent.answer(right, "old lease", lease=first)
     agent.ask()
+
+
+def build_badly(agent):
     agent.go_on("build")
     for path in OUT:
         agent.answer(agent.good["build"] + whole(path, "x = 1\n"), f"write {path}")
@@ -112,10 +125,23 @@ def malicious(agent):
     meddle(agent)
     agent.ask()
     agent.answer(agent.good["tests"], "tests of what is not there")
+
+
+def answer_badly(agent):
+    """A bad answer where there is one, and our files changed before every move so that it would be right."""
+    left = dict(agent.bad)
+    while left:
+        meddle(agent)
+        step = agent.turn["step"]
+        agent.answer(left.pop(step, agent.good[step]), f"answer {step}")
+        agent.ask()
+
+
+def end_it(agent):
     meddle(agent)
     lease = agent.ask()["lease"]
     agent.call("abort", "P7", "--id", agent.turn["id"], "--abort")
-    agent.answer(agent.good["build"], "go on after the abort", lease=lease)
+    agent.answer(agent.good[agent.turn["step"]], "go on after the abort", lease=lease)
     agent.ask("ask after the abort")
     agent.call("abort again", "P7", "--id", agent.turn["id"], "--abort")
 
@@ -142,10 +168,13 @@ def meddle(agent):
         shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else None
     if not os.path.lexists(os.path.join(folder, "base")):
         os.symlink(elsewhere, os.path.join(folder, "base"))
-    for path in (os.path.join(elsewhere, ".kaizen", "pipeline.toml"), os.path.join(folder, "head", "app", "main.py")):
+    ours = {os.path.join(folder, "head", "app", "main.py"): "# /health\n"}
+    for name, text in {".kaizen/pipeline.toml": EASY, **agent.files}.items():
+        ours[os.path.join(elsewhere, name)] = text
+    for path, text in ours.items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(EASY if path.endswith(".toml") else "# /health\n")
+            file.write(text)
     with open(os.path.join(folder, "trace.jsonl"), "w", encoding="utf-8") as file:
         file.write('{"event": "ended", "outcome": "accepted"}\n')
     os.unlink(os.path.join(folder, "lock"))
@@ -155,8 +184,9 @@ def confused(agent):
     """Two runs at once, answers under the other's lease, dies in between, asks again, works from another folder."""
     one = agent.begin()
     two = agent.begin()
-    agent.answer(agent.good["plan"], "for the other run", "--step", "plan", lease=one["lease"])
-    agent.answer(agent.good["scout"], "the next step too soon", "--step", "scout")
+    step, later = [*agent.good, "later"][:2]
+    agent.answer(agent.good[step], "for the other run", "--step", step, lease=one["lease"])
+    agent.answer(agent.good.get(later, "later"), "the next step too soon", "--step", later)
     for run in (one, two):
         agent.turn = {"id": run["id"]}
         for move in range(MOVES_MAX):

@@ -1,6 +1,7 @@
 """A protocol of a user's own, as it stands in .kaizen/protocols: an object by contract, and a script that judges it."""
 
 import copy
+import json
 
 import yaml
 
@@ -48,6 +49,9 @@ for line in empty:
     print("says nothing:", line)
 sys.exit(bool(empty))
 """
+
+GOOD_NOTES = json.dumps({"title": "Two", "lines": ["Adds /health."]})
+EMPTY_NOTES = json.dumps({"title": "Two", "lines": ["Various fixes."]})
 
 
 def changed(change, given=NOTES):

@@ -1,42 +1,16 @@
 """Agents that are processes of their own and know only the command line: what they may not do, they cannot."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
 from kaizen_components.call import Door
 
-from ..conftest import LAUNCHER
 from ..model_server import html
 from .factory import GOOD, QUICK, Model, environment, run_words, server, target
+from .lived import life
 from .targets import everything
 from .witnessed import Records, branches
-
-SCRIPT = os.path.join(os.path.dirname(__file__), "agent.py")
-
-
-class Lived:
-    """What an agent did and was told, and what the records say about it."""
-
-    def __init__(self, lines, records):
-        self.moves = [json.loads(line) for line in lines]
-        self.records = records
-
-    def told(self, move):
-        """(exit code, code) each time that this move was made."""
-        return [(one["exit_code"], one["code"]) for one in self.moves if one["move"] == move]
-
-    def states(self):
-        for run in self.records.runs():
-            self.records.check(run)
-        return [self.records.state(run) for run in self.records.runs()]
-
-    def refusals(self):
-        events = [event for run in self.records.runs() for event in self.records.events(run)]
-        return [event["reason"] for event in events if event["event"] == "refused"]
 
 
 @pytest.fixture
@@ -45,27 +19,9 @@ def repo(tmp_path):
 
 
 @pytest.fixture
-def live(root, tmp_path, repo, door):
+def live(repo, door):
     """`live("honest")`: the whole life of an agent of that character."""
-    answers = tmp_path / "answers.json"
-    answers.write_text(json.dumps({step: texts[0] for step, texts in GOOD.items()}))
-
-    def run(character, *names, on=repo):
-        """One agent, or as many at once as there are names."""
-        words = [sys.executable, SCRIPT, character, str(on), str(answers), sys.executable, str(LAUNCHER)]
-        environment = {**os.environ, "KAIZEN_REPO_ROOT": str(root), "KAIZEN_SANDBOX_MAX": "L1"}
-        started = [
-            subprocess.Popen(
-                words, cwd=root, env={**environment, "KAIZEN_ACTOR": name}, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True,
-            )
-            for name in names or ("agent",)
-        ]  # fmt: skip
-        said = [process.communicate(timeout=300)[0] for process in started]
-        assert [process.returncode for process in started] == [0] * len(started), said
-        return Lived("".join(said).splitlines(), Records(door))
-
-    return run
+    return lambda character, *names, on=repo, **given: life(door, character, on, *names, **given)
 
 
 def test_an_honest_agent_is_accepted(live, repo):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,12 +11,14 @@ import pytest
 
 from kaizen_components.pipeline.protocol import load
 
-from ..conftest import ROOT
+from ..conftest import ROOT, git
 from ..model_server import Answer
 from .codemode_answers import BROKEN, CODES, GOOD, MORE, REQUEST, SNIPPETS, SOURCE, SPEC, case
 from .factory import environment, server
+from .lived import CODEMODE, life
 from .targets import everything, repository
 from .test_resume import killed_after
+from .witnessed_codemode import CodemodeRecords
 
 FIXTURE = "evals/codemode/app_text_slugify.yml"
 
@@ -76,6 +79,37 @@ def test_an_honest_agent_makes_an_eval_that_can_be_run_later_and_notices_a_chang
     assert later.returncode == 1
     assert "C1 FAIL  slugify('A b')" in later.stdout
     assert session.cli("P6", "--id", session.turn["id"], "--json").json["same"] is True  # on the commit it began with
+
+
+def test_the_command_of_the_case_runs_as_it_is_recorded_in_the_projects_folder(cli, root, tmp_path, door):
+    """The folder is one that has adopted Kaizen, and `python` the one of its environment."""
+    git(root, "init", "-q")
+    assert cli("adopt", str(root), "--apply").exit_code == 0
+    repo = repository(tmp_path / "an app", {"app/__init__.py": "", "app/text.py": SOURCE})
+    lived = life(door, "honest", repo, given=CODEMODE, records=CodemodeRecords)
+    (state,) = lived.states()
+    (run,) = lived.records.runs()
+    case_id = lived.records.events(run)[-1]["payload"]["delivered"]["case_id"]
+    command = cli("Q7", "--id", case_id, "--json").json["record"]["command"]
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+
+    def later(line=command):
+        env = {"PATH": path, "HOME": str(tmp_path)}
+        return subprocess.run(line, shell=True, cwd=root, env=env, capture_output=True, text=True, timeout=120)
+
+    assert state["outcome"] == "accepted"
+    passed = later()
+    assert (passed.returncode, passed.stdout.splitlines()[-1]) == (0, "6 passed, 0 failed: app.text:slugify"), passed
+    (repo / "app" / "text.py").write_text(BROKEN)
+    failed = later()
+    assert (failed.returncode, failed.stdout.splitlines()[-1]) == (1, "5 passed, 1 failed: app.text:slugify"), failed
+    assert "C1 FAIL  slugify('A b')" in failed.stdout
+    (repo / "app" / "text.py").unlink()
+    assert later().returncode == 1  # what is not there any more does not do what it should
+    bare = later(command.replace("python -m", "python -S -m", 1))
+    assert (bare.returncode, "Use the Python that Kaizen runs with" in bare.stderr) == (2, True), bare
+    shutil.rmtree(repo)
+    assert later().returncode == 2
 
 
 def test_a_function_that_contradicts_its_requirement_is_rejected_and_makes_no_eval(cli, root, tmp_path):

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 
@@ -141,6 +142,45 @@ def test_what_somebody_does_to_the_files_of_a_run_changes_no_replay(kaizen, run,
     write(folder / "base", {"app/main.py": "# nothing\n"})
 
     assert kaizen("P6", id=made["id"])["same"] is True
+
+
+def rewritten(root, run_id, step, old, new):
+    """Change the answer to a step in the database file, as nobody may who uses Kaizen."""
+    plain = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
+    plain.execute("DROP TRIGGER run_event_no_update")
+    words = "UPDATE run_event SET body = replace(body, ?, ?) WHERE run_id = ? AND event = 'answered' AND step = ?"
+    assert plain.execute(words, (old, new, run_id, step)).rowcount == 1
+    plain.commit()
+    plain.close()
+
+
+def test_an_answer_that_was_changed_in_the_records_is_named_even_if_every_verdict_is_the_same(kaizen, run, root):
+    made = run(Model())
+    assert kaizen("P6", id=made["id"])["same"] is True
+    kaizen.close()
+    rewritten(root, made["id"], "scout", "routes are functions", "routes are classes")
+    found = kaizen("P6", id=made["id"])
+
+    assert (found["same"], found["exit_code"], found["different"]) == (False, 1, 1)
+    (row,) = [row for row in found["steps"] if not row["same"]]
+    assert (row["step"], row["attempt"], row["recorded"], row["replayed"]) == ("scout", 1, "answered", "changed")
+    assert row["why"].startswith("The answer on record is not the one that was given: its sha256 was ")
+    assert row["why"] in found["text"] and "proof_id" not in found
+    blocked = again(kaizen, made)
+    assert (blocked["outcome"], blocked["exit_code"]) == ("blocked", 5)
+    assert f"The answer of {made['id']} to scout 1 was changed." in blocked["findings"][0]
+
+
+def test_a_result_that_was_changed_on_the_disk_is_named_and_is_no_other_verdict(kaizen, run, root):
+    made = run(Model())
+    folder = root / "AI" / "work" / "runs" / made["id"]
+    (folder / "change.diff").write_text("another\n")
+    (folder / "spec.md").unlink()
+    found = kaizen("P6", id=made["id"])
+
+    assert found["same"] is True
+    assert [line.rpartition("/")[2].split(" was ")[0] for line in found["changed"]] == ["change.diff", "spec.md"]
+    assert found["changed"][1].endswith(" and is gone")
 
 
 def test_another_version_of_a_tool_is_named_and_is_no_other_verdict(kaizen, run, monkeypatch):

@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+from ..model_server import Answer
+from .factory import environment, server
+from .protocols import EMPTY_NOTES as EMPTY
+from .protocols import GOOD_NOTES as GOOD
 from .protocols import NOTES, SCRIPT, changed, put
 from .targets import repository
-
-GOOD = json.dumps({"title": "Two", "lines": ["Adds /health."]})
-EMPTY = json.dumps({"title": "Two", "lines": ["Various fixes."]})
 
 
 @pytest.fixture
@@ -24,8 +25,8 @@ def begun(cli, root, repo):
     return done.json
 
 
-def words(repo, *more):
-    return ["P1", "--protocol", "release-notes", "--driver", "agent", "--request", "2.0 adds /health.", "--repo",
+def words(repo, *more, driver="agent"):
+    return ["P1", "--protocol", "release-notes", "--driver", driver, "--request", "2.0 adds /health.", "--repo",
             str(repo), *more]  # fmt: skip
 
 
@@ -50,6 +51,33 @@ def test_an_agent_is_asked_by_the_contract_and_a_gate_of_the_users_own_decides(c
     proofs = [cli("Q7", "--id", row["proof_id"], "--json").json["record"] for row in gates]
     assert [(one["outcome"], one["tier"]) for one in proofs] == [("failed", "witnessed"), ("passed", "witnessed")]
     assert cli("P6", "--id", begun["id"], "--json").json["same"] is True
+
+
+REFUSED = {  # what a model answers first: why that leads nowhere, and what it is told then
+    "right": ([], [], None),
+    "malformed": (["Sure: {}"], [("notes", 1, "malformed")], "'title' is a required property"),
+    "caught by the gate": ([EMPTY], [("notes", 1, "pass"), ("check", 1, "check")], "says nothing: Various fixes."),
+}
+
+
+@pytest.mark.parametrize("first", REFUSED)
+def test_a_model_is_asked_by_the_contract_and_its_second_answer_counts_if_the_first_is_refused(cli, root, repo, first):
+    put(root, NOTES)
+    texts, refused, told = REFUSED[first]
+    with server([Answer(text) for text in (*texts, f"```json\n{GOOD}\n```")]) as serving:
+        done = cli(*words(repo, driver="model"), "--json", env=environment(serving.url))
+
+    assert (done.exit_code, done.json["outcome"]) == (0, "accepted"), done.err
+    system, user = (message["content"] for message in serving.requests[0]["messages"])
+    assert json.loads(system.partition(":\n")[2]) == NOTES["steps"]["notes"]["schema"]
+    assert (user, len(serving.requests)) == ("2.0 adds /health.", len(texts) + 1)
+    assert told is None or told in serving.requests[1]["messages"][1]["content"]
+    assert (done.json["tokens_in"], done.json["rejected_answers"]) == (11 * (len(texts) + 1), len(texts))
+    card = cli("P2", "--id", done.json["id"], "--json").json
+    judged = [(row["step"], row["attempt"], row["reason"]) for row in card["gates"]]
+    assert judged[: len(refused)] == refused and judged[-1][0::2] == ("check", "pass")
+    kept = root / "AI" / "work" / "runs" / done.json["id"] / "notes.json"
+    assert json.loads(kept.read_text()) == json.loads(GOOD)
 
 
 def test_what_does_not_keep_to_the_schema_is_named_and_asked_again(cli, begun, tmp_path):

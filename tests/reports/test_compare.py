@@ -1,13 +1,26 @@
 """P8: two sides of runs on the same requests, with how sure the numbers are."""
 
+import html
 import json
+import re
+import shutil
+import sys
 
 import pytest
 
-from kaizen_components.errors import NotFound, Usage
+from kaizen_components.errors import Conflict, NotFound, Usage
+from kaizen_components.pipeline import prompt
+from kaizen_components.pipeline.protocol import load, with_budget
 from kaizen_components.reports.interval import of_mean, of_share
 
+from ..model_server import Answer
+from ..pipeline.codemode_answers import REQUEST as FUNCTION_REQUEST
+from ..pipeline.codemode_answers import SOURCE
 from ..pipeline.factory import GOOD, QUICK, Model, environment, server, target
+from ..pipeline.lived import OWN, life
+from ..pipeline.protocols import EMPTY_NOTES, GOOD_NOTES, NOTES, SCRIPT, changed, put
+from ..pipeline.targets import repository
+from ..pipeline.test_codemode import model as codemode_model
 
 REJECT = json.dumps({"verdict": "reject", "reasons": [{"criterion": "C1", "text": "No."}]})
 
@@ -28,8 +41,6 @@ def run(kaizen, tmp_path, monkeypatch):
 
 
 def answers(name, **given):
-    from ..model_server import Answer
-
     return Model(**{
         step: [Answer(text, model=name) for text in given.get(step, texts)] for step, texts in GOOD.items()
     })  # fmt: skip
@@ -44,7 +55,7 @@ def test_two_models_are_compared_on_the_requests_that_both_had(kaizen, run):
     found = kaizen("P8", left="model=small", right="model=large")
 
     assert (found["left"]["runs"], found["left"]["accepted"], found["right"]["accepted"]) == (2, 1, 2)
-    assert found["left"]["build_attempts"]["mean"] == 1.5
+    assert (found["left"]["rounds"]["mean"], found["right"]["rounds"]["mean"]) == (5.5, 5)
     assert found["left_out"] == {"left": 0, "right": 1}
     assert found["left"]["accepted_interval"][0] < 0.5 < found["left"]["accepted_interval"][1]
     lines = found["text"].splitlines()
@@ -64,6 +75,147 @@ def test_runs_can_be_named_by_their_ids_and_the_page_is_the_same_when_made_again
     assert first == again
     assert "Request by request" in first
     assert kaizen("P8", left=one, right=two, format="md", timezone="UTC", out="-")["document"].startswith("# run\\_")
+
+
+# Two notes by a model, and two by agents: what somebody sees who asks which is better.
+
+
+@pytest.fixture
+def own(tmp_path):
+    return repository(tmp_path / "app", {".kaizen/check_notes.py": SCRIPT})
+
+
+@pytest.fixture
+def notes(kaizen, root, own, monkeypatch):
+    """`notes(GOOD_NOTES)`: a run of a protocol of a user's own by a model that answers so."""
+    put(root, NOTES)
+    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
+
+    def made(*texts, repo=own, **more):
+        with server([Answer(text) for text in texts]) as serving:
+            for key, value in environment(serving.url).items():
+                monkeypatch.setenv(key, value)
+            words = {"protocol": "release-notes", "request": "2.0 adds /health.", "python": sys.executable}
+            return kaizen("P1", **{**words, "repo": str(repo), **more})
+
+    return made
+
+
+def rows(found):
+    """The table on the screen: what each row says about the left side and about the right one."""
+    lines = found["text"].split("\n\n")[1].splitlines()
+    return {label: cells for label, *cells in (re.split(r"  +", line) for line in lines)}
+
+
+def refused_caught_and_aborted(kaizen, repo, file):
+    """An agent's run with an answer for another commit, one that the gate refuses, and no other."""
+    words = {"protocol": "release-notes", "request": "2.0 adds /health.", "repo": str(repo), "driver": "agent"}
+    turn = kaizen("P1", **words, python=sys.executable)
+    file.write_text(EMPTY_NOTES)
+    with pytest.raises(Conflict):
+        kaizen("P4", lease=turn["lease"], file=str(file), base="0" * 40)
+    assert kaizen("P4", lease=turn["lease"], file=str(file))["next_step"] == "notes"
+    kaizen("P7", id=turn["id"], abort=True)
+
+
+def test_a_model_and_agents_are_compared_in_every_number_and_on_the_page_too(kaizen, root, notes, own):
+    first = notes("nothing", EMPTY_NOTES, GOOD_NOTES)
+    notes(GOOD_NOTES)
+    kaizen("P6", id=first["id"])
+    life(kaizen, "honest", own, given=OWN)
+    refused_caught_and_aborted(kaizen, own, root / "answer.json")
+    found = kaizen("P8", left="driver=model", right="driver=agent")
+    shown = rows(found)
+
+    assert shown["accepted"] == ["2 of 2 (34.2 % to 100.0 %)", "1 of 2 (9.5 % to 90.5 %)"]
+    assert shown["caught by gates"] == ["1 in 2 runs", "1 in 2 runs"]
+    assert shown["illegal moves refused"] == ["0 in 2 runs", "1 in 2 runs"]
+    assert shown["rounds: how often somebody was asked"] == ["2.00 (0.00 to 14.71)", "1.50 (0.00 to 7.85)"]
+    assert shown["tokens"] == ["36 (0 to 265)", "unknown"]
+    assert shown["cost"] == ["<$0.0001 ($0 to $0.0004)", "unknown"]
+    assert found["left"]["cost_usd"]["mean"] == 0.00005  # each answer 11 tokens at 1 and 7 at 2 dollars a million
+    assert shown["replayed with the same verdicts"] == ["1 of 1", "not replayed"]
+    assert shown["models"] == ["scripted", "none named"]
+    assert shown["protocols, by version"][0] == shown["protocols, by version"][1]
+    for name in ("seconds", "wall_seconds"):
+        for side in ("left", "right"):
+            low, high = found[side][name]["interval"]
+            assert low < found[side][name]["mean"] < high and found[side][name]["unknown"] == 0
+    assert found["left"]["wall_seconds"]["mean"] >= found["left"]["seconds"]["mean"] > 0
+
+    page = kaizen("P8", left="driver=model", right="driver=agent", format="html", timezone="UTC", out="-")["document"]
+    for label, cells in shown.items():
+        for text in (label, *cells):
+            assert html.escape(text, quote=False) in page, text
+    assert "2.0 adds /health." in page and "accepted, aborted" in page and "../app" in page
+
+
+def test_two_protocols_are_compared_and_one_run_alone_has_no_interval(kaizen, root, notes):
+    put(root, changed(lambda given: given.update(name="short-notes")))
+    notes(EMPTY_NOTES, GOOD_NOTES)
+    notes(GOOD_NOTES)
+    notes(*[EMPTY_NOTES] * 3, protocol="short-notes")
+    found = kaizen("P8", left="protocol=release-notes", right="protocol=short-notes")
+    shown = rows(found)
+
+    assert shown["accepted"] == ["2 of 2 (34.2 % to 100.0 %)", "0 of 1 (0.0 % to 79.3 %)"]
+    assert shown["caught by gates"] == ["1 in 2 runs", "3 in 1 run"]
+    assert shown["rounds: how often somebody was asked"] == ["1.50 (0.00 to 7.85)", "3.00"]
+    assert (shown["tokens"][1], found["right"]["tokens"]["interval"]) == ("54", None)
+    assert found["requests"][0]["right"][0]["outcome"] == "stuck"
+
+
+def test_a_version_is_of_steps_and_prompts_and_another_budget_is_none(kaizen, root, notes, own):
+    before = kaizen("P11", name="release-notes", repo=str(own))["hash"]
+    notes(GOOD_NOTES)
+    notes(EMPTY_NOTES, GOOD_NOTES, budget_json={"asks": 5, "tokens": 100_000})
+    put(root, changed(lambda given: given["steps"]["notes"].update(prompt="Be short.\n-----\n{{ request }}")))
+    after = kaizen("P11", name="release-notes", repo=str(own))["hash"]
+    notes(GOOD_NOTES)
+    found = kaizen("P8", left=f"version={before}", right=f"version={after[:8]}")
+
+    assert (found["left"]["runs"], found["right"]["runs"]) == (2, 1)
+    assert rows(found)["protocols, by version"] == [f"release-notes {before[:12]}", f"release-notes {after[:12]}"]
+    assert rows(found)["rounds: how often somebody was asked"][0].startswith("1.50 ")
+    with pytest.raises(Usage):
+        kaizen("P8", left="version=1", right=f"version={after}")  # the number that a protocol has in its file
+
+
+def test_a_prompt_that_we_ship_is_part_of_a_version(monkeypatch, tmp_path):
+    factory = load("factory")
+    before = factory.hash
+    assert with_budget(factory, {"asks": 3}).hash == before
+    shutil.copytree(prompt.PROMPTS, tmp_path / "prompts")
+    (tmp_path / "prompts" / "review.md").write_text("You review otherwise.")
+    monkeypatch.setattr(prompt, "PROMPTS", str(tmp_path / "prompts"))
+
+    assert load("factory").hash != before
+
+
+def test_the_same_words_about_another_repository_are_another_request(kaizen, notes, own, tmp_path):
+    shutil.copytree(own, tmp_path / "clone")
+    other = repository(tmp_path / "other", {".kaizen/check_notes.py": SCRIPT, "app.py": "X = 1\n"})
+    runs = [notes(GOOD_NOTES, repo=repo)["id"] for repo in (own, tmp_path / "clone", other)]
+
+    assert kaizen("P8", left=runs[0], right=runs[1])["requests"][0]["where"] == "../app"
+    with pytest.raises(NotFound, match="no request in common"):
+        kaizen("P8", left=runs[0], right=runs[2])
+    found = kaizen("P8", left=runs[0], right=",".join(runs))
+    assert (found["right"]["runs"], found["left_out"]["right"]) == (2, 1)
+    assert "1 run with other requests or repositories is left out." in found["text"]
+
+
+def test_rounds_are_those_of_every_step_that_thinks_in_codemode_too(kaizen, tmp_path, monkeypatch):
+    repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
+    with server(codemode_model([])) as serving:
+        for key, value in {**environment(serving.url), "KAIZEN_SANDBOX_MAX": "L1"}.items():
+            monkeypatch.setenv(key, value)
+        words = {"protocol": "codemode", "function": "app.text:slugify", "request": FUNCTION_REQUEST}
+        made = kaizen("P1", **words, repo=str(repo), python=sys.executable)
+    found = kaizen("P8", left=made["id"], right="protocol=codemode")
+
+    assert (made["outcome"], found["left"]["rounds"]["mean"]) == ("accepted", 3)
+    assert found["requests"][0]["where"] == "../app app.text:slugify"
 
 
 @pytest.mark.parametrize("left, kind", [("model=nobody", NotFound), ("colour=red", Usage), ("run_1999", NotFound)])

@@ -8,9 +8,8 @@ import json
 import sys
 from typing import Any
 
-from ...errors import KaizenError
+from ...errors import KaizenError, Unavailable
 from ..edit_format import shown
-from . import fixture, later
 
 SHOWN = 100
 
@@ -25,13 +24,22 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="the answer as data")
     given = parser.parse_args(words)
     try:
-        found = later.run(fixture.read(given.fixture), given.repo, given.python)
+        found = _run(given)
     except KaizenError as error:
         said = json.dumps(error.as_dict()) if given.json else f"{error.what} {error.why} {error.next}".strip()
         sys.stderr.write(said + "\n")
         return 2
     sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n" if given.json else _lines(found))
     return 1 if found["failed"] else 0
+
+
+def _run(given) -> dict[str, Any]:
+    try:
+        from . import fixture, later
+    except ImportError as error:  # who has not our packages has seen no case fail
+        next_step = "Use the Python that Kaizen runs with, such as the one in .venv."
+        raise Unavailable("no_packages", f"{error}.", "No case was run.", next_step) from None
+    return later.run(fixture.read(given.fixture), given.repo, given.python)
 
 
 def _lines(found: dict[str, Any]) -> str:

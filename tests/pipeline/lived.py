@@ -1,0 +1,70 @@
+"""The whole life of a scripted agent: a process of its own that speaks the command line and nothing else."""
+
+import json
+import os
+import subprocess
+import sys
+
+from ..conftest import LAUNCHER
+from . import codemode_answers
+from .factory import GOOD, REQUEST
+from .protocols import EMPTY_NOTES, GOOD_NOTES
+from .witnessed import Records
+
+SCRIPT = os.path.join(os.path.dirname(__file__), "agent.py")
+# What an agent is told about a protocol: how a run begins, right answers, wrong ones, and files that would like those.
+FACTORY = {"words": ["--request", REQUEST], "good": {step: texts[0] for step, texts in GOOD.items()}}
+OWN = {
+    "words": ["--protocol", "release-notes", "--request", "2.0 adds /health."], "good": {"notes": GOOD_NOTES},
+    "bad": {"notes": EMPTY_NOTES}, "files": {".kaizen/check_notes.py": ""},
+}  # fmt: skip
+CODEMODE = {
+    "words": ["--protocol", "codemode", "--function", "app.text:slugify", "--request", codemode_answers.REQUEST],
+    "good": codemode_answers.GOOD,
+    "bad": {
+        "exploration-plan": codemode_answers.SNIPPETS.replace("slugify('one')", "slugify(slugify.__globals__)"),
+        "spec-synthesis": codemode_answers.SPEC.replace("'two-words'", "'Two-Words'"),
+    },
+    "files": {"app/__init__.py": "", "app/text.py": codemode_answers.SOURCE.replace("text.lower()", "text.title()")},
+}  # fmt: skip
+
+
+class Lived:
+    """What an agent did and was told, and what the records say about it."""
+
+    def __init__(self, lines, records):
+        self.moves = [json.loads(line) for line in lines]
+        self.records = records
+
+    def told(self, move):
+        """(exit code, code) each time that this move was made."""
+        return [(one["exit_code"], one["code"]) for one in self.moves if one["move"] == move]
+
+    def states(self):
+        for run in self.records.runs():
+            self.records.check(run)
+        return [self.records.state(run) for run in self.records.runs()]
+
+    def refusals(self):
+        events = [event for run in self.records.runs() for event in self.records.events(run)]
+        return [event["reason"] for event in events if event["event"] == "refused"]
+
+
+def life(door, character, target, *names, given=FACTORY, records=Records):
+    """One agent of that character, or as many at once as there are names."""
+    root = door.store.place.root
+    answers = os.path.join(root, "answers.json")
+    with open(answers, "w", encoding="utf-8") as file:
+        json.dump(given, file)
+    words = [sys.executable, SCRIPT, character, str(target), answers, sys.executable, str(LAUNCHER)]
+    environment = {**os.environ, "KAIZEN_REPO_ROOT": root, "KAIZEN_SANDBOX_MAX": "L1"}
+    started = [
+        subprocess.Popen(
+            words, cwd=root, env={**environment, "KAIZEN_ACTOR": name}, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True,
+        )
+        for name in names or ("agent",)
+    ]  # fmt: skip
+    said = [process.communicate(timeout=300)[0] for process in started]
+    assert [process.returncode for process in started] == [0] * len(started), said
+    return Lived("".join(said).splitlines(), records(door))
