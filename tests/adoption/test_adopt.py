@@ -34,11 +34,13 @@ def adopt(kaizen, repo):
     return lambda **given: kaizen("D1", path=str(repo), **given)
 
 
-def run(repo, *words, python=sys.executable, **env):
+def run(repo, *words, python=sys.executable, told="", **env):
     """The repository's own launcher, as somebody there types it."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
     command = [python, "kaizen.py", *words]
-    return subprocess.run(command, cwd=repo, env={**clean, **env}, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        command, cwd=repo, env={**clean, **env}, input=told, capture_output=True, text=True, timeout=60
+    )
 
 
 def status(repo, *words):
@@ -378,7 +380,9 @@ def test_the_link_is_relative_beside_the_engine_and_works_after_both_move(tmp_pa
         gone = run(tmp_path / "there" / "other", *words)
         assert gone.returncode == 5 and "Traceback" not in gone.stderr and "adopt . --apply" in gone.stderr
     assert json.loads(gone.stderr)["code"] == "engine_missing"
-    assert run(tmp_path / "there" / "other", "hook", "stop").returncode == 0  # a hook never fails its host
+    for words in (["hook", "stop"], ["D3", "stop"], ["hook", "session-start", "--json"]):
+        quiet = run(tmp_path / "there" / "other", *words)
+        assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")  # a hook never fails its host
 
 
 def test_a_copy_is_whole_committed_and_needs_no_engine_elsewhere(adopt, repo):
@@ -703,6 +707,36 @@ def test_without_any_python_that_has_the_packages_the_engine_says_what_is_missin
     done = run(repo, "W1", "--title", "t", "--summary", "s", python=str(bare / "bin" / "python"))
 
     assert done.returncode == 5 and "libsql" in done.stderr and "Traceback" not in done.stderr
+
+
+OLD = (
+    "import runpy, sys; sys.version_info = (3, 9, 0); sys.argv = sys.argv[1:]\n"
+    "runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+
+
+@pytest.mark.parametrize("launcher", [ROOT / "kaizen.py", FILES / "kaizen.py"], ids=["of the engine", "adopted"])
+def test_a_python_that_is_too_old_is_named_to_a_person_and_never_blocks_a_host(repo, launcher):
+    shutil.copy(launcher, repo / "kaizen.py")
+    os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
+    env = {**os.environ, "KAIZEN_PYTHON_CHOSEN": "1"}
+    asked, hook = (
+        subprocess.run([sys.executable, "-c", OLD, "kaizen.py", *words], cwd=repo, env=env, capture_output=True)
+        for words in (["K1"], ["hook", "stop"])
+    )
+
+    assert asked.returncode and b"3.11 or newer" in asked.stderr
+    assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
+
+
+def test_a_hook_on_a_python_without_the_packages_says_nothing(adopt, repo, tmp_path):
+    adopt(apply=True, copy=True)
+    run(repo, "K1")
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    for event in ("session-start", "stop", "post-tool-use"):
+        quiet = run(repo, "hook", event, python=str(bare / "bin" / "python"), told="{}")
+        assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
 def test_an_explicit_root_wins_over_the_launchers_own(adopt, repo, tmp_path):
