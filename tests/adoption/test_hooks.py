@@ -128,6 +128,65 @@ def test_a_session_may_hold_a_task_by_its_own_id(hook, kaizen):
     assert is_silent(hook("stop", {**STOP, "session_id": "another"}))
 
 
+OTHER = "0190a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
+
+
+def begin(hook, session):
+    return hook(
+        "session-start", {**COMMON, "session_id": session, "hook_event_name": "SessionStart", "source": "clear"}
+    )
+
+
+@pytest.mark.parametrize("variable", ["CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"])
+def test_a_task_that_another_session_took_under_the_same_name_holds_that_one_alone(hook, cli, kaizen, variable):
+    task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
+    begin(hook, SESSION)
+    assert cli("W13", "--id", task, env={variable: SESSION}).exit_code == 0
+
+    assert hook("stop", STOP).exit_code == 2
+    assert is_silent(hook("stop", {**STOP, "session_id": OTHER}))
+    assert hook("stop", {**STOP, "session_id": None}).exit_code == 2  # who does not say which it is may be that one
+
+
+def test_a_session_that_renews_the_lease_of_another_is_held_from_then_on(hook, cli, kaizen):
+    task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
+    for session in (SESSION, OTHER):
+        begin(hook, session)
+    cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION})
+    renew = ("W13", "--id", task, "--action", "renew", "--token", "1")
+    assert cli(*renew, env={"CLAUDE_CODE_SESSION_ID": OTHER}).exit_code == 0
+
+    assert is_silent(hook("stop", STOP))
+    assert hook("stop", {**STOP, "session_id": OTHER}).exit_code == 2
+
+
+def test_a_test_run_is_noted_for_the_task_of_its_own_session(hook, cli, kaizen):
+    tasks = {session: kaizen("W1", title="t", summary="s")["id"] for session in (SESSION, OTHER)}
+    for session, task in tasks.items():
+        begin(hook, session)
+        cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": session})
+    for session in tasks:
+        hook("post-tool-use", {**CLAUDE_BASH, "session_id": session})
+
+    assert [row["task_id"] for row in proofs(kaizen)] == list(tasks.values())
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"CODEX_THREAD_ID": OTHER},  # of a subagent: no hook was ever told of it
+        {"CLAUDE_CODE_SESSION_ID": SESSION, "CODEX_THREAD_ID": OTHER},  # one host within another
+        {"CLAUDE_CODE_SESSION_ID": "not an id"},
+    ],
+)
+def test_a_claim_whose_session_is_not_known_for_sure_holds_every_session_of_its_actor(hook, cli, kaizen, env):
+    task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
+    begin(hook, SESSION)
+    assert cli("W13", "--id", task, env=env).exit_code == 0
+
+    assert hook("stop", {**STOP, "session_id": "5f1c7a52-1111-4b0a-9a55-3f6f0c3d2e11"}).exit_code == 2
+
+
 @pytest.mark.parametrize("ending", ["blocked", "canceled", "released", "waived"])
 def test_a_task_that_is_honestly_ended_may_be_left(hook, kaizen, claimed, ending):
     if ending == "released":
