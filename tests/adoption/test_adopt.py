@@ -21,10 +21,11 @@ from ..conftest import ROOT, git
 from .conftest import seen
 
 SHAPE = [
-    ".gitignore", "requirements-kaizen.txt", "evals/README.md", "AGENTS.md", "CLAUDE.md", "kaizen_components",
-    "kaizen.py",
+    ".gitignore", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
+    "evals/LEARNED.md", "AGENTS.md", "CLAUDE.md", "kaizen_components", "kaizen.py",
 ]  # fmt: skip
 FILES = ROOT / "kaizen_components" / "integrations" / "adoption" / "files"
+STUBS = [path for path in SHAPE if path in {f"evals/{kind}.md" for kind in ("GOTCHA", "LEARNING", "LEARNED")}]
 ALL = {"hooks": "claude,codex", "vscode": True}
 
 
@@ -226,6 +227,31 @@ def test_the_first_page_of_evals_is_theirs_from_then_on(adopt, repo):
     assert adopt(check=True)["steps"] == []
     adopt(remove=True, apply=True)
     assert (repo / "evals" / "README.md").read_text() == "Rewritten.\n"
+
+
+def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_becomes_a_record(adopt, repo):
+    adopt(apply=True)
+    scanned = json.loads(run(repo, "M1", "--json").stdout)["records"]
+    assert {(row["file"], row["state"]) for row in scanned} == {(path, "stub") for path in STUBS}
+
+    with open(repo / STUBS[0], "a") as file:
+        file.write("\n- A reader pins the checkpoint.\n")
+    assert adopt(check=True)["steps"] == [] and adopt(apply=True)["applied"] is False
+    assert run(repo, "M3").returncode == 0
+    assert "A reader pins" in run(repo, "G2").stdout and "A reader pins" not in (repo / STUBS[0]).read_text()
+    adopt(remove=True, apply=True)
+    assert (repo / STUBS[0]).exists() and not (repo / STUBS[1]).exists()
+
+
+def test_lessons_of_theirs_in_the_place_of_a_stub_stay(adopt, repo):
+    (repo / "evals").mkdir()
+    (repo / STUBS[0]).write_text("- Mine.\n")
+    before = seen(repo)
+    adopt(apply=True)
+    assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / STUBS[1]).exists()
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
 
 
 # Nothing outside
@@ -627,7 +653,7 @@ def test_a_lost_state_file_is_written_anew_and_everything_still_goes(adopt, repo
     adopt(remove=True, apply=True)
     left = seen(repo)
 
-    assert set(left) - set(before) <= {"evals", "evals/README.md"}  # which could be theirs by now
+    assert set(left) - set(before) <= {"evals", "evals/README.md", *STUBS}  # which could be theirs by now
 
 
 @pytest.mark.parametrize(
