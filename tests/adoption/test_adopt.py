@@ -612,17 +612,18 @@ def kill(monkeypatch, call, after):
     left = [after]
 
     def counted(real):
-        def rename(*words, **given):
-            left[0] -= 1
+        def step(*words, **given):
+            left[0] -= "dir_fd" not in given  # a whole folder that goes is one step
             if left[0] < 0:
                 raise Killed
             return real(*words, **given)
 
-        return rename
+        return step
 
     with monkeypatch.context() as patched:
-        for name in ("replace", "rename", "symlink", "unlink"):
+        for name in ("replace", "rename", "symlink", "unlink", "rmdir"):
             patched.setattr(os, name, counted(getattr(os, name)))
+        patched.setattr(shutil, "rmtree", counted(shutil.rmtree))
         try:
             call()
         except Killed:

@@ -15,6 +15,7 @@ from kaizen_components.integrations.adoption import shape
 from ..conftest import ROOT, git
 from .conftest import seen
 from .skills import skill
+from .test_adopt import kill
 
 FILES = ROOT / "kaizen_components" / "integrations" / "adoption" / "files"
 SETTINGS = ".claude/settings.json"
@@ -256,6 +257,35 @@ def test_a_folder_of_skills_that_became_a_link_is_not_reached_into(adopt, repo, 
     removed = rows(adopt(remove=True, apply=True))
 
     assert removed[LINKS[0]] == "leave" and (tmp_path / "elsewhere" / "tidy").is_symlink()
+
+
+# A removal that is killed
+
+
+@pytest.mark.parametrize(
+    "linked_to, mode", [("this engine", "link"), ("another", "link"), ("another", "copy"), (None, "copy")]
+)
+def test_a_removal_that_is_killed_anywhere_is_finished_by_the_next(
+    adopt, repo, settings, store, tmp_path, monkeypatch, linked_to, mode
+):
+    small = tmp_path / "small" / "kaizen_components"
+    small.mkdir(parents=True)
+    (small / "args.py").write_text("")
+    monkeypatch.setattr(shape.engine, "PACKAGE", str(small))  # a whole one takes a second to be copied
+    (repo / "AGENTS.md").write_text("Theirs.")
+    if linked_to:
+        shutil.copy(ROOT / "kaizen.py", repo)
+        os.symlink(small if linked_to == "this engine" else tmp_path / "gone", repo / "kaizen_components")
+    before = seen(repo)
+    for after in range(100):
+        adopt(apply=True, hooks="claude,codex", vscode=True, skills=str(store), **{mode: True})
+        was_killed = kill(monkeypatch, lambda: adopt(remove=True, apply=True), after)
+        adopt(remove=True, apply=True)
+        assert seen(repo) == before, f"killed before step {after}"
+        if not was_killed:
+            break
+
+    assert after > 20 and not was_killed
 
 
 # Without PyYAML

@@ -98,6 +98,8 @@ def remove(path: str, carry_out: bool) -> dict[str, Any]:
         steps = removal.plan(folder, known) if known else []
         if known and carry_out:
             removal.carry_out(folder, known, steps)
+        elif carry_out:
+            removal.sweep(folder, known)
     rows = [_row(one.action, one.path, one.says) for one in steps]
     if not known:
         return _answer(f"{path} was not adopted; there is nothing to remove.", [], "", applied=False)
