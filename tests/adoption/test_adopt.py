@@ -16,6 +16,7 @@ from kaizen_components.index import COMMANDS
 from kaizen_components.integrations.adoption.engine import digest
 from kaizen_components.integrations.adoption.shape import Choices, parts
 from kaizen_components.integrations.adoption.state import PLACES
+from kaizen_components.integrations.hook_files import EVENTS
 
 from ..conftest import ROOT, git
 from .conftest import seen
@@ -471,7 +472,7 @@ def test_hooks_and_vs_code_come_on_request_and_all_goes_again(adopt, repo):
     before = seen(repo)
     adopt(apply=True, **ALL)
     settings = json.loads((repo / ".claude" / "settings.json").read_text())
-    assert settings["model"] == "x" and list(settings["hooks"]) == ["Stop", "SessionStart", "PostToolUse"]
+    assert settings["model"] == "x" and list(settings["hooks"]) == ["Stop", *list(EVENTS)[:3]]
     assert json.loads((repo / ".vscode" / "tasks.json").read_text())["version"] == "2.0.0"
     assert json.loads((repo / ".vscode" / "kaizen.code-snippets").read_text())
     assert adopt(apply=True)["applied"] is False and adopt(check=True)["steps"] == []

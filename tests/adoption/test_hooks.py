@@ -10,6 +10,7 @@ from statistics import median
 
 import pytest
 
+from kaizen_components.integrations import hook_files
 from kaizen_components.integrations.runs_tests import exits_as_its_tests, runs_tests
 
 from ..conftest import LAUNCHER, ROOT, git
@@ -227,6 +228,21 @@ def test_a_test_run_that_the_host_saw_is_reported_and_not_witnessed(hook, kaizen
     assert "codex" in row["summary"] and "did not run it" in row["summary"]
 
 
+def test_a_test_run_that_failed_is_noted_by_the_line_that_adoption_puts_into_the_settings(kaizen, claimed, root):
+    settings = json.loads(hook_files.merged(None, "claude", [sys.executable, "kaizen.py", "hook"]))
+    (root / "kaizen.py").symlink_to(LAUNCHER)
+    (group,) = settings["hooks"]["PostToolUseFailure"]
+    told = {name: value for name, value in CLAUDE_BASH.items() if name != "tool_response"}
+    told |= {"hook_event_name": "PostToolUseFailure", "error": "Exit code 1\n1 failed", "is_interrupt": False}
+    env = {**os.environ, "CLAUDE_PROJECT_DIR": str(root), "PYTHONPATH": str(ROOT)}
+    line = group["hooks"][0]["command"]
+    done = subprocess.run(["bash", "-c", line], env=env, input=json.dumps(told).encode(), capture_output=True)
+
+    assert (group["matcher"], done.returncode, done.stdout, done.stderr) == ("Bash", 0, b"", b"")
+    (row,) = proofs(kaizen)
+    assert (row["tier"], row["outcome"], row["exit_code"], row["task_id"]) == ("reported", "failed", 1, claimed)
+
+
 def test_an_exit_code_that_nobody_named_is_unknown(hook, kaizen, claimed):
     assert is_silent(hook("post-tool-use", CLAUDE_BASH))
 
@@ -242,6 +258,8 @@ def test_an_exit_code_that_nobody_named_is_unknown(hook, kaizen, claimed):
         ({"tool_response": "Exit code: 1\nWall time: 2 seconds\nOutput:\n"}, 1),
         ({"tool_response": "Process exited with status code 3"}, 3),
         ({"hook_event_name": "PostToolUseFailure", "error": "Exit code 2\nfailed", "tool_response": None}, 2),
+        ({"hook_event_name": "PostToolUseFailure", "error": "Command exited with non-zero status code 1"}, 1),
+        ({"hook_event_name": "PostToolUseFailure", "error": "Command timed out after 2m"}, None),
         ({"tool_response": {"exit_code": True}}, None),
         ({"tool_response": {"exit_code": 10**9}}, None),
         ({"tool_response": "exit code 999"}, None),
@@ -303,6 +321,7 @@ def test_what_is_redirected_and_tests_that_follow_tests_exit_as_the_tests(line):
         {"tool_input": {"command": "pytest \0"}},
         {"tool_response": {"backgroundTaskId": "b1"}},
         {"hook_event_name": "PreToolUse"},
+        {"hook_event_name": "PostToolUseFailure", "error": "Interrupted", "is_interrupt": True},
     ],
 )
 def test_what_is_no_finished_test_run_is_not_recorded(hook, kaizen, told):
@@ -495,7 +514,7 @@ def test_the_settings_in_the_documents_are_json_that_calls_us_and_survive_a_miss
     page = (ROOT / "docs" / "hooks.md").read_text()
     hooks = json.loads(page.split("```json\n")[1].split("```")[0])["hooks"]
     commands = [hook["command"] for event in hooks.values() for entry in event for hook in entry["hooks"]]
-    assert [line.rsplit(" ", 1)[1] for line in commands] == EVENTS
+    assert [line.rsplit(" ", 1)[1] for line in commands] == [*EVENTS, "post-tool-use"]
 
     env = {**os.environ, "CLAUDE_PROJECT_DIR": str(root)}
     for line in commands:
