@@ -112,7 +112,7 @@ def _engine(folder: Folder, path: str, entry: Entry) -> Removal | None:
         try:
             clear(part)
             if kept is not None:
-                engine.make_link(part, os.fsdecode(kept))
+                engine.make_link(part, os.fsdecode(kept), folder.root)
             take_away(folder)
             if kept is not None:
                 os.rename(part, place)
