@@ -35,12 +35,16 @@ foreach ($installer in $beside, (Join-Path $engine "setup/install_kaizen.py")) {
 
 # This file is alone: get the repository, which has install_kaizen.py.
 $url = $env:KAIZEN_REPO_URL
+$ref = ""
 for ($at = 0; $at -lt $args.Count; $at++) {
     if ($args[$at] -eq "--url" -and $at + 1 -lt $args.Count) { $url = $args[$at + 1] }
     elseif ("$($args[$at])".StartsWith("--url=")) { $url = "$($args[$at])".Substring(6) }
+    elseif ($args[$at] -eq "--ref") { $ref = if ($at + 1 -lt $args.Count) { "$($args[$at + 1])" } else { "-" } }
+    elseif ("$($args[$at])".StartsWith("--ref=")) { $ref = "$($args[$at])".Substring(6) }
 }
 if (-not $url) { Stop-With 2 "Which repository? Name it with --url or KAIZEN_REPO_URL." }
 if ($url.StartsWith("-")) { Stop-With 2 "--url cannot be $url." }
+if ($ref.StartsWith("-")) { Stop-With 2 "--ref cannot be $ref." }
 if (Test-Path $engine) { Stop-With 1 "$engine is there without setup/install_kaizen.py: move it away, or choose another DEVROOT." }
 if ($args -contains "--plan-only") {
     Write-Output "The plan; nothing was done:" "  1. clone the repository into $engine" "  2. run its setup/install_kaizen.py"

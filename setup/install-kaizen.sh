@@ -19,15 +19,15 @@ main() {
 
 # This file is alone: get the repository, which has install_kaizen.py.
 fetch() {
-    local engine=$1 plan='' network=1
+    local engine=$1 plan='' network=1 ref=''
     url=${KAIZEN_REPO_URL:-}
     shift
     while [ $# -gt 0 ]; do
         case $1 in
             --url) url=${2:-} && shift ;;
             --url=*) url=${1#--url=} ;;
-            --ref) shift ;;
-            --ref=*) ;;
+            --ref) ref=${2:--} && shift ;;
+            --ref=*) ref=${1#--ref=} ;;
             --plan-only) plan=1 ;;
             --no-network) network='' ;;
             -h | --help) usage && exit 0 ;;
@@ -37,6 +37,7 @@ fetch() {
     done
     [ -n "$url" ] || stop 2 "Which repository? Name it with --url or KAIZEN_REPO_URL."
     [ "${url#-}" = "$url" ] || stop 2 "--url cannot be $url."
+    [ "${ref#-}" = "$ref" ] || stop 2 "--ref cannot be $ref."
     if [ -e "$engine" ]; then stop 1 "$engine is there without setup/install_kaizen.py: move it away, or choose another DEVROOT."; fi
     if [ -z "$network" ] && [ ! -d "$url" ] && [ "${url#file://}" = "$url" ]; then
         stop 1 "The repository is not on this machine, and --no-network was given. Name a local copy with --url."

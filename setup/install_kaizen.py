@@ -109,7 +109,15 @@ class Installation:
         return ""
 
     def check(self) -> None:
-        """Everything that can be refused before anything is done."""
+        """Everything that can be refused before anything is done; a clone that a door has made goes again."""
+        try:
+            self.check_all()
+        except Stop:
+            if self.taken:
+                shutil.rmtree(self.part, ignore_errors=True)
+            raise
+
+    def check_all(self) -> None:
         for name, value in (("--url", self.url), ("--ref", self.ref or "")):
             if value.startswith("-") or any(ord(one) < 32 for one in value):
                 raise Stop(f"{name} cannot be {value!r}.", 2)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from kaizen_components import fields
-from kaizen_components.index import COMMANDS
+from kaizen_components.index import COMMANDS, Command
 
 from .conftest import ROOT
 from .examples import model_url
@@ -61,6 +61,16 @@ def test_agents_md_names_only_commands_and_options_that_exist():
 
     assert set(re.findall(r"`(?:kaizen )?([A-Z]{1,2}\d+)\b", text)) <= set(COMMANDS)
     assert set(re.findall(r"--[a-z-]+", text)) - {"--body-file"} <= options
+
+
+def test_setup_md_names_every_option_of_adoption_and_no_other():
+    section = (ROOT / "setup" / "SETUP.md").read_text().split("\n## Another repository\n")[1].split("\n## ")[0]
+    named = set(re.findall(r"--[a-z]+", section))
+
+    assert named == {fields.option(name) for name in Command("D1").options if name != "path"}
+    assert {"--hooks", "--skills", "--apply", "--remove"} <= set(
+        re.findall(r"--[a-z]+", (ROOT / "README.md").read_text())
+    )
 
 
 def test_the_linking_lines_of_the_readme_work(tmp_path):

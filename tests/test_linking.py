@@ -142,3 +142,13 @@ def test_two_linked_projects_share_nothing_but_the_engine(sibling, engine, tmp_p
     run(sibling / "kaizen.py", *TASK)
 
     assert subprocess.run([sys.executable, str(other / "kaizen.py"), "W9"], capture_output=True).returncode == 3
+
+
+def test_an_engine_that_was_moved_is_named_to_a_person_and_kept_from_a_host(sibling, engine):
+    os.rename(engine, engine.parent / "moved")
+    launch = [sys.executable, str(sibling / "kaizen.py")]
+    asked = subprocess.run([*launch, "K1"], capture_output=True, text=True)
+    hook = subprocess.run([*launch, "hook", "stop"], input="{}", capture_output=True, text=True)
+
+    assert asked.returncode == 5 and "engine is not beside" in asked.stderr and "Traceback" not in asked.stderr
+    assert (hook.returncode, hook.stdout, hook.stderr) == (0, "", "")

@@ -35,9 +35,12 @@ def hook(write, look, store, *, event, host="claude"):
 
 def _session_start(write, look, store, told, host):
     """The digest, also after a compaction, a resume or a clear: whatever the host forgot, it is told again."""
+    from ..integrations.host_event import session
+    from ..records import host_session
     from ..reports.digest import answer
 
-    text = answer(write, look, store, BUDGET_TOKENS, None, None, None, "md")["text"]
+    known = host_session.known(session(told))
+    text = answer(write, look, store, BUDGET_TOKENS, None, None, None, "md", known)["text"]
     said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
     return {"document": compact(said) + "\n"}
 

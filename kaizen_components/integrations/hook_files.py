@@ -11,8 +11,14 @@ from ..errors import Conflict
 
 HOOK_COMMAND = ["python3", "kaizen.py", "hook"]
 FILES = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json"}
-EVENTS = {"SessionStart": "session-start", "PostToolUse": "post-tool-use", "Stop": "stop"}
-MATCHERS = {"PostToolUse": "Bash"}
+EVENTS = {
+    "SessionStart": "session-start",
+    "PostToolUse": "post-tool-use",
+    "PostToolUseFailure": "post-tool-use",
+    "Stop": "stop",
+}
+MATCHERS = {"PostToolUse": "Bash", "PostToolUseFailure": "Bash"}
+NOT_OF = {"codex": ("PostToolUseFailure",)}  # its PostToolUse tells of commands that fail too; Claude Code's does not
 # A host starts hooks wherever the agent stands; elsewhere `python3 kaizen.py` would exit 2, which is a host's "no". So
 # would a launcher that is gone: then nothing is run.
 LAUNCHERS = {
@@ -23,10 +29,14 @@ TIMEOUT_S = 10
 OURS = re.compile(r"kaizen\.py\b.*\bhook (?:" + "|".join(EVENTS.values()) + r")\b")
 
 
+def events(host: str) -> list[str]:
+    return [event for event in EVENTS if event not in NOT_OF.get(host, ())]
+
+
 def merged(existing: str | None, host: str, command: list[str]) -> str:
     """The host's file with our entries in it, once; everything else stays, in its order."""
     settings = _read(existing, host)
-    groups = {event: _group(event, host, command) for event in EVENTS}
+    groups = {event: _group(event, host, command) for event in events(host)}
     if existing is not None and _ours(settings) == _ours({"hooks": {event: [one] for event, one in groups.items()}}):
         return existing
     wanted = _without_ours(settings)

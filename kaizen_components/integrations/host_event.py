@@ -16,7 +16,7 @@ EVENTS = {  # our word -> what the hosts call it
 }
 SHELLS = ("Bash", "bash", "shell", "local_shell", "exec_command")
 CODES = ("exit_code", "exitCode", "returncode", "code")
-SAID = re.compile(r"\s{0,9}(?:\w{1,20} ){0,3}(?:exit|status) code:? (\d{1,3})\b", re.IGNORECASE)
+SAID = re.compile(r"\s{0,9}(?:[\w-]{1,20} ){0,4}(?:exit|status) code:? (\d{1,3})\b", re.IGNORECASE)
 
 
 class Ran(NamedTuple):
@@ -81,6 +81,8 @@ def ran(told: dict[str, Any]) -> Ran | None:
     if told.get("tool_name") not in SHELLS or not isinstance(command, str) or not command.strip() or "\0" in command:
         return None
     if isinstance(answer, dict) and answer.get("backgroundTaskId"):  # it has only been started
+        return None
+    if told.get("is_interrupt"):  # somebody stopped it, so it has come to no end of its own
         return None
     return Ran(command.strip(), _exit_code(answer, told.get("error")))
 

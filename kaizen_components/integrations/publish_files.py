@@ -4,7 +4,7 @@ import os
 from typing import NamedTuple
 
 from ..records.files import below
-from ..records.tree import TOOL_FOLDERS, git_says
+from ..records.tree import TOOL_FOLDERS
 from . import publish_git
 
 OTHERS = {  # state -> what git lists beside the index; a file is in one of them
@@ -23,7 +23,7 @@ class Files(NamedTuple):
 
 def files(root: str) -> Files:
     """Every file that counts, by path; without a repository, every file there is."""
-    is_git = git_says(root, "rev-parse", "--is-inside-work-tree")[1].strip() == "true"
+    is_git = publish_git.is_repository(root)
     found: dict[str, str] = {}
     skipped: set[str] = set()
     entries = publish_git.index(root) if is_git else []

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, NamedTuple
 
-from ..errors import Unavailable
-from ..records.tree import git_says
+from ..errors import Refused, Unavailable
+from ..records.tree import git_says, git_tells
 
 SUBMODULE, LINK = "160000", "120000"
 BLOCK_BYTES = 1 << 20
+SAID_CHARS_MAX = 500
 COMPARED = "H"  # ls-files -v: every other letter is an entry that git does not compare, or that is in conflict
 # A submodule's own changes are its own; looking for them would run git in there.
 RAW = ("--raw", "--no-abbrev", "-z", "--no-renames", "--relative", "--ignore-submodules=dirty")
@@ -34,6 +35,37 @@ class Entry(NamedTuple):
     mode: str
     blob: str
     is_compared: bool
+
+
+def is_repository(root: str) -> bool:
+    """Whether git has a say here; an error where it would have one, since without it a list passes for a whole one."""
+    code, said, complaint = git_tells(root, "rev-parse", "--is-inside-work-tree")
+    if code == 0:
+        return said.strip() == "true"
+    if "dubious ownership" in complaint:
+        raise Refused(
+            "repository_of_another_user",
+            "git does not trust this repository: it belongs to another user.",
+            "So nobody can say what would be published, and what only git has was not looked at.",
+            "Make it your own, or add it to git's safe.directory; then run this again.",
+        )
+    if "not a git repository" in complaint or not _is_below_git(root):
+        return False
+    raise Unavailable(
+        "git_failed" if complaint else "no_git",
+        "There is a git repository, and git cannot say what would be published.",
+        complaint.strip()[:SAID_CHARS_MAX] or "git does not run here.",
+        "Run `git status` to see what is wrong.",
+    )
+
+
+def _is_below_git(root: str) -> bool:
+    here = os.path.abspath(root)
+    while not os.path.lexists(os.path.join(here, ".git")):
+        if here == os.path.dirname(here):
+            return False
+        here = os.path.dirname(here)
+    return True
 
 
 def listed(root: str, *words: str) -> list[str]:

@@ -6,7 +6,7 @@ Rules: a live lease has one holder; `take` succeeds only when there is none, and
 """
 
 from ..errors import Conflict, Refused, Usage
-from . import ids
+from . import host_session, ids
 
 CLOSED = ("done", "canceled")
 
@@ -58,7 +58,10 @@ def act(tx, task, action, ttl_s, token, note):
     else:
         _require_current(tx, task, action, token)
     until = ids.iso(tx.at_ms + ttl_s * 1000) if action in ("take", "renew") else None
-    values = {"task_id": task["id"], "token": token, "action": action, "until": until, "note": note}
+    session = host_session.named() if until else None
+    values = {
+        "task_id": task["id"], "token": token, "action": action, "until": until, "note": note, "session": session,
+    }  # fmt: skip
     return tx.add("lease", values, of=(task,))
 
 

@@ -1,4 +1,4 @@
-"""The stub that stands where a file of lessons was: where they went, and how to find and add them.
+"""The stub that stands where a file of lessons was, or would be: where they are, and how to find and add them.
 
 Its first line has a version and everything the rest is made from. So a stub knows its own lines again, also when
 somebody wrote above, between or below them, and whatever is not one of them is text to be recorded.
@@ -6,7 +6,7 @@ somebody wrote above, between or below them, and whatever is not one of them is 
 
 import re
 
-MARK = re.compile(r"<!-- kaizen:stub v1 (gotcha|learning|learned) (\d{1,9}) (\d{4}-\d\d-\d\d) (\S{1,400}) -->")
+MARK = re.compile(r"<!-- kaizen:stub v1 (gotcha|learning|learned) (?:new|(\d{1,9}) (\d{4}-\d\d-\d\d) (\S{1,400})) -->")
 WINDOW = 200  # lines below the mark in which a stub's own lines are looked for
 TITLES = {"gotcha": "Gotchas", "learning": "Learnings", "learned": "Learned"}
 FIND = {"gotcha": ("G2", "G3"), "learning": ("L4", "L5"), "learned": ("L7", "L8")}
@@ -34,6 +34,21 @@ def stub(kind: str, lessons: int, date: str, backup: str) -> str:
     )
 
 
+def new_stub(kind: str) -> str:
+    """The stub of a file that never had a lesson."""
+    list_code, query_code = FIND[kind]
+    return "\n".join(
+        (
+            f"<!-- kaizen:stub v1 {kind} new -->",
+            f"# {TITLES[kind]}",
+            "",
+            f"Lessons are records, not files: `kaizen {list_code}` lists, `kaizen {query_code} --query …` finds.",
+            f"{ADD[kind]} What is written below, `kaizen M3` records too.",
+            "",
+        )
+    )
+
+
 def own_lines(lines: list[str]) -> set[int]:
     """Which lines, counted from 0, are a stub's own."""
     found: set[int] = set()
@@ -41,7 +56,8 @@ def own_lines(lines: list[str]) -> set[int]:
         mark = MARK.fullmatch(line.strip())
         if mark:
             kind, lessons, date, backup = mark.groups()
-            waiting = [one for one in stub(kind, int(lessons), date, backup).split("\n") if one]
+            text = stub(kind, int(lessons), date, backup) if lessons else new_stub(kind)
+            waiting = [one for one in text.split("\n") if one]
             for number in range(at, min(at + WINDOW, len(lines))):
                 if number not in found and lines[number].strip() in waiting:
                     waiting.remove(lines[number].strip())

@@ -111,18 +111,23 @@ def _listed(root):
 
 def git_says(root, *words):
     """(exit code, what git says); 127 where there is no git. Nothing that a repository configures is run."""
+    return git_tells(root, *words)[:2]
+
+
+def git_tells(root, *words):
+    """(exit code, what git says, what it complains about in English)"""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
             ["git", "-c", "core.fsmonitor=false", *words],
             cwd=root,
-            env={**environment, "GIT_OPTIONAL_LOCKS": "0"},
+            env={**environment, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "LANGUAGE": "C"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
         )
     except OSError:
-        return 127, ""
-    return done.returncode, os.fsdecode(done.stdout)
+        return 127, "", ""
+    return done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr)
 
 
 def _load(path):

@@ -25,14 +25,14 @@ FIRST = (
 )
 
 
-def answer(write, look, store, budget: int, scope, query, since, format: str) -> dict[str, Any]:
+def answer(write, look, store, budget: int, scope, query, since, format: str, session=None) -> dict[str, Any]:
     try:
         made = _made(look, store.place.root, budget, scope, query, since)
     except KaizenError as error:
         if format != "hook":
             raise
         return _hooked({"text": f"Kaizen cannot read its records: {error.what} {error.next}"})  # and the host goes on
-    told = _recorded(write, store, made, scope, query)
+    told = _recorded(write, store, made, scope, query, session)
     if format == "json":
         told.pop("text")
     return _hooked(told) if format == "hook" else told
@@ -114,10 +114,10 @@ def _data(fitted):
     ]
 
 
-def _recorded(write, store, made, scope, query):
+def _recorded(write, store, made, scope, query, session):
     """Who was told what and up to where; without it the answer is as good, and the next one says more than is new."""
     values = {name: made[name] for name in ("upto", "budget", "tokens")}
-    values |= {"sha256": sha256(made["text"].encode()), "scope": scope, "query": query}
+    values |= {"sha256": sha256(made["text"].encode()), "scope": scope, "query": query, "session": session}
 
     def record(tx):
         return {"id": tx.add("digest", values)["id"], "sha256": values["sha256"], **made}

@@ -16,15 +16,17 @@ from kaizen_components.index import COMMANDS
 from kaizen_components.integrations.adoption.engine import digest
 from kaizen_components.integrations.adoption.shape import Choices, parts
 from kaizen_components.integrations.adoption.state import PLACES
+from kaizen_components.integrations.hook_files import EVENTS
 
 from ..conftest import ROOT, git
 from .conftest import seen
 
 SHAPE = [
-    ".gitignore", "requirements-kaizen.txt", "evals/README.md", "AGENTS.md", "CLAUDE.md", "kaizen_components",
-    "kaizen.py",
+    ".gitignore", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
+    "evals/LEARNED.md", "AGENTS.md", "CLAUDE.md", "kaizen_components", "kaizen.py",
 ]  # fmt: skip
 FILES = ROOT / "kaizen_components" / "integrations" / "adoption" / "files"
+STUBS = [path for path in SHAPE if path in {f"evals/{kind}.md" for kind in ("GOTCHA", "LEARNING", "LEARNED")}]
 ALL = {"hooks": "claude,codex", "vscode": True}
 
 
@@ -34,11 +36,13 @@ def adopt(kaizen, repo):
     return lambda **given: kaizen("D1", path=str(repo), **given)
 
 
-def run(repo, *words, python=sys.executable, **env):
+def run(repo, *words, python=sys.executable, told="", **env):
     """The repository's own launcher, as somebody there types it."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
     command = [python, "kaizen.py", *words]
-    return subprocess.run(command, cwd=repo, env={**clean, **env}, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        command, cwd=repo, env={**clean, **env}, input=told, capture_output=True, text=True, timeout=60
+    )
 
 
 def status(repo, *words):
@@ -226,6 +230,31 @@ def test_the_first_page_of_evals_is_theirs_from_then_on(adopt, repo):
     assert (repo / "evals" / "README.md").read_text() == "Rewritten.\n"
 
 
+def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_becomes_a_record(adopt, repo):
+    adopt(apply=True)
+    scanned = json.loads(run(repo, "M1", "--json").stdout)["records"]
+    assert {(row["file"], row["state"]) for row in scanned} == {(path, "stub") for path in STUBS}
+
+    with open(repo / STUBS[0], "a") as file:
+        file.write("\n- A reader pins the checkpoint.\n")
+    assert adopt(check=True)["steps"] == [] and adopt(apply=True)["applied"] is False
+    assert run(repo, "M3").returncode == 0
+    assert "A reader pins" in run(repo, "G2").stdout and "A reader pins" not in (repo / STUBS[0]).read_text()
+    adopt(remove=True, apply=True)
+    assert (repo / STUBS[0]).exists() and not (repo / STUBS[1]).exists()
+
+
+def test_lessons_of_theirs_in_the_place_of_a_stub_stay(adopt, repo):
+    (repo / "evals").mkdir()
+    (repo / STUBS[0]).write_text("- Mine.\n")
+    before = seen(repo)
+    adopt(apply=True)
+    assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / STUBS[1]).exists()
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
 # Nothing outside
 
 
@@ -378,7 +407,9 @@ def test_the_link_is_relative_beside_the_engine_and_works_after_both_move(tmp_pa
         gone = run(tmp_path / "there" / "other", *words)
         assert gone.returncode == 5 and "Traceback" not in gone.stderr and "adopt . --apply" in gone.stderr
     assert json.loads(gone.stderr)["code"] == "engine_missing"
-    assert run(tmp_path / "there" / "other", "hook", "stop").returncode == 0  # a hook never fails its host
+    for words in (["hook", "stop"], ["D3", "stop"], ["hook", "session-start", "--json"]):
+        quiet = run(tmp_path / "there" / "other", *words)
+        assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")  # a hook never fails its host
 
 
 def test_a_copy_is_whole_committed_and_needs_no_engine_elsewhere(adopt, repo):
@@ -441,7 +472,7 @@ def test_hooks_and_vs_code_come_on_request_and_all_goes_again(adopt, repo):
     before = seen(repo)
     adopt(apply=True, **ALL)
     settings = json.loads((repo / ".claude" / "settings.json").read_text())
-    assert settings["model"] == "x" and list(settings["hooks"]) == ["Stop", "SessionStart", "PostToolUse"]
+    assert settings["model"] == "x" and list(settings["hooks"]) == ["Stop", *list(EVENTS)[:3]]
     assert json.loads((repo / ".vscode" / "tasks.json").read_text())["version"] == "2.0.0"
     assert json.loads((repo / ".vscode" / "kaizen.code-snippets").read_text())
     assert adopt(apply=True)["applied"] is False and adopt(check=True)["steps"] == []
@@ -582,17 +613,18 @@ def kill(monkeypatch, call, after):
     left = [after]
 
     def counted(real):
-        def rename(*words, **given):
-            left[0] -= 1
+        def step(*words, **given):
+            left[0] -= "dir_fd" not in given  # a whole folder that goes is one step
             if left[0] < 0:
                 raise Killed
             return real(*words, **given)
 
-        return rename
+        return step
 
     with monkeypatch.context() as patched:
-        for name in ("replace", "rename", "symlink", "unlink"):
+        for name in ("replace", "rename", "symlink", "unlink", "rmdir"):
             patched.setattr(os, name, counted(getattr(os, name)))
+        patched.setattr(shutil, "rmtree", counted(shutil.rmtree))
         try:
             call()
         except Killed:
@@ -623,7 +655,7 @@ def test_a_lost_state_file_is_written_anew_and_everything_still_goes(adopt, repo
     adopt(remove=True, apply=True)
     left = seen(repo)
 
-    assert set(left) - set(before) <= {"evals", "evals/README.md"}  # which could be theirs by now
+    assert set(left) - set(before) <= {"evals", "evals/README.md", *STUBS}  # which could be theirs by now
 
 
 @pytest.mark.parametrize(
@@ -703,6 +735,36 @@ def test_without_any_python_that_has_the_packages_the_engine_says_what_is_missin
     done = run(repo, "W1", "--title", "t", "--summary", "s", python=str(bare / "bin" / "python"))
 
     assert done.returncode == 5 and "libsql" in done.stderr and "Traceback" not in done.stderr
+
+
+OLD = (
+    "import runpy, sys; sys.version_info = (3, 9, 0); sys.argv = sys.argv[1:]\n"
+    "runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+
+
+@pytest.mark.parametrize("launcher", [ROOT / "kaizen.py", FILES / "kaizen.py"], ids=["of the engine", "adopted"])
+def test_a_python_that_is_too_old_is_named_to_a_person_and_never_blocks_a_host(repo, launcher):
+    shutil.copy(launcher, repo / "kaizen.py")
+    os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
+    env = {**os.environ, "KAIZEN_PYTHON_CHOSEN": "1"}
+    asked, hook = (
+        subprocess.run([sys.executable, "-c", OLD, "kaizen.py", *words], cwd=repo, env=env, capture_output=True)
+        for words in (["K1"], ["hook", "stop"])
+    )
+
+    assert asked.returncode and b"3.11 or newer" in asked.stderr
+    assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
+
+
+def test_a_hook_on_a_python_without_the_packages_says_nothing(adopt, repo, tmp_path):
+    adopt(apply=True, copy=True)
+    run(repo, "K1")
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    for event in ("session-start", "stop", "post-tool-use"):
+        quiet = run(repo, "hook", event, python=str(bare / "bin" / "python"), told="{}")
+        assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
 def test_an_explicit_root_wins_over_the_launchers_own(adopt, repo, tmp_path):

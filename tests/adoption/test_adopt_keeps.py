@@ -10,11 +10,13 @@ import pytest
 
 from kaizen_components.errors import Refused
 from kaizen_components.integrations import hook_files
+from kaizen_components.integrations.adoption import engine as adoption_engine
 from kaizen_components.integrations.adoption import shape
 
 from ..conftest import ROOT, git
 from .conftest import seen
 from .skills import skill
+from .test_adopt import kill
 
 FILES = ROOT / "kaizen_components" / "integrations" / "adoption" / "files"
 SETTINGS = ".claude/settings.json"
@@ -220,12 +222,67 @@ def test_a_link_to_a_skill_that_went_away_is_missed_and_made_again(adopt, repo, 
     adopt(apply=True, skills=str(store))
     (repo / LINKS[0]).unlink()
     checked = adopt(check=True)
-    assert checked["exit_code"] == 1 and rows(checked) == {LINKS[0]: "missing"} and "--skills" in checked["text"]
+    assert checked["exit_code"] == 1 and rows(checked) == {LINKS[0]: "missing"}
+    assert checked["text"].endswith("\n--skills STORE --apply makes the links to skills again.")
     unable = adopt(apply=True)
     assert unable["applied"] is False and rows(unable) == {LINKS[0]: "leave"}  # which store it was, nobody wrote down
     adopt(apply=True, skills=str(store))
 
     assert adopt(check=True)["steps"] == [] and (repo / LINKS[0]).exists()
+
+
+@pytest.fixture
+def junctions(monkeypatch):
+    """What mklink is asked for, as (link, target), on what passes for Windows as long as a link is made."""
+    asked = []
+
+    def mklink(words, **_):
+        asked.append((words[4], words[5]))
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    make = adoption_engine.make_link
+
+    def make_there(*words):
+        with monkeypatch.context() as windows:
+            windows.setattr(os, "name", "nt")
+            windows.setattr(subprocess, "run", mklink)
+            make(*words)
+        os.symlink(asked[-1][1], asked[-1][0])
+
+    monkeypatch.setattr(adoption_engine, "make_link", make_there)
+    return asked
+
+
+def test_a_junction_to_a_skill_of_the_repository_itself_has_an_absolute_target(adopt, repo, junctions):
+    skill(repo / "skills", "tidy")
+    adopt(apply=True, skills=str(repo / "skills"))
+
+    assert dict(junctions)[str(repo / LINKS[0])] == dict(junctions)[str(repo / LINKS[1])] == str(repo / "skills/tidy")
+    assert all(os.path.isabs(target) for _, target in junctions)
+    assert adopt(check=True)["steps"] == [] and rows(adopt(remove=True, apply=True))[LINKS[0]] == "remove"
+
+
+def test_a_relative_link_made_by_hand_is_put_back_as_a_junction_to_where_it_led(adopt, repo, tmp_path, junctions):
+    os.symlink("../gone/kaizen_components", repo / "kaizen_components")
+    adopt(apply=True)
+    adopt(remove=True, apply=True)
+
+    assert junctions[-1][1] == str(tmp_path / "gone" / "kaizen_components")
+
+
+def test_a_check_ends_with_what_repairs_each_kind_of_fault(adopt, repo, store):
+    adopt(apply=True, skills=str(store))
+    (repo / "requirements-kaizen.txt").unlink()
+    only_apply = adopt(check=True)["text"].splitlines()[-1]
+    (repo / LINKS[0]).unlink()
+    (repo / "kaizen.py").write_text("# mine\n")
+    every = adopt(check=True)["text"].splitlines()[-1]
+
+    assert only_apply.startswith("--apply repairs it")
+    assert "--skills STORE --apply" in every and "delete it" in every and "--apply repairs the rest" in every
+    (repo / LINKS[0]).symlink_to(store / "tidy")
+    adopt(apply=True)
+    assert "--apply repairs" not in adopt(check=True)["text"]
 
 
 def test_a_skill_of_their_own_in_the_place_of_a_link_is_no_fault(adopt, repo, store):
@@ -256,6 +313,35 @@ def test_a_folder_of_skills_that_became_a_link_is_not_reached_into(adopt, repo, 
     removed = rows(adopt(remove=True, apply=True))
 
     assert removed[LINKS[0]] == "leave" and (tmp_path / "elsewhere" / "tidy").is_symlink()
+
+
+# A removal that is killed
+
+
+@pytest.mark.parametrize(
+    "linked_to, mode", [("this engine", "link"), ("another", "link"), ("another", "copy"), (None, "copy")]
+)
+def test_a_removal_that_is_killed_anywhere_is_finished_by_the_next(
+    adopt, repo, settings, store, tmp_path, monkeypatch, linked_to, mode
+):
+    small = tmp_path / "small" / "kaizen_components"
+    small.mkdir(parents=True)
+    (small / "args.py").write_text("")
+    monkeypatch.setattr(shape.engine, "PACKAGE", str(small))  # a whole one takes a second to be copied
+    (repo / "AGENTS.md").write_text("Theirs.")
+    if linked_to:
+        shutil.copy(ROOT / "kaizen.py", repo)
+        os.symlink(small if linked_to == "this engine" else tmp_path / "gone", repo / "kaizen_components")
+    before = seen(repo)
+    for after in range(100):
+        adopt(apply=True, hooks="claude,codex", vscode=True, skills=str(store), **{mode: True})
+        was_killed = kill(monkeypatch, lambda: adopt(remove=True, apply=True), after)
+        adopt(remove=True, apply=True)
+        assert seen(repo) == before, f"killed before step {after}"
+        if not was_killed:
+            break
+
+    assert after > 20 and not was_killed
 
 
 # Without PyYAML

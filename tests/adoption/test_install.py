@@ -1,7 +1,9 @@
 """The installer as a user meets it: one file, a repository somewhere, and a folder with a space in its name."""
 
 import ast
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -56,7 +58,7 @@ def install(tmp_path, devroot, origin):
         env |= {"PYTHON": sys.executable, "DEVROOT": str(devroot), "KAIZEN_REPO_URL": str(origin), "PIP_NO_INDEX": "1"}
         env = {name: value for name, value in {**env, **environment}.items() if value is not None}
         return subprocess.run(
-            ["bash", str(door), *words], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
+            [find_tool("bash"), str(door), *words], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
         )
 
     return run
@@ -167,6 +169,19 @@ def test_what_cannot_work_is_said_in_words_and_leaves_no_clone(install, devroot,
     assert not (devroot / "engine").exists()
 
 
+@pytest.mark.parametrize("words", [["--ref=-q"], ["--ref", "-q"], ["--ref"]])
+def test_a_ref_that_is_an_option_or_missing_is_refused_before_anything_is_made(install, devroot, words):
+    refused = install(*words)
+
+    assert refused.returncode == 2 and "--ref cannot be" in refused.stderr and not devroot.exists()
+
+
+def test_what_only_the_installer_itself_refuses_leaves_no_part_of_a_clone(install, devroot):
+    refused = install("--ref", "two\twords")
+
+    assert refused.returncode == 2 and "cannot be" in refused.stderr and list(devroot.iterdir()) == []
+
+
 def test_another_repository_than_the_one_that_is_there_is_refused(install, devroot, origin, tmp_path):
     install()
     shutil.copytree(origin, tmp_path / "another.git")
@@ -269,10 +284,103 @@ def test_powershell_parses(door):
     assert not parser.parse(door.read_bytes()).root_node.has_error
 
 
-def test_every_door_leads_to_the_one_file_that_does_the_work():
-    for name in ("install-kaizen.sh", "install-kaizen.ps1"):
-        assert "install_kaizen.py" in (SETUP / name).read_text()
-    assert "install-kaizen.ps1" in (SETUP / "install-kaizen.cmd").read_text()
+WORKS = {"install-kaizen": "install_kaizen.py", "setup": "bootstrap.py", "link-skills": "kaizen.py"}  # door -> its file
+
+
+@pytest.mark.parametrize("door", WORKS)
+def test_every_door_leads_to_the_one_file_that_does_the_work_with_all_words_and_its_exit_code(door):
+    shell, power, cmd = ((SETUP / f"{door}.{kind}").read_text() for kind in ("sh", "ps1", "cmd"))
+    runs = re.findall(r"& \S.*@args.*(?:\n.*)?", power)
+
+    assert WORKS[door] in shell and 'exec "$python"' in shell and '"$@"' in shell
+    assert WORKS[door] in power and runs and all("exit $LASTEXITCODE" in run for run in runs)
+    assert cmd.endswith(f'-File "%~dp0{door}.ps1" %*\nexit /b %ERRORLEVEL%\n')
+
+
+@pytest.mark.parametrize("door", sorted(SETUP.glob("*.ps1")), ids=lambda door: door.name)
+def test_a_powershell_door_starts_nothing_of_ours_without_the_words_it_was_given(door):
+    starts = [line for line in door.read_text().splitlines() if "& $" in line or "& py" in line]
+
+    assert [line for line in starts if "-c $ask" not in line and "@args" not in line] == []
+
+
+# Without git or Python
+
+RELEASES = {  # what /etc/os-release says -> how to get git there
+    "ID=debian": "apt install git python3 python3-venv",
+    "ID=ubuntu\nID_LIKE=debian": "apt install git python3 python3-venv",
+    "ID=fedora": "dnf install git python3",
+    'ID="rocky"\nID_LIKE="rhel centos fedora"': "dnf install git python3",
+    'ID="opensuse-leap"\nID_LIKE="suse opensuse"': "zypper install git python3",
+    "ID=arch": "pacman -S git python",
+    "ID=alpine": "apk add git python3",
+    "ID=plan9": "See git-scm.com and python.org.",
+    None: "See git-scm.com and python.org.",
+}
+TOOLS = ("bash", "dirname", "sed", "tr")
+
+
+@pytest.fixture
+def without_git(tmp_path):
+    """`without_git("Darwin")`: a PATH with next to nothing on it, on a system of that name."""
+
+    def make(system):
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        for name in TOOLS:
+            os.symlink(find_tool(name), folder / name)
+        (folder / "uname").write_text(f"#!{find_tool('bash')}\necho {system}\n")
+        (folder / "uname").chmod(0o755)
+        return str(folder)
+
+    return make
+
+
+@pytest.fixture
+def installer():
+    """install_kaizen.py as a module."""
+    spec = importlib.util.spec_from_file_location("install_kaizen", SETUP / "install_kaizen.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("release, line", RELEASES.items())
+def test_on_a_linux_without_git_both_the_door_and_the_installer_name_its_own_package_tool(
+    without_git, installer, monkeypatch, tmp_path, release, line
+):
+    path = tmp_path / "os-release"
+    path.write_text(f"NAME=x\n{release}\n") if release else None
+    shell = (SETUP / "install-kaizen.sh").read_text().replace("/etc/os-release", str(path))
+    shell = shell.replace('\nmain "$@"', "\nhow_to_get")
+    said = subprocess.run(
+        [find_tool("bash"), "-c", shell], env={"PATH": without_git("Linux")}, capture_output=True, text=True
+    )
+    opened = open
+    monkeypatch.setattr(installer, "open", lambda name, **how: opened(path, **how), raising=False)
+    monkeypatch.setattr(installer.platform, "system", lambda: "Linux")
+
+    assert line in said.stdout and said.stdout.strip() == installer.how_to_get()
+
+
+@pytest.mark.parametrize("system, line", [("Darwin", "xcode-select --install"), ("Windows", "winget install Git.Git")])
+def test_elsewhere_the_installer_names_what_that_system_has(installer, monkeypatch, capsys, system, line):
+    monkeypatch.setattr(installer.platform, "system", lambda: system)
+    monkeypatch.setattr(installer.shutil, "which", lambda name: None)
+
+    assert installer.main(["--url", "x"]) == 2
+    said = capsys.readouterr().err
+    assert "git was not found" in said and line in said
+    door = {"Darwin": "install-kaizen.sh", "Windows": "install-kaizen.ps1"}[system]
+    assert installer.HOW_TO_GET_GIT[system] in (SETUP / door).read_text()
+
+
+@pytest.mark.parametrize("system, line", [("Darwin", "xcode-select"), ("Linux", "git")])
+def test_the_door_without_git_says_so_and_makes_nothing(install, without_git, devroot, system, line):
+    refused = install(PATH=without_git(system))
+
+    assert refused.returncode == 2 and "needs git, and it was not found" in refused.stderr and line in refused.stderr
+    assert not devroot.exists()
 
 
 def test_the_installer_needs_nothing_but_the_standard_library_and_an_old_python_can_read_it():

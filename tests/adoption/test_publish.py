@@ -138,6 +138,32 @@ def test_a_link_is_not_followed(cli, repo, tmp_path):
     assert cli("D2", env=ME).exit_code == 0
 
 
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root may give files away")
+def test_a_repository_of_another_user_is_refused_and_not_taken_for_none(cli, repo, tmp_path):
+    for place in (repo, repo / ".git"):
+        os.chown(place, 65534, 65534)
+    answer = cli("D2", "--json", env={**ME, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "SUDO_UID": None})
+
+    assert answer.exit_code == 1 and answer.error["code"] == "repository_of_another_user"
+    assert "safe.directory" in answer.error["next"]
+
+
+COMPLAINTS = {
+    "fatal: detected dubious ownership in repository at 'x'": "repository_of_another_user",
+    "fatal: bad config line 1 in file .git/config": "git_failed",
+    "": "no_git",
+}
+
+
+@pytest.mark.parametrize("complaint, code", COMPLAINTS.items())
+def test_a_git_that_will_not_answer_is_named_where_there_is_a_repository(cli, repo, tmp_path, complaint, code):
+    (tmp_path / "git").write_text(f'#!/bin/sh\necho "{complaint}" >&2\nexit 128\n' if complaint else "no program")
+    (tmp_path / "git").chmod(0o755)
+    answer = cli("D2", "--json", env={**ME, "PATH": str(tmp_path)})
+
+    assert answer.exit_code in (1, 5) and answer.error["code"] == code
+
+
 def test_without_git_every_file_is_looked_at_and_that_is_said(cli, root):
     (root / "a.txt").write_text("fine\n")
     answer = cli("D2", "--json", env=ME)

@@ -61,6 +61,7 @@ def contents(folder):
 
 def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_umask_and_order_of_hashes(told, tmp_path):
     elsewhere = {**os.environ, "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "7", "KAIZEN_ACTOR": "somebody", "LC_ALL": "C"}
+    elsewhere["CLAUDE_CODE_SESSION_ID"] = "5f1c7a52-0b7e-4b0a-9a55-3f6f0c3d2e11"
     done = subprocess.run(
         [sys.executable, SCRIPTS / "demo.py", "d"], cwd=tmp_path, env=elsewhere, umask=0o077, capture_output=True
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from ...errors import Usage
 from . import adoption, removal, state
+from .finding import Finding
 from .folder import Folder
 from .shape import HOSTS, Choices, choices
 from .skill_part import planned
@@ -87,8 +88,20 @@ def check(path: str, wishes: Wishes) -> dict[str, Any]:
     head = (
         f"{path} differs from what this engine would set up:" if rows else f"{path} is as this engine would set it up."
     )
-    next_step = "--apply repairs it; without it, the plan is shown." if rows else ""
-    return _answer(head, rows, next_step, **({"exit_code": 1} if rows else {}))
+    return _answer(head, rows, _repairs(wrong, known is None), **({"exit_code": 1} if rows else {}))
+
+
+def _repairs(wrong: list[Finding], state_is_missing: bool) -> str:
+    """What puts right what --check found: not everything is --apply's to repair."""
+    stays = [one for one in wrong if not one.do]
+    says = []
+    if any(one.entry.get("kind") == "skill" for one in stays):
+        says.append("--skills STORE --apply makes the links to skills again.")
+    if any(one.state == "changed" for one in stays):
+        says.append("What you changed stays; delete it, and --apply makes ours again.")
+    if state_is_missing or len(stays) < len(wrong):
+        says.append(f"--apply repairs {'the rest' if says else 'it'}; without it, the plan is shown.")
+    return " ".join(says)
 
 
 def remove(path: str, carry_out: bool) -> dict[str, Any]:
@@ -98,6 +111,8 @@ def remove(path: str, carry_out: bool) -> dict[str, Any]:
         steps = removal.plan(folder, known) if known else []
         if known and carry_out:
             removal.carry_out(folder, known, steps)
+        elif carry_out:
+            removal.sweep(folder, known)
     rows = [_row(one.action, one.path, one.says) for one in steps]
     if not known:
         return _answer(f"{path} was not adopted; there is nothing to remove.", [], "", applied=False)

@@ -54,10 +54,12 @@ def link_target(root: str) -> str:
     return PACKAGE
 
 
-def make_link(path: str, to: str) -> None:
+def make_link(path: str, to: str, meant_from: str = "") -> None:
+    """A junction knows no relative target: there it is taken from the folder of the link, or from the one it is for."""
     if os.name != "nt":
         os.symlink(to, path, target_is_directory=True)
         return
+    to = os.path.normpath(os.path.join(meant_from or os.path.dirname(path), to))
     made = subprocess.run(["cmd", "/c", "mklink", "/J", path, to], capture_output=True, text=True, check=False)
     if made.returncode:
         raise OSError(0, (made.stderr or made.stdout).strip() or "mklink failed")

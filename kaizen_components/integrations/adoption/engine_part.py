@@ -70,7 +70,7 @@ class EnginePart:
         path, part = folder.path(self.path), folder.path(engine.COPY_PART)
         try:
             if self.mode == "copy":
-                shutil.rmtree(part, ignore_errors=True)
+                clear(part)
                 engine.copy_to(part)
             take_away(folder)
             if self.mode == "copy":
@@ -79,6 +79,14 @@ class EnginePart:
                 engine.make_link(path, engine.link_target(folder.root))
         except OSError as error:
             raise problem(self.path, error) from None
+
+
+def clear(part: str) -> None:
+    """What one that was killed left there: a part of a copy, or a link."""
+    if is_link(part):
+        engine.remove_link(part)
+    else:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def take_away(folder: Folder) -> None:

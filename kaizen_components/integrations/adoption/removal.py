@@ -1,6 +1,11 @@
-"""Taking an adoption out again: what is as we left it goes byte for byte, what the user changed keeps the changes."""
+"""Taking an adoption out again: what is as we left it goes byte for byte, what the user changed keeps the changes.
+
+One that is killed is finished by the next: the state goes last, and says that nothing is left to undo before the
+originals go that the undoing needs.
+"""
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from ...errors import Conflict
@@ -8,13 +13,14 @@ from .. import hook_files
 from ..skill import link_target
 from ..skill_links import ends
 from . import block, engine
-from .engine_part import take_away
+from .engine_part import clear, take_away
 from .finding import Removal, hash_of, kept_name, unix
 from .folder import Folder, is_link, problem, target
 from .state import LEFTOVERS, PATH, State
 
 Entry = dict[str, Any]
 THEIRS = "it was there before, so it stays"
+KAIZEN = os.path.dirname(PATH)
 
 
 def plan(folder: Folder, state: State) -> list[Removal]:
@@ -29,10 +35,19 @@ def carry_out(folder: Folder, state: State, steps: list[Removal]) -> None:
     for step in steps:
         if step.do:
             step.do()
-    for name in (*LEFTOVERS, PATH):
+    folder.write(PATH, replace(state, parts={}).text(), folder.read(PATH))
+    for name in LEFTOVERS:
         folder.remove(name)
     for name in reversed(state.folders):
         folder.remove_if_empty(name)
+    folder.remove(PATH)
+    sweep(folder, state)
+
+
+def sweep(folder: Folder, state: State | None) -> None:
+    """The folder that held the state; one that was killed just before left it empty."""
+    if state is None or KAIZEN in state.folders:
+        folder.remove_if_empty(KAIZEN)
 
 
 def _file(folder: Folder, path: str, entry: Entry) -> Removal | None:
@@ -83,10 +98,11 @@ def _hooks(folder: Folder, path: str, entry: Entry) -> Removal | None:
 
 
 def _engine(folder: Folder, path: str, entry: Entry) -> Removal | None:
-    place = folder.path(path)
-    if not os.path.lexists(place):
-        return None
+    place, part = folder.path(path), folder.path(engine.COPY_PART)
     kept = folder.read(kept_name(path))
+    if not os.path.lexists(place):
+        halfway = kept is not None and is_link(part)
+        return Removal(path, "restore", "the link", lambda: _rename(path, part, place)) if halfway else None
     if is_link(place) and os.fsencode(target(place)) == kept:
         return Removal(path, "leave", THEIRS)
     if not is_link(place) and engine.digest(place) not in (entry.get("digest"), entry.get("was")):
@@ -94,14 +110,24 @@ def _engine(folder: Folder, path: str, entry: Entry) -> Removal | None:
 
     def do():
         try:
+            clear(part)
+            if kept is not None:
+                engine.make_link(part, os.fsdecode(kept), folder.root)
             take_away(folder)
             if kept is not None:
-                engine.make_link(place, os.fsdecode(kept))
+                os.rename(part, place)
         except OSError as error:
             raise problem(path, error) from None
 
     says = f"the link; back to {os.fsdecode(kept)}" if kept is not None else f"the {entry['kind']}"
     return Removal(path, "restore" if kept is not None else "remove", says, do)
+
+
+def _rename(path: str, part: str, place: str) -> None:
+    try:
+        os.rename(part, place)
+    except OSError as error:
+        raise problem(path, error) from None
 
 
 def _skill(folder: Folder, path: str, entry: Entry) -> Removal | None:

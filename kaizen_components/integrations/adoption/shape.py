@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from ...records.lesson_stub import TITLES, new_stub
 from . import engine
 from .engine_part import EnginePart
 from .finding import Finding
@@ -12,6 +13,7 @@ from .skill_part import LinkedSkill, SkillLink
 from .state import LEFTOVERS, State
 
 HOSTS = ("claude", "codex")
+STUBS = {kind: f"evals/{kind.upper()}.md" for kind in TITLES}
 IGNORED = ("/AI/", "/.venv", "__pycache__/", *(f"/{name}" for name in LEFTOVERS))
 
 
@@ -53,6 +55,7 @@ def parts(chosen: Choices) -> list[Part]:
             "requirements-kaizen.txt", engine.beside("requirements-kaizen.txt"), "what the engine needs", b"libsql"
         ),
         Seed("evals/README.md", engine.shipped("evals.md"), "a first page for eval fixtures; yours from then on"),
+        *(Seed(path, new_stub(kind).encode(), "a stub that says where lessons are") for kind, path in STUBS.items()),
         Lines("AGENTS.md", agents, "md", "how an agent works with it", twin="CLAUDE.md"),
         Lines("CLAUDE.md", agents, "md", "the same for Claude Code", twin="AGENTS.md"),
     ]

@@ -99,7 +99,8 @@ FIELDS: dict[str, dict[str, type]] = {
 
 PLACES = {
     "kaizen.py", "kaizen_components", "requirements-kaizen.txt", "AGENTS.md", "CLAUDE.md", ".gitignore", "evals",
-    "evals/README.md", ".claude", ".claude/settings.json", ".codex", ".codex/hooks.json", ".vscode",
+    "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md", "evals/LEARNED.md",
+    ".claude", ".claude/settings.json", ".codex", ".codex/hooks.json", ".vscode",
     ".vscode/tasks.json", ".vscode/kaizen.code-snippets", ".kaizen", ".agents", ".agents/skills", ".claude/skills",
 }  # fmt: skip
 SKILL = re.compile(r"\.(?:agents|claude)/skills/[a-z0-9-]{1,64}")
