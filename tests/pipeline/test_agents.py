@@ -57,7 +57,8 @@ def test_a_malicious_agent_is_refused_and_changes_no_verdict(live, repo):
     writes = [move for move in lived.moves if move["move"].startswith("write ")]
     assert {(move["exit_code"], move["code"]) for move in writes} == {(1, "write_set")} and len(writes) == 6
     assert all("write-set" in move["why"] and "P5 --id" in move["next"] for move in writes)
-    assert lived.refusals() == ["gates-are-ours", "changed-base", "lease-used", *["write-set"] * 6]
+    before_the_end = ["unknown-lease", "gates-are-ours", "changed-base", "lease-used", *["write-set"] * 6]
+    assert lived.refusals() == [*before_the_end, "stale-lease", "run-ended"]
     tests = next(move for move in lived.moves if move["move"] == "tests of what is not there")
     assert (tests["exit_code"], tests["reason"]) == (0, "pass")
     assert [move["step"] for move in lived.moves if move["move"] == "ask"][-1] == "build"  # the gate said no

@@ -38,7 +38,8 @@ def test_a_malicious_agent_is_refused_and_its_wrong_answers_are_caught(live, pro
     assert lived.told("a gate's result") == [(1, "gates_are_ours")]
     assert lived.told("another commit") == [(4, "changed_base")]
     assert lived.told("old lease") == [(4, "lease_used")]
-    assert lived.refusals() == ["gates-are-ours", "changed-base", "lease-used"]
+    rules = ["unknown-lease", "gates-are-ours", "changed-base", "lease-used", "stale-lease", "run-ended"]
+    assert lived.refusals() == rules
     said = [(one["move"], one["reason"]) for one in lived.moves if one["move"].startswith("answer ")]
     assert said == {
         "codemode": [
