@@ -15,6 +15,7 @@ from .feedback import current, feedback, fingerprint
 from .kinds import kind_of
 from .progress import Progress
 from .protocol import Step
+from .question import Question
 from .verdict import Finding, Verdict
 from .work import Work, answer_text
 
@@ -32,6 +33,7 @@ class Engine:
         self.driver = driver
         self.progress = progress
         self.protocol = ledger.protocol_of(book.run)
+        self._questions: dict[tuple[str, int], Question] = {}
 
     def drive(self) -> None:
         """Until the run has ended or waits for an agent; Unavailable if a model does not answer."""
@@ -56,7 +58,7 @@ class Engine:
         if trouble:
             self._judge(step, self.book.state, _missing("question", trouble), time.monotonic())
 
-    def made(self, step: Step, state: machine.State) -> tuple[list[dict[str, str]], KaizenError | None]:
+    def made(self, step: Step, state: machine.State) -> tuple[Question, KaizenError | None]:
         """(the question, or words for none; why there is none)."""
         try:
             return self.question(step, state), None
@@ -140,8 +142,12 @@ class Engine:
     def _delivering(self, step: Step, state: machine.State) -> None:
         self.book.end(self.work, delivery.deliver(self.book, self.work, self.so_far(step, state)))
 
-    def question(self, step: Step, state: machine.State) -> list[dict[str, str]]:
-        return messages(step, self.work, self.so_far(step, state))
+    def question(self, step: Step, state: machine.State) -> Question:
+        """Made once for each attempt: what it is made of does not change while the attempt lasts."""
+        attempt = state["tries"].get(step.name, 0) + (state["phase"] == "due")
+        if (step.name, attempt) not in self._questions:
+            self._questions[step.name, attempt] = messages(step, self.work, self.so_far(step, state))
+        return self._questions[step.name, attempt]
 
     def _verdicts(self):
         return [event for event in self.book.events() if event["event"] == "judged"]

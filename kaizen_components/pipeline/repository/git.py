@@ -11,6 +11,7 @@ import subprocess
 from ...errors import NotFound, Refused, Unavailable
 
 TIMEOUT_S = 300
+FACTS = ("--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--show-prefix")
 SAID_CHARS_MAX = 500
 NOTHING_RUNS = (
     "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false",
@@ -100,10 +101,10 @@ def layout(path: str) -> Layout:
     """Find the repository around a folder, or say why there is none that can be worked on."""
     if not os.path.isdir(path):
         raise NotFound("no_target", "There is no such folder as --repo names.", "", "Check the path.")
-    said = ask(path, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format")
+    said = ask(path, "rev-parse", *FACTS)
     if said.code != 0:
         raise _not_a_repository(said)
-    bare, inside, format = said.text.split()
+    bare, inside, format, prefix = _line(said).split("\n", len(FACTS) - 1)
     if bare == "true" or inside != "true":
         raise Refused(
             "target_without_files",
@@ -111,10 +112,10 @@ def layout(path: str) -> Layout:
             "The run would have no place to be applied to.",
             "Clone it, and name the clone.",
         )
-    # One question each: a path is all of the answer, whatever characters it has.
+    # One question for each path, or it comes last: it may have any characters.
     top = _line(told(path, "rev-parse", "--show-toplevel"))
     objects = os.path.join(path, _line(told(path, "rev-parse", "--git-path", "objects")))
-    return Layout(top, _line(told(path, "rev-parse", "--show-prefix")), os.path.abspath(objects), format)
+    return Layout(top, prefix, os.path.abspath(objects), format)
 
 
 def _line(said: Said) -> str:
