@@ -9,6 +9,7 @@ from . import ledger
 from .difference import Row
 
 HASH_CHARS = 12
+CHANGED = "changed"
 
 
 def changed_answer(db, event: dict[str, Any]) -> str:
@@ -23,7 +24,7 @@ def changed_answer(db, event: dict[str, Any]) -> str:
 def answer_rows(db, event: dict[str, Any]) -> list[Row]:
     """A row of a replay, only if the answer was changed."""
     why = changed_answer(db, event)
-    row = {"step": event["step"], "attempt": event["attempt"], "recorded": "answered", "replayed": "changed"}
+    row = {"step": event["step"], "attempt": event["attempt"], "recorded": "answered", "replayed": CHANGED}
     return [{**row, "same": False, "why": why}] if why else []
 
 

@@ -27,9 +27,13 @@ def shipped(name: str, values: dict[str, Any]) -> str:
     return environment().get_template(f"{name}.md").render(values)
 
 
+def path(name: str) -> str:
+    return os.path.join(PROMPTS, f"{name}.md")
+
+
 def source(name: str) -> str:
     """The template itself."""
-    with open(os.path.join(PROMPTS, f"{name}.md"), encoding="utf-8") as file:
+    with open(path(name), encoding="utf-8") as file:
         return file.read()
 
 

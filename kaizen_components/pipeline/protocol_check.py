@@ -110,10 +110,9 @@ def _prompt(step: Step) -> Iterator[str]:
     except prompt.NotMade as error:
         yield f"{step.name}: its prompt cannot be read: {error}"
         return
-    known, ours = set(VALUES), os.path.join(prompt.PROMPTS, f"{step.answer}.md")
-    if os.path.exists(ours):
-        with open(ours, encoding="utf-8") as file:
-            known |= meta.find_undeclared_variables(prompt.environment().parse(file.read()))
+    known = set(VALUES)
+    if step.answer and os.path.exists(prompt.path(step.answer)):
+        known |= meta.find_undeclared_variables(prompt.environment().parse(prompt.source(step.answer)))
     for name in sorted(used - known):
         yield f"{step.name}: its prompt uses {name}, which is not there; there are {', '.join(sorted(known))}."
 

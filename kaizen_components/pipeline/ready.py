@@ -1,4 +1,4 @@
-"""Before anybody thinks: are the target's tools there, is the box strong enough, and do the base's own tests pass?"""
+"""Before anything is built: are the tools there, is the box strong enough, and do the base's own tests pass?"""
 
 from . import sandbox
 from .checking import own
@@ -8,7 +8,7 @@ from .verdict import Finding, Verdict
 
 
 def judge(job: Job) -> Verdict:
-    """A run that could not be judged at its end does not begin."""
+    """What could not be judged at its end is not built."""
     absent = missing(job.tools, job.settings)
     if absent:
         return Verdict("missing", f"{', '.join(one.rule for one in absent)} cannot be run in the target.", absent)

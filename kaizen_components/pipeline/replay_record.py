@@ -8,6 +8,7 @@ from ..records import proof, secrets
 from ..records.hashing import text_hash
 from ..records.words import joined
 from .difference import MISSING
+from .kept import CHANGED
 from .replay import FOLDER
 
 
@@ -19,7 +20,8 @@ def answer(write, store, run: dict[str, Any], report: dict[str, Any], seen: dict
     rows = report["steps"]
     return {
         "id": run["id"], "kind": "run", "same": report["same"], "verdicts": _judged(report),
-        "different": sum(row["same"] is False for row in rows),
+        "different": sum(row["same"] is False and row["replayed"] != CHANGED for row in rows),
+        "answers_changed": _answers_changed(report),
         "questions_changed": sum(not row["same"] for row in report["questions"]),
         "steps": rows, "questions": report["questions"], "changed": report["changed"], "path": kept["path"], **ids,
         **({"exit_code": code} if code else {}),
@@ -27,12 +29,18 @@ def answer(write, store, run: dict[str, Any], report: dict[str, Any], seen: dict
 
 
 def _judged(report):
-    return sum(row["same"] is not None for row in report["steps"])
+    return sum(row["same"] is not None and row["replayed"] != CHANGED for row in report["steps"])
+
+
+def _answers_changed(report):
+    return sum(row["replayed"] == CHANGED for row in report["steps"])
 
 
 def exit_code(report: dict[str, Any]) -> int:
     """0 the same; 5 if it cannot be told, because something that was there then is missing now; else 1."""
     different = [row for row in report["steps"] if row["same"] is False]
+    if _answers_changed(report):
+        return 1
     return 0 if not different else 5 if any(row["replayed"] == MISSING for row in different) else 1
 
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from ..backends.reply import Reply
-from ..errors import Busy, Conflict, NotFound, Unavailable, Usage
+from ..errors import Busy, Conflict, KaizenError, NotFound, Refused, Unavailable, Usage
 from ..records import ids, span
 from ..store.gate import try_lock
-from . import ledger, turn
+from . import ledger, sandbox, turn
 from .account import summary
 from .book import Book
 from .engine import Engine
@@ -46,7 +46,10 @@ def begin(
     if options["python"]:
         named(target, options["python"])  # or it is refused before anything is recorded
     inside = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
-    values = {"driver": driver, "request": request, "repo": inside, "base_commit": commit, "options": options}
+    values = {
+        "driver": driver, "request": request, "repo": inside, "base_commit": commit,
+        "options": {**options, "sandbox": sandbox.level()},
+    }  # fmt: skip
     if target.dirty():
         store.notes.append("The target has uncommitted changes; the run starts from its last commit without them.")
     if target.submodules(commit):
@@ -115,10 +118,13 @@ def hand_in(write, look, store, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record_unknown_lease(write, look, store):
-    """On the newest run that waits for an agent: which one was meant nobody can tell. One that moves is let be."""
+    """On the newest run that waits for an agent: which one was meant nobody can tell.
+
+    If that run is being driven, or cannot be opened, what counts is still that the lease is unknown.
+    """
     waiting = look().value(WAITING)
     if waiting:
-        with suppress(Busy), _opened(write, look, store, waiting, needs_target=False) as (book, _):
+        with suppress(KaizenError), _opened(write, look, store, waiting, needs_target=False) as (book, _):
             book.refuse("unknown-lease", "A lease was named that nobody gave out.")
 
 
@@ -166,12 +172,25 @@ def _opened(write, look, store, run_id, *, needs_target=True):
         work = Work(store.place, run, json.loads(run["options"]))
         try:
             if needs_target:
-                work.target.layout  # noqa: B018  one that is gone is an error here, and no verdict later
+                _require_target(work)
             if run["driver"] == "agent":
                 work.forget()
             yield Book(write, look, store, run), work
         finally:
             work.close()
+
+
+def _require_target(work):
+    """One that is gone is an error now, and no verdict later."""
+    try:
+        return work.target
+    except (NotFound, Refused) as error:
+        raise NotFound(
+            "target_gone",
+            f"{work.run['repo']}, which {work.run['id']} works for, cannot be worked on any more.",
+            f"{error.what} {error.why}".strip(),
+            f"Bring it back, or end the run: `P7 --id {work.run['id']} --abort`.",
+        ) from None
 
 
 def _drive(book, work, driver) -> Engine:
@@ -240,15 +259,19 @@ def _hint(run, delivered):
 def abort(write, look, store, run_id: str, why: str) -> dict[str, Any]:
     """End a run that nobody drives."""
     with _opened(write, look, store, run_id, needs_target=False) as (book, work):
-        if book.state["phase"] in ("ending", "delivering", "ended"):
+        ends_otherwise = book.state["phase"] == "ending" and book.state["outcome"] != "accepted"
+        if book.state["phase"] in ("ending", "delivering", "ended") and not ends_otherwise:
             book.refuse("run-ended", "Somebody wanted to abort it.")
             raise Conflict(
                 "run_ended",
                 f"{book.run['id']} is {book.state['outcome']} already.",
                 "",
-                f"`P2 --id {book.run['id']}` shows it.",
+                f"`P2 --id {book.run['id']}` shows it."
+                if book.state["phase"] == "ended"
+                else f"Let it come to its end: `P7 --id {book.run['id']}`.",
             )
-        book.add("aborted", why=why)
+        if not ends_otherwise:
+            book.add("aborted", why=why)
         book.end(work, {})
         return {**answer(book.run, book), "exit_code": 0}  # it is what was asked for
 

@@ -37,6 +37,7 @@ def card(db, run: dict[str, Any]) -> dict[str, Any]:
         "repo": run["repo"], "base_commit": run["base_commit"], "task_id": run["task_id"], "test": bool(run["test"]),
         "phase": state["phase"], "step": state["step"], "attempt": state["attempt"], "at": run["at"], "events": number,
         **summary(state, events), **ended.get("delivered", {}), **_holding(state),
+        **reviewed(events, ledger.protocol_of(run)),
         "gates": gates(events, ledger.protocol_of(run)),
         "log": db.log_position(run),
     }  # fmt: skip
@@ -48,6 +49,22 @@ def _holding(state):
         return {}
     lease = state["lease"] or {}
     return {"paused": state["paused"], "holder": lease.get("holder"), "until": lease.get("until")}
+
+
+def reviewed(events: list[dict[str, Any]], protocol: Protocol) -> dict[str, Any]:
+    """Who reviewed the newest work, and whether the same one had built it; nothing where nobody has reviewed."""
+    answered = [event for event in events if event["event"] == "answered"]
+    by = {
+        kind: [_who(event) for event in answered if protocol.steps[event["step"]].answer == kind]
+        for kind in ("edits", "review")
+    }
+    if not by["review"]:
+        return {}
+    return {"reviewed_by": by["review"][-1], "reviewed_by_author": by["review"][-1] in by["edits"]}
+
+
+def _who(event):
+    return event["payload"].get("model") or event["actor"]
 
 
 def gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[str, Any]]:

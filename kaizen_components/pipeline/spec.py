@@ -6,8 +6,16 @@ from typing import Any
 from ..records.contract import lint
 from .verdict import Finding
 
-# What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an inner capital.
-EXACT = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|[\w.-]*/[\w{}/.-]+|\b\w*[_.\d]\w+\b|\b[a-z]+[A-Z]\w*\b")
+# What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an inner capital, and
+# whatever is called.
+EXACT = re.compile(
+    r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|[\w.-]*/[\w{}/.-]+|\b\w*[_.\d]\w+\b|\b[A-Za-z]*[a-z][A-Z]\w*\b|\b\w+(?=\()"
+)
+# A plain word that is a name by where it stands: "a function mul", "the class Cart to Basket".
+CALLED = re.compile(
+    r"\b(?:function|class|method|module|command|option|field|column|table)\s+"
+    r"(?!(?:that|which|to|in|for|of|and|with|on|from|as|is|so|by|at|the|an?)\b)([A-Za-z]\w*)(?:\s+to\s+([A-Z]\w*))?"
+)
 # A result that it names in one word or two, at the end of a clause: "returning status ok", "returns 404".
 RESULT = re.compile(
     r"\breturn(?:s|ing)?\s+(?!(?:the|an?|its|all|how)\b)([\w.]+)(?:\s+([\w.]+))?\s*(?:[,;]|\.?$)", re.MULTILINE
@@ -60,8 +68,8 @@ def findings(spec: dict[str, Any], request: str) -> list[Finding]:
         if one["severity"] == "error"
     ]
     said = " ".join([*(criterion["text"] for criterion in spec["criteria"]), *spec["constraints"]]).lower()
-    results = [word for pair in RESULT.findall(request) for word in pair]
-    for exact in dict.fromkeys([*EXACT.findall(request), *results]):
+    words = [word for pattern in (RESULT, CALLED) for pair in pattern.findall(request) for word in pair]
+    for exact in dict.fromkeys([*EXACT.findall(request), *words]):
         name = exact.strip("`\"'.,").lower()
         if name and name not in said:
             found.append(

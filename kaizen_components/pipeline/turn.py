@@ -31,7 +31,7 @@ def lease(book: Book, actor: str, ttl_s: int) -> str:
         raise Conflict(
             "step_is_leased",
             f"{held['holder']} answers {place(book.state)}.",
-            f"The lease lasts until {held['until']}.",
+            f"Rule step-is-leased. The lease lasts until {held['until']}.",
             "Wait for it, or work on another run: `P3`.",
         )
     if held:
@@ -73,7 +73,7 @@ def leased_run(db, lease_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
         raise NotFound(
             "unknown_lease",
             "There is no such lease.",
-            "A lease is the id that P5 gave out with the step, such as evt_….",
+            "Rule unknown-lease. Expected is the id that P5 gave out with the step, such as evt_….",
             "Ask what is legal now: `P5 --id RUN`.",
         )
     return db.find("run", found["run_id"]), found

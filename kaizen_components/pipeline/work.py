@@ -58,9 +58,8 @@ class Work:
         return self._base
 
     def inputs(self) -> str:
-        """A folder with the files of the base for an agent to read; gates never look at it."""
-        self._exported("inputs")
-        return f"AI/work/runs/{self.run['id']}/inputs"
+        """A folder with the files of the base for an agent to read, wherever it is; gates never look at it."""
+        return os.path.abspath(self._exported("inputs"))
 
     def _exported(self, name):
         """The base in a folder of that name, whole or not at all."""

@@ -42,6 +42,7 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
         "right": {"is": options["right"], **_measured(kept["right"])},
         "requests": [_request(asked, kept) for asked in sorted(both)],
         "left_out": {side: len(sides[side]) - len(kept[side]) for side in sides},
+        "on_both": len({run["id"] for run in kept["left"]} & {run["id"] for run in kept["right"]}),
     }
 
 
@@ -51,14 +52,23 @@ def _asked(run):
 
 
 def _placed(runs):
-    """The runs, each with where it was: clones are one repository, which is known by the files that it began with."""
-    homes: dict[str, str] = {}
-    began: dict[str, str] = {}
+    """The runs, each with where it was: clones are one repository, known by files that runs in both began with."""
+    trees: dict[str, set[str]] = {}
     for run in runs:
-        files = run["base_tree"] or run["repo"]
-        home = homes.setdefault(run["repo"], began.get(files, run["repo"]))
-        began.setdefault(files, home)
+        trees.setdefault(run["repo"], set()).update(filter(None, [run["base_tree"]]))
+    homes = _homes(trees)
     return [{**run, "where": " ".join(filter(None, (homes[run["repo"]], run["function"])))} for run in runs]
+
+
+def _homes(trees):
+    """Repository -> the first one that it has files in common with, be it through others."""
+    groups: list[tuple[list[str], set[str]]] = []
+    for repo, own in trees.items():
+        near = [group for group in groups if group[1] & own]
+        joined = [name for names, _ in near for name in names]
+        groups = [group for group in groups if group not in near]
+        groups.append(([*joined, repo], own.union(*(seen for _, seen in near))))
+    return {name: names[0] for names, _ in groups for name in names}
 
 
 def _chosen(db, runs, given, side):
@@ -66,7 +76,10 @@ def _chosen(db, runs, given, side):
     if not equals:
         ids = [db.find("run", one.strip())["id"] for one in given.split(",") if one.strip()]
         return [run for run in runs if run["id"] in ids]
-    if way not in WAYS or len(value) < (VERSION_CHARS_MIN if way == "version" else 1):
+    if way == "version" and 0 < len(value) < VERSION_CHARS_MIN:
+        few = f"A version is at least {VERSION_CHARS_MIN} characters of a hash."
+        raise Usage("bad_side", f"--{side} is too short.", few, "`P11 --name NAME` shows the whole hash.")
+    if way not in WAYS or not value:
         raise Usage("bad_side", f"--{side} cannot be read.", f"It is {clipped(given, 60)!r}.", HOW)
     matches = {
         "driver": lambda run: run["driver"] == value, "model": lambda run: value in run["models"],
@@ -169,6 +182,9 @@ def _lead(found):
     if left_out:
         are = "is" if left_out == 1 else "are"
         lead.append(f"{number_of(left_out, 'run')} with other requests or repositories {are} left out.")
+    if found["on_both"]:
+        same = number_of(found["on_both"], "run")
+        lead.append(f"{same} {'is' if found['on_both'] == 1 else 'are'} on both sides and cannot differ.")
     return lead
 
 

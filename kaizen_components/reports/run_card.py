@@ -95,6 +95,7 @@ def _facts(card, zone):
         ("begun", f"{zone.show(card['at'])} {zone.name}, {card['protocol']} on {card['repo']}"),
         ("took", took(card)),
         ("rejected", rejected(card)),
+        ("reviewed by", reviewer(card)),
         ("branch", card.get("branch")),
         ("in the tree", "yes" if card.get("applied") else "no" if card.get("branch") else None),
         ("driven by", f"{card['holder']}, at most until {zone.show(card['until'])}" if card.get("holder") else None),
@@ -111,6 +112,14 @@ def took(card: dict[str, Any]) -> str:
     ]  # fmt: skip
     more = f"; {number_of(card['usage_unknown'], 'answer')} without usage" if card["usage_unknown"] else ""
     return ", ".join(parts) + more
+
+
+def reviewer(card: dict[str, Any]) -> str | None:
+    """Nobody is independent of what he wrote himself, and a reader is told so."""
+    if "reviewed_by" not in card:
+        return None
+    too = ", who built it too: only the gates are independent here" if card["reviewed_by_author"] else ""
+    return card["reviewed_by"] + too
 
 
 def rejected(card: dict[str, Any]) -> str | None:

@@ -21,6 +21,9 @@ def text(found: dict[str, Any]) -> str:
 def _headline(found):
     if found["same"]:
         return f"SAME: {number_of(found['verdicts'], 'verdict')} of {found['id']}, judged again, as recorded."
+    if found["answers_changed"]:
+        changed = number_of(found["answers_changed"], "answer")
+        return f"DIFFERENT: {changed} of {found['id']} on record, and {found['different']} of its verdicts."
     different = f"{found['different']} of {number_of(found['verdicts'], 'verdict')}"
     if found.get("exit_code") == 5:
         return f"CANNOT TELL: {different} of {found['id']} cannot be judged again here."

@@ -146,6 +146,22 @@ def test_a_plan_names_the_result_that_the_request_names(request_, forgets):
     assert [one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)] == forgets
 
 
+@pytest.mark.parametrize(
+    "request_, forgets",
+    [
+        ("mul(a, b) in calc.py returns the product of a and b", ["mul"]),
+        ("add a function mul to calc.py", ["mul"]),
+        ("make parse() raise ValueError on empty text", ["parse", "ValueError"]),
+        ("rename the class Cart to Basket", ["Cart", "Basket"]),
+        ("add a function to calc.py for a class of numbers", []),
+    ],
+)  # fmt: skip
+def test_a_plan_for_something_else_is_refused(request_, forgets):
+    spec = {"title": "Add", "criteria": [{"id": "C1", "text": "add(2, 3) in calc.py returns 5"}], "constraints": []}
+
+    assert [one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)] == forgets
+
+
 def test_whoever_writes_tests_is_given_a_path_that_is_free(asks):
     _, user = asks("tests", {"tests/test_add_a_health_endpoint.py": "def test_nothing() -> None:\n    assert 1 == 1\n"})
 

@@ -161,7 +161,8 @@ def test_an_answer_that_was_changed_in_the_records_is_named_even_if_every_verdic
     rewritten(root, made["id"], "scout", "routes are functions", "routes are classes")
     found = kaizen("P6", id=made["id"])
 
-    assert (found["same"], found["exit_code"], found["different"]) == (False, 1, 1)
+    assert (found["same"], found["exit_code"], found["different"], found["answers_changed"]) == (False, 1, 0, 1)
+    assert found["text"].startswith(f"DIFFERENT: 1 answer of {made['id']} on record, and 0 of its verdicts.")
     (row,) = [row for row in found["steps"] if not row["same"]]
     assert (row["step"], row["attempt"], row["recorded"], row["replayed"]) == ("scout", 1, "answered", "changed")
     assert row["why"].startswith("The answer on record is not the one that was given: its sha256 was ")

@@ -1,9 +1,12 @@
 """An agent takes part, the session decides: P1 --driver agent, P5 and P4 from the command line."""
 
 import json
+import os
 import shutil
 
 import pytest
+
+from kaizen_components.pipeline import results
 
 from ..model_server import html
 from .factory import GOOD, QUICK, ROUTE, Model, environment, main_with, run_words, server, target, whole
@@ -39,10 +42,10 @@ class Agent:
             self.turn = done.json
         return done
 
-    def hand_in(self, text, *more, lease=None):
+    def hand_in(self, text, *more, lease=None, env=None):
         self.file.write_text(text)
         words = ["--lease", lease or self.turn["lease"], "--file", str(self.file), *more]
-        return Said(self.cli("P4", *words, "--json"))
+        return Said(self.cli("P4", *words, "--json", env=env))
 
     def answer(self, **answers):
         """Each step as it comes, until the run has ended."""
@@ -87,6 +90,28 @@ def test_an_agent_is_told_all_it_needs_and_its_work_is_accepted(agent):
         "review",
     ]
     assert (card["tokens_in"], card["usage_unknown"], card["driver"]) == (None, 5, "agent")
+
+
+def test_the_files_to_read_are_found_from_any_folder_and_a_builders_own_review_is_called_that(agent):
+    first = agent.begin()
+
+    assert os.path.isabs(first["inputs"]) and os.path.isfile(os.path.join(first["inputs"], "app", "main.py"))
+    agent.answer()
+    assert (
+        "reviewed by  agent, who built it too: only the gates are independent here"
+        in agent.cli("P2", "--id", "@last").out
+    )
+
+
+def test_another_agents_review_is_told_apart(agent):
+    agent.begin()
+    while agent.turn["step"] != "review":
+        agent.hand_in(GOOD[agent.turn["step"]][0])
+        agent.next(actor="agent" if agent.turn["step"] != "tests" else "another")
+    agent.hand_in(GOOD["review"][0], "--actor", "another")
+
+    card = agent.cli("P2", "--id", agent.turn["id"], "--json").json
+    assert (card["reviewed_by"], card["reviewed_by_author"]) == ("another", False)
 
 
 def test_what_is_wrong_with_an_answer_is_in_the_next_contract(agent):
@@ -176,11 +201,46 @@ def test_a_move_after_the_end_is_refused_recorded_and_changes_nothing(agent):
     assert agent.cli("K8").exit_code == 0
 
 
+def test_a_lease_nobody_gave_out_is_unknown_also_where_the_waiting_run_cannot_be_opened(agent):
+    agent.begin()
+    lock = agent.repo.parent / "a project" / "AI" / "work" / "runs" / agent.turn["id"] / "lock"
+    lock.unlink()
+    lock.mkdir()
+
+    assert agent.hand_in(GOOD["plan"][0], lease=FORGED)["code"] == "unknown_lease"
+
+
+def test_the_box_is_that_of_the_beginning_whoever_lowers_it_before_the_first_answer(agent, strongest):
+    agent.begin()
+    said = agent.hand_in(GOOD["plan"][0], env={"KAIZEN_SANDBOX_MAX": "L0"})
+
+    assert (said.exit_code, said["code"]) == (5, "sandbox_too_weak")
+    assert agent.cli("P5", "--id", agent.turn["id"], "--json").json["step"] == "scout"
+
+
+def test_an_abort_that_was_killed_is_finished_by_the_next_one_also_without_the_target(agent, door, monkeypatch):
+    agent.begin()
+    monkeypatch.setattr(results, "leave", killed)
+    with pytest.raises(KeyboardInterrupt):
+        door("P7", id=agent.turn["id"], abort=True)
+    shutil.rmtree(agent.repo)
+    done = agent.cli("P7", "--id", "@last", "--abort", "--json")
+
+    assert (done.exit_code, done.json["outcome"]) == (0, "aborted")
+    assert agent.refusals() == []
+
+
+def killed(work, db):
+    raise KeyboardInterrupt
+
+
 def test_a_run_whose_target_is_gone_can_be_ended(agent):
     agent.begin()
     shutil.rmtree(agent.repo)
 
-    assert agent.next().exit_code == 3
+    lost = Said(agent.next())
+    assert (lost.exit_code, lost["code"]) == (3, "target_gone")
+    assert "targetapp" in lost["what"] and "--abort" in lost["next"]
     assert agent.hand_in(GOOD["plan"][0]).exit_code == 3
     done = agent.cli("P7", "--id", "@last", "--abort", "--json")
     assert (done.exit_code, done.json["outcome"]) == (0, "aborted")

@@ -1,6 +1,7 @@
 """P8: two sides of runs on the same requests, with how sure the numbers are."""
 
 import html
+import itertools
 import json
 import re
 import shutil
@@ -11,6 +12,7 @@ import pytest
 from kaizen_components.errors import Conflict, NotFound, Usage
 from kaizen_components.pipeline import prompt
 from kaizen_components.pipeline.protocol import load, with_budget
+from kaizen_components.reports import compare
 from kaizen_components.reports.interval import of_mean, of_share
 
 from ..model_server import Answer
@@ -216,13 +218,31 @@ def test_rounds_are_those_of_every_step_that_thinks_in_codemode_too(kaizen, tmp_
 
     assert (made["outcome"], found["left"]["rounds"]["mean"]) == ("accepted", 3)
     assert found["requests"][0]["where"] == "../app app.text:slugify"
+    assert "1 run is on both sides and cannot differ." in found["text"]
 
 
-@pytest.mark.parametrize("left, kind", [("model=nobody", NotFound), ("colour=red", Usage), ("run_1999", NotFound)])
+@pytest.mark.parametrize(
+    "left, kind",
+    [
+        ("model=nobody", NotFound),
+        ("colour=red", Usage),
+        ("version=abc", Usage),
+        ("run_1999", NotFound),
+    ],
+)
 def test_a_side_that_cannot_be_read_or_has_nothing_is_refused(kaizen, run, left, kind):
     run(Model())
     with pytest.raises(kind):
         kaizen("P8", left=left, right="driver=model")
+
+
+@pytest.mark.parametrize(
+    "order", [*itertools.permutations([("a", {"1"}), ("b", {"1", "2"}), ("c", {"2"}), ("d", set())])]
+)
+def test_clones_are_one_repository_in_whatever_order_their_runs_ended(order):
+    homes = compare._homes(dict(order))
+
+    assert homes["a"] == homes["b"] == homes["c"] != homes["d"]
 
 
 def test_intervals_are_those_of_the_textbooks():
