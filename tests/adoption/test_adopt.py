@@ -679,6 +679,14 @@ def test_removing_what_was_never_adopted_has_nothing_to_do(adopt, repo):
     assert adopt(remove=True, apply=True)["applied"] is False and seen(repo) == before
 
 
+def test_an_empty_folder_of_theirs_is_not_removed_where_nothing_was_adopted(adopt, repo):
+    (repo / ".kaizen").mkdir()
+    before = seen(repo)
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
+
+
 def test_it_cannot_run_inside_a_batch(kaizen, repo):
     with pytest.raises(KaizenError) as caught:
         (repo.parent / "lines").write_text(json.dumps({"command": "D1", "args": {"path": str(repo), "apply": True}}))
