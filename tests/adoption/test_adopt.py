@@ -244,6 +244,31 @@ def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_bec
     assert (repo / STUBS[0]).exists() and not (repo / STUBS[1]).exists()
 
 
+def test_a_first_page_or_stub_that_they_deleted_is_not_missed_and_not_made_again(adopt, repo):
+    before = seen(repo)
+    adopt(apply=True)
+    shutil.rmtree(repo / "evals")
+
+    assert adopt(check=True)["steps"] == []
+    assert adopt(apply=True)["applied"] is False and not (repo / "evals").exists()
+    adopt(remove=True, apply=True)
+    assert seen(repo) == before
+
+
+def test_stubs_that_a_killed_adoption_did_not_come_to_are_made_by_the_next(adopt, repo, monkeypatch):
+    for after in range(100):
+        was_killed = kill(monkeypatch, lambda: adopt(apply=True), after)
+        adopt(apply=True)
+        assert [path for path in STUBS if not (repo / path).exists()] == [], f"killed before step {after}"
+        (repo / STUBS[0]).unlink()
+        assert adopt(apply=True)["applied"] is False
+        adopt(remove=True, apply=True)
+        if not was_killed:
+            break
+
+    assert after > 8 and not was_killed
+
+
 def test_lessons_of_theirs_in_the_place_of_a_stub_stay(adopt, repo):
     (repo / "evals").mkdir()
     (repo / STUBS[0]).write_text("- Mine.\n")
