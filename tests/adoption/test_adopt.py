@@ -15,7 +15,7 @@ from kaizen_components.errors import Busy, Conflict, KaizenError, NotFound, Refu
 from kaizen_components.index import COMMANDS
 from kaizen_components.integrations.adoption.engine import digest
 from kaizen_components.integrations.adoption.shape import Choices, parts
-from kaizen_components.integrations.adoption.state import PLACES
+from kaizen_components.integrations.adoption.state import FIELDS, PLACES, SKILL, VERSION
 from kaizen_components.integrations.hook_files import EVENTS
 
 from ..conftest import ROOT, git
@@ -684,7 +684,7 @@ def test_a_lost_state_file_is_written_anew_and_everything_still_goes(adopt, repo
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"version": 2}', '{"version":1,"parts":{"../x":{"kind":"file"}},"folders":[]}',
+    "text", ["", "{", "[]", '{"version": 0}', '{"version": 2.5}', '{"version": "2"}', '{"version":1,"parts":{"../x":{"kind":"file"}},"folders":[]}',
              '{"version":1,"parts":{},"folders":["src"]}', '{"version":1,"parts":{"kaizen.py":3},"folders":[]}']
 )  # fmt: skip
 def test_a_state_file_that_somebody_wrote_is_not_believed(adopt, repo, text):
@@ -696,6 +696,26 @@ def test_a_state_file_that_somebody_wrote_is_not_believed(adopt, repo, text):
             adopt(**given)
         assert caught.value.code == "state_unreadable"
     assert seen(repo) == before
+
+
+def test_a_state_file_of_a_newer_engine_is_not_called_damaged(adopt, repo):
+    adopt(apply=True)
+    path = repo / ".kaizen" / "adopted.json"
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({**known, "version": VERSION + 1, "parts": {"new.md": {"kind": "new"}}}))
+    before = seen(repo)
+    for given in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):
+        with pytest.raises(Refused) as caught:
+            adopt(**given)
+        assert caught.value.code == "state_newer" and "Update" in caught.value.next
+    assert seen(repo) == before
+
+
+def test_the_version_of_the_state_file_changes_with_what_may_stand_in_it():
+    """Does it fail? Raise VERSION, then put the new number and hash here."""
+    told = json.dumps([sorted(PLACES), FIELDS, SKILL.pattern], default=lambda kind: kind.__name__)
+
+    assert (VERSION, sha256(told.encode()).hexdigest()[:12]) == (1, "df73e5d5fd89")
 
 
 def test_removing_what_was_never_adopted_has_nothing_to_do(adopt, repo):
