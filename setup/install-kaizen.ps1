@@ -39,7 +39,10 @@ $ref = ""
 for ($at = 0; $at -lt $args.Count; $at++) {
     if ($args[$at] -eq "--url" -and $at + 1 -lt $args.Count) { $url = $args[$at + 1] }
     elseif ("$($args[$at])".StartsWith("--url=")) { $url = "$($args[$at])".Substring(6) }
-    elseif ($args[$at] -eq "--ref") { $ref = if ($at + 1 -lt $args.Count) { "$($args[$at + 1])" } else { "-" } }
+    elseif ($args[$at] -eq "--ref") {
+        $ref = if ($at + 1 -lt $args.Count) { "$($args[$at + 1])" } else { "" }
+        if (-not $ref) { Stop-With 2 "--ref needs a value: a tag, a branch or a commit." }
+    }
     elseif ("$($args[$at])".StartsWith("--ref=")) { $ref = "$($args[$at])".Substring(6) }
 }
 if (-not $url) { Stop-With 2 "Which repository? Name it with --url or KAIZEN_REPO_URL." }

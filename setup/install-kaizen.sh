@@ -26,7 +26,10 @@ fetch() {
         case $1 in
             --url) url=${2:-} && shift ;;
             --url=*) url=${1#--url=} ;;
-            --ref) ref=${2:--} && shift ;;
+            --ref)
+                [ -n "${2:-}" ] || stop 2 "--ref needs a value: a tag, a branch or a commit."
+                ref=$2 && shift
+                ;;
             --ref=*) ref=${1#--ref=} ;;
             --plan-only) plan=1 ;;
             --no-network) network='' ;;

@@ -9,6 +9,7 @@ from ..records.canonical import compact
 PATIENCE_S = 1.0  # for a database that somebody else keeps
 BUDGET_TOKENS = 1_500
 SILENT = {"document": ""}
+BEGINS = "startup"  # of SessionStart's sources; the others go on in a conversation, which a clear gives another id
 
 
 def hook(write, look, store, *, event, host="claude"):
@@ -39,7 +40,7 @@ def _session_start(write, look, store, told, host):
     from ..records import host_session
     from ..reports.digest import answer
 
-    known = host_session.known(session(told))
+    known = host_session.known(session(told)) if told.get("source") == BEGINS else None
     text = answer(write, look, store, BUDGET_TOKENS, None, None, None, "md", known)["text"]
     said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
     return {"document": compact(said) + "\n"}

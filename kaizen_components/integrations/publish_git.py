@@ -12,6 +12,7 @@ from typing import IO, NamedTuple
 
 from ..errors import Refused, Unavailable
 from ..records.tree import git_says, git_tells
+from ..records.words import joined
 
 SUBMODULE, LINK = "160000", "120000"
 BLOCK_BYTES = 1 << 20
@@ -19,6 +20,8 @@ SAID_CHARS_MAX = 500
 COMPARED = "H"  # ls-files -v: every other letter is an entry that git does not compare, or that is in conflict
 # A submodule's own changes are its own; looking for them would run git in there.
 RAW = ("--raw", "--no-abbrev", "-z", "--no-renames", "--relative", "--ignore-submodules=dirty")
+
+TRUST = ("git", "config", "--global", "--add", "safe.directory")
 
 
 class Kept(NamedTuple):
@@ -42,14 +45,15 @@ def is_repository(root: str) -> bool:
     code, said, complaint = git_tells(root, "rev-parse", "--is-inside-work-tree")
     if code == 0:
         return said.strip() == "true"
+    top = _top(root)
     if "dubious ownership" in complaint:
         raise Refused(
             "repository_of_another_user",
             "git does not trust this repository: it belongs to another user.",
             "So nobody can say what would be published, and what only git has was not looked at.",
-            "Make it your own, or add it to git's safe.directory; then run this again.",
+            f"Make it your own, or trust it: `{joined([*TRUST, top or root])}`; then run this again.",
         )
-    if "not a git repository" in complaint or not _is_below_git(root):
+    if top is None:
         return False
     raise Unavailable(
         "git_failed" if complaint else "no_git",
@@ -59,13 +63,14 @@ def is_repository(root: str) -> bool:
     )
 
 
-def _is_below_git(root: str) -> bool:
-    here = os.path.abspath(root)
+def _top(root: str) -> str | None:
+    """The folder with a .git, in whatever state: git passes over a broken one. Like git, not beyond a mount."""
+    here = os.path.realpath(root)
     while not os.path.lexists(os.path.join(here, ".git")):
-        if here == os.path.dirname(here):
-            return False
+        if os.path.ismount(here):
+            return None
         here = os.path.dirname(here)
-    return True
+    return here
 
 
 def listed(root: str, *words: str) -> list[str]:

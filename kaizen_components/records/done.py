@@ -13,11 +13,12 @@ WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1
 
 
 # What an actor or a session of its host works on now; a task that is said to be blocked may be left. One that another
-# session took is that session's, if a host has told of it: only then are the names of both known to mean the same.
+# session took is that session's, if a host has told of the beginning of both: any other may be that one by a new id.
 CLAIMED = """
 SELECT t.id, t.title, t.done_when, t.test FROM task_state s JOIN task_current t ON t.seq = s.seq
 WHERE s.holder IN (?, ?) AND s.lease_until > ? AND s.status IN ('open', 'active')
-  AND NOT EXISTS (SELECT 1 FROM digest d WHERE d.session <> ? AND ? <> '' AND d.session = (
+  AND NOT EXISTS (SELECT 1 FROM digest own JOIN digest d ON d.session <> own.session
+                  WHERE own.session = ? AND d.session = (
                   SELECT e.session FROM lease e WHERE e.task_id = s.task_id ORDER BY e.seq DESC LIMIT 1))
 ORDER BY s.rank, s.seq LIMIT 20"""
 OBJECTIONS = """
@@ -25,7 +26,7 @@ SELECT id FROM verification_current WHERE task_id = ? AND blocking AND supersede
 
 
 def claimed(db, session):
-    return db.rows(CLAIMED, (db.actor, session, db.at, session, session))
+    return db.rows(CLAIMED, (db.actor, session, db.at, session))
 
 
 def open_points(db, task, tree_hash):

@@ -15,7 +15,7 @@ from kaizen_components.errors import Busy, Conflict, KaizenError, NotFound, Refu
 from kaizen_components.index import COMMANDS
 from kaizen_components.integrations.adoption.engine import digest
 from kaizen_components.integrations.adoption.shape import Choices, parts
-from kaizen_components.integrations.adoption.state import PLACES
+from kaizen_components.integrations.adoption.state import FIELDS, PLACES, SKILL, VERSION
 from kaizen_components.integrations.hook_files import EVENTS
 
 from ..conftest import ROOT, git
@@ -242,6 +242,31 @@ def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_bec
     assert "A reader pins" in run(repo, "G2").stdout and "A reader pins" not in (repo / STUBS[0]).read_text()
     adopt(remove=True, apply=True)
     assert (repo / STUBS[0]).exists() and not (repo / STUBS[1]).exists()
+
+
+def test_a_first_page_or_stub_that_they_deleted_is_not_missed_and_not_made_again(adopt, repo):
+    before = seen(repo)
+    adopt(apply=True)
+    shutil.rmtree(repo / "evals")
+
+    assert adopt(check=True)["steps"] == []
+    assert adopt(apply=True)["applied"] is False and not (repo / "evals").exists()
+    adopt(remove=True, apply=True)
+    assert seen(repo) == before
+
+
+def test_stubs_that_a_killed_adoption_did_not_come_to_are_made_by_the_next(adopt, repo, monkeypatch):
+    for after in range(100):
+        was_killed = kill(monkeypatch, lambda: adopt(apply=True), after)
+        adopt(apply=True)
+        assert [path for path in STUBS if not (repo / path).exists()] == [], f"killed before step {after}"
+        (repo / STUBS[0]).unlink()
+        assert adopt(apply=True)["applied"] is False
+        adopt(remove=True, apply=True)
+        if not was_killed:
+            break
+
+    assert after > 8 and not was_killed
 
 
 def test_lessons_of_theirs_in_the_place_of_a_stub_stay(adopt, repo):
@@ -659,7 +684,7 @@ def test_a_lost_state_file_is_written_anew_and_everything_still_goes(adopt, repo
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"version": 2}', '{"version":1,"parts":{"../x":{"kind":"file"}},"folders":[]}',
+    "text", ["", "{", "[]", '{"version": 0}', '{"version": 2.5}', '{"version": "2"}', '{"version":1,"parts":{"../x":{"kind":"file"}},"folders":[]}',
              '{"version":1,"parts":{},"folders":["src"]}', '{"version":1,"parts":{"kaizen.py":3},"folders":[]}']
 )  # fmt: skip
 def test_a_state_file_that_somebody_wrote_is_not_believed(adopt, repo, text):
@@ -673,10 +698,38 @@ def test_a_state_file_that_somebody_wrote_is_not_believed(adopt, repo, text):
     assert seen(repo) == before
 
 
+def test_a_state_file_of_a_newer_engine_is_not_called_damaged(adopt, repo):
+    adopt(apply=True)
+    path = repo / ".kaizen" / "adopted.json"
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({**known, "version": VERSION + 1, "parts": {"new.md": {"kind": "new"}}}))
+    before = seen(repo)
+    for given in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):
+        with pytest.raises(Refused) as caught:
+            adopt(**given)
+        assert caught.value.code == "state_newer" and "Update" in caught.value.next
+    assert seen(repo) == before
+
+
+def test_the_version_of_the_state_file_changes_with_what_may_stand_in_it():
+    """Does it fail? Raise VERSION, then put the new number and hash here."""
+    told = json.dumps([sorted(PLACES), FIELDS, SKILL.pattern], default=lambda kind: kind.__name__)
+
+    assert (VERSION, sha256(told.encode()).hexdigest()[:12]) == (1, "df73e5d5fd89")
+
+
 def test_removing_what_was_never_adopted_has_nothing_to_do(adopt, repo):
     before = seen(repo)
 
     assert adopt(remove=True, apply=True)["applied"] is False and seen(repo) == before
+
+
+def test_an_empty_folder_of_theirs_is_not_removed_where_nothing_was_adopted(adopt, repo):
+    (repo / ".kaizen").mkdir()
+    before = seen(repo)
+    adopt(remove=True, apply=True)
+
+    assert seen(repo) == before
 
 
 def test_it_cannot_run_inside_a_batch(kaizen, repo):

@@ -344,6 +344,24 @@ def test_a_removal_that_is_killed_anywhere_is_finished_by_the_next(
     assert after > 20 and not was_killed
 
 
+@pytest.mark.parametrize("then", ["apply", "remove"])
+def test_what_a_removal_leaves_that_was_killed_at_its_very_end_goes_with_the_next_call(adopt, repo, monkeypatch, then):
+    before = seen(repo)
+    for after in range(100):
+        adopt(apply=True)
+        was_killed = kill(monkeypatch, lambda: adopt(remove=True, apply=True), after)
+        if was_killed and not (repo / ".kaizen" / "adopted.json").exists():
+            assert seen(repo) != before, "nothing was left to do"
+            adopt(apply=True) if then == "apply" else None
+            assert (repo / ".kaizen.removing").exists() == (then == "remove")
+        adopt(remove=True, apply=True)
+        assert seen(repo) == before, f"killed before step {after}"
+        if not was_killed:
+            break
+
+    assert not was_killed
+
+
 # Without PyYAML
 
 

@@ -134,21 +134,42 @@ def test_a_session_may_hold_a_task_by_its_own_id(hook, kaizen):
 OTHER = "0190a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
 
 
-def begin(hook, session):
-    return hook(
-        "session-start", {**COMMON, "session_id": session, "hook_event_name": "SessionStart", "source": "clear"}
-    )
+def begin(hook, session, source="startup"):
+    told = {**COMMON, "session_id": session, "hook_event_name": "SessionStart", "source": source}
+    assert hook("session-start", told).exit_code == 0
 
 
 @pytest.mark.parametrize("variable", ["CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"])
 def test_a_task_that_another_session_took_under_the_same_name_holds_that_one_alone(hook, cli, kaizen, variable):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
-    begin(hook, SESSION)
+    for session in (SESSION, OTHER):
+        begin(hook, session)
     assert cli("W13", "--id", task, env={variable: SESSION}).exit_code == 0
 
     assert hook("stop", STOP).exit_code == 2
     assert is_silent(hook("stop", {**STOP, "session_id": OTHER}))
     assert hook("stop", {**STOP, "session_id": None}).exit_code == 2  # who does not say which it is may be that one
+
+
+@pytest.mark.parametrize("sources", [["clear"], ["clear", "compact"], ["clear", "resume"], ["resume"], []], ids=str)
+def test_a_conversation_that_got_another_session_id_keeps_its_task(hook, cli, kaizen, sources):
+    task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
+    begin(hook, SESSION)
+    assert cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION}).exit_code == 0
+    for source in sources:
+        begin(hook, OTHER, source)
+
+    assert hook("stop", {**STOP, "session_id": OTHER}).exit_code == 2
+    assert hook("stop", STOP).exit_code == 2
+
+
+def test_a_session_that_was_compacted_or_resumed_is_still_known(hook, cli, kaizen):
+    task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
+    begin(hook, SESSION)
+    cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION})
+    for source in ("startup", "compact", "resume"):
+        begin(hook, OTHER, source)
+        assert is_silent(hook("stop", {**STOP, "session_id": OTHER}))
 
 
 def test_a_session_that_renews_the_lease_of_another_is_held_from_then_on(hook, cli, kaizen):

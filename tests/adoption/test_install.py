@@ -169,11 +169,20 @@ def test_what_cannot_work_is_said_in_words_and_leaves_no_clone(install, devroot,
     assert not (devroot / "engine").exists()
 
 
-@pytest.mark.parametrize("words", [["--ref=-q"], ["--ref", "-q"], ["--ref"]])
-def test_a_ref_that_is_an_option_or_missing_is_refused_before_anything_is_made(install, devroot, words):
+NO_REFS = [
+    (["--ref=-q"], "--ref cannot be -q."),
+    (["--ref", "-q"], "--ref cannot be -q."),
+    (["--ref"], "--ref needs a value: a tag, a branch or a commit."),
+    (["--ref", ""], "--ref needs a value: a tag, a branch or a commit."),
+]
+
+
+@pytest.mark.parametrize("words, said", NO_REFS)
+def test_a_ref_that_is_an_option_or_missing_is_refused_before_anything_is_made(install, devroot, words, said):
     refused = install(*words)
 
-    assert refused.returncode == 2 and "--ref cannot be" in refused.stderr and not devroot.exists()
+    assert (refused.returncode, refused.stderr) == (2, said + "\n") and not devroot.exists()
+    assert said.replace("-q", "$ref") in (SETUP / "install-kaizen.ps1").read_text()
 
 
 def test_what_only_the_installer_itself_refuses_leaves_no_part_of_a_clone(install, devroot):

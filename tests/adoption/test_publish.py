@@ -9,7 +9,7 @@ import zlib
 
 import pytest
 
-from kaizen_components.integrations import publish_scan
+from kaizen_components.integrations import publish_git, publish_scan
 from kaizen_components.integrations.publish_words import finders
 
 from ..conftest import ROOT, git
@@ -145,12 +145,14 @@ def test_a_repository_of_another_user_is_refused_and_not_taken_for_none(cli, rep
     answer = cli("D2", "--json", env={**ME, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "SUDO_UID": None})
 
     assert answer.exit_code == 1 and answer.error["code"] == "repository_of_another_user"
-    assert "safe.directory" in answer.error["next"]
+    assert f"`git config --global --add safe.directory '{os.path.realpath(repo)}'`" in answer.error["next"]
 
 
 COMPLAINTS = {
     "fatal: detected dubious ownership in repository at 'x'": "repository_of_another_user",
     "fatal: bad config line 1 in file .git/config": "git_failed",
+    "fatal: not a git repository: /nope": "git_failed",  # .git is a file that leads there
+    "fatal: not a git repository (or any of the parent directories): .git": "git_failed",  # .git is an empty folder
     "": "no_git",
 }
 
@@ -162,6 +164,23 @@ def test_a_git_that_will_not_answer_is_named_where_there_is_a_repository(cli, re
     answer = cli("D2", "--json", env={**ME, "PATH": str(tmp_path)})
 
     assert answer.exit_code in (1, 5) and answer.error["code"] == code
+
+
+@pytest.mark.parametrize("make", [lambda path: path.write_text("gitdir: /nope\n"), os.mkdir], ids=["file", "folder"])
+@pytest.mark.parametrize("place", [".git", "../.git"])
+def test_a_broken_repository_is_not_taken_for_none(cli, root, make, place):
+    make(root / place)
+    answer = cli("D2", "--json", env=ME)
+
+    assert answer.exit_code == 5 and answer.error["code"] == "git_failed"
+    assert "not a git repository" in answer.error["why"]
+
+
+def test_what_is_git_above_the_mount_that_a_project_is_on_is_not_its_repository(root, monkeypatch):
+    (root.parent / ".git").mkdir()
+    monkeypatch.setattr(os.path, "ismount", lambda path: os.path.samefile(path, root))
+
+    assert not publish_git.is_repository(str(root))
 
 
 def test_without_git_every_file_is_looked_at_and_that_is_said(cli, root):

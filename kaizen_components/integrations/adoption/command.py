@@ -54,6 +54,8 @@ def adopt(path: str, wishes: Wishes) -> dict[str, Any]:
         skills, left_out = planned(folder, wishes.skills)
         asked = choices(known, wishes.mode, wishes.hooks, wishes.vscode, skills)
         found = adoption.look(folder, asked, known)
+        if wishes.apply:
+            removal.sweep(folder)
         applied = wishes.apply and adoption.apply(folder, asked, known, found)
     rows = [_row(one.action or "leave", one.path, one.says) for one in found if one.do or one.state != "ok"]
     rows += [_row("leave", step.path, step.says) for step in left_out]
@@ -109,10 +111,10 @@ def remove(path: str, carry_out: bool) -> dict[str, Any]:
     with adoption.alone(folder):
         known = state.read(folder)
         steps = removal.plan(folder, known) if known else []
+        if carry_out:
+            removal.sweep(folder)
         if known and carry_out:
             removal.carry_out(folder, known, steps)
-        elif carry_out:
-            removal.sweep(folder, known)
     rows = [_row(one.action, one.path, one.says) for one in steps]
     if not known:
         return _answer(f"{path} was not adopted; there is nothing to remove.", [], "", applied=False)

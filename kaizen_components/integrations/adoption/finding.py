@@ -30,7 +30,7 @@ class Removal:
 
 
 def settled(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry once its file is written: `was` is what stands there until then."""
+    """An entry once its file is written: `was` is what stands there until then, empty for nothing."""
     return {name: value for name, value in entry.items() if name != "was"}
 
 

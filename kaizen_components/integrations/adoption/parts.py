@@ -1,12 +1,13 @@
 """The files of an adoption: each compares itself with what is there, and says what it would do."""
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from ...errors import Conflict
 from .. import hook_files
 from . import block
-from .finding import Finding, hash_of, kept_name, unix
+from .finding import Finding, hash_of, kept_name, settled, unix
 from .folder import Folder, is_link
 from .state import is_lost
 
@@ -81,12 +82,14 @@ class SharedFile(OwnFile):
 
 
 class Seed(OwnFile):
-    """A first file that is the user's from then on."""
+    """A first file that is the user's from then on, also to delete."""
 
     def look(self, folder: Folder, entry: Entry) -> Finding:
-        if folder.read(self.path) is None:
-            return super().look(folder, {})
-        return Finding(self.path, "ok", self.says, entry=entry or {"kind": "file", "created": False, "sha256": ""})
+        if folder.read(self.path) is None and (not entry or "was" in entry):
+            found = super().look(folder, {})
+            return replace(found, entry={**found.entry, "was": ""})  # until it is made: one that is killed owes it
+        theirs = {"kind": "file", "created": False, "sha256": ""}
+        return Finding(self.path, "ok", self.says, entry=settled(entry) or theirs)
 
 
 class Lines:

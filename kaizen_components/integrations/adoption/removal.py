@@ -1,7 +1,8 @@
 """Taking an adoption out again: what is as we left it goes byte for byte, what the user changed keeps the changes.
 
 One that is killed is finished by the next: the state goes last, and says that nothing is left to undo before the
-originals go that the undoing needs.
+originals go that the undoing needs. Out of a folder that we made it goes by way of LEAVING, or the empty folder that
+one leaves could be anybody's.
 """
 
 import os
@@ -21,6 +22,7 @@ from .state import LEFTOVERS, PATH, State
 Entry = dict[str, Any]
 THEIRS = "it was there before, so it stays"
 KAIZEN = os.path.dirname(PATH)
+LEAVING = ".kaizen.removing"
 
 
 def plan(folder: Folder, state: State) -> list[Removal]:
@@ -40,14 +42,18 @@ def carry_out(folder: Folder, state: State, steps: list[Removal]) -> None:
         folder.remove(name)
     for name in reversed(state.folders):
         folder.remove_if_empty(name)
-    folder.remove(PATH)
-    sweep(folder, state)
+    if KAIZEN in state.folders:
+        _rename(PATH, folder.path(PATH), folder.path(LEAVING))
+        sweep(folder)
+    else:
+        folder.remove(PATH)
 
 
-def sweep(folder: Folder, state: State | None) -> None:
-    """The folder that held the state; one that was killed just before left it empty."""
-    if state is None or KAIZEN in state.folders:
+def sweep(folder: Folder) -> None:
+    """What is left when the state is on its way out, also by a removal that was killed then."""
+    if folder.read(LEAVING) is not None:
         folder.remove_if_empty(KAIZEN)
+        folder.remove(LEAVING)
 
 
 def _file(folder: Folder, path: str, entry: Entry) -> Removal | None:

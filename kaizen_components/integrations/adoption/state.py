@@ -16,7 +16,7 @@ from .finding import BEFORE, settled
 from .folder import PART, Folder
 
 PATH = ".kaizen/adopted.json"
-VERSION = 1
+VERSION = 1  # one more when PLACES or FIELDS change: by it an older engine knows that it is the older one
 LEFTOVERS = (BEFORE, COPY_PART, COPY_OLD, PART)  # beside the state file, git-ignored
 
 
@@ -42,7 +42,10 @@ def read(folder: Folder) -> State | None:
         return None
     try:
         known = json.loads(content)
-        if known.pop("version") == VERSION and _is_sound(known):
+        version = known.pop("version")
+        if type(version) is int and version > VERSION:
+            raise _newer()
+        if version in range(1, VERSION + 1) and _is_sound(known):
             sound = State(**known)
             sound.text()  # half a character is read from JSON, and cannot be written
             return sound
@@ -53,6 +56,15 @@ def read(folder: Folder) -> State | None:
         f"{PATH} is not what an adoption of this version wrote.",
         "It says how to take everything out again.",
         "Put it back from git. Is it lost? Move it away: --apply then finds what is there and writes it anew.",
+    )
+
+
+def _newer() -> Refused:
+    return Refused(
+        "state_newer",
+        f"{PATH} was written by a newer engine than this one.",
+        "So this one does not know all that was put here, nor how to take it out again.",
+        "Update this engine (setup/install-kaizen does it), then run this again. Nothing was touched.",
     )
 
 
