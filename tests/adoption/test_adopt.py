@@ -684,7 +684,8 @@ def test_a_lost_state_file_is_written_anew_and_everything_still_goes(adopt, repo
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"version": 0}', '{"version": 2.5}', '{"version": "2"}', '{"version":1,"parts":{"../x":{"kind":"file"}},"folders":[]}',
+    "text", ["", "{", "[]", '{"version": 0}', '{"version": 2.5}', '{"version": "2"}',
+             '{"version":1,"parts":{"../x":{"kind":"file"}},"folders":[]}',
              '{"version":1,"parts":{},"folders":["src"]}', '{"version":1,"parts":{"kaizen.py":3},"folders":[]}']
 )  # fmt: skip
 def test_a_state_file_that_somebody_wrote_is_not_believed(adopt, repo, text):
