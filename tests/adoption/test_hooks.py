@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from statistics import median
 
 import pytest
 
@@ -485,7 +484,7 @@ TOLD = {
 @pytest.mark.parametrize("host", ["claude", "codex"])
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_hook_takes_no_more_than_a_few_starts_of_python(root, cli, claimed, event, host):
-    """By turns with an empty Python, so that whatever else the machine does is in both."""
+    """By turns with an empty Python, the best of each: what else the machine does is in neither."""
     cli("Q1", "--task-id", claimed, "--run", "--", "git", "--version")  # a proof, so that `stop` has to hash the tree
     hook, empty = [sys.executable, str(LAUNCHER), "hook", event, "--host", host], [sys.executable, "-c", "pass"]
     env, told = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}, json.dumps(TOLD[event]).encode()
@@ -496,7 +495,7 @@ def test_a_hook_takes_no_more_than_a_few_starts_of_python(root, cli, claimed, ev
             subprocess.run(argv, input=told, env=env, capture_output=True, check=True)
             seconds[name].append(time.perf_counter() - begun)
 
-    assert median(seconds["hook"]) <= STARTS_MAX * median(seconds["empty"]), seconds
+    assert min(seconds["hook"]) <= STARTS_MAX * min(seconds["empty"]), seconds
 
 
 @pytest.mark.parametrize("argv", [["stpo"], ["stop", "--hots", "claude"], ["stop", "--host", "emacs"], []])
