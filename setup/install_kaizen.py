@@ -32,7 +32,8 @@ Usage: bash install-kaizen.sh [--url REPOSITORY] [--ref TAG] [--plan-only] [--no
        install-kaizen.cmd or install-kaizen.ps1 on Windows, with the same options
 
 Clones Kaizen into DEVROOT/engine, or updates it there, and sets it up. Safe to run again; a clone that you changed is
-left as it is. DEVROOT is ~/dev/kaizen unless you set it, REPOSITORY is KAIZEN_REPO_URL unless you give it."""
+left as it is. DEVROOT is ~/dev/kaizen unless you set it. REPOSITORY is KAIZEN_REPO_URL unless you give it, or else the
+clone that this file is in: where that came from, or itself."""
 
 HOW_TO_GET_GIT = {  # by what /etc/os-release calls the system or its like
     "debian": "apt install git python3 python3-venv",
@@ -100,13 +101,14 @@ class Installation:
     # -- the plan ----------------------------------------------------------------------------------------
 
     def known_url(self) -> str:
-        """Where the clone that is there came from, or else the one that this file is in."""
-        for folder in (self.engine, os.path.dirname(os.path.dirname(os.path.abspath(__file__)))):
-            if os.path.lexists(os.path.join(folder, ".git")):
-                found = self.git("config", "--get", "remote.origin.url", folder=folder)
-                if found.returncode == 0:
-                    return found.stdout.strip()
-        return ""
+        """Where the clone that is there came from, or else the one that this file is in; else that one itself."""
+        own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        clones = [folder for folder in (self.engine, own) if os.path.lexists(os.path.join(folder, ".git"))]
+        for folder in clones:
+            found = self.git("config", "--get", "remote.origin.url", folder=folder)
+            if found.returncode == 0:
+                return found.stdout.strip()
+        return own if self.is_new and own in clones else ""
 
     def check(self) -> None:
         """Everything that can be refused before anything is done; a clone that a door has made goes again."""

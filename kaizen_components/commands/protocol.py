@@ -1,5 +1,7 @@
 """Protocols: P11."""
 
+import os
+
 
 def check(store, *, name=None, repo=None, python=None, write_skills=False):
     """Check a protocol, its gates on their fixtures, and say what is wrong with it; without --name list them all.
@@ -14,4 +16,16 @@ def check(store, *, name=None, repo=None, python=None, write_skills=False):
         found = protocol_report.listed(store, repo)
         return {**found, "text": protocol_card.listed(found)}
     found = protocol_report.checked(store, name, place, {"python": python}, write_skills)
+    found["hint"] = _linking(store.place.root, found["skills"])
     return {**found, "text": protocol_card.text(found), **({} if found["usable"] else {"exit_code": 1})}
+
+
+def _linking(root, written):
+    """What was written lies where Codex looks; Claude Code looks elsewhere."""
+    from ..integrations.skill import FOLDERS
+
+    ours, claudes = FOLDERS
+    there = (path.replace(ours, claudes, 1) for path in written)
+    if all(os.path.exists(os.path.join(root, path)) for path in there):
+        return None
+    return f"Claude Code looks in {claudes}: `kaizen SK3` plans the links, and says how to make them."

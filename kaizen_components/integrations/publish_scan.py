@@ -65,8 +65,9 @@ def in_content(path: str, read: Callable[[int], bytes], size: int, finders: list
     for lines, data in _pieces(read):
         head = head or data[:HEAD_BYTES]
         for one in _in_piece(path, head, lines, data, finders):
-            if (one.line, one.kind) not in seen:  # pieces overlap, and bytes have no lines: there each kind counts once
-                seen.add((one.line, one.kind))
+            known = (one.line, one.kind, one.line and one.found)  # bytes have no lines: there each kind counts once
+            if known not in seen:  # pieces overlap
+                seen.add(known)
                 yield one
         if size > (PIECE_BYTES if head[:2] in UTF_16 else BYTES_MAX):
             yield _unseen(path, f"only its first {PIECE_BYTES:,} bytes were")

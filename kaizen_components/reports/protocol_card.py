@@ -17,6 +17,7 @@ def text(found: dict[str, Any]) -> str:
         mark = "as it should" if row["ok"] else f"WRONG, wanted {row['expected']}. {row['says']}"
         lines.append(f"  {row['step']} on {row['which']} fixture {row['number']}: {row['got']}, {mark}")
     lines += [f"  wrote {path}" for path in found["skills"]]
+    lines += [f"hint: {found['hint']}"] if found["hint"] else []
     return "\n".join(lines)
 
 

@@ -752,6 +752,12 @@ def test_the_lines_for_agents_name_only_commands_and_options_that_exist():
     assert set(re.findall(r"--[a-z-]+", text)) <= options
 
 
+def test_the_lines_for_agents_say_how_to_build_under_gates():
+    text = (FILES / "agents.md").read_text()
+
+    assert "P1 --driver agent" in text and "P5 --id" in text and "P4 --lease" in text
+
+
 @pytest.mark.parametrize("name", ["tasks.json", "kaizen.code-snippets"])
 def test_what_vs_code_gets_is_json_that_names_commands_which_exist(name):
     text = (FILES / name).read_text()

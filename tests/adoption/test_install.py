@@ -107,6 +107,22 @@ def test_a_plan_creates_nothing(install, devroot, tmp_path, words):
         assert not devroot.exists()
 
 
+def test_a_door_in_a_clone_installs_from_where_that_came_from_or_else_from_itself(install, devroot, origin, tmp_path):
+    clone = tmp_path / "source"
+    door = clone / "setup" / "install-kaizen.sh"
+    for name in ("install-kaizen.sh", "install_kaizen.py"):
+        shutil.copy(SETUP / name, clone / "setup")
+    release(clone, "with its door")
+
+    planned = install("--plan-only", door=door, KAIZEN_REPO_URL=None)
+    assert planned.returncode == 0 and f"clone {origin} into" in planned.stdout, planned.stderr
+    git(clone, "remote", "remove", "origin")
+    planned = install("--plan-only", door=door, KAIZEN_REPO_URL=None)
+    assert planned.returncode == 0 and f"clone {clone} into" in planned.stdout, planned.stderr
+    done = install("--no-network", door=door, KAIZEN_REPO_URL=None)
+    assert done.returncode == 0 and version(devroot) == "with its door", done.stderr
+
+
 def test_a_plan_for_what_is_there_changes_nothing_either(install, devroot):
     install("--ref", "v1")
     before = seen(devroot)

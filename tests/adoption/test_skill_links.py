@@ -1,6 +1,7 @@
 """SK3: the plan first, exactly that plan or nothing, and nothing of anybody else's is touched."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -183,3 +184,17 @@ def test_the_script_is_a_door_to_the_command(root, store, tmp_path):
 
     assert done.returncode == 0 and ".agents/skills/one" in done.stdout, done.stderr
     assert subprocess.run([*argv, "--apply", "0"], env=env, capture_output=True).returncode == 4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
+@pytest.mark.parametrize("python", [None, "/no/such/python"])
+def test_the_script_says_in_one_line_that_kaizen_is_to_be_set_up_first(tmp_path, python):
+    (tmp_path / "setup").mkdir()
+    shutil.copy(ROOT / "setup" / "link-skills.sh", tmp_path / "setup")
+    env = {name: value for name, value in os.environ.items() if name != "PYTHON"} | (
+        {"PYTHON": python} if python else {}
+    )
+    done = subprocess.run(["bash", "setup/link-skills.sh"], env=env, capture_output=True, text=True, cwd=tmp_path)
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "run `bash setup/setup.sh` first" in done.stderr

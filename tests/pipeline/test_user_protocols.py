@@ -138,6 +138,18 @@ def test_p11_checks_a_protocol_proves_its_gates_and_writes_its_steps_as_skills(c
     assert skill.read_text().startswith("---\nname: kaizen-release-notes-notes\n")
 
 
+def test_p11_names_what_links_the_written_skills_for_claude_code_until_they_are_linked(cli, root, repo):
+    put(root, NOTES)
+    argv = ("P11", "--name", "release-notes", "--repo", str(repo))
+    assert cli(*argv, "--json").json["hint"] is None
+    assert "`kaizen SK3`" in cli(*argv, "--write-skills").out.splitlines()[-1]
+
+    plan = cli("SK3", "--json").json
+    assert cli("SK3", "--apply", plan["plan"]).exit_code == 0
+    done = cli(*argv, "--write-skills", "--json")
+    assert (done.exit_code, done.json["hint"]) == (0, None)
+
+
 def test_p11_names_every_fault_and_ends_with_1(cli, root, repo):
     put(root, changed(lambda given: given["steps"]["check"].pop("fixtures")))
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--json")
