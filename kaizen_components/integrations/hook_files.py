@@ -5,6 +5,7 @@ Claude Code reads `.claude/settings.json`, Codex `.codex/hooks.json`; both have 
 
 import json
 import re
+import shlex
 from typing import Any
 
 from ..errors import Conflict
@@ -53,7 +54,7 @@ def without(existing: str, host: str) -> str:
 
 
 def _group(event, host, command):
-    words = [LAUNCHERS[host] if one == "kaizen.py" else one for one in command]
+    words = [LAUNCHERS[host] if one == "kaizen.py" else shlex.quote(one) for one in command]
     line = f"[ ! -f {LAUNCHERS[host]} ] || " + " ".join([*words, EVENTS[event], "--host", host])
     group: dict[str, Any] = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
     return {**group, "hooks": [{"type": "command", "command": line, "timeout": TIMEOUT_S}]}
