@@ -112,11 +112,9 @@ def test_retry_after_is_honoured():
         assert ask(server).seconds >= 1.5
 
 
-@pytest.mark.parametrize(
-    "after", ["3600", email.utils.formatdate(time.time() + 3600, usegmt=True)], ids=["age", "date"]
-)
-def test_a_wait_that_is_longer_than_the_budget_is_not_begun(after):
-    with ModelServer([rate_limited(after)]) as server:
+@pytest.mark.parametrize("written", [str, lambda seconds: email.utils.formatdate(time.time() + seconds, usegmt=True)])
+def test_a_wait_that_is_longer_than_the_budget_is_not_begun(written):
+    with ModelServer([rate_limited(written(3600))]) as server:
         begun = time.monotonic()
         error = failure(server)
 
