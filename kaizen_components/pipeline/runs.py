@@ -218,7 +218,7 @@ def _refuse_other_driver(book, answering=False):
         raise Conflict(
             "not_an_agents_run",
             f"{book.run['id']} is driven by a {book.run['driver']}.",
-            "An agent answers only where it was begun with --driver agent.",
+            "Rule not-an-agents-run. Expected is a run that was begun with --driver agent.",
             f"Go on with it: `P7 --id {book.run['id']}`.",
         )
 
@@ -265,7 +265,7 @@ def abort(write, look, store, run_id: str, why: str) -> dict[str, Any]:
             raise Conflict(
                 "run_ended",
                 f"{book.run['id']} is {book.state['outcome']} already.",
-                "",
+                "Rule run-ended. Expected is a run that has not come to its end.",
                 f"`P2 --id {book.run['id']}` shows it."
                 if book.state["phase"] == "ended"
                 else f"Let it come to its end: `P7 --id {book.run['id']}`.",
@@ -285,7 +285,7 @@ def _alone(store, run):
             raise Busy(
                 "run_is_driven",
                 f"{run['id']} is being driven by another process.",
-                "",
+                "Rule one-at-a-time. Expected is that nobody else works on it.",
                 f"Wait for it, or look at it: `P2 --id {run['id']}`.",
             )
         yield

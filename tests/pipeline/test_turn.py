@@ -140,7 +140,7 @@ def test_asking_twice_gives_the_same_lease_and_another_agent_none(agent):
 
     assert agent.next().json["lease"] == lease
     other = Said(agent.next(actor="another"))
-    assert (other.exit_code, other["code"]) == (4, "step_is_leased")
+    assert (other.exit_code, other["code"]) == (4, "step_is_leased") and "Rule step-is-leased" in other["why"]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_lease_nobody_gave_out_is_unknown_and_on_record(agent):
     agent.begin()
     said = agent.hand_in(GOOD["plan"][0], lease=FORGED)
 
-    assert (said.exit_code, said["code"]) == (3, "unknown_lease")
+    assert (said.exit_code, said["code"]) == (3, "unknown_lease") and "Rule unknown-lease" in said["why"]
     assert agent.refusals() == ["unknown-lease"]
     assert agent.hand_in(GOOD["plan"][0])["passed"] is True
 
@@ -193,7 +193,7 @@ def test_a_move_after_the_end_is_refused_recorded_and_changes_nothing(agent):
 
     assert (late.exit_code, late["code"]) == (4, "stale_lease")
     assert "the run is aborted" in late["why"] and "P2 --id" in late["next"]
-    assert (again.exit_code, again["code"]) == (4, "run_ended")
+    assert (again.exit_code, again["code"]) == (4, "run_ended") and "Rule run-ended" in again["why"]
     assert agent.refusals() == ["stale-lease", "run-ended"]
     after = agent.cli("P2", "--id", "@last", "--json").json
     assert {**after, "events": before["events"]} == before

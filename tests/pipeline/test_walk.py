@@ -87,6 +87,7 @@ class Walk(RuleBasedStateMachine):
         except KaizenError as error:
             assert error.code in REFUSALS and error.exit_code in (1, 2, 3, 4), error.code
             assert error.what and error.next
+            assert error.code not in RECORDED or f"Rule {error.code.replace('_', '-')}" in error.why
             after = {run["id"]: self.records.state(run) for run in self.records.runs()}
             waits = any(state["phase"] != "ended" for state in before.values())
             expected = error.code in RECORDED or (error.code == "unknown_lease" and waits)
