@@ -41,6 +41,7 @@ def git(root, *words):
     subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """One more than there are cores: a third of the time tests wait for disks, locks, servers and limits."""
     return (os.cpu_count() or 1) + 1
