@@ -104,8 +104,12 @@ class Engine:
         self._judge(step, state, self.answer(step, state), began)
 
     def _started(self, step: Step, state: machine.State) -> None:
-        """A gate, in no weaker box than there was when the run began: whoever answers may have lowered it since."""
-        sandbox.require(self.work.options.get("sandbox", "L0"))
+        """A gate, in no weaker box than there was when the run began: whoever answers may have lowered it since.
+
+        A run from before that was recorded is held to the box of its first gate.
+        """
+        levels = [event["payload"]["facts"].get("level") for event in self._verdicts()]
+        sandbox.require(next(filter(None, [self.work.options.get("sandbox"), *levels]), "L0"))
         self.progress.step(step.name, state["attempt"])
         began = time.monotonic()
         self._judge(step, state, self.gate(step, state), began)
