@@ -1,6 +1,10 @@
 """What an answer must look like: one pydantic model per kind of answer. Importing this is slow; only runs do."""
 
+import os
 from typing import Literal
+
+# To look for plugins in all that is installed takes a third of the import, and none is to change what an answer is.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -8,7 +12,7 @@ LINE = 500
 
 
 class Contract(BaseModel):
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, defer_build=True)  # a call needs one of them
 
 
 class Criterion(Contract):

@@ -48,8 +48,9 @@ class Diff:
         The sections of a patch come in the order of the paths, and no line inside one begins as a header does; so no
         name has to be read out of the patch, where it may be quoted.
         """
-        order = [path for status, path in self.paths() for _ in range(2 if status == "T" else 1)]
-        found: dict[str, set[int]] = {path: set() for status, path in self.paths() if status != "D"}
+        paths = self.paths()
+        order = [path for status, path in paths for _ in range(2 if status == "T" else 1)]
+        found: dict[str, set[int]] = {path: set() for status, path in paths if status != "D"}
         at = -1
         for line in self._told("-p", "--unified=0").split(b"\n"):
             if line.startswith(b"diff --git "):

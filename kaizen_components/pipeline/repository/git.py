@@ -11,12 +11,17 @@ import subprocess
 from ...errors import NotFound, Refused, Unavailable
 
 TIMEOUT_S = 300
-FACTS = ("--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--show-prefix")
+APART = "--kaizen-next-path"  # rev-parse repeats an option that it does not know: a path may have line breaks
+FACTS = (
+    "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--show-prefix",
+    APART, "--git-path", "objects", APART, "--show-toplevel",
+)  # fmt: skip
 SAID_CHARS_MAX = 500
 NOTHING_RUNS = (
     "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false",
     "-c", f"core.attributesFile={os.devnull}", "-c", "commit.gpgSign=false", "-c", "core.protectNTFS=true",
     "-c", "core.protectHFS=true", "-c", "protocol.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+    "-c", "fastimport.unpackLimit=1",  # a pack stays one: to unpack it is another process, and half of the time
 )  # fmt: skip
 OURS = {
     "GIT_OPTIONAL_LOCKS": "0",  # or `status` would write the user's index anew
@@ -102,9 +107,10 @@ def layout(path: str) -> Layout:
     if not os.path.isdir(path):
         raise NotFound("no_target", "There is no such folder as --repo names.", "", "Check the path.")
     said = ask(path, "rev-parse", *FACTS)
-    if said.code != 0:
+    facts, *paths = said.text.split(f"\n{APART}\n")
+    if not paths:
         raise _not_a_repository(said)
-    bare, inside, format, prefix = _line(said).split("\n", len(FACTS) - 1)
+    bare, inside, format, prefix = facts.split("\n", 3)
     if bare == "true" or inside != "true":
         raise Refused(
             "target_without_files",
@@ -112,14 +118,14 @@ def layout(path: str) -> Layout:
             "The run would have no place to be applied to.",
             "Clone it, and name the clone.",
         )
-    # One question for each path, or it comes last: it may have any characters.
-    top = _line(told(path, "rev-parse", "--show-toplevel"))
-    objects = os.path.join(path, _line(told(path, "rev-parse", "--git-path", "objects")))
-    return Layout(top, prefix, os.path.abspath(objects), format)
+    if said.code != 0:
+        raise failed("rev-parse", said)
+    objects, top = paths
+    return Layout(_line(top), prefix, os.path.abspath(os.path.join(path, objects)), format)
 
 
-def _line(said: Said) -> str:
-    return said.text.removesuffix("\n").removesuffix("\r")
+def _line(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _not_a_repository(said: Said) -> Refused | Unavailable:

@@ -53,7 +53,7 @@ class Objects:
         """What makes git see the target's objects, and the private ones where there are some."""
         lent = {"GIT_OBJECT_DIRECTORY": self.borrowed}
         if objects is not None:
-            lent = {"GIT_OBJECT_DIRECTORY": objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(self.borrowed)}
+            lent = {"GIT_OBJECT_DIRECTORY": objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(self.borrowed)}
         return {
             "GIT_DIR": self.folder, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_INDEX_FILE": os.path.join(self.folder, "index"), **lent,
@@ -183,6 +183,6 @@ def _remove(folder, readers):
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _quoted(path):
-    """As git wants it in a list of folders: C-quoted, because a name may have the separator in it."""
+def quoted(path):
+    """As git reads a path in a list or a stream: C-quoted, because a name may have the separator in it."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
