@@ -128,7 +128,7 @@ class Door:
 
     def _prepared_write(self, command, values, actor, once, test):
         """A command that has slow work to do first (running a command, hashing a file) writes when it calls `write`:
-        nobody else waits for it meanwhile."""
+        nobody else waits for it meanwhile. Its connection stays until the door is closed: a run writes often."""
         if not command.can_be_first:
             self.store.require()
         if once and self.store.exists():
@@ -140,7 +140,7 @@ class Door:
 
         def write(do):
             self.store.let_writers_in()  # or our own reader would keep us out
-            return self._write(command, values, actor, first.pop() if first else None, test, do)
+            return self._write(command, values, actor, first.pop() if first else None, test, do, keep_open=True)
 
         def look():
             self.store.require()
@@ -160,11 +160,11 @@ class Door:
             pass
         return self.store.reader()
 
-    def _write(self, command, values, actor, once, test, do=None):
+    def _write(self, command, values, actor, once, test, do=None, keep_open=False):
         if not command.can_be_first:
             self.store.require()
         writing = self.store.writing()
-        writing.keep_open = self.keep_open
+        writing.keep_open = self.keep_open or keep_open
         with writing as connection:
             tx = Write(connection, actor, command.code, test, self.end.read(connection))
             result = self._once(tx, once, do or (lambda tx: self._perform_in(tx, command, values)))

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,10 @@ sys.path.insert(0, str(ROOT))
 
 from kaizen_components.call import Door  # noqa: E402
 
+from . import warm  # noqa: E402
+
 LAUNCHER = ROOT / "kaizen.py"
+PIPELINE = re.compile(r"P\d+|pipeline(-\w+)?")
 
 PRIVATE = (
     "KAIZEN_REPO_ROOT",
@@ -94,13 +98,15 @@ class Answer:
 
 @pytest.fixture
 def cli(root):
-    """`cli("W1", "--title", …)`: the real command line in a process of its own."""
+    """`cli("W1", "--title", …)`: the real command line in a process of its own; of the pipeline, one begun warm."""
 
     def run(*argv, stdin=b"", env=None, cwd=None, launcher=LAUNCHER):
         environment = {name: value for name, value in os.environ.items() if name not in PRIVATE}
         environment["KAIZEN_REPO_ROOT"] = str(root)
         environment.update(env or {})
         environment = {name: value for name, value in environment.items() if value is not None}
+        if launcher is LAUNCHER and PIPELINE.fullmatch(str(argv[0])):
+            return Answer(warm.run(argv, environment, cwd or root, stdin))
         command = [sys.executable, str(launcher), *argv]
         return Answer(
             subprocess.run(command, input=stdin, env=environment, cwd=cwd or root, capture_output=True, timeout=300)

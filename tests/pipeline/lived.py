@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from ..conftest import LAUNCHER
+from .. import warm
 from . import codemode_answers
 from .factory import GOOD, REQUEST
 from .protocols import EMPTY_NOTES, GOOD_NOTES
@@ -56,8 +56,8 @@ def life(door, character, target, *names, given=FACTORY, records=Records):
     answers = os.path.join(root, "answers.json")
     with open(answers, "w", encoding="utf-8") as file:
         json.dump(given, file)
-    words = [sys.executable, SCRIPT, character, str(target), answers, sys.executable, str(LAUNCHER)]
-    environment = {**os.environ, "KAIZEN_REPO_ROOT": root, "KAIZEN_SANDBOX_MAX": "L1"}
+    words = [sys.executable, SCRIPT, character, str(target), answers, sys.executable, warm.__file__]
+    environment = {**os.environ, "KAIZEN_REPO_ROOT": root, "KAIZEN_SANDBOX_MAX": "L1", warm.SERVER: warm.server()}
     started = [
         subprocess.Popen(
             words, cwd=root, env={**environment, "KAIZEN_ACTOR": name}, stdout=subprocess.PIPE,

@@ -1,13 +1,14 @@
 """An agent's run in which kaizen is killed after any event: the agent goes on, and the end is the same."""
 
+import os
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from kaizen_components.call import Door
 
+from .. import warm
 from ..conftest import ROOT
 from .factory import QUICK, target
 from .witnessed import Records
@@ -15,12 +16,11 @@ from .witnessed import Records
 # A whole life in one process, which is killed as soon as the event with the given number is on record. Whoever lives
 # on hands the same answer in again, if there was one under way, or asks what is legal.
 LIFE = """
-import json, os, signal, sys
-sys.path.insert(0, sys.argv[1])
+import os, signal, sys
 from kaizen_components.pipeline import book
 from kaizen_components.call import Door
 from tests.pipeline.factory import GOOD, REQUEST, ROUTE, main_with
-root, repo, number, forgets = sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5] == "forgets"
+root, repo, number, forgets = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "forgets"
 append = book.Book._append
 def killed(self, made):
     append(self, made)
@@ -49,6 +49,7 @@ while "lease" in turn:
         out.write(turn["lease"])
     said = hand_in(turn["lease"])
     turn = said if "outcome" in said else door("P5", id="@last")
+sys.exit(0)
 """
 EVENTS = 38
 UNLIKE = ("spent", "spent_on", "lease", "leases", "answers")  # ids, times, and who had to ask again
@@ -56,8 +57,7 @@ COUNTS = "SELECT (SELECT count(*) FROM proof), (SELECT count(*) FROM task), (SEL
 
 
 def live(root, repo, number=0, memory="remembers"):
-    words = [sys.executable, "-c", LIFE, str(ROOT), str(root), str(repo), str(number), memory]
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    return warm.run([root, repo, number, memory], os.environ, ROOT, first=LIFE)
 
 
 def told(root, repo):

@@ -11,6 +11,7 @@ import pytest
 
 from kaizen_components.pipeline.protocol import load
 
+from .. import warm
 from ..conftest import ROOT, git
 from ..model_server import Answer
 from .codemode_answers import BROKEN, CODES, GOOD, MORE, REQUEST, SNIPPETS, SOURCE, SPEC, case
@@ -216,15 +217,12 @@ BEGINNINGS = {
 }  # fmt: skip
 # The same command line, killed as soon as the fixture is written and nothing says so yet.
 KILLED_IN_DELIVERY = """
-import os, signal, sys
-sys.path.insert(0, sys.argv[1])
+import os, signal
 from kaizen_components.pipeline import delivery, eval_case
 def killed(*given):
     eval_case.deliver(*given)
     os.kill(os.getpid(), signal.SIGKILL)
 delivery.eval_case = type("killed", (), {"deliver": staticmethod(killed)})
-from kaizen_components.args import main
-sys.exit(main(sys.argv[2:]))
 """
 
 
@@ -261,9 +259,8 @@ def test_a_run_that_is_killed_and_resumed_asks_nothing_twice_and_delivers_once(c
     with server(model(asked)) as serving:
         env = environment(serving.url)
         if moment == "delivery":
-            argv = [sys.executable, "-c", KILLED_IN_DELIVERY, str(ROOT), *model_words(repo)]
             given = {**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)}
-            dead = subprocess.run(argv, cwd=root, env=given, capture_output=True)
+            dead = warm.run(model_words(repo), given, root, first=KILLED_IN_DELIVERY)
         else:
             dead = killed_after(moment, model_words(repo), env, root)
         assert dead.returncode == -signal.SIGKILL, dead.stderr

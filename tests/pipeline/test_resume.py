@@ -15,22 +15,20 @@ from kaizen_components.errors import Conflict
 from kaizen_components.pipeline import ledger, machine
 from kaizen_components.pipeline.protocol import load
 
+from .. import warm
 from ..conftest import ROOT
 from .factory import QUICK, ROUTE, Model, environment, main_with, run_words, server, target
 
-# The same command line, in a process that is killed as soon as the event with the given number is on record.
+# Before the command: its process is to be killed as soon as the event with this number is on record.
 KILLED = """
-import os, signal, sys
-sys.path.insert(0, sys.argv[1])
+import os, signal
 from kaizen_components.pipeline import book
-number, append = int(sys.argv[2]), book.Book._append
+number, append = {number}, book.Book._append
 def killed(self, made):
     append(self, made)
     if self.number == number:
         os.kill(os.getpid(), signal.SIGKILL)
 book.Book._append = killed
-from kaizen_components.args import main
-sys.exit(main(sys.argv[3:]))
 """
 # One build that is refused and mended: 25 events and a few more for the second attempt.
 ANSWERS = {"build": ["nothing of use", main_with(ROUTE)]}
@@ -38,17 +36,12 @@ EVENTS = 27
 
 
 def killed_after(number, words, env, root):
-    return subprocess.run(
-        [sys.executable, "-c", KILLED, str(ROOT), str(number), *words], cwd=root, capture_output=True,
-        env={**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)},
-    )  # fmt: skip
+    everything = {**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)}
+    return warm.run(words, everything, root, first=KILLED.format(number=number))
 
 
 def kaizen_in(root, *words, env=None):
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "kaizen.py"), *words, "--json"], cwd=root, capture_output=True, check=False,
-        env={**os.environ, **(env or {}), "KAIZEN_REPO_ROOT": str(root)},
-    )  # fmt: skip
+    done = warm.run([*words, "--json"], {**os.environ, **(env or {}), "KAIZEN_REPO_ROOT": str(root)}, root)
     return done.returncode, json.loads((done.stdout or done.stderr).splitlines()[-1])
 
 
