@@ -12,10 +12,12 @@ import importlib
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -118,6 +120,7 @@ def _attend(asked):
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
         os.close(fd)
+    threading.Thread(target=_die_with, args=(asked,), daemon=True).start()
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
@@ -137,6 +140,12 @@ def _attend(asked):
     asked.sendall(str(code).encode())
     globals()["_kept"] = asked  # closed by the end of the process, which whoever asked waits for
     return code
+
+
+def _die_with(asked):
+    """Whoever kills the launcher means the command."""
+    if not asked.recv(1):
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":
