@@ -3,7 +3,7 @@
 import os
 from typing import Literal
 
-# To look for plugins in all that is installed takes a third of the import, and none is to change what an answer is.
+# Plugins would be looked for in all that is installed, which takes time, and none is to change what an answer is.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
