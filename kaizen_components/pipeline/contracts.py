@@ -1,10 +1,6 @@
 """What an answer must look like: one pydantic model per kind of answer. Importing this is slow; only runs do."""
 
-import os
 from typing import Literal
-
-# Plugins would be looked for in all that is installed, which takes time, and none is to change what an answer is.
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -12,7 +8,7 @@ LINE = 500
 
 
 class Contract(BaseModel):
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, defer_build=True)  # a call needs one of them
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
 
 class Criterion(Contract):
