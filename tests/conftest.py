@@ -105,7 +105,7 @@ def cli(root):
         environment["KAIZEN_REPO_ROOT"] = str(root)
         environment.update(env or {})
         environment = {name: value for name, value in environment.items() if value is not None}
-        if launcher is LAUNCHER and PIPELINE.fullmatch(str(argv[0])):
+        if launcher is LAUNCHER and argv and PIPELINE.fullmatch(str(argv[0])):
             return Answer(warm.run(argv, environment, cwd or root, stdin))
         command = [sys.executable, str(launcher), *argv]
         return Answer(
