@@ -683,22 +683,6 @@ def test_a_lost_state_file_is_written_anew_and_everything_still_goes(adopt, repo
     assert set(left) - set(before) <= {"evals", "evals/README.md", *STUBS}  # which could be theirs by now
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"version": 0}', '{"version": 2.5}', '{"version": "2"}',
-             '{"version":1,"parts":{"../x":{"kind":"file"}},"folders":[]}',
-             '{"version":1,"parts":{},"folders":["src"]}', '{"version":1,"parts":{"kaizen.py":3},"folders":[]}']
-)  # fmt: skip
-def test_a_state_file_that_somebody_wrote_is_not_believed(adopt, repo, text):
-    adopt(apply=True)
-    (repo / ".kaizen" / "adopted.json").write_text(text)
-    before = seen(repo)
-    for given in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):
-        with pytest.raises(Refused) as caught:
-            adopt(**given)
-        assert caught.value.code == "state_unreadable"
-    assert seen(repo) == before
-
-
 def test_a_state_file_of_a_newer_engine_is_not_called_damaged(adopt, repo):
     adopt(apply=True)
     path = repo / ".kaizen" / "adopted.json"

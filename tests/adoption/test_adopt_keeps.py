@@ -427,16 +427,25 @@ DAMAGED = {
     "an unknown mode": {"mode": "rubbish"},
     "vscode as text": {"vscode": "yes"},
     "parts that are a list": {"parts": []},
+    "a part outside of the project": damaged("../x", kind="file"),
+    "a part that is a number": {"parts": {"kaizen.py": 3}},
+    "a folder that nobody made": {"folders": ["src"]},
     "folders that are a text": {"folders": "evals"},
     "folders of folders": {"folders": [["evals"]]},
     "a field of another version": {"more": 1},
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("given", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_state_file_is_refused_in_words_and_nothing_is_touched(adopt, repo, given):
+TEXTS = {
+    **{name: json.dumps({"version": 1, "parts": {}, "folders": [], **given}) for name, given in DAMAGED.items()},
+    "nothing": "", "half of it": "{", "a list": "[]", "a version below the first": '{"version": 0}',
+    "half a version": '{"version": 2.5}', "a version as text": '{"version": "2"}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_damaged_state_file_is_refused_in_words_and_nothing_is_touched(adopt, repo, text):
     adopt(apply=True)
-    text = json.dumps({"version": 1, "parts": {}, "folders": [], **given})
     (repo / ".kaizen" / "adopted.json").write_text(text)
     before = seen(repo)
     for words in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):

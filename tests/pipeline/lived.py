@@ -29,6 +29,12 @@ CODEMODE = {
 }  # fmt: skip
 
 
+CHEATS = {  # what a malicious agent tries under every protocol -> what it is told
+    "forged lease": (3, "unknown_lease"), "a gate's result": (1, "gates_are_ours"),
+    "another commit": (4, "changed_base"), "old lease": (4, "lease_used"), "go on after the abort": (4, "stale_lease"),
+}  # fmt: skip
+
+
 class Lived:
     """What an agent did and was told, and what the records say about it."""
 
@@ -39,6 +45,9 @@ class Lived:
     def told(self, move):
         """(exit code, code) each time that this move was made."""
         return [(one["exit_code"], one["code"]) for one in self.moves if one["move"] == move]
+
+    def told_of_cheats(self):
+        return {move: told for move in CHEATS for told in self.told(move)}
 
     def states(self):
         for run in self.records.runs():

@@ -8,7 +8,7 @@ from kaizen_components.call import Door
 
 from ..model_server import html
 from .factory import GOOD, QUICK, Model, environment, run_words, server, target
-from .lived import life
+from .lived import CHEATS, life
 from .targets import everything
 from .witnessed import Records, branches
 
@@ -50,10 +50,7 @@ def test_a_malicious_agent_is_refused_and_changes_no_verdict(live, repo):
     before = everything(repo)
     lived = live("malicious")
 
-    assert lived.told("forged lease") == [(3, "unknown_lease")]
-    assert lived.told("a gate's result") == [(1, "gates_are_ours")]
-    assert lived.told("another commit") == [(4, "changed_base")]
-    assert lived.told("old lease") == [(4, "lease_used")]
+    assert lived.told_of_cheats() == CHEATS
     writes = [move for move in lived.moves if move["move"].startswith("write ")]
     assert {(move["exit_code"], move["code"]) for move in writes} == {(1, "write_set")} and len(writes) == 6
     assert all("write-set" in move["why"] and "P5 --id" in move["next"] for move in writes)
@@ -63,7 +60,6 @@ def test_a_malicious_agent_is_refused_and_changes_no_verdict(live, repo):
     assert (tests["exit_code"], tests["reason"]) == (0, "pass")
     assert [move["step"] for move in lived.moves if move["move"] == "ask"][-1] == "build"  # the gate said no
     assert lived.told("abort") == [(0, None)]
-    assert lived.told("go on after the abort") == [(4, "stale_lease")]
     assert lived.told("ask after the abort") == [(1, None)]
     assert lived.told("abort again") == [(4, "run_ended")]
     assert [state["outcome"] for state in lived.states()] == ["aborted"]

@@ -3,7 +3,7 @@
 import pytest
 
 from .codemode_answers import SOURCE
-from .lived import CODEMODE, OWN, life
+from .lived import CHEATS, CODEMODE, OWN, life
 from .protocols import NOTES, SCRIPT, put
 from .targets import everything, repository
 from .witnessed import Records
@@ -34,10 +34,7 @@ def test_a_malicious_agent_is_refused_and_its_wrong_answers_are_caught(live, pro
     before = everything(repo)
     lived = live("malicious")
 
-    assert lived.told("forged lease") == [(3, "unknown_lease")]
-    assert lived.told("a gate's result") == [(1, "gates_are_ours")]
-    assert lived.told("another commit") == [(4, "changed_base")]
-    assert lived.told("old lease") == [(4, "lease_used")]
+    assert lived.told_of_cheats() == CHEATS
     rules = ["unknown-lease", "gates-are-ours", "changed-base", "lease-used", "stale-lease", "run-ended"]
     assert lived.refusals() == rules
     said = [(one["move"], one["reason"]) for one in lived.moves if one["move"].startswith("answer ")]
@@ -49,7 +46,6 @@ def test_a_malicious_agent_is_refused_and_its_wrong_answers_are_caught(live, pro
         "own": [("answer notes", "pass")],
     }[protocol]  # fmt: skip
     assert [one["step"] for one in lived.moves if one["move"] == "ask"][-1] == said[-1][0].split()[1]  # once more
-    assert lived.told("go on after the abort") == [(4, "stale_lease")]
     assert [state["outcome"] for state in lived.states()] == ["aborted"]
     assert everything(repo) == before
     assert not (root / "evals").exists()
