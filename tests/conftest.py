@@ -15,8 +15,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from kaizen_components.call import Door  # noqa: E402
-from kaizen_components.store import database  # noqa: E402
-from kaizen_components.store.connection import Connection  # noqa: E402
 
 from . import warm  # noqa: E402
 
@@ -51,30 +49,6 @@ def git(root, *words):
 def pytest_xdist_auto_num_workers(config):
     """One more than there are cores: a third of the time tests wait for disks, locks, servers and limits."""
     return (os.cpu_count() or 1) + 1
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _copied_databases(tmp_path_factory):
-    """To make the tables takes 30 ms of computing, thousands of times: a new database in this process is a copy of one
-    that has just been made, with an origin of its own. Processes that tests start make theirs."""
-    made = tmp_path_factory.mktemp("made")
-    door = Door(str(made))
-    door("K1")
-    door.close()
-    template = door.store.place.database
-
-    def connection(path, read_only=False, **options):
-        is_new = not read_only and not os.path.exists(path)
-        if is_new:
-            shutil.copyfile(template, path)
-        opened = Connection(path, read_only, **options)
-        if is_new:
-            opened.execute("UPDATE frontier SET origin = 'kaizen.local/' || lower(hex(randomblob(8)))")
-        return opened
-
-    database.Connection = connection
-    yield
-    database.Connection = Connection
 
 
 @pytest.fixture(autouse=True)
