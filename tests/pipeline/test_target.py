@@ -196,6 +196,20 @@ def test_the_same_change_is_the_same_commit_and_nobody_wrote_it(repo, tmp_path, 
     assert "Kaizen <kaizen@localhost>" in said
 
 
+def test_any_name_and_any_content_come_into_a_commit_as_they_are(repo, objects):
+    change = {
+        'qu"o\\te.py': b"",
+        "line\nbreak": b"data 3\nabc",
+        "ta\tb é": bytes(range(256)),
+        "a b/.gitkeep": b"done\n",
+    }
+    target = Target(str(repo))
+    head = target.commit(target.head(), change, "m", objects)
+
+    found = {entry.path: target.store.blob(entry.id, objects) for entry in target.store.entries(head, "", objects)}
+    assert found == {**{name: text.encode() for name, text in FASTAPI.items()}, **change}
+
+
 def test_a_file_may_take_the_place_of_a_folder_and_the_other_way_round(repo, objects):
     target = Target(str(repo))
     base = target.head()
@@ -215,7 +229,10 @@ def test_a_link_is_not_written_through(repo, objects):
         target.commit(target.head(), {"link": b"x"}, "m", objects)
 
 
-@pytest.mark.parametrize("path", ["../x", ".git/config", "a/../../x", ".GIT/hooks/x", "/etc/x"])
+DISGUISED = [".g\u200cit/config", "a\\.git\\config", ".git::$INDEX_ALLOCATION/x", "GIT~1/x", ".git ./x"]
+
+
+@pytest.mark.parametrize("path", ["../x", ".git/config", "a/../../x", ".GIT/hooks/x", "/etc/x", *DISGUISED])
 def test_a_path_that_leads_out_is_refused(repo, objects, path):
     target = Target(str(repo))
 

@@ -19,6 +19,7 @@ from . import git
 CACHED_BYTES_MAX = 64 << 20
 BLOCK_BYTES = 1 << 20
 LINK, SUBMODULE = "120000", "160000"
+INVISIBLE = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 
 
 class Entry(NamedTuple):
@@ -147,15 +148,20 @@ class Reader:
 
 
 def require_path(path: str) -> None:
-    """Refuse what git would not check out: a crafted tree can name it, and `update-index` only skips it."""
-    for part in path.split("/"):
-        if part in ("", ".", "..") or part.lower().rstrip(" .") in (".git", "git~1") or "\0" in part:
-            raise Refused(
-                "bad_path",
-                f"{path!a} is no path of a file in a repository.",
-                "It leads out of the tree, or into .git.",
-                "Name it from the root of the target, without `..`.",
-            )
+    """Refuse what git would not check out: a crafted tree can name it, and `fast-import` takes it."""
+    seen = {_as_others_read_it(part) for part in path.replace("\\", "/").split("/")}
+    if {"", ".", ".."} & set(path.split("/")) or {".git", "git~1"} & seen or "\0" in path:
+        raise Refused(
+            "bad_path",
+            f"{path!a} is no path of a file in a repository.",
+            "It leads out of the tree, or into .git.",
+            "Name it from the root of the target, without `..`.",
+        )
+
+
+def _as_others_read_it(part):
+    """A name as macOS and Windows find it: without invisible letters, streams, and dots or spaces at its end."""
+    return part.translate(INVISIBLE).partition(":")[0].lower().rstrip(" .")
 
 
 def _entry(line: bytes) -> Entry:
