@@ -22,7 +22,7 @@ import time
 import pytest
 
 from kaizen_components.call import Door
-from kaizen_components.errors import EXIT_CODES
+from kaizen_components.errors import EXIT_CODES, NotFound
 from kaizen_components.records.hashing import log_end
 from kaizen_components.records.transaction import Write
 from kaizen_components.store.gate import Gate, is_held
@@ -204,6 +204,34 @@ def test_64_processes_with_50_writes_each_lose_nothing_and_none_fails(root):
     assert set(logged(root)) == set(ids)
     answer = verified(root)
     assert (answer["entries"], answer["anchors"], answer["damaged_anchors"]) == (3_200, 3_200, 0)
+
+
+def be_refused(root, times):
+    """Each time the parent is unknown: the folders are made, and taken back."""
+    for _ in range(times):
+        with contextlib.closing(Door(root)) as door, contextlib.suppress(NotFound):
+            door("W1", **TASK, parent="task_nowhere")
+    return []
+
+
+def write_behind(root, seconds):
+    time.sleep(seconds)
+    return write(root)
+
+
+def first_writes_at_once(root):
+    delays = [random.uniform(0, 0.2) for _ in range(4)]
+    return together(*[(be_refused, root, 4)] * 4, *[(write_behind, root, delay) for delay in delays])
+
+
+@pytest.mark.parametrize("again", range(3))
+def test_first_writes_beside_refused_ones_make_one_database_with_every_checkpoint(root, again):
+    acknowledged = [one for ids in apart(first_writes_at_once, root) for one in ids]
+
+    assert sorted(logged(root)) == sorted(acknowledged) and len(acknowledged) == 4
+    assert verified(root)["entries"] == 4
+    assert anchors(root).read_text().count("\n\n") == 4
+    assert {"backups", "exports", "manifests"} <= {path.name for path in database(root).parent.iterdir()}
 
 
 def write_with_op_id(root):

@@ -23,7 +23,8 @@ class Store:
         self._writer: Connection | None = None
         self._reader_of: tuple[int, int] | None = None
         self._writer_of: tuple[int, int] | None = None
-        self._gate = Gate(self.place.lock, stays=True)
+        self._gate = Gate(self.place.lock, stays=True, make_folder=self._make_folders)
+        self._folders: list[str] = []  # which this store has made
         self.made_now = False  # is this the first write of the project?
 
     def exists(self) -> bool:
@@ -91,6 +92,8 @@ class Store:
             self._close_writer()  # the file was replaced
         if self._writer is None:
             self.made_now = not self.exists()
+            if self.made_now or not os.path.isdir(self.place.manifests):
+                self._make_folders()
             if not self.made_now:  # look first: a connection that may write changes the file by opening it
                 _checked(self.look(in_gate=True), _require_not_newer).close()
             self._writer = self._prepared(Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S))
@@ -111,24 +114,34 @@ class Store:
                 migrate(self, connection, version)
         except BaseException:
             connection.close()
-            if self.made_now:
-                self.unmake()
             raise
         if self.made_now:
             self.notes.append(f"Created the database {self.place.relative(self.place.database)}.")
         return connection
 
     def unmake(self) -> None:
-        """Take back a database that was made for a first write which then failed. Only ever called inside the gate."""
+        """Take back a database that was made for a first write which then failed, and the folders that it made. Only
+        ever called inside the gate; once its file is gone, whoever waited makes another and may go in."""
         self._close_writer()
         for ending in ("", "-wal", "-shm"):
             if os.path.exists(self.place.database + ending):
                 os.unlink(self.place.database + ending)
+        try:
+            inner = [folder for folder in self._folders if os.path.dirname(folder) == self.place.folder]
+            outer = [folder for folder in self._folders if folder not in inner]
+            for folder in inner:
+                os.rmdir(folder)
+            os.unlink(self.place.lock)
+            for folder in reversed(outer):
+                os.rmdir(folder)
+        except OSError:  # somebody has put something there, or it is Windows, which keeps a file that is open
+            pass
+        self._folders = []
         self.notes = [note for note in self.notes if not note.startswith("Created the database")]
         self.made_now = False
 
     def gate(self) -> Gate:
-        """The write gate; makes the data folders when this is the first write of a project."""
+        """The write gate. Who enters it makes the data folders when this is the first write of a project."""
         if self._writer is not None:
             if os.path.isdir(self.place.manifests):
                 return self._gate
@@ -140,17 +153,20 @@ class Store:
                 "",
                 "Set KAIZEN_REPO_ROOT to the project's folder.",
             )
-        if not os.path.isdir(self.place.manifests):
-            try:
-                self.place.make_folders()
-            except OSError as error:
-                raise Unavailable(
-                    "folder_not_writable",
-                    "The data folder AI/db cannot be created.",
-                    f"{error.strerror} below {_shown(self.place.root)}.",
-                    "Make the folder writable, or point KAIZEN_REPO_ROOT at a project that is.",
-                ) from None
         return self._gate
+
+    def _make_folders(self):
+        try:
+            self._folders += self.place.make_folders()
+        except FileNotFoundError:  # outside of the gate only: a refused write takes them back just now
+            return
+        except OSError as error:
+            raise Unavailable(
+                "folder_not_writable",
+                "The data folder AI/db cannot be created.",
+                f"{error.strerror} below {_shown(self.place.root)}.",
+                "Make the folder writable, or point KAIZEN_REPO_ROOT at a project that is.",
+            ) from None
 
     def hurry(self, patience_s: float | None) -> None:
         """Wait no longer than this for others, until told None: what is to be done is not worth more."""
@@ -200,7 +216,11 @@ class Writing:
     def _break_off(self):
         """Whatever ended it, also a signal between two lines: no transaction stays open, and no connection either."""
         self.keep_open = False
-        self._leave()
+        try:
+            if self.store.made_now:
+                self.store.unmake()
+        finally:
+            self._leave()
 
     def __exit__(self, kind, error, trace):
         try:

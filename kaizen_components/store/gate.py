@@ -15,6 +15,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 POLL_S = 0.005
+FOLDER_TRIES = 100
 
 
 def timeout_s() -> float:
@@ -27,11 +28,13 @@ def timeout_s() -> float:
 
 
 class Gate:
-    """Held by `with`; entering waits for its turn, or raises Busy. If it `stays`, its file is open between turns."""
+    """Held by `with`; entering waits for its turn, or raises Busy. If it `stays`, its file is open between turns.
+    `make_folder` is called when there is none for the file."""
 
-    def __init__(self, path: str, stays: bool = False):
+    def __init__(self, path: str, stays: bool = False, make_folder=None):
         self.path = path
         self.stays = stays
+        self._make_folder = make_folder
         self.patience_s: float | None = None  # less than the usual wait, for what is not worth it
         self._fd = -1
         self._pid = 0
@@ -70,15 +73,21 @@ class Gate:
         self._fd = -1
 
     def _opened(self):
-        try:
-            return os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-        except OSError as error:
-            raise Unavailable(
-                "folder_not_writable",
-                "The database folder cannot be written.",
-                f"{os.path.basename(self.path)}: {error.strerror}",
-                "Make AI/db writable, or point KAIZEN_REPO_ROOT at a project that is. `K11` shows more.",
-            ) from None
+        """The file, open. Whoever is refused a first write takes the folder back, at any moment."""
+        tries = FOLDER_TRIES if self._make_folder else 0
+        while True:
+            try:
+                return os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+            except OSError as error:
+                if not tries or not isinstance(error, FileNotFoundError):
+                    raise Unavailable(
+                        "folder_not_writable",
+                        "The database folder cannot be written.",
+                        f"{os.path.basename(self.path)}: {error.strerror}",
+                        "Make AI/db writable, or point KAIZEN_REPO_ROOT at a project that is. `K11` shows more.",
+                    ) from None
+            tries -= 1
+            self._make_folder()
 
     def _is_current(self):
         try:

@@ -208,13 +208,22 @@ def test_an_empty_file_becomes_a_database(cli, root):
 
 
 @pytest.mark.parametrize("argv", [("K5",), ("W1", "--title", "t", "--summary", "s", "--parent", "nope")])
-def test_a_first_write_that_fails_leaves_no_database(cli, root, argv):
+def test_a_first_write_that_fails_leaves_nothing(cli, root, argv):
     answer = cli(*argv, "--json", stdin=b"garbage")
 
     assert answer.exit_code in (2, 3) and "notes" not in answer.error
+    assert list(root.iterdir()) == []
     assert cli("W9", "--json").error["code"] == "no_database"
     assert cli("W1", "--title", "t", "--summary", "s").exit_code == 0
     assert cli("K8").exit_code == 0
+
+
+def test_a_first_write_that_fails_leaves_the_folders_that_were_there(cli, root):
+    (root / "AI" / "db" / "exports").mkdir(parents=True)
+    (root / "AI" / "note.md").write_text("mine")
+
+    assert cli("W1", "--title", "t", "--summary", "s", "--parent", "nope").exit_code == 3
+    assert [path.name for path in sorted(root.rglob("*"))] == ["AI", "db", "exports", "note.md"]
 
 
 def test_a_root_that_does_not_exist_is_not_made(cli, tmp_path):
@@ -287,13 +296,13 @@ def test_a_write_that_was_overtaken_past_the_lock_is_refused_and_the_next_goes_o
     assert [row["title"] for row in door("W9")["records"]] == ["Three", "One"]
 
 
-def test_a_first_write_that_the_database_refuses_leaves_no_database(root):
+def test_a_first_write_that_the_database_refuses_leaves_nothing(root):
     store = database.Store(str(root))
     with pytest.raises(Conflict), store.writing() as connection:
         connection.insert("task", {"seq": 1})
     store.close()
 
-    assert not db_path(root).exists() and store.notes == []
+    assert list(root.iterdir()) == [] and store.notes == []
 
 
 def test_text_that_is_not_utf8_in_the_file_is_one_json_error_and_no_panic(cli, root):
