@@ -277,6 +277,17 @@ def test_a_worktree_a_shallow_clone_and_a_sha256_repository_are_targets(repo, tm
         assert (tmp_path / name / "app" / "new.py").read_bytes() == b"ONE = 1\n"
 
 
+@pytest.mark.parametrize("name", ["a\n--kaizen-next-path\nb", "a\n--next/path\nb", "a\n", " --next"])
+def test_a_folder_may_have_lines_in_its_name(tmp_path, objects, name):
+    target = Target(str(repository(tmp_path / name / "apps", FASTAPI)))
+    base = target.head()
+    head = target.commit(base, CHANGE, "m", objects)
+    target.adopt(objects, head)
+    target.apply(base, head)
+
+    assert (tmp_path / name / "apps" / "app" / "new.py").read_bytes() == b"ONE = 1\n"
+
+
 def test_a_submodule_is_left_out_and_named(repo, tmp_path):
     inner = repository(tmp_path / "inner", {"x.py": ""})
     git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "vendor/inner")

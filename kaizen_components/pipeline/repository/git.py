@@ -11,7 +11,7 @@ import subprocess
 from ...errors import NotFound, Refused, Unavailable
 
 TIMEOUT_S = 300
-APART = "--kaizen-next-path"  # rev-parse repeats an option that it does not know: a path may have line breaks
+APART = "--next//path"  # rev-parse repeats an option that it does not know: a path may have line breaks, but no //
 FACTS = (
     "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--show-prefix",
     APART, "--git-path", "objects", APART, "--show-toplevel",
