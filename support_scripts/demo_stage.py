@@ -54,7 +54,7 @@ class Stage:
             self._before.append((place, name, getattr(place, name)))
             setattr(place, name, stand_in)
         self.door = Door(str(self.root), keep_open=True)
-        with self.door.store.gate():  # an invented project may be lost in a power cut; a slow disk would cost minutes
+        with self.door.store.gate:  # an invented project may be lost in a power cut; a slow disk would cost minutes
             self.door.store.open_writer().execute("PRAGMA synchronous = OFF")
         return self
 

@@ -60,6 +60,8 @@ class Anchors:
             found = None
         if found is None or self._file != (found.st_dev, found.st_ino):
             self.close()
+            if found is None:
+                os.makedirs(os.path.dirname(self.path), exist_ok=True)
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
             self._descriptor = os.open(self.path, flags, 0o644)
             found = os.fstat(self._descriptor)

@@ -23,7 +23,7 @@ class Store:
         self._writer: Connection | None = None
         self._reader_of: tuple[int, int] | None = None
         self._writer_of: tuple[int, int] | None = None
-        self._gate = Gate(self.place.lock, stays=True, make_folder=self._make_folders)
+        self.gate = Gate(self.place.lock, stays=True, make_folder=self._make_folders)  # around every write
         self._folders: list[str] = []  # which this store has made
         self.made_now = False  # is this the first write of the project?
 
@@ -48,7 +48,7 @@ class Store:
         """A read-only connection on a database of whatever schema; the caller closes it."""
         self.require()
         connection = Connection(
-            self.place.database, read_only=True, busy_timeout_s=min(self._gate.wait_s(), 5.0), in_gate=in_gate
+            self.place.database, read_only=True, busy_timeout_s=min(self.gate.wait_s(), 5.0), in_gate=in_gate
         )
         return _checked(connection, _require_ours)
 
@@ -92,9 +92,9 @@ class Store:
             self._close_writer()  # the file was replaced
         if self._writer is None:
             self.made_now = not self.exists()
-            if self.made_now or not os.path.isdir(self.place.manifests):
+            if self.made_now:
                 self._make_folders()
-            if not self.made_now:  # look first: a connection that may write changes the file by opening it
+            else:  # look first: a connection that may write changes the file by opening it
                 _checked(self.look(in_gate=True), _require_not_newer).close()
             self._writer = self._prepared(Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S))
             self._writer_of = self._identity()
@@ -140,26 +140,17 @@ class Store:
         self.notes = [note for note in self.notes if not note.startswith("Created the database")]
         self.made_now = False
 
-    def gate(self) -> Gate:
-        """The write gate. Who enters it makes the data folders when this is the first write of a project."""
-        if self._writer is not None:
-            if os.path.isdir(self.place.manifests):
-                return self._gate
-            self._close_writer()  # somebody removed the folder; what it pointed to is gone
-        if not os.path.isdir(self.place.root):
-            raise NotFound(
-                "no_root",
-                f"There is no folder {_shown(self.place.root)}.",
-                "",
-                "Set KAIZEN_REPO_ROOT to the project's folder.",
-            )
-        return self._gate
-
     def _make_folders(self):
         try:
             self._folders += self.place.make_folders()
-        except FileNotFoundError:  # outside of the gate only: a refused write takes them back just now
-            return
+        except FileNotFoundError:  # outside of the gate only: somebody's refused write takes them back just now
+            if not os.path.isdir(self.place.root):
+                raise NotFound(
+                    "no_root",
+                    f"There is no folder {_shown(self.place.root)}.",
+                    "",
+                    "Set KAIZEN_REPO_ROOT to the project's folder.",
+                ) from None
         except OSError as error:
             raise Unavailable(
                 "folder_not_writable",
@@ -170,7 +161,7 @@ class Store:
 
     def hurry(self, patience_s: float | None) -> None:
         """Wait no longer than this for others, until told None: what is to be done is not worth more."""
-        self._gate.patience_s = patience_s
+        self.gate.patience_s = patience_s
 
     def let_writers_in(self) -> None:
         """After an answer: a reader that could only read by keeping writers out does not stay."""
@@ -183,10 +174,10 @@ class Store:
             self._reader.close()
             self._reader = None
         if self._writer is not None and self.exists():
-            with self.gate():
+            with self.gate:
                 self._close_writer()
         self._close_writer()
-        self._gate.close()
+        self.gate.close()
 
     def _close_writer(self) -> None:
         if self._writer is not None:
@@ -203,11 +194,10 @@ class Writing:
         self.on_commit: object = None  # a callable; typing it would load collections.abc
 
     def __enter__(self) -> Connection:
-        self._gate = self.store.gate()
-        self._gate.__enter__()
+        self.store.gate.__enter__()
         try:
             self._connection = self.store.open_writer()
-            self._connection.begin_to_write(self._gate.wait_s())
+            self._connection.begin_to_write(self.store.gate.wait_s())
         except BaseException:
             self._break_off()
             raise
@@ -256,7 +246,7 @@ class Writing:
             if not self.keep_open:
                 self.store._close_writer()
         finally:
-            self._gate.__exit__()
+            self.store.gate.__exit__()
 
 
 def _checked(connection, *checks):

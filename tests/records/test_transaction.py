@@ -90,12 +90,12 @@ def test_a_door_whose_folder_was_removed_makes_it_anew(kaizen, root):
 def test_a_fork_does_not_open_the_gate_of_its_parent(kaizen, root):
     kaizen("W1", **TASK)
     lock = kaizen.store.place.lock
-    with kaizen.store.gate():
+    with kaizen.store.gate:
         child = os.fork()
         if child == 0:
             try:
                 os.environ["KAIZEN_BUSY_TIMEOUT_S"] = "0.2"
-                with kaizen.store.gate():
+                with kaizen.store.gate:
                     os._exit(1)
             except Busy:
                 os._exit(0)

@@ -481,7 +481,7 @@ def test_a_digest_waits_only_shortly_for_its_turn_to_write(kaizen, digest, monke
     monkeypatch.setattr(module, "PATIENCE_S", 0.05)  # while a write of somebody's work would wait 30 seconds
     with Gate(kaizen.store.place.lock):
         assert "id" not in digest()
-    assert kaizen.store._gate.wait_s() == 30
+    assert kaizen.store.gate.wait_s() == 30
 
 
 def test_a_batch_may_hold_a_digest_and_an_op_id_repeats_it(kaizen, digest, root):
