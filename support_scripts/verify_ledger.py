@@ -505,6 +505,8 @@ class Verifier:
             return
         if sha256(content).hexdigest().encode() != entry["content_hash"]:
             self.find_in(entry, "edit", "the record does not have its content hash.")
+        elif entry["test"] == 1 and entry["record_id"] in self.purged:
+            self.find_in(entry, "insertion", "the record was purged, and stands there again.")
 
     def check_alone(self, record: Record) -> None:
         """A record without an entry at its place: moved there if the log knows its id, else put there."""
@@ -534,6 +536,10 @@ class Verifier:
             return
         unlisted = self.trees.keys() - self.size.keys()
         for row, fault in self.frontier:
+            if row["local"] == 0 and row["size"] == 0:
+                self.find(
+                    AFTER_THE_LOG, "insertion", f"frontier has a row for {show(row['origin'])}, which has no log."
+                )
             if not fault:
                 self.check_peaks(row, self.trees.get(row["origin"], Tree()), bool(unlisted))
         for origin in sorted(unlisted):
@@ -605,12 +611,12 @@ class Verifier:
                 return
 
     def check_pages(self) -> None:
-        """Damage where no check above has read, such as an index that is cut off."""
+        """Damage where no check above has read, such as an index that is cut off or lacks a row."""
         path, page = self.one("PRAGMA database_list")[2], self.one("PRAGMA page_size")[0]
         if path and os.path.getsize(path) % page:  # SQLite takes the missing bytes for zeros
             self.find(AFTER_THE_LOG, "edit", "the file ends in the middle of a page.")
         self.db.execute("PRAGMA ignore_check_constraints = ON")  # json_valid(NULL) is 0 in SQLite 3.40
-        damage = None if self.found else self.one("PRAGMA quick_check(1)")
+        damage = None if self.found else self.one("PRAGMA integrity_check(1)")
         if damage and damage[0] != b"ok":
             self.find(AFTER_THE_LOG, "edit", f"the file is malformed: {show(damage[0])}.")
 

@@ -11,6 +11,7 @@ from .hashing import Frontier
 
 SEPARATOR = b"\n\n"
 TAIL_BYTES = 1_000  # holds several checkpoints
+SIZE_DIGITS_MAX = 18
 
 
 def checkpoint(origin: str, size: int, root_hex: str) -> str:
@@ -126,7 +127,7 @@ def _parsed(data):
         try:
             origin, size, root = block.decode().split("\n")[:3]
             raw = a2b_base64(root, strict_mode=True)
-            if len(raw) != 32 or not size.isdecimal() or not origin:
+            if len(raw) != 32 or not (size.isascii() and size.isdecimal()) or len(size) > SIZE_DIGITS_MAX or not origin:
                 raise ValueError
             anchors.append((origin, int(size), raw.hex()))
         except (ValueError, Error):

@@ -12,13 +12,18 @@ from typing import Any
 from ..store.connection import Connection
 from ..store.database import APPLICATION_ID
 from .canonical import canonical
-from .hashing import Frontier, leaf_hash, text_hash
+from .hashing import EMPTY_ROOT, Frontier, leaf_hash, text_hash
 from .health import derived_problems, schema_problems
 from .kinds import PREFIXES
 
 PAGE = 2_000
 FINDINGS_MAX = 20
-ENTRY_TEXTS = ("origin", "at", "actor", "command", "kind", "record_id", "content_hash", "leaf")
+AFTER_THE_LOG = float("inf")  # the place of what concerns the file as a whole
+SEQ_MIN, SEQ_MAX = -(2**63), 2**63 - 1
+ENTRY = {"seq": "INTEGER", "idx": "INTEGER", "test": "INTEGER"} | dict.fromkeys(
+    ("origin", "at", "actor", "command", "kind", "record_id", "content_hash", "leaf"), "TEXT"
+)
+FRONTIER = {"origin": "TEXT", "local": "INTEGER", "size": "INTEGER", "peaks": "TEXT"}
 # Texts are read as bytes: libsql cannot hand over text that is not UTF-8, and a changed byte may make it so.
 READ_AS = {
     "TEXT": "CASE typeof({0}) WHEN 'text' THEN CAST({0} AS BLOB) WHEN 'null' THEN NULL ELSE 'wrong type' END",
@@ -29,6 +34,10 @@ READ_AS = {
 Finding = dict[str, Any]
 
 
+class Wrong(str):
+    """A stored value that is of another type or no text, as it can be shown. It fits no hash."""
+
+
 class Verification:
     """`run` gives the findings in the order of the log; none means that everything is as it was written."""
 
@@ -37,6 +46,7 @@ class Verification:
         self.anchors = anchors
         self.is_copy = is_copy  # a backup is older than the newest anchor, and that is all right
         self.findings: list[Finding] = []
+        self.places: list[float] = []  # of the findings, in the order of the log
         self.frontiers: dict[str, Frontier] = {}
         self.records = 0
         self.entries = 0
@@ -50,9 +60,7 @@ class Verification:
                 self._found("edit", "The file is not marked as a Kaizen database.")
             self._check_schema()
             self._check_length()
-            stored = {
-                row["origin"]: row for row in self.connection.rows("SELECT origin, local, size, peaks FROM frontier")
-            }
+            stored = {row["origin"]: row for row in self._read("frontier", FRONTIER, "ORDER BY origin")}
             self._read_purged()
             last_seq = self._walk_log()
             self._check_sizes(stored)
@@ -60,12 +68,15 @@ class Verification:
             if not self.findings:
                 self._check_frontiers(stored)
             if not self.findings:
-                self._check_anchors()
+                self._check_anchors(set(stored) | set(self.frontiers))
             if not self.findings:
                 self._check_derived()
+            if not self.findings:
+                self._check_indexes()
         finally:
             self.connection.roll_back()
-        return self.findings
+        order = sorted(range(len(self.findings)), key=self.places.__getitem__)
+        return [self.findings[at] for at in order]
 
     def _check_schema(self):
         """Tables, views, indexes and triggers are those that the migrations make, and nobody's own among the active."""
@@ -93,29 +104,17 @@ class Verification:
                 self.frontiers[entry["origin"]].append(leaf)
                 self.entries += 1
             for kind, left in rows.items():
-                for row in left.values():
-                    self._found("insertion", f"{kind} {row.get('id')} has no log entry.", kind, row.get("id"))
+                for at, row in left.items():
+                    self._found_stray(kind, at, row)
         return seq
 
     def _pages(self) -> Iterator[list[dict[str, Any]]]:
-        integers = ", ".join(READ_AS["INTEGER"].format(name) for name in ("idx", "test"))
-        columns = integers + ", " + ", ".join(READ_AS["TEXT"].format(name) for name in ENTRY_TEXTS)
-        after = -(2**63)
-        while True:
-            found = self.connection.tuples(
-                f"SELECT seq, {columns} FROM log WHERE seq > ? ORDER BY seq LIMIT {PAGE}", (after,)
-            )
-            if not found:
+        first = SEQ_MIN
+        while page := list(self._read("log", ENTRY, f"WHERE seq >= ? ORDER BY seq LIMIT {PAGE}", (first,))):
+            yield page
+            if page[-1]["seq"] == SEQ_MAX:
                 return
-            yield [self._entry(row) for row in found]
-            after = found[-1][0]
-
-    def _entry(self, row):
-        seq, idx, test, *texts = row
-        entry = {"seq": seq, "idx": idx, "test": test}
-        for name, raw in zip(ENTRY_TEXTS, texts, strict=True):
-            entry[name] = _text(raw)
-        return entry
+            first = page[-1]["seq"] + 1
 
     def _check_place(self, entry, expected_seq):
         """The entry stands where the one before it says; False if the rest cannot be judged."""
@@ -124,23 +123,25 @@ class Verification:
             return True
         missing = frontier.size
         elsewhere = self.connection.value("SELECT count(*) FROM log WHERE idx = ?", (missing,))
-        if leaf_hash(canonical(_hashed(entry))) != entry["leaf"]:
+        if _leaf(entry) != entry["leaf"]:
             self._check_leaf(entry)  # the entry was changed, not its place
         elif elsewhere and entry["seq"] == expected_seq:
             self._found("reordering", f"Log entry {entry['idx']} stands where entry {missing} belongs.", entry=entry)
         elif entry["seq"] < expected_seq or elsewhere:
             self._found("insertion", f"Log entry {entry['idx']} stands at a place of its own.", entry=entry)
         else:
-            self._found("deletion", f"Log entry {missing} is missing.", index=missing)
+            kind, record_id = self._record_at(expected_seq)
+            says = f"Log entry {missing} is missing."
+            self._found("deletion", says, kind, record_id, index=missing, seq=expected_seq)
         return False
 
     def _check_leaf(self, entry):
         """The leaf as it should be; whether the stored one is the same is noted."""
-        leaf = leaf_hash(canonical(_hashed(entry)))
+        leaf = _leaf(entry)
         if leaf != entry["leaf"]:
             problem = "edit" if self.findings else self._why_another_leaf(entry)
             self._found(problem, f"Log entry {entry['idx']} does not have its leaf hash.", entry=entry)
-        return leaf
+        return leaf or EMPTY_ROOT
 
     def _why_another_leaf(self, entry):
         """Was this entry, or its content, at another place when its leaf was made?"""
@@ -153,7 +154,7 @@ class Verification:
                     return "insertion"  # a copy of an entry that is still there
                 theirs = _hashed(other)
                 moved = ({**own, "idx": other["idx"]}, {**theirs, "idx": entry["idx"]}, theirs)
-                if any(leaf_hash(canonical(one)) == entry["leaf"] for one in moved):
+                if any(_leaf(one) == entry["leaf"] for one in moved):
                     return "reordering"
         return "edit"
 
@@ -173,8 +174,10 @@ class Verification:
         ):
             return self._found("reordering", f"{kind} {row.get('id')} stands where {record_id} belongs.", entry=entry)
         same = all(row.get(name) == entry[name] for name in ("at", "actor", "test"))
-        if not same or text_hash(canonical(row)) != entry["content_hash"]:
+        if not same or _hash(text_hash, row) != entry["content_hash"]:
             return self._found("edit", f"{kind} {record_id} is not what was recorded.", entry=entry)
+        if record_id in self.purged and entry["test"] == 1:
+            return self._found("insertion", f"{kind} {record_id} was purged, and stands there again.", entry=entry)
         return None
 
     # What only the whole shows
@@ -197,23 +200,28 @@ class Verification:
     def _check_strays(self, last_seq):
         """Records before the first or after the last entry of the log."""
         for kind in self.tables:
-            for low, high in ((-(2**63), 0), (last_seq + 1, 2**63 - 1)):
-                for row in self._rows(kind, low, high, 1).values():
+            for low, high in ((SEQ_MIN, 0), (min(last_seq, SEQ_MAX - 1) + 1, SEQ_MAX)):
+                for at, row in self._rows(kind, low, high, 1).items():
                     if not self.findings:
-                        self._found("insertion", f"{kind} {row.get('id')} has no log entry.", kind, row.get("id"))
+                        self._found_stray(kind, at, row)
+
+    def _found_stray(self, kind, at, row):
+        self._found("insertion", f"{kind} {row.get('id')} has no log entry.", kind, row.get("id"), seq=at)
 
     def _check_frontiers(self, stored):
         for origin in sorted(set(self.frontiers) | set(stored)):
             frontier, row = self.frontiers.get(origin, Frontier()), stored.get(origin)
             if row is None or row["peaks"] != " ".join(frontier.peaks):
                 self._found("edit", f"The stored frontier of {origin} does not fit its log.", index=frontier.size - 1)
+            elif not frontier.size and row["local"] != 1:
+                self._found("insertion", f"There is a frontier of {origin}, and no log.")
         if [row["local"] for row in stored.values()].count(1) != 1:
             self._found("edit", "The frontier of this database is not marked.", index=-1)
 
-    def _check_anchors(self):
+    def _check_anchors(self, known):
         last: dict[str, tuple[int, str]] = {}
         for origin, size, root in self.anchors:
-            if origin not in self.frontiers and size:
+            if origin not in known:
                 if not self.is_copy:
                     self._found(
                         "rollback",
@@ -223,52 +231,58 @@ class Verification:
                     return
                 continue
             last[origin] = max(last.get(origin, (0, "")), (size, root))
-        self._check_anchored_roots()  # first what is there, then what is missing
+        self._check_anchored_roots(known)  # first what is there, then what is missing
         for origin, (size, _) in last.items() if not self.findings else ():
-            if size > self.frontiers[origin].size and not self.is_copy:
-                self._found(
-                    "rollback",
-                    f"An anchor says {size} entries; this file has {self.frontiers[origin].size} and fits together: "
-                    "it is an older copy.",
-                    index=self.frontiers[origin].size,
-                )
+            has = self.frontiers.get(origin, Frontier()).size
+            if size > has and not self.is_copy:
+                says = f"An anchor says {size} entries; this file has {has} and fits together: it is an older copy."
+                self._found("rollback", says, index=has)
                 return
 
-    def _check_anchored_roots(self):
+    def _check_anchored_roots(self, known):
         """Compare the root at every anchored size; a new anchor on a rewritten history does not hide the old ones."""
-        for origin in self.frontiers:
+        for origin in sorted(known):
             mine = [(size, root) for name, size, root in self.anchors if name == origin]
             wanted: dict[int, set[str]] = {}
             for size, root in mine:
                 wanted.setdefault(size, set()).add(root)
-            growing = Frontier()
-            for page in self._pages():
+            if wanted.get(0, {EMPTY_ROOT}) != {EMPTY_ROOT}:
+                return self._found("edit", "The anchor of the empty log is not that of an empty log.", index=0)
+            growing, open_since, before = Frontier(), None, Frontier()
+            for page in self._pages() if wanted else ():
                 for entry in page:
                     if entry["origin"] != origin:
                         continue
-                    before = growing.copy()
+                    if open_since is None:  # the first entry that no anchor has confirmed yet
+                        open_since, before = entry, growing.copy()
                     growing.append(entry["leaf"])
-                    if growing.size in wanted and wanted[growing.size] != {growing.root()}:
-                        return self._anchor_broken(entry, before, wanted[growing.size], mine)
+                    if growing.size not in wanted:
+                        continue
+                    if wanted[growing.size] != {growing.root()}:
+                        return self._anchor_broken(open_since, entry, before, wanted[growing.size], mine)
+                    open_since = None
         return None
 
-    def _anchor_broken(self, entry, before, roots, mine):
-        size = before.size + 1
-        first = next(at for at, (anchored, _) in enumerate(mine) if anchored == size)
-        if any(anchored <= size for anchored, _ in mine[first + 1 :]):
+    def _anchor_broken(self, first, last, before, roots, mine):
+        """Something is wrong between the `first` entry that no anchor confirms and the `last`, which has one."""
+        size = last["idx"] + 1
+        at = next(at for at, (anchored, _) in enumerate(mine) if anchored == size)
+        if any(anchored <= size for anchored, _ in mine[at + 1 :]):
             problem, says = "rollback", "an older copy was put in place here, and written to since."
-        elif self._fits_another(entry, before, roots):
+        elif first is last and self._fits_another(last, before, roots):
             problem, says = "reordering", "another entry stood here when the anchor was made."
         else:
             problem, says = "edit", "the history was rewritten together with its hashes."
-        return self._found(problem, f"Log entry {entry['idx']} does not fit its anchor: {says}", entry=entry)
+        one = f"entry {first['idx']} does not fit its anchor"
+        more = f"entries {first['idx']} to {last['idx']} do not fit their anchor"
+        return self._found(problem, f"Log {one if first is last else more}: {says}", entry=first)
 
     def _fits_another(self, entry, before, roots):
         for page in self._pages():
             for other in page:
                 if other["idx"] > entry["idx"]:
                     trial = before.copy()
-                    trial.append(leaf_hash(canonical({**_hashed(other), "idx": entry["idx"]})))
+                    trial.append(_leaf({**other, "idx": entry["idx"]}))
                     if trial.root() in roots:
                         return True
         return False
@@ -278,6 +292,12 @@ class Verification:
         for says in derived_problems(self.connection)[:1]:
             self._found("edit", says)
 
+    def _check_indexes(self):
+        """What is read through an index is what the table has: every page, every index, as SQLite checks them."""
+        for (says,) in self.connection.tuples("PRAGMA integrity_check(1)"):
+            if says != "ok":
+                self._found("edit", f"SQLite finds the file damaged: {says}.")
+
     # Reading rows
 
     def _tables(self):
@@ -285,21 +305,27 @@ class Verification:
         for kind in PREFIXES:
             columns = self.connection.tuples(f"SELECT name, type FROM pragma_table_info('{kind}')")
             if columns:
-                tables[kind] = [(name, sort) for name, sort in columns if name != "seq"]
+                tables[kind] = {name: sort for name, sort in columns if name != "seq"}
         return tables
 
     def _rows(self, kind, low, high, limit=PAGE * 2):
         """seq -> the record as its canonical JSON has it."""
-        names = [name for name, _ in self.tables[kind]]
-        columns = ", ".join(READ_AS[sort].format(name) for name, sort in self.tables[kind])
-        found = self.connection.tuples(
-            f"SELECT seq, {columns} FROM {kind} WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}",
-            (low, high),
-        )
-        return {
-            seq: {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
-            for seq, *values in found
-        }
+        chosen = f"WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}"
+        found = self._read(kind, {"seq": "INTEGER", **self.tables[kind]}, chosen, (low, high))
+        return {row.pop("seq"): {name: value for name, value in row.items() if value is not None} for row in found}
+
+    def _record_at(self, seq):
+        """(kind, id) of the record at this place, if there is one."""
+        for kind in self.tables:
+            for row in self._rows(kind, seq, seq).values():
+                return kind, row.get("id")
+        return None, None
+
+    def _read(self, table, columns, chosen, values=()) -> Iterator[dict[str, Any]]:
+        """Rows with what cannot be right as `Wrong`."""
+        wanted = ", ".join(READ_AS[sort].format(name) for name, sort in columns.items())
+        for row in self.connection.tuples(f"SELECT {wanted} FROM {table} {chosen}", values):
+            yield dict(zip(columns, map(_value, row), strict=True))
 
     def _read_purged(self):
         import json
@@ -307,12 +333,13 @@ class Verification:
         for (raw,) in self.connection.tuples("SELECT CAST(records AS BLOB) FROM purge"):
             try:
                 self.purged.update(json.loads(raw))
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 pass  # not what was recorded: the walk over the log says so
 
-    def _found(self, problem, says, kind=None, record_id=None, entry=None, index=None):
+    def _found(self, problem, says, kind=None, record_id=None, entry=None, index=None, seq=None):
         if entry:
-            kind, record_id, index = entry["kind"], entry["record_id"], entry["idx"]
+            kind, record_id, index, seq = entry["kind"], entry["record_id"], entry["idx"], entry["seq"]
+        self.places.append(AFTER_THE_LOG if seq is None else seq)
         self.findings.append(
             {"problem": problem, "says": says, "kind": kind, "record_id": record_id, "log_index": index}
         )
@@ -323,9 +350,25 @@ def _hashed(entry):
     return {name: value for name, value in entry.items() if name not in ("seq", "leaf")}
 
 
-def _text(raw):
-    """Stored bytes as text; what cannot be text becomes something that no hash fits."""
-    return raw.decode("utf-8", "backslashreplace") if type(raw) is bytes else raw
+def _leaf(entry):
+    return _hash(leaf_hash, _hashed(entry))
+
+
+def _hash(make, members):
+    """None if a value is one that nothing can have been recorded with."""
+    return None if Wrong in map(type, members.values()) else make(canonical(members))
+
+
+def _value(raw):
+    """A value as READ_AS gives it: bytes are text, and text says that the type is wrong."""
+    if type(raw) is bytes:
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            return Wrong(raw.decode("utf-8", "backslashreplace"))
+    if type(raw) is str or (type(raw) is float and raw - raw != 0):
+        return Wrong(raw)
+    return raw
 
 
 def _plain(record_id):

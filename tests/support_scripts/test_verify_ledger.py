@@ -162,6 +162,35 @@ def close_up(db):
         db.execute(f"UPDATE {table} SET seq = seq - 1 WHERE seq > {gone}")
 
 
+def hide_from_an_index(db):
+    """The index has no row before 1000, and its definition says nothing of it: whoever asks by actor finds none."""
+    for step in ("sql || ' WHERE seq > 1000'", "substr(sql, 1, length(sql) - 17)"):
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute(f"UPDATE sqlite_master SET sql = {step} WHERE name = 'task_actor'")
+        db.execute("PRAGMA writable_schema = RESET")
+        if "sql ||" in step:
+            db.execute("REINDEX task_actor")
+
+
+def loosen(db):
+    set_strict(db, "replace(sql, 'STRICT', '')")
+
+
+def tighten(db):
+    set_strict(db, "sql || 'STRICT'")
+
+
+def set_strict(db, sql):
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute(f"UPDATE sqlite_master SET sql = {sql} WHERE name = 'task'")
+    db.execute("PRAGMA writable_schema = RESET")
+
+
+def places_of(root):
+    with opened(root / DATABASE) as db:
+        return places(db)
+
+
 def canonical(row):
     """Good enough for what these tests write, and not the verifier's own."""
     present = {name: value for name, value in row.items() if value is not None}
@@ -562,6 +591,8 @@ TAMPERINGS = {
     "an entry's leaf is edited": ("edit", f"UPDATE log SET leaf = {OTHER.format('leaf')} WHERE seq = {{plan}}"),
     "an entry is marked as a test": ("edit", "UPDATE log SET test = 1 WHERE seq = {plan}"),
     "the frontier's peaks are edited": ("edit", f"UPDATE frontier SET peaks = {OTHER.format('peaks')}"),
+    "a NUL and more are put at the end of the peaks": ("edit", "UPDATE frontier SET peaks = peaks || char(0) || 'x'"),
+    "rows are hidden from an index": ("edit", hide_from_an_index),
     "the frontier is deleted": ("edit", "DELETE FROM frontier"),
     "no origin is local": ("edit", "UPDATE frontier SET local = 0"),
     "derived state is edited": ("edit", "UPDATE task_state SET status = 'done' WHERE seq = {task}"),
@@ -580,9 +611,18 @@ TAMPERINGS = {
         "DELETE FROM log WHERE seq = {plan}",
         "DELETE FROM plan WHERE seq = {plan}",
     ),
+    "the purge is nested too deeply to be read": (
+        "deletion",
+        "UPDATE purge SET records = replace(hex(zeroblob(50000)), '00', '[')",
+    ),
     "the purge no longer names a record": ("deletion", "UPDATE purge SET records = '[]'"),
     "a record without an entry is put at the end": ("insertion", f"INSERT INTO plan SELECT 1 + {{last}}, {PLAN}"),
     "a record without an entry is put beside another": ("insertion", f"INSERT INTO plan SELECT {{packet}}, {PLAN}"),
+    "an entry is put at the first place that there is": (
+        "insertion",
+        f"INSERT INTO log SELECT -9223372036854775808, origin, idx + 1, {ENTRY}, leaf FROM log WHERE seq = {{last}}",
+    ),
+    "a frontier of nobody is added": ("insertion", "INSERT INTO frontier VALUES ('{origin}', 0, 0, '')"),
     "a record without an entry is put before all": ("insertion", f"INSERT INTO plan SELECT -5, {PLAN}"),
     "the frontier counts one less": ("insertion", "UPDATE frontier SET size = size - 1"),
     "an entry is put before all": ("insertion", "UPDATE log SET seq = -5 WHERE seq = {plan}"),
@@ -613,10 +653,12 @@ TAMPERINGS = {
         rewrite,
     ),
 }
+UNCLEAR_END = f"SELECT 9223372036854775807, origin, idx + 1, {ENTRY}, leaf FROM log WHERE seq = {{last}}"
 # What happened is a matter of opinion here, or was when this was written; that something did is not.
 UNCLEAR = {
     "an entry's origin is edited": ("edit", "UPDATE log SET origin = '{origin}' WHERE seq = {plan}"),
     "an entry's idx is edited": ("edit", "UPDATE log SET idx = 1000 WHERE seq = {plan}"),
+    "an entry is put at the last place that there is": ("insertion", f"INSERT INTO log {UNCLEAR_END}"),
     "an entry's seq is edited": ("insertion", "UPDATE log SET seq = 1000 WHERE seq = {plan}"),
     "the frontier's origin is edited": ("edit", "UPDATE frontier SET origin = '{origin}'"),
     "two entries swap their leaves": ("reordering", swap("log", "leaf", "{plan}", "{packet}")),
@@ -651,6 +693,96 @@ def test_tampering_is_found_by_the_verifier_and_by_k8(root, name):
 
     assert verdict(root) == (7, problem)
     assert engine_verdict(root)[0] == 7
+
+
+def test_text_whose_bytes_are_spelled_in_the_record_is_not_taken_for_it(root):
+    start_task(root, r"A path \xff here")
+    change(root, "UPDATE task SET title = CAST(x'41207061746820ff2068657265' AS TEXT) WHERE seq = {last}")
+
+    assert verdict(root) == engine_verdict(root) == (7, "edit")
+
+
+@pytest.mark.parametrize("column, value", [("title", "x'77'"), ("done_when", "7")])
+def test_value_of_another_type_is_found_whatever_the_record_says(root, column, value):
+    start_task(root, "wrong type", "--done-when", "wrong type")
+    change(root, loosen, f"UPDATE task SET {column} = {value} WHERE seq = {{last}}", tighten)
+
+    assert verdict(root) == engine_verdict(root) == (7, "edit")
+
+
+def test_number_that_no_json_has_is_found(root):
+    kaizen(root, "T1", "--name", "run", "--kind", "run", "--duration-ms", "5", "--cost-usd", "0.5")
+    change(root, "UPDATE span SET cost_usd = 9e999")
+
+    assert verdict(root) == engine_verdict(root) == (7, "edit")
+
+
+def test_purged_record_put_back_as_it_was_is_an_insertion(root):
+    start_task(root, "Rehearsal", "--test")
+    saved = []
+    change(root, lambda db: saved.extend(db.execute("SELECT * FROM task ORDER BY seq DESC LIMIT 1").fetchall()))
+    kaizen(root, "K7")
+    change(root, lambda db: db.execute(f"INSERT INTO task VALUES ({', '.join('?' * len(saved[0]))})", saved[0]))
+
+    assert verdict(root) == engine_verdict(root) == (7, "insertion")
+
+
+def test_first_finding_of_k8_is_the_first_in_the_log_too(root):
+    change(
+        root,
+        "DROP VIEW task_current",
+        "UPDATE task SET title = 'Another' WHERE seq = {last}",
+        f"INSERT INTO plan SELECT {{packet}}, {PLAN}",
+        "DELETE FROM plan WHERE seq = {plan}",
+    )
+    findings = run_kaizen(root, "K8")[1]["findings"]
+
+    assert [finding["kind"] for finding in findings] == ["plan", "plan", "task", None]
+
+
+def test_deleted_entry_is_named_by_k8_too(root):
+    change(root, "DELETE FROM log WHERE seq = {plan}")
+    finding = run_kaizen(root, "K8")[1]["findings"][0]
+
+    assert finding["record_id"] == verify(root / DATABASE)[1]["findings"][0]["record_id"] is not None
+
+
+def test_rewritten_batch_is_named_from_its_beginning(root):
+    lines = [json.dumps({"command": "W1", "args": {"title": f"T{n}", "summary": "s"}}) for n in range(5)]
+    (root / "lines").write_text("\n".join(lines))
+    kaizen(root, "K5", "--file", str(root / "lines"))
+    change(root, "UPDATE task SET title = 'Another' WHERE seq = {last} - 1", rewrite)
+    ours, theirs = run_kaizen(root, "K8")[1]["findings"][0], verify(root / DATABASE)[1]["findings"][0]
+
+    assert ours["log_index"] == theirs["log_index"] == places_of(root)["last"] - 5
+    assert ours["record_id"] == theirs["record_id"]
+
+
+@pytest.mark.parametrize("origin", ["kaizen.local/unknown", None])
+def test_anchor_of_an_empty_log_that_never_was_is_found(root, origin):
+    anchors = root / "AI" / "db" / "manifests" / "checkpoints"
+    origin = origin or anchors.read_text().partition("\n")[0]
+    anchors.write_text(f"{origin}\n0\n{'A' * 43}=\n\n" + anchors.read_text())
+
+    assert verdict(root)[0] == engine_verdict(root)[0] == 7
+
+
+def test_backup_of_an_empty_log_is_in_order_beside_anchors_of_others(root):
+    (root / DATABASE).unlink()
+    kaizen(root, "K1")
+    backup = kaizen(root, "K3")["backup"]
+    start_task(root, "After it")
+
+    assert run_kaizen(root, "K8", "--file", str(root / backup))[0] == 0
+
+
+@pytest.mark.parametrize("size", ["9" * 30, "٣"])
+def test_anchor_with_a_size_that_is_none_is_damaged_for_both(root, size):
+    anchors = root / "AI" / "db" / "manifests" / "checkpoints"
+    origin = anchors.read_text().partition("\n")[0]
+    anchors.write_text(f"{origin}\n{size}\n{'A' * 43}=\n\n" + anchors.read_text())
+
+    assert verify(root / DATABASE)[1]["damaged_anchors"] == kaizen(root, "K8")["damaged_anchors"] == 1
 
 
 def test_finding_is_a_sentence_with_the_kind_the_id_and_the_log_index(root):
