@@ -88,6 +88,7 @@ class Store:
 
     def open_writer(self) -> Connection:
         """The write connection, made, migrated and set up on first use. Only ever called inside the gate."""
+        self.made_now = False  # an interrupt right after COMMIT may have left it
         if self._writer is not None and self._writer_of != self._identity():
             self._close_writer()  # the file was replaced
         if self._writer is None:
@@ -123,9 +124,10 @@ class Store:
         """Take back a database that was made for a first write which then failed, and the folders that it made. Only
         ever called inside the gate; once its file is gone, whoever waited makes another and may go in."""
         self._close_writer()
+        database = os.path.realpath(self.place.database)  # a link stays, and what was made behind it goes
         for ending in ("", "-wal", "-shm"):
-            if os.path.exists(self.place.database + ending):
-                os.unlink(self.place.database + ending)
+            if os.path.exists(database + ending):
+                os.unlink(database + ending)
         try:
             inner = [folder for folder in self._folders if os.path.dirname(folder) == self.place.folder]
             outer = [folder for folder in self._folders if folder not in inner]
@@ -142,7 +144,7 @@ class Store:
 
     def _make_folders(self):
         try:
-            self._folders += self.place.make_folders()
+            self.place.make_folders(self._folders)
         except FileNotFoundError:  # outside of the gate only: somebody's refused write takes them back just now
             if not os.path.isdir(self.place.root):
                 raise NotFound(

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 from .. import __version__
-from ..errors import Conflict
+from ..errors import Conflict, Integrity, KaizenError
 from .connection import Connection
 from .database import APPLICATION_ID
 
@@ -39,8 +39,15 @@ def _apply(connection, migrations):
         for number, name in migrations:
             _run(connection, number, name)
         connection.execute("COMMIT")
-    except BaseException:
+    except BaseException as error:
         connection.roll_back()
+        if isinstance(error, KaizenError) and error.code == "store_error":
+            raise Integrity(
+                "migration_failed",
+                f"The database cannot be migrated to schema {migrations[-1][0]}.",
+                f"It is not what its schema version says: {error.why}",
+                "Nothing was changed. Run `K8`, and compare the file with a backup under AI/db/backups.",
+            ) from None
         raise
 
 

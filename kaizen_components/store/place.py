@@ -45,9 +45,8 @@ class Place:
         self.tree_cache = os.path.join(self.work, "tree-cache.json")
         self.anchors = os.path.join(self.manifests, "checkpoints")
 
-    def make_folders(self) -> list[str]:
-        """Make what is missing; returns what was, the outermost first."""
-        made = []
+    def make_folders(self, made: list[str]) -> None:
+        """Make what is missing, and put it into `made`, the outermost first."""
         for folder in (os.path.dirname(self.folder), self.folder, self.backups, self.manifests, self.exports):
             try:
                 os.mkdir(folder)
@@ -55,7 +54,6 @@ class Place:
             except FileExistsError:
                 if not os.path.isdir(folder):
                     raise
-        return made
 
     def relative(self, path: str) -> str:
         """A path as records and messages show it: below the project's root where it can be."""

@@ -181,8 +181,8 @@ def test_the_gate_says_how_many_gave_a_value_and_which_differed(job):
 
 
 def test_those_out_of_time_are_named_and_are_no_evidence(job):
-    verdict = execute.judge(job(WILD, timeout_s=4.0), Function("app.text", "wild"), [
-        {"id": f"S{number}", "code": f"wild('asleep', {number}) if 0 else wild('asleep')"} for number in range(1, 9)
+    verdict = execute.judge(job(WILD, timeout_s=10.0), Function("app.text", "wild"), [
+        {"id": f"S{number}", "code": f"wild('asleep', {number}) if 0 else wild('asleep')"} for number in range(1, 21)
     ])  # fmt: skip
 
     kinds = [one["error_type"] for one in verdict.facts["results"]]
