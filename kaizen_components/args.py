@@ -97,10 +97,10 @@ def _run(argv, as_json):
     if as_json or _format(command, given) == "json":
         if notes:
             result["notes"] = notes
-        text.write(sys.stdout, compact(result) + "\n")
+        text.write(sys.stdout, compact(result) + "\n", command.writes)
     else:
         text.write(sys.stderr, "" if hook else text.notes(notes))
-        text.write(sys.stdout, text.render(result, command))
+        text.write(sys.stdout, text.render(result, command), command.writes)
     return result.get("exit_code") or 0  # of a command that was run, or of a check that failed
 
 

@@ -131,6 +131,8 @@ class Door:
         nobody else waits for it meanwhile. Its connection stays until the door is closed: a run writes often."""
         if not command.can_be_first:
             self.store.require()
+        if self.store.exists():
+            self.store.require_not_newer()
         if once and self.store.exists():
             past = self._past(self._migrated_reader(), *once)
             if past:
@@ -321,7 +323,11 @@ def check_names(command, given):
 
 def _actor_from_environment():
     given = os.environ.get("KAIZEN_ACTOR", "").strip()
-    return read("actor", fields.SHARED["actor"], given) if given else DEFAULT_ACTOR
+    try:
+        return read("actor", fields.SHARED["actor"], given) if given else DEFAULT_ACTOR
+    except Usage as error:
+        error.what = error.what.replace("--actor", "KAIZEN_ACTOR", 1)
+        raise
 
 
 def _refuse_secrets(command, values):

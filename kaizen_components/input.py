@@ -13,11 +13,11 @@ def read_text(name, field, path):
         raise Usage("bad_value", f"{fields.option(name)}-file must be the path of a file.")
     bytes_max = field.most * 4 + 4
     data = _stdin(name, bytes_max) if path == "-" else _file(path, bytes_max)
+    if len(data) >= bytes_max:  # there may be more of it, which was not read
+        raise Usage("bad_value", f"{fields.option(name)} has more than {field.most:,} characters.", "", "Shorten it.")
     try:
         text = data.decode("utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8")
     except UnicodeDecodeError as error:
-        if len(data) >= bytes_max:  # cut in the middle of a character: too long is the better message
-            return "x" * (field.most + 1)
         raise Usage(
             "not_utf8",
             f"The text for {fields.option(name)} is not valid UTF-8.",
@@ -34,7 +34,12 @@ def _stdin(name, bytes_max):
         print(f"Reading {name.replace('_', ' ')} from the terminal; end with Ctrl-D.", file=sys.stderr)
     data = sys.stdin.buffer.read(bytes_max)
     if not data:
-        raise Usage("empty_stdin", f"{fields.option(name)} reads stdin, and nothing came.", "", "Pipe the text in.")
+        raise Usage(
+            "empty_stdin",
+            f"{fields.option(name)} reads stdin, and nothing came.",
+            "",
+            "Pipe the text in; only one option can have it.",
+        )
     return data
 
 
@@ -43,7 +48,7 @@ def _file(path, bytes_max):
     try:
         with open(path, "rb") as file:
             return file.read(bytes_max)
-    except FileNotFoundError:
+    except (FileNotFoundError, UnicodeEncodeError):
         raise NotFound("file_not_found", f"There is no file {shown!r}.", "", "Check the path.") from None
     except IsADirectoryError:
         raise Usage("not_a_file", f"{shown!r} is a folder.", "", "Name a file.") from None

@@ -76,7 +76,11 @@ def _text(name, field, given):
 def _line(name, field, given):
     text = _text(name, field, given)
     if len(text.splitlines()) > 1 or text[-1] in "\r\n":
-        raise _wrong(name, "must be one line.", "Put longer text into --body.")
+        raise _wrong(
+            name,
+            "must be one line.",
+            "Take the line breaks out; where a command has --body, longer text belongs there.",
+        )
     return text
 
 

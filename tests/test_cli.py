@@ -6,6 +6,7 @@ import pty
 import shutil
 import subprocess
 import sys
+import unicodedata
 import zipfile
 
 import pytest
@@ -162,6 +163,68 @@ def test_wide_characters_and_emoji_keep_the_columns_aligned(cli):
     before = [row.split("agent")[0] for row in rows]
 
     assert len({len(part) + sum(ord(c) > 0x2E80 for c in part) for part in before}) == 1
+
+
+@pytest.mark.parametrize("scope", ["x⌚⏰✅⚡x", "שָׁלוֹם", "ไทยนี้", "ｆｕｌｌ", "cafe\u0301", "👩‍👧x", "한글"])
+def test_marks_and_joiners_take_no_column(cli, scope):
+    cli("W1", "--title", "t", "--summary", "s", "--scope", scope)
+    cli("W1", "--title", "t", "--summary", "s", "--scope", "x")
+    rows = [line.split("agent")[0] for line in cli("W9").out.splitlines() if line.startswith("task_")]
+    kinds = [(unicodedata.category(c), unicodedata.east_asian_width(c)) for c in rows[1]]
+    broad = sum(0 if kind in ("Mn", "Cf") else 2 if width in "WF" else 1 for kind, width in kinds)
+
+    assert len(rows) == 2 and len(rows[0]) == broad
+
+
+@pytest.mark.parametrize(
+    "argv, says",
+    [
+        (("help", "W1", "W2"), "one command or one family"), (("W", "nope"), "one command or one family"),
+        (("--actor", "bob", "W9"), "The command stands first, and --actor after it."),
+        (("help", "completion"), "one of bash, zsh, fish"), (("completion",), "one of bash, zsh, fish"),
+        (("W10", "--id", "a\nb"), "--id must be one line"),
+    ],
+)  # fmt: skip
+def test_a_word_too_many_or_at_the_wrong_place_is_explained(cli, argv, says):
+    answer = cli(*argv)
+
+    assert answer.exit_code == 2 and says in answer.err
+    assert cli("help", "help").out == cli("--help").out
+
+
+def test_a_strange_actor_in_the_environment_is_named_as_what_it_is(cli):
+    answer = cli("W1", *TASK, env={"KAIZEN_ACTOR": "x\ny"})
+
+    assert answer.exit_code == 2 and "error: KAIZEN_ACTOR must be one line." in answer.err
+
+
+@pytest.mark.parametrize("text, says", [("x" * 5_000, "200"), ("€" * 5_001, "200"), ("x" * 201, "201")])
+def test_a_text_that_is_too_long_is_not_miscounted(cli, root, text, says):
+    (root / "long").write_text(text)
+    answer = cli("W1", "--title-file", str(root / "long"), "--summary", "s")
+
+    counted = {"200": "more than 200 characters", "201": "has 201 characters"}
+    assert answer.exit_code == 2 and counted[says] in answer.err
+
+
+def test_an_answer_that_could_not_be_printed_may_be_asked_for_again_if_nothing_changed(cli, root):
+    cli("K1")
+    for argv, says in ((("W9",), "The answer could not be printed"), (("W1", *TASK), "Do not repeat it")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [sys.executable, str(LAUNCHER), *argv],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
+            )
+        assert done.returncode == 5 and says in done.stderr.decode()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_help_fits_the_terminal_but_for_examples(cli, width):
+    for argv in (("--help",), ("W1", "--help"), ("W",), ("Q1", "--help")):
+        lines = cli(*argv, env={"COLUMNS": str(width)}).out.partition("example:")[0].splitlines()
+        assert max(map(len, lines)) <= width
 
 
 def test_escape_sequences_in_stored_text_are_shown_and_not_obeyed(cli):

@@ -2,7 +2,7 @@
 
 import os
 
-from ..errors import Busy, Unavailable
+from ..errors import Busy, Unavailable, Usage
 from ..records import batch as batches
 from ..records import health, search
 from ..records import manifest as manifests
@@ -16,6 +16,11 @@ def check(store, *, integrity=False, reindex=False):
     Example: kaizen K1 --integrity
     """
     existed = store.exists()
+    if store.is_lost():
+        store.notes.append(
+            "The checkpoints in AI/db/manifests are of another database, which is gone: a backup of it could be put "
+            "here as long as this one is empty."
+        )
     with store.writing() as connection:
         indexed = search.rebuild(connection) if reindex else None
     answer = {
@@ -34,6 +39,8 @@ def backup(store, *, out=None):
 
     Example: kaizen K3
     """
+    if out == "-":
+        raise Usage("bad_value", "--out must be the path of a file.", "A backup is a file and its manifest.")
     reader = store.reader()
     path = os.path.abspath(out) if out else manifests.dated(store.place.backups, "kaizen", "db")
     try:
@@ -53,22 +60,26 @@ def backup(store, *, out=None):
         os.unlink(path)  # a copy that nobody has verified would be taken for a good one
         raise
     return {
-        "backup": store.place.relative(path), "manifest": store.place.relative(path + ".json"), "verified": True,
+        "backup": out or store.place.relative(path),
+        "manifest": (out or store.place.relative(path)) + ".json",
+        "verified": True,
         **facts,
     }  # fmt: skip
 
 
-def batch(tx, call, *, file="-"):
+def batch(tx, call, store, *, file="-"):
     """Run many commands from JSONL in one transaction; `$N.id` names the result of line N.
 
     Example: echo '{"command": "W1", "args": {"title": "A", "summary": "The first."}}' | kaizen K5
     """
     results = batches.run(file, call)
+    if store.made_now and not tx.changed():  # nothing but reads, which make no database
+        raise store.none_yet()
     return {"records": results, "count": len(results)}
 
 
 def manifest(store, *, out=None):
-    """Write down row counts, the schema's hash, the log's size and root, and the file's hash.
+    """Write down row counts, the schema's hash, the log's size and root, and the file's hash; --out - only shows them.
 
     Example: kaizen K6
     """
@@ -86,5 +97,7 @@ def manifest(store, *, out=None):
                 "Try again.",
             )
         facts = manifests.describe(connection, store.place.database)
+    if out == "-":
+        return facts
     manifests.save(path, facts)
-    return {"manifest": store.place.relative(path), **facts}
+    return {"manifest": out or store.place.relative(path), **facts}

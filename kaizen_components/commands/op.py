@@ -70,13 +70,15 @@ def find(catalog, *, intent, limit=3):
 
     Example: kaizen K0 "record that the tests passed"
     """
+    named = [command for command in catalog() if intent.strip().lower() in (command.code.lower(), command.name)]
     documents = [(command, _words(_text_of(command))) for command in catalog() if command.code != "K0"]
     wanted = _words(intent)
     scored = [(_score(wanted, words, documents), command) for command, words in documents]
     scored = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])[:limit]
+    chosen = [*named, *(command for _, command in scored if command not in named)][:limit]
     found = [
         {"code": command.code, "name": command.name, "what": command.help, "example": command.example}
-        for _, command in scored
+        for command in chosen
     ]
     return {
         "records": found,

@@ -35,8 +35,10 @@ def parse(argv: list[str]):
     if word == "completion":
         return _completion_script([one for one in rest if one != "--json"], "--json" in argv)
     if word.upper() in FAMILIES and not code_of(word):
-        return _help([word], "--json" in argv)
+        return _help([word, *(one for one in rest if one not in ("--json", "--help", "-h"))], "--json" in argv)
     code = code_of(word)
+    if code is None and word[:1] == "-":
+        raise Usage("usage", f"The command stands first, and {word[:60]} after it.", "", "`--help` lists the commands.")
     if code is None:
         raise unknown_command(word)
     return _parse_command(Command(code), rest)
@@ -135,6 +137,8 @@ def _options(command, name):
     choices = [CompletionItem(choice) for choice in field.choices]
 
     def complete(ctx, param, incomplete):
+        if field.kind in ("path", "input"):
+            return [CompletionItem(incomplete, type="file")]
         return [item for item in choices if item.value.startswith(incomplete)]
 
     found = [
@@ -165,19 +169,19 @@ class _Bare(click.Argument):
 
 def help_of(command: Command) -> str:
     """One command's page: what it does, its own options with their choices, the shared ones in a line, the example."""
-    lines = [f"{command.code} {command.name}: {command.help}", ""]
+    lines = [*wrap("", f"{command.code} {command.name}: {command.help}", _width()), ""]
     own = list(command.options)
     bare = [name for name in own if fields.field(command, name).bare]
     usage = " ".join(f"{fields.option(n)} {_metavar(command, n)}" for n in command.required if n not in bare)
     usage = " ".join(filter(None, (*(f'"{_metavar(command, n)}"' for n in bare), usage)))
-    lines += [f"usage: kaizen {command.code} {usage} [options]".replace("  ", " "), ""]
+    lines += [*wrap("usage: ", f"kaizen {command.code} {usage} [options]".replace("  ", " "), _width()), ""]
     if own:
         rows = [(_label(command, name), _explained(command, name)) for name in own]
         lines += [*_columns(rows), ""]
     texts = [name for name in own if fields.field(command, name).kind in fields.TEXT_KINDS]
     if texts:
         long = fields.option("body" if "body" in texts else texts[-1])
-        lines += [f"Text also comes from a file ({long}-file PATH) or from stdin ({long} -).", ""]
+        lines += [*wrap("", f"Text also comes from a file ({long}-file PATH) or from stdin ({long} -).", _width()), ""]
     shared = [name for name in fields.SHARED if name not in own]
     lines += _columns([(_label(command, name), fields.SHARED[name].help) for name in shared])
     lines += ["", "example:", f"  {command.example}"]
@@ -214,38 +218,41 @@ def _explained(command, name):
 
 def _columns(rows):
     label = max(len(row[0]) for row in rows) + 4
-    width = min(terminal()[0], 110)
-    return [line for head, text in rows for line in wrap(f"  {head}".ljust(label), text, width)]
+    return [line for head, text in rows for line in wrap(f"  {head}".ljust(label), text, _width())]
+
+
+def _width():
+    return min(terminal()[0], 110)
 
 
 def overview() -> str:
-    lines = [
-        "Kaizen: the local system of record for AI coding agents.",
-        "",
-        "usage: kaizen CODE [options]        the code or its name, in any case: W1, task-start",
-        "       kaizen help CODE             one command with its options and an example",
-        '       kaizen K0 "plain words"      find the command for what you want to do',
-        "       kaizen completion bash       shell completion (bash, zsh, fish)",
-        "",
+    usage = [
+        ("kaizen CODE [options]", "the code or its name, in any case: W1, task-start"),
+        ("kaizen help CODE", "one command with its options and an example"),
+        ('kaizen K0 "plain words"', "find the command for what you want to do"),
+        ("kaizen completion bash", "shell completion (bash, zsh, fish)"),
     ]
+    lines = ["Kaizen: the local system of record for AI coding agents.", "", "usage:", *_columns(usage), ""]
     for family in FAMILIES:
         lines += [*family_help(family).splitlines(), ""]
-    lines.append(
-        "Exit codes: 0 done, 1 refused, 2 usage, 3 not found, 4 conflict, 5 unavailable, 6 busy, 7 integrity, 70 bug."
-    )
-    return "\n".join(lines) + "\n"
+    exits = "0 done, 1 refused, 2 usage, 3 not found, 4 conflict, 5 unavailable, 6 busy, 7 integrity, 70 bug."
+    return "\n".join([*lines, *wrap("Exit codes: ", exits, _width())]) + "\n"
 
 
 def family_help(family: str) -> str:
     rows = [
         (f"{command.code.ljust(4)}{command.name}", command.help) for command in catalog() if command.family == family
     ]
-    return "\n".join([f"{family}  {FAMILIES[family]}", *_columns(rows)]) + "\n"
+    return "\n".join([*wrap(f"{family}  ", FAMILIES[family], _width()), *_columns(rows)]) + "\n"
 
 
 def _help(words, as_json=False):
     """All commands, a family, or one command; with --json as JSON Schema."""
-    word = words[0] if words else ""
+    if len(words) > 1:
+        raise Usage("usage", "Help is about one command or one family.", "", f"Try `help {words[0][:60]}`.")
+    word = words[0] if words and words[0] != "help" else ""
+    if word == "completion":
+        raise _how_to_complete()
     family = word.upper() if word.upper() in FAMILIES and not code_of(word) else None
     if as_json:
         chosen = [find_command(word)] if word and not family else catalog()
@@ -314,14 +321,18 @@ def _completer(shell):
     return kind(_All("kaizen"), {}, "kaizen", COMPLETE_VARIABLE)
 
 
+def _how_to_complete():
+    return Usage(
+        "usage",
+        "completion takes one of " + ", ".join(SHELLS) + ".",
+        "",
+        'For bash: eval "$(kaizen completion bash)"; for fish: kaizen completion fish | source.',
+    )
+
+
 def _completion_script(rest, as_json):
     if len(rest) != 1 or rest[0] not in SHELLS:
-        raise Usage(
-            "usage",
-            "completion takes one of " + ", ".join(SHELLS) + ".",
-            "",
-            'For bash: eval "$(kaizen completion bash)"; for fish: kaizen completion fish | source.',
-        )
+        raise _how_to_complete()
     return _print(_completer(rest[0]).source(), as_json)
 
 

@@ -7,7 +7,7 @@ stored text are shown, not obeyed.
 import os
 import sys
 
-from ..records.canonical import compact, visible
+from ..records.canonical import columns, compact, visible
 
 WIDTH_DEFAULT = 100
 WIDTH_MIN = 40
@@ -74,8 +74,8 @@ def terminal(stream=None):
         tty = stream is not None and stream.isatty()
     except ValueError:
         tty = False
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdecimal() and len(columns) < 5 else 0
+    told = os.environ.get("COLUMNS", "")
+    width = int(told) if told.isdecimal() and len(told) < 5 else 0
     if not width and tty:
         try:
             width = os.get_terminal_size(stream.fileno()).columns
@@ -205,7 +205,7 @@ def _grid(names, rows, width, colour):
 
 
 def _padded(text, size, colour):
-    return (paint(text, COLOURS[text], colour) if text in COLOURS else text) + " " * (size - display_width(text))
+    return (paint(text, COLOURS[text], colour) if text in COLOURS else text) + " " * (size - columns(text))
 
 
 def _squeeze(names, widths, width):
@@ -228,25 +228,12 @@ def _tail(result, command):
 
 
 def _broadest(text):
-    return max(map(display_width, text.split("\n")))
-
-
-def display_width(text):
-    """Columns on a terminal: East Asian wide characters and emoji take two."""
-    if text.isascii():
-        return len(text)
-    return sum(2 if _is_wide(ord(c)) else 1 for c in text)
-
-
-def _is_wide(code):
-    return 0x1100 <= code <= 0x115F or 0x2E80 <= code <= 0xA4CF or 0xAC00 <= code <= 0xD7A3 or (
-        0xF900 <= code <= 0xFAFF or 0xFE30 <= code <= 0xFE6F or 0xFF00 <= code <= 0xFF60 or 0x1F300 <= code <= 0x1FAFF
-    ) or 0x20000 <= code <= 0x3FFFD  # fmt: skip
+    return max(map(columns, text.split("\n")))
 
 
 def wrap(head, text, width, indent=None):
     """`head` and the text, broken at blanks to fit; the lines after the first are indented below the head."""
-    indent = display_width(head) if indent is None else indent
+    indent = columns(head) if indent is None else indent
     room = max(width - indent, 16)
     lines = []
     for paragraph in text.split("\n"):
@@ -254,7 +241,7 @@ def wrap(head, text, width, indent=None):
         used = 0
         for word in paragraph.split(" "):
             for piece in _pieces(word, room):
-                size = display_width(piece)
+                size = columns(piece)
                 if line and used + 1 + size > room:
                     lines.append(" ".join(line))
                     line, used = [], 0
@@ -266,13 +253,13 @@ def wrap(head, text, width, indent=None):
 
 def _pieces(word, room):
     """A word, cut where it is longer than a whole line."""
-    if display_width(word) <= room:
+    if columns(word) <= room:
         return [word]
     room = room if word.isascii() else room // 2
     return [word[at : at + room] for at in range(0, len(word), room)]
 
 
-def write(stream, output) -> None:
+def write(stream, output, changed=True) -> None:
     """Print UTF-8 whatever the locale. A closed pipe is not an error; a full disk is one."""
     if stream is None or not output:
         return
@@ -287,7 +274,11 @@ def write(stream, output) -> None:
 
             raise Unavailable(
                 "output_failed",
-                "The command was carried out, but its answer could not be printed.",
+                "The command was carried out, but its answer could not be printed."
+                if changed
+                else "The answer could not be printed.",
                 str(error.strerror),
-                "Do not repeat it; ask for the record instead (`W9`, `W10 --id @last`).",
+                "Do not repeat it; ask for the record instead (`W9`, `W10 --id @last`)."
+                if changed
+                else "Send it elsewhere, or make room there.",
             ) from None

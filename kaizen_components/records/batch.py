@@ -37,12 +37,19 @@ def read_object(line: str, shape: str = SHAPE) -> dict[str, Any]:
     import json
 
     try:
-        item = json.loads(line)
+        item = json.loads(line, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
         raise Usage("bad_line", "is not JSON.", str(error) or "nested too deeply", shape) from None
     if not isinstance(item, dict):
         raise Usage("bad_line", "is not a JSON object.", shape, "Put {…} around it.")
     return item
+
+
+def _each_once(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
 
 
 def _parsed(line):
@@ -65,11 +72,15 @@ def _filled(value, results):
     number, _, name = value[1:].partition(".")
     if not number.isdecimal() or not name.isidentifier():
         return value
-    if int(number) not in results or name not in results[int(number)]:
+    there = results.get(int(number))
+    if there is not None and name not in there:
+        has = ", ".join(f"${number}.{one}" for one in there)
+        raise Usage("bad_reference", f"{value} names nothing.", f"That line has {has}.", "Use one of these.")
+    if there is None:
         raise Usage(
             "bad_reference",
             f"{value} names nothing.",
             "N counts the lines of the input from 1, and only earlier lines have results.",
             "Use $N.id of an earlier line.",
         )
-    return results[int(number)][name]
+    return there[name]

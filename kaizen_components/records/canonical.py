@@ -45,6 +45,18 @@ def visible(text: str) -> str:
     )
 
 
+def columns(text: str) -> int:
+    """How broad a text is on a terminal: East Asian wide characters and most emoji take two columns, marks none."""
+    if text.isascii() or all(c < "\u0300" or "\u2010" <= c <= "\u2027" for c in text):  # Latin, dashes, …
+        return len(text)
+    from unicodedata import category, east_asian_width  # only now: most texts have no use for it
+
+    return sum(
+        0 if category(c) in ("Mn", "Me", "Cf") or "\u1160" <= c <= "\u11ff" else 2 if east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
 def _encode(value, in_order):
     kind = type(value)
     if kind is str:

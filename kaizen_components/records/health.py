@@ -44,7 +44,7 @@ def require_integrity(connection: Connection) -> dict[str, str]:
         raise Integrity(
             "integrity_failed",
             f"The database failed its check of {name.replace('_', ' ')}.",
-            "; ".join(problems[:5]),
+            " ".join(f"{one.rstrip('.')}." for one in problems[:5]),
             "Run `K8` to see which records are affected; backups are under AI/db/backups.",
         )
     return dict.fromkeys(found, "ok")

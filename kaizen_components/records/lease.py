@@ -23,7 +23,7 @@ def guard(tx, task, token, changes_status):
             "stale_token",
             f"Token {token} of {tx.actor} does not hold {task['id']}.",
             _holder_of(task) if live else "The lease has ended.",
-            "Take the task again (`W13`) and look at what changed meanwhile (`W10`).",
+            _after_a_stale_token(tx, task, live),
         )
     if token is None and changes_status and live and task["holder"] != tx.actor:
         raise Conflict(
@@ -71,7 +71,9 @@ def _token_to_take(tx, task):
             "already_claimed",
             f"{task['id']} is taken.",
             _holder_of(task),
-            "Take another one: `W12` lists what is ready.",
+            "It is yours: `W13 --action renew --token N` keeps it."
+            if task["holder"] == tx.actor
+            else "Take another one: `W12` lists what is ready.",
         )
     return (task["token"] or 0) + 1
 
@@ -80,7 +82,12 @@ def _token_to_break(tx, task, note):
     if not is_live(task, tx.at):
         raise Conflict("not_claimed", f"Nobody holds {task['id']}.", "", "Take it: `W13 --id` …")
     if not note:
-        raise Usage("reason_missing", "Ending another's lease needs a reason.", "", "Add --note REASON.")
+        raise Usage(
+            "reason_missing",
+            "Breaking a lease needs a reason.",
+            "",
+            "Add --note REASON; who holds it gives it back with `--action release --token N`.",
+        )
     return task["token"]
 
 
@@ -92,8 +99,16 @@ def _require_current(tx, task, action, token):
             "stale_token",
             f"Token {token} of {tx.actor} does not hold {task['id']}.",
             _holder_of(task) if is_live(task, tx.at) else "The lease has ended.",
-            "Take the task again: `W13`.",
+            _after_a_stale_token(tx, task, is_live(task, tx.at)),
         )
+
+
+def _after_a_stale_token(tx, task, live):
+    if live and task["holder"] == tx.actor:
+        return "Give the token that `take` returned; `W10` shows the lease."
+    if live:
+        return "Wait for the lease to end, and look at what changed meanwhile (`W10`)."
+    return "Take the task again (`W13`) and look at what changed meanwhile (`W10`)."
 
 
 def _holder_of(task):

@@ -225,7 +225,7 @@ class Verification:
                 if not self.is_copy:
                     self._found(
                         "rollback",
-                        f"The anchors speak of a database {origin} with {size} entries, which is not this one.",
+                        f"The anchors speak of a database {origin} with {_entries(size)}, which is not this one.",
                         index=0,
                     )
                     return
@@ -235,7 +235,7 @@ class Verification:
         for origin, (size, _) in last.items() if not self.findings else ():
             has = self.frontiers.get(origin, Frontier()).size
             if size > has and not self.is_copy:
-                says = f"An anchor says {size} entries; this file has {has} and fits together: it is an older copy."
+                says = f"An anchor says {_entries(size)}; this file has {has} and fits together: it is an older copy."
                 self._found("rollback", says, index=has)
                 return
 
@@ -348,6 +348,10 @@ class Verification:
 def _hashed(entry):
     """The members of an entry that its leaf is made from."""
     return {name: value for name, value in entry.items() if name not in ("seq", "leaf")}
+
+
+def _entries(count):
+    return f"{count} {'entry' if count == 1 else 'entries'}"
 
 
 def _leaf(entry):

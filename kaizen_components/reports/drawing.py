@@ -1,7 +1,8 @@
 """The geometry of a waterfall drawing: where each bar, label and tick stands, in the units of the SVG."""
 
 from typing import Any
-from unicodedata import combining, east_asian_width
+
+from ..records.canonical import columns
 
 WIDTH, LEFT, RIGHT = 960, 300, 870  # the bars stand between LEFT and RIGHT
 ROW, TOP = 22, 30
@@ -54,15 +55,6 @@ def _row(at, span, wall):
 
 def _x(ms, wall):
     return round(LEFT + (RIGHT - LEFT) * ms / wall, 1)
-
-
-def columns(line: str) -> int:
-    """How broad a line is in letters of one width: East Asian ones take two, combining marks none."""
-    return len(line) if line.isascii() else sum(map(_breadth, line))
-
-
-def _breadth(character):
-    return 0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
 
 
 def cut(line: str, most: int) -> str:

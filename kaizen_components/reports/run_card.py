@@ -4,9 +4,9 @@ import shutil
 from typing import Any
 
 from ..pipeline import show
-from ..records.canonical import visible
+from ..records.canonical import columns, visible
 from .document import clipped, count, dollars, number_of, percent, time_taken
-from .drawing import columns, cut
+from .drawing import cut
 
 WIDTH_MIN, WIDTH_MAX = 60, 100
 REQUEST_CHARS_MAX = 300

@@ -5,9 +5,9 @@ import textwrap
 from typing import Any
 
 from ..records import health
-from ..records.canonical import canonical
+from ..records.canonical import canonical, columns
 from . import drawing
-from .drawing import columns, cut, duration, money
+from .drawing import cut, duration, money
 from .page import render
 
 WIDTH_MIN, WIDTH_MAX = 80, 100

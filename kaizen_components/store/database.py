@@ -2,7 +2,7 @@
 
 import os
 
-from ..errors import KaizenError, NotFound, Refused, Unavailable
+from ..errors import Integrity, KaizenError, NotFound, Refused, Unavailable
 from .connection import Connection
 from .gate import Gate, timeout_s
 from .place import Place
@@ -25,23 +25,48 @@ class Store:
         self._writer_of: tuple[int, int] | None = None
         self.gate = Gate(self.place.lock, stays=True, make_folder=self._make_folders)  # around every write
         self._folders: list[str] = []  # which this store has made
+        self._found_empty = False  # was there a file without anything in it?
         self.made_now = False  # is this the first write of the project?
 
     def exists(self) -> bool:
-        return os.path.exists(self.place.database)
+        """An empty file is no database yet."""
+        try:
+            return os.stat(self.place.database).st_size > 0 or not os.path.isfile(self.place.database)
+        except OSError:
+            return False
 
     def require(self) -> None:
         if not self.exists():
-            raise self._none_yet("does not exist")
+            raise self.none_yet()
         if not os.path.isfile(self.place.database):
             raise Unavailable("not_a_file", "AI/db/kaizen.db is not a file.", "", "Move it away, then run `K1`.")
 
-    def _none_yet(self, how):
+    def none_yet(self) -> NotFound:
+        if not os.path.isdir(self.place.root):
+            return self._no_root()
+        how = "is empty" if os.path.exists(self.place.database) else "does not exist"
+        why = f"Below {_shown(self.place.root)}, {self.place.relative(self.place.database)} {how}"
+        if self.is_lost():
+            return NotFound(
+                "no_database",
+                "The database is gone.",
+                f"{why}, but the checkpoints of one are in AI/db/manifests.",
+                "Put a backup from AI/db/backups in its place (`K11` says more); `K1` begins anew.",
+            )
         return NotFound(
-            "no_database",
-            "There is no database here yet.",
-            f"{self.place.relative(self.place.database)} {how} below {_shown(self.place.root)}.",
-            "Run `K1` to create it; the first write creates it too.",
+            "no_database", "There is no database here yet.", f"{why}.", "`K1` creates it; the first write does, too."
+        )
+
+    def is_lost(self) -> bool:
+        """No database, where checkpoints tell of one."""
+        return not self.exists() and os.path.exists(self.place.anchors)
+
+    def _no_root(self):
+        return NotFound(
+            "no_root",
+            f"There is no folder {_shown(self.place.root)}.",
+            "",
+            "Set KAIZEN_REPO_ROOT to the project's folder.",
         )
 
     def look(self, in_gate: bool = False) -> Connection:
@@ -52,13 +77,25 @@ class Store:
         )
         return _checked(connection, _require_ours)
 
+    def require_not_newer(self) -> None:
+        """Whoever works before he writes asks first: a newer engine's database would refuse what came of it."""
+        _checked(self.look(), _require_not_newer).close()
+
     def look_at(self, path: str) -> Connection:
         """A read-only connection on another file, such as a backup; the caller closes it."""
         shown = os.path.basename(path) or path
         if not os.path.isfile(path):
             raise NotFound("file_not_found", f"{shown!r} is not a file.", "", "Name a database file, such as a backup.")
-        connection = Connection(os.path.abspath(path), read_only=True, busy_timeout_s=min(timeout_s(), 5.0))
-        return _checked(connection, _require_ours, _require_not_newer)
+        try:
+            connection = Connection(os.path.abspath(path), read_only=True, busy_timeout_s=min(timeout_s(), 5.0))
+            return _checked(connection, _require_ours, _require_not_newer)
+        except Integrity as error:
+            raise Integrity(
+                error.code,
+                f"{shown!r} is no database, or it is damaged.",
+                error.why,
+                "Name another file; the database of this project was not looked at.",
+            ) from None
 
     def reader(self) -> Connection:
         """A read-only connection on a database of this engine's schema; it stays open until `close`."""
@@ -72,7 +109,7 @@ class Store:
 
     def _require_made(self, connection):
         if connection.value("PRAGMA user_version") == 0:
-            raise self._none_yet("is empty")
+            raise self.none_yet()
 
     def _identity(self):
         """Which file this is, so that one put in its place is noticed."""
@@ -88,12 +125,12 @@ class Store:
 
     def open_writer(self) -> Connection:
         """The write connection, made, migrated and set up on first use. Only ever called inside the gate."""
-        self.made_now = False  # an interrupt right after COMMIT may have left it
         if self._writer is not None and self._writer_of != self._identity():
             self._close_writer()  # the file was replaced
         if self._writer is None:
             self.made_now = not self.exists()
             if self.made_now:
+                self._found_empty = os.path.exists(self.place.database)
                 self._make_folders()
             else:  # look first: a connection that may write changes the file by opening it
                 _checked(self.look(in_gate=True), _require_not_newer).close()
@@ -128,6 +165,8 @@ class Store:
         for ending in ("", "-wal", "-shm"):
             if os.path.exists(database + ending):
                 os.unlink(database + ending)
+        if self._found_empty:
+            os.close(os.open(database, os.O_CREAT | os.O_WRONLY, 0o644))
         try:
             inner = [folder for folder in self._folders if os.path.dirname(folder) == self.place.folder]
             outer = [folder for folder in self._folders if folder not in inner]
@@ -147,12 +186,7 @@ class Store:
             self.place.make_folders(self._folders)
         except FileNotFoundError:  # outside of the gate only: somebody's refused write takes them back just now
             if not os.path.isdir(self.place.root):
-                raise NotFound(
-                    "no_root",
-                    f"There is no folder {_shown(self.place.root)}.",
-                    "",
-                    "Set KAIZEN_REPO_ROOT to the project's folder.",
-                ) from None
+                raise self._no_root() from None
         except OSError as error:
             raise Unavailable(
                 "folder_not_writable",
@@ -234,7 +268,6 @@ class Writing:
             self._take_back()
             self.keep_open = False
             raise
-        self.store.made_now = False
         if callable(self.on_commit):
             self.on_commit()
 
@@ -244,6 +277,7 @@ class Writing:
             self.store.unmake()
 
     def _leave(self):
+        self.store.made_now = False  # also after an interrupt right behind COMMIT: what is there now stays
         try:
             if not self.keep_open:
                 self.store._close_writer()

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 from .. import __version__
-from ..errors import Conflict, Integrity, KaizenError
+from ..errors import Conflict, Integrity, KaizenError, Unavailable
 from .connection import Connection
 from .database import APPLICATION_ID
 
@@ -113,7 +113,10 @@ def copy_into(connection: Connection, path: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(path):
             os.unlink(path)
+        if isinstance(error, KaizenError) and error.code in ("cannot_open", "read_only"):
+            why = f"Its folder, {os.path.basename(os.path.dirname(path)) or os.sep}, cannot be written."
+            raise Unavailable("cannot_write", "The copy cannot be made.", why, "Choose another --out.") from None
         raise

@@ -129,6 +129,11 @@ def test_plain_words_find_the_command_among_the_first_three(kaizen, intent, code
     assert all(row["example"] for row in found)
 
 
+@pytest.mark.parametrize("word", ["w13", "task-claim"])
+def test_a_code_or_a_name_finds_itself(kaizen, word):
+    assert kaizen("K0", intent=word)["records"][0]["code"] == "W13"
+
+
 def test_words_that_mean_nothing_here_get_a_hint(cli):
     answer = cli("K0", "zzz qqq")
 
@@ -212,6 +217,31 @@ def test_a_backup_is_a_verified_copy_with_a_manifest(kaizen, root):
     assert sqlite3.connect(path).execute("SELECT count(*) FROM task").fetchone() == (1,)
 
 
+def test_a_manifest_can_be_shown_only_and_a_backup_is_a_file(cli, root):
+    cli("K1")
+
+    assert cli("K6", "--out", "-", "--json").json["rows"]["task"] == 0
+    assert cli("K3", "--out", "-").exit_code == 2
+    assert os.listdir(root) == ["AI"]
+
+
+def test_a_copy_elsewhere_is_answered_with_its_path(cli, tmp_path):
+    cli("K1")
+    out = str(tmp_path / "else where" / "copy.db")
+    answer = cli("K3", "--out", out, "--json").json
+
+    assert (answer["backup"], answer["manifest"]) == (out, out + ".json")
+
+
+def test_a_file_that_is_no_database_says_nothing_about_ours(cli, root):
+    cli("K1")
+    (root / "notes.txt").write_text("no database\n" * 100)
+    answer = cli("K8", "--file", str(root / "notes.txt"))
+
+    assert answer.exit_code == 7 and "'notes.txt' is no database" in answer.err
+    assert "move" not in answer.err.lower()
+
+
 def test_a_bad_copy_fails_its_verification(kaizen, root):
     start(kaizen)
     path = root / kaizen("K3")["backup"]
@@ -288,6 +318,27 @@ def test_a_batch_comes_from_stdin_too_and_an_empty_one_is_refused(cli):
     assert cli("K5", "--json", stdin=lines.encode()).json["count"] == 3
     assert cli("K5", "--json", stdin=b"\n\n").exit_code == 2
     assert cli("K5", "--json", stdin=b"").error["code"] == "empty_stdin"
+
+
+def test_a_batch_of_reads_makes_no_database(cli, root):
+    answer = cli("K5", "--json", stdin=line("W9").encode())
+
+    assert (answer.exit_code, answer.error["code"]) == (3, "no_database")
+    assert os.listdir(root) == []
+
+
+def test_a_name_that_stands_twice_in_a_line_is_refused(batch):
+    with pytest.raises(Usage) as caught:
+        batch('{"command": "W1", "args": {"title": "a", "title": "c", "summary": "b"}}')
+
+    assert caught.value.what == "Line 1: is not JSON." and "twice" in caught.value.why
+
+
+def test_a_reference_to_what_a_line_does_not_have_says_what_it_has(batch):
+    with pytest.raises(Usage) as caught:
+        batch(line("W1", title="a", summary="b"), line("W2", id="$1.nope", note="n"))
+
+    assert caught.value.what == "Line 2: $1.nope names nothing." and "$1.id" in caught.value.why
 
 
 def test_a_line_separator_inside_a_text_does_not_end_the_line(kaizen, batch):

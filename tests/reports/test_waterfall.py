@@ -8,6 +8,7 @@ import pytest
 
 from kaizen_components.faces import text as face
 from kaizen_components.records import ids
+from kaizen_components.records.canonical import columns
 from kaizen_components.reports import drawing, trace, waterfall
 
 BEGAN_MS = 1_794_000_000_000
@@ -169,8 +170,8 @@ def test_no_line_of_the_drawing_is_broader_than_the_width_and_the_bars_line_up(w
     rows = rows_of(block)
 
     assert len(rows) == len(spans) + 1
-    assert all(drawing.columns(line) <= width for line in block.splitlines())
-    assert len({tuple(drawing.columns(part) for part in line.split("|")[:2]) for line in rows}) == 1
+    assert all(columns(line) <= width for line in block.splitlines())
+    assert len({tuple(columns(part) for part in line.split("|")[:2]) for line in rows}) == 1
     assert "\x1b" not in block and "\u202e" not in block and "\t" not in block
 
 

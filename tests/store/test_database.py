@@ -180,6 +180,8 @@ def test_an_engine_older_than_the_file_says_so_and_touches_nothing(cli, root):
         answer = cli(*argv, "--json")
         assert (answer.exit_code, answer.error["code"]) == (1, "database_is_newer")
 
+    run = cli("Q1", "--title", "t", "--run", "--", sys.executable, "-c", "open('ran', 'w')")
+    assert run.exit_code == 1 and not (root / "ran").exists()
     assert cli("K2", "--json").json["state"] == "newer"
     assert "newer" in cli("K11").out
     assert db_path(root).read_bytes() == before
@@ -216,6 +218,73 @@ def test_a_first_write_that_fails_leaves_nothing(cli, root, argv):
     assert cli("W9", "--json").error["code"] == "no_database"
     assert cli("W1", "--title", "t", "--summary", "s").exit_code == 0
     assert cli("K8").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "argv", [("W1", "--title", "t", "--summary", "s", "--parent", "no"), ("W9",), ("K2",), ("K6",), ("K7",), ("K8",)]
+)
+def test_an_empty_file_is_no_database_and_stays_empty(cli, root, argv):
+    db_path(root).parent.mkdir(parents=True)
+    db_path(root).touch()
+
+    assert cli(*argv).exit_code == 3
+    assert [path.name for path in db_path(root).parent.iterdir()] == ["kaizen.db"] and not db_path(root).stat().st_size
+    assert cli("K1", "--json").json["created"] is True
+
+
+def test_a_first_write_that_fails_keeps_a_link_and_removes_what_it_made_behind_it(cli, root):
+    db_path(root).parent.mkdir(parents=True)
+    (root / "shared").mkdir()
+    db_path(root).symlink_to(root / "shared" / "k.db")
+
+    assert cli("W1", "--title", "t", "--summary", "s", "--parent", "no").exit_code == 3
+    assert db_path(root).is_symlink() and list((root / "shared").iterdir()) == []
+    assert cli("W1", "--title", "t", "--summary", "s").exit_code == 0
+    assert db_path(root).is_symlink() and cli("K8").exit_code == 0
+
+
+def test_an_interrupt_right_after_the_first_commit_takes_nothing_back(root, monkeypatch):
+    door = Door(str(root), keep_open=True)
+    commit = Connection.commit
+
+    def strike(self):
+        if isinstance(self, Connection):
+            commit(self)
+        raise KeyboardInterrupt
+
+    for owner, name in ((Connection, "commit"), (database.Store, "open_writer")):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(owner, name, strike)
+            door("W1", title=name, summary="s")
+    door.close()
+
+    assert [row["title"] for row in Door(str(root))("W9")["records"]] == ["commit"]
+
+
+def test_a_database_that_is_gone_is_not_called_a_new_one(cli, root):
+    cli("W1", "--title", "t", "--summary", "s")
+    db_path(root).unlink()
+    read, made = cli("W9"), cli("K1")
+
+    assert read.exit_code == 3 and "The database is gone." in read.err and "backup" in read.err
+    assert made.exit_code == 0 and "another database, which is gone" in made.err
+    assert cli("K8").exit_code == 7
+
+
+def test_reads_of_a_missing_root_name_the_root(cli, tmp_path):
+    answer = cli("W9", "--json", env={"KAIZEN_REPO_ROOT": str(tmp_path / "typo")})
+
+    assert (answer.exit_code, answer.error["code"]) == (3, "no_root")
+
+
+def test_a_schema_version_that_is_not_the_files_own_is_an_integrity_error(cli, root):
+    cli("W1", "--title", "t", "--summary", "s")
+    plain = sqlite3.connect(db_path(root))
+    plain.execute(f"PRAGMA user_version = {database.SCHEMA_VERSION - 1}")
+    plain.close()
+    answer = cli("K1", "--json")
+
+    assert (answer.exit_code, answer.error["code"]) == (7, "migration_failed")
 
 
 def test_a_first_write_that_fails_leaves_the_folders_that_were_there(cli, root):
