@@ -131,7 +131,7 @@ class Door:
         nobody else waits for it meanwhile. Its connection stays until the door is closed: a run writes often."""
         if not command.can_be_first:
             self.store.require()
-        if self.store.exists():
+        if "run" in values and self.store.exists():
             self.store.require_not_newer()
         if once and self.store.exists():
             past = self._past(self._migrated_reader(), *once)

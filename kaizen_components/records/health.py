@@ -22,18 +22,24 @@ def summary(connection: Connection) -> dict[str, Any]:
 
 def integrity(connection: Connection) -> dict[str, list[str]]:
     """Every check and what it found wrong; empty lists are good news."""
-    pages = [row[0] for row in connection.tuples("PRAGMA integrity_check(20)") if row[0] != "ok"]
     keys = [
         f"{table} row {rowid} refers to a missing {parent}"
         for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
     ]
     return {
-        "pages": pages,
+        "pages": page_problems(connection),
         "schema": schema_problems(connection),
         "foreign_keys": keys,
         "derived": derived_problems(connection),
         "orphans": _orphans(connection),
     }
+
+
+def page_problems(connection: Connection) -> list[str]:
+    """What SQLite's own check of every page and index finds. Of FTS5 it is left out: beside somebody who writes,
+    3.45.1 takes its index for malformed. What search can find is compared with the records instead."""
+    found = [says for (says,) in connection.tuples("PRAGMA integrity_check(20)")]
+    return [says for says in found if says != "ok" and "FTS5" not in says]
 
 
 def require_integrity(connection: Connection) -> dict[str, str]:

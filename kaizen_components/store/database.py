@@ -78,7 +78,7 @@ class Store:
         return _checked(connection, _require_ours)
 
     def require_not_newer(self) -> None:
-        """Whoever works before he writes asks first: a newer engine's database would refuse what came of it."""
+        """Asked before a command is run that cannot be taken back: a newer engine's database would refuse its proof."""
         _checked(self.look(), _require_not_newer).close()
 
     def look_at(self, path: str) -> Connection:
