@@ -20,7 +20,7 @@ if not os.environ.get("KAIZEN_REPO_ROOT"):
     os.environ["KAIZEN_REPO_ROOT"] = os.path.dirname(os.path.abspath(__file__))
 
 try:
-    from kaizen_components.args import main  # only now: the root had to be pinned first
+    from kaizen_components.args import entry  # only now: the root had to be pinned first
 except KeyboardInterrupt:
     sys.exit(130)
 except ModuleNotFoundError as error:
@@ -29,4 +29,4 @@ except ModuleNotFoundError as error:
     stop(5, "The Kaizen engine is not beside this file: link its folder kaizen_components here again.\n")
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

@@ -184,7 +184,8 @@ class Door:
         if past:
             return past
         result = do(tx)
-        tx.add("op", {"op_id": op_id, "payload_hash": payload, "result": compact(result)})
+        of = [{"test": result.get("test", False)}]
+        tx.add("op", {"op_id": op_id, "payload_hash": payload, "result": compact(result)}, of)
         return result
 
     def _payload(self, command, values, actor, test):

@@ -32,9 +32,9 @@ import sys
 here = os.path.dirname(os.path.abspath(__file__))
 os.environ["KAIZEN_REPO_ROOT"] = here
 sys.path.insert(0, os.path.normpath(os.path.join(here, {engine!r})))
-from kaizen_components.args import main
+from kaizen_components.args import entry
 
-sys.exit(main())
+entry()
 """
 
 

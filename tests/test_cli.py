@@ -6,6 +6,7 @@ import pty
 import shutil
 import subprocess
 import sys
+import time
 import unicodedata
 import zipfile
 
@@ -275,6 +276,43 @@ def test_a_closed_pipe_is_not_an_error(cli, root):
 
     assert done.stdout.splitlines()[-1] == "0"
     assert done.stderr == ""
+
+
+def test_a_long_answer_arrives_whole_however_slowly_it_is_read(cli, root):
+    body = "".join(f"line {number}\n" for number in range(60_000))
+    cli("W1", *TASK, "--body", "-", stdin=body.encode())
+
+    reader = subprocess.Popen(
+        [sys.executable, str(LAUNCHER), "W10", "--id", "@last", "--json"], stdout=subprocess.PIPE,
+        env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
+    )  # fmt: skip
+    time.sleep(0.5)  # the pipe is full by now, and the command would like to end
+
+    assert json.loads(reader.communicate()[0])["record"]["body"] == body
+    assert reader.returncode == 0
+
+
+def test_what_waits_for_the_end_of_the_process_is_called(root):
+    script = (
+        "import atexit, sys; atexit.register(print, 'called'); from kaizen_components.args import entry;"
+        "sys.argv = ['kaizen', 'W9', '--json']; entry()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=LAUNCHER.parent, env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert (done.stdout, done.returncode, json.loads(done.stderr)["code"]) == ("called\n", 3, "no_database")
+
+
+def test_a_profile_of_a_command_is_printed(root, cli):
+    cli("K1")
+    done = subprocess.run(
+        [sys.executable, "-m", "cProfile", str(LAUNCHER), "W9"], env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert "function calls" in done.stdout
 
 
 def test_a_full_disk_under_stdout_says_that_the_command_was_carried_out(cli, root):

@@ -43,6 +43,24 @@ def backup(store, *, out=None):
         raise Usage("bad_value", "--out must be the path of a file.", "A backup is a file and its manifest.")
     reader = store.reader()
     path = os.path.abspath(out) if out else manifests.dated(store.place.backups, "kaizen", "db")
+    missing = _missing(os.path.dirname(path))
+    try:
+        facts = _copied(store, reader, path)
+    except BaseException:
+        for folder in missing:
+            if os.path.isdir(folder) and not os.listdir(folder):
+                os.rmdir(folder)
+        raise
+    return {
+        "backup": out or store.place.relative(path),
+        "manifest": (out or store.place.relative(path)) + ".json",
+        "verified": True,
+        **facts,
+    }  # fmt: skip
+
+
+def _copied(store, reader, path):
+    """What is in the copy, once it is there and verified."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
@@ -59,12 +77,16 @@ def backup(store, *, out=None):
     except BaseException:
         os.unlink(path)  # a copy that nobody has verified would be taken for a good one
         raise
-    return {
-        "backup": out or store.place.relative(path),
-        "manifest": (out or store.place.relative(path)) + ".json",
-        "verified": True,
-        **facts,
-    }  # fmt: skip
+    return facts
+
+
+def _missing(folder):
+    """The folders that would have to be made for this one, the innermost first."""
+    found = []
+    while not os.path.lexists(folder):
+        found.append(folder)
+        folder = os.path.dirname(folder)
+    return found
 
 
 def batch(tx, call, store, *, file="-"):

@@ -13,6 +13,7 @@ from ..store.gate import is_held
 
 PATH_BYTES_MAX = 500
 FREE_BYTES_LOW = 100 * 1024 * 1024
+SQLITE_WRITE_LOCK_BYTE = "120"  # of the -shm file: SQLite's format of it
 
 
 def doctor(store, *, gates=False):
@@ -144,7 +145,27 @@ def _lock(store):
             "another process is writing right now",
             "Wait a moment; writers queue by themselves.",
         )
+    process = _writer_past_the_gate(os.path.realpath(store.place.database) + "-shm")
+    if process:
+        says = f"process {process} holds SQLite's own lock on writing"
+        return "lock", "warn", says, "If it is not Kaizen: let it end what it writes, or close it."
     return "lock", "ok", "nobody is writing"
+
+
+def _writer_past_the_gate(shared):
+    """Who holds SQLite's lock on writing, as far as the system tells. To ask the lock itself would mean to open and
+    close its file, which drops every lock that this process has on it."""
+    try:
+        found = os.stat(shared)
+        with open("/proc/locks", encoding="ascii") as file:
+            held = [line.split() for line in file]
+    except OSError:  # no such file: nobody has the database open, or this is not Linux
+        return None
+    file_id = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    for words in held:  # number, kind, ADVISORY, READ or WRITE, process, file, first byte, last byte
+        if words[3:4] == ["WRITE"] and words[5] == file_id and words[6] == SQLITE_WRITE_LOCK_BYTE:
+            return words[4]
+    return None
 
 
 def _database(store):

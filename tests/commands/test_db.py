@@ -233,6 +233,19 @@ def test_a_copy_elsewhere_is_answered_with_its_path(cli, tmp_path):
     assert (answer["backup"], answer["manifest"]) == (out, out + ".json")
 
 
+def test_a_copy_that_is_refused_leaves_no_folder_that_it_made(kaizen, root, tmp_path):
+    start(kaizen)
+    kaizen.close()
+    with sqlite3.connect(root / "AI/db/kaizen.db") as raw:
+        raw.execute("DROP TRIGGER task_no_update")
+        raw.execute("UPDATE task SET title = 'Forged'")
+    (tmp_path / "there").mkdir()
+    with pytest.raises(Integrity):
+        kaizen("K3", out=str(tmp_path / "there" / "new" / "er" / "copy.db"))
+
+    assert os.listdir(tmp_path / "there") == []
+
+
 def test_a_file_that_is_no_database_says_nothing_about_ours(cli, root):
     cli("K1")
     (root / "notes.txt").write_text("no database\n" * 100)
@@ -394,6 +407,17 @@ def test_purging_removes_test_records_and_what_hangs_on_them_and_nothing_else(ka
     assert set(kaizen("K1", integrity=True)["integrity"].values()) == {"ok"}
     assert kaizen("K7")["removed"] == 0
     assert start(kaizen, test=True, op_id="trial").get("replayed") is None
+
+
+def test_the_op_id_of_a_change_to_a_test_record_goes_with_it(kaizen):
+    trial = start(kaizen, test=True)["id"]
+    kaizen("W2", id=trial, status="active", op_id="move")
+    assert kaizen("W2", id=trial, status="active", op_id="move")["replayed"]
+    kaizen("K7")
+    start(kaizen)
+
+    assert kaizen("W2", id="@last", status="done", op_id="move")["rev"] == 2
+    assert kaizen("K8")["verified"]
 
 
 def test_a_test_revision_of_a_real_task_can_be_purged(kaizen):

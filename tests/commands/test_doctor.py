@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 from ..conftest import ROOT
 
 
@@ -40,6 +42,25 @@ def test_a_database_older_than_its_newest_checkpoint_is_noticed(kaizen, root):
 
     assert answer["healthy"] is False
     assert checks(answer)["anchors"]["state"] == "fail" and "K8" in checks(answer)["anchors"]["next"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock of SQLite's")
+def test_a_program_that_writes_past_the_gate_is_named(kaizen, root):
+    kaizen("W1", title="t", summary="s")
+    assert checks(kaizen("K11"))["lock"]["says"] == "nobody is writing"
+    script = (
+        "import sqlite3, sys; raw = sqlite3.connect(sys.argv[1], isolation_level=None); raw.execute('BEGIN IMMEDIATE');"
+        "print(flush=True); input()"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, str(root / "AI/db/kaizen.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    other.stdout.readline()
+    row = checks(kaizen("K11"))["lock"]
+    other.communicate(b"\n")
+
+    assert row["state"] == "warn" and f"process {other.pid} " in row["says"]
+    assert checks(kaizen("K11"))["lock"]["says"] == "nobody is writing"
 
 
 def test_missing_packages_are_named_with_the_way_to_install_them(root):

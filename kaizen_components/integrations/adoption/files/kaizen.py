@@ -71,9 +71,9 @@ if sys.version_info < (3, 11):  # noqa: UP036  (said here, because the engine do
     stop(5, "python_too_old", "Kaizen needs Python 3.11 or newer.", version, "Run the engine's `bash setup/setup.sh`.")
 
 try:
-    from kaizen_components.args import main  # only now: the root had to be pinned first
+    from kaizen_components.args import entry  # only now: the root had to be pinned first
 except KeyboardInterrupt:
     sys.exit(130)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()
