@@ -1,6 +1,8 @@
 """Families G and L: gotchas, learnings, learned ones, as their users meet them. The gates are in test_promote.py."""
 
 import json
+import os
+import time
 
 import pytest
 
@@ -47,6 +49,12 @@ def ids(answer):
 
 def record(kaizen, code, id):
     return kaizen(code, id=id)["record"]
+
+
+def changed_later(path):
+    """A second later: a file's clock may tick every 10 ms, a record's every millisecond."""
+    path.write_text("changed")
+    os.utime(path, (time.time() + 1, time.time() + 1))
 
 
 # G1 and L1
@@ -370,7 +378,7 @@ def test_an_inspect_shows_revisions_the_log_and_what_backs_a_proven_lesson(kaize
 
 def test_a_lesson_is_stale_once_its_files_change_and_fresh_once_they_are_back(kaizen, gotcha, src):
     id = gotcha(paths=["src/*.py"])
-    (src / "x.py").write_text("changed")
+    changed_later(src / "x.py")
     stale = record(kaizen, "G4", id)
     (src / "x.py").write_text("src/x.py")
 
@@ -547,7 +555,7 @@ def test_context_marks_what_is_stale_and_says_why(kaizen, gotcha, src):
     gotcha(paths=["src/x.py"], title="Stale")
     gotcha(paths=["src/*.py"], title="Stale too")
     gotcha(paths=["src/deep/**", "src/x.py/**"], title="Fresh")
-    (src / "x.py").write_text("changed")
+    changed_later(src / "x.py")
     found = kaizen("L10", path=["src/x.py", "src/deep/z.py"])["records"]
 
     assert {row["title"]: row["stale"] for row in found} == {"Stale": True, "Stale too": True, "Fresh": False}
