@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaizen_components.records import secrets
+from kaizen_components.records import secret_value, secrets
 
 ROOT = pathlib.Path(secrets.__file__).parents[2]
 ALNUM = string.ascii_letters + string.digits
@@ -52,7 +52,7 @@ def pem(label, newline="\n", headers=""):
 
 PROVIDED = [
     ("OpenAI key", "s" + "k-" + some(ALNUM, 48)),
-    *(("OpenAI key", f"s{'k'}-{scope}-" + some(URLSAFE, 120)) for scope in ("proj", "svcacct", "admin")),
+    *(("OpenAI key", f"s{'k'}-{scope}-" + some(URLSAFE, 120)) for scope in ("proj", "svcacct", "admin", "None")),
     ("Anthropic key", "s" + "k-ant-api03-" + some(URLSAFE, 93) + "AA"),
     ("OpenRouter key", "s" + "k-or-v1-" + some(HEX, 64)),
     ("Google API key", "AI" + "za" + some(URLSAFE, 35)),
@@ -69,7 +69,7 @@ PROVIDED = [
     *(("Stripe key", letters + "_" + mode + "_" + some(ALNUM, 24)) for letters, mode in STRIPE_USES),
     ("Stripe webhook secret", "wh" + "sec_" + some(ALNUM, 32)),
     ("npm token", "np" + "m_" + some(ALNUM, 36)),
-    ("PyPI token", "py" + "pi-AgEI" + some(URLSAFE, 150)),
+    *(("PyPI token", "py" + f"pi-AgE{letter}" + some(URLSAFE, 150)) for letter in "IN"),
     ("Hugging Face token", "h" + "f_" + some(ALNUM, 34)),
     ("SendGrid key", "S" + "G." + some(URLSAFE, 22) + "." + some(URLSAFE, 43)),
     ("DigitalOcean token", "do" + "p_v1_" + some(HEX, 64)),
@@ -85,11 +85,21 @@ PROVIDED = [
     ("private key", pem("RSA PRIVATE KEY")[:80]),
     ("private key", pem("RSA PRIVATE KEY", headers="Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n")),
     ("private key", pem("PGP PRIVATE KEY BLOCK", headers="Version: GnuPG v2\nComment: of Ann\n\n")),
-    ("bearer token", "Authorization: Bearer " + some(ALNUM, 24)),
+    (
+        "private key",
+        pem("SSH2 ENCRYPTED PRIVATE KEY").replace("-----BEGIN", "---- BEGIN").replace("KEY-----", "KEY ----"),
+    ),
+    ("private key", "Private-Lines: 14\n" + some(BASE64, 64) + "\n" + some(BASE64, 64, 9) + "\nPrivate-MAC: 0a"),
+    *(("bearer token", f"Authorization: {scheme} " + some(ALNUM, 24)) for scheme in ("Bearer", "BEARER")),
+    *(("authorization header", f"Authorization: {scheme} " + some(HEX, 40)) for scheme in ("token", "Token", "Key")),
+    ("authorization header", '"Authorization": "token ' + some(HEX, 40) + '"'),
     ("bearer token", "curl -H 'authorization: bearer " + some(HEX, 16) + "'"),
     ("basic authorization", "Authorization: Basic " + "dXNlcj" + "pwYXNz"),
     ("basic authorization", "-H 'Proxy-Authorization: Basic " + "YWRtaW46" + "aHVudGVyMg=='"),
     *(("password in a URL", f"{scheme}://{login}@db.internal:5432/app") for scheme, login in LOGINS),
+    ("password in a URL", "https://app:" + "Tr0ub#" + "4dor@db/app"),
+    ("token in a URL", "https://" + some(HEX, 40) + "@git.internal/app.git"),
+    *(("password assignment", f"password:{blank}" + "hunt" + "er2") for blank in ("\xa0", "\u202f", "\u3000")),
     ("AWS secret access key", "aws_secret_access_key = " + some(BASE64, 40)),
     ("AWS secret access key", '"SecretAccessKey": "' + some(BASE64, 40) + '"'),
 ]
@@ -119,6 +129,10 @@ mysql --password @ -u root
 mysql --db-password=@
 Server=x;User Id=app;Pwd=@;
 DB_PASS=@
+pass=@
+PASS='@'
+pw=@ user=app
+export PW=@
 SMTP_PASS: @
 passphrase="@"
 password                                = @
@@ -242,6 +256,11 @@ CLEAN = [
     "Authorization: Bearer abcdefgh",
     "bearer authentication and RFC6750-style tokens",
     "Authorization: Basic authentication",
+    "Authorization: token <token>",
+    "Authorization: see docs/authorization2/overview3",
+    "bypass=run4ever22, compass=n0rth1west, pass=100, pass=3/8, pass=passed, pw=os.environ['PW_12345']",
+    "sentry at https://<key>@host/1, mail://a-long-name-without-any-digit@host",
+    "%20task-" + some(ALNUM, 40),
     "Authorization: Basic base64(user:pass)",
     "https://user@host/path",
     "git@github.com:a/b.git",
@@ -356,7 +375,30 @@ def test_a_fake_of_the_same_kind_before_a_real_one_does_not_hide_it():
     assert secrets.find("redis://:***@a redis://:$PW@b redis://:" + "Tr0ub" + "4dor@c") == "password in a URL"
 
 
-@pytest.mark.parametrize("before", ["\\n", "\\t", "=", "/", "_", "-", "é", "密", '"'])
+AFTER_A_WORD = (
+    *(
+        "\\n",
+        "\\t",
+        "=",
+        "/",
+        "_",
+        "-",
+        "é",
+        "密",
+        '"',
+        "%20",
+        "%3D",
+        "%3d",
+        "\\x0a",
+        "\\x1b[1m",
+        "\\u000a",
+        "\\u001b[0m",
+    ),
+    *("\x1b[32m", "\x1b[m", "\x1b[1;31m", "\x1b[0K"),
+)
+
+
+@pytest.mark.parametrize("before", AFTER_A_WORD)
 def test_a_prefix_begins_a_word_after_anything_but_a_letter_or_digit(before):
     assert secrets.find("x" + before + "gh" + "p_" + some(ALNUM, 36)) == "GitHub token"
     assert secrets.find("x" + "gh" + "p_" + some(ALNUM, 36)) is None
@@ -386,12 +428,14 @@ def test_a_key_that_is_a_secret_is_refused_and_not_repeated():
         ("apiKey", some(HEX, 32), "key assignment"),
         ("Authorization", "Basic " + "dXNlcj" + "pwYXNz", "basic authorization"),
         ("Authorization", "Bearer " + some(ALNUM, 24), "bearer token"),
+        ("Authorization", "token " + some(HEX, 40), "authorization header"),
         ("AWS_SECRET_ACCESS_KEY", some(BASE64, 40), "AWS secret access key"),
     ],
 )
 def test_a_value_is_judged_by_its_key(key, value, kind):
     assert secrets.find_in({"env": {key: value}}) == (f".env.{key}", kind)
     assert secrets.find_in({"env": {key: ["a", value]}}) == (f".env.{key}[1]", kind)
+    assert secrets.find_in({"env": {key: {"value": value}}}) == (f".env.{key}.value", kind)
 
 
 @pytest.mark.parametrize(
@@ -465,6 +509,7 @@ assert not new and "re" not in sys.modules, new
 HOSTILE = [
     *("password=", "password: a1 ", "--password ", "token:a_", 'secret="'),
     *("-----BEGIN ", pem("PRIVATE KEY")[:27], "Bearer ", "Authorization: Basic "),
+    *("Authorization: token ", "Private-Lines: 1\n", "x://aa1", "pass=", "%20sk-", "[1;msk-"),
     *("sk-", "sk-proj-", "-eyJ", "eyJ.", "eyJa", "SG.", "AKIA", " ghp_" + "x" * 36, "1:AA", "9", "a", "A"),
     *(" ", "\\n", "=", ":", "_", "-", "://", "x://a:a", "x://:@", "🔑=", "<", "{{"),
 ]
@@ -499,6 +544,6 @@ def test_the_page_for_users_names_every_kind_and_can_itself_be_recorded():
     kinds = {row[0] for table in (secrets.PREFIXED, secrets.SHAPES, secrets.NAMED) for row in table}
 
     assert [kind for kind in sorted(kinds) if kind not in page] == []
-    assert [m for m in (*secrets.FAKE_MARKERS, *secrets.FAKE_MARKERS_EXACT) if m.lower() not in page] == []
+    assert [m for m in (*secret_value.FAKE_MARKERS, *secret_value.FAKE_MARKERS_EXACT) if m.lower() not in page] == []
     assert secrets.find(page) is None
     assert kinds == {kind for kind, _ in REAL}

@@ -1,0 +1,144 @@
+"""Judge what stands where a secret could stand: by the value alone and, for a value with a name, by its line.
+
+Loaded only when records/secrets.py found such a place.
+"""
+
+import re
+
+# In upper or lower case; the four-letter ones not in mixed case, which random characters may hit.
+FAKE_MARKERS = (
+    *("example", "dummy", "placeholder", "redacted", "changeme", "your-", "your_", "yourapi"),
+    *("****", "…", "..."),
+)
+FAKE_MARKERS_EXACT = ("fake", "Fake", "FAKE", "xxxx", "XXXX")
+
+# What is said about a password where one could stand: "password": "required", "db_password".
+LABELS = (
+    *("string", "boolean", "number", "object", "nullable", "required", "optional", "default", "undefined"),
+    *("unknown", "missing", "invalid", "incorrect", "wrong", "correct", "strong", "expired", "unchanged"),
+    *("enabled", "disabled", "hidden", "masked", "filtered", "removed", "omitted", "plaintext", "hashed"),
+    *("encrypted", "prompt"),
+)
+LABEL_PARTS = ("password", "passwd", "passphrase", "pwd", "secret", "token")
+
+# Terms that mix letters and digits: "secret: base64".
+TERMS = (
+    *("sha1", "sha256", "sha384", "sha512", "base32", "base64", "base64url", "utf8", "oauth2", "hs256"),
+    *("rs256", "es256", "argon2", "argon2id", "pbkdf2", "ed25519", "x509", "ipv4", "ipv6", "http2"),
+)
+
+# Tokens that are no secret: next_token, fencing-token.
+PUBLIC_TOKENS = ("next", "page", "starting", "continuation", "idempotency", "request", "fencing", "lease")
+
+# $VAR, ${VAR}, $(command), {{…}}, {name}, <…>, %VAR%, %s, [FILTERED]
+TEMPLATE = (
+    r"\$[A-Za-z_]\w*(?:(?:->|:|\.|\[)\S*|[\])}.]*)|.*(?:\$[{(]|\{\{|\{[\w.!:\[\]]*\}).*"
+    r"|<.*|%\w+%|%(?:\(\w+\))?s|[\[(][A-Za-z_-]+[\])]"
+)
+
+# A URL or ARN, a Kaizen id, a UTC stamp; a file path
+POINTER = r"https?://.*|arn:aws.*|(?:[a-z]+_)?\d{8}T?\d{6,9}Z?(?:_[0-9a-f]{10})?"
+PATH = r"(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\]+[\w.@-]+)+[/\\]*"
+
+# A call or subscript that closes on its line, an attribute path that ends in a name, :bind, &ref, *anchor
+_NAME = r"_*[A-Za-z]+(?:_+[A-Za-z]+|\d{1,5}[A-Z][A-Za-z]+)*"
+_END = r"(?![\w@!#$%^~+/=-]|\.\w)"
+CODE = (
+    r"[(\[{]*[A-Za-z_][\w.:]*[(\[](?:[\"'\\]|.*[)\]]|\s*$)"
+    rf"|(?:[A-Za-z_]\w*(?:\.|->|::|\?\.))+{_NAME}\d{{0,2}}{_END}|[:@&*?!]{_NAME}\d{{0,2}}{_END}"
+)
+# Another such variable: password=password2
+VARIABLE = rf"(?=\w*(?i:pass|pwd|pw|secret|token|key)){_NAME}\d?{_END}"
+
+
+def is_generated(value: str) -> bool:
+    """After a prefix. Lower-case letters only, as in "xoxb-style-tokens", are words: no generated value is."""
+    is_words = value.islower() and not any(map(str.isdigit, value))
+    return not is_words and not _is_fake(value)
+
+
+def is_real(value: str, mix: int) -> bool:
+    """In a shape: neither fake nor a reference, and `mix` characters of it mix letters and digits."""
+    return not _is_fake(value) and not re.fullmatch(TEMPLATE, value) and _mixed(value) >= mix
+
+
+def names_secret(text: str, match: re.Match[str]) -> bool:
+    """Whether the name is one here: not a word of prose, a part of arn:aws:…:secret:name, a page token."""
+    before = text[max(0, match.start() - 32) : match.start()]
+    if match["name"].lower() == "token" and before.rstrip(" _-").lower().endswith(PUBLIC_TOKENS):
+        return False
+    if not match["op"]:
+        return "--" in before.rpartition(" ")[2]
+    return not (before.endswith(":") and match["op"] == ":" and match.end("op") == match.start("bare"))
+
+
+def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) -> bool:
+    """Whether the value is a secret: it looks generated or chosen, and is neither fake nor a reference."""
+    quoted = match["double"] or match["single"]
+    value = quoted.rstrip("\\") if quoted else match["bare"]
+    core = value if quoted else value.strip("*_`|()[]{}<>.,:!?\\")
+    at = match.start("op")
+    is_env = match["name"].isupper() and text.startswith("=" + value, at) and not text[at - 1].isspace()
+    if not is_password:
+        is_likely = _mixed(core) >= mix
+    elif quoted or is_env:
+        is_likely = len(core) >= 6 and not _is_label(core)
+    else:
+        is_likely = len(core) >= 6 and (_is_unlike_prose(core, match["op"]) or _stands_alone(text, match, core))
+    if not is_likely or _is_fake(value) or _is_reference(value):
+        return False
+    return bool(quoted) or not _is_code(text, match.start("bare"), is_env)
+
+
+def _is_label(value):
+    """A sentence, or a word about passwords, where a password could stand."""
+    parts = value.translate(str.maketrans("_-./:", "     ")).lower().split()
+    is_word = all(map(str.isalpha, parts)) and ("".join(parts) in LABELS or any(name in parts for name in LABEL_PARTS))
+    return is_word or any(map(str.isspace, value))
+
+
+def _stands_alone(text, match, core):
+    """`password=<word>` as a shell or a config file has it, and not an argument in `connect(password=value)`."""
+    before = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
+    end = match.end("op") + len(match["bare"] or "")
+    is_tight = text.startswith("=" + core, match.start("op")) and not text[match.start("op") - 1].isspace()
+    in_call = before.count("(") > before.count(")") or text[end : end + 1] in (",", ")")
+    return is_tight and not in_call and core.isalpha() and not _is_label(core)
+
+
+def _is_unlike_prose(value, op):
+    """A bare password, not a word or a variable: "hunter2", but not "required", "user-supplied", "8-64"."""
+    if not re.search(r"[\d@!#$%^~]", value):
+        return False
+    if re.search(r"[^\W_][@!#$%^~]+[^\W_]", value) or value.isdigit():
+        return True
+    return _mixed(value) >= 6 if op == ":" else any(map(str.isdigit, value))
+
+
+def _mixed(value):
+    """How many characters stand in runs that mix letters and digits, as generated values do; 0 if blank."""
+    if not re.search(r"\d", value) or re.search(r"\s", value):
+        return 0
+    runs = re.findall(r"[A-Za-z0-9]{4,}", value)
+    runs = [run for run in runs if not run.isalpha() and not run.isdigit()]
+    return sum(len(run) for run in runs if run.lower() not in TERMS)
+
+
+def _is_reference(value):
+    if re.fullmatch(PATH, value):
+        return _mixed(value) < 16  # base64 may begin with "/" too
+    return re.fullmatch(TEMPLATE, value) or re.fullmatch(POINTER, value)
+
+
+def _is_code(text, at, is_env):
+    line = text[at : at + 200].partition("\n")[0]
+    return re.match(CODE, line) or (not is_env and re.match(VARIABLE, line))
+
+
+def _is_fake(value):
+    """A marker word, one character repeated, or four and more characters of only two kinds."""
+    kinds = len(set(value))
+    if kinds == 1 or (kinds == 2 and len(value) >= 4):
+        return True
+    lowered = value.lower()
+    return any(m in value for m in FAKE_MARKERS_EXACT) or any(m in lowered for m in FAKE_MARKERS)
