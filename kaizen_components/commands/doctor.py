@@ -102,6 +102,8 @@ def _folder(store):
     if len(os.fsencode(store.place.database)) > PATH_BYTES_MAX:
         return "folder", "fail", "the path is too long for SQLite", "Move the project to a shorter path."
     for part in (os.path.dirname(folder), folder):
+        if os.path.isdir(part) and not os.access(part, os.X_OK):
+            return "folder", "fail", f"{os.path.basename(part)} may not be looked into", "Give this user the right to."
         if os.path.lexists(part) and not os.path.isdir(part):
             return "folder", "fail", f"{os.path.basename(part)} is not a folder", "Move it away, then run `K1`."
     if not os.path.isdir(folder):
@@ -170,9 +172,11 @@ def _writer_past_the_gate(shared):
 
 def _database(store):
     path = store.place.database
-    if os.path.isdir(store.place.folder) and not os.access(store.place.folder, os.X_OK):
-        return "database", "fail", "cannot be seen", "Make AI/db readable for this user."
-    if not os.path.exists(path):
+    try:
+        os.stat(path)
+    except PermissionError:
+        return "database", "fail", "cannot be seen", "Make AI/db readable and searchable for this user."
+    except OSError:
         return "database", "warn", "there is none yet", "Run `K1` to create it."
     if not os.path.isfile(path):
         return "database", "fail", "kaizen.db is not a file", "Move it away, then run `K1`."
@@ -205,6 +209,9 @@ def _opened(connection):
     if version > database.SCHEMA_VERSION:
         says = f"schema {version} is newer than this engine's {database.SCHEMA_VERSION}"
         return "database", "fail", says, "Update the engine (`git pull`, then `bash setup/setup.sh`)."
+    if version == 0:
+        says = "kaizen.db has tables, but says that it has no schema yet"
+        return "database", "fail", says, "Put a backup from AI/db/backups in its place."
     if version < database.SCHEMA_VERSION:
         says = f"schema {version} is older than this engine's {database.SCHEMA_VERSION}"
         return "database", "warn", says, "Run `K1`: it makes a backup and migrates."

@@ -9,6 +9,10 @@ from . import search
 from .hashing import log_end
 
 HAS_SEARCH = "SELECT 1 FROM sqlite_master WHERE name = 'search'"
+RECORD_TABLES = (
+    "SELECT m.name FROM sqlite_master m WHERE m.type = 'table' AND (SELECT count(*) FROM pragma_table_info(m.name) c"
+    " WHERE c.name IN ('seq', 'id', 'at', 'actor', 'test')) = 5"
+)
 SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
 
 _expected: dict[tuple[str, int], dict[tuple[str, str], str]] = {}
@@ -70,9 +74,10 @@ def _orphans(connection):
 
 
 def schema_problems(connection: Connection) -> list[str]:
-    """Objects that are missing or changed, and triggers or views that the migrations do not make."""
+    """Objects that are missing or changed, and triggers, views or tables of records that the migrations do not make."""
     found = {(kind, name): sql for kind, name, sql in connection.tuples(SCHEMA)}
     wanted = expected_schema(connection.value("PRAGMA user_version"))
+    record_tables = {("table", name) for (name,) in connection.tuples(RECORD_TABLES)}
     changed = [
         f"The {kind} {name} is missing or changed."
         for kind, name in wanted
@@ -81,7 +86,7 @@ def schema_problems(connection: Connection) -> list[str]:
     added = [
         f"The {kind} {name} is not ours."
         for kind, name in found
-        if kind in ("trigger", "view") and (kind, name) not in wanted
+        if (kind, name) not in wanted and (kind in ("trigger", "view") or (kind, name) in record_tables)
     ]
     return [*changed, *added]
 

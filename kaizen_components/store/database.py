@@ -32,6 +32,13 @@ class Store:
         """An empty file is no database yet."""
         try:
             return os.stat(self.place.database).st_size > 0 or not os.path.isfile(self.place.database)
+        except PermissionError:
+            raise Unavailable(
+                "folder_closed",
+                "The data folder AI/db may not be looked into.",
+                f"Below {_shown(self.place.root)}, this user has no right to search it.",
+                "Make AI and AI/db readable and searchable for this user (`chmod u+rx`).",
+            ) from None
         except OSError:
             return False
 
@@ -75,7 +82,7 @@ class Store:
         connection = Connection(
             self.place.database, read_only=True, busy_timeout_s=min(self.gate.wait_s(), 5.0), in_gate=in_gate
         )
-        return _checked(connection, _require_ours)
+        return _checked(connection, _require_ours, _require_version)
 
     def require_not_newer(self) -> None:
         """Asked before a command is run that cannot be taken back: a newer engine's database would refuse its proof."""
@@ -306,6 +313,17 @@ def _require_ours(connection):
             "This is not a Kaizen database.",
             "The file has tables, but not our mark; nothing was touched.",
             "If it is AI/db/kaizen.db: move it away, then run `K1`.",
+        )
+
+
+def _require_version(connection):
+    """A file that says that it is empty and is not would be taken for one that is yet to be made."""
+    if connection.value("PRAGMA user_version") == 0 and connection.value("SELECT count(*) FROM sqlite_master"):
+        raise Integrity(
+            "schema_version_lost",
+            "The database has tables, but says that it has no schema yet.",
+            "Its user_version is 0: something other than Kaizen changed it.",
+            "Put a backup from AI/db/backups in its place.",
         )
 
 

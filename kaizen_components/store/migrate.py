@@ -27,10 +27,16 @@ def migrate(store, connection: Connection, version: int) -> None:
     if version == 0:
         _apply(connection, pending)
         return
-    store.notes.append(f"Backed up the database to {_backup(store, connection, version)} before migrating.")
+    backup = _backup(store, connection, version)
     for number, name in pending:
-        _apply(connection, [(number, name)])
+        try:
+            _apply(connection, [(number, name)])
+        except BaseException:
+            if number == pending[0][0]:  # nothing was changed: its copy, made anew by each try, is of no use
+                os.unlink(backup)
+            raise
         store.notes.append(f"Migrated the database to schema {number} ({name}).")
+    store.notes.insert(0, f"Backed up the database to {store.place.relative(backup)} before migrating.")
 
 
 def _apply(connection, migrations):
@@ -99,7 +105,7 @@ def _backup(store, connection, version):
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     path = os.path.join(store.place.backups, f"before-migration-{version}-{stamp}-{os.getpid()}.db")
     copy_into(connection, path)
-    return store.place.relative(path)
+    return path
 
 
 def copy_into(connection: Connection, path: str) -> None:

@@ -271,6 +271,7 @@ def test_a_write_of_two_entries_does_not_hide_a_rollback_of_one(ledger, tmp_path
         ("DROP TRIGGER task_no_update", "trigger task_no_update"),
         ("DROP INDEX task_actor", "index task_actor"),
         ("CREATE TRIGGER mine AFTER INSERT ON task BEGIN SELECT 1; END", "trigger mine"),
+        ("CREATE TABLE mine (seq INTEGER PRIMARY KEY, id TEXT, at TEXT, actor TEXT, test INTEGER)", "table mine"),
         ("DROP VIEW packet_current", "view packet_current"),
     ],
 )

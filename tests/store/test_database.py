@@ -1,6 +1,7 @@
 """The store: created only when it must be, gated, migrated forward, refused backward, readable by anybody."""
 
 import fcntl
+import json
 import os
 import shutil
 import sqlite3
@@ -285,6 +286,20 @@ def test_a_schema_version_that_is_not_the_files_own_is_an_integrity_error(cli, r
     answer = cli("K1", "--json")
 
     assert (answer.exit_code, answer.error["code"]) == (7, "migration_failed")
+    assert not os.listdir(root / "AI" / "db" / "backups"), "nothing was migrated, so no backup of it stays"
+
+
+@pytest.mark.parametrize("argv", [("W9",), ("K8",), ("K2",), ("W1", "--title", "t", "--summary", "s")])
+def test_a_full_database_that_says_it_is_empty_is_an_integrity_error_and_no_new_one(cli, root, argv):
+    cli("W1", "--title", "t", "--summary", "s")
+    plain = sqlite3.connect(db_path(root))
+    plain.execute("PRAGMA user_version = 0")
+    plain.close()
+    answer = cli(*argv, "--json")
+
+    assert answer.exit_code == 7 and "AI/db/backups" in answer.error["next"], answer
+    doctor = Door(str(root))("K11")
+    assert doctor["healthy"] is False and any("has tables" in row["says"] for row in doctor["checks"])
 
 
 def test_a_first_write_that_fails_leaves_the_folders_that_were_there(cli, root):
@@ -467,9 +482,11 @@ def read_only(root, tool):
     door.close()
     as_user = [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
 
-    def run(*argv, folder=root):
+    def run(*argv, folder=root, closed=None):
         for path in [*folder.rglob("*"), folder]:
             path.chmod(0o555 if path.is_dir() else 0o444)
+        if closed:
+            (folder / closed).chmod(0)
         try:
             return subprocess.run(
                 [*as_user, sys.executable, str(LAUNCHER), *argv],
@@ -478,6 +495,7 @@ def read_only(root, tool):
                 text=True,
             )
         finally:
+            (folder / (closed or "")).chmod(0o755)
             for path in [folder, *folder.rglob("*")]:
                 path.chmod(0o755)
 
@@ -500,6 +518,16 @@ def test_a_digest_in_a_read_only_folder_answers_and_says_that_it_is_not_recorded
     assert digest.returncode == hook.returncode == 0
     assert digest.stdout.startswith("# Kaizen digest") and "not recorded" in digest.stderr
     assert hook.stdout.startswith('{"hookSpecificOutput"') and hook.stderr == ""
+
+
+@pytest.mark.parametrize("closed", ["AI", "AI/db"])
+def test_a_folder_that_may_not_be_looked_into_is_not_called_empty(read_only, closed):
+    listed, written = read_only("W9", closed=closed), read_only("W1", "--title", "t", "--summary", "s", closed=closed)
+    doctor = read_only("K11", "--json", closed=closed)
+
+    assert listed.returncode == written.returncode == 5
+    assert "may not be looked into" in listed.stderr and "`K1`" not in listed.stderr + written.stderr
+    assert json.loads(doctor.stdout)["healthy"] is False and "there is none yet" not in doctor.stdout
 
 
 def test_no_database_can_be_made_in_a_read_only_folder(read_only, tmp_path):

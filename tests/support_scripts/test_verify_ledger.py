@@ -991,6 +991,12 @@ def test_file_of_another_application_is_an_edit(root):
     assert verdict(root) == (7, "edit")
 
 
+def test_file_with_tables_that_says_it_has_no_schema_is_an_edit(root):
+    change(root, "PRAGMA user_version = 0")
+
+    assert verdict(root) == (7, "edit")
+
+
 def settled(root):
     """The bytes of the database when nothing is left in the -wal."""
     with opened(root / DATABASE) as db:
