@@ -12,6 +12,7 @@ from .errors import Blocked, KaizenError, NotFound, Usage
 from .faces import text
 from .index import Command, code_of, spelled
 from .records.canonical import compact
+from .records.secrets import masked
 
 HOOK = ("D3", "HOOK")  # words that a host's settings call; a typo there must not exit 2, which blocks the host
 WAITS_FOR_THE_END = {"atexit", "threading", "profile"}  # the last is what cProfile loads
@@ -139,6 +140,7 @@ def _click_face():
 
 
 def report(error, as_json) -> int:
+    error.what, error.why, error.next = masked(error.what), masked(error.why), masked(error.next)
     if as_json:
         text.write(sys.stderr, compact(error.as_dict()) + "\n")
     else:

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -236,6 +237,39 @@ def test_escape_sequences_in_stored_text_are_shown_and_not_obeyed(cli):
     assert "\\x1b[31m" in answer.out
 
 
+@pytest.mark.parametrize("word", ["a" * 300, "語" * 200, "ж" * 200, "x" * 90 + " end"])
+def test_a_word_longer_than_a_line_is_cut_and_gets_no_blank_inside(cli, word):
+    cli("W1", *TASK, "--body", word)
+    shown = cli("W10", "--id", "@last", env={"COLUMNS": "60"}).out
+    body = shown[shown.index("body ") + 5 :].split("\nrev ")[0]
+
+    assert "".join(word.split()) in "".join(line.strip() for line in body.split("\n")).replace(" ", "")
+    assert word[0] + " " + word[0] not in body
+
+
+SECRET_WORD = "gh" + "p_" + "a7Bq" * 9
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        *((SECRET_WORD,), ("W1", "--" + SECRET_WORD, "x"), ("help", SECRET_WORD), ("W10", "--id", SECRET_WORD)),
+        *(("W1", *TASK, "--body-file", SECRET_WORD), ("W1", SECRET_WORD), ("W1", *TASK, "--priority", SECRET_WORD)),
+        *(("K5", "--file", SECRET_WORD), ("K5",), ("W9", "--limit", SECRET_WORD), ("completion", SECRET_WORD)),
+    ],
+)
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_no_error_repeats_a_secret(cli, argv, form):
+    cli("K1")
+    answer = cli(*argv, *form, stdin=f'{{"command": "{SECRET_WORD}", "{SECRET_WORD}": 1}}\n'.encode())
+
+    assert answer.exit_code in (1, 2, 3) and SECRET_WORD not in answer.out + answer.err
+
+
+def test_an_unknown_word_that_is_a_secret_is_named_by_its_kind(cli):
+    assert "[GitHub token]" in cli(SECRET_WORD).err
+
+
 def on_a_terminal(argv, root, **env):
     """What a command prints when stdout and stderr are a real terminal."""
     master, slave = pty.openpty()
@@ -264,6 +298,14 @@ def test_colour_is_used_on_a_terminal_only_and_never_with_no_color(cli, root):
     assert "\x1b[" not in on_a_terminal(["W9"], root, NO_COLOR="1")
     assert "\x1b[" not in on_a_terminal(["W99"], root, NO_COLOR="")
     assert "\x1b[" not in cli("W9").out
+
+
+def test_colour_takes_no_room_in_a_wrapped_error(root):
+    argv = ["W10", "--id", "task_" + "9" * 60]
+    plain = on_a_terminal(argv, root, NO_COLOR="1", COLUMNS="50")
+    coloured = on_a_terminal(argv, root, COLUMNS="50")
+
+    assert len(plain.splitlines()) > 3 and re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
 def test_a_closed_pipe_is_not_an_error(cli, root):

@@ -12,6 +12,7 @@ from ..records.canonical import columns, compact, visible
 WIDTH_DEFAULT = 100
 WIDTH_MIN = 40
 COLUMN_MIN = 16
+ERROR_INDENT = len("error: ")
 LABELS = {"records": "", "log": "place in the log"}
 CARDS = ("rules",)  # rows of prose, which is read as text and not in a column
 TIMES = ("at", "changed_at", "since", "until", "lease_until", "deadline", "retrieved_at")
@@ -57,11 +58,11 @@ def notes(messages):
 def error(problem):
     """What, why and what next, each on its own line."""
     width, colour = terminal(sys.stderr)
-    lines = wrap(paint("error: ", "31;1", colour), problem.what, width)
+    lines = wrap(paint("error: ", "31;1", colour), problem.what, width, ERROR_INDENT)
     if problem.why:
-        lines += wrap("  why: ", problem.why, width)
+        lines += wrap("  why: ", problem.why, width, ERROR_INDENT)
     if problem.next:
-        lines += wrap(paint(" next: ", "36", colour), problem.next, width)
+        lines += wrap(paint(" next: ", "36", colour), problem.next, width, ERROR_INDENT)
     if len(problem.findings) > 1 or any(str(one.get("id", "")) not in problem.what for one in problem.findings):
         lines += ["", *_table(problem.findings, width, colour)]
     return "\n".join(lines) + "\n"
@@ -240,9 +241,9 @@ def wrap(head, text, width, indent=None):
         line: list[str] = []
         used = 0
         for word in paragraph.split(" "):
-            for piece in _pieces(word, room):
+            for cut, piece in enumerate(_pieces(word, room)):
                 size = columns(piece)
-                if line and used + 1 + size > room:
+                if line and (cut or used + 1 + size > room):
                     lines.append(" ".join(line))
                     line, used = [], 0
                 used += size + (1 if line else 0)

@@ -159,6 +159,13 @@ def redacted(text: str) -> str:
     return f"[text removed: {kind}]" if kind else text
 
 
+def masked(text: str) -> str:
+    """A message that may repeat what was given: each word with a secret becomes the secret's kind."""
+    if not find(text):
+        return text
+    return redacted(" ".join([f"[{kind}]" if (kind := find(word)) else word for word in text.split(" ")]))
+
+
 def _find_prefixed(text):
     for kind, prefix, body in _possible_prefixes(text):
         at = _word_start(text, prefix, 0)
