@@ -14,7 +14,7 @@ import zipfile
 import pytest
 
 from kaizen_components import __version__
-from kaizen_components.index import COMMANDS, FAMILIES
+from kaizen_components.index import COMMANDS, FAMILIES, catalog
 
 from .conftest import LAUNCHER, ROOT
 
@@ -222,6 +222,14 @@ def test_an_answer_that_could_not_be_printed_may_be_asked_for_again_if_nothing_c
         assert done.returncode == 5 and says in done.stderr.decode()
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_fits_on_a_small_screen(cli, family):
+    lines = cli(family, env={"COLUMNS": "80"}).out.splitlines()
+
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines[1:-2]] == [c.code for c in catalog() if c.family == family]
+
+
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_help_fits_the_terminal_but_for_examples(cli, width):
     for argv in (("--help",), ("W1", "--help"), ("W",), ("Q1", "--help")):
@@ -367,6 +375,18 @@ def test_a_full_disk_under_stdout_says_that_the_command_was_carried_out(cli, roo
     assert done.returncode == 5
     assert json.loads(done.stderr)["code"] == "output_failed"
     assert len(cli("W9", "--json").json["records"]) == 1
+
+
+@pytest.mark.parametrize("argv", [("--help",), ("W1", "--help"), ("W",), ("completion", "bash"), ("W9",)])
+def test_a_full_disk_under_stdout_claims_no_change_where_there_was_none(cli, root, argv):
+    cli("W1", *TASK)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, str(LAUNCHER), *argv], stdout=full, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
+        )  # fmt: skip
+
+    assert done.returncode == 5 and "carried out" not in done.stderr and "could not be printed" in done.stderr
 
 
 def test_a_closed_stdout_is_not_an_error(root, cli):

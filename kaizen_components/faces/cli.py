@@ -240,10 +240,19 @@ def overview() -> str:
 
 
 def family_help(family: str) -> str:
-    rows = [
-        (f"{command.code.ljust(4)}{command.name}", command.help) for command in catalog() if command.family == family
-    ]
-    return "\n".join([*wrap(f"{family}  ", FAMILIES[family], _width()), *_columns(rows)]) + "\n"
+    """A line for each command, so that a family fits on a screen; `kaizen help CODE` says the rest."""
+    heads = {command: f"  {command.code.ljust(4)}{command.name}" for command in catalog() if command.family == family}
+    label = max(map(len, heads.values())) + 2
+    lines = [head.ljust(label) + _beginning(command.help, max(_width() - label, 20)) for command, head in heads.items()]
+    return "\n".join([*wrap(f"{family}  ", FAMILIES[family], _width()), *lines]) + "\n"
+
+
+def _beginning(text, room):
+    """As much of a sentence as fits in a line, up to the end of a part of it if that is not too little."""
+    if len(text) <= room:
+        return text
+    end = max(text.rfind(mark, 0, room - 1) for mark in ("; ", ": ", ", "))
+    return text[: end if end > room / 2 else text.rfind(" ", 0, room - 1)] + " …"
 
 
 def _help(words, as_json=False):
@@ -267,7 +276,7 @@ def _help(words, as_json=False):
 
 def _print(text, as_json=False):
     text = compact({"status": "OK", "text": text}) if as_json else text
-    write(sys.stdout, text if text.endswith("\n") else text + "\n")
+    write(sys.stdout, text if text.endswith("\n") else text + "\n", changed=False)
 
 
 def _unknown_option(command, word):
