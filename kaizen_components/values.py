@@ -6,6 +6,7 @@ from .fields import BODY_CHARS_MAX, LIST_KINDS, Field, option
 PATH_CHARS_MAX = 4_096
 JSON_DEPTH_MAX = 100
 ITEMS_MAX = 200
+FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # printable, and nothing to see
 
 
 def read(name, field, given):
@@ -56,12 +57,17 @@ def _word(name, field, given):
     return given
 
 
+def _is_seen(character):
+    """Not a blank, nor what nobody sees, such as a zero-width space or a filler."""
+    return character.isprintable() and not character.isspace() and character not in FILLERS
+
+
 def _text(name, field, given):
     if type(given) is not str:
         raise _wrong(name, "must be text.")
     if len(given) > field.most:
         raise _wrong(name, f"has {len(given):,} characters; at most {field.most:,} fit.", "Shorten it.")
-    if not given.strip():
+    if not any(map(_is_seen, given)):
         raise _wrong(name, "is blank.", "Give it some text, or leave the option out if it is optional.")
     if "\0" in given:
         raise _wrong(name, "contains a NUL byte.", "Remove it; records are text.")

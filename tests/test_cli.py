@@ -440,7 +440,7 @@ def test_text_limits_are_in_characters(cli, root, option, most):
         assert answer.exit_code == expected, answer.err
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\t", "\n", "\u00a0"])
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\n", "\u00a0", "\u200b", "\u3164 \u2800", "\x07"])
 @pytest.mark.parametrize("option", ["--title", "--summary", "--body", "--scope", "--done-when", "--actor", "--op-id"])
 def test_blank_text_is_refused(kaizen, option, blank):
     from kaizen_components.errors import Usage
