@@ -7,6 +7,7 @@ PATH_CHARS_MAX = 4_096
 JSON_DEPTH_MAX = 100
 ITEMS_MAX = 200
 FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # printable, and nothing to see
+UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Zs")  # controls, formats and blanks; a letter newer than this Python is none of them
 
 
 def read(name, field, given):
@@ -57,9 +58,13 @@ def _word(name, field, given):
     return given
 
 
-def _is_seen(character):
-    """Not a blank, nor what nobody sees, such as a zero-width space or a filler."""
-    return character.isprintable() and not character.isspace() and character not in FILLERS
+def _is_blank(text):
+    """Nothing but blanks and what nobody sees, such as a zero-width space or a filler."""
+    if any(one.isprintable() and one != " " and one not in FILLERS for one in text):
+        return False
+    from unicodedata import category
+
+    return all(one in FILLERS or category(one) in UNSEEN for one in text)
 
 
 def _text(name, field, given):
@@ -67,7 +72,7 @@ def _text(name, field, given):
         raise _wrong(name, "must be text.")
     if len(given) > field.most:
         raise _wrong(name, f"has {len(given):,} characters; at most {field.most:,} fit.", "Shorten it.")
-    if not any(map(_is_seen, given)):
+    if _is_blank(given):
         raise _wrong(name, "is blank.", "Give it some text, or leave the option out if it is optional.")
     if "\0" in given:
         raise _wrong(name, "contains a NUL byte.", "Remove it; records are text.")

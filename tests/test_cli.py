@@ -450,6 +450,11 @@ def test_blank_text_is_refused(kaizen, option, blank):
         kaizen("W1", **given)
 
 
+@pytest.mark.parametrize("seen", ["\U00018cd6", "\ue000", "\U0010ffff", "\u200b.", "\u0301", "\u2800 \u2801"])
+def test_letters_newer_than_this_python_and_of_private_use_are_text(kaizen, seen):
+    assert kaizen("W1", title=seen, summary="s")["title"] == seen
+
+
 def test_version_is_printed(cli):
     assert cli("--version").out == f"kaizen {__version__}\n"
 

@@ -59,7 +59,7 @@ def test_a_must_is_required_and_the_rest_ranks(kaizen):
 @pytest.mark.parametrize(
     "query",
     ['"', "'", "AND", "OR NOT", "*", ":", "title:", "a*", "(", "🙂", "+", "-", "^x", "NEAR(a b)", '+"', '""', "%", "_",
-     "\\", "a AND", '"unfinished phrase', "x" * 1000, "{}", "col : x", "\u202e"],
+     "\\", "a AND", '"unfinished phrase', "x" * 1000, "{}", "col : x", "\u202ex", "\u202e x", "\U00018cd6", "\ue000"],
 )  # fmt: skip
 def test_whatever_is_in_a_query_is_text(kaizen, query):
     add(kaizen, "and or not near title")

@@ -319,7 +319,7 @@ def full(tmp_path_factory):
         door("W1", **texts, depends_on=[blocker])
         door("Q1", title=title, command="*" * 2_000, exit_code=1)
         door("Q2", task_id=blocker, conclusion="VERIFICATION_FAILED", summary=texts["summary"], body="y" * 1_000_000)
-        door("L1", **texts, body="\u202e" * 1_000_000, evidence=["e"])
+        door("L1", **texts, body="x" + "\u202e" * 999_999, evidence=["e"])
         door("L3", id="@last", waive="Seen.")
         door("I1", **texts)
         door("I2", irl_id="@last", summary=texts["summary"], probability=0.5, deadline="+7d")
@@ -328,7 +328,7 @@ def full(tmp_path_factory):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(50, 5_000), st.sampled_from(["agent", "*" * 100, "\u202e" * 50, "a b"]))
+@given(st.integers(50, 5_000), st.sampled_from(["agent", "*" * 100, "a" + "\u202e" * 50, "a b"]))
 def test_whatever_is_recorded_the_text_stays_within_its_budget(full, budget, actor):
     answer = full("R0", budget=budget, actor=actor)
 
