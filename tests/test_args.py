@@ -150,12 +150,14 @@ def test_any_argv_gets_a_documented_exit_code_and_no_traceback(run, code, data, 
 
     assert exit_code in EXIT_CODES and exit_code != 70, (rest, err)
     assert "Traceback" not in out + err
-    if asks_for_json(rest) and exit_code:
+    if asks_for_json(rest) and exit_code and not out:
         error = json.loads(err)
         assert error["status"] == "ERROR"
         assert {"code", "what", "why", "next", "retryable"} <= set(error)
-    if asks_for_json(rest) and not exit_code:
-        assert json.loads(out)["status"] == "OK"
+    elif asks_for_json(rest):
+        answer = json.loads(out)
+        assert answer["status"] == "OK"
+        assert (answer.get("exit_code") or 0) == exit_code, "a check that failed says so in its answer"
 
 
 def asks_for_json(argv):
