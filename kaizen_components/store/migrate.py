@@ -28,15 +28,17 @@ def migrate(store, connection: Connection, version: int) -> None:
         _apply(connection, pending)
         return
     backup = _backup(store, connection, version)
+    copied = [f"Backed up the database to {store.place.relative(backup)} before migrating."]
     for number, name in pending:
         try:
             _apply(connection, [(number, name)])
-        except BaseException:
-            if number == pending[0][0]:  # nothing was changed: its copy, made anew by each try, is of no use
+        except KaizenError as error:
+            # Nothing was changed, and each try makes a copy. Only of a disk that failed in COMMIT is that not known.
+            if copied and error.code != "disk_error":
                 os.unlink(backup)
             raise
-        store.notes.append(f"Migrated the database to schema {number} ({name}).")
-    store.notes.insert(0, f"Backed up the database to {store.place.relative(backup)} before migrating.")
+        store.notes += [*copied, f"Migrated the database to schema {number} ({name})."]
+        copied = []
 
 
 def _apply(connection, migrations):

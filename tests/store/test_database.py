@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pathlib
 import shutil
 import sqlite3
 import subprocess
@@ -13,7 +14,7 @@ import time
 import pytest
 
 from kaizen_components.call import Door
-from kaizen_components.errors import Busy, Conflict, NotFound, Refused
+from kaizen_components.errors import Busy, Conflict, NotFound, Refused, Unavailable
 from kaizen_components.store import database, migrate
 from kaizen_components.store.connection import Connection
 from kaizen_components.store.gate import Gate, is_held
@@ -168,6 +169,39 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(root, next_version
     assert plain.execute("PRAGMA user_version").fetchone() == (NEXT - 1,)
     assert plain.execute("SELECT count(*) FROM sqlite_master WHERE name = 'fine'").fetchone() == (0,)
     assert len(before) == db_path(root).stat().st_size
+    assert not os.listdir(root / "AI" / "db" / "backups")
+
+
+def test_a_migration_that_fails_behind_another_keeps_the_backup_and_names_it(root, next_version, monkeypatch):
+    Door(str(root))("W1", title="t", summary="s")
+    next_version()
+    (pathlib.Path(migrate.FOLDER) / f"{NEXT + 1:04d}_broken.sql").write_text("INSERT INTO nowhere VALUES (1);\n")
+    monkeypatch.setattr(database, "SCHEMA_VERSION", NEXT + 1)
+    new = Door(str(root))
+
+    with pytest.raises(Exception, match="lacks something"):
+        new("W1", title="u", summary="s")
+    (backup,) = os.listdir(root / "AI" / "db" / "backups")
+    assert f"AI/db/backups/{backup}" in new.store.notes[0]
+    assert "Migrated" in new.store.notes[1]
+    assert new("K2")["schema"] == NEXT
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), Unavailable("disk_error", "The disk failed.", "", "")])
+def test_a_backup_stays_where_nobody_knows_whether_its_migration_was_committed(root, next_version, monkeypatch, error):
+    Door(str(root))("W1", title="t", summary="s")
+    next_version()
+    apply = migrate._apply
+
+    def applied_and_interrupted(*args):
+        apply(*args)
+        raise error
+
+    monkeypatch.setattr(migrate, "_apply", applied_and_interrupted)
+    with pytest.raises(type(error)):
+        Door(str(root))("W1", title="u", summary="s")
+
+    assert len(os.listdir(root / "AI" / "db" / "backups")) == 1
 
 
 def test_an_engine_older_than_the_file_says_so_and_touches_nothing(cli, root):
