@@ -1146,7 +1146,8 @@ def read_through_a_read_only_view(root, view):
     """A kill leaves kaizen.db-wal behind; then somebody reads who may not write anywhere in the project."""
     ids = kill_with_an_open_door(root)
     mount_read_only(root, view)
-    return ids, {code: shell(view, code) for code in ("W9", "W12", "K8")}, shell(view, *W1), shell(root, *W1)
+    reads = {argv[0]: shell(view, *argv) for argv in (("W9",), ("W12",), ("K8",), ("K7", "--dry-run"))}
+    return ids, reads, shell(view, *W1), shell(root, *W1)
 
 
 def mount_read_only(root, view):
@@ -1160,7 +1161,7 @@ def test_what_a_killed_writer_left_in_the_wal_is_read_where_nothing_can_be_writt
 
     assert len(ids) == 5
     assert [row["id"] for row in reads["W9"]["records"]] == ids[::-1]
-    assert reads["W12"]["count"] == 5 and reads["K8"]["verified"]
+    assert reads["W12"]["count"] == 5 and reads["K8"]["verified"] and reads["K7"]["would_remove"] == 0
     assert refused["exit"] == 5
     assert next_write["exit"] == 0
 

@@ -7,18 +7,33 @@ from ..records.transaction import receipt
 TEST_ENTRIES = "SELECT seq, kind, record_id FROM log WHERE test = 1 ORDER BY seq"
 
 
-def test(tx, *, dry_run=False):
+def test(write, look, *, dry_run=False):
     """Remove the records made with --test and what refers to them; the log keeps their entries and says so.
 
     Example: kaizen K7 --dry-run
     """
-    left = [
-        row for row in tx.rows(TEST_ENTRIES)
-        if row["kind"] in PREFIXES and tx.value(f"SELECT 1 FROM {row['kind']} WHERE seq = ?", (row["seq"],))
+    if not dry_run:
+        return write(_purged)
+    found = _named(_left(look()))
+    return {"records": found, "count": len(found), "would_remove": len(found)}
+
+
+def _left(db):
+    return [
+        row for row in db.rows(TEST_ENTRIES)
+        if row["kind"] in PREFIXES and db.value(f"SELECT 1 FROM {row['kind']} WHERE seq = ?", (row["seq"],))
     ]  # fmt: skip
-    found = [{"id": row["record_id"], "kind": row["kind"]} for row in left]
-    if dry_run or not found:
-        return {"records": found, "count": len(found), "would_remove" if dry_run else "removed": len(found)}
+
+
+def _named(rows):
+    return [{"id": row["record_id"], "kind": row["kind"]} for row in rows]
+
+
+def _purged(tx):
+    left = _left(tx)
+    found = _named(left)
+    if not found:
+        return {"records": found, "count": 0, "removed": 0}
     tx.connection.execute("PRAGMA defer_foreign_keys = ON")
     indexed = _indexed(tx, left)
     for row in left:

@@ -26,6 +26,22 @@ COLOURS = {
 
 def render(result, command):
     """The whole answer as text, ending in a newline."""
+    if command.name != "db-batch" or not any(map(_is_answer, result["records"])):
+        return _answer(result)
+    _, colour = terminal()
+    parts = [
+        paint(f"line {row['line']}", "1", colour) + "\n" + _answer({**row, "line": None}) for row in result["records"]
+    ]
+    rest = {name: value for name, value in result.items() if name not in ("records", *QUIET)}
+    return "\n".join([*parts, _answer(rest)] if rest else parts)
+
+
+def _is_answer(row):
+    """What a command that reads brought into a batch: more than the line of a table."""
+    return "text" in row or "document" in row or any(map(_is_part, row.values()))
+
+
+def _answer(result):
     if "document" in result:  # made to be shown or kept as it is, to the byte
         return result["document"]
     if "text" in result:  # a ready block, which is the whole answer for people; the rest is for programs
@@ -47,7 +63,7 @@ def render(result, command):
     if empty:
         lines += ["", *wrap("none: ", ", ".join(empty), width)]
     if "records" in result:
-        lines.append(_tail(result, command))
+        lines.append(_tail(result))
     return "\n".join(lines) + "\n"
 
 
@@ -220,7 +236,7 @@ def _squeeze(names, widths, width):
         widths[broadest] = max(COLUMN_MIN, second - 1, widths[broadest] - over)
 
 
-def _tail(result, command):
+def _tail(result):
     count = len(result["records"])
     if not count:
         return "Nothing found."

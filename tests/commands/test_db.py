@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 
 import pytest
@@ -383,6 +384,18 @@ def test_a_batch_with_an_op_id_is_replayed_as_a_whole(kaizen, batch):
 
     assert second["replayed"] and second["records"] == first["records"]
     assert kaizen("W9")["count"] == 1
+
+
+def test_what_a_batch_reads_is_shown_to_people_as_by_the_command_itself(cli):
+    lines = "\n".join([line("W1", title="First", summary="s"), line("W9"), line("W9", status="done")])
+    shown = cli("K5", "--op-id", "once", stdin=lines.encode()).out
+    ready = cli("W9").out
+
+    written, listed, nothing = re.split(r"^line \d+\n", shown, flags=re.M)[1:]
+    assert "First" in written and "log index" in written
+    assert listed.strip() == ready.strip()
+    assert nothing.strip() == "Nothing found."
+    assert "replayed" in cli("K5", "--op-id", "once", stdin=lines.encode()).out.splitlines()[-1]
 
 
 # K7
