@@ -128,13 +128,12 @@ def _click_face():
     try:
         from .faces import cli
     except ModuleNotFoundError as error:
-        from .errors import Unavailable
+        from .errors import not_installed
 
-        raise Unavailable(
+        raise not_installed(
             "package_missing",
             f"The package {error.name} is not installed.",
             "Help, completion and the explanation of usage errors need it.",
-            "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`.",
         ) from None
     return cli
 

@@ -29,7 +29,11 @@ def bind(command, given):
         given = _in_timezone(command, given)
     for name, raw in given.items():
         field = fields.field(command, name)
-        value = _read_all(name, field, raw)
+        try:
+            value = _read_all(name, field, raw)
+        except Usage as error:
+            error.next = error.next or f"`help {command.code}` says what {fields.option(name)} takes."
+            raise
         if name in command.options:
             values[name] = value
         if name in fields.SHARED:

@@ -76,6 +76,20 @@ class Integrity(KaizenError):
     exit_code = 7
 
 
+def not_installed(code, what, why):
+    """Of a package. Set-up puts them into a .venv: where there is one, most likely another Python was called."""
+    import os
+    import sys
+
+    home = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".venv")
+    if os.path.isdir(home) and os.path.realpath(sys.prefix) != os.path.realpath(home):
+        python = ".venv\\Scripts\\python" if os.name == "nt" else ".venv/bin/python"
+        why = f"{why} Set-up has made a .venv, and this is another Python.".strip()
+        return Unavailable(code, what, why, f"Call it with {python}.")
+    step = "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`."
+    return Unavailable(code, what, why, step)
+
+
 EXIT_CODES = {
     0: "done",
     **{kind.exit_code: kind.__name__ for kind in (Refused, Usage, NotFound, Conflict, Unavailable, Busy, Integrity)},

@@ -74,7 +74,9 @@ FIELDS = {
     "plan.status": Field("choice", "The state of the plan", PLAN_STATUS),
     "id": Field("id", "The record: its id, a unique prefix of it, or @last", most=200),
     "task_id": Field("id", "The task: its id, a unique prefix of it, or @last", most=200),
-    "target_id": Field("id", "The other task: its id, a unique prefix of it, or @last", most=200),
+    "target_id": Field(
+        "id", "The other task: its id, a unique prefix of it, @last, or @last~1 for the one before", most=200
+    ),
     "parent": Field("id", "The task that this one is a part of", most=200),
     "depends_on": Field("ids", "A task that must be closed first; repeatable", most=200),
     "done_when": Field("words", "A command that must be witnessed before `done`; repeatable", most=1_000),

@@ -1,10 +1,11 @@
 """Text from a file or from stdin, for `--body-file PATH`, `--body -` and commands that read a whole input."""
 
-import os
 import sys
 
 from . import fields
 from .errors import NotFound, Unavailable, Usage
+
+PATH_CHARS_SHOWN = 200
 
 
 def read_text(name, field, path):
@@ -44,7 +45,7 @@ def _stdin(name, bytes_max):
 
 
 def _file(path, bytes_max):
-    shown = os.path.basename(path)[:100] or path[:100]
+    shown = path if len(path) <= PATH_CHARS_SHOWN else "…" + path[-PATH_CHARS_SHOWN:]
     try:
         with open(path, "rb") as file:
             return file.read(bytes_max)

@@ -106,7 +106,13 @@ def _choice(name, field, given):
     for choice in field.choices:
         if choice.lower() == lowered:
             return choice
-    raise _wrong(name, "must be one of " + ", ".join(field.choices) + ".")
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(lowered)[:60], [choice.lower() for choice in field.choices], 1, 0.5)
+    meant = [choice for choice in field.choices if choice.lower() in near]
+    raise _wrong(
+        name, "must be one of " + ", ".join(field.choices) + ".", why=f"Did you mean {meant[0]}?" if meant else ""
+    )
 
 
 def _int(name, field, given):
@@ -198,5 +204,5 @@ _READERS = {
 }  # fmt: skip
 
 
-def _wrong(name, problem, next_step=""):
-    return Usage("bad_value", f"{option(name)} {problem}", "", next_step)
+def _wrong(name, problem, next_step="", why=""):
+    return Usage("bad_value", f"{option(name)} {problem}", why, next_step)

@@ -113,6 +113,48 @@ def test_errors_are_json_when_json_was_asked_for_and_sentences_otherwise(cli):
     assert "next:" in person.err
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("W13", "--id", "@last", "--ttl-s", "0"), ("W13", "--id", "@last", "--ttl-s", "1h"), ("W9", "--limit", "0"),
+        ("W9", "--since", "yesterday"), ("W5", "--payload-json", "{bad"), ("W1", "--priority", "urgent"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_refused_with_what_to_do_next(cli, argv):
+    refused = cli(*argv, "--json")
+
+    assert (
+        refused.exit_code == 2 and refused.error["code"] == "bad_value" and f"help {argv[0]}" in refused.error["next"]
+    )
+
+
+def test_a_choice_that_is_nearly_right_is_told_the_right_one(cli):
+    assert cli("W11", "--kind", "block", "--json").error["why"] == "Did you mean blocks?"
+    assert cli("Q2", "--conclusion", "verified", "--json").error["why"] == "Did you mean VERIFIED_ACCEPTABLE?"
+
+
+def test_a_missing_file_is_named_as_it_was_given(cli, root):
+    refused = cli("W1", "--title", "t", "--summary", "s", "--body-file", "docs/missing/dir.md")
+
+    assert refused.exit_code == 3 and "'docs/missing/dir.md'" in refused.err
+
+
+def test_another_python_than_that_of_set_up_is_told_of_the_right_one(root):
+    shutil.copytree(ROOT / "kaizen_components", root / "kaizen_components")
+    shutil.copy(LAUNCHER, root)
+    argv = [sys.executable, "-S", "-E", str(root / "kaizen.py"), "W9"]
+    environ = {name: value for name, value in os.environ.items() if name != "KAIZEN_REPO_ROOT"}
+    (root / "AI" / "db").mkdir(parents=True)
+    (root / "AI" / "db" / "kaizen.db").write_bytes(b"x" * 100)
+    bare = subprocess.run(argv, env=environ, capture_output=True, text=True)
+    (root / ".venv").mkdir()
+    set_up = subprocess.run(argv, env=environ, capture_output=True, text=True)
+
+    assert bare.returncode == set_up.returncode == 5
+    assert "bash setup/setup.sh" in bare.stderr and ".venv" not in bare.stderr
+    assert ".venv/bin/python" in set_up.stderr and "setup.sh" not in set_up.stderr
+
+
 def test_a_list_is_an_aligned_table_and_ids_stay_whole(cli):
     ids = [
         cli("W1", "--title", title, "--summary", "s", "--json").json["id"] for title in ("short", "a much longer title")
@@ -123,6 +165,27 @@ def test_a_list_is_an_aligned_table_and_ids_stay_whole(cli):
     header = lines[0]
     rows = [line for line in lines[1:] if line.startswith("task_")]
     assert all(row[header.index("status") :].startswith("open") for row in rows)
+
+
+@pytest.mark.parametrize("code", ["W9", "W12", "W15"])
+def test_a_list_is_an_aligned_table_in_eighty_columns(cli, code):
+    for actor, packet, priority in (
+        ("ada", "W5", "low"),
+        ("bob", "W7", "critical"),
+        ("eve-of-the-long-name", "W7", "high"),
+    ):
+        words = ("--title", f"A title of some length by {actor}", "--summary", "s", "--actor", actor)
+        task = cli("W1", *words, "--scope", actor, "--priority", priority, "--json").json["id"]
+        cli(packet, *words, "--task-id", task)
+    lines = cli(code, env={"COLUMNS": "80"}).out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("id "))
+    rows = [line for line in lines if re.match("(task|pack)_", line)]
+
+    starts = [found.end() for found in re.finditer(" {2,}", lines[at])]
+    assert len(rows) == 3 and len(starts) >= 2
+    assert all(row[start - 2 : start] == "  " and row[start] != " " for row in rows for start in starts)
+    assert lines[at + 1].startswith("  ") and lines[at + 1].endswith("title")
+    assert sum("A title of some" in line for line in lines) == 3
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
@@ -183,7 +246,7 @@ def test_marks_and_joiners_take_no_column(cli, scope):
     [
         (("help", "W1", "W2"), "one command or one family"), (("W", "nope"), "one command or one family"),
         (("--actor", "bob", "W9"), "The command stands first, and --actor after it."),
-        (("help", "completion"), "one of bash, zsh, fish"), (("completion",), "one of bash, zsh, fish"),
+        (("completion",), "one of bash, zsh, fish"), (("completion", "bash", "zsh"), "one of bash, zsh, fish"),
         (("W10", "--id", "a\nb"), "--id must be one line"),
     ],
 )  # fmt: skip
@@ -522,6 +585,47 @@ def bash_completions(line, env):
     done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
+
+
+def completed(cli, shell, line):
+    """What `kaizen` answers when this shell asks for the end of the line."""
+    words = line.split(" ")
+    asks = {"COMP_WORDS": line, "COMP_CWORD": words[-1] if shell == "fish" else str(len(words) - 1)}
+    return (
+        cli(env={"_KAIZEN_COMPLETE": f"{shell}_complete", **asks})
+        .out.replace(",", "\n")
+        .replace("\t", "\n")
+        .split("\n")
+    )
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_what_the_parser_takes(cli, shell):
+    for_one_word = {
+        "bash": "kaizen W1 --priority = H",
+        "zsh": "kaizen W1 --priority=H",
+        "fish": "kaizen W1 --priority=H",
+    }
+
+    assert {"W1", "W10", "W15"} <= set(completed(cli, shell, "kaizen w1"))
+    assert "high" in completed(cli, shell, "kaizen W1 --priority H")
+    assert ("high" if shell == "bash" else "--priority=high") in completed(cli, shell, for_one_word[shell])
+    assert {"--body", "--body-file"} <= set(completed(cli, shell, "kaizen W1 --body"))
+    assert "--body-file" not in completed(cli, shell, "kaizen W1 --b")
+    assert "--priority" in completed(cli, shell, "kaizen --json task start --pri")
+    assert "--version" in completed(cli, shell, "kaizen --v")
+
+
+def test_zsh_takes_the_script_before_it_has_set_up_completion(tool, path_with_kaizen):
+    script = 'eval "$(kaizen completion zsh)" && print -r -- $_comps[kaizen]'
+    done = subprocess.run([tool("zsh"), "-f", "-c", script], env=path_with_kaizen, capture_output=True, text=True)
+
+    assert done.stdout.strip() == "_kaizen_completion", done.stderr
+
+
+def test_how_to_complete_is_help(cli):
+    assert cli("help", "completion").out == cli("completion", "--help").out
+    assert 'eval "$(kaizen completion zsh)"' in cli("help", "completion").out
 
 
 def test_bash_completes_commands_options_and_choices(path_with_kaizen):

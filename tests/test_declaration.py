@@ -124,10 +124,8 @@ def test_a_command_has_help_an_example_and_known_options(code):
 def test_the_example_of_a_command_runs(code, cli, root):
     prepare(code, root)
     example = Command(code).example
-    if code == "W11":  # its target is a prefix, which must name one task only
-        first = cli("W1", "--title", "Another", "--summary", "To be linked.", "--json").json["id"]
-        example = example.replace("task_2026", cli("W9", "--json").json["records"][-1]["id"])
-        assert first not in example
+    if code == "W11":
+        cli("W1", "--title", "Another", "--summary", "To be linked.")
     done = ran_example(code, root, example)
 
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,7 @@ import os
 import sys
 
 from .. import __version__
-from ..errors import KaizenError
+from ..errors import KaizenError, not_installed
 from ..records import anchor
 from ..records.health import summary
 from ..store import database
@@ -72,7 +72,7 @@ def _python(store):
             missing.append(package)
     if missing:
         says = f"Python {version} lacks {' and '.join(missing)}"
-        return "python", "fail", says, "Run `bash setup/setup.sh`, or install requirements-kaizen.txt."
+        return "python", "fail", says, not_installed("", "", "").next
     return "python", "ok", f"Python {version} with libsql and click"
 
 
@@ -97,6 +97,11 @@ def _root(store):
     return "root", "ok", f"the records of {name}"
 
 
+def _first(store):
+    is_there = os.path.isdir(store.place.root)
+    return "Run `K1` to create it." if is_there else "Name the project's folder first, as said above."
+
+
 def _folder(store):
     folder = store.place.folder
     if len(os.fsencode(store.place.database)) > PATH_BYTES_MAX:
@@ -117,7 +122,7 @@ def _folder(store):
                 "AI/db is missing and cannot be made",
                 "Make the project's folder writable.",
             )
-        return "folder", "warn", "AI/db is not there yet", "Run `K1` to create it."
+        return "folder", "warn", "AI/db is not there yet", _first(store)
     if not os.access(folder, os.W_OK):
         return (
             "folder",
@@ -177,7 +182,7 @@ def _database(store):
     except PermissionError:
         return "database", "fail", "cannot be seen", "Make AI/db readable and searchable for this user."
     except OSError:
-        return "database", "warn", "there is none yet", "Run `K1` to create it."
+        return "database", "warn", "there is none yet", _first(store)
     if not os.path.isfile(path):
         return "database", "fail", "kaizen.db is not a file", "Move it away, then run `K1`."
     if not os.access(path, os.R_OK):

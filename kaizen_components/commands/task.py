@@ -139,7 +139,7 @@ def inspect(db, *, id):
 def link_(tx, *, id, kind, target_id, remove=False):
     """Link two tasks, or remove a link: --id blocks, is part of, was discovered from or relates to --target-id.
 
-    Example: kaizen W11 --id @last --kind relates-to --target-id task_2026
+    Example: kaizen W11 --id @last --kind relates-to --target-id @last~1
     """
     task, target = tx.find("task", id), tx.find("task", target_id)
     if remove:

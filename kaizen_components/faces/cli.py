@@ -10,30 +10,30 @@ from difflib import get_close_matches
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import CompletionItem
 
 from .. import __version__, fields
 from ..errors import Usage
-from ..index import COMMANDS, FAMILIES, NAMES, Command, catalog, code_of, find_command, spelled, unknown_command
+from ..index import FAMILIES, Command, catalog, code_of, find_command, spelled, unknown_command
 from ..records.canonical import compact
 from .schema import schema_of
 from .text import terminal, wrap, write
 
-SHELLS = ("bash", "zsh", "fish")
-COMPLETE_VARIABLE = "_KAIZEN_COMPLETE"
+BOUND_SHOWN_MAX = 1_000_000  # larger ones are there to fit a column
+ROOM_MIN = 16  # columns, below which the beginning of a sentence says nothing
 
 
 def parse(argv: list[str]):
     """(command, given), or None when help was asked for and printed."""
-    if COMPLETE_VARIABLE in os.environ:
-        return _complete()
+    if "_KAIZEN_COMPLETE" in os.environ:
+        return _completion(None)
     word, *rest = argv or ["--help"]
     if word in ("--help", "-h", "help", "--json"):
         return _help(spelled([one for one in rest if one not in ("--json", "--help", "-h")]), "--json" in argv)
     if word == "--version":
         return _print(f"kaizen {__version__}", "--json" in argv)
     if word == "completion":
-        return _completion_script([one for one in rest if one != "--json"], "--json" in argv)
+        return _completion([one for one in rest if one != "--json"], "--json" in argv)
     if word.upper() in FAMILIES and not code_of(word):
         return _help([word, *(one for one in rest if one not in ("--json", "--help", "-h"))], "--json" in argv)
     code = code_of(word)
@@ -134,12 +134,11 @@ def _options(command, name):
     field = fields.field(command, name)
     if field.kind == "flag":
         return [click.Option([fields.option(name), name], count=True, help=field.help)]
-    choices = [CompletionItem(choice) for choice in field.choices]
 
     def complete(ctx, param, incomplete):
         if field.kind in ("path", "input"):
             return [CompletionItem(incomplete, type="file")]
-        return [item for item in choices if item.value.startswith(incomplete)]
+        return [CompletionItem(choice) for choice in field.choices if choice.lower().startswith(incomplete.lower())]
 
     found = [
         click.Option(
@@ -180,7 +179,8 @@ def help_of(command: Command) -> str:
         lines += [*_columns(rows), ""]
     texts = [name for name in own if fields.field(command, name).kind in fields.TEXT_KINDS]
     if texts:
-        long = fields.option("body" if "body" in texts else texts[-1])
+        prose = [name for name in texts if fields.field(command, name).kind == "prose"]
+        long = fields.option("body" if "body" in texts else [*prose, *texts][0])
         lines += [*wrap("", f"Text also comes from a file ({long}-file PATH) or from stdin ({long} -).", _width()), ""]
     shared = [name for name in fields.SHARED if name not in own]
     lines += _columns([(_label(command, name), fields.SHARED[name].help) for name in shared])
@@ -209,6 +209,8 @@ def _explained(command, name):
         parts.append("one of " + ", ".join(field.choices))
     if field.kind in ("line", "prose", "words", "items") and field.most:
         parts.append(f"up to {field.most:,} characters")
+    if field.kind == "int" and field.most <= BOUND_SHOWN_MAX:
+        parts.append(f"{field.least} to {field.most}")
     if name in command.required:
         parts.append("required")
     elif default not in (None, False, (), "-"):
@@ -243,7 +245,11 @@ def family_help(family: str) -> str:
     """A line for each command, so that a family fits on a screen; `kaizen help CODE` says the rest."""
     heads = {command: f"  {command.code.ljust(4)}{command.name}" for command in catalog() if command.family == family}
     label = max(map(len, heads.values())) + 2
-    lines = [head.ljust(label) + _beginning(command.help, max(_width() - label, 20)) for command, head in heads.items()]
+    room = _width() - label
+    lines = [
+        head.ljust(label) + _beginning(command.help, room) if room >= ROOM_MIN else head
+        for command, head in heads.items()
+    ]
     return "\n".join([*wrap(f"{family}  ", FAMILIES[family], _width()), *lines]) + "\n"
 
 
@@ -261,7 +267,7 @@ def _help(words, as_json=False):
         raise Usage("usage", "Help is about one command or one family.", "", f"Try `help {words[0][:60]}`.")
     word = words[0] if words and words[0] != "help" else ""
     if word == "completion":
-        raise _how_to_complete()
+        return _completion(["--help"], as_json)
     family = word.upper() if word.upper() in FAMILIES and not code_of(word) else None
     if as_json:
         chosen = [find_command(word)] if word and not family else catalog()
@@ -272,6 +278,17 @@ def _help(words, as_json=False):
     if family:
         return _print(family_help(family) + f"\n`kaizen help {family}1` shows one command.\n")
     return _print(help_of(find_command(word)))
+
+
+def _completion(words, as_json=False):
+    """The script for a shell, how to use it, or what a script asks for."""
+    from . import completion
+
+    if words is None:
+        return _print(completion.answer())
+    if words in (["--help"], ["-h"]):
+        return _print(completion.HOW, as_json)
+    return _print(completion.script(words[0] if len(words) == 1 else ""), as_json)
 
 
 def _print(text, as_json=False):
@@ -297,57 +314,3 @@ def _usage(command, message):
         "",
         f"`help {command.code}` shows how to call it.",
     )
-
-
-# Completion
-
-
-class _All(click.Group):
-    """Codes and names for the first word; click does the rest."""
-
-    def list_commands(self, ctx):
-        return [*COMMANDS, *NAMES, "help", "completion"]
-
-    def get_command(self, ctx, name):
-        if name == "help":
-            return click.Command("help", params=[_words("code", [*COMMANDS, *FAMILIES, *COMMANDS.values()])])
-        if name == "completion":
-            return click.Command("completion", params=[_words("shell", SHELLS)])
-        code = code_of(name)
-        return click_command(Command(code)) if code else None
-
-
-def _words(name, choices):
-    def complete(ctx, param, incomplete):
-        return [CompletionItem(word) for word in choices if word.lower().startswith(incomplete.lower())]
-
-    return click.Argument([name], shell_complete=complete)
-
-
-def _completer(shell):
-    kind = get_completion_class(shell)
-    assert kind is not None
-    return kind(_All("kaizen"), {}, "kaizen", COMPLETE_VARIABLE)
-
-
-def _how_to_complete():
-    return Usage(
-        "usage",
-        "completion takes one of " + ", ".join(SHELLS) + ".",
-        "",
-        'For bash: eval "$(kaizen completion bash)"; for fish: kaizen completion fish | source.',
-    )
-
-
-def _completion_script(rest, as_json):
-    if len(rest) != 1 or rest[0] not in SHELLS:
-        raise _how_to_complete()
-    return _print(_completer(rest[0]).source(), as_json)
-
-
-def _complete():
-    shell, _, instruction = os.environ[COMPLETE_VARIABLE].partition("_")
-    if shell not in SHELLS or instruction not in ("source", "complete"):
-        raise Usage("usage", f"{COMPLETE_VARIABLE} is not understood.", "", "Unset it.")
-    completer = _completer(shell)
-    return _print(completer.source() if instruction == "source" else completer.complete())

@@ -30,7 +30,8 @@ def reference() -> str:
         *_options_table([(name, field, "") for name, field in fields.SHARED.items()]),
         "",
         "Codes and names are the same in any case. Text options also come as `--x-file PATH`, and `-` reads stdin.",
-        "An id may be given as a unique prefix, or as `@last`: the newest record of that kind by the same actor.",
+        "An id may be given as a unique prefix, or as `@last`: the newest record of that kind by the same actor;",
+        "`@last~1` is the one before it.",
         "",
         "Exit codes: " + ", ".join(f"{code} {word.lower()}" for code, word in EXIT_CODES.items()) + ".",
     ]

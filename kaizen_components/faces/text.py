@@ -16,6 +16,7 @@ ERROR_INDENT = len("error: ")
 LABELS = {"records": "", "log": "place in the log"}
 CARDS = ("rules",)  # rows of prose, which is read as text and not in a column
 TIMES = ("at", "changed_at", "since", "until", "lease_until", "deadline", "retrieved_at")
+NO_MARKS = {ord(mark): "" for mark in "-:."}  # of a time, as an id has it
 SHORT = {"hash": 12, "content_hash": 12, "leaf": 12, "root": 16}
 QUIET = ("status", "count", "more")
 COLOURS = {
@@ -140,7 +141,7 @@ def _shown(name, value):
         return "  ".join(filter(None, (_shown(inner, one) for inner, one in value.items())))
     if isinstance(value, dict):  # deeper than a card goes
         value = compact(value)
-    text = clean(f"{value:.6g}" if isinstance(value, float) else str(value))
+    text = clean(f"{value:.6g}" if isinstance(value, float) else str(value)).rstrip("\n")
     if name in TIMES and len(text) == 24:  # 2026-11-16T03:15:55.123Z
         return text[:10] + " " + text[11:19] + "Z"
     return text[: SHORT[name]] + "…" if name in SHORT and len(text) > SHORT[name] else text
@@ -160,21 +161,42 @@ def _card(card, width, colour, indent=0):
 
 
 def _table(rows, width, colour):
-    """Aligned columns; columns that are empty in every row are left out. What does not fit stands as cards."""
+    """Aligned columns, on two lines a row where one is too narrow; columns that are empty in every row are left out.
+    What does not fit even so stands as cards."""
     rows = [{name: _cell(name, value) for name, value in row.items()} for row in rows]
     every = dict.fromkeys(name for row in rows for name in row if not isinstance(row[name], dict))
     names = [name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
     caption: list[str] = []
-    if _least_width(names, rows) > width and "id" in names and "at" in names:
-        names.remove("at")  # the id has it
+    if _least_width(names, rows) > width:
+        names = [name for name in names if not _is_in_id(name, rows)]
     if _least_width(names, rows) > width and len(rows) > 1:
         same = [name for name in names if name != "title" and len({_shown(name, row.get(name)) for row in rows}) == 1]
         names = [name for name in names if name not in same]
         said = ", ".join(f"{name.replace('_', ' ')} {_shown(name, rows[0].get(name))}" for name in same)
         caption = wrap("", f"In every row: {said}.", width) if same else []
-    if _least_width(names, rows) > width:
+    first, second = _in_two(names, rows, width)
+    is_deep = any("\n" in _shown(name, row.get(name)) for row in rows for name in names)
+    if (second and is_deep) or _least_width(first, rows) > width or _least_width(second, rows) > width - 2:
         return caption + _cards([{name: row.get(name) for name in names} for row in rows], width, colour)
-    return caption + _grid(names, rows, width, colour)
+    return caption + _grid([first, second] if second else [first], rows, width, colour)
+
+
+def _is_in_id(name, rows):
+    """A time that every id begins with."""
+    stamps = [str(row.get(name)).translate(NO_MARKS) for row in rows]
+    return name in TIMES and all(stamp in row.get("id", "") for stamp, row in zip(stamps, rows, strict=True))
+
+
+def _in_two(names, rows, width):
+    """The columns of the first line of a row, and those that go below: the broadest text, and what else is too much."""
+    first, second = list(names), set[str]()
+    free = [name for name in names if not _stays_whole(name)]
+    while free and len(first) > 1 and _least_width(first, rows) > width:
+        widths = dict(zip(names, _widths(names, rows), strict=True))
+        out = first[-1] if second else max(free, key=lambda name: widths[name])
+        first.remove(out)
+        second.add(out)
+    return first, [name for name in names if name in second]
 
 
 def _cards(rows, width, colour):
@@ -206,19 +228,27 @@ def _stays_whole(name):
     return name in ("id", "superseded_by") or name.endswith("_id") or name in TIMES
 
 
-def _grid(names, rows, width, colour):
-    widths = _widths(names, rows)
-    _squeeze(names, widths, width)
-    heads = [name.replace("_", " ") for name in names]
-    lines = [paint("  ".join(head.ljust(size) for head, size in zip(heads, widths, strict=True)).rstrip(), "1", colour)]
+def _grid(groups, rows, width, colour):
+    """A line with the columns of each group for every row; what stands below is indented."""
+    shapes: list[tuple] = []
+    for names in groups:
+        indent = "  " if shapes else ""
+        widths = _widths(names, rows)
+        _squeeze(names, widths, width - len(indent))
+        shapes.append((indent, names, widths))
+    heads = [(indent, [name.replace("_", " ") for name in names], widths) for indent, names, widths in shapes]
+    lines = [paint(indent + _aligned(cells, widths, False), "1", colour) for indent, cells, widths in heads]
     for row in rows:
-        cells = [wrap("", _shown(name, row.get(name)), size) for name, size in zip(names, widths, strict=True)]
-        for at in range(max(map(len, cells), default=0)):
-            parts = [cell[at] if at < len(cell) else "" for cell in cells]
-            lines.append(
-                "  ".join(_padded(part, size, colour) for part, size in zip(parts, widths, strict=True)).rstrip()
-            )
+        for indent, names, widths in shapes:
+            cells = [wrap("", _shown(name, row.get(name)), size) for name, size in zip(names, widths, strict=True)]
+            for at in range(max(map(len, cells), default=0)):
+                parts = [cell[at] if at < len(cell) else "" for cell in cells]
+                lines.append(indent + _aligned(parts, widths, colour))
     return lines
+
+
+def _aligned(cells, widths, colour):
+    return "  ".join(_padded(cell, size, colour) for cell, size in zip(cells, widths, strict=True)).rstrip()
 
 
 def _padded(text, size, colour):

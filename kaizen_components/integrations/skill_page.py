@@ -3,7 +3,7 @@
 import os
 from typing import Any, NamedTuple
 
-from ..errors import Unavailable
+from ..errors import not_installed
 
 BYTES_MAX = 1_000_000  # of a page: a host puts it into a context
 
@@ -68,10 +68,9 @@ def _yaml() -> Any:
     try:
         import yaml
     except ImportError:
-        raise Unavailable(
+        raise not_installed(
             "package_missing",
             "The package pyyaml is not installed.",
             "The front matter of a skill is read with it.",
-            "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`.",
         ) from None
     return yaml

@@ -30,5 +30,13 @@ def new(prefix: str, at: str, number: int) -> str:
     return f"{prefix}_{stamp}_{number % 2**40:010x}"
 
 
+def steps_back(ref: str) -> int | None:
+    """0 for @last, N for @last~N, which is as many records before it; None for any other reference."""
+    last, tilde, number = ref.partition("~")
+    if last != "@last" or (tilde and not (number.isascii() and number.isdecimal() and len(number) < 5)):
+        return None
+    return int(number or 0)
+
+
 def random_number() -> int:
     return int.from_bytes(os.urandom(5), "big")

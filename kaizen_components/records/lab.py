@@ -3,7 +3,7 @@
 import os
 
 from ..errors import NotFound, Refused, Usage
-from . import search
+from . import ids, search
 from .canonical import canonical
 from .files import file_hash, inside
 from .hashing import text_hash
@@ -160,7 +160,7 @@ def _evidence(tx, given):
     records, shown = [], []
     for item in given:
         word, _, rest = item.partition("_")
-        if item == "@last" or (word in PREFIXES.values() and rest[:1].isdecimal() and " " not in item):
+        if ids.steps_back(item) is not None or (word in PREFIXES.values() and rest[:1].isdecimal() and " " not in item):
             records.append(tx.find_any(SEARCHED, item)[1])
             shown.append(records[-1]["id"])
         else:

@@ -22,7 +22,7 @@ def guard(tx, task, token, changes_status):
         raise Conflict(
             "stale_token",
             f"Token {token} of {tx.actor} does not hold {task['id']}.",
-            _holder_of(task) if live else "The lease has ended.",
+            _holder_of(task) if live else _why_ended(task),
             _after_a_stale_token(tx, task, live),
         )
     if token is None and changes_status and live and task["holder"] != tx.actor:
@@ -71,7 +71,8 @@ def _token_to_take(tx, task):
             "already_claimed",
             f"{task['id']} is taken.",
             _holder_of(task),
-            "It is yours: `W13 --action renew --token N` keeps it."
+            "If that was you, `W13 --action renew --token N` keeps it. If another of the same name did, take another "
+            "one (`W12`), and give each agent a name of its own (--actor, KAIZEN_ACTOR)."
             if task["holder"] == tx.actor
             else "Take another one: `W12` lists what is ready.",
         )
@@ -98,7 +99,7 @@ def _require_current(tx, task, action, token):
         raise Conflict(
             "stale_token",
             f"Token {token} of {tx.actor} does not hold {task['id']}.",
-            _holder_of(task) if is_live(task, tx.at) else "The lease has ended.",
+            _holder_of(task) if is_live(task, tx.at) else _why_ended(task),
             _after_a_stale_token(tx, task, is_live(task, tx.at)),
         )
 
@@ -106,9 +107,16 @@ def _require_current(tx, task, action, token):
 def _after_a_stale_token(tx, task, live):
     if live and task["holder"] == tx.actor:
         return "Give the token that `take` returned; `W10` shows the lease."
+    if task["status"] in CLOSED:
+        return "Nothing is left to release; whoever changes the task now leaves --token out."
     if live:
         return "Wait for the lease to end, and look at what changed meanwhile (`W10`)."
     return "Take the task again (`W13`) and look at what changed meanwhile (`W10`)."
+
+
+def _why_ended(task):
+    is_closed = task["status"] in CLOSED
+    return f"The task is {task['status']}, which ended its lease." if is_closed else "The lease has ended."
 
 
 def _holder_of(task):

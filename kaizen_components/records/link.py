@@ -9,6 +9,13 @@ WITH RECURSIVE reach (id) AS (
     SELECT l.target_id FROM reach JOIN task_link_current l ON l.task_id = reach.id AND l.kind = ?
 )
 SELECT 1 FROM reach WHERE id = ?"""
+STEPS = """
+WITH RECURSIVE step (id, via) AS (
+    SELECT ?, NULL
+    UNION
+    SELECT l.target_id, l.task_id FROM step JOIN task_link_current l ON l.task_id = step.id AND l.kind = ?
+)
+SELECT id, via FROM step"""
 EXISTING = "SELECT * FROM task_link_current WHERE task_id = ? AND kind = ? AND target_id = ?"
 PARENT = "SELECT target_id FROM task_link_current WHERE task_id = ? AND kind = 'parent'"
 AROUND = """
@@ -35,15 +42,15 @@ def add(tx, task, kind, target):
     """Link two tasks; returns (row, whether it was there already)."""
     if task["id"] == target["id"]:
         raise Refused("link_to_itself", f"{task['id']} cannot be linked to itself.", "", "Name two different tasks.")
-    existing = tx.one(EXISTING, (task["id"], kind, target["id"]))
+    existing = _existing(tx, task, kind, target)
     if existing:
         return existing, True
     if kind != "relates-to" and tx.value(REACHES, (target["id"], kind, task["id"])):
         raise Refused(
             "cycle",
             f"That {kind} link would close a circle.",
-            f"{target['id']} already leads to {task['id']} by {kind} links.",
-            "Remove the other link first (`W11 --remove`), or use relates-to.",
+            f"There are {kind} links {' -> '.join(_path(tx, target['id'], kind, task['id']))}.",
+            "Remove one of them first (`W11 --remove`), or use relates-to.",
         )
     if kind == "parent" and (parent := tx.value(PARENT, (task["id"],))):
         raise Conflict(
@@ -54,14 +61,34 @@ def add(tx, task, kind, target):
 
 
 def remove(tx, task, kind, target):
-    if not tx.one(EXISTING, (task["id"], kind, target["id"])):
+    existing = _existing(tx, task, kind, target)
+    if not existing:
         raise NotFound(
             "no_such_link",
             f"{task['id']} has no {kind} link to {target['id']}.",
             "",
             "`W10` shows the links of a task.",
         )
+    if existing["task_id"] != task["id"]:
+        task, target = target, task
     return _record(tx, task, kind, target, "removed")
+
+
+def _existing(tx, task, kind, target):
+    """The link, if it is there; of two tasks that relate, it does not matter which was named first."""
+    found = tx.one(EXISTING, (task["id"], kind, target["id"]))
+    return found or (kind == "relates-to" and tx.one(EXISTING, (target["id"], kind, task["id"]))) or None
+
+
+def _path(tx, start, kind, end):
+    """The ids from one task to another that it leads to."""
+    came: dict[str, str] = {}
+    for row in tx.rows(STEPS, (start, kind)):  # the nearest first
+        came.setdefault(row["id"], row["via"])
+    path = [end]
+    while path[0] != start:
+        path.insert(0, came[path[0]])
+    return path
 
 
 def around(db, task):

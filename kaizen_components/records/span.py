@@ -24,7 +24,7 @@ TRACES_SHOWN = 100
 def find_trace(db, ref):
     """The first span of the trace that `ref` names: its id, a unique prefix of that, any span in it, or @last, which
     is the trace of the actor's newest span."""
-    if ref == "@last":
+    if ids.steps_back(ref) is not None:
         return db.one(FIRST, (db.find("span", ref)["trace_id"],))
     exact = db.one(FIRST, (ref,))
     if exact:
@@ -74,7 +74,7 @@ def _place(tx, ref, parent):
     """(trace id, first span of that trace if it has one) for a new span."""
     if ref is None:
         return (parent["trace_id"], None) if parent else (tx.next_id("span"), None)
-    ours = ref == "@last" or ref[:5] == "span_"
+    ours = ids.steps_back(ref) is not None or ref[:5] == "span_"
     first = find_trace(tx, ref) if ours else tx.one(FIRST, (ref,))
     trace_id = first["trace_id"] if first else ref
     if parent and parent["trace_id"] != trace_id:

@@ -32,35 +32,28 @@ class Read:
         self.tuples = connection.tuples
 
     def find(self, kind, ref):
-        """The record of this kind that `ref` names: a full id, a unique prefix of one, or @last."""
+        """The record of this kind that `ref` names: a full id, a unique prefix of one, @last or @last~N."""
         table = REVISED.get(kind, kind)
         exact = self.one(f"SELECT * FROM {table} WHERE id = ?", (ref,))
         return exact or self.one(f"SELECT * FROM {table} WHERE id = ?", (self.resolve(kind, ref),))
 
     def resolve(self, kind, ref):
         noun = kind.replace("_", " ")
-        if ref == "@last":
-            found = self.value(f"SELECT id FROM {kind} WHERE actor = ? ORDER BY seq DESC LIMIT 1", (self.actor,))
-            if found is None:
-                raise NotFound(
-                    "no_last_record",
-                    f"@last finds no {noun}.",
-                    f"The actor {self.actor!r} has recorded none here.",
-                    f"Name the {noun} by its id, or give the --actor who recorded it.",
-                )
-            return found
+        back = ids.steps_back(ref)
+        if back is not None:
+            newest = self._newest(kind, back + 1)
+            if len(newest) <= back:
+                raise self._no_last(ref, noun)
+            return newest[back]["id"]
         found = self.rows(
             f"SELECT id FROM {kind} WHERE id >= ? AND id < ? ORDER BY id LIMIT 3", (ref, ref + "\U0010ffff")
         )
         if len(found) == 1 or (found and found[0]["id"] == ref):
             return found[0]["id"]
         if not found:
-            raise NotFound(
-                "unknown_id",
-                f"There is no {noun} {_short(ref)}.",
-                f"No id of this kind starts with it; they look like {PREFIXES[kind]}_20261116T031555123Z_0f1e2d3c4b.",
-                f"List what there is, or use @last for the newest {noun} of this actor.",
-            )
+            from .reference import unknown
+
+            raise unknown(kind, ref, _short(ref))
         raise Usage(
             "ambiguous_id",
             f"{_short(ref)} fits more than one {noun}.",
@@ -68,16 +61,29 @@ class Read:
             "Give more characters of the id.",
         )
 
+    def _newest(self, kind, count):
+        return self.rows(f"SELECT seq, id FROM {kind} WHERE actor = ? ORDER BY seq DESC LIMIT {count}", (self.actor,))
+
+    def _no_last(self, ref, noun):
+        return NotFound(
+            "no_last_record",
+            f"{ref} finds no {noun}.",
+            f"The actor {self.actor!r} has recorded {'none' if ref == '@last' else 'fewer'} here.",
+            "Name it by its id, or give the --actor who recorded it.",
+        )
+
     def find_any(self, kinds, ref):
         """(kind, record) that `ref` names among several kinds; the word before the first _ of an id tells which."""
         word = ref.partition("_")[0]
         fitting = [kind for kind in kinds if PREFIXES[kind] == word]
-        if ref == "@last":
+        back = ids.steps_back(ref)
+        if back is not None:
             kinds = kinds if len(kinds) <= LAST_AMONG_MAX else [kind for kind in kinds if kind not in SAID_OF_OTHERS]
-            newest = [
-                (self.value(f"SELECT max(seq) FROM {kind} WHERE actor = ?", (self.actor,)) or 0, kind) for kind in kinds
-            ]
-            fitting = [max(newest)[1]]
+            newest = [(row["seq"], kind, row["id"]) for kind in kinds for row in self._newest(kind, back + 1)]
+            if len(newest) <= back:
+                raise self._no_last(ref, "record that is meant here")
+            _, kind, ref = sorted(newest, reverse=True)[back]
+            fitting = [kind]
         if not fitting:
             raise NotFound(
                 "unknown_id",

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from ..errors import Conflict, Unavailable
+from ..errors import Conflict, Unavailable, not_installed
 from ..records.canonical import visible
 from ..records.manifest import dated
 from . import document
@@ -16,11 +16,10 @@ def render(template: str, **values: Any) -> str:
     try:
         import jinja2
     except ImportError:
-        raise Unavailable(
+        raise not_installed(
             "package_missing",
             "The package jinja2 is not installed.",
             "HTML reports need it.",
-            "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`.",
         ) from None
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),

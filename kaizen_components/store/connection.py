@@ -10,7 +10,7 @@ closed connection raise PanicException, which no `except Exception` catches.
 import os
 import time
 
-from ..errors import Busy, Conflict, Integrity, KaizenError, NotFound, Unavailable
+from ..errors import Busy, Conflict, Integrity, KaizenError, NotFound, Unavailable, not_installed
 from .gate import share
 
 os.environ.setdefault("RUST_BACKTRACE", "0")  # a panic inside libsql is reported by us, in our words
@@ -33,11 +33,10 @@ def _driver():
         try:
             import libsql_experimental as libsql  # its former name, the same API
         except ImportError:
-            raise Unavailable(
+            raise not_installed(
                 "libsql_missing",
                 "The database driver is not installed.",
                 "Python could not import libsql.",
-                "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`.",
             ) from None
     return libsql
 

@@ -191,7 +191,8 @@ class Store:
     def _make_folders(self):
         try:
             self.place.make_folders(self._folders)
-        except FileNotFoundError:  # outside of the gate only: somebody's refused write takes them back just now
+        except (FileNotFoundError, NotADirectoryError):
+            # With a root outside of the gate only: somebody's refused write takes them back just now.
             if not os.path.isdir(self.place.root):
                 raise self._no_root() from None
         except OSError as error:

@@ -79,7 +79,7 @@ class Gate:
             try:
                 return os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
             except OSError as error:
-                if not tries or not isinstance(error, FileNotFoundError):
+                if not tries or not isinstance(error, (FileNotFoundError, NotADirectoryError)):
                     raise Unavailable(
                         "folder_not_writable",
                         "The database folder cannot be written.",

@@ -10,6 +10,9 @@ import pytest
 from kaizen_components import fields
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
+from kaizen_components.index import COMMANDS
+from kaizen_components.records.kinds import PREFIXES
+from kaizen_components.records.reference import SHOWN_BY
 
 from ..conftest import ROOT
 
@@ -30,6 +33,46 @@ def ready(kaizen, **more):
 
 def record(kaizen, id):
     return kaizen("W10", id=id)["record"]
+
+
+# References
+
+
+def test_last_and_a_number_is_so_many_records_before_the_last(kaizen, task):
+    ids = [task() for _ in range(3)]
+    task("Somebody's", actor="other")
+
+    assert [kaizen("W10", id=f"@last~{back}")["id"] for back in range(3)] == ids[::-1]
+    with pytest.raises(NotFound, match="@last~3 finds no task"):
+        kaizen("W10", id="@last~3")
+    for odd in ("@last~", "@last~x", "@last~-1", "@last~²", "@last~99999"):
+        with pytest.raises(NotFound) as unknown:
+            kaizen("W10", id=odd)
+        assert unknown.value.code == "unknown_id"
+
+
+def test_last_and_a_number_counts_over_all_kinds_where_any_will_do(kaizen, task):
+    first = task()
+    kaizen("G1", title="t", summary="s", body="b")
+    scored = kaizen("T2", name="n", value=1, about="@last~1")["id"]
+
+    assert [row["id"] for row in kaizen("T4", about=first)["records"]] == [scored]
+
+
+def test_an_unknown_id_is_told_with_what_lists_its_kind_and_what_it_really_is(kaizen, task):
+    id = task()
+    with pytest.raises(NotFound) as none:
+        kaizen("W10", id="task_19990101")
+    with pytest.raises(NotFound) as other:
+        kaizen("W14", id=id)
+
+    assert "`W9` shows" in none.value.next
+    assert "id of a task" in other.value.why and "W10 --id TASK" in other.value.next
+
+
+def test_what_lists_a_kind_is_a_command():
+    assert set(SHOWN_BY) <= set(PREFIXES)
+    assert {step.split()[0] for step in SHOWN_BY.values()} <= set(COMMANDS)
 
 
 # W1, W2, W9, W10
@@ -220,14 +263,34 @@ def test_a_circle_of_links_is_refused(kaizen, task, kind, length):
     for here, there in pairwise(ids):
         kaizen("W11", id=here, kind=kind, target_id=there)
 
-    with pytest.raises(Refused, match="circle"):
+    with pytest.raises(Refused, match="circle") as refused:
         kaizen("W11", id=ids[-1], kind=kind, target_id=ids[0])
+    assert " -> ".join(ids) in refused.value.why
 
 
-def test_relations_may_go_both_ways_and_links_are_shown_from_both_ends(kaizen, task):
+def test_the_way_round_a_circle_is_the_shortest(kaizen, task):
+    start, left, right, far, end = [task() for _ in range(5)]
+    for here, there in ((start, left), (left, far), (far, end), (start, right), (right, end)):
+        kaizen("W11", id=here, kind="blocks", target_id=there)
+
+    with pytest.raises(Refused) as refused:
+        kaizen("W11", id=end, kind="blocks", target_id=start)
+    assert f"{start} -> {right} -> {end}." in refused.value.why
+
+
+def test_a_relation_is_one_whichever_task_is_named_first(kaizen, task):
     one, two = task("One"), task("Two")
     kaizen("W11", id=one, kind="relates-to", target_id=two)
-    kaizen("W11", id=two, kind="relates-to", target_id=one)
+
+    assert kaizen("W11", id=two, kind="relates-to", target_id=one)["existed"]
+    assert [row["link"] for row in kaizen("W10", id=one)["links"]] == ["relates to"]
+    assert kaizen("W11", id=two, kind="relates-to", target_id=one, remove=True)["removed"]
+    assert kaizen("W10", id=one)["links"] == []
+
+
+def test_links_are_shown_from_both_ends(kaizen, task):
+    one, two = task("One"), task("Two")
+    kaizen("W11", id=one, kind="relates-to", target_id=two)
     kaizen("W11", id=one, kind="blocks", target_id=two)
 
     assert {row["link"] for row in kaizen("W10", id=one)["links"]} == {"blocks", "relates to"}
@@ -308,7 +371,7 @@ def test_tokens_grow_with_every_take(kaizen, task):
 
 def test_renewing_extends_the_lease_also_after_it_ran_out_if_nobody_took_it(kaizen, task):
     id = task()
-    first = kaizen("W13", id=id, ttl_s=2)
+    first = kaizen("W13", id=id, ttl_s=1)
     renewed = kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=2)
     assert renewed["until"] > first["until"] and renewed["token"] == first["token"]
     time.sleep(2.1)
@@ -506,3 +569,23 @@ def test_packets_are_found_by_their_words(kaizen):
     assert [row["title"] for row in kaizen("W15", query="links")["records"]] == ["Find dead links"]
     assert kaizen("W15", query="links", kind="diagnostic")["count"] == 0
     assert kaizen("W15", query="words", open=True, task_id="@last")["count"] == 1
+
+
+def test_a_second_session_of_the_same_name_is_told_that_there_may_be_two(kaizen, task):
+    id = task()
+    kaizen("W13", id=id)
+
+    with pytest.raises(Conflict) as taken:
+        kaizen("W13", id=id)
+    assert "renew" in taken.value.next and "KAIZEN_ACTOR" in taken.value.next
+
+
+@pytest.mark.parametrize("call", [("W13", {"action": "release"}), ("W2", {"note": "n"})])
+def test_a_token_of_a_closed_task_has_nothing_left_to_do(kaizen, task, call):
+    id = task()
+    token = kaizen("W13", id=id)["token"]
+    kaizen("W2", id=id, status="done", token=token)
+
+    with pytest.raises(Conflict, match="does not hold") as stale:
+        kaizen(call[0], id=id, token=token, **call[1])
+    assert "is done, which ended its lease" in stale.value.why and "Nothing is left" in stale.value.next

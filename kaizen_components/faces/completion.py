@@ -1,0 +1,95 @@
+"""Shell completion by click, for bash, zsh and fish; it also knows what our parser takes and click's own does not:
+any case, names of two words, --json first, --option=value and --x-file."""
+
+import os
+
+import click
+from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
+
+from .. import fields
+from ..errors import Usage
+from ..index import COMMANDS, FAMILIES, NAMES, Command, code_of, spelled
+from .cli import click_command
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_KAIZEN_COMPLETE"
+HOW = """\
+kaizen completion SHELL prints a script for bash, zsh or fish:
+  bash  eval "$(kaizen completion bash)"     in ~/.bashrc
+  zsh   eval "$(kaizen completion zsh)"      in ~/.zshrc
+  fish  kaizen completion fish | source      in ~/.config/fish/config.fish
+"""
+ZSH_FIRST = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"  # a bare zsh has no compdef
+
+
+def script(shell: str) -> str:
+    if shell not in SHELLS:
+        raise Usage("usage", "completion takes one of " + ", ".join(SHELLS) + ".", "", "`help completion` shows how.")
+    source = _completer(shell).source()
+    return source.replace("\n", "\n" + ZSH_FIRST, 1) if shell == "zsh" else source  # its first line is for autoload
+
+
+def answer() -> str:
+    """What a shell's script asks for."""
+    shell, _, instruction = os.environ[VARIABLE].partition("_")
+    if shell not in SHELLS or instruction not in ("source", "complete"):
+        raise Usage("usage", f"{VARIABLE} is not understood.", "", "Unset it.")
+    return script(shell) if instruction == "source" else _completer(shell).complete()
+
+
+def _completer(shell: str) -> ShellComplete:
+    kind = get_completion_class(shell)
+    assert kind is not None
+
+    class Completer(kind):  # type: ignore[valid-type, misc]
+        def get_completions(self, args, incomplete):
+            args = _as_parsed(args)
+            option, equals, value = incomplete.partition("=")
+            if option[:2] == "--" and equals:  # bash takes = for a word of its own, and never comes here
+                found = super().get_completions([*args, option], value)
+                return [CompletionItem(f"{option}={item.value}") for item in found if item.type == "plain"]
+            return super().get_completions(args, incomplete) + _file_options(args, incomplete)
+
+    return Completer(_All("kaizen"), {}, "kaizen", VARIABLE)
+
+
+def _as_parsed(args):
+    """The words as our parser sees them; bash brings `--option = value`."""
+    while args[:1] == ["--json"]:
+        args = args[1:]
+    return spelled([word for at, word in enumerate(args) if word != "=" or args[at - 1][:2] != "--"])
+
+
+def _file_options(args, incomplete):
+    """--x-file for who has written --x; among all options they would be every second one."""
+    code = code_of(args[0]) if args else None
+    if code is None or incomplete[:2] != "--":
+        return []
+    command = Command(code)
+    options = [fields.option(name) for name in command.options if incomplete.startswith(fields.option(name))]
+    long = [f"{option}-file" for option in options if fields.known_option(command, option[2:] + "-file")[1]]
+    return [CompletionItem(option) for option in long if option.startswith(incomplete)]
+
+
+def items(words, incomplete: str) -> list[CompletionItem]:
+    """Those that begin so, in any case."""
+    return [CompletionItem(word) for word in words if word.lower().startswith(incomplete.lower())]
+
+
+class _All(click.Group):
+    """Codes and names for the first word; click does the rest."""
+
+    def shell_complete(self, ctx, incomplete):
+        return items([*COMMANDS, *NAMES, "help", "completion", "--help", "--json", "--version"], incomplete)
+
+    def get_command(self, ctx, name):
+        if name == "help":
+            return click.Command("help", params=[_words("code", [*COMMANDS, *FAMILIES, *COMMANDS.values()])])
+        if name == "completion":
+            return click.Command("completion", params=[_words("shell", SHELLS)])
+        code = code_of(name)
+        return click_command(Command(code)) if code else None
+
+
+def _words(name, choices):
+    return click.Argument([name], shell_complete=lambda ctx, param, incomplete: items(choices, incomplete))
