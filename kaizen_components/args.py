@@ -39,7 +39,7 @@ def parse(argv):
         elif word[:2] == "--":
             name, equals, value = word[2:].partition("=")
             name, from_file = fields.known_option(command, name)
-            if name is None or (fields.field(command, name).kind == "flag" and equals):
+            if name is None or (equals and fields.field(command, name).kind in ("flag", "argv")):
                 return None
             if fields.field(command, name).kind == "flag":
                 value = True
@@ -61,7 +61,7 @@ def main(argv=None) -> int:
     given = len(argv)
     while len(argv) > 1 and argv[0] == "--json":  # allowed before the command too
         argv = argv[1:]
-    asked = ["--json"] if len(argv) < given else []
+    asked = ["--json"] if len(argv) < given and "--json" not in argv[: _own_words(argv)] else []
     argv = spelled(argv)
     argv[1:1] = asked
     try:

@@ -11,6 +11,7 @@ from .errors import Conflict, KaizenError, Refused, Usage
 from .index import catalog, find_command
 from .records.anchor import Anchors
 from .records.canonical import canonical, compact
+from .records.excerpt import excerpt
 from .records.hashing import KnownEnd, sha256
 from .records.secrets import find_in
 from .records.transaction import Read, Write
@@ -100,7 +101,11 @@ class Door:
     def run(self, command, given):
         values, shared = bind(command, given)
         actor = shared.get("actor") or _actor_from_environment()
-        _refuse_secrets(command, {**values, **shared, "actor": actor})
+        try:
+            _refuse_secrets(command, {**values, **shared, "actor": actor})
+        except Refused as error:
+            error.what = error.what if "actor" in shared else error.what.replace("--actor", "KAIZEN_ACTOR", 1)
+            raise
         try:
             if command.writes:
                 op_id, test = shared.get("op_id"), shared.get("test", False)
@@ -188,7 +193,7 @@ class Door:
         if past:
             return past
         result = do(tx)
-        of = [{"test": result.get("test", False)}]
+        of = [{"test": tx.wrote_tests_only()}]  # then K7 removes the answer too
         tx.add("op", {"op_id": op_id, "payload_hash": payload, "result": compact(result)}, of)
         return result
 
@@ -320,7 +325,7 @@ def check_names(command, given):
         if name not in command.options and name not in fields.SHARED:
             raise Usage(
                 "unknown_option",
-                f"{command.code} {command.name} has no option {fields.option(str(name)[:60])}.",
+                f"{command.code} {command.name} has no option {fields.option(excerpt(name))}.",
                 "It takes " + (", ".join(fields.option(one) for one in command.options) or "none") + ".",
                 f"`help {command.code}` explains them.",
             )

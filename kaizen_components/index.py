@@ -211,13 +211,14 @@ def find_command(word):
 def unknown_command(word):
     from difflib import get_close_matches
 
-    shown = repr(word if type(word) is str and len(word) <= 60 else str(word)[:57] + "...")
+    from .records.excerpt import excerpt
+
     words = [*COMMANDS, *NAMES, "help", "completion"]
     near = get_close_matches(str(word)[:60].lower(), [name.lower() for name in words], 3, 0.5)
     near = [name.upper() if name.upper() in COMMANDS else name for name in near]
     return Usage(
         "unknown_command",
-        f"There is no command {shown}.",
+        f"There is no command {excerpt(word)!r}.",
         f"Did you mean {' or '.join(near)}?" if near else "",
         '`--help` lists all commands; `K0 "what you want to do"` finds one.',
     )

@@ -6,13 +6,14 @@ from . import fields
 from .errors import NotFound, Unavailable, Usage
 
 PATH_CHARS_SHOWN = 200
+LF = b"\n"
 
 
 def read_text(name, field, path):
-    """The text at `path` (- is stdin), as UTF-8. A final newline is no part of a one-line value."""
+    """The text at `path` (- is stdin), as UTF-8. A final newline is no part of a line or a few sentences."""
     if type(path) is not str or "\0" in path or not path:
         raise Usage("bad_value", f"{fields.option(name)}-file must be the path of a file.")
-    bytes_max = field.most * 4 + 4
+    bytes_max = field.most * 4 + 8  # and a byte order mark, and the end of the line
     data = _stdin(name, bytes_max) if path == "-" else _file(path, bytes_max)
     if len(data) >= bytes_max:  # there may be more of it, which was not read
         raise Usage("bad_value", f"{fields.option(name)} has more than {field.most:,} characters.", "", "Shorten it.")
@@ -22,10 +23,11 @@ def read_text(name, field, path):
         raise Usage(
             "not_utf8",
             f"The text for {fields.option(name)} is not valid UTF-8.",
-            f"Byte {error.start:,} is 0x{data[error.start]:02x}.",
+            f"Byte {error.start:,}, in line {data.count(LF, 0, error.start) + 1:,}, is 0x{data[error.start]:02x}.",
             "Convert it to UTF-8.",
         ) from None
-    return text.rstrip("\r\n") if field.kind == "line" else text
+    is_short = field.kind == "line" or field.most <= fields.SUMMARY_CHARS_MAX
+    return text.rstrip("\r\n") if is_short else text
 
 
 def _stdin(name, bytes_max):

@@ -2,6 +2,7 @@
 
 from .errors import Usage
 from .fields import BODY_CHARS_MAX, LIST_KINDS, Field, option
+from .store.place import working_folder
 
 PATH_CHARS_MAX = 4_096
 JSON_DEPTH_MAX = 100
@@ -75,7 +76,8 @@ def _text(name, field, given):
     if _is_blank(given):
         raise _wrong(name, "is blank.", "Give it some text, or leave the option out if it is optional.")
     if "\0" in given:
-        raise _wrong(name, "contains a NUL byte.", "Remove it; records are text.")
+        line = given.count("\n", 0, given.index("\0")) + 1
+        raise _wrong(name, f"contains a NUL byte in line {line:,}.", "Remove it; records are text.")
     if not given.isascii():
         try:
             given.encode()
@@ -98,6 +100,8 @@ def _line(name, field, given):
 def _path(name, field, given):
     if type(given) is not str or not given.strip() or "\0" in given or len(given) > PATH_CHARS_MAX:
         raise _wrong(name, "must be the path of a file.")
+    if given[0] not in "/\\-":  # a name that the working directory is needed for
+        working_folder()
     return given
 
 

@@ -263,6 +263,42 @@ def test_a_strange_actor_in_the_environment_is_named_as_what_it_is(cli):
     assert answer.exit_code == 2 and "error: KAIZEN_ACTOR must be one line." in answer.err
 
 
+def test_a_secret_in_the_environment_is_named_by_its_variable(cli):
+    answer = cli("W1", *TASK, env={"KAIZEN_ACTOR": SECRET_WORD})
+
+    assert answer.exit_code == 1 and "error: KAIZEN_ACTOR seems to hold a secret" in answer.err
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_end_of_the_line_does_not_count_against_the_limit_of_a_text(cli, root, end):
+    (root / "title").write_bytes(("\ufeff" + "\U0001f600" * 200 + end).encode())
+    (root / "summary").write_bytes(("x" * 2_000 + end).encode())
+    cli("W1", "--title-file", str(root / "title"), "--summary-file", str(root / "summary"))
+    record = cli("W10", "--id", "@last", "--json").json["record"]
+
+    assert len(record["title"]) == 200 and record["summary"] == "x" * 2_000
+
+
+def test_json_may_be_asked_for_before_and_after_the_command(cli):
+    assert cli("--json", "W1", *TASK, "--json").json["status"] == "OK"
+
+
+def test_a_command_to_run_is_only_taken_after_the_two_dashes(cli):
+    for argv in (("--run=echo", "--run", "--", "hi"), ("--run=echo",)):
+        refused = cli("Q1", *argv)
+        assert refused.exit_code == 2 and "--run needs -- and a command behind it" in refused.err
+
+
+@pytest.mark.parametrize("argv", [("K3", "--out", "b.db"), ("S4", "--out", "b.json"), ("R2", "--out", "b.html")])
+def test_a_relative_path_where_the_working_directory_is_gone_is_told_as_such(cli, root, argv):
+    cli("W1", *TASK)
+    script = f'mkdir gone && cd gone && rmdir ../gone && exec "{sys.executable}" "{LAUNCHER}" "$@"'
+    environ = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
+    done = subprocess.run(["bash", "-c", script, "-", *argv], cwd=root, env=environ, capture_output=True, text=True)
+
+    assert done.returncode == 3 and "The working directory does not exist any more." in done.stderr
+
+
 @pytest.mark.parametrize("text, says", [("x" * 5_000, "200"), ("€" * 5_001, "200"), ("x" * 201, "201")])
 def test_a_text_that_is_too_long_is_not_miscounted(cli, root, text, says):
     (root / "long").write_text(text)
@@ -335,6 +371,25 @@ def test_no_error_repeats_a_secret(cli, argv, form):
     answer = cli(*argv, *form, stdin=f'{{"command": "{SECRET_WORD}", "{SECRET_WORD}": 1}}\n'.encode())
 
     assert answer.exit_code in (1, 2, 3) and SECRET_WORD not in answer.out + answer.err
+
+
+VALUE = "Zx8" + "kQ3wRt7" * 9
+LONG_SECRETS = ["AWS_SECRET_ACCESS_KEY=" + VALUE[:40], "Authorization: Bearer " + VALUE[:40], "gh" + "p_" + VALUE[:36]]
+LONG_SECRETS.append("ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0In0." + VALUE[:43])
+
+
+@pytest.mark.parametrize("secret", LONG_SECRETS, ids=["named", "header", "prefix", "jwt"])
+def test_no_error_repeats_the_beginning_of_a_long_secret(cli, secret):
+    cli("K1")
+    lines = json.dumps({"command": "W1", "args": {secret: "t"}}), json.dumps({"command": secret})
+    asked = [
+        *((secret,), ("help", secret), ("W", secret), ("W1", secret), ("W1", "--" + secret), ("W10", "--id", secret)),
+        *(("W1", *TASK, "--body-file", secret), ("-" + secret, "W1"), ("T3", "--trace-id", secret), ("K5",)),
+    ]
+    said = [cli(*argv, stdin=one.encode()) for argv in asked for one in (lines if argv == ("K5",) else ("",))]
+
+    assert all(answer.exit_code in (1, 2, 3) for answer in said)
+    assert not [answer.err for answer in said if VALUE[:8] in answer.err.replace("-", "_")]
 
 
 def test_an_unknown_word_that_is_a_secret_is_named_by_its_kind(cli):

@@ -2,7 +2,7 @@
 
 import os
 
-from ..errors import Busy, Unavailable, Usage
+from ..errors import Busy, Conflict, Unavailable, Usage
 from ..records import batch as batches
 from ..records import health, search
 from ..records import manifest as manifests
@@ -41,6 +41,8 @@ def backup(store, *, out=None):
     """
     if out == "-":
         raise Usage("bad_value", "--out must be the path of a file.", "A backup is a file and its manifest.")
+    if out and not _is_utf8(out):
+        raise Usage("bad_value", "--out is not valid UTF-8.", "SQLite names files in UTF-8.", "Choose another name.")
     reader = store.reader()
     path = os.path.abspath(out) if out else manifests.dated(store.place.backups, "kaizen", "db")
     missing = _missing(os.path.dirname(path))
@@ -65,19 +67,30 @@ def _copied(store, reader, path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
         raise Unavailable("cannot_write", "The backup folder cannot be made.", str(error.strerror)) from None
-    copy_into(reader, path)  # a snapshot: the copy is of one moment, and nobody has to wait for it
+    part = f"{path}.{os.getpid()}.part"  # until it is verified, it must not be taken for a good one
+    if os.path.lexists(path):
+        raise Conflict("file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out.")
+    copy_into(reader, part)  # a snapshot: the copy is of one moment, and nobody has to wait for it
     try:
-        ledger.verify(store, file=path)
-        copy = store.look_at(path)
+        ledger.verify(store, file=part)
+        copy = store.look_at(part)
         try:
-            facts = manifests.describe(copy, path)
+            facts = manifests.describe(copy, part, os.path.basename(path))
         finally:
             copy.close()
         manifests.save(path + ".json", facts)
+        os.replace(part, path)
     except BaseException:
-        os.unlink(path)  # a copy that nobody has verified would be taken for a good one
+        os.unlink(part)
         raise
     return facts
+
+
+def _is_utf8(path):
+    try:
+        return bool(os.path.abspath(path).encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _missing(folder):
@@ -96,6 +109,7 @@ def batch(tx, call, store, *, file="-"):
     """
     results = batches.run(file, call)
     if store.made_now and not tx.changed():  # nothing but reads, which make no database
+        store.unmake()
         raise store.none_yet()
     return {"records": results, "count": len(results)}
 

@@ -1,6 +1,7 @@
 """Payloads against their schemas: Q8."""
 
 from ..errors import NotFound, Usage
+from ..records.excerpt import excerpt
 
 NOT_CHECKED = "Whether an id or a file is there is not checked; only the command itself looks."
 
@@ -44,6 +45,6 @@ def _problems(check, code, payload):
         what = "--payload-json must be an object: option names and their values."
         return [{"option": "--payload-json", "code": "not_an_object", "what": what, "next": ""}]
     return [
-        {"option": f"--{name[:60].replace('_', '-')}", "code": error.code, "what": error.what, "next": error.next}
+        {"option": f"--{excerpt(name).replace('_', '-')}", "code": error.code, "what": error.what, "next": error.next}
         for name, error in check(code, payload)
     ]

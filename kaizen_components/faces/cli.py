@@ -16,6 +16,7 @@ from .. import __version__, fields
 from ..errors import Usage
 from ..index import FAMILIES, Command, catalog, code_of, find_command, spelled, unknown_command
 from ..records.canonical import compact
+from ..records.excerpt import excerpt
 from .schema import schema_of
 from .text import terminal, wrap, write
 
@@ -38,7 +39,9 @@ def parse(argv: list[str]):
         return _help([word, *(one for one in rest if one not in ("--json", "--help", "-h"))], "--json" in argv)
     code = code_of(word)
     if code is None and word[:1] == "-":
-        raise Usage("usage", f"The command stands first, and {word[:60]} after it.", "", "`--help` lists the commands.")
+        raise Usage(
+            "usage", f"The command stands first, and {excerpt(word)} after it.", "", "`--help` lists the commands."
+        )
     if code is None:
         raise unknown_command(word)
     return _parse_command(Command(code), rest)
@@ -67,7 +70,7 @@ def _parse_command(command, rest):
             given.setdefault(name, []).extend(fields.shell_value(command, name, one, False) for one in values)
     bare = list(context.params.get("bare", ()))
     if not fields.take_bare(command, given, bare):
-        raise _usage(command, f"It takes no word without an option: {bare[0][:60]!r}.")
+        raise _usage(command, f"It takes no word without an option: {excerpt(bare[0])!r}.")
     return command, given
 
 
@@ -76,13 +79,14 @@ def _without_rest(command, words):
     for at, word in enumerate(words):
         if word == "--":
             break
-        if word[:2] == "--" and fields.takes_rest(command, word[2:]):
-            if words[at + 1 : at + 2] != ["--"] or len(words) == at + 2:
+        option, equals, _ = word.partition("=")
+        if option[:2] == "--" and fields.takes_rest(command, option[2:]):
+            if equals or words[at + 1 : at + 2] != ["--"] or len(words) == at + 2:
                 raise Usage(
                     "missing_value",
-                    f"{word} needs -- and a command behind it.",
+                    f"{option} needs -- and a command behind it.",
                     "All words after -- are the command's; our own options stand before.",
-                    f"Write … {word} -- COMMAND [ARGUMENT]…",
+                    f"Write … {option} -- COMMAND [ARGUMENT]…",
                 )
             return words[:at], {word[2:].replace("-", "_"): [words[at + 2 :]]}
     return words, {}
@@ -154,7 +158,8 @@ def _options(command, name):
             click.Option(
                 [fields.option(name) + "-file", name + "__file"],
                 multiple=True,
-                type=click.Path(),
+                type=click.UNPROCESSED,
+                shell_complete=lambda ctx, param, incomplete: [CompletionItem(incomplete, type="file")],
                 hidden=True,
             )
         )
@@ -264,7 +269,7 @@ def _beginning(text, room):
 def _help(words, as_json=False):
     """All commands, a family, or one command; with --json as JSON Schema."""
     if len(words) > 1:
-        raise Usage("usage", "Help is about one command or one family.", "", f"Try `help {words[0][:60]}`.")
+        raise Usage("usage", "Help is about one command or one family.", "", f"Try `help {excerpt(words[0])}`.")
     word = words[0] if words and words[0] != "help" else ""
     if word == "completion":
         return _completion(["--help"], as_json)
@@ -301,7 +306,7 @@ def _unknown_option(command, word):
     near = get_close_matches(word[:60], known, 2, 0.5)
     return Usage(
         "unknown_option",
-        f"{command.code} {command.name} has no option {word[:60]}.",
+        f"{command.code} {command.name} has no option {excerpt(word)}.",
         f"Did you mean {' or '.join(near)}?" if near else f"It takes {', '.join(known)}.",
         f"`help {command.code}` explains them.",
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..errors import KaizenError, Usage
 
+LINE_DIGITS_MAX = 12
 SHAPE = 'A line looks like {"command": "W1", "args": {"title": "…", "summary": "…"}}.'
 
 
@@ -60,17 +61,21 @@ def _parsed(line):
         or not isinstance(item.get("args", {}), dict)
     ):
         raise Usage("bad_line", "has another shape.", SHAPE, "Put the options into args.")
-    return item["command"], {name.replace("-", "_"): value for name, value in item.get("args", {}).items()}
+    args = item.get("args", {})
+    named = {name.replace("-", "_"): value for name, value in args.items()}
+    if len(named) < len(args):
+        raise Usage("bad_line", "gives an option twice, once with - and once with _.", "", "Give it once.")
+    return item["command"], named
 
 
 def _filled(value, results):
     """The value with `$N.name` replaced, where that is all of it."""
-    if isinstance(value, list):
-        return [_filled(one, results) for one in value]
+    if isinstance(value, list):  # of ids; deeper lists are nobody's
+        return [_filled(one, results) if isinstance(one, str) else one for one in value]
     if not (isinstance(value, str) and value[:1] == "$" and "." in value):
         return value
     number, _, name = value[1:].partition(".")
-    if not number.isdecimal() or not name.isidentifier():
+    if not number.isdecimal() or len(number) > LINE_DIGITS_MAX or not name.isidentifier():
         return value
     there = results.get(int(number))
     if there is not None and name not in there:

@@ -12,8 +12,8 @@ from .hashing import text_hash
 from .kinds import PREFIXES
 
 
-def describe(connection: Connection, path: str) -> dict[str, Any]:
-    """Row counts, schema hash, log size and root, and the hash of the file at `path`."""
+def describe(connection: Connection, path: str, name: str = "") -> dict[str, Any]:
+    """Row counts, schema hash, log size and root, and the hash of the file at `path`, which is going to have `name`."""
     facts = health.summary(connection)
     schema = connection.tuples("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
     return {
@@ -22,7 +22,7 @@ def describe(connection: Connection, path: str) -> dict[str, Any]:
         "checkpoint": anchor.checkpoint(facts["origin"], facts["entries"], facts["root"]).strip(),
         "schema_hash": text_hash("\n".join(row[0] for row in schema)),
         "rows": {kind: connection.value(f"SELECT count(*) FROM {kind}") for kind in ("log", *PREFIXES)},
-        "file": {"name": os.path.basename(path), "bytes": os.path.getsize(path), "sha256": file_hash(path)},
+        "file": {"name": name or os.path.basename(path), "bytes": os.path.getsize(path), "sha256": file_hash(path)},
         "at": ids.iso(ids.now_ms()),
     }
 
@@ -48,14 +48,23 @@ def save(path: str, facts: dict[str, Any]) -> None:
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
         with open(path, "x", encoding="utf-8") as file:
-            json.dump(facts, file, indent=2, ensure_ascii=False)
-            file.write("\n")
+            _write(file, facts)
     except FileExistsError:
         raise Conflict(
             "file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out."
         ) from None
     except OSError as error:
         raise Unavailable("cannot_write", f"{os.path.basename(path)} cannot be written.", str(error.strerror)) from None
+
+
+def _write(file, facts):
+    try:
+        json.dump(facts, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+        file.flush()
+    except BaseException:
+        os.unlink(file.name)  # half a manifest would be in the way of the next try
+        raise
 
 
 def dated(folder: str, stem: str, ending: str) -> str:

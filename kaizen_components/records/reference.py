@@ -1,6 +1,7 @@
 """What a record refers to: texts that are ids, and records of any kind."""
 
 from ..errors import NotFound
+from .excerpt import excerpt
 from .kinds import PREFIXES
 
 KINDS = {prefix: kind for kind, prefix in PREFIXES.items()}
@@ -15,7 +16,7 @@ SHOWN_BY = {
 }  # fmt: skip
 
 
-def unknown(kind, ref, shown):
+def unknown(kind, ref):
     """The error for a reference that finds nothing of this kind."""
     noun, other = kind.replace("_", " "), kind_of(ref)
     why = f"No id of this kind starts with it; they look like {PREFIXES[kind]}_20261116T031555123Z_0f1e2d3c4b."
@@ -23,7 +24,7 @@ def unknown(kind, ref, shown):
         why = f"That is the id of a {other.replace('_', ' ')}; here they begin with {PREFIXES[kind]}_."
     lists = f"`{SHOWN_BY[kind]}` shows what there is; " if kind in SHOWN_BY else ""
     step = f"{lists}@last is the newest {noun} of this actor."
-    return NotFound("unknown_id", f"There is no {noun} {shown}.", why, step[0].upper() + step[1:])
+    return NotFound("unknown_id", f"There is no {noun} {excerpt(ref)!r}.", why, step[0].upper() + step[1:])
 
 
 def kind_of(text):

@@ -7,6 +7,7 @@ same trace. Text that starts with `span_` is never a name of one's own: a mistyp
 from ..errors import Conflict, NotFound, Usage
 from . import ids
 from .canonical import canonical
+from .excerpt import excerpt
 from .transaction import receipt
 
 FIRST = "SELECT * FROM span WHERE trace_id = ? ORDER BY seq LIMIT 1"
@@ -33,8 +34,8 @@ def find_trace(db, ref):
     if len(named) > 1:
         raise Usage(
             "ambiguous_id",
-            f"{_short(ref)} fits more than one trace.",
-            "It starts " + ", ".join(map(_short, named)) + (" …" if len(named) > 2 else "."),
+            f"{excerpt(ref)!r} fits more than one trace.",
+            "It starts " + ", ".join(repr(excerpt(one)) for one in named) + (" …" if len(named) > 2 else "."),
             "Give more characters of the id.",
         )
     if not named and ref[:5] == "span_":
@@ -42,7 +43,7 @@ def find_trace(db, ref):
     if not named:
         raise NotFound(
             "unknown_trace",
-            f"There is no trace {_short(ref)}.",
+            f"There is no trace {excerpt(ref)!r}.",
             "No span belongs to a trace whose id starts with it.",
             "Use @last for the trace of your newest span, or begin one: `T1 --trace-id`.",
         )
@@ -80,8 +81,8 @@ def _place(tx, ref, parent):
     if parent and parent["trace_id"] != trace_id:
         raise Conflict(
             "other_trace",
-            f"{parent['id']} belongs to another trace than {_short(trace_id)}.",
-            f"It is in {_short(parent['trace_id'])}, and a span is in the trace of the span around it.",
+            f"{parent['id']} belongs to another trace than {excerpt(trace_id)!r}.",
+            f"It is in {excerpt(parent['trace_id'])!r}, and a span is in the trace of the span around it.",
             "Leave --trace-id out, or name another --parent.",
         )
     return trace_id, first
@@ -123,7 +124,3 @@ def _reference(value, wanted):
         return value
     number = value[1:].removesuffix(".id").removesuffix(".trace_id")
     return f"${number}.{wanted}" if number.isdecimal() else value
-
-
-def _short(ref):
-    return repr(ref if len(ref) <= 60 else ref[:57] + "...")

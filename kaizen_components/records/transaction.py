@@ -9,6 +9,7 @@ from ..store.connection import literal
 from ..store.database import require_not_newer
 from . import ids, search
 from .canonical import canonical_row
+from .excerpt import excerpt
 from .hashing import LogEnd, leaf_hash, text_hash
 from .kinds import DERIVED, PREFIXES, REVISED, SEARCHED
 
@@ -53,10 +54,10 @@ class Read:
         if not found:
             from .reference import unknown
 
-            raise unknown(kind, ref, _short(ref))
+            raise unknown(kind, ref)
         raise Usage(
             "ambiguous_id",
-            f"{_short(ref)} fits more than one {noun}.",
+            f"{excerpt(ref)!r} fits more than one {noun}.",
             "It starts the ids " + ", ".join(row["id"] for row in found) + (" …" if len(found) > 2 else "."),
             "Give more characters of the id.",
         )
@@ -87,7 +88,7 @@ class Read:
         if not fitting:
             raise NotFound(
                 "unknown_id",
-                f"There is no such record {_short(ref)}.",
+                f"There is no such record {excerpt(ref)!r}.",
                 "An id here starts with " + ", ".join(sorted(PREFIXES[kind] + "_" for kind in kinds)) + ".",
                 "Give the whole id, or enough of its beginning.",
             )
@@ -120,6 +121,7 @@ class Write(Read):
         self.frontier = end.frontier.copy()
         self._seq = end.seq
         self._number = ids.random_number()
+        self._real = False  # has it added anything that is no test record?
         self._texts: dict[int, list] = {}  # rowid -> what the search index has, and what it is to have
 
     def add(self, kind, values, of=()):
@@ -134,6 +136,7 @@ class Write(Read):
             **values,
         }
         row = {name: value for name, value in row.items() if value is not None}
+        self._real = self._real or not row["test"]
         self._seq += 1
         self.connection.insert(kind, {"seq": self._seq, **row})
         if kind in DERIVED:
@@ -192,6 +195,9 @@ class Write(Read):
         """Where the log ends once this is committed."""
         return LogEnd(self.origin, self.frontier, self.schema, self._seq)
 
+    def wrote_tests_only(self):
+        return self.changed() and not self._real
+
     def changed(self):
         return self.frontier.size > self.before.size
 
@@ -220,7 +226,3 @@ def receipt(kind, row, **more):
         "hash": row["hash"],
         "log_index": row["log_index"],
     }
-
-
-def _short(ref):
-    return repr(ref if len(ref) <= 60 else ref[:57] + "...")

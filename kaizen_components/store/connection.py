@@ -59,7 +59,7 @@ class Connection:
             # A reader needs a -shm file, which a full disk or a folder of somebody else's does not allow. Without a
             # -wal the file alone is complete, and stays so while we keep writers out of the gate.
             self.close()
-            self._lock = -1 if in_gate else share(os.path.realpath(path) + ".lock")
+            self._lock = -1 if in_gate else share(os.path.realpath(path) + ".lock", busy_timeout_s)
             self._connect(_uri(path) + "?mode=ro&immutable=1", busy_timeout_s)
 
     def _connect(self, target, busy_timeout_s):
@@ -304,7 +304,8 @@ _MEANINGS = (
      "Close the program that has kaizen.db open, then try again."),
     (("no such table", "no such column", "no such index", "no such view"), Integrity, "schema_damaged",
      "The database lacks something that its schema version promises.", RESTORE),
-    (("not a database", "malformed", "file is encrypted"), Integrity, "corrupt_database",
+    (("not a database", "malformed", "file is encrypted", "unsupported file format", "vtable constructor failed",
+      "unrecognized option", "fts5"), Integrity, "corrupt_database",
      "The database file is damaged.", RESTORE),
     (("disk is full",), Unavailable, "disk_full", "The disk is full; nothing was written.",
      "Free some space, then run the same command again."),

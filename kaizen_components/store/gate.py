@@ -14,6 +14,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+EXCLUSIVE = fcntl.LOCK_EX if fcntl else 0
 POLL_S = 0.005
 FOLDER_TRIES = 100
 
@@ -100,7 +101,7 @@ class Gate:
 def is_held(path: str) -> bool:
     """Is somebody inside the gate right now? Creates nothing and waits for nothing."""
     try:
-        fd = os.open(path, os.O_RDWR)
+        fd = os.open(path, os.O_RDONLY if fcntl else os.O_RDWR)  # whoever may only read may ask, too
     except OSError:
         return False
     try:
@@ -120,9 +121,9 @@ def _busy(seconds: float) -> Busy:
 
 if fcntl:
 
-    def try_lock(fd: int) -> bool:
+    def try_lock(fd: int, kind: int = EXCLUSIVE) -> bool:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         except OSError as error:
@@ -134,16 +135,21 @@ if fcntl:
     def _unlock(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_UN)
 
-    def share(path: str) -> int:
+    def share(path: str, seconds: float) -> int:
         """Keep writers out while a reader that cannot see them reads; -1 if there is no lock file."""
         try:
             fd = os.open(path, os.O_RDONLY)
         except OSError:
             return -1
-        fcntl.flock(fd, fcntl.LOCK_SH)
+        try:
+            if not try_lock(fd, fcntl.LOCK_SH):
+                _wait_for_lock(fd, seconds, fcntl.LOCK_SH)
+        except BaseException:
+            os.close(fd)
+            raise
         return fd
 
-    def _wait_for_lock(fd: int, seconds: float) -> None:
+    def _wait_for_lock(fd: int, seconds: float, kind: int = EXCLUSIVE) -> None:
         """Queue in the kernel, which is fair, with an alarm as the time limit; threads have to poll."""
         import _signal  # `signal` itself would load enum and re
 
@@ -153,11 +159,11 @@ if fcntl:
         try:
             before = _signal.signal(_signal.SIGALRM, on_alarm)
         except ValueError:  # not the main thread
-            return _poll_for_lock(fd, seconds)
+            return _poll_for_lock(fd, seconds, kind)
         start, (left, again) = time.monotonic(), _signal.getitimer(_signal.ITIMER_REAL)
         try:
             _signal.setitimer(_signal.ITIMER_REAL, seconds or 0.001, 0.1)  # again, if the first comes before flock
-            fcntl.flock(fd, fcntl.LOCK_EX)
+            fcntl.flock(fd, kind)
         finally:
             _signal.setitimer(_signal.ITIMER_REAL, 0)
             _signal.signal(_signal.SIGALRM, before)
@@ -168,7 +174,7 @@ if fcntl:
 else:
     import msvcrt
 
-    def try_lock(fd: int) -> bool:
+    def try_lock(fd: int, kind: int = EXCLUSIVE) -> bool:
         try:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
         except OSError:
@@ -178,16 +184,16 @@ else:
     def _unlock(fd: int) -> None:
         msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
 
-    def _wait_for_lock(fd: int, seconds: float) -> None:
+    def _wait_for_lock(fd: int, seconds: float, kind: int = EXCLUSIVE) -> None:
         _poll_for_lock(fd, seconds)
 
-    def share(path: str) -> int:
+    def share(path: str, seconds: float) -> int:
         return -1  # Windows has no folders of that kind
 
 
-def _poll_for_lock(fd: int, seconds: float) -> None:
+def _poll_for_lock(fd: int, seconds: float, kind: int = EXCLUSIVE) -> None:
     deadline = time.monotonic() + seconds
-    while not try_lock(fd):
+    while not try_lock(fd, kind):
         if time.monotonic() > deadline:
             raise _busy(seconds)
         time.sleep(POLL_S)

@@ -8,8 +8,15 @@ from ..errors import NotFound
 def root() -> str:
     """KAIZEN_REPO_ROOT (the launcher pins it), or else the project around the working directory."""
     pinned = os.environ.get("KAIZEN_REPO_ROOT")
+    if pinned and os.path.isabs(pinned):
+        return os.path.abspath(pinned)
+    here = working_folder()
+    return os.path.abspath(os.path.join(here, pinned)) if pinned else _around(here)
+
+
+def working_folder() -> str:
     try:
-        return os.path.abspath(pinned) if pinned else _around(os.getcwd())
+        return os.getcwd()
     except FileNotFoundError:
         raise NotFound(
             "no_folder", "The working directory does not exist any more.", "", "Change to another."

@@ -7,7 +7,9 @@ import sqlite3
 
 import pytest
 
-from kaizen_components.errors import Conflict, Integrity, NotFound, Refused, Usage
+from kaizen_components.commands import db
+from kaizen_components.errors import Conflict, Integrity, NotFound, Refused, Unavailable, Usage
+from kaizen_components.records import manifest
 
 from ..conftest import ROOT
 
@@ -222,6 +224,53 @@ def test_a_backup_is_a_verified_copy_with_a_manifest(kaizen, root):
     assert sqlite3.connect(path).execute("SELECT count(*) FROM task").fetchone() == (1,)
 
 
+def test_a_backup_to_a_name_that_is_no_utf8_is_a_usage_error(cli):
+    cli("K1")
+    refused = cli("K3", "--out", b"bk\xff.db", "--json")
+
+    assert refused.exit_code == 2 and "UTF-8" in refused.error["what"]
+
+
+def test_a_backup_that_is_killed_leaves_nothing_under_its_name(kaizen, root, monkeypatch):
+    start(kaizen)
+    seen = []
+
+    def killed(store, file):
+        seen.append(os.listdir(root / "out"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(db.ledger, "verify", killed)
+    (root / "out").mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        kaizen("K3", out=str(root / "out" / "copy.db"))
+
+    assert seen == [[f"copy.db.{os.getpid()}.part"]]
+    assert os.listdir(root / "out") == []
+
+
+def test_a_backup_never_replaces_a_file(kaizen, root):
+    start(kaizen)
+    (root / "mine.db").write_text("mine")
+
+    with pytest.raises(Conflict, match="is there already"):
+        kaizen("K3", out=str(root / "mine.db"))
+    assert (root / "mine.db").read_text() == "mine"
+
+
+def test_a_manifest_that_could_not_be_written_is_not_in_the_way_of_the_next(kaizen, root, monkeypatch):
+    start(kaizen)
+
+    def full(facts, file, **more):
+        file.write("{")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest.json, "dump", full)
+        with pytest.raises(Unavailable, match="cannot be written"):
+            kaizen("K6", out=str(root / "m.json"))
+    assert kaizen("K6", out=str(root / "m.json"))["manifest"]
+
+
 def test_a_manifest_can_be_shown_only_and_a_backup_is_a_file(cli, root):
     cli("K1")
 
@@ -340,9 +389,54 @@ def test_a_batch_comes_from_stdin_too_and_an_empty_one_is_refused(cli):
 
 def test_a_batch_of_reads_makes_no_database(cli, root):
     answer = cli("K5", "--json", stdin=line("W9").encode())
+    assert "does not exist" in answer.error["why"]
 
     assert (answer.exit_code, answer.error["code"]) == (3, "no_database")
     assert os.listdir(root) == []
+
+
+@pytest.mark.parametrize("value", ["$" + "9" * 5_000 + ".id", [[[["$1.id"]]]]])
+def test_a_strange_reference_is_an_error_of_its_line(batch, value):
+    with pytest.raises(Usage) as refused:
+        batch(line("W2", id=value, note="n"))
+    assert refused.value.what.startswith("Line 1: ")
+
+
+def test_a_deep_list_is_an_error_of_its_line(batch):
+    with pytest.raises(Usage) as refused:
+        batch('{"command": "W2", "args": {"note": "n", "id": ' + "[" * 900 + "]" * 900 + "}}")
+    assert refused.value.what.startswith("Line 1: ")
+
+
+@pytest.mark.parametrize("byte", [b"\xff", b"\0"])
+def test_a_byte_that_is_no_text_is_named_with_its_line(cli, byte):
+    lines = [line("W1", title="a", summary="s").encode(), b"", b'{"command": "W1' + byte]
+    refused = cli("K5", "--json", stdin=b"\n".join(lines))
+
+    assert refused.exit_code == 2 and "in line 3" in refused.error["what"] + refused.error["why"]
+
+
+def test_an_option_in_two_spellings_is_refused(kaizen, batch):
+    with pytest.raises(Usage, match="gives an option twice"):
+        batch('{"command": "W1", "args": {"title": "t", "summary": "s", "done-when": ["a"], "done_when": ["b"]}}')
+
+
+def test_a_batch_of_changes_to_test_records_is_forgotten_with_them(kaizen, batch):
+    trial = start(kaizen, test=True)["id"]
+    batch(line("W2", id=trial, note="a note"), op_id="trial")
+    kaizen("K7")
+
+    with pytest.raises(NotFound):
+        batch(line("W2", id=trial, note="a note"), op_id="trial")
+
+
+def test_a_batch_with_a_real_record_is_remembered_when_its_test_records_are_gone(kaizen, batch):
+    trial, real = start(kaizen, test=True)["id"], start(kaizen)["id"]
+    lines = [line("W2", id=trial, note="a note"), line("W2", id=real, note="a note")]
+    batch(*lines, op_id="both")
+    kaizen("K7")
+
+    assert batch(*lines, op_id="both")["replayed"]
 
 
 def test_a_name_that_stands_twice_in_a_line_is_refused(batch):

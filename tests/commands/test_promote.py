@@ -141,7 +141,7 @@ def test_a_reader_that_had_to_keep_writers_out_does_not_keep_out_its_own_promoti
     """As on a disk where a reader cannot make its -shm file."""
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0")
     id = gotcha()
-    kaizen.store.reader()._lock = share(kaizen.store.place.lock)
+    kaizen.store.reader()._lock = share(kaizen.store.place.lock, 1)
 
     assert kaizen("L2", id=id)["gotcha_id"] == id
 

@@ -21,6 +21,7 @@ from kaizen_components.store.gate import Gate, is_held
 
 from ..conftest import LAUNCHER
 
+TASK = ("--title", "t", "--summary", "s")
 NEXT = database.SCHEMA_VERSION + 1
 
 
@@ -516,7 +517,7 @@ def read_only(root, tool):
     door.close()
     as_user = [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
 
-    def run(*argv, folder=root, closed=None):
+    def run(*argv, folder=root, closed=None, **env):
         for path in [*folder.rglob("*"), folder]:
             path.chmod(0o555 if path.is_dir() else 0o444)
         if closed:
@@ -524,9 +525,10 @@ def read_only(root, tool):
         try:
             return subprocess.run(
                 [*as_user, sys.executable, str(LAUNCHER), *argv],
-                env={**os.environ, "KAIZEN_REPO_ROOT": str(folder)},
+                env={**os.environ, "KAIZEN_REPO_ROOT": str(folder), **env},
                 capture_output=True,
                 text=True,
+                timeout=60,
             )
         finally:
             (folder / (closed or "")).chmod(0o755)
@@ -534,6 +536,36 @@ def read_only(root, tool):
                 path.chmod(0o755)
 
     return run
+
+
+def test_a_read_only_folder_whose_gate_is_held_is_told_as_busy(read_only, root):
+    with Gate(str(root / "AI" / "db" / "kaizen.db.lock")):
+        busy, doctor = read_only("W9", KAIZEN_BUSY_TIMEOUT_S="0.3"), read_only("K11")
+
+    assert busy.returncode == 6 and "Another process is writing" in busy.stderr
+    assert doctor.returncode == 0 and "another process is writing" in doctor.stdout
+    assert read_only("W9").returncode == 0
+
+
+@pytest.mark.parametrize("code", ["K2", "K8", "W1"])
+def test_a_file_format_that_sqlite_does_not_know_is_damage_and_no_bug(cli, root, code):
+    Door(str(root))("W1", title="t", summary="s")
+    data = bytearray(db_path(root).read_bytes())
+    data[47] = 5  # the schema format of the header, of which SQLite knows up to 4
+    db_path(root).write_bytes(data)
+
+    assert cli(code, *(("--title", "t", "--summary", "s") if code == "W1" else ())).exit_code == 7
+
+
+@pytest.mark.parametrize("argv", [("K8",), ("K1", "--integrity"), ("K1", "--reindex"), ("W1", *TASK)])
+def test_a_damaged_search_index_is_damage_and_no_bug(cli, root, argv):
+    cli("W1", *TASK)
+    plain = sqlite3.connect(db_path(root))
+    plain.execute("UPDATE search_config SET v = 99 WHERE k = 'version'")
+    plain.commit()
+    plain.close()
+
+    assert cli(*argv).exit_code == 7
 
 
 def test_a_read_only_folder_can_be_read_and_refuses_writes_clearly(read_only):
