@@ -175,8 +175,8 @@ def _table(rows, width, colour):
         said = ", ".join(f"{name.replace('_', ' ')} {_shown(name, rows[0].get(name))}" for name in same)
         caption = wrap("", f"In every row: {said}.", width) if same else []
     first, second = _in_two(names, rows, width)
-    is_deep = any("\n" in _shown(name, row.get(name)) for row in rows for name in names)
-    if (second and is_deep) or _least_width(first, rows) > width or _least_width(second, rows) > width - 2:
+    fits = _least_width(first, rows) <= width and _least_width(second, rows) <= width - 2
+    if not fits or (second and any("\n" in _shown(name, row.get(name)) for row in rows for name in names)):
         return caption + _cards([{name: row.get(name) for name in names} for row in rows], width, colour)
     return caption + _grid([first, second] if second else [first], rows, width, colour)
 
