@@ -358,8 +358,10 @@ class Verifier:
         self.hashed = {kind: members(columns.keys() - {"seq"}) for kind, columns in self.kinds.items()}
         if self.one("PRAGMA application_id")[0] != APPLICATION_ID:
             self.find(0, "edit", "the application_id is not that of a Kaizen database.")
-        if self.one("PRAGMA user_version")[0] == 0:
-            self.find(0, "edit", "the user_version is 0, though there are tables.")
+        version = self.one("PRAGMA user_version")[0]
+        listed = self.one("SELECT max(version) FROM migration")[0] if "migration" in self.columns else 0
+        if version != listed or not version:
+            self.find(AFTER_THE_LOG, "edit", f"the user_version is {version}, and the table migration lists {listed}.")
         self.frontier = list(rows(self.db, "frontier", FRONTIER, "origin"))
         self.size = {row["origin"]: row["size"] for row, fault in self.frontier if not fault}
         self.purged = set(self.read_purged())

@@ -9,6 +9,7 @@ from . import search
 from .hashing import log_end
 
 HAS_SEARCH = "SELECT 1 FROM sqlite_master WHERE name = 'search'"
+HAS_MIGRATION = "SELECT 1 FROM sqlite_master WHERE name = 'migration'"
 RECORD_TABLES = (
     "SELECT m.name FROM sqlite_master m WHERE m.type = 'table' AND (SELECT count(*) FROM pragma_table_info(m.name) c"
     " WHERE c.name IN ('seq', 'id', 'at', 'actor', 'test')) = 5"
@@ -75,6 +76,8 @@ def _orphans(connection):
 
 def schema_problems(connection: Connection) -> list[str]:
     """Objects that are missing or changed, and triggers, views or tables of records that the migrations do not make."""
+    if connection.value(HAS_MIGRATION) and (problem := migrate.version_problem(connection)):
+        return [problem]  # which of the two is right is not known, so there is nothing to compare with
     found = {(kind, name): sql for kind, name, sql in connection.tuples(SCHEMA)}
     wanted = expected_schema(connection.value("PRAGMA user_version"))
     record_tables = {("table", name) for (name,) in connection.tuples(RECORD_TABLES)}

@@ -991,10 +991,17 @@ def test_file_of_another_application_is_an_edit(root):
     assert verdict(root) == (7, "edit")
 
 
-def test_file_with_tables_that_says_it_has_no_schema_is_an_edit(root):
-    change(root, "PRAGMA user_version = 0")
+@pytest.mark.parametrize("version", [0, 5, -3])
+def test_file_with_another_schema_version_than_it_lists_is_an_edit(root, version):
+    change(root, f"PRAGMA user_version = {version}")
 
     assert verdict(root) == (7, "edit")
+
+
+def test_database_without_its_list_of_migrations_is_an_edit(root):
+    change(root, "DROP TABLE migration")
+
+    assert verdict(root) == engine_verdict(root) == (7, "edit")
 
 
 def settled(root):
