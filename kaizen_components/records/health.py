@@ -14,9 +14,9 @@ RECORD_TABLES = (
     "SELECT m.name FROM sqlite_master m WHERE m.type = 'table' AND (SELECT count(*) FROM pragma_table_info(m.name) c"
     " WHERE c.name IN ('seq', 'id', 'at', 'actor', 'test')) = 5"
 )
-SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
+SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
 
-_expected: dict[tuple[str, int], dict[tuple[str, str], str]] = {}
+_expected: dict[tuple[str, int], dict[tuple[str, str, str], str]] = {}
 
 
 def summary(connection: Connection) -> dict[str, Any]:
@@ -75,27 +75,33 @@ def _orphans(connection):
 
 
 def schema_problems(connection: Connection) -> list[str]:
-    """Objects that are missing or changed, and triggers, views or tables of records that the migrations do not make."""
+    """Objects that are missing or changed, and those that the migrations do not make and that would have an effect."""
     if connection.value(HAS_MIGRATION) and (problem := migrate.version_problem(connection)):
         return [problem]  # which of the two is right is not known, so there is nothing to compare with
-    found = {(kind, name): sql for kind, name, sql in connection.tuples(SCHEMA)}
+    found = schema(connection)
     wanted = expected_schema(connection.value("PRAGMA user_version"))
-    record_tables = {("table", name) for (name,) in connection.tuples(RECORD_TABLES)}
-    changed = [
-        f"The {kind} {name} is missing or changed."
-        for kind, name in wanted
-        if found.get((kind, name)) != wanted[kind, name]
-    ]
-    added = [
-        f"The {kind} {name} is not ours."
-        for kind, name in found
-        if (kind, name) not in wanted and (kind in ("trigger", "view") or (kind, name) in record_tables)
-    ]
+    ours = {name for kind, name, _ in wanted if kind == "table"}
+    records = {name for (name,) in connection.tuples(RECORD_TABLES)}
+    changed = [f"The {one[0]} {one[1]} is missing or changed." for one, sql in wanted.items() if found.get(one) != sql]
+    added = [f"The {one[0]} {one[1]} is not ours." for one in found if one not in wanted and _acts(*one, ours, records)]
     return [*changed, *added]
 
 
-def expected_schema(version: int) -> dict[tuple[str, str], str]:
-    """(type, name) -> SQL of everything that the migrations up to this version make: 30 ms, so once in a process."""
+def _acts(kind, name, table, ours, records):
+    """Has it an effect on us? A trigger, a view, an index on a table of ours, and what is taken for a table of records
+    or for a derived one. Any other table is somebody's own business."""
+    if kind == "table":
+        return name in records or name.endswith("_state")
+    return kind != "index" or table in ours
+
+
+def schema(connection: Connection) -> dict[tuple[str, str, str], str]:
+    """(type, name, its table) -> SQL; indexes that SQLite makes by itself have none."""
+    return {(kind, name, table): sql for kind, name, table, sql in connection.tuples(SCHEMA)}
+
+
+def expected_schema(version: int) -> dict[tuple[str, str, str], str]:
+    """The schema that the migrations up to this version make: 30 ms, so once in a process."""
     key = (migrate.FOLDER, version)
     if key not in _expected:
         fresh = Connection(":memory:")
@@ -104,7 +110,7 @@ def expected_schema(version: int) -> dict[tuple[str, str], str]:
                 if number <= version:
                     for statement in migrate.statements(migrate.text_of(name)):
                         fresh.execute(statement)
-            _expected[key] = {(kind, name): sql for kind, name, sql in fresh.tuples(SCHEMA)}
+            _expected[key] = schema(fresh)
         finally:
             fresh.close()
     return _expected[key]
