@@ -31,11 +31,12 @@ def integrity(connection: Connection) -> dict[str, list[str]]:
         f"{table} row {rowid} refers to a missing {parent}"
         for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
     ]
+    derived = [f"{state} seq {seq} is not what the records say" for seq, state in derived_rows(connection)]
     return {
         "pages": page_problems(connection),
         "schema": schema_problems(connection),
         "foreign_keys": keys,
-        "derived": derived_problems(connection),
+        "derived": [*derived, *search_problems(connection)],
         "orphans": _orphans(connection),
     }
 
@@ -116,15 +117,17 @@ def expected_schema(version: int) -> dict[tuple[str, str, str], str]:
     return _expected[key]
 
 
-def derived_problems(connection: Connection) -> list[str]:
-    """Rows of `x_state` tables that are not what the `x_fold` view computes from the records."""
-    problems = []
+def derived_rows(connection: Connection) -> list[tuple[int, str]]:
+    """(seq, table) of rows of `x_state` tables that are not what the `x_fold` view computes from the records."""
+    found: set[tuple[int, str]] = set()
     folds = connection.tuples("SELECT name FROM sqlite_master WHERE type = 'view' AND name GLOB '*_fold'")
     for (fold,) in folds:
         state = fold.removesuffix("_fold") + "_state"
         for left, right in ((fold, state), (state, fold)):
-            for (seq,) in connection.tuples(
-                f"SELECT seq FROM (SELECT * FROM {left} EXCEPT SELECT * FROM {right}) LIMIT 5"
-            ):
-                problems.append(f"{state} seq {seq} is not what the records say")
-    return [*problems, *search.problems(connection)] if connection.value(HAS_SEARCH) else problems
+            rows = f"SELECT seq FROM (SELECT * FROM {left} EXCEPT SELECT * FROM {right}) ORDER BY seq LIMIT 5"
+            found.update((seq, state) for (seq,) in connection.tuples(rows))
+    return sorted(found)
+
+
+def search_problems(connection: Connection) -> list[str]:
+    return search.problems(connection) if connection.value(HAS_SEARCH) else []
