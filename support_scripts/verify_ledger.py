@@ -173,7 +173,7 @@ def read_anchors(path: Path | None) -> Anchors:
         return anchors
     with path.open("rb") as lines:
         for line in lines:
-            if line.strip():
+            if line != b"\n":
                 block.append(line.removesuffix(b"\n"))
             elif block:
                 anchors.add(block)

@@ -818,6 +818,25 @@ def test_derived_table_without_its_view_is_an_edit_for_both(root):
     assert verdict(root) == engine_verdict(root) == (7, "edit")
 
 
+@pytest.mark.parametrize("origin", [b" ", b"kaizen.local/\xff"])
+def test_anchor_of_an_origin_that_nobody_has_is_a_rollback_for_both(root, origin):
+    whole = (root / ANCHORS).read_bytes()
+    (root / ANCHORS).write_bytes(origin + whole[whole.index(b"\n") :] + whole)
+
+    assert verdict(root) == engine_verdict(root) == (7, "rollback")
+
+
+@pytest.mark.parametrize("between", [b"\n \n", b"\n\x0c\n", b"\r\n\r\n", b"\nsigned \xff\n\n", b"\n\n\n\n"])
+def test_anchors_are_counted_alike_whatever_stands_between_them(root, between):
+    whole = (root / ANCHORS).read_bytes()
+    (root / ANCHORS).write_bytes(whole.replace(b"\n\n", between))
+    ours, theirs = kaizen(root, "K8"), verify(root / DATABASE)[1]
+
+    assert [ours[name] for name in ("anchors", "damaged_anchors")] == [
+        theirs[name] for name in ("anchors", "damaged_anchors")
+    ]
+
+
 def test_text_whose_bytes_are_spelled_in_the_record_is_not_taken_for_it(root):
     start_task(root, r"A path \xff here")
     change(root, "UPDATE task SET title = CAST(x'41207061746820ff2068657265' AS TEXT) WHERE seq = {last}")
