@@ -466,7 +466,8 @@ class Verifier:
         kind, record_id = (self.lost.kind, self.lost.values["id"]) if self.lost else (None, None)
         if entry["seq"] <= self.next_seq:
             kind, record_id = entry["kind"], entry["record_id"]
-        self.find(self.next_seq, "deletion", f"the entry is missing: {says}", kind, record_id, expected)
+        at = min(self.next_seq, entry["seq"])
+        self.find(at, "deletion", f"the entry is missing: {says}", kind, record_id, expected)
 
     def is_in_log(self, origin: bytes, idx: int) -> bool:
         return bool(self.one("SELECT 1 FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?", origin, idx))
@@ -487,6 +488,9 @@ class Verifier:
     def check_record(self, entry: dict[str, Any], here: list[Record]) -> None:
         kind, record_id = entry["kind"].decode(), entry["record_id"]
         mine = next((record for record in here if record.kind == kind), None)
+        if mine is None and any(record.values["id"] == record_id for record in here):
+            self.find_in(entry, "edit", "the entry names another kind than its record's.")
+            return
         for record in here:
             if record is not mine:
                 self.check_alone(record)

@@ -114,7 +114,8 @@ class Verification:
         kind, record_id = entry["kind"], entry["record_id"]
         if entry["seq"] > expected_seq:
             kind, record_id = self.ledger.first_record(expected_seq, entry["seq"] - 1)
-        self._found("deletion", f"Log entry {missing} is missing.", kind, record_id, index=missing, seq=expected_seq)
+        at = min(expected_seq, entry["seq"])
+        self._found("deletion", f"Log entry {missing} is missing.", kind, record_id, index=missing, seq=at)
 
     def _check_leaf(self, entry):
         """The leaf as it should be; whether the stored one is the same is noted."""
@@ -161,6 +162,8 @@ class Verification:
             return
         if self.connection.value(f"SELECT 1 FROM {kind} WHERE id = ?", (plain(record_id),)):
             self._found("reordering", f"{kind} {record_id} stands elsewhere.", entry=entry)
+        elif row is None and self.ledger.first_record(entry["seq"], entry["seq"])[1] == record_id:
+            self._found("edit", f"Log entry {entry['idx']} names another kind than its record's.", entry=entry)
         elif row is None:
             self._found("deletion", f"{kind} {record_id} is missing.", entry=entry)
         elif is_purged:

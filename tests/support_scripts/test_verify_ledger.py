@@ -778,6 +778,18 @@ NAMED = {
         "DELETE FROM log WHERE seq = {plan}",
         "UPDATE log SET actor = 'me' WHERE seq = 1 + {plan}",
     ),
+    "an entry's kind is edited and its leaf recomputed": (
+        "edit",
+        "SELECT id FROM plan",
+        "UPDATE log SET kind = 'task' WHERE seq = {plan}",
+        rewrite_leaves,
+    ),
+    "an entry's kind is edited to none that there is and its leaf recomputed": (
+        "edit",
+        "SELECT id FROM plan",
+        "UPDATE log SET kind = 'x\"y' WHERE seq = {plan}",
+        rewrite_leaves,
+    ),
     "the log goes on with another origin": (
         "deletion",
         "SELECT id FROM packet",
