@@ -219,7 +219,7 @@ class Verification:
 
     def _check_frontier(self, row, log, is_renamed, last_seq):
         origin, size = row["origin"], row["size"]
-        if log.size == 0 < size and is_renamed:
+        if not log.size and size and is_renamed:
             self._found("edit", "The frontier names another origin than the log.")
         elif log.size < size:
             cut_off = self.ledger.first_record(last_seq + 1)
