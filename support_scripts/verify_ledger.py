@@ -173,7 +173,7 @@ def read_anchors(path: Path | None) -> Anchors:
         return anchors
     with path.open("rb") as lines:
         for line in lines:
-            if line.strip():
+            if line != b"\n":
                 block.append(line.removesuffix(b"\n"))
             elif block:
                 anchors.add(block)
@@ -358,8 +358,10 @@ class Verifier:
         self.hashed = {kind: members(columns.keys() - {"seq"}) for kind, columns in self.kinds.items()}
         if self.one("PRAGMA application_id")[0] != APPLICATION_ID:
             self.find(0, "edit", "the application_id is not that of a Kaizen database.")
-        if self.one("PRAGMA user_version")[0] == 0:
-            self.find(0, "edit", "the user_version is 0, though there are tables.")
+        version = self.one("PRAGMA user_version")[0]
+        listed = self.one("SELECT max(version) FROM migration")[0] if "migration" in self.columns else 0
+        if version != listed or not version:
+            self.find(AFTER_THE_LOG, "edit", f"the user_version is {version}, and the table migration lists {listed}.")
         self.frontier = list(rows(self.db, "frontier", FRONTIER, "origin"))
         self.size = {row["origin"]: row["size"] for row, fault in self.frontier if not fault}
         self.purged = set(self.read_purged())
@@ -409,8 +411,8 @@ class Verifier:
             # Up to the frontier's size the log is cut off, which is one finding, not one for each record.
             if not self.next_seq <= record.seq <= last:
                 self.check_alone(record)
-            elif record.seq == self.next_seq:
-                self.lost = record
+            else:
+                self.lost = self.lost or record
             record = next(merged, None)
 
     def check_early(self, early: list[Record]) -> None:
@@ -419,8 +421,8 @@ class Verifier:
         for record in early:
             if record.seq < self.next_seq:
                 self.check_alone(record)
-            elif record.seq == self.next_seq:
-                self.lost = record
+            else:
+                self.lost = self.lost or record
 
     def check_entry(self, entry: dict[str, Any]) -> None:
         origin, expected = entry["origin"], self.next_idx[entry["origin"]]
@@ -429,31 +431,43 @@ class Verifier:
             return
         self.next_idx[origin] += 1
         if leaf_of(entry) != entry["leaf"]:
-            finding = self.find_in_log(entry, "edit", "the leaf in the log is not the hash of its entry.")
-            if len(self.unfit) < SWAPS_MAX:
-                self.unfit.append((entry, finding))
+            self.find_unfit(entry)
         elif self.log_in_order:
             tree = self.trees.setdefault(origin, Tree())
             tree.add(bytes.fromhex(entry["leaf"].decode()))
             self.compare(origin, tree)
 
+    def find_unfit(self, entry: dict[str, Any]) -> None:
+        finding = self.find_in_log(entry, "edit", "the leaf in the log is not the hash of its entry.")
+        if len(self.unfit) < SWAPS_MAX:
+            self.unfit.append((entry, finding))
+
     def check_place(self, entry: dict[str, Any], expected: int) -> int:
         """The entry does not carry on the log: it was moved, or others were. Gives the index due after it."""
-        seq, idx, elsewhere = entry["seq"], entry["idx"], self.is_in_log(entry["origin"], expected)
+        seq, idx = entry["seq"], entry["idx"]
         says = f"the entry at seq {seq} has log index {idx} where seq {self.next_seq} and index {expected} are due."
-        fits = leaf_of(entry) == entry["leaf"]
-        if fits and idx > expected and not elsewhere:
-            self.log_in_order = False
-            kind, record_id = (self.lost.kind, self.lost.values["id"]) if self.lost else (None, None)
-            self.find(self.next_seq, "deletion", f"the entry is missing: {says}", kind, record_id, expected)
+        if leaf_of(entry) != entry["leaf"]:
+            self.find_unfit(entry)
+        elif idx < expected:
+            self.find_in_log(entry, "insertion", f"the entry is there twice: {says}")
+            return expected
+        elif idx > expected and not self.is_in_log(entry["origin"], expected):
+            self.find_missing(entry, expected, says)
             return idx + 1
-        if seq != self.next_seq:
-            self.find_in_log(entry, "insertion", says)
-        elif fits or elsewhere:
+        elif idx > expected and seq == self.next_seq:
             self.find_in_log(entry, "reordering", says)
         else:
-            self.find_in_log(entry, "edit", says)
+            self.find_in_log(entry, "insertion", says)
         return expected + 1
+
+    def find_missing(self, entry: dict[str, Any], expected: int, says: str) -> None:
+        """Named by the first record that is left without an entry; if no place is left out, by the entry after it."""
+        self.log_in_order = False
+        kind, record_id = (self.lost.kind, self.lost.values["id"]) if self.lost else (None, None)
+        if entry["seq"] <= self.next_seq:
+            kind, record_id = entry["kind"], entry["record_id"]
+        at = min(self.next_seq, entry["seq"])
+        self.find(at, "deletion", f"the entry is missing: {says}", kind, record_id, expected)
 
     def is_in_log(self, origin: bytes, idx: int) -> bool:
         return bool(self.one("SELECT 1 FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?", origin, idx))
@@ -474,6 +488,9 @@ class Verifier:
     def check_record(self, entry: dict[str, Any], here: list[Record]) -> None:
         kind, record_id = entry["kind"].decode(), entry["record_id"]
         mine = next((record for record in here if record.kind == kind), None)
+        if mine is None and any(record.values["id"] == record_id for record in here):
+            self.find_in(entry, "edit", "the entry names another kind than its record's.")
+            return
         for record in here:
             if record is not mine:
                 self.check_alone(record)
@@ -604,13 +621,14 @@ class Verifier:
         if columns != list(self.columns.get(table, ())):
             self.find(AFTER_THE_LOG, "edit", f"{show(table)} does not have the columns of {show(view)}.")
             return
-        for one, other in ((table, view), (view, table)):
-            row = self.one(f"SELECT * FROM {quoted(one)} EXCEPT SELECT * FROM {quoted(other)} ORDER BY 1 LIMIT 1")
-            if row:
-                seq = row[columns.index("seq")] if "seq" in columns else None
-                entry = self.one("SELECT kind, record_id, idx FROM log WHERE seq = ?", seq)
-                self.find(AFTER_THE_LOG, "edit", f"{show(table)} does not agree with {show(view)}.", *(entry or ()))
-                return
+        seq = quoted(columns[0])  # of every derived table
+        differences = (
+            f"SELECT {seq} FROM (SELECT * FROM {quoted(one)} EXCEPT SELECT * FROM {quoted(other)})"
+            for one, other in ((table, view), (view, table))
+        )
+        if row := self.one(f"{' UNION '.join(differences)} ORDER BY 1 LIMIT 1"):
+            entry = self.one("SELECT kind, record_id, idx FROM log WHERE seq = ?", row[0])
+            self.find(AFTER_THE_LOG, "edit", f"{show(table)} does not agree with {show(view)}.", *(entry or ()))
 
     def check_pages(self) -> None:
         """Damage where no check above has read, such as an index that is cut off or lacks a row."""

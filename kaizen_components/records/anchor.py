@@ -125,11 +125,12 @@ def _parsed(data):
     anchors, damaged = [], 0
     for block in filter(None, (block.strip(b"\n") for block in data.split(SEPARATOR))):
         try:
-            origin, size, root = block.decode().split("\n")[:3]
+            origin, size, root = block.split(b"\n")[:3]
             raw = a2b_base64(root, strict_mode=True)
-            if len(raw) != 32 or not (size.isascii() and size.isdecimal()) or len(size) > SIZE_DIGITS_MAX or not origin:
+            if len(raw) != 32 or not size.isdigit() or len(size) > SIZE_DIGITS_MAX:
                 raise ValueError
-            anchors.append((origin, int(size), raw.hex()))
+            # Bytes that are no text are an origin that nobody has, and not a block that was cut off.
+            anchors.append((origin.decode("utf-8", "backslashreplace"), int(size), raw.hex()))
         except (ValueError, Error):
             damaged += 1
     return anchors, damaged

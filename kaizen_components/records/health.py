@@ -9,13 +9,14 @@ from . import search
 from .hashing import log_end
 
 HAS_SEARCH = "SELECT 1 FROM sqlite_master WHERE name = 'search'"
+HAS_MIGRATION = "SELECT 1 FROM sqlite_master WHERE name = 'migration'"
 RECORD_TABLES = (
     "SELECT m.name FROM sqlite_master m WHERE m.type = 'table' AND (SELECT count(*) FROM pragma_table_info(m.name) c"
     " WHERE c.name IN ('seq', 'id', 'at', 'actor', 'test')) = 5"
 )
-SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
+SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
 
-_expected: dict[tuple[str, int], dict[tuple[str, str], str]] = {}
+_expected: dict[tuple[str, int], dict[tuple[str, str, str], str]] = {}
 
 
 def summary(connection: Connection) -> dict[str, Any]:
@@ -30,11 +31,12 @@ def integrity(connection: Connection) -> dict[str, list[str]]:
         f"{table} row {rowid} refers to a missing {parent}"
         for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
     ]
+    derived = [f"{state} seq {seq} is not what the records say" for seq, state in derived_rows(connection)]
     return {
         "pages": page_problems(connection),
         "schema": schema_problems(connection),
         "foreign_keys": keys,
-        "derived": derived_problems(connection),
+        "derived": [*derived, *search_problems(connection)],
         "orphans": _orphans(connection),
     }
 
@@ -74,25 +76,33 @@ def _orphans(connection):
 
 
 def schema_problems(connection: Connection) -> list[str]:
-    """Objects that are missing or changed, and triggers, views or tables of records that the migrations do not make."""
-    found = {(kind, name): sql for kind, name, sql in connection.tuples(SCHEMA)}
+    """Objects that are missing or changed, and those that the migrations do not make and that would have an effect."""
+    if connection.value(HAS_MIGRATION) and (problem := migrate.version_problem(connection)):
+        return [problem]  # which of the two is right is not known, so there is nothing to compare with
+    found = schema(connection)
     wanted = expected_schema(connection.value("PRAGMA user_version"))
-    record_tables = {("table", name) for (name,) in connection.tuples(RECORD_TABLES)}
-    changed = [
-        f"The {kind} {name} is missing or changed."
-        for kind, name in wanted
-        if found.get((kind, name)) != wanted[kind, name]
-    ]
-    added = [
-        f"The {kind} {name} is not ours."
-        for kind, name in found
-        if (kind, name) not in wanted and (kind in ("trigger", "view") or (kind, name) in record_tables)
-    ]
+    ours = {name for kind, name, _ in wanted if kind == "table"}
+    records = {name for (name,) in connection.tuples(RECORD_TABLES)}
+    changed = [f"The {one[0]} {one[1]} is missing or changed." for one, sql in wanted.items() if found.get(one) != sql]
+    added = [f"The {one[0]} {one[1]} is not ours." for one in found if one not in wanted and _acts(*one, ours, records)]
     return [*changed, *added]
 
 
-def expected_schema(version: int) -> dict[tuple[str, str], str]:
-    """(type, name) -> SQL of everything that the migrations up to this version make: 30 ms, so once in a process."""
+def _acts(kind, name, table, ours, records):
+    """Has it an effect on us? A trigger, a view, an index on a table of ours, and what is taken for a table of records
+    or for a derived one. Any other table is somebody's own business."""
+    if kind == "table":
+        return name in records or name.endswith("_state")
+    return kind != "index" or table in ours
+
+
+def schema(connection: Connection) -> dict[tuple[str, str, str], str]:
+    """(type, name, its table) -> SQL; indexes that SQLite makes by itself have none."""
+    return {(kind, name, table): sql for kind, name, table, sql in connection.tuples(SCHEMA)}
+
+
+def expected_schema(version: int) -> dict[tuple[str, str, str], str]:
+    """The schema that the migrations up to this version make: 30 ms, so once in a process."""
     key = (migrate.FOLDER, version)
     if key not in _expected:
         fresh = Connection(":memory:")
@@ -101,21 +111,23 @@ def expected_schema(version: int) -> dict[tuple[str, str], str]:
                 if number <= version:
                     for statement in migrate.statements(migrate.text_of(name)):
                         fresh.execute(statement)
-            _expected[key] = {(kind, name): sql for kind, name, sql in fresh.tuples(SCHEMA)}
+            _expected[key] = schema(fresh)
         finally:
             fresh.close()
     return _expected[key]
 
 
-def derived_problems(connection: Connection) -> list[str]:
-    """Rows of `x_state` tables that are not what the `x_fold` view computes from the records."""
-    problems = []
+def derived_rows(connection: Connection) -> list[tuple[int, str]]:
+    """(seq, table) of rows of `x_state` tables that are not what the `x_fold` view computes from the records."""
+    found: set[tuple[int, str]] = set()
     folds = connection.tuples("SELECT name FROM sqlite_master WHERE type = 'view' AND name GLOB '*_fold'")
     for (fold,) in folds:
         state = fold.removesuffix("_fold") + "_state"
         for left, right in ((fold, state), (state, fold)):
-            for (seq,) in connection.tuples(
-                f"SELECT seq FROM (SELECT * FROM {left} EXCEPT SELECT * FROM {right}) LIMIT 5"
-            ):
-                problems.append(f"{state} seq {seq} is not what the records say")
-    return [*problems, *search.problems(connection)] if connection.value(HAS_SEARCH) else problems
+            rows = f"SELECT seq FROM (SELECT * FROM {left} EXCEPT SELECT * FROM {right}) ORDER BY seq LIMIT 5"
+            found.update((seq, state) for (seq,) in connection.tuples(rows))
+    return sorted(found)
+
+
+def search_problems(connection: Connection) -> list[str]:
+    return search.problems(connection) if connection.value(HAS_SEARCH) else []

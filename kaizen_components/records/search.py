@@ -34,6 +34,7 @@ NEWEST_BETWEEN = """
 SELECT l.seq FROM search CROSS JOIN log l ON l.seq = search.rowid - ?
 WHERE search MATCH ? AND search.rowid BETWEEN ? AND ? AND l.at >= ? AND l.at < ? ORDER BY search.rowid DESC LIMIT ?"""
 LOG_SIZE = "SELECT max(seq) FROM log"
+TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 FORGET_ALL = "INSERT INTO search (search) VALUES ('delete-all')"
 
 TEXTS = ("title", "summary", "body")
@@ -84,7 +85,10 @@ def rebuild(connection):
 def problems(connection):
     """Records that search cannot find, and what it finds that is no record."""
     found = []
+    tables = {name for (name,) in connection.tuples(TABLES)}  # a file of an older schema has fewer kinds
     for kind, (number, _) in SEARCHED.items():
+        if kind not in tables:
+            continue
         low, high = number << KIND_SHIFT, (number + 1) << KIND_SHIFT
         missing = connection.value(
             f"SELECT count(*) FROM {kind} k WHERE NOT EXISTS (SELECT 1 FROM search_docsize WHERE id = k.seq + {low})"

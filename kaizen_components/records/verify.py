@@ -6,36 +6,19 @@ verifier in another language.
 """
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 from ..store.connection import Connection
 from ..store.database import APPLICATION_ID
 from .canonical import canonical
 from .hashing import EMPTY_ROOT, Frontier, leaf_hash, text_hash
-from .health import derived_problems, page_problems, schema_problems
-from .kinds import PREFIXES
+from .health import derived_rows, page_problems, schema_problems, search_problems
+from .ledger_rows import SEQ_MAX, SEQ_MIN, Ledger, Wrong, plain
 
-PAGE = 2_000
 FINDINGS_MAX = 20
 AFTER_THE_LOG = float("inf")  # the place of what concerns the file as a whole
-SEQ_MIN, SEQ_MAX = -(2**63), 2**63 - 1
-ENTRY = {"seq": "INTEGER", "idx": "INTEGER", "test": "INTEGER"} | dict.fromkeys(
-    ("origin", "at", "actor", "command", "kind", "record_id", "content_hash", "leaf"), "TEXT"
-)
-FRONTIER = {"origin": "TEXT", "local": "INTEGER", "size": "INTEGER", "peaks": "TEXT"}
-# Texts are read as bytes: libsql cannot hand over text that is not UTF-8, and a changed byte may make it so.
-READ_AS = {
-    "TEXT": "CASE typeof({0}) WHEN 'text' THEN CAST({0} AS BLOB) WHEN 'null' THEN NULL ELSE 'wrong type' END",
-    "INTEGER": "CASE typeof({0}) WHEN 'integer' THEN {0} WHEN 'null' THEN NULL ELSE 'wrong type' END",
-    "REAL": "CASE typeof({0}) WHEN 'real' THEN {0} WHEN 'null' THEN NULL ELSE 'wrong type' END",
-}
 
 Finding = dict[str, Any]
-
-
-class Wrong(str):
-    """A stored value that is of another type or no text, as it can be shown. It fits no hash."""
 
 
 class Verification:
@@ -51,7 +34,7 @@ class Verification:
         self.records = 0
         self.entries = 0
         self.purged: set[str] = set()
-        self.tables = self._tables()
+        self.ledger = Ledger(connection)
 
     def run(self) -> list[Finding]:
         self.connection.execute("BEGIN")  # one snapshot, whatever others write meanwhile
@@ -60,13 +43,14 @@ class Verification:
                 self._found("edit", "The file is not marked as a Kaizen database.")
             self._check_schema()
             self._check_length()
-            stored = {row["origin"]: row for row in self._read("frontier", FRONTIER, "ORDER BY origin")}
+            stored = {row["origin"]: row for row in self.ledger.frontiers()}
             self._read_purged()
+            self._check_early()
             last_seq = self._walk_log()
-            self._check_sizes(stored)
-            self._check_strays(last_seq)
             if not self.findings:
-                self._check_frontiers(stored)
+                self._check_late(stored, last_seq)
+            if not self.findings:
+                self._check_frontiers(stored, last_seq)
             if not self.findings:
                 self._check_anchors(set(stored) | set(self.frontiers))
             if not self.findings:
@@ -93,47 +77,45 @@ class Verification:
 
     def _walk_log(self) -> int:
         seq = 0
-        for page in self._pages():
-            rows = {kind: self._rows(kind, page[0]["seq"], page[-1]["seq"]) for kind in self.tables}
+        for page in self.ledger.pages():
+            rows = {kind: self.ledger.rows(kind, page[0]["seq"], page[-1]["seq"]) for kind in self.ledger.tables}
             for entry in page:
                 if not self._check_place(entry, seq + 1) or len(self.findings) >= FINDINGS_MAX:
+                    self._found_strays(rows, seq)
                     return entry["seq"]
                 seq = entry["seq"]
                 leaf = self._check_leaf(entry)
                 self._check_record(entry, rows.get(entry["kind"], {}).pop(seq, None))
                 self.frontiers[entry["origin"]].append(leaf)
                 self.entries += 1
-            for kind, left in rows.items():
-                for at, row in left.items():
-                    self._found_stray(kind, at, row)
+            self._found_strays(rows, seq)
         return seq
-
-    def _pages(self) -> Iterator[list[dict[str, Any]]]:
-        first = SEQ_MIN
-        while page := list(self._read("log", ENTRY, f"WHERE seq >= ? ORDER BY seq LIMIT {PAGE}", (first,))):
-            yield page
-            if page[-1]["seq"] == SEQ_MAX:
-                return
-            first = page[-1]["seq"] + 1
 
     def _check_place(self, entry, expected_seq):
         """The entry stands where the one before it says; False if the rest cannot be judged."""
         frontier = self.frontiers.setdefault(str(entry["origin"]), Frontier())
         if entry["seq"] == expected_seq and entry["idx"] == frontier.size:
             return True
-        missing = frontier.size
-        elsewhere = self.connection.value("SELECT count(*) FROM log WHERE idx = ?", (missing,))
+        missing, index = frontier.size, entry["idx"]
         if _leaf(entry) != entry["leaf"]:
             self._check_leaf(entry)  # the entry was changed, not its place
-        elif elsewhere and entry["seq"] == expected_seq:
-            self._found("reordering", f"Log entry {entry['idx']} stands where entry {missing} belongs.", entry=entry)
-        elif entry["seq"] < expected_seq or elsewhere:
-            self._found("insertion", f"Log entry {entry['idx']} stands at a place of its own.", entry=entry)
+        elif index < missing:
+            self._found("insertion", f"Log entry {index} is there twice.", entry=entry)
+        elif index > missing and not self.ledger.entry("origin = ? AND idx = ?", entry["origin"], missing):
+            self._found_missing(entry, expected_seq, missing)
+        elif index > missing and entry["seq"] == expected_seq:
+            self._found("reordering", f"Log entry {index} stands where entry {missing} belongs.", entry=entry)
         else:
-            kind, record_id = self._record_at(expected_seq)
-            says = f"Log entry {missing} is missing."
-            self._found("deletion", says, kind, record_id, index=missing, seq=expected_seq)
+            self._found("insertion", f"Log entry {index} stands at a place of its own.", entry=entry)
         return False
+
+    def _found_missing(self, entry, expected_seq, missing):
+        """Named by the first record that is left without an entry; if no place is left out, by the entry after it."""
+        kind, record_id = entry["kind"], entry["record_id"]
+        if entry["seq"] > expected_seq:
+            kind, record_id = self.ledger.first_record(expected_seq, entry["seq"] - 1)
+        at = min(expected_seq, entry["seq"])
+        self._found("deletion", f"Log entry {missing} is missing.", kind, record_id, index=missing, seq=at)
 
     def _check_leaf(self, entry):
         """The leaf as it should be; whether the stored one is the same is noted."""
@@ -146,7 +128,7 @@ class Verification:
     def _why_another_leaf(self, entry):
         """Was this entry, or its content, at another place when its leaf was made?"""
         own = _hashed(entry)
-        for page in self._pages():
+        for page in self.ledger.pages():
             for other in page:
                 if other["seq"] == entry["seq"]:
                     continue
@@ -160,19 +142,11 @@ class Verification:
 
     def _check_record(self, entry, row):
         kind, record_id = entry["kind"], entry["record_id"]
-        if kind not in self.tables:
+        if kind not in self.ledger.tables:
             return self._found("edit", f"Log entry {entry['idx']} names an unknown kind.", entry=entry)
-        if row is None:
-            if entry["test"] == 1 and record_id in self.purged:
-                return None
-            where = self.connection.value(f"SELECT seq FROM {kind} WHERE id = ?", (_plain(record_id),))
-            problem, says = ("reordering", "stands elsewhere") if where is not None else ("deletion", "is missing")
-            return self._found(problem, f"{kind} {record_id} {says}.", entry=entry)
+        if row is None or row.get("id") != record_id:
+            return self._check_absent(entry, row)
         self.records += 1
-        if row.get("id") != record_id and self.connection.value(
-            f"SELECT 1 FROM {kind} WHERE id = ? AND seq <> ?", (_plain(record_id), entry["seq"])
-        ):
-            return self._found("reordering", f"{kind} {row.get('id')} stands where {record_id} belongs.", entry=entry)
         same = all(row.get(name) == entry[name] for name in ("at", "actor", "test"))
         if not same or _hash(text_hash, row) != entry["content_hash"]:
             return self._found("edit", f"{kind} {record_id} is not what was recorded.", entry=entry)
@@ -180,43 +154,84 @@ class Verification:
             return self._found("insertion", f"{kind} {record_id} was purged, and stands there again.", entry=entry)
         return None
 
-    # What only the whole shows
-
-    def _check_sizes(self, stored):
-        if self.frontiers and not self.findings and set(self.frontiers) - set(stored):
-            self._found("edit", "The frontier names another origin than the log.")
-        if any(type(row["size"]) is not int or type(row["peaks"]) is not str for row in stored.values()):
-            self._found("edit", "The frontier has values of another type.")
+    def _check_absent(self, entry, row):
+        """The record is not at its place; `row` is what stands there instead, if anything does."""
+        kind, record_id = entry["kind"], entry["record_id"]
+        is_purged = entry["test"] == 1 and record_id in self.purged
+        if row is None and is_purged:
             return
-        for origin, row in stored.items():
-            size = self.frontiers.get(origin, Frontier()).size
-            if size < row["size"] and not self.findings:
-                self._found(
-                    "truncation", f"The log ends after {size} of {row['size']} entries.", index=size,
-                )  # fmt: skip
-            elif size > row["size"] and not self.findings:
-                self._found("insertion", f"The log has entries beyond its {row['size']}.", index=row["size"])
+        if self.connection.value(f"SELECT 1 FROM {kind} WHERE id = ?", (plain(record_id),)):
+            self._found("reordering", f"{kind} {record_id} stands elsewhere.", entry=entry)
+        elif row is None and self.ledger.first_record(entry["seq"], entry["seq"])[1] == record_id:
+            self._found("edit", f"Log entry {entry['idx']} names another kind than its record's.", entry=entry)
+        elif row is None:
+            self._found("deletion", f"{kind} {record_id} is missing.", entry=entry)
+        elif is_purged:
+            self._found_stray(kind, entry["seq"], row)
+        else:
+            self._found("edit", f"{kind} {row.get('id')} stands where {record_id} belongs.", entry=entry)
 
-    def _check_strays(self, last_seq):
-        """Records before the first or after the last entry of the log."""
-        for kind in self.tables:
-            for low, high in ((SEQ_MIN, 0), (min(last_seq, SEQ_MAX - 1) + 1, SEQ_MAX)):
-                for at, row in self._rows(kind, low, high, 1).items():
-                    if not self.findings:
-                        self._found_stray(kind, at, row)
+    # Records that the log does not have
+
+    def _check_early(self):
+        """Records before the log's beginning."""
+        first = self.connection.value("SELECT min(seq) FROM log")
+        high = min(1 if first is None else first, 1) - 1
+        for kind in self.ledger.tables if high >= SEQ_MIN else ():
+            self._found_strays({kind: self.ledger.rows(kind, SEQ_MIN, high, 1)}, high)
+
+    def _check_late(self, stored, last_seq):
+        """Records after the log's end; up to the frontier's size the log is cut off, which is one finding."""
+        sizes = [row["size"] for row in stored.values() if type(row["size"]) is int]
+        low = min(max(last_seq, sum(sizes)), SEQ_MAX - 1) + 1
+        for kind in self.ledger.tables:
+            self._found_strays({kind: self.ledger.rows(kind, low, SEQ_MAX, 1)}, SEQ_MAX)
+
+    def _found_strays(self, rows, last_seq):
+        """Records that no entry has taken, up to this place."""
+        strays = sorted((at, kind) for kind, left in rows.items() for at in left if at <= last_seq)
+        for at, kind in strays[:FINDINGS_MAX]:
+            self._found_stray(kind, at, rows[kind][at])
 
     def _found_stray(self, kind, at, row):
-        self._found("insertion", f"{kind} {row.get('id')} has no log entry.", kind, row.get("id"), seq=at)
+        """A record without an entry at its place: moved there if the log knows it, else put there."""
+        record_id = row.get("id")
+        entry = self.ledger.entry("record_id = ? AND kind = ?", record_id, kind)
+        if entry:
+            says = f"{kind} {record_id} stands elsewhere than its log entry."
+            self._found("reordering", says, kind, record_id, index=entry["idx"], seq=at)
+        else:
+            self._found("insertion", f"{kind} {record_id} has no log entry.", kind, record_id, seq=at)
 
-    def _check_frontiers(self, stored):
-        for origin in sorted(set(self.frontiers) | set(stored)):
-            frontier, row = self.frontiers.get(origin, Frontier()), stored.get(origin)
-            if row is None or row["peaks"] != " ".join(frontier.peaks):
-                self._found("edit", f"The stored frontier of {origin} does not fit its log.", index=frontier.size - 1)
-            elif not frontier.size and row["local"] != 1:
-                self._found("insertion", f"There is a frontier of {origin}, and no log.")
+    # What only the whole shows
+
+    def _check_frontiers(self, stored, last_seq):
+        if any(type(row["size"]) is not int or type(row["peaks"]) is not str for row in stored.values()):
+            return self._found("edit", "The frontier has values of another type.")
         if [row["local"] for row in stored.values()].count(1) != 1:
-            self._found("edit", "The frontier of this database is not marked.", index=-1)
+            return self._found("edit", "The frontier of this database is not marked.")
+        unlisted = sorted(set(self.frontiers) - set(stored))
+        for origin, row in stored.items():
+            self._check_frontier(row, self.frontiers.get(origin, Frontier()), bool(unlisted), last_seq)
+        for origin in unlisted:
+            self._found("insertion", f"The frontier does not have the log of {origin}.", *self.ledger.named(origin, 0))
+        return None
+
+    def _check_frontier(self, row, log, is_renamed, last_seq):
+        origin, size = row["origin"], row["size"]
+        if not log.size and size and is_renamed:
+            self._found("edit", "The frontier names another origin than the log.")
+        elif log.size < size:
+            cut_off = self.ledger.first_record(last_seq + 1)
+            self._found("truncation", f"The log ends after {log.size} of {size} entries.", *cut_off, index=log.size)
+        elif log.size > size:
+            self._found(
+                "insertion", f"The log has entries beyond its {size}.", *self.ledger.named(origin, size), index=size
+            )
+        elif row["peaks"] != " ".join(log.peaks):
+            self._found("edit", f"The stored frontier of {origin} does not fit its log.", index=log.size - 1)
+        elif not size and row["local"] != 1:
+            self._found("insertion", f"There is a frontier of {origin}, and no log.")
 
     def _check_anchors(self, known):
         last: dict[str, tuple[int, str]] = {}
@@ -249,7 +264,7 @@ class Verification:
             if wanted.get(0, {EMPTY_ROOT}) != {EMPTY_ROOT}:
                 return self._found("edit", "The anchor of the empty log is not that of an empty log.", index=0)
             growing, open_since, before = Frontier(), None, Frontier()
-            for page in self._pages() if wanted else ():
+            for page in self.ledger.pages() if wanted else ():
                 for entry in page:
                     if entry["origin"] != origin:
                         continue
@@ -278,7 +293,7 @@ class Verification:
         return self._found(problem, f"Log {one if first is last else more}: {says}", entry=first)
 
     def _fits_another(self, entry, before, roots):
-        for page in self._pages():
+        for page in self.ledger.pages():
             for other in page:
                 if other["idx"] > entry["idx"]:
                     trial = before.copy()
@@ -289,42 +304,15 @@ class Verification:
 
     def _check_derived(self):
         """`x_state` is what `x_fold` computes from the records, row by row."""
-        for says in derived_problems(self.connection)[:1]:
+        for seq, state in derived_rows(self.connection)[:1]:
+            self._found("edit", f"{state} is not what the records say.", entry=self.ledger.entry("seq = ?", seq))
+        for says in search_problems(self.connection)[:1]:
             self._found("edit", says)
 
     def _check_indexes(self):
         """What is read through an index is what the table has."""
         for says in page_problems(self.connection)[:1]:
             self._found("edit", f"SQLite finds the file damaged: {says}.")
-
-    # Reading rows
-
-    def _tables(self):
-        tables = {}
-        for kind in PREFIXES:
-            columns = self.connection.tuples(f"SELECT name, type FROM pragma_table_info('{kind}')")
-            if columns:
-                tables[kind] = {name: sort for name, sort in columns if name != "seq"}
-        return tables
-
-    def _rows(self, kind, low, high, limit=PAGE * 2):
-        """seq -> the record as its canonical JSON has it."""
-        chosen = f"WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}"
-        found = self._read(kind, {"seq": "INTEGER", **self.tables[kind]}, chosen, (low, high))
-        return {row.pop("seq"): {name: value for name, value in row.items() if value is not None} for row in found}
-
-    def _record_at(self, seq):
-        """(kind, id) of the record at this place, if there is one."""
-        for kind in self.tables:
-            for row in self._rows(kind, seq, seq).values():
-                return kind, row.get("id")
-        return None, None
-
-    def _read(self, table, columns, chosen, values=()) -> Iterator[dict[str, Any]]:
-        """Rows with what cannot be right as `Wrong`."""
-        wanted = ", ".join(READ_AS[sort].format(name) for name, sort in columns.items())
-        for row in self.connection.tuples(f"SELECT {wanted} FROM {table} {chosen}", values):
-            yield dict(zip(columns, map(_value, row), strict=True))
 
     def _read_purged(self):
         import json
@@ -360,19 +348,3 @@ def _leaf(entry):
 def _hash(make, members):
     """None if a value is one that nothing can have been recorded with."""
     return None if Wrong in map(type, members.values()) else make(canonical(members))
-
-
-def _value(raw):
-    """A value as READ_AS gives it: bytes are text, and text says that the type is wrong."""
-    if type(raw) is bytes:
-        try:
-            return raw.decode()
-        except UnicodeDecodeError:
-            return Wrong(raw.decode("utf-8", "backslashreplace"))
-    if type(raw) is str or (type(raw) is float and raw - raw != 0):
-        return Wrong(raw)
-    return raw
-
-
-def _plain(record_id):
-    return str(record_id).replace("\0", "")

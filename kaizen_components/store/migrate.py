@@ -10,6 +10,8 @@ from .connection import Connection
 from .database import APPLICATION_ID
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+LISTED = "SELECT max(version) FROM migration"
+NOT_WHAT_IT_SAYS = ("store_error", "schema_damaged", "constraint", "unknown_reference")  # how a statement of ours fails
 
 
 def files() -> list[tuple[int, str]]:
@@ -27,6 +29,8 @@ def migrate(store, connection: Connection, version: int) -> None:
     if version == 0:
         _apply(connection, pending)
         return
+    if problem := version_problem(connection):
+        raise _failed(pending[0][0], "it is not what its schema version says.", problem)
     backup = _backup(store, connection, version)
     copied = [f"Backed up the database to {store.place.relative(backup)} before migrating."]
     for number, name in pending:
@@ -41,6 +45,23 @@ def migrate(store, connection: Connection, version: int) -> None:
         copied = []
 
 
+def version_problem(connection: Connection) -> str | None:
+    """A sentence if the schema version is not the newest that the file's own table `migration` lists."""
+    version, listed = connection.value("PRAGMA user_version"), connection.value(LISTED)
+    return None if version == listed else f"The schema version is {version}, but the table migration lists {listed}."
+
+
+def require_listed(connection: Connection) -> None:
+    """Asked where a version is older than ours: to be told to migrate would not help."""
+    if problem := version_problem(connection):
+        raise Integrity(
+            "schema_version_changed",
+            "The database is not what its schema version says.",
+            f"{problem} Something other than Kaizen changed one of them.",
+            "Put a backup from AI/db/backups in its place.",
+        )
+
+
 def _apply(connection, migrations):
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -49,14 +70,18 @@ def _apply(connection, migrations):
         connection.execute("COMMIT")
     except BaseException as error:
         connection.roll_back()
-        if isinstance(error, KaizenError) and error.code == "store_error":
-            raise Integrity(
-                "migration_failed",
-                f"The database cannot be migrated to schema {migrations[-1][0]}.",
-                f"It is not what its schema version says: {error.why}",
-                "Nothing was changed. Run `K8`, and compare the file with a backup under AI/db/backups.",
-            ) from None
+        if isinstance(error, KaizenError) and error.code in NOT_WHAT_IT_SAYS:
+            raise _failed(migrations[-1][0], error.what.replace("The database", "it"), error.why) from None
         raise
+
+
+def _failed(number, what, why):
+    return Integrity(
+        "migration_failed",
+        f"The database cannot be migrated to schema {number}: {what}",
+        why,
+        "Nothing was changed. Run `K8`, and compare the file with a backup under AI/db/backups.",
+    )
 
 
 def _run(connection, number, name):

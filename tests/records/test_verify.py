@@ -273,6 +273,9 @@ def test_a_write_of_two_entries_does_not_hide_a_rollback_of_one(ledger, tmp_path
         ("CREATE TRIGGER mine AFTER INSERT ON task BEGIN SELECT 1; END", "trigger mine"),
         ("CREATE TABLE mine (seq INTEGER PRIMARY KEY, id TEXT, at TEXT, actor TEXT, test INTEGER)", "table mine"),
         ("DROP VIEW packet_current", "view packet_current"),
+        ("CREATE UNIQUE INDEX mine ON lease (actor)", "index mine"),
+        ("CREATE INDEX mine ON task_state (rev)", "index mine"),
+        ("CREATE TABLE mine_state (seq INTEGER PRIMARY KEY)", "table mine_state"),
     ],
 )
 def test_a_changed_schema_is_found(ledger, statement, name):
@@ -284,6 +287,15 @@ def test_a_changed_schema_is_found(ledger, statement, name):
     assert name in ledger.problem().what
     with pytest.raises(Integrity, match="schema"):
         Door(str(ledger.root))("K1", integrity=True)
+
+
+def test_a_table_of_somebody_elses_with_its_index_is_no_finding(ledger):
+    plain = sqlite3.connect(ledger.path)
+    plain.execute("CREATE TABLE mine (x UNIQUE)")
+    plain.execute("CREATE INDEX mine_x ON mine (x)")
+    plain.close()
+
+    assert ledger.verify()["verified"] and Door(str(ledger.root))("K1", integrity=True)
 
 
 def test_a_view_that_lies_is_found(ledger):

@@ -16,7 +16,7 @@ import struct
 import subprocess
 import sys
 import tracemalloc
-from collections import defaultdict
+from collections import Counter, defaultdict
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -217,7 +217,7 @@ def peaks_of(leaves):
 def rewrite(db):
     """What somebody does who knows the format: recompute every hash, renumber the log and fix the frontier."""
     db.row_factory = sqlite3.Row
-    leaves = defaultdict(list)
+    sizes = Counter()
     for entry in map(dict, db.execute("SELECT * FROM log ORDER BY seq").fetchall()):
         row = db.execute(f"SELECT * FROM {entry['kind']} WHERE seq = ?", (entry["seq"],)).fetchone()
         if row:
@@ -225,11 +225,21 @@ def rewrite(db):
             del values["seq"]
             entry |= {"content_hash": sha256(canonical(values)).hexdigest(), "test": values["test"]}
             entry |= {"at": values["at"], "actor": values["actor"], "record_id": values["id"]}
-        entry["idx"] = len(leaves[entry["origin"]])
+        entry["idx"] = sizes[entry["origin"]]
+        sizes[entry["origin"]] += 1
+        db.execute(f"UPDATE log SET {', '.join(f'{k} = :{k}' for k in entry)} WHERE seq = :seq", entry)
+    db.row_factory = None
+    rewrite_leaves(db)
+
+
+def rewrite_leaves(db):
+    """Only what is made from the log itself: its leaves and the frontier."""
+    db.row_factory = sqlite3.Row
+    leaves = defaultdict(list)
+    for entry in map(dict, db.execute("SELECT * FROM log ORDER BY seq").fetchall()):
         leaf = sha256(b"\0" + canonical({k: v for k, v in entry.items() if k not in ("seq", "leaf")})).digest()
         leaves[entry["origin"]].append(leaf)
-        entry["leaf"] = leaf.hex()
-        db.execute(f"UPDATE log SET {', '.join(f'{k} = :{k}' for k in entry)} WHERE seq = :seq", entry)
+        db.execute("UPDATE log SET leaf = ? WHERE seq = ?", (leaf.hex(), entry["seq"]))
     for origin, of in leaves.items():
         db.execute("UPDATE frontier SET size = ?, peaks = ? WHERE origin = ?", (len(of), peaks_of(of), origin))
     db.row_factory = None
@@ -695,6 +705,150 @@ def test_tampering_is_found_by_the_verifier_and_by_k8(root, name):
     assert engine_verdict(root)[0] == 7
 
 
+INTRUDER = "id || 'x', at, actor, 1, title, summary, body, scope, priority, status, done_when FROM task WHERE seq = 1"
+# The problem, where the id of the first bad record stands before, and what is done.
+NAMED = {
+    "an entry is copied behind a gap": (
+        "insertion",
+        "SELECT id FROM plan",
+        f"INSERT INTO log SELECT 1000, origin, idx, {ENTRY}, leaf FROM log WHERE seq = {{plan}}",
+    ),
+    "an entry is copied to the end": (
+        "insertion",
+        "SELECT id FROM plan",
+        f"INSERT INTO log SELECT 1 + {{last}}, origin, idx, {ENTRY}, leaf FROM log WHERE seq = {{plan}}",
+    ),
+    "the log's tail is cut off": (
+        "truncation",
+        "SELECT record_id FROM log WHERE seq = 1 + {purge}",
+        "DELETE FROM log WHERE seq > {purge}",
+    ),
+    "the log is cut off at a purged record": (
+        "truncation",
+        "SELECT record_id FROM log WHERE seq = 1 + {purged}",
+        "DELETE FROM log WHERE seq >= {purged}",
+    ),
+    "entries are deleted from a purged one on": (
+        "deletion",
+        "SELECT record_id FROM log WHERE seq = 1 + {purged}",
+        "DELETE FROM log WHERE seq IN ({purged}, {purged} + 1)",
+    ),
+    "derived state is edited": (
+        "edit",
+        "SELECT id FROM task WHERE seq = {last}",
+        "UPDATE task_state SET status = 'done' WHERE seq = {last}",
+    ),
+    "derived state is edited here and deleted there": (
+        "edit",
+        "SELECT id FROM task WHERE seq = {task}",
+        "DELETE FROM task_state WHERE seq = {task}",
+        "UPDATE task_state SET status = 'done' WHERE seq = {last}",
+    ),
+    "the frontier counts one less": (
+        "insertion",
+        "SELECT record_id FROM log WHERE seq = {last}",
+        "UPDATE frontier SET size = size - 1",
+    ),
+    "a record is put before all and an entry deleted": (
+        "insertion",
+        "SELECT id || 'x' FROM plan",
+        f"INSERT INTO plan SELECT -1, {PLAN}",
+        "DELETE FROM log WHERE seq = {packet}",
+    ),
+    "a record is put beside another and a later entry deleted": (
+        "insertion",
+        "SELECT id || 'x' FROM plan",
+        f"INSERT INTO plan SELECT 1, {PLAN}",
+        "DELETE FROM log WHERE seq = {packet}",
+    ),
+    "another record is put where one was purged": (
+        "insertion",
+        "SELECT id || 'x' FROM task WHERE seq = 1",
+        f"INSERT INTO task SELECT {{purged}}, {INTRUDER}",
+    ),
+    "a record is moved before all and another deleted": (
+        "reordering",
+        "SELECT id FROM packet",
+        "UPDATE packet SET seq = -1",
+        "DELETE FROM plan",
+    ),
+    "an entry is deleted and the next one edited": (
+        "edit",
+        "SELECT record_id FROM log WHERE seq = 1 + {plan}",
+        "DELETE FROM log WHERE seq = {plan}",
+        "UPDATE log SET actor = 'me' WHERE seq = 1 + {plan}",
+    ),
+    "an entry's kind is edited and its leaf recomputed": (
+        "edit",
+        "SELECT id FROM plan",
+        "UPDATE log SET kind = 'task' WHERE seq = {plan}",
+        rewrite_leaves,
+    ),
+    "an entry's kind is edited to none that there is and its leaf recomputed": (
+        "edit",
+        "SELECT id FROM plan",
+        "UPDATE log SET kind = 'x\"y' WHERE seq = {plan}",
+        rewrite_leaves,
+    ),
+    "the log goes on with another origin": (
+        "deletion",
+        "SELECT id FROM packet",
+        "UPDATE log SET origin = '{origin}' WHERE seq >= {packet}",
+        rewrite_leaves,
+    ),
+    "the log of another origin begins in it": (
+        "insertion",
+        "SELECT id FROM packet",
+        "UPDATE log SET origin = '{origin}' WHERE seq >= {packet}",
+        rewrite,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_first_bad_record_is_named_by_the_verifier_and_by_k8(root, name):
+    problem, first, *statements = NAMED[name]
+    with opened(root / DATABASE) as db:
+        (record_id,) = db.execute(first.format(**places(db))).fetchone()
+
+    change(root, *statements)
+    findings = [verify(root / DATABASE)[1]["findings"], run_kaizen(root, "K8")[1]["findings"]]
+
+    assert [(found[0]["problem"], found[0]["record_id"]) for found in findings] == [(problem, record_id)] * 2
+
+
+def test_entry_that_names_a_record_that_never_was_is_an_edit_without_anchors_too(root):
+    change(root, "UPDATE log SET record_id = 'plan_never' WHERE seq = {plan}", rewrite_leaves)
+    (root / ANCHORS).unlink()
+
+    assert verdict(root) == engine_verdict(root) == (7, "edit")
+
+
+def test_derived_table_without_its_view_is_an_edit_for_both(root):
+    change(root, "CREATE TABLE foo_state (seq INTEGER PRIMARY KEY)")
+
+    assert verdict(root) == engine_verdict(root) == (7, "edit")
+
+
+@pytest.mark.parametrize("origin", [b" ", b"kaizen.local/\xff"])
+def test_anchor_of_an_origin_that_nobody_has_is_a_rollback_for_both(root, origin):
+    whole = (root / ANCHORS).read_bytes()
+    (root / ANCHORS).write_bytes(origin + whole[whole.index(b"\n") :] + whole)
+
+    assert verdict(root) == engine_verdict(root) == (7, "rollback")
+
+
+@pytest.mark.parametrize("between", [b"\n \n", b"\n\x0c\n", b"\r\n\r\n", b"\nsigned \xff\n\n", b"\n\n\n\n"])
+def test_anchors_are_counted_alike_whatever_stands_between_them(root, between):
+    whole = (root / ANCHORS).read_bytes()
+    (root / ANCHORS).write_bytes(whole.replace(b"\n\n", between))
+    ours, theirs = kaizen(root, "K8"), verify(root / DATABASE)[1]
+
+    assert [ours[name] for name in ("anchors", "damaged_anchors")] == [
+        theirs[name] for name in ("anchors", "damaged_anchors")
+    ]
+
+
 def test_text_whose_bytes_are_spelled_in_the_record_is_not_taken_for_it(root):
     start_task(root, r"A path \xff here")
     change(root, "UPDATE task SET title = CAST(x'41207061746820ff2068657265' AS TEXT) WHERE seq = {last}")
@@ -991,10 +1145,17 @@ def test_file_of_another_application_is_an_edit(root):
     assert verdict(root) == (7, "edit")
 
 
-def test_file_with_tables_that_says_it_has_no_schema_is_an_edit(root):
-    change(root, "PRAGMA user_version = 0")
+@pytest.mark.parametrize("version", [0, 5, -3])
+def test_file_with_another_schema_version_than_it_lists_is_an_edit(root, version):
+    change(root, f"PRAGMA user_version = {version}")
 
     assert verdict(root) == (7, "edit")
+
+
+def test_database_without_its_list_of_migrations_is_an_edit(root):
+    change(root, "DROP TABLE migration")
+
+    assert verdict(root) == engine_verdict(root) == (7, "edit")
 
 
 def settled(root):
