@@ -10,6 +10,7 @@ from ..records.health import summary
 from ..store import database
 from ..store.connection import Connection
 from ..store.gate import is_held
+from ..store.migrate import require_listed
 
 PATH_BYTES_MAX = 500
 FREE_BYTES_LOW = 100 * 1024 * 1024
@@ -218,6 +219,7 @@ def _opened(connection):
         says = "kaizen.db has tables, but says that it has no schema yet"
         return "database", "fail", says, "Put a backup from AI/db/backups in its place."
     if version < database.SCHEMA_VERSION:
+        require_listed(connection)
         says = f"schema {version} is older than this engine's {database.SCHEMA_VERSION}"
         return "database", "warn", says, "Run `K1`: it makes a backup and migrates."
     facts = summary(connection)

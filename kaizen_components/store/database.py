@@ -346,6 +346,9 @@ def _require_schema(connection):
     _require_not_newer(connection)
     version = connection.value("PRAGMA user_version")
     if version < SCHEMA_VERSION:
+        from .migrate import require_listed
+
+        require_listed(connection)
         raise Refused(
             "database_is_older",
             f"This database has schema {version}; this engine needs {SCHEMA_VERSION}.",

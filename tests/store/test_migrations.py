@@ -74,6 +74,12 @@ def test_a_lowered_schema_version_is_told_from_an_old_file(root, change):
         door("K8", file=str(db_path(root)))
 
     assert caught.value.code == "ledger_edit" and says in caught.value.what
+    for code in ("K8", "W9", "K3"):
+        with pytest.raises(Integrity) as caught:
+            door(code)
+        assert caught.value.code == "schema_version_changed" and says in caught.value.why
+    (database_check,) = [row for row in door("K11")["checks"] if row["check"] == "database"]
+    assert database_check["state"] == "fail" and says in database_check["says"]
     assert not os.path.exists(root / "AI" / "db" / "backups") or not os.listdir(root / "AI" / "db" / "backups")
     assert db_path(root).read_bytes()[100:] == before[100:]
 
