@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from kaizen_components.faces import text as face
+from kaizen_components.index import Command
 from kaizen_components.records import ids
 from kaizen_components.records.canonical import columns
 from kaizen_components.reports import drawing, trace, waterfall
@@ -231,7 +232,7 @@ def test_money_is_exact_where_it_is_small_and_never_shown_as_nothing(usd, shown)
 
 
 def test_a_ready_block_is_printed_as_it_is_but_cannot_steer_the_terminal():
-    assert face.render({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, None) == "a  b\n  c\\x1b[0m\n"
+    assert face.render({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, Command("T3")) == "a  b\n  c\\x1b[0m\n"
 
 
 # HTML
