@@ -93,20 +93,21 @@ def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) ->
     """Whether the value is a secret: it looks generated or chosen, and is neither fake nor a reference."""
     quoted = match["double"] or match["single"]
     value = quoted.rstrip("\\") if quoted else match["bare"]
-    at = match.start("op")
-    is_env = match["name"].isupper() and text.startswith("=" + value, at) and not text[at - 1].isspace()
-    if (len(value) > 1 and _is_fake(value)) or _is_reference(value):
-        return False
     core = value if quoted else value.strip("*_`|()[]{}<>.,:!?\\")
+    at, end = match.start("op"), match.end() + len(value)
+    is_env = match["name"].isupper() and text.startswith("=" + value, at) and not text[at - 1].isspace()
     if not is_password:
         is_likely = _mixed(core) >= mix
     elif (quoted and match["op"] != ",") or is_env:
         is_likely = len(core) >= 6 and not _is_label(core)
     else:
         is_likely = len(core) >= 6 and (_is_unlike_prose(core, match["op"]) or _stands_alone(text, match, core))
-    if not is_likely and not quoted:
+    if not is_likely and not quoted and text[end : end + 1] in (",", ";", "&"):
         is_likely = _is_likely_whole(text, match.end(), mix, is_env, is_password)
-    return is_likely and (bool(quoted) or not _is_code(text, match.end(), is_env))
+    # One character is no fake, but what was cut off at a sign.
+    if not is_likely or (len(value) > 1 and _is_fake(value)) or _is_reference(value):
+        return False
+    return bool(quoted) or not _is_code(text, match.end(), is_env)
 
 
 def _is_likely_whole(text, at, mix, is_env, is_password):
@@ -152,6 +153,8 @@ def _mixed(value):
         return 0
     if _is_scrambled(value):
         return len(value)
+    if not re.search(r"\d", value):
+        return 0
     runs = re.findall(r"[A-Za-z0-9]{4,}", value)
     runs = [run for run in runs if not run.isalpha() and not run.isdigit()]
     return sum(len(run) for run in runs if run.lower() not in TERMS)

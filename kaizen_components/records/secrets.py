@@ -49,7 +49,7 @@ PREFIXED = (
 # A key may be shown with anything around its lines (a diff, line numbers, a log), so that only its body tells it from
 # a text that names the header: 40 characters with capitals, small letters and three digits, before the next header.
 _ANY_FRAME = (
-    r"(?s:(?!----[- ](?:BEGIN|END)).){0,400}?(?<!@)"
+    r"(?s:(?!----[- ](?:BEGIN|END)|Private-).){0,400}?(?<!@)"
     r"((?=[a-z\d+/=%\\]{0,60}[A-Z])(?=[A-Z\d+/=%\\]{0,60}[a-z])(?=(?:[A-Za-z+/=%\\]{0,60}\d){3})@{40,80}(?:\.\.\.|…)?)"
 ).replace("@", r"[A-Za-z\d+/=%\\]")
 _PEM_HEADER = r"----[- ]BEGIN@(?:[A-Z0-9]{1,12}@){0,3}PRIVATE@KEY(?:@BLOCK)?[- ]----".replace("@", r"(?: |\+|%20)")
