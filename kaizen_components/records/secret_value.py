@@ -32,7 +32,8 @@ PUBLIC_TOKENS = ("next", "page", "starting", "continuation", "idempotency", "req
 
 # $VAR, ${VAR}, $(command), {{…}}, {name}, <…>, %VAR%, %s, [FILTERED]
 TEMPLATE = (
-    r"\$[A-Za-z_]\w*(?:(?:->|:|\.|\[)\S*|[\])}.]*)|.*(?:\$[{(]|\{\{|\{[\w.!:\[\]]*\}).*"
+    r"\$[A-Za-z_]\w*(?:(?:->|:|\.|\[)\S*|[\])}.]*)|\$[{(].*"
+    r"|.*(?:\$\{[\w!#]|\$\([A-Za-z][\w./-]+(?:[ )]|$)|\{\{|\{[\w.!:\[\]]*\}).*"
     r"|<.*|%\w+%|%(?:\(\w+\))?s|[\[(][A-Za-z_-]+[\])]"
 )
 
@@ -42,13 +43,26 @@ PATH = r"(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\]+[\w.@-]+)+[/\\]*"
 
 # A call or subscript that closes on its line, an attribute path that ends in a name, :bind, &ref, *anchor
 _NAME = r"_*[A-Za-z]+(?:_+[A-Za-z]+|\d{1,5}[A-Z][A-Za-z]+)*"
-_END = r"(?![\w@!#$%^~+/=-]|\.\w)"
-CODE = (
-    r"[(\[{]*[A-Za-z_][\w.:]*[(\[](?:[\"'\\]|.*[)\]]|\s*$)"
-    rf"|(?:[A-Za-z_]\w*(?:\.|->|::|\?\.))+{_NAME}\d{{0,2}}{_END}|[:@&*?!]{_NAME}\d{{0,2}}{_END}"
+_END = r"(?![\w@!#$%^~+/=-]|[.*&]\w)"
+_CODE = (
+    r"[(\[{]*[A-Za-z_][\w.:]*[(\[](?:[\"'\\]|.*[)\]]CLOSED|\s*$)"
+    rf"|(?:[A-Za-z_]\w*(?:\.|->|::|\?\.))+{_NAME}\d{{0,2}}END|[:@&*?!]{_NAME}\d{{0,2}}END"
 )
+CODE = _CODE.replace("CLOSED", "").replace("END", _END)
+# In an env line nothing follows it.
+ENV_CODE = re.sub("CLOSED|END", r"(?=[,;)]*(?:[\\s\"'\\\\]|$))", _CODE)
 # Another such variable: password=password2
 VARIABLE = rf"(?=\w*(?i:pass|pwd|pw|secret|token|key)){_NAME}\d?{_END}"
+
+# A sign, a small letter, and a capital or a digit
+SCRAMBLED = r"(?=[\w-]*[^\w-])(?=[^a-z]*[a-z])(?=[^A-Z0-9]*[A-Z0-9])[\w!@#$%^&*()=+-]+"
+
+# An env line's value has "," ";" "&" in it too, but not what follows in "PWD=a;HOST=b".
+WHOLE = re.compile(r"(?:(?![;,&] ?[A-Za-z_]\w{1,30}=)[^\s\"'`\\]){1,64}")
+
+# Where a name stands before its value without an operator, or with a comma.
+SETTING = r"(?:(?<![A-Za-z])|(?<=\\[nrt]))(?:ENV|setx|config(?:ure)? set)[ \t]{1,4}[\w.:/-]*$"
+DEFAULT = r"(?:env|environ\.get|define)\([ \t]{0,4}\\{0,4}[\"']\w*$"
 
 
 def is_generated(value: str) -> bool:
@@ -64,11 +78,14 @@ def is_real(value: str, mix: int) -> bool:
 
 def names_secret(text: str, match: re.Match[str]) -> bool:
     """Whether the name is one here: not a word of prose, a part of arn:aws:…:secret:name, a page token."""
-    before = text[max(0, match.start() - 32) : match.start()]
-    if match["name"].lower() == "token" and before.rstrip(" _-").lower().endswith(PUBLIC_TOKENS):
+    before = text[max(0, match.start() - 64) : match.start()]
+    name = match["name"].lower()
+    if name == "signingkey" or (name == "token" and before.rstrip(" _-").lower().endswith(PUBLIC_TOKENS)):
         return False
+    if match["op"] == ",":
+        return not match["bare"] and bool(re.search(DEFAULT, before))
     if not match["op"]:
-        return "--" in before.rpartition(" ")[2]
+        return "--" in before.rpartition(" ")[2] or bool(re.search(SETTING, before))
     return not (before.endswith(":") and match["op"] == ":" and match.end("op") == match.start("bare"))
 
 
@@ -77,17 +94,32 @@ def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) ->
     quoted = match["double"] or match["single"]
     value = quoted.rstrip("\\") if quoted else match["bare"]
     core = value if quoted else value.strip("*_`|()[]{}<>.,:!?\\")
-    at = match.start("op")
+    at, end = match.start("op"), match.end() + len(value)
     is_env = match["name"].isupper() and text.startswith("=" + value, at) and not text[at - 1].isspace()
     if not is_password:
         is_likely = _mixed(core) >= mix
-    elif quoted or is_env:
+    elif (quoted and match["op"] != ",") or is_env:
         is_likely = len(core) >= 6 and not _is_label(core)
     else:
         is_likely = len(core) >= 6 and (_is_unlike_prose(core, match["op"]) or _stands_alone(text, match, core))
-    if not is_likely or _is_fake(value) or _is_reference(value):
+    if not is_likely and not quoted and text[end : end + 1] in (",", ";", "&"):
+        is_likely = _is_likely_whole(text, match.end(), mix, is_env, is_password)
+    # One character is no fake, but what was cut off at a sign.
+    if not is_likely or (len(value) > 1 and _is_fake(value)) or _is_reference(value):
         return False
-    return bool(quoted) or not _is_code(text, match.start("bare"), is_env)
+    return bool(quoted) or not _is_code(text, match.end(), is_env)
+
+
+def _is_likely_whole(text, at, mix, is_env, is_password):
+    """A value of signs that was cut at one, such as "a;Kd83kfIw92x"; outside of env lines only a scrambled one."""
+    whole = WHOLE.match(text, at)
+    if not whole or _is_fake(whole[0]):
+        return False
+    if not is_env:
+        return _is_scrambled(whole[0])
+    if is_password:
+        return len(whole[0]) >= 6 and bool(re.search(r"[\d@!#$%^~]", whole[0]))
+    return _mixed(whole[0]) >= mix
 
 
 def _is_label(value):
@@ -108,7 +140,7 @@ def _stands_alone(text, match, core):
 
 def _is_unlike_prose(value, op):
     """A bare password, not a word or a variable: "hunter2", but not "required", "user-supplied", "8-64"."""
-    if not re.search(r"[\d@!#$%^~]", value):
+    if not re.search(r"[\d@!#$%^~]", value) or re.search(r"\s", value):
         return False
     if re.search(r"[^\W_][@!#$%^~]+[^\W_]", value) or value.isdigit():
         return True
@@ -117,11 +149,23 @@ def _is_unlike_prose(value, op):
 
 def _mixed(value):
     """How many characters stand in runs that mix letters and digits, as generated values do; 0 if blank."""
-    if not re.search(r"\d", value) or re.search(r"\s", value):
+    if re.search(r"\s", value):
+        return 0
+    if _is_scrambled(value):
+        return len(value)
+    if not re.search(r"\d", value):
         return 0
     runs = re.findall(r"[A-Za-z0-9]{4,}", value)
     runs = [run for run in runs if not run.isalpha() and not run.isdigit()]
     return sum(len(run) for run in runs if run.lower() not in TERMS)
+
+
+def _is_scrambled(value):
+    """Signs, letters and digits that take turns after two or three: "aB3$kL-9xQ!pR2*m"."""
+    if len(value) < 12 or not re.fullmatch(SCRAMBLED, value):
+        return False
+    pieces = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\w-]+", value)
+    return len(pieces) * 2.7 >= len(value)
 
 
 def _is_reference(value):
@@ -132,7 +176,7 @@ def _is_reference(value):
 
 def _is_code(text, at, is_env):
     line = text[at : at + 200].partition("\n")[0]
-    return re.match(CODE, line) or (not is_env and re.match(VARIABLE, line))
+    return re.match(ENV_CODE, line) if is_env else re.match(CODE, line) or re.match(VARIABLE, line)
 
 
 def _is_fake(value):

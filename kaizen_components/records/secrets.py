@@ -16,13 +16,16 @@ PREFIXED = (
     ("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", r"[\w-]{20,}"),
     ("OpenAI key", "sk-", r"[A-Za-z0-9]{20,}"),
     ("Google API key", "AIz", r"a[\w-]{35}"),
+    ("Google API key", "AQ.Ab8", r"[\w-]{40,}"),
     ("Google OAuth client secret", "GOCSPX-", r"[\w-]{20,}"),
     ("Google OAuth token", "ya29", r"\.[\w-]{30,}"),
+    ("Google OAuth token", "1//0", r"[\w-]{60,}"),
     ("AWS access key", "AKIA ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{36,}"),
     ("GitHub token", "github_pat_", r"\w{40,}"),
     ("GitLab token", "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent-", r"[\w.-]{20,}"),
     ("GitLab token", "gloas- glwt- glsoat- glffct-", r"[\w.-]{20,}"),
+    ("GitLab token", "GR1348941", r"[\w-]{20,}"),
     ("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxc- xoxd-", r"[A-Za-z0-9-]{10,}"),
     ("Slack token", "xapp-", r"\d-[A-Za-z0-9-]{10,}"),
     ("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_", r"[A-Za-z0-9]{16,}"),
@@ -30,6 +33,7 @@ PREFIXED = (
     ("npm token", "npm_", r"[A-Za-z0-9]{36,}"),
     ("PyPI token", "pypi-", r"AgE[IN][\w-]{30,}"),
     ("Hugging Face token", "hf_", r"[A-Za-z0-9]{30,}"),
+    ("Hugging Face token", "api_org_", r"[A-Za-z0-9]{30,}"),
     ("SendGrid key", "SG", r"\.[\w-]{16,32}\.[\w-]{16,64}"),
     ("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{64}"),
     ("Docker Hub token", "dckr_pat_", r"[\w-]{20,}"),
@@ -38,22 +42,50 @@ PREFIXED = (
     ("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{32}"),
     ("Linear key", "lin_api_", r"[A-Za-z0-9]{32,}"),
     ("age secret key", "AGE-SECRET-KEY-", r"1[A-Z0-9]{40,}"),
-    # The look-behind keeps "-eyJ-eyJ…" linear: a run is read from its start only.
-    ("JSON Web Token", "eyJ", r"(?<![_-]eyJ)[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
+    # "-eyJ-eyJ…" stays linear: only from its start is a run read to its end.
+    ("JSON Web Token", "eyJ", r"(?:(?<![_-]eyJ)[\w-]{8,}+|[\w-]{8,400}+)\.[\w-]{8,}+\.[\w-]{8,}"),
 )
+
+# A key may be shown with anything around its lines (a diff, line numbers, a log), so that only its body tells it from
+# a text that names the header: 40 characters with capitals, small letters and three digits, before the next header.
+_ANY_FRAME = (
+    r"(?s:(?!----[- ](?:BEGIN|END)|Private-).){0,400}?(?<!@)"
+    r"((?=[a-z\d+/=%\\]{0,60}[A-Z])(?=[A-Z\d+/=%\\]{0,60}[a-z])(?=(?:[A-Za-z+/=%\\]{0,60}\d){3})@{40,80}(?:\.\.\.|…)?)"
+).replace("@", r"[A-Za-z\d+/=%\\]")
+_PEM_HEADER = r"----[- ]BEGIN@(?:[A-Z0-9]{1,12}@){0,3}PRIVATE@KEY(?:@BLOCK)?[- ]----".replace("@", r"(?: |\+|%20)")
 
 # kind, trigger, pattern with the value in group 1, how many characters of it must mix letters and digits.
 SHAPES = (
     (
         "private key",
         "PRIVATE KEY",
-        r"----[- ]BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?[- ]----"
-        r"(?:\s|\\+[nr]|[\"'+>#|,]|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\]{0,99}){0,99}"
+        _PEM_HEADER
+        + r"(?:\s|\\+[nr]|[\"'+>#|,]|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\]{0,99}){0,99}"
+        r"([A-Za-z0-9+/=]{20,80}(?:\.\.\.|…)?)",
+        0,
+    ),
+    *(("private key", f"PRIVATE{blank}KEY", _PEM_HEADER + _ANY_FRAME, 20) for blank in (" ", "+", "%20")),
+    (
+        "private key",
+        "LS0tLS1CRUdJTi",  # base64 of "-----BEGIN ", then of "PRIVATE KEY" at each offset
+        r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{1,30}(?:UFJJVkFURSBLRVk|UklWQVRFIEtFWS|SVZBVEUgS0VZ)"
         r"([A-Za-z0-9+/=]{20,80}(?:\.\.\.|…)?)",
         0,
     ),
     ("private key", "Private-Lines", r"Private-Lines: {0,4}\d{1,4}(?:\s|\\+[nr]){1,9}([A-Za-z0-9+/=]{20,80})", 0),
-    ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows)/([\w/-]{20,99})", 0),
+    ("private key", "Private-Lines", r"Private-Lines: {0,4}\d{1,4}" + _ANY_FRAME, 20),
+    # The name alone tells it, whatever stands between: "= ", " [None]: ", a blank after ENV. A few have no digit.
+    *(
+        (
+            "AWS secret access key",
+            part,
+            r"(?i:ecret[ _-]?access[ _-]?key)(?: \[[^\]\n]{0,24}\])?[^\w+/\n]{1,20}"
+            r"((?=[a-z0-9+/]{0,39}[A-Z])(?=[A-Z0-9+/]{0,39}[a-z])[A-Za-z0-9+/]{40})(?![\w+/=])",
+            0,
+        )
+        for part in ("ecret_access_key", "ECRET_ACCESS_KEY", "ecret Access Key", "ecret access key", "ecretAccessKey")
+    ),
+    ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{20,99})", 0),
     ("Discord webhook", "/api/webhooks/", r"/api/webhooks/\d{15,20}/([\w-]{50,99})", 0),
     ("Telegram bot token", ":AA", r"(?<!\d)\d{8,10}:(AA[\w-]{33})(?![\w-])", 0),
     (
@@ -78,6 +110,30 @@ SHAPES = (
         r"uthorization[\\\"':=, \t]{1,8}(?:[Tt]oken|(?:[Aa]pi-?)?[Kk]ey)[ \t]{1,4}([\w.~+/=-]{16,})",
         16,
     ),
+    *(
+        (
+            "password assignment",
+            part,
+            r"(?:PASSWORD|[Ww]ith [\w ]{0,40}password|IDENTIFIED BY|identified by) '([^'\n]{6,64})'",
+            6,
+        )
+        for part in ("PASSWORD '", "password '", "IED BY '", "ied by '")
+    ),
+    (
+        "password assignment",
+        "login ",  # as in .netrc
+        r"login {1,4}[^\s\\,;:]{1,64}+(?:\s|\\{1,4}[nrt]){1,20}+password {1,4}([^\s\\\"'`,;]{6,64})",
+        6,
+    ),
+    *(
+        (
+            "password assignment",
+            part,
+            r"(?:mysql|mariadb)[a-z-]{0,9}[ \t][^\n|;&]{0,80}?(?<=[ \t])-p[\\\"']{0,4}([^\s\\\"'`|;&]{6,64})",
+            6,
+        )
+        for part in ("mysql", "mariadb")
+    ),
     # As a name, "pass" would mean test results too: here only right before its "=".
     *(
         (
@@ -90,6 +146,9 @@ SHAPES = (
     ),
 )
 
+# What must be there beside a trigger that ordinary texts have too.
+_BESIDE = {"://": "@", "login ": "password ", "mysql": " -p", "mariadb": " -p"}
+
 # kind, names ("_": with or without a separator; any prefix such as DB_ may precede), how many must mix.
 NAMED = (
     ("AWS secret access key", "secret_access_key", 8),
@@ -97,6 +156,7 @@ NAMED = (
     ("password assignment", "db_pass smtp_pass mail_pass user_pass admin_pass root_pass", 6),
     ("secret assignment", "secret", 6),
     ("key assignment", "api_key access_key secret_key private_key encryption_key master_key account_key", 8),
+    ("key assignment", "secret_key_base signing_key fernet_key", 8),
     ("token assignment", "token authorization", 8),
 )
 
@@ -111,6 +171,7 @@ _NESTED = frozenset((dict, list, tuple))
 _SEPARATORS = str.maketrans("", "", " _-")
 _KIND_BY_NAME = {name.replace("_", ""): (kind, mix) for kind, names, mix in NAMED for name in names.split()}
 _NAMES = tuple(_KIND_BY_NAME)
+_BEFORE_NAMES = ("--", "ENV ", "setx ", "onfig set ", "env(", "environ.get(", "define(")
 _NAME_ENDS = frozenset(name[-3:] for name in _NAMES)
 
 
@@ -220,7 +281,7 @@ def _ends_in_escape(before):
 
 def _find_shape(text):
     for kind, trigger, pattern, mix in SHAPES:
-        if trigger not in text or (trigger == "://" and "@" not in text):
+        if trigger not in text or _BESIDE.get(trigger, "") not in text:
             continue
         import re
 
@@ -241,13 +302,13 @@ def _find_named(text):
     names = "|".join(sorted((n for _, ns, _ in NAMED for n in ns.split()), key=len, reverse=True))
     pattern = (
         rf"(?P<name>{names})".replace("_", "[ _-]?") + r"_?\d{0,4}[\\\"'`\])*_?]{0,6}[ \t]{0,40}"
-        # the operator: a type and "=", a plain one, or none after a --flag
+        # the operator: a type and "=", a plain one, "," in getenv(), or none after a --flag or ENV
         r"(?P<op>:[ \t]{0,4}[\w.\[\]<>]{1,30}+(?: \| \w{1,12})?[ \t]{1,4}=(?=[ \t])"
-        r"|:=|=>|={1,3}|:|(?<=[ \t]))"
+        r"|:=|=>|={1,3}|[:,]|(?<=[ \t]))"
         r"(?:[ \t\xa0\u202f\u3000]|\\{1,4}u(?:00a0|202f|3000)){0,40}[*`]{0,3}[ \t]{0,4}"
         # the value, only looked at, so that the scan goes on inside it: "password": "the password: …"
         r"(?=[bfru]{0,2}\\{0,4}(?:\"{1,3}(?P<double>[^\"\n]{1,64})|'{1,3}(?P<single>[^'\n]{1,64}))"
-        r"|(?P<bare>[^\s\"'`,;&]{1,64}))"
+        r"|(?P<bare>[^\s\"'`,;&]{0,64}))"
     )
     for match in re.finditer(pattern, text, re.ASCII | re.IGNORECASE):
         kind, mix = _KIND_BY_NAME[match["name"].lower().translate(_SEPARATORS)]
@@ -257,11 +318,13 @@ def _find_named(text):
 
 
 def _assigns_name(text):
-    """Whether a name of NAMED stands before a ":" or "=", or in a flag such as --db-password."""
-    if ":" not in text and "=" not in text and "--" not in text:
+    """Whether a name of NAMED stands before a ":" or "=", or after what needs neither, such as "--"."""
+    marks = [mark for mark in _BEFORE_NAMES if mark in text]
+    if ":" not in text and "=" not in text and not marks:
         return False
     tails = {piece[-32:] for mark in ":=" for piece in text.split(mark)}
-    tails.update([piece[:32].partition(" ")[0] for piece in text.split("--")])
+    for mark in marks:
+        tails.update([piece[:64].strip(" \"'\\").partition(" ")[0].partition(",")[0] for piece in text.split(mark)])
     return any(map(_ends_in_name, tails))
 
 

@@ -1,5 +1,6 @@
 """Every secret here is random, seeded and joined at run time: no scanner shall take this file for a leak."""
 
+import base64
 import json
 import pathlib
 import random
@@ -7,6 +8,7 @@ import string
 import subprocess
 import sys
 import time
+import urllib.parse
 
 import pytest
 from hypothesis import given
@@ -19,6 +21,8 @@ ALNUM = string.ascii_letters + string.digits
 URLSAFE = ALNUM + "-_"
 BASE64 = ALNUM + "+/"
 HEX = "0123456789abcdef"
+SIGNED = ALNUM + "!@#$%^*_-"
+DJANGO = string.ascii_lowercase + string.digits + "!@#$%^&*(-_=+)"  # what its startproject draws from
 
 
 def some(alphabet, length, seed=7):
@@ -34,6 +38,7 @@ PEM_LABELS = (
     *("PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY", "OPENSSH PRIVATE KEY"),
     *("ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK"),
 )
+JWT = "ey" + "J" + ".".join([some(URLSAFE, 33), some(URLSAFE, 60, 2), some(URLSAFE, 43)])
 GITLAB_USES = "pat dt rt rtr cbt ptt ft imt agent oas wt soat ffct"
 STRIPE_USES = (("s" + "k", "live"), ("r" + "k", "live"), ("s" + "k", "test"))
 LOGINS = (
@@ -45,9 +50,43 @@ LOGINS = (
 )
 
 
+AWS_FORMS = (
+    *("aws configure set aws_secret_access_key @", "AWS Secret Access Key [None]: @", "ENV AWS_SECRET_ACCESS_KEY @"),
+    *('setx AWS_SECRET_ACCESS_KEY "@"', "AWS_SECRET_ACCESS_KEY=@", "<SecretAccessKey>@</SecretAccessKey>"),
+    "AWS Secret Access Key [****************Ab4d]: @",
+)
+AWS_KEYS = (some(BASE64, 40), "Ab/" + some(string.ascii_letters + "+/", 40)[3:].replace("7", "x").replace("4", "y"))
+
+
 def pem(label, newline="\n", headers=""):
     begin, end = f"-----BEGIN {label}" + "-----", f"-----END {label}-----"
     return newline.join([begin, headers + some(BASE64, 64), some(BASE64, 64, 9), end])
+
+
+def framed(frame, label="RSA PRIVATE KEY"):
+    """A key as a tool shows it: each line in a frame, "#" for its number."""
+    lines = pem(label).split("\n")
+    return "\n".join(frame.replace("#", str(at)).replace("@", line) for at, line in enumerate(lines, 9))
+
+
+PEM_FRAMES = (
+    *("-@", "+@", "     #\t@", "#:@", "id_rsa-#-@", "conf/id_rsa:#:@", "web-1  | @", " * @", "// @", "- @", "* @"),
+    *(
+        "@\\",
+        "@<br>",
+        "@<br/>",
+        "<li>@</li>",
+        "@`n",
+        "2026-11-18T01:02:03.123456789Z stdout F @",
+        "[app] INFO: @",
+        "‖ @",
+    ),
+)
+
+
+def encoded(label):
+    """As kubeconfig has it."""
+    return base64.b64encode(pem(label).encode()).decode()
 
 
 PROVIDED = [
@@ -58,19 +97,24 @@ PROVIDED = [
     ("Google API key", "AI" + "za" + some(URLSAFE, 35)),
     ("Google OAuth client secret", "GOC" + "SPX-" + some(URLSAFE, 28)),
     ("Google OAuth token", "ya" + "29." + some(URLSAFE, 120)),
+    ("Google OAuth token", "1/" + "/0" + some(URLSAFE, 100)),
+    ("Google API key", "AQ." + "Ab8" + some(URLSAFE, 47)),
     *(("AWS access key", first + "IA" + UPPER) for first in ("AK", "AS")),
     *(("GitHub token", "gh" + letter + "_" + some(ALNUM, 36)) for letter in "pousr"),
     ("GitHub token", "github" + "_pat_" + some(ALNUM, 22) + "_" + some(ALNUM, 59)),
     *(("GitLab token", "gl" + use + "-" + some(URLSAFE, 20)) for use in GITLAB_USES.split()),
+    ("GitLab token", "GR13" + "48941" + some(URLSAFE, 20)),
     *(("Slack token", "xo" + f"x{letter}-" + DIGITS + "-" + some(ALNUM, 24)) for letter in "bparsecd"),
     ("Slack token", "xa" + "pp-1-A" + DIGITS + "-" + some(HEX, 64)),
     ("Slack webhook", "https://hooks.slack" + f".com/services/T{UPPER[:8]}/B{UPPER[8:]}/" + some(ALNUM, 24)),
+    ("Slack webhook", "https://hooks.slack" + f".com/triggers/T{UPPER[:8]}/{DIGITS}/" + some(HEX, 32)),
     ("Discord webhook", "https://discord.com/api/web" + f"hooks/7{DIGITS}77777/" + some(URLSAFE, 68)),
     *(("Stripe key", letters + "_" + mode + "_" + some(ALNUM, 24)) for letters, mode in STRIPE_USES),
     ("Stripe webhook secret", "wh" + "sec_" + some(ALNUM, 32)),
     ("npm token", "np" + "m_" + some(ALNUM, 36)),
     *(("PyPI token", "py" + f"pi-AgE{letter}" + some(URLSAFE, 150)) for letter in "IN"),
     ("Hugging Face token", "h" + "f_" + some(ALNUM, 34)),
+    ("Hugging Face token", "api" + "_org_" + some(ALNUM, 34)),
     ("SendGrid key", "S" + "G." + some(URLSAFE, 22) + "." + some(URLSAFE, 43)),
     ("DigitalOcean token", "do" + "p_v1_" + some(HEX, 64)),
     ("Docker Hub token", "dckr" + "_pat_" + some(URLSAFE, 27)),
@@ -80,7 +124,15 @@ PROVIDED = [
     ("Linear key", "lin" + "_api_" + some(ALNUM, 40)),
     ("age secret key", "AGE-SEC" + "RET-KEY-1" + UPPER * 3 + UPPER[:10]),
     ("Telegram bot token", "123456789" + ":AA" + some(URLSAFE, 33)),
-    ("JSON Web Token", "ey" + "J" + ".".join([some(URLSAFE, 33), some(URLSAFE, 60, 2), some(URLSAFE, 43)])),
+    ("JSON Web Token", JWT),
+    *(("JSON Web Token", before + JWT) for before in ("_", "-", "session-", "id_token_")),
+    ("JSON Web Token", f"_{JWT}_"),
+    *(("private key", framed(frame)) for frame in PEM_FRAMES),
+    ("private key", framed(" * @").replace("\n", "\n * Proc-Type: 4,ENCRYPTED\n * DEK-Info: AES-128-CBC,0A\n *\n", 1)),
+    ("private key", pem("EC PRIVATE KEY").replace("\n", "`n")),
+    *(("private key", quote(pem("RSA PRIVATE KEY"))) for quote in (urllib.parse.quote, urllib.parse.quote_plus)),
+    *(("private key", "client-key-data: " + encoded(label)) for label in PEM_LABELS),
+    ("private key", "Private-Lines: 14\n+" + some(BASE64, 64) + "\n+" + some(BASE64, 64, 9)),
     *(("private key", pem(label, newline)) for label in PEM_LABELS for newline in NEWLINES),
     ("private key", pem("RSA PRIVATE KEY")[:80]),
     ("private key", pem("RSA PRIVATE KEY", headers="Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n")),
@@ -102,6 +154,7 @@ PROVIDED = [
     *(("password assignment", f"password:{blank}" + "hunt" + "er2") for blank in ("\xa0", "\u202f", "\u3000")),
     ("AWS secret access key", "aws_secret_access_key = " + some(BASE64, 40)),
     ("AWS secret access key", '"SecretAccessKey": "' + some(BASE64, 40) + '"'),
+    *(("AWS secret access key", form.replace("@", key)) for form in AWS_FORMS for key in AWS_KEYS),
 ]
 
 PASSWORD_FORMS = r"""
@@ -170,7 +223,41 @@ NAMES = {
 FORMS = ("{}={}", "{}: {}", '{} = "{}"', '"{}": "{}",', "{}='{}'", "?{}={}&page=2")
 VALUES = (some(ALNUM, 32), some(HEX, 32), some(URLSAFE, 43), "550e8400-" + "e29b-41d4-a716-446655440000")
 
+# "|" is cut out here too, and "@" stands for a generated password.
+ASSIGNMENTS_CUT = r"""
+define('DB_PASSWORD', 'Xk9$mQ|2pLw');
+define( "DB_PASSWORD", "Xk9$mQ|2pLw" );
+ALTER USER app WITH PASSWORD '@';
+create role app with login password '@'
+CREATE USER app IDENTIFIED BY '@';
+machine host login me password @
+machine host\n  login me\n  password @\n
+mysql -uroot -p@
+mysqldump -h db -u root -p'@' app > dump.sql
+mysqladmin -p@ ping
+mariadb -uroot -p@ app
+os.getenv("DB_PASSWORD", "@")
+os.environ.get('MY_SERVICE_DB_PASSWORD', '@')
+env('DB_PASSWORD', '@')
+ENV DB_PASSWORD @
+setx DB_PASSWORD "@"
+npm config set registry_password @
+DB_PASSWORD=9XE&}1G|2(;U4u$J_
+DB_PASSWORD=a;Kd83|kfIw92x
+DB_PASSWORD=&Kd83|kfIw92x
+export DB_PASSWORD=a,Kd83|kfIw92x
+""".strip().splitlines()
+
 ASSIGNED = [
+    *(
+        ("password assignment", text.replace("|", "").replace("\\n", "\n").replace("@", "Xk9m" + "Q2pLwR"))
+        for text in ASSIGNMENTS_CUT
+    ),
+    ("key assignment", "SECRET_KEY_BASE=" + some(HEX, 128)),
+    ("key assignment", "signing_key: " + some(HEX, 40)),
+    ("key assignment", "FERNET_KEY=" + some(URLSAFE, 43) + "="),
+    ("key assignment", 'os.getenv("SECRET_KEY", "' + some(HEX, 32) + '")'),
+    ("token assignment", "ENV API_TOKEN " + some(ALNUM, 20)),
     *(("password assignment", form.replace("@", "Tr0ub" + "4dor")) for form in PASSWORD_FORMS),
     *(("password assignment", text.replace("|", "")) for text in PASSWORDS_CUT),
     *((kind, f.format(n, v)) for kind, names in NAMES.items() for n in names for f in FORMS for v in VALUES),
@@ -293,6 +380,47 @@ CLEAN = [
     "name" + " " * 40 + "= value",
 ]
 
+CLEAN += [
+    "-----BEGIN RSA PRIVATE KEY" + "-----\n ...\n-----END RSA PRIVATE KEY-----\nsha512-" + some(BASE64, 86),
+    "+-----BEGIN PRIVATE KEY" + "-----\n+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA...\n+-----END PRIVATE KEY-----",
+    "begins with -----BEGIN PRIVATE KEY" + "-----: see org/bouncycastle/asn1/pkcs/EncryptedPrivateKeyInfoFactory2",
+    "begins with -----BEGIN PRIVATE KEY" + "-----, then test_a_private_key_of_2048_bits_is_read_from_its_PEM_file",
+    *(encoded(label) for label in ("CERTIFICATE", "PUBLIC KEY", "CERTIFICATE REQUEST", "PGP PUBLIC KEY BLOCK")),
+    base64.b64encode(b"-----BEGIN RSA PRIVATE KEY" + b"-----\n").decode(),
+    "the secret access key of 40 characters is shown only once",
+    "AWS Secret Access Key [None]: ",
+    "aws_secret_access_key $AWS_SECRET_ACCESS_KEY",
+    "aws configure set aws_secret_access_key /run/secrets/aws_secret_access_key_42",
+    "user.signingkey = 3AA5C34371567BD2",
+    "signing_key: ed25519",
+    "define('DB_PASSWORD', getenv('DB_PASSWORD_2'));",
+    "define('TOKEN_LENGTH', 'a1b2c3d4e5');",
+    'os.getenv("DB_PASSWORD", "postgres")',
+    'os.getenv("DB_PASSWORD", "")',
+    'os.getenv("TOKEN", "default")',
+    'columns = ["token", "a1b2c3d4e5", "password", "column12ab"]',
+    "ALTER USER app WITH PASSWORD '%s'",
+    "ALTER USER app WITH PASSWORD '$PASSWORD1234';",
+    "identified by 'a name'",
+    "login page, password field12ab",
+    "machine h login me password $PASSWORD12",
+    "mysql -uroot -p app_production2",
+    "mysql -u root -p$MYSQL_PASSWORD2 app",
+    "docker run -d mysql:8 -p3306:3306 -p127.0.0.1:33060:33060",
+    "apt install mysql && mkdir -p/var/lib/app12ab",
+    "ENV DB_PASSWORD_FILE /run/secrets/db_password_2",
+    "ENV DB_PASSWORD $PASSWORD12",
+    "ENV and token abc12345 are words",
+    "PASSWORD=$PW1234;export PASSWORD",
+    "PWD=abc;HOST=db01.internal;PORT=5432",
+    "SECRET=$(openssl rand -hex 32)",
+    "SECRET=app-$(hostname -s)-a1b2c3d4",
+    "TOKEN=${PREFIX}a1b2c3d4e5",
+    "token: Hello@World, secret=Foo*BarBaz, api_key=A%20B",
+    "1//0 raises, AQ.Ab8 and GR1348941 begin keys, api_org_name_of_the_organisation",
+    "x-eyJ and session_eyJhbGciOiJIUzI1NiJ9 alone",
+]
+
 FAKE = [
     "AKIAIOSFODNN7" + "EXAMPLE",
     "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY",
@@ -345,6 +473,35 @@ def test_text_about_secrets_and_fake_values_pass(text):
     assert secrets.find(text) is None
     assert secrets.find("see: " + text + "\n") is None
     assert secrets.find_in({"rows": [text, {"body": text}]}) is None
+
+
+def rate(form, alphabet, length):
+    """Of 500 random values in a form, how many are refused."""
+    draw = random.Random(form + alphabet)
+    texts = [form.replace("@", "".join(draw.choices(alphabet, k=length))) for _ in range(500)]
+    return sum(bool(secrets.find(text)) for text in texts) / 500
+
+
+@pytest.mark.parametrize("form", ["{}=@", "{}: @", '{} = "@"', "{}='@'", '"{}": "@",', "export MY_{}=@"])
+@pytest.mark.parametrize("name", ["secret", "API_TOKEN", "api_key", "SECRET_KEY"])
+def test_nearly_every_random_value_with_signs_is_refused(name, form):
+    form = form.format(name)
+
+    assert rate(form, SIGNED, 16) >= 0.95  # what is left looks like words, a variable or a fake
+    assert rate(form, SIGNED, 32) >= 0.99
+    assert rate(form, DJANGO, 50) >= 0.92
+
+
+@pytest.mark.parametrize("form", ["SECRET_KEY=@", "export DJANGO_SECRET_KEY=@", "SECRET_KEY = '@'", 'SECRET_KEY = "@"'])
+def test_a_django_key_in_an_env_line_or_its_settings_is_refused(form):
+    assert rate(form, DJANGO, 50) >= 0.97
+
+
+@pytest.mark.parametrize("form", ["DB_PASSWORD=@", "export PGPASSWORD=@", "DB_PASSWORD='@'"])
+def test_nearly_every_random_password_of_any_signs_is_refused(form):
+    signs = "".join(sign for sign in string.punctuation if sign not in "'\"`\\")
+
+    assert rate(form, ALNUM + signs, 16) >= 0.93
 
 
 @pytest.mark.parametrize("form", ["{0}=@", "{0}=@ host=db", "?{0}=@&x=1", "DB_{0}=@", "# {0}=@"])
@@ -510,6 +667,16 @@ HOSTILE = [
     *("password=", "password: a1 ", "--password ", "token:a_", 'secret="'),
     *("-----BEGIN ", pem("PRIVATE KEY")[:27], "Bearer ", "Authorization: Basic "),
     *("Authorization: token ", "Private-Lines: 1\n", "x://aa1", "pass=", "%20sk-", "[1;msk-"),
+    *(
+        "LS0tLS1CRUdJTi",
+        pem("PRIVATE KEY")[:28] + "a1B",
+        pem("PRIVATE KEY")[:28] + "aB" * 200,
+        "secret_access_key ",
+        "getenv('token', ",
+        "ENV token ",
+    ),
+    *("PASSWORD '", "login a password ", "login ", "mysql -p", "mysql ", "TOKEN=a;", "TOKEN=$(", "SECRET=a(", "1//0"),
+    *("-eyJaaaaaaaa.", "eyJaaaaaaaa.aaaaaaaa-", "_eyJaaaaaaaaa", "token: " + "a1$" * 30),
     *("sk-", "sk-proj-", "-eyJ", "eyJ.", "eyJa", "SG.", "AKIA", " ghp_" + "x" * 36, "1:AA", "9", "a", "A"),
     *(" ", "\\n", "=", ":", "_", "-", "://", "x://a:a", "x://:@", "🔑=", "<", "{{"),
 ]
