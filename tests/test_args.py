@@ -280,3 +280,11 @@ def test_everything_that_is_written_often_is_held_to_the_allow_list():
     often = {code for code in COMMANDS if Command(code).writes} - set(SLOW)
 
     assert len(often) >= 28 and set(SLOW) < set(COMMANDS)
+
+
+def test_a_path_with_nul_is_a_usage_error_whichever_parser_reads_it(root, monkeypatch, capsys):
+    monkeypatch.setenv("KAIZEN_REPO_ROOT", str(root))
+    given = ["W1", "--title", "t", "--summary", "s", "--body-file", "a\0b", "--json"]
+
+    assert args.main(given) == args.main([*given, "extra"]) == 2
+    assert "bug" not in capsys.readouterr().err

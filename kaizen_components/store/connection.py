@@ -305,7 +305,7 @@ _MEANINGS = (
     (("no such table", "no such column", "no such index", "no such view"), Integrity, "schema_damaged",
      "The database lacks something that its schema version promises.", RESTORE),
     (("not a database", "malformed", "file is encrypted", "unsupported file format", "vtable constructor failed",
-      "unrecognized option", "fts5"), Integrity, "corrupt_database",
+      "unrecognized option", "invalid fts5 file format"), Integrity, "corrupt_database",
      "The database file is damaged.", RESTORE),
     (("disk is full",), Unavailable, "disk_full", "The disk is full; nothing was written.",
      "Free some space, then run the same command again."),
