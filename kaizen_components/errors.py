@@ -6,7 +6,8 @@
     ├── Usage                   2   the words are off: read the help
     ├── NotFound                3   no such record, or no database yet
     ├── Conflict                4   somebody or something else got there first
-    ├── Unavailable             5   a backend, an extra, the disk or the folder is not usable
+    ├── Unavailable             5   a backend, an extra or the folder is not usable
+    │   └── DiskError           5   the disk refused a read or a write: look at it, then try again (retryable)
     ├── Busy                    6   another process holds the lock: try again (retryable)
     └── Integrity               7   stored data is not what was written
     anything else              70   a bug in Kaizen: please report it
@@ -65,6 +66,10 @@ class Conflict(KaizenError):
 
 class Unavailable(KaizenError):
     exit_code = 5
+
+
+class DiskError(Unavailable):
+    retryable = True
 
 
 class Busy(KaizenError):

@@ -368,6 +368,18 @@ def say_what_is_next() -> None:
     ):
         print(f"  $ {command:<55}# {purpose}")
     print("AGENTS.md is what your coding agent follows; README.md is for you.")
+    if advice := find_sandbox_advice():
+        print(f"Pipelines run their gates in a weaker sandbox here. {advice}")
+
+
+def find_sandbox_advice() -> str:
+    """Return what K11 advises about the sandbox; empty where it is the strongest, or K11 gives no answer."""
+    answer = capture([PYTHON, "kaizen.py", "K11", "--json"], stderr=subprocess.DEVNULL)
+    try:
+        checks = json.loads(answer.stdout)["checks"]
+    except (ValueError, KeyError):
+        return ""
+    return next((check["next"] for check in checks if check["check"] == "sandbox" and check["next"]), "")
 
 
 def answer_of(*words: str) -> str:

@@ -23,9 +23,12 @@ PART = re.compile(r"_part(\d+)-")
 CHUNK_BYTES = 1 << 20
 CONTEXT_TOKENS = 8192  # the longest prompt of a small target, its answer, and room for a quoted diff
 ANSWER_TOKENS_MAX = 1500  # a small model that repeats itself would go on until the time is up
+SCAFFOLD = (
+    ["init", "-q", "--package", "."],
+    ["add", "-q", "fastapi", "uvicorn"],
+    ["add", "-q", "--dev", "ruff", "mypy", "pytest", "pytest-cov", "httpx"],
+)
 TARGET = {
-    "README.md": "# targetapp\n\nA small web service. Run its tests with `python -m pytest`.\n",
-    "pyproject.toml": '[tool.ruff]\nline-length = 100\n\n[tool.pytest.ini_options]\ntestpaths = ["tests"]\n',
     "app/__init__.py": "",
     "app/main.py": (
         "from fastapi import FastAPI\n\napp = FastAPI()\n\n\n"
@@ -106,13 +109,17 @@ def wait(port: int, pid: int, most_s: float) -> None:
 
 
 def target(folder: Path) -> None:
-    """A FastAPI project in git, with one commit."""
+    """Scaffold a FastAPI project with uv, as its own package in editable mode, and commit it."""
+    folder.mkdir(parents=True)
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    for words in SCAFFOLD:
+        subprocess.run([Path(sys.executable).with_name("uv"), *words], cwd=folder, env=environment, check=True)
     for name, text in TARGET.items():
         path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org", "-c", "commit.gpgsign=false"]
-    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "A web service with one route"]):
+    for words in (["add", "-A"], ["commit", "-q", "-m", "A web service with one route"]):
         subprocess.run(["git", *identity, *words], cwd=folder, check=True)
 
 

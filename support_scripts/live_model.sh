@@ -92,7 +92,7 @@ for request in "${REQUESTS[@]}"; do
         number=$((number + 1))
         # Every outcome is a result, so a failed run does not end the script.
         "$VENV_PYTHON" "$ROOT/kaizen.py" pipeline run --protocol factory --driver model --request "$request" \
-            --repo "$HERE/targetapp" --python "$VENV_PYTHON" --budget-json "$RUN_BUDGET" --json \
+            --repo "$HERE/targetapp" --budget-json "$RUN_BUDGET" --json \
             >"$HERE/cards/$number.answer.json" || true
         "$VENV_PYTHON" "$ROOT/kaizen.py" P2 --id @last --json >"$HERE/cards/$number.json"
     done

@@ -115,9 +115,9 @@ def cli(root):
     return run
 
 
-def find_tool(name):
+def find_tool(name, folder=None):
     """Its path; the test skips without it, except on CI, where set-up has installed it."""
-    path = shutil.which(name)
+    path = shutil.which(name, path=folder)
     if path is None:
         reason = f"{name} is not installed"
         pytest.fail(f"{reason}, and CI must not skip") if os.environ.get("CI") else pytest.skip(reason)

@@ -8,7 +8,7 @@ from ..errors import KaizenError, not_installed
 from ..records import anchor
 from ..records.health import summary
 from ..store import database
-from ..store.connection import Connection
+from ..store.connection import VFS, Connection, driver_connect
 from ..store.gate import is_held
 from ..store.migrate import require_listed
 
@@ -66,10 +66,10 @@ def _gate(step, rows):
 def _python(store):
     version = ".".join(map(str, sys.version_info[:3]))
     missing = []
-    for package in ("libsql", "click"):
+    for package, load in (("libsql", driver_connect), ("click", lambda: __import__("click"))):
         try:
-            __import__(package)
-        except ImportError:
+            load()
+        except (ImportError, KaizenError):
             missing.append(package)
     if missing:
         says = f"Python {version} lacks {' and '.join(missing)}"
@@ -224,7 +224,7 @@ def _opened(connection):
         return "database", "warn", says, "Run `K1`: it makes a backup and migrates."
     facts = summary(connection)
     connection.tuples("SELECT seq, leaf FROM log ORDER BY seq DESC LIMIT 1")
-    return "database", "ok", f"schema {version}, {facts['entries']} log entries", "`K8` checks every hash."
+    return "database", "ok", f"schema {version}, {facts['entries']} log entries, VFS {VFS}", "`K8` checks every hash."
 
 
 def _anchors(store):

@@ -43,7 +43,7 @@ except ImportError:
     has_pip = False
 sys.stdout.write(json.dumps({
     "said": said, "pip": has_pip, "python": sys.version.split()[0], "executable": sys.executable,
-    "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
+    "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix], "path": sys.path,
 }))
 """
 _known: dict[str, dict] = {}
@@ -67,7 +67,7 @@ def tools(target: Target, python: str | None = None, commit: str | None = None) 
     versions = {name: _version(text) for name, text in answer["said"].items()}
     program = answer["executable"]  # not the path that was asked: that may be a script which looks for it
     return Tools(
-        [program], _reads(program, answer["prefixes"]), _paths(target, commit),
+        [program], _reads(target, program, answer["prefixes"], answer["path"]), _paths(target, commit),
         {"python": answer["python"], **versions}, _install(place, answer["pip"]),
     )  # fmt: skip
 
@@ -170,8 +170,11 @@ def _install(place: Place, pip: bool) -> str:
     return f"{place.name} -m pip install" if pip else f"uv pip install --python {place.name}"
 
 
-def _reads(path: str, prefixes: list[str]) -> tuple[str, ...]:
-    """Folders that the interpreter needs: its environment, its base, and where each link on the way to it lies."""
+def _reads(target: Target, path: str, prefixes: list[str], entries: list[str]) -> tuple[str, ...]:
+    """Folders that the interpreter needs: its environment, its base, and where each link on the way to it lies.
+
+    With them comes the source folder of a target that is installed in editable mode, but never its top with `.git`.
+    """
     found = {os.path.abspath(prefix) for prefix in prefixes} | {os.path.realpath(prefix) for prefix in prefixes}
     link = path
     for _ in range(20):
@@ -179,6 +182,10 @@ def _reads(path: str, prefixes: list[str]) -> tuple[str, ...]:
         if not os.path.islink(link):
             break
         link = os.path.join(os.path.dirname(link), os.readlink(link))
+    top = os.path.realpath(target.layout.top)
+    found |= {
+        entry for entry in map(os.path.realpath, entries) if entry.startswith(top + os.sep) and os.path.isdir(entry)
+    }
     home = os.path.expanduser("~")
     wide = {os.path.abspath(os.sep), home, os.path.realpath(home)}  # a folder that holds everything is never shown
     return tuple(

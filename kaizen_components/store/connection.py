@@ -10,12 +10,15 @@ closed connection raise PanicException, which no `except Exception` catches.
 import os
 import time
 
-from ..errors import Busy, Conflict, Integrity, KaizenError, NotFound, Unavailable, not_installed
+from ..errors import Busy, Conflict, DiskError, Integrity, KaizenError, NotFound, Unavailable, not_installed
 from .gate import share
 
 os.environ.setdefault("RUST_BACKTRACE", "0")  # a panic inside libsql is reported by us, in our words
 
 
+# SQLite's own file access. The one that libsql 0.1.11 installs reports read errors as success, and a single EIO on the
+# WAL destroyed the database (docs/adr/0009-plain-vfs.md).
+VFS = "win32" if os.name == "nt" else "unix"
 SPELLED_CHARS_MAX = 2_000
 LATER_MAX = 16  # statements
 BEGIN = "BEGIN IMMEDIATE"
@@ -26,32 +29,40 @@ RESTORE = (
 )
 
 
-def _driver():
+def driver_connect():
+    """Return the `connect` of the driver that is installed."""
     try:
-        import libsql
+        from libsql import connect
     except ImportError:
         try:
-            import libsql_experimental as libsql  # its former name, the same API
+            from libsql_experimental import connect as connect_without_timeout  # its former name
         except ImportError:
             raise not_installed(
                 "libsql_missing",
                 "The database driver is not installed.",
                 "Python could not import libsql.",
             ) from None
-    return libsql
+
+        def connect(target, timeout=5.0, **options):
+            raw = connect_without_timeout(target, **options)
+            raw.execute(f"PRAGMA busy_timeout = {int(timeout * 1000)}")
+            return raw
+
+    return connect
 
 
 class Connection:
     def __init__(self, path: str, read_only: bool = False, busy_timeout_s: float = 1.0, in_gate: bool = False):
         self._open = False
+        self._path: str | None = None if path == ":memory:" else path
         self._lock = -1
         self._later: list[str] = []
         self._wait_until = 0.0
         if not read_only:
-            self._connect(path, busy_timeout_s)
+            self._connect(path, "", busy_timeout_s)
             return
         try:
-            self._connect(_uri(path) + "?mode=ro", busy_timeout_s)
+            self._connect(path, "&mode=ro", busy_timeout_s)
             self.value("PRAGMA user_version")
         except Unavailable:
             if not os.path.exists(path) or (os.path.exists(path + "-wal") and os.path.getsize(path + "-wal")):
@@ -60,19 +71,20 @@ class Connection:
             # -wal the file alone is complete, and stays so while we keep writers out of the gate.
             self.close()
             self._lock = -1 if in_gate else share(os.path.realpath(path) + ".lock", busy_timeout_s)
-            self._connect(_uri(path) + "?mode=ro&immutable=1", busy_timeout_s)
+            self._connect(path, "&mode=ro&immutable=1", busy_timeout_s)
 
-    def _connect(self, target, busy_timeout_s):
-        driver = _driver()
+    def _connect(self, path, options, busy_timeout_s):
+        target = path if path == ":memory:" else f"{_uri(path)}?vfs={VFS}{options}"
+        connect = driver_connect()
         stderr = _silenced()
         try:
-            self._raw = driver.connect(target, timeout=busy_timeout_s, isolation_level=None)
+            self._raw = connect(target, timeout=busy_timeout_s, isolation_level=None)
         except BaseException as error:
             if type(error).__name__ == "PanicException":
                 raise Unavailable(
                     "cannot_open", "The database cannot be opened.", "The driver failed inside.", ""
                 ) from None
-            raise translated(error) from None
+            raise self._explain(error) from None
         finally:
             _restore(stderr)
         self._open = True
@@ -97,9 +109,9 @@ class Connection:
         if large:
             sql, params = _with_large_integers(sql, params)
         try:
-            return self._raw.execute(sql, params)
+            return self._raw.execute(sql, tuple(params))  # the former driver takes no list
         except BaseException as error:
-            raise translated(error) from None
+            raise self._explain(error) from None
 
     def insert(self, table, row):
         """Add a row, at the latest before the next statement that is executed or committed."""
@@ -132,7 +144,7 @@ class Connection:
                 self._raw.cursor().executescript(script)
                 return
             except BaseException as error:
-                ours = translated(error)
+                ours = self._explain(error)
                 not_begun = script.startswith(BEGIN) and isinstance(ours, Busy) and not self._raw.in_transaction
                 if not not_begun or time.monotonic() > self._wait_until:
                     raise ours from None
@@ -143,13 +155,39 @@ class Connection:
     def rows(self, sql, params=()):
         """All rows as dicts, in the order of the SELECT's columns."""
         cursor = self.execute(sql, params)
-        found = _fetched(cursor)
+        found = self._fetch(cursor)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def tuples(self, sql, params=()):
         """All rows as plain tuples: for what is read by the thousand."""
-        return _fetched(self.execute(sql, params))
+        return self._fetch(self.execute(sql, params))
+
+    def _fetch(self, cursor):
+        """Return all rows. Text that is not UTF-8 makes libsql panic and write to stderr, which we silence."""
+        stderr = _silenced()
+        try:
+            return cursor.fetchall()
+        except BaseException as error:
+            raise self._explain(error) from None
+        finally:
+            _restore(stderr)
+
+    def _explain(self, error):
+        """Return our own error for one of libsql's.
+
+        SQLite reports a refused read (EIO) as damage. Only a second look at the file tells them apart.
+        """
+        ours = translated(error)
+        damaged = isinstance(error, ValueError) and getattr(ours, "code", "") == "corrupt_database"
+        if damaged and _is_intact(self._path):
+            return DiskError(
+                "disk_error",
+                "The disk refused a read; nothing was recorded.",
+                "SQLite could not read a page of the database, but the file is intact.",
+                "Check the disk, then run the same command again.",
+            )
+        return ours
 
     def one(self, sql, params=()):
         found = self.rows(sql, params)
@@ -160,7 +198,7 @@ class Connection:
         try:
             found = self.execute(sql, params).fetchone()
         except BaseException as error:
-            raise translated(error) from None
+            raise self._explain(error) from None
         return found[0] if found else None
 
     def begin(self):
@@ -187,7 +225,7 @@ class Connection:
         try:
             return self._raw.execute("PRAGMA data_version").fetchone()[0]
         except BaseException as error:
-            raise translated(error) from None
+            raise self._explain(error) from None
 
     def roll_back(self):
         """End a transaction without hiding the error that made us: on a full disk SQLite has already done it."""
@@ -205,10 +243,21 @@ class Connection:
             try:
                 self._raw.close()
             except BaseException as error:
-                raise translated(error) from None
+                raise self._explain(error) from None
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+
+
+def _is_intact(path):
+    """Return whether SQLite finds no damage in the file, by a connection of its own."""
+    if path is None:
+        return False
+    try:
+        raw = driver_connect()(f"{_uri(path)}?vfs={VFS}&mode=ro", isolation_level=None)
+        return raw.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+    except BaseException:
+        return False
 
 
 def literal(value):
@@ -231,17 +280,6 @@ def _with_large_integers(sql, params):
         left += [] if spelled else [value]
         text += piece + (str(value) if spelled else "?")
     return text + pieces[-1], left
-
-
-def _fetched(cursor):
-    """All rows. Text that is not UTF-8 makes libsql panic and write to stderr by itself; we say it in its stead."""
-    stderr = _silenced()
-    try:
-        return cursor.fetchall()
-    except BaseException as error:
-        raise translated(error) from None
-    finally:
-        _restore(stderr)
 
 
 def _restore(stderr):
@@ -268,8 +306,13 @@ def _silenced():
 
 
 def _uri(path):
-    return "file:" + "".join(
-        c if c.isalnum() or c in "/._-~" else "".join(f"%{byte:02X}" for byte in os.fsencode(c)) for c in path
+    """Return `path` as a URI without options."""
+    try:
+        path.encode()
+    except UnicodeError as error:  # percent-encoded, it would work by accident, and fail elsewhere
+        raise translated(error) from None
+    return ("file://" if path.startswith("/") else "file:") + "".join(
+        c if c.isalnum() or c in "/._-~" else "".join(f"%{byte:02X}" for byte in c.encode()) for c in path
     )
 
 
@@ -292,7 +335,8 @@ def translated(error):
         return error
     text = str(error)
     if text.startswith("Failed to connect"):  # it names the whole path, which is nobody's business
-        text = "SQLite could not open the file, with code " + text.rstrip("`").rpartition(" ")[2] + "; unable to open"
+        code = text.rstrip("`").rpartition(" ")[2]
+        text = f"SQLite could not open the file, with code {code}; unable to open" if code != "10" else "disk I/O error"
     for marks, kind, code, what, next_step in _MEANINGS:
         if any(mark in text for mark in marks):
             return kind(code, what, text, next_step)
@@ -309,7 +353,7 @@ _MEANINGS = (
      "The database file is damaged.", RESTORE),
     (("disk is full",), Unavailable, "disk_full", "The disk is full; nothing was written.",
      "Free some space, then run the same command again."),
-    (("disk I/O error",), Unavailable, "disk_error", "The disk refused a read or a write; nothing was recorded.",
+    (("disk I/O error",), DiskError, "disk_error", "The disk refused a read or a write; nothing was recorded.",
      "Check free space, quotas and the disk, then run the same command again."),
     (("readonly database", "read-only"), Unavailable, "read_only", "The database cannot be written.",
      "Make AI/db/kaizen.db and its folder writable."),

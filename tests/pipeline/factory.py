@@ -108,7 +108,8 @@ def target(folder, settings="", files=None):
 
 def run_words(repo, *more, request=REQUEST, python=sys.executable):
     where = os.fspath(repo)
-    return ["pipeline", "run", "--request", request, "--repo", where, "--python", python, *more, "--json"]
+    tools = ["--python", python] if python else []
+    return ["pipeline", "run", "--request", request, "--repo", where, *tools, *more, "--json"]
 
 
 class Run:

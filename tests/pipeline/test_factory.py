@@ -1,11 +1,15 @@
 """The factory from the command line, with its real gates, against a scripted model and a real FastAPI project."""
 
 import json
+import os
 import subprocess
 import sys
 
+import pytest
+
+from ..conftest import find_tool, git
 from .factory import PLAIN, PLAIN_FILES, PLAIN_TEST, QUICK, ROUTE, Model, main_with, target, whole
-from .targets import everything, repository, write
+from .targets import FASTAPI, everything, repository, write
 
 ONLY_CHECK = QUICK[QUICK.index("[gates.test]") :]
 ONLY_TEST = 'repeats = 1\n[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
@@ -43,6 +47,37 @@ def test_health_is_built_in_one_attempt_and_everything_about_it_is_on_record(fac
     assert sorted(ended["artifacts"]) == ["brief.json", "change.diff", "spec.md"]
     assert run.cli("K8", "--json").json["status"] == "OK"
     assert "ready 1" in run.cli("T3", "--trace-id", run.id).out
+
+
+SCAFFOLD = """
+uv init --package targetapp && cd targetapp
+uv add fastapi uvicorn
+uv add --dev ruff mypy pytest pytest-cov httpx
+"""
+
+
+@pytest.fixture(scope="module")
+def scaffolded(tmp_path_factory):
+    """The target as the user's own document scaffolds it: in editable mode, with the app beside src/."""
+    folder = tmp_path_factory.mktemp("month 10")
+    uv = os.path.dirname(find_tool("uv", os.path.dirname(sys.executable)))
+    environment = {**os.environ, "PATH": uv + os.pathsep + os.environ["PATH"]}
+    environment.pop("VIRTUAL_ENV", None)
+    subprocess.run(["bash", "-euc", SCAFFOLD], cwd=folder, env=environment, check=True, capture_output=True)
+    repo = folder / "targetapp"
+    write(repo, FASTAPI)
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "scaffold targetapp")
+    return repo
+
+
+def test_scaffolded_target_gets_its_health_route(factory, scaffolded, level):
+    run = factory(Model(), repo=scaffolded, python="", env={"KAIZEN_SANDBOX_MAX": level})
+
+    assert run.done.exit_code == 0, run.done.err
+    assert (run.answer["outcome"], run.card["gates"][-2]["reason"]) == ("accepted", "pass")
+    proofs = [gate["proof_id"] for gate in run.card["gates"] if gate["proof_id"]]
+    assert all(level in run.cli("Q7", "--id", proof, "--json").json["record"]["protection"] for proof in proofs)
 
 
 def test_a_type_error_is_fed_back_and_the_second_attempt_mends_it(factory):

@@ -415,7 +415,7 @@ def test_real_door_sets_up_a_copy_of_this_repository(tmp_path):
         subprocess.run(
             ["bash", root / "setup/setup.sh"],
             cwd=tmp_path,
-            env=env | {"PYTHON": sys.executable},
+            env=env | {"PYTHON": sys.executable, "KAIZEN_SANDBOX_MAX": "L1"},
             text=True,
             capture_output=True,
             check=False,
@@ -425,6 +425,7 @@ def test_real_door_sets_up_a_copy_of_this_repository(tmp_path):
     assert (first.returncode, first.stderr) == (0, ""), first.stdout + first.stderr
     assert (second.returncode, second.stderr) == (0, ""), second.stdout + second.stderr
     assert "Try Kaizen" in first.stdout.split("kaizen.py W9")[1]
+    assert "weaker sandbox here. Unset KAIZEN_SANDBOX_MAX." in first.stdout
     assert "the database has tasks already" in second.stdout
     assert "$ .venv/bin/python AI/work/demo/kaizen.py W9\n" in first.stdout
     assert "demo … already there: AI/work/demo" in second.stdout

@@ -6,13 +6,12 @@ import sqlite3
 import subprocess
 import sys
 
-import libsql
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kaizen_components.errors import Busy, Conflict, Integrity, NotFound, Unavailable
-from kaizen_components.store.connection import Connection
+from kaizen_components.store.connection import Connection, driver_connect
 from kaizen_components.store.migrate import files, statements
 
 
@@ -59,7 +58,7 @@ def test_a_missing_reference_is_not_found(connection):
 
 
 def test_parameters_are_counted_because_libsql_does_not(connection):
-    assert libsql.connect(":memory:").execute("SELECT ?", ()).fetchone() == (None,)
+    assert driver_connect()(":memory:").execute("SELECT ?", ()).fetchone() == (None,)
 
     with pytest.raises(AssertionError):
         connection.execute("SELECT ?", ())
@@ -68,7 +67,7 @@ def test_parameters_are_counted_because_libsql_does_not(connection):
 
 
 def test_values_that_libsql_would_change_never_reach_it(connection):
-    raw = libsql.connect(":memory:")
+    raw = driver_connect()(":memory:")
     assert isinstance(raw.execute("SELECT ?", (2**63,)).fetchone()[0], float)
 
     for value in ("a\0b", 2**63, -(2**63) - 1):
@@ -146,14 +145,14 @@ def test_closing_twice_is_harmless_and_a_closed_connection_is_not_used(connectio
 
 
 def test_libsqls_own_script_call_hides_errors_so_we_split_statements():
-    raw = libsql.connect(":memory:", isolation_level=None)
+    raw = driver_connect()(":memory:", isolation_level=None)
     raw.executescript("CREATE TABLE a (x); INSERT INTO nowhere VALUES (1); CREATE TABLE b (x);")
 
     assert raw.execute("SELECT count(*) FROM sqlite_master").fetchone() == (1,)
 
 
 def test_a_cursors_script_call_tells_its_errors_so_rows_can_wait_for_one():
-    raw = libsql.connect(":memory:", isolation_level=None)
+    raw = driver_connect()(":memory:", isolation_level=None)
 
     with pytest.raises(ValueError, match="no such table"):
         raw.cursor().executescript("CREATE TABLE a (x); INSERT INTO nowhere VALUES (1); CREATE TABLE b (x)")
@@ -307,7 +306,7 @@ def test_without_the_driver_the_answer_is_how_to_install_it(tmp_path):
     "number", [2**31 - 1, 2**31, -(2**63), -(2**31) - 1, 2**40 + 1, 2**53 + 1, 2**62 + 1, 2**63 - 1]
 )
 def test_a_large_integer_stays_one(connection, number):
-    assert libsql.connect(":memory:").execute("SELECT typeof(?)", (2**31,)).fetchone() == ("real",)
+    assert driver_connect()(":memory:").execute("SELECT typeof(?)", (2**31,)).fetchone() == ("real",)
     connection.execute("INSERT INTO t (seq, x) VALUES (?, ?)", (number, "a"))
 
     assert connection.rows("SELECT seq, typeof(seq) AS kind FROM t WHERE seq = ?", (number,)) == [

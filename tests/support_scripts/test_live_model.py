@@ -44,10 +44,12 @@ def test_a_model_that_lacks_a_part_is_not_kept(tmp_path):
 
 
 def test_the_target_is_committed_and_passes_its_own_tests(tmp_path):
-    live_model.target(tmp_path)
+    folder = tmp_path / "targetapp"
+    live_model.target(folder)
 
-    status = subprocess.run(["git", "status", "--porcelain"], cwd=tmp_path, capture_output=True, check=True)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True)
+    status = subprocess.run(["git", "status", "--porcelain"], cwd=folder, capture_output=True, check=True)
+    python = folder / ".venv" / "bin" / "python"
+    done = subprocess.run([python, "-m", "pytest", "-q"], cwd=folder, capture_output=True, text=True)
     assert status.stdout == b""
     assert "1 passed" in done.stdout
 

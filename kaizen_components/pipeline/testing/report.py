@@ -26,7 +26,7 @@ class Outcome:
 class Session:
     """One session: outcomes by id, what could not be collected, and the reasons not to believe it."""
 
-    def __init__(self, seen: dict[str, Any], asked: dict[str, Any]):
+    def __init__(self, seen: dict[str, Any], asked: dict[str, Any], last_lines: str = ""):
         self.name: str = seen["name"]
         self.seconds: float = seen["seconds"]
         self.timed_out: bool = seen["timed_out"]
@@ -44,6 +44,7 @@ class Session:
             self._take(event)
         self._foreign: int = seen["foreign"]
         self._asked = asked
+        self._last_lines = last_lines  # of the box's stderr
 
     def _take(self, event: dict[str, Any]) -> None:
         if event["kind"] == "collect":
@@ -90,7 +91,7 @@ class Session:
         if self.timed_out:
             found.append("it did not end in time")
         elif not self.ended:
-            found.append("it ended before pytest did")
+            found.append(f"it ended before pytest did: {self._last_lines or 'it printed nothing'}")
         if self._foreign:
             found.append("somebody else wrote into its report")
         found += [f"{one} passed only in the report" for one in sorted(self._of_kind("rewritten"))]

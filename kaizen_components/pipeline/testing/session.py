@@ -22,6 +22,7 @@ BEGIN = (
 )
 UNSEEN = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".git")
 TAKEN = 0.9  # of the time limit, so that a session that hangs still leaves a report
+LINES_SHOWN = 5  # of what a session printed before it ended early
 NO_REPORT = "The tests left no report that can be believed"
 
 
@@ -102,4 +103,6 @@ def _read(folder, key, sessions, boxed):
     if said is None:
         raise Broken(boxed)
     seen = json.loads(said)["sessions"]
-    return [Session(one, plan) for one, plan in zip(seen, sessions, strict=False)]  # the last may be out of time
+    last_lines = "\n".join(boxed.stderr.text().strip().splitlines()[-LINES_SHOWN:])
+    # Not strict: the last sessions may be out of time.
+    return [Session(one, plan, last_lines) for one, plan in zip(seen, sessions, strict=False)]

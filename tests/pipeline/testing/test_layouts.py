@@ -7,6 +7,7 @@ import pytest
 from kaizen_components.pipeline.job import Tools
 from kaizen_components.pipeline.testing import config
 
+from ..conftest import held_to
 from .conftest import BASE, DOUBLE, NEW, TEST, world
 
 SRC = {
@@ -71,8 +72,10 @@ def test_many(number, twice):
     assert seen.reason == "pass", seen.findings and seen.findings[0].text
 
 
-def test_editable_install_of_the_target_does_not_hide_the_candidate(verdict, tmp_path):
+@pytest.mark.parametrize("level", ["L1", "L2"])  # in L2 the folder on the path cannot be read
+def test_editable_install_does_not_hide_candidate(verdict, tmp_path, monkeypatch, level):
     """Both kinds: a folder on the path, and a finder that comes before all others."""
+    held_to(level, monkeypatch)
     elsewhere, python = tmp_path / "elsewhere", world.environment(tmp_path / "editable")
     world.write(
         elsewhere,
@@ -86,7 +89,7 @@ def test_editable_install_of_the_target_does_not_hide_the_candidate(verdict, tmp
         f"        return PathFinder.find_spec(name, [{str(elsewhere)!r}]) if name == 'app' else None\n"
         "sys.meta_path.insert(0, Finder)\n"
     )
-    reads = (str(tmp_path / "editable"), str(elsewhere), sys.base_prefix)
+    reads = (str(tmp_path / "editable"), sys.base_prefix)
     tools = Tools([str(python)], reads)
     wrong = {"app/main.py": BASE["app/main.py"] + DOUBLE.replace("* 2", "* 5")}
 

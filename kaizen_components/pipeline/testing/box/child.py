@@ -24,7 +24,7 @@ def begin(asked: dict, plan: dict, send) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException as error:
-        os.write(2, f"session ended: {error!r}\n".encode())
+        os.write(2, f"session ended: {type(error).__name__}: {error}\n".encode())
     finally:
         os._exit(0)
 

@@ -27,7 +27,7 @@ class TreeFirst:
 
 def tree_first(paths: list) -> None:
     """Let imports look into these folders before anything else."""
-    names = {name.split(".")[0] for path in paths if os.path.isdir(path) for name in os.listdir(path)}
+    names = {name.split(".")[0] for path in paths for name in _list_folder(path)}
     sys.path[:] = [*paths, *(path for path in sys.path if not _holds(path, names))]
     first: list = [machinery.BuiltinImporter, machinery.FrozenImporter]
     rest = [finder for finder in sys.meta_path if finder not in first and not _maps(finder, names)]
@@ -36,9 +36,18 @@ def tree_first(paths: list) -> None:
 
 def _holds(path, names):
     """Whether a folder that an editable install put on the path holds packages of the same names as the tree."""
-    if path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path or not os.path.isdir(path):
+    if path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path:
         return False
-    return bool(names & {name for name in os.listdir(path) if os.path.isfile(os.path.join(path, name, "__init__.py"))})
+    inside = (name for name in _list_folder(path) if os.path.isfile(os.path.join(path, name, "__init__.py")))
+    return not names.isdisjoint(inside)
+
+
+def _list_folder(path):
+    """Return the names in a folder. One that is missing, or that the sandbox hides, has none."""
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
 
 
 def _maps(finder, names):
