@@ -368,7 +368,8 @@ def say_what_is_next() -> None:
     ):
         print(f"  $ {command:<55}# {purpose}")
     print("AGENTS.md is what your coding agent follows; README.md is for you.")
-    if advice := find_sandbox_advice():
+    advice = find_sandbox_advice()
+    if advice:
         print(f"Pipelines run their gates in a weaker sandbox here. {advice}")
 
 
