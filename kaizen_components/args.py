@@ -11,8 +11,8 @@ from .call import Door
 from .errors import Blocked, KaizenError, NotFound, Usage
 from .faces import text
 from .index import Command, code_of, spelled
-from .records.canonical import compact
-from .records.secrets import masked
+from .records.ledger.canonical import compact
+from .records.secrets.secrets import masked
 
 HOOK = ("D3", "HOOK")  # words that a host's settings call; a typo there must not exit 2, which blocks the host
 WAITS_FOR_THE_END = {"atexit", "threading", "profile"}  # the last is what cProfile loads

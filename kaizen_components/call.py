@@ -9,12 +9,12 @@ import os
 from . import fields
 from .errors import Conflict, KaizenError, Refused, Usage
 from .index import catalog, find_command
-from .records.anchor import Anchors
-from .records.canonical import canonical, compact
-from .records.excerpt import excerpt
-from .records.hashing import KnownEnd, sha256
-from .records.secrets import find_in
-from .records.transaction import Read, Write
+from .records.ledger.anchor import Anchors
+from .records.ledger.canonical import canonical, compact
+from .records.ledger.hashing import KnownEnd, sha256
+from .records.ledger.transaction import Read, Write
+from .records.secrets.excerpt import excerpt
+from .records.secrets.secrets import find_in
 from .store.database import Store
 from .store.place import root as project_root
 from .values import read

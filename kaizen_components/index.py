@@ -211,7 +211,7 @@ def find_command(word):
 def unknown_command(word):
     from difflib import get_close_matches
 
-    from .records.excerpt import excerpt
+    from .records.secrets.excerpt import excerpt
 
     words = [*COMMANDS, *NAMES, "help", "completion"]
     near = get_close_matches(str(word)[:60].lower(), [name.lower() for name in words], 3, 0.5)

@@ -15,9 +15,9 @@ from bench_world import ROOT, W1, Asked, Door, Row, milliseconds, percentile, pr
 from every_kind import record_every_kind
 
 from kaizen_components.errors import KaizenError
-from kaizen_components.records import anchor
 from kaizen_components.records.kinds import PREFIXES
-from kaizen_components.records.verify import Verification
+from kaizen_components.records.ledger import anchor
+from kaizen_components.records.ledger.verify import Verification
 from kaizen_components.store.connection import Connection
 from kaizen_components.store.place import Place
 

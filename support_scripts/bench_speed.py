@@ -32,7 +32,7 @@ from bench_world import (
     task,
 )
 
-from kaizen_components.records.tree import working_tree
+from kaizen_components.records.files.tree import working_tree
 
 SMALL = 1_000
 W1_ARGV = ("W1", *(word for name, value in W1.items() for word in (f"--{name}", value)), "--json")

@@ -16,9 +16,9 @@ from typing import Any
 from bench_speed import MAX_RSS
 from bench_world import ACTORS, ROOT, SCOPES, Asked, Row, environment, progress, text
 
-from kaizen_components.records.hashing import log_end
 from kaizen_components.records.ids import iso
-from kaizen_components.records.transaction import Write
+from kaizen_components.records.ledger.hashing import log_end
+from kaizen_components.records.ledger.transaction import Write
 from kaizen_components.store.database import Store
 
 YEAR = 2026

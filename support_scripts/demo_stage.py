@@ -20,8 +20,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from kaizen_components.call import Door  # noqa: E402  (the path must be set first)
-from kaizen_components.pipeline import runner  # noqa: E402
-from kaizen_components.records import host_session, ids, tree  # noqa: E402
+from kaizen_components.records import ids  # noqa: E402
+from kaizen_components.records.files import tree  # noqa: E402
+from kaizen_components.records.work import host_session  # noqa: E402
+from kaizen_components.sandbox import process as runner  # noqa: E402
 from kaizen_components.store import migrate  # noqa: E402
 
 SEED = 20261005

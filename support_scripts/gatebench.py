@@ -24,7 +24,7 @@ from bench import HEAD, conditions, line
 from bench_world import Row
 from gatebench_cheats import FAMILIES
 
-from kaizen_components.pipeline.testing import gate
+from kaizen_components.pipeline.gates.tests import gate
 
 DATA = world.ROOT.parent / "shared" / "data" / "humanevalpack_python.jsonl"
 REJECTED_MAX, OVERHEAD_MAX = 0.02, 0.05

@@ -10,7 +10,9 @@ import layers  # noqa: E402  (the path must be set first)
 import sample  # noqa: E402
 
 from kaizen_components.faces import docs  # noqa: E402
-from kaizen_components.pipeline import diagram, protocol, skills  # noqa: E402
+from kaizen_components.pipeline import protocol  # noqa: E402
+from kaizen_components.pipeline.protocols import skills  # noqa: E402
+from kaizen_components.pipeline.run import diagram  # noqa: E402
 
 GIVEN = ("README.md", "docs/reports.md")  # partly written by hand
 
@@ -34,7 +36,7 @@ def documents() -> dict[str, str]:
     }
     return {
         **made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference(),
-        **pages, "docs/architecture.md": layers.documented(_page("architecture")), **all_skills(),
+        **pages, "docs/architecture.md": layers.insert_layers(_page("architecture")), **all_skills(),
     }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from demo_stage import Stage
 
 from kaizen_components.fields import option
 from kaizen_components.index import COMMANDS, Command, catalog
-from kaizen_components.records.words import joined
+from kaizen_components.records.work.command_line import joined
 
 TASK = "Cancel crossings above a wind speed"  # it has a bit of everything
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # the question a report answers, and how the sample asks it

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kaizen_components.reports.event_words import many, sentence
+from kaizen_components.reports.ledger.event_words import many, sentence
 from kaizen_components.store.database import SCHEMA_VERSION
 
 from .conftest import ROOT

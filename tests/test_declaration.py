@@ -237,8 +237,13 @@ def test_no_two_kinds_share_a_prefix_and_every_table_of_records_is_a_kind(schema
 
 
 def test_imports_only_point_downwards():
-    assert layers.wrong() == []
-    assert {"args", "commands", "records", "store"} <= set(layers.edges())  # it looks at something
+    assert layers.find_wrong_imports() == []
+    assert {"args", "commands", "records", "store"} <= set(layers.find_edges())  # it looks at something
+
+
+@pytest.mark.parametrize("depth", [2, 9], ids=["sub-packages", "modules"])
+def test_imports_have_no_cycle(depth):
+    assert layers.find_cycle(depth) == []
 
 
 def test_every_document_link_in_the_repository_leads_somewhere():

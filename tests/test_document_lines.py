@@ -16,7 +16,7 @@ from .shells import cmd, powershell, windows_argv
 
 PAGES = [
     "AGENTS.md", "CLAUDE.md", "README.md", "setup/SETUP.md", "docs/hooks.md",
-    "kaizen_components/integrations/adoption/files/agents.md", "kaizen_components/integrations/adoption/files/evals.md",
+    "kaizen_components/projects/adopt/files/agents.md", "kaizen_components/projects/adopt/files/evals.md",
 ]  # fmt: skip
 SPAN = re.compile(r"``(.+?)``|`([^`\n]+)`")
 WHOLE = re.compile(r"(?:(?:\.venv/bin/python|python3) )?kaizen(?:\.py)? (.+)")  # a command that stands as it is typed

@@ -23,8 +23,8 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import EXIT_CODES, NotFound
-from kaizen_components.records.hashing import log_end
-from kaizen_components.records.transaction import Write
+from kaizen_components.records.ledger.hashing import log_end
+from kaizen_components.records.ledger.transaction import Write
 from kaizen_components.store.gate import Gate, is_held
 
 from .conftest import LAUNCHER, ROOT

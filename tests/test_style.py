@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kaizen_components.records.secrets import find
+from kaizen_components.records.secrets.secrets import find
 
 from .conftest import ROOT
 

@@ -26,9 +26,11 @@ SERVER = "KAIZEN_WARM_SERVER"  # the path of its socket
 LONGEST_S = 300
 LOOKS_S = 5  # so often the server looks whether anybody is left to serve
 OURS = (
-    *("commands.pipeline", "backends.chat", "reports.run_card", "store.migrate"),
-    *(f"pipeline.{name}" for name in ("runs", "drivers", "delivery", "eval_case", "replay", "show", "turn")),
-    *(f"pipeline.{name}" for name in ("codemode.gate", "order", "prompt", "ready", "static", "testing.gate")),
+    *("commands.pipeline", "backends.chat", "reports.runs.card", "store.migrate"),
+    *(f"pipeline.run.{name}" for name in ("runs", "drivers", "delivery", "replay.replay", "show", "turn", "order")),
+    *(f"pipeline.{name}" for name in ("codemode.gates", "codemode.kinds", "codemode.eval_case", "prompt")),
+    *(f"pipeline.gates.{name}" for name in ("ready", "command", "static.gate", "tests.gate")),
+    *(f"pipeline.answers.{name}" for name in ("planning", "changing", "reviewing", "contracted")),
 )
 IMPORTED = ("h11", "httpcore", "httpx", "jinja2", "libsql", *(f"kaizen_components.{name}" for name in OURS))
 _started: list[str] = []

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import Refused, Unavailable
-from ..records import secrets
+from ..records.secrets import secrets
 from . import failure
 from .deadline import Deadline
 from .endpoint import Endpoint

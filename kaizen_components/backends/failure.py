@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from ..errors import Unavailable
-from ..records import secrets
+from ..records.secrets import secrets
 from .endpoint import Endpoint
 
 ERROR_BYTES_MAX = 20_000

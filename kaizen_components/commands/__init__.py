@@ -1,0 +1,1 @@
+"""One thin module per noun: check, call down, return a dict."""

@@ -1,7 +1,7 @@
 """Anti-patterns: Q5, Q6 and R7."""
 
-from ..records.listing import listing
-from ..records.transaction import receipt
+from ..records.ledger.transaction import receipt
+from ..records.search.listing import listing
 
 COLUMNS = "id, title, symptom, correction, scope, task_id, at, test"
 
@@ -64,8 +64,8 @@ def pattern_report(
 
     Example: kaizen R7
     """
-    from ..reports import anti_patterns
-    from ..reports.publish import Output, publish
+    from ..reports.engine.publish import Output, publish
+    from ..reports.lists import anti_patterns
 
     return publish(
         write, look, store, "R7", "anti-pattern-report", Output(format, out, open, as_of, timezone),

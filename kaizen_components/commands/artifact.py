@@ -1,8 +1,8 @@
 """Artifacts, files by their hash: A1 to A5."""
 
 from ..errors import Usage
-from ..records import artifact
-from ..records.listing import inspected, listing
+from ..records.files import artifact
+from ..records.search.listing import inspected, listing
 
 
 def add(write, store, *, path, title=None, summary=None, task_id=None, about=None, allow_external=False):
@@ -55,7 +55,7 @@ def verify(db, store, *, id=None, path=None, all=False):
         )
     if not all:
         return artifact.verify(db, store.place, id, path)
-    from ..reports.progress import Progress
+    from ..reports.engine.progress import Progress
 
     with Progress() as progress:
         return artifact.verify_all(db, store.place, progress.step)

@@ -1,6 +1,6 @@
 """Specs and contracts: Q10."""
 
-from ..records import contract
+from ..records.quality import contract
 
 
 def lint(*, body):

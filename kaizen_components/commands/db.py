@@ -3,9 +3,10 @@
 import os
 
 from ..errors import Busy, Conflict, Unavailable, Usage
-from ..records import batch as batches
-from ..records import health, search
-from ..records import manifest as manifests
+from ..records.ledger import batch as batches
+from ..records.ledger import health
+from ..records.ledger import manifest as manifests
+from ..records.search import search
 from ..store.migrate import copy_into
 from . import ledger
 

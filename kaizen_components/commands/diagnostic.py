@@ -1,6 +1,6 @@
 """What a diagnostic was to find out and what it found: W7, W8."""
 
-from ..records import packet
+from ..records.work import packet
 
 
 def packet_create(tx, *, task_id, title, summary, body=None, recipient=None, payload_json=None):

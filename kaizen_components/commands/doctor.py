@@ -5,10 +5,10 @@ import sys
 
 from .. import __version__
 from ..errors import KaizenError, not_installed
-from ..records import anchor
-from ..records.health import summary
+from ..records.ledger import anchor
+from ..records.ledger.health import summary
 from ..store import database
-from ..store.connection import VFS, Connection, driver_connect
+from ..store.connection import APPLICATION_ID, VFS, Connection, driver_connect
 from ..store.gate import is_held
 from ..store.migrate import require_listed
 
@@ -41,7 +41,7 @@ def _made(check, store):
 
 def _gates():
     """Each step of each protocol on its own fixtures: half a minute, so only when it is asked for."""
-    from ..pipeline.prove import prove
+    from ..pipeline.protocols.prove import prove
 
     by_step: dict[str, list] = {}
     for row in prove():
@@ -210,7 +210,7 @@ def _with_connection(store, name, look):
 
 def _opened(connection):
     version = connection.value("PRAGMA user_version")
-    if connection.value("PRAGMA application_id") != database.APPLICATION_ID:
+    if connection.value("PRAGMA application_id") != APPLICATION_ID:
         return "database", "fail", "this is not a Kaizen database", "Move it away, then run `K1`."
     if version > database.SCHEMA_VERSION:
         says = f"schema {version} is newer than this engine's {database.SCHEMA_VERSION}"
@@ -256,7 +256,7 @@ def _compared(newest, facts):
 
 def _sandbox(store):
     """What the gates of a pipeline run in, found by trying."""
-    from ..pipeline import sandbox
+    from ..sandbox import run as sandbox
 
     level = sandbox.level()
     if level == "L3":

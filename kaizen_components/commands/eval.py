@@ -1,9 +1,9 @@
 """Eval cases and their runs: Q3, Q4 and R5."""
 
-from ..records.canonical import canonical
-from ..records.evaluation import require_fixture
-from ..records.transaction import receipt
-from ..records.words import command_line
+from ..records.ledger.canonical import canonical
+from ..records.ledger.transaction import receipt
+from ..records.quality.evaluation import require_fixture
+from ..records.work.command_line import command_line
 
 
 def case_add(
@@ -79,8 +79,8 @@ def report(
 
     Example: kaizen R5 --since 90d
     """
-    from ..reports import evals
-    from ..reports.publish import Output, publish
+    from ..reports.engine.publish import Output, publish
+    from ..reports.lists import evals
 
     return publish(
         write, look, store, "R5", "eval-report", Output(format, out, open, as_of, timezone),

@@ -1,6 +1,6 @@
 """Gotchas, pitfalls that somebody met: G1 to G5."""
 
-from ..records import lesson, lineage
+from ..records.lessons import lesson, lineage
 
 
 def add(write, store, *, title, summary, body, evidence=(), paths=(), task_id=None, scope="project"):

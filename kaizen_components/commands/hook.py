@@ -3,8 +3,10 @@
 import sys
 
 from ..errors import Blocked, KaizenError
-from ..records import done, proof, secrets
-from ..records.canonical import compact
+from ..records.ledger.canonical import compact
+from ..records.quality import proof
+from ..records.secrets import secrets
+from ..records.work import done
 
 PATIENCE_S = 1.0  # for a database that somebody else keeps
 BUDGET_TOKENS = 1_500
@@ -17,7 +19,8 @@ def hook(write, look, store, *, event, host="claude"):
 
     Example: echo '{"hook_event_name": "SessionStart", "source": "startup"}' | kaizen D3 session-start
     """
-    from ..integrations import hook_log, host_event
+    from ..projects.hooks import event as host_event
+    from ..projects.hooks import log as hook_log
 
     told = host_event.read(sys.stdin, event)
     if told is None or not store.exists():
@@ -36,9 +39,9 @@ def hook(write, look, store, *, event, host="claude"):
 
 def _session_start(write, look, store, told, host):
     """The digest, also after a compaction, a resume or a clear: whatever the host forgot, it is told again."""
-    from ..integrations.host_event import session
-    from ..records import host_session
-    from ..reports.digest import answer
+    from ..projects.hooks.event import session
+    from ..records.work import host_session
+    from ..reports.digest.digest import answer
 
     known = host_session.known(session(told)) if told.get("source") == BEGINS else None
     text = answer(write, look, store, BUDGET_TOKENS, None, None, None, "md", known)["text"]
@@ -48,7 +51,7 @@ def _session_start(write, look, store, told, host):
 
 def _stop(write, look, store, told, host):
     """Refuse once; a host that comes again with stop_hook_active may go, or it would go round for ever."""
-    from ..integrations.host_event import session
+    from ..projects.hooks.event import session
 
     if told.get("stop_hook_active"):
         return
@@ -64,7 +67,7 @@ def _open_points(db, task, store):
     points = done.open_points(db, task, "")
     if all(point["state"] == "missing" for point in points):
         return points
-    from ..records.tree import working_tree
+    from ..records.files.tree import working_tree
 
     return done.open_points(db, task, working_tree(store.place.root, store.place.tree_cache).sha256)
 
@@ -86,8 +89,9 @@ def _blocked(unproven):
 
 def _post_tool_use(write, look, store, told, host):
     """A test run that the host says it has seen: reported, because nobody of us ran it."""
-    from ..integrations import hook_log, host_event
-    from ..integrations.runs_tests import added, exits_as_its_tests, runs_tests
+    from ..projects.hooks import event as host_event
+    from ..projects.hooks import log as hook_log
+    from ..projects.hooks.runs_tests import added, exits_as_its_tests, runs_tests
 
     ran = host_event.ran(told)
     if ran is None:

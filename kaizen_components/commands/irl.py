@@ -1,7 +1,7 @@
 """IRL reviews, predictions and what came of them: I1 to I5."""
 
-from ..records import irl
-from ..records.transaction import receipt
+from ..records.ledger.transaction import receipt
+from ..records.quality import irl
 
 
 def create(tx, *, title, summary, body=None, task_id=None, scope="project"):
@@ -65,6 +65,6 @@ def report(db, store, *, id=None, format="text", out=None):
 
     Example: kaizen I5
     """
-    from ..reports import calibration
+    from ..reports.charts import calibration
 
     return calibration.report(db, store, db.find("irl", id) if id else None, format, out)

@@ -1,6 +1,6 @@
 """The improvement lab: O1 to O3."""
 
-from ..records import lab
+from ..records.quality import lab
 
 
 def assemble(
@@ -49,6 +49,6 @@ def report(db, *, id=None, contract=None, limit=50, test=False):
 
     Example: kaizen O3
     """
-    from ..reports.lab import ranked
+    from ..reports.lists.lab import ranked
 
     return ranked(db, id, contract, limit, test)

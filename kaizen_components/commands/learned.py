@@ -1,7 +1,7 @@
 """Lessons that are proven: L7 to L10."""
 
-from ..records import lesson, lineage
-from ..reports.context import lessons
+from ..records.lessons import lesson, lineage
+from ..reports.lists.context import lessons
 
 
 def list_(db, *, query=None, status=None, scope=None, task_id=None, actor=None, since=None, until=None, limit=50):

@@ -1,6 +1,6 @@
 """Learnings, what a gotcha taught: L1, L4 to L6 and R3."""
 
-from ..records import lesson, lineage
+from ..records.lessons import lesson, lineage
 
 
 def add(write, store, *, title, summary, body=None, evidence=(), paths=(), task_id=None, scope="project"):
@@ -59,8 +59,8 @@ def report(
 
     Example: kaizen R3
     """
-    from ..reports import lesson_page, lessons
-    from ..reports.publish import Output, publish
+    from ..reports.engine.publish import Output, publish
+    from ..reports.lists import lesson_page, lessons
 
     return publish(
         write, look, store, "R3", "learning-report", Output(format, out, open, as_of, timezone),

@@ -1,9 +1,9 @@
 """The ledger: K8 and R2."""
 
 from ..errors import Integrity
-from ..records import anchor
-from ..records.hashing import log_end
-from ..records.verify import Verification
+from ..records.ledger import anchor
+from ..records.ledger.hashing import log_end
+from ..records.ledger.verify import Verification
 
 
 def verify(store, *, file=None):
@@ -53,9 +53,9 @@ def report(
 
     Example: kaizen R2 --limit 20
     """
-    from ..reports import ledger_story
-    from ..reports.past import newest_size
-    from ..reports.publish import Output, publish
+    from ..reports.engine.past import newest_size
+    from ..reports.engine.publish import Output, publish
+    from ..reports.ledger import story as ledger_story
 
     output = Output(format, out, open, as_of, timezone)
     if verify:

@@ -1,6 +1,6 @@
 """Lessons that no longer hold: L11."""
 
-from ..records import lesson
+from ..records.lessons import lesson
 
 
 def retire(tx, *, id, reason, superseded_by=None):

@@ -6,7 +6,7 @@ def scan(store, *, roots=()):
 
     Example: kaizen M1
     """
-    from ..records import lesson_import
+    from ..records.lessons import migration as lesson_import
 
     return lesson_import.scan(store, _reader(store), roots)
 
@@ -16,7 +16,7 @@ def dry_run(store, *, roots=()):
 
     Example: kaizen M2
     """
-    from ..records import lesson_import
+    from ..records.lessons import migration as lesson_import
 
     return lesson_import.dry_run(store, _reader(store), roots)
 
@@ -26,7 +26,7 @@ def apply(write, store, *, roots=()):
 
     Example: kaizen M3
     """
-    from ..records import lesson_import
+    from ..records.lessons import migration as lesson_import
 
     return lesson_import.apply(write, store, roots)
 
@@ -36,7 +36,7 @@ def verify(db, store):
 
     Example: kaizen M4
     """
-    from ..records import lesson_import
+    from ..records.lessons import migration as lesson_import
 
     return lesson_import.verify(db, store)
 
@@ -46,7 +46,7 @@ def report(db, store):
 
     Example: kaizen M5
     """
-    from ..records import lesson_import
+    from ..records.lessons import migration as lesson_import
 
     return lesson_import.report(db, store)
 

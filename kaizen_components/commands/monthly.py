@@ -23,8 +23,8 @@ def report(
 
     Example: kaizen R9 --last
     """
-    from ..reports import period
-    from ..reports.publish import Output
+    from ..reports.engine.publish import Output
+    from ..reports.periods import period
 
     return period.report(
         write, look, store, "R9", "month", Output(format, out, open, as_of, timezone), month, last=last, days=days,

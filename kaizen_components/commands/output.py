@@ -1,7 +1,7 @@
 """Payloads against their schemas: Q8."""
 
 from ..errors import NotFound, Usage
-from ..records.excerpt import excerpt
+from ..records.secrets.excerpt import excerpt
 
 NOT_CHECKED = "Whether an id or a file is there is not checked; only the command itself looks."
 

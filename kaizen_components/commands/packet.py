@@ -1,6 +1,6 @@
 """Packets of a task: W15."""
 
-from ..records import packet
+from ..records.work import packet
 
 
 def list_(db, *, query=None, task_id=None, kind=None, open=False, limit=50):

@@ -1,7 +1,7 @@
 """The pipeline: P1 to P7."""
 
 from ..errors import Usage
-from ..records.listing import listing
+from ..records.search.listing import listing
 
 LEASE_S = 3600  # how long an agent may think, unless it asks for more
 
@@ -27,8 +27,8 @@ def run(
 
     Example: kaizen P1 --request "add a /health endpoint returning status ok" --repo ../targetapp
     """
-    from ..pipeline import runs
-    from ..pipeline.order import order
+    from ..pipeline.run import runs
+    from ..pipeline.run.order import order
 
     given = {
         "request": request, "repo": repo, "protocol": protocol, "driver": driver, "from": from_,
@@ -52,8 +52,10 @@ def inspect(write, look, store, *, id, format="text", out=None, open=False, time
     """
     from functools import partial
 
-    from ..reports import run_card, run_details, run_page
-    from ..reports.publish import Output, gathered, publish
+    from ..reports.engine.publish import Output, gathered, publish
+    from ..reports.runs import card as run_card
+    from ..reports.runs import details as run_details
+    from ..reports.runs import page as run_page
 
     output = Output(format, out, open, as_of, timezone)
     if format == "text" and out:
@@ -70,8 +72,8 @@ def compare(write, look, store, *, left, right, format="text", out=None, open=Fa
 
     Example: kaizen P8 --left driver=model --right driver=agent
     """
-    from ..reports import compare
-    from ..reports.publish import Output, gathered, publish
+    from ..reports.engine.publish import Output, gathered, publish
+    from ..reports.runs import compare
 
     output = Output(format, out, open, as_of, timezone)
     asked = {"left": left, "right": right}
@@ -86,8 +88,8 @@ def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
 
     Example: kaizen P3 --limit 10
     """
-    from ..pipeline import show
-    from ..reports import run_card
+    from ..pipeline.run import show
+    from ..reports.runs import card as run_card
 
     filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
     found = listing(db, "run", show.LISTED, limit, filters)
@@ -101,7 +103,7 @@ def resume(write, look, store, *, id, abort=False, reason=None):
 
     Example: kaizen P7 --id @last
     """
-    from ..pipeline import drivers, order, runs
+    from ..pipeline.run import drivers, order, runs
 
     if abort:
         return _with_card(look, runs.abort(write, look, store, id, reason or "aborted by hand"))
@@ -117,9 +119,9 @@ def replay(write, look, store, *, id):
 
     Example: kaizen P6 --id @last
     """
-    from ..pipeline import replay as replays
-    from ..pipeline import replay_record
-    from ..reports import run_replay
+    from ..pipeline.run.replay import record as replay_record
+    from ..pipeline.run.replay import replay as replays
+    from ..reports.runs import replay as run_replay
 
     found = look().find("run", id)
     report, seen = replays.replay(look, store, found)
@@ -132,7 +134,7 @@ def next(write, look, store, *, id, ttl_s=3600):
 
     Example: kaizen P5 --id @last
     """
-    from ..pipeline import runs
+    from ..pipeline.run import runs
 
     return _with_question(runs.next_turn(write, look, store, id, ttl_s))
 
@@ -142,7 +144,7 @@ def submit(write, look, store, *, lease, file, step=None, base=None):
 
     Example: kaizen P4 --lease "$LEASE" --file answer.txt
     """
-    from ..pipeline import runs
+    from ..pipeline.run import runs
 
     return runs.hand_in(write, look, store, {"lease": lease, "text": file, "step": step, "base": base})
 
@@ -157,8 +159,8 @@ def _with_question(answer):
 
 def _with_card(look, answer):
     """A person gets the card that P2 shows; --json has the answer itself too."""
-    from ..reports import run_card
-    from ..reports.zone import Zone
+    from ..reports.engine.zone import Zone
+    from ..reports.runs import card as run_card
 
     zone = Zone(None)
     return {**answer, "text": run_card.text(run_card.gather(look(), zone, {"id": answer["id"]}), zone)}

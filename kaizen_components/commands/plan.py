@@ -1,7 +1,7 @@
 """Plans of a task: W3, W4, W14."""
 
-from ..records import revision
-from ..records.transaction import receipt
+from ..records.ledger import revision
+from ..records.ledger.transaction import receipt
 
 
 def create(tx, *, task_id, title, summary, body=None, status="draft"):

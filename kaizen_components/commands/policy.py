@@ -1,8 +1,9 @@
 """Policy, the rules that every session must know: X1 to X6."""
 
-from ..records import policy, revision
-from ..records.listing import inspected, listing
-from ..records.transaction import receipt
+from ..records.ledger import revision
+from ..records.ledger.transaction import receipt
+from ..records.search.listing import inspected, listing
+from ..records.work import policy
 
 
 def add(tx, *, title, summary, body=None, priority="normal", trigger=None, scope="project"):

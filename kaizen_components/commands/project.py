@@ -8,7 +8,7 @@ def adopt(
 
     Example: kaizen D1 ../other
     """
-    from ..integrations.adoption import command
+    from ..projects.adopt import command
 
     wishes = command.Wishes(
         mode=command.mode(link, copy), hooks=command.hosts(hooks), vscode=vscode, skills=skills, apply=apply

@@ -1,6 +1,6 @@
 """Promotions, gotcha to learning to learned: L2, L3."""
 
-from ..records import promotion
+from ..records.lessons import promotion
 
 
 def gotcha_learning(write, look, store, *, id, title=None, summary=None, body=None, evidence=(), paths=()):

@@ -3,10 +3,10 @@
 import sys
 
 from ..errors import KaizenError, Usage
-from ..records import proof
 from ..records.kinds import SEARCHED
-from ..records.transaction import receipt
-from ..records.words import joined
+from ..records.ledger.transaction import receipt
+from ..records.quality import proof
+from ..records.work.command_line import joined
 
 COMMAND_CHARS_MAX = 20_000
 
@@ -82,8 +82,8 @@ def _report(tx, words, task_id, about, command, exit_code):
 
 def _witness(store, argv, timeout_s):
     """Run the command between two looks at the tree; minutes may pass, and nobody waits for us meanwhile."""
-    from ..pipeline import runner
-    from ..records.tree import working_tree
+    from ..records.files.tree import working_tree
+    from ..sandbox import process as runner
 
     root = store.place.root
     cache = store.place.tree_cache
@@ -111,7 +111,7 @@ def _witness(store, argv, timeout_s):
 
 def _tree_after(store, root, cache):
     """A run that was seen is recorded, whatever became of the tree."""
-    from ..records.tree import working_tree
+    from ..records.files.tree import working_tree
 
     try:
         return working_tree(root, cache)
@@ -160,8 +160,8 @@ def report(
 
     Example: kaizen R4 --since 30d
     """
-    from ..reports import proofs
-    from ..reports.publish import Output, publish
+    from ..reports.engine.publish import Output, publish
+    from ..reports.lists import proofs
 
     return publish(
         write, look, store, "R4", "proof-report", Output(format, out, open, as_of, timezone), proofs.gather,

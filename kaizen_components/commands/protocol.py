@@ -8,8 +8,8 @@ def check(store, *, name=None, repo=None, python=None, write_skills=False):
 
     Example: kaizen P11 --name factory
     """
-    from ..pipeline import protocol_report
-    from ..reports import protocol_card
+    from ..pipeline.protocols import report as protocol_report
+    from ..reports.runs import protocol_card
 
     place = repo or store.place.root
     if name is None:
@@ -22,7 +22,7 @@ def check(store, *, name=None, repo=None, python=None, write_skills=False):
 
 def _linking(root, written):
     """What was written lies where Codex looks; Claude Code looks elsewhere."""
-    from ..integrations.skill import FOLDERS
+    from ..projects.skills.skill import FOLDERS
 
     ours, claudes = FOLDERS
     there = (path.replace(ours, claudes, 1) for path in written)

@@ -12,7 +12,8 @@ def check(store, *, limit=200):
 
     Example: kaizen D2
     """
-    from ..integrations import publish_allow, publish_files
+    from ..projects.publish import allow as publish_allow
+    from ..projects.publish import files as publish_files
 
     root = store.place.root
     listed, allowed = publish_files.files(root), publish_allow.read(root)
@@ -32,7 +33,9 @@ def check(store, *, limit=200):
 
 def _looked(root, listed):
     """(what is found, the state of its file): in the work tree, then what only git has."""
-    from ..integrations import publish_git, publish_scan, publish_words
+    from ..projects.publish import git as publish_git
+    from ..projects.publish import scan as publish_scan
+    from ..projects.publish import words as publish_words
 
     finders = publish_words.finders()
     seen = set()
@@ -54,7 +57,7 @@ def _unnumbered(one):
 
 def _sorted_out(looked, allowed):
     """(what is not allowed, what was not looked at and may be, the entries that allowed something)"""
-    from ..integrations.publish_scan import UNSEEN
+    from ..projects.publish.scan import UNSEEN
 
     rows, remarks, used = [], [], set()
     for one, state in looked:
@@ -75,7 +78,7 @@ def _is_own_database(one, state):
 
 
 def _allowed_by(allowed, one):
-    from ..integrations.publish_allow import FILE
+    from ..projects.publish.allow import FILE
 
     if one.path == FILE and not one.kind.startswith("secret") and one.text.startswith("="):
         return allowed.lines.get(one.text[1:].rpartition(" # ")[0].strip())  # it has to name what it allows

@@ -1,8 +1,8 @@
 """Removing test records: K7."""
 
-from ..records.canonical import canonical
 from ..records.kinds import PREFIXES, REVISED, SEARCHED
-from ..records.transaction import receipt
+from ..records.ledger.canonical import canonical
+from ..records.ledger.transaction import receipt
 
 TEST_ENTRIES = "SELECT seq, kind, record_id FROM log WHERE test = 1 ORDER BY seq"
 

@@ -1,8 +1,8 @@
 """Whatever was recorded about quality: Q7."""
 
-from ..records.evaluation import runs_of
-from ..records.listing import inspected
-from ..records.verification import superseded_by
+from ..records.quality.evaluation import runs_of
+from ..records.quality.verification import superseded_by
+from ..records.search.listing import inspected
 
 KINDS = ("proof", "verification", "eval_case", "eval_run", "anti_pattern")
 

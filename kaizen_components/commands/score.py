@@ -1,6 +1,6 @@
 """Scores of anything: T2 and T4."""
 
-from ..records import score
+from ..records.quality import score
 
 
 def add(tx, *, name, value, about=None, trace_id=None, task_id=None, source="tool", unit=None, summary=None):

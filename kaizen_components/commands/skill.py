@@ -10,8 +10,8 @@ def inventory(store, *, store_=None):
 
     Example: kaizen SK1
     """
-    from ..integrations.skill import found
-    from ..integrations.skill_check import check
+    from ..projects.skills.check import check
+    from ..projects.skills.skill import found
 
     root = store.place.root
     rows = [_listed(one, check(one, root), root) for one in found(root, store_)]
@@ -20,8 +20,8 @@ def inventory(store, *, store_=None):
 
 
 def _listed(entry, findings, root):
-    from ..integrations.skill import PAGE
-    from ..integrations.skill_page import Unreadable, read_page
+    from ..projects.skills.page import Unreadable, read_page
+    from ..projects.skills.skill import PAGE
 
     try:
         front = read_page(os.path.join(entry.path, PAGE)).front
@@ -43,7 +43,7 @@ def validate(store, *, store_=None, path=None):
 
     Example: kaizen SK2
     """
-    from ..integrations.skill_check import check
+    from ..projects.skills.check import check
 
     root = store.place.root
     entries = _asked(root, store_, path)
@@ -55,7 +55,7 @@ def validate(store, *, store_=None, path=None):
 
 
 def _asked(root, store, path):
-    from ..integrations.skill import Entry, found, link_target
+    from ..projects.skills.skill import Entry, found, link_target
 
     if path is None:
         return found(root, store)
@@ -88,7 +88,7 @@ def links(store, *, store_=".agents/skills", apply=None, remove=False):
 
     Example: kaizen SK3
     """
-    from ..integrations import skill_links
+    from ..projects.skills import links as skill_links
 
     made = skill_links.plan(store.place.root, store_, remove)
     todo = [step for step in made.steps if step.action in skill_links.DOES]
@@ -106,7 +106,7 @@ def links(store, *, store_=".agents/skills", apply=None, remove=False):
 
 
 def _next(plan, store, remove):
-    from ..records.words import joined
+    from ..records.work.command_line import joined
 
     words = ["kaizen", "SK3", "--store", store, *(["--remove"] if remove else []), "--apply", plan]
     return f"Nothing is changed yet. `{joined(words)}` does exactly this."

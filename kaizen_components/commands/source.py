@@ -1,7 +1,7 @@
 """Sources, what was read and in which version: S1 to S4 and R6."""
 
-from ..records import source
-from ..records.listing import inspected, listing
+from ..records.files import source
+from ..records.search.listing import inspected, listing
 
 
 def add(
@@ -62,7 +62,7 @@ def export(db, store, *, format="json", scope=None, out=None):
 
     Example: kaizen S4 --format md
     """
-    from ..reports import sources
+    from ..reports.lists import sources
 
     return sources.export(db, store, format, scope, out)
 
@@ -88,8 +88,8 @@ def report(
 
     Example: kaizen R6
     """
-    from ..reports import source_list
-    from ..reports.publish import Output, publish
+    from ..reports.engine.publish import Output, publish
+    from ..reports.lists import source_list
 
     return publish(
         write, look, store, "R6", "source-report", Output(format, out, open, as_of, timezone),

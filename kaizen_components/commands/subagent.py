@@ -1,6 +1,6 @@
 """What a subagent was asked and what it brought back: W5, W6."""
 
-from ..records import packet
+from ..records.work import packet
 
 
 def packet_create(tx, *, task_id, title, summary, body=None, recipient=None, payload_json=None):

@@ -1,11 +1,12 @@
 """Tasks: W1, W2, W9 to W13, R1."""
 
 from ..errors import Usage
-from ..records import done, lease, link, revision
-from ..records.canonical import canonical
-from ..records.task import listing, ready_tasks, shown, surroundings
-from ..records.transaction import receipt
-from ..records.words import command_line
+from ..records.ledger import revision
+from ..records.ledger.canonical import canonical
+from ..records.ledger.transaction import receipt
+from ..records.work import done, lease, link
+from ..records.work.command_line import command_line
+from ..records.work.task import listing, ready_tasks, shown, surroundings
 
 
 def start(
@@ -77,7 +78,7 @@ def _tree_for(task, store):
     """The hash of the working tree if this task needs one to be closed; before the transaction, as it takes a while."""
     if not task["done_when"]:
         return None
-    from ..records.tree import working_tree
+    from ..records.files.tree import working_tree
 
     return working_tree(store.place.root, store.place.tree_cache).sha256
 
@@ -193,8 +194,9 @@ def report(
 
     Example: kaizen R1 --id @last
     """
-    from ..reports import task_story, tasks
-    from ..reports.publish import Output, publish
+    from ..reports.engine.publish import Output, publish
+    from ..reports.ledger import task_story
+    from ..reports.lists import tasks
 
     wanted = {"scope": scope, "since": since, "until": until, "query": query}
     if id and any(wanted.values()):

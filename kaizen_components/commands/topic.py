@@ -21,8 +21,8 @@ def report(
 
     Example: kaizen R11 write gate
     """
-    from ..reports import topic
-    from ..reports.publish import Output, publish
+    from ..reports.engine.publish import Output, publish
+    from ..reports.lists import topic
 
     return publish(
         write, look, store, "R11", "topic-report", Output(format, out, open, as_of, timezone),

@@ -1,7 +1,7 @@
 """Traces, spans of work: T1 and T3."""
 
 from ..errors import Usage
-from ..records import span
+from ..records.quality import span
 
 
 def add(
@@ -62,8 +62,9 @@ def report(db, store, *, trace_id=None, task_id=None, format="text", out=None):
 
     Example: kaizen T3 --trace-id @last
     """
-    from ..reports import trace, waterfall
-    from ..reports.page import save
+    from ..reports.charts import waterfall
+    from ..reports.engine.page import save
+    from ..reports.runs import trace
 
     found = trace.report(db, trace_id, task_id)
     if format == "json" and not out:

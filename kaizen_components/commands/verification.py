@@ -1,6 +1,6 @@
 """Verdicts: Q2."""
 
-from ..records import verification
+from ..records.quality import verification
 
 
 def add(

@@ -23,8 +23,8 @@ def report(
 
     Example: kaizen R8 --last
     """
-    from ..reports import period
-    from ..reports.publish import Output
+    from ..reports.engine.publish import Output
+    from ..reports.periods import period
 
     return period.report(
         write, look, store, "R8", "week", Output(format, out, open, as_of, timezone), week, last=last, days=days,

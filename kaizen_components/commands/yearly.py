@@ -23,8 +23,8 @@ def report(
 
     Example: kaizen R10 --last
     """
-    from ..reports import period
-    from ..reports.publish import Output
+    from ..reports.engine.publish import Output
+    from ..reports.periods import period
 
     return period.report(
         write, look, store, "R10", "year", Output(format, out, open, as_of, timezone), year, last=last, days=days,

@@ -15,8 +15,8 @@ from click.shell_completion import CompletionItem
 from .. import __version__, fields
 from ..errors import Usage
 from ..index import FAMILIES, Command, catalog, code_of, find_command, spelled, unknown_command
-from ..records.canonical import compact
-from ..records.excerpt import excerpt
+from ..records.ledger.canonical import compact
+from ..records.secrets.excerpt import excerpt
 from .schema import schema_of
 from .text import terminal, wrap, write
 
@@ -290,10 +290,10 @@ def _completion(words, as_json=False):
     from . import completion
 
     if words is None:
-        return _print(completion.answer())
+        return _print(completion.answer(click_command))
     if words in (["--help"], ["-h"]):
         return _print(completion.HOW, as_json)
-    return _print(completion.script(words[0] if len(words) == 1 else ""), as_json)
+    return _print(completion.script(words[0] if len(words) == 1 else "", click_command), as_json)
 
 
 def _print(text, as_json=False):

@@ -2,6 +2,7 @@
 any case, names of two words, --json first, --option=value and --x-file."""
 
 import os
+from collections.abc import Callable
 
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
@@ -9,7 +10,6 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 from .. import fields
 from ..errors import Usage
 from ..index import COMMANDS, FAMILIES, NAMES, Command, code_of, spelled
-from .cli import click_command
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_KAIZEN_COMPLETE"
@@ -22,22 +22,22 @@ kaizen completion SHELL prints a script for bash, zsh or fish:
 ZSH_FIRST = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"  # a bare zsh has no compdef
 
 
-def script(shell: str) -> str:
+def script(shell: str, build: Callable[[Command], click.Command]) -> str:
     if shell not in SHELLS:
         raise Usage("usage", "completion takes one of " + ", ".join(SHELLS) + ".", "", "`help completion` shows how.")
-    source = _completer(shell).source()
+    source = _completer(shell, build).source()
     return source.replace("\n", "\n" + ZSH_FIRST, 1) if shell == "zsh" else source  # its first line is for autoload
 
 
-def answer() -> str:
+def answer(build: Callable[[Command], click.Command]) -> str:
     """What a shell's script asks for."""
     shell, _, instruction = os.environ[VARIABLE].partition("_")
     if shell not in SHELLS or instruction not in ("source", "complete"):
         raise Usage("usage", f"{VARIABLE} is not understood.", "", "Unset it.")
-    return script(shell) if instruction == "source" else _completer(shell).complete()
+    return script(shell, build) if instruction == "source" else _completer(shell, build).complete()
 
 
-def _completer(shell: str) -> ShellComplete:
+def _completer(shell: str, build: Callable[[Command], click.Command]) -> ShellComplete:
     kind = get_completion_class(shell)
     assert kind is not None
 
@@ -50,7 +50,7 @@ def _completer(shell: str) -> ShellComplete:
                 return [CompletionItem(f"{option}={item.value}") for item in found if item.type == "plain"]
             return super().get_completions(args, incomplete) + _file_options(args, incomplete)
 
-    return Completer(_All("kaizen"), {}, "kaizen", VARIABLE)
+    return Completer(_All(build), {}, "kaizen", VARIABLE)
 
 
 def _as_parsed(args):
@@ -79,6 +79,10 @@ def items(words, incomplete: str) -> list[CompletionItem]:
 class _All(click.Group):
     """Codes and names for the first word; click does the rest."""
 
+    def __init__(self, build):
+        super().__init__("kaizen")
+        self._build = build
+
     def shell_complete(self, ctx, incomplete):
         return items([*COMMANDS, *NAMES, "help", "completion", "--help", "--json", "--version"], incomplete)
 
@@ -88,7 +92,7 @@ class _All(click.Group):
         if name == "completion":
             return click.Command("completion", params=[_words("shell", SHELLS)])
         code = code_of(name)
-        return click_command(Command(code)) if code else None
+        return self._build(Command(code)) if code else None
 
 
 def _words(name, choices):

@@ -7,7 +7,7 @@ stored text are shown, not obeyed.
 import os
 import sys
 
-from ..records.canonical import columns, compact, visible
+from ..records.ledger.canonical import columns, compact, visible
 
 WIDTH_DEFAULT = 100
 WIDTH_MIN = 40

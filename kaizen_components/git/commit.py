@@ -2,7 +2,7 @@
 
 import os
 
-from ...errors import Refused
+from ..errors import Refused
 from .objects import LINK, SUBMODULE, Objects, quoted, require_path
 
 WHO = b"Kaizen <kaizen@localhost>"

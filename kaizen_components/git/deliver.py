@@ -5,8 +5,8 @@ Each of these is the same when it is done twice, so a process that dies between 
 
 import os
 
-from ...errors import Conflict, Refused
-from . import git
+from ..errors import Conflict, Refused
+from . import run as git
 from .diff import Diff
 from .objects import Objects
 

@@ -6,7 +6,7 @@ change them. A link is made only if it stays inside; what a link or a submodule 
 
 import os
 
-from ...errors import Refused, Unavailable
+from ..errors import Refused, Unavailable
 from .objects import LINK, SUBMODULE, Entry, Objects, require_path
 
 

@@ -13,8 +13,8 @@ import weakref
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...errors import Integrity, Refused
-from . import git
+from ..errors import Integrity, Refused
+from . import run as git
 
 CACHED_BYTES_MAX = 64 << 20
 BLOCK_BYTES = 1 << 20

@@ -8,7 +8,7 @@ repository of our own that has no configuration at all.
 import os
 import subprocess
 
-from ...errors import NotFound, Refused, Unavailable
+from ..errors import NotFound, Refused, Unavailable
 
 TIMEOUT_S = 300
 APART = "--next//path"  # rev-parse repeats an option that it does not know: a path may have line breaks, but no //

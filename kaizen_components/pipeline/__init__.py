@@ -1,0 +1,1 @@
+"""Code generation in steps: models and agents propose, gates decide."""

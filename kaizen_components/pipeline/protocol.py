@@ -4,8 +4,8 @@ import os
 from typing import Any
 
 from ..errors import Usage
-from ..records.canonical import canonical
-from ..records.hashing import text_hash
+from ..records.ledger.canonical import canonical
+from ..records.ledger.hashing import text_hash
 from . import prompt, yaml_file
 
 FOLDER = os.path.join(os.path.dirname(__file__), "protocols")

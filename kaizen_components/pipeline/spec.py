@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from ..records.contract import lint
+from ..records.quality.contract import lint
 from .verdict import Finding
 
 # What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an inner capital, and

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .sandbox import Boxed
+from ..sandbox.run import Boxed
 
 # Why a step ended as it did. The protocol says for each step where every reason leads.
 REASONS = (

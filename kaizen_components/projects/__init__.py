@@ -1,0 +1,1 @@
+"""Other repositories: adoption, agent hosts, skills, publishing."""

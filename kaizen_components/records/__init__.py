@@ -1,0 +1,1 @@
+"""Every kind of record: what it is, how it is written, found and verified."""

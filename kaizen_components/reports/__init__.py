@@ -1,0 +1,1 @@
+"""Questions asked of the record, and the pages that answer them."""

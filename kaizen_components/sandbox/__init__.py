@@ -1,0 +1,1 @@
+"""Run a command in the strongest sandbox that works here."""

@@ -4,7 +4,7 @@ import os
 import socket
 import tempfile
 
-from . import runner
+from . import process
 from .box import Box, python
 from .limits import Limits
 
@@ -56,7 +56,7 @@ def tried(opened, must: tuple[str, ...]) -> str:
         argv = [python(), "-I", "-S", "-c", TRY, outside, str(port), ",".join(must)]
         box = Box(argv, folder, SECONDS, limits=Limits(processes=FORKS // 2 if "forks" in must else 256))
         with opened(box) as (command, environment):
-            seen = runner.run(command, folder, SECONDS, env=environment, echo=False)
+            seen = process.run(command, folder, SECONDS, env=environment, echo=False)
     said = seen.stdout.text()
     return "" if said == "holds" else said or seen.stderr.text().strip()[-300:] or f"exit code {seen.exit_code}"
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 
 from ..errors import Unavailable, Usage
-from . import bubblewrap, landlock, probe, runner, seatbelt
+from . import bubblewrap, landlock, probe, process, seatbelt
 from .box import Box
 from .limits import Limits, others
 from .watch import Watch
@@ -32,7 +32,7 @@ _found: dict[str, tuple[str, str]] = {}  # level -> how it is done, or "" and wh
 class Boxed:
     """A command that was run, as a proof records it."""
 
-    def __init__(self, argv: list[str], seen: runner.Seen, level: str, protection: str, tree: str):
+    def __init__(self, argv: list[str], seen: process.Seen, level: str, protection: str, tree: str):
         self.argv = argv
         self.exit_code = seen.exit_code
         self.timed_out = seen.timed_out
@@ -63,7 +63,7 @@ def run(
     box, chosen = Box(argv, folder, timeout_s, reads, variables, limits), level()
     with _opened(chosen, box) as (command, environment):
         watch = None if chosen == "L0" else Watch(_written(box, environment), box.limits)
-        seen = runner.run(command, box.folder, timeout_s, env=environment, echo=False, watch=watch)
+        seen = process.run(command, box.folder, timeout_s, env=environment, echo=False, watch=watch)
     return Boxed(argv, seen, chosen, protection(chosen, box), tree)
 
 
@@ -122,7 +122,7 @@ def protection(name: str, box: Box) -> str:
     elif name == "L2":
         says = f"L2 {how('L2')}, files outside closed, {numbers}"
     else:
-        says = f"L1: clean environment, {numbers}" if name == "L1" else f"L0: {runner.PROTECTION}"
+        says = f"L1: clean environment, {numbers}" if name == "L1" else f"L0: {process.PROTECTION}"
     return says + lowered
 
 
@@ -190,7 +190,7 @@ def _opened(name, box):
         return (seatbelt if _way("L2")[0] == "seatbelt" else landlock).opened(box)
     if name == "L1":
         return _limited(box)
-    return contextlib.nullcontext((box.argv, {**runner.environment(), **box.variables}))
+    return contextlib.nullcontext((box.argv, {**process.environment(), **box.variables}))
 
 
 def _written(box, environment):

@@ -1,0 +1,1 @@
+"""libSQL: connection, write gate, migrations, backups."""

@@ -19,6 +19,7 @@ os.environ.setdefault("RUST_BACKTRACE", "0")  # a panic inside libsql is reporte
 # SQLite's own file access. The one that libsql 0.1.11 installs reports read errors as success, and a single EIO on the
 # WAL destroyed the database (docs/adr/0009-plain-vfs.md).
 VFS = "win32" if os.name == "nt" else "unix"
+APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
 SPELLED_CHARS_MAX = 2_000
 LATER_MAX = 16  # statements
 BEGIN = "BEGIN IMMEDIATE"

@@ -3,14 +3,13 @@
 import os
 
 from ..errors import Integrity, KaizenError, NotFound, Refused, Unavailable
-from .connection import Connection
+from .connection import APPLICATION_ID, Connection
 from .gate import Gate, timeout_s
 from .place import Place
 
 SCHEMA_VERSION = 18  # the number of the newest file in migrations/
 SHORT_WAIT_S = 0.2
 PAGE_BYTES = 2048  # a small write touches a little of a dozen pages: half of SQLite's own 4096 is half to flush
-APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
 
 
 class Store:

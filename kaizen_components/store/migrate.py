@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from .. import __version__
 from ..errors import Conflict, Integrity, KaizenError, Unavailable
-from .connection import Connection
-from .database import APPLICATION_ID
+from .connection import APPLICATION_ID, Connection
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 LISTED = "SELECT max(version) FROM migration"

@@ -13,10 +13,10 @@ import pytest
 from kaizen_components import fields
 from kaizen_components.errors import Busy, Conflict, KaizenError, NotFound, Refused, Unavailable, Usage
 from kaizen_components.index import COMMANDS
-from kaizen_components.integrations.adoption.engine import digest
-from kaizen_components.integrations.adoption.shape import Choices, parts
-from kaizen_components.integrations.adoption.state import FIELDS, PLACES, SKILL, VERSION
-from kaizen_components.integrations.hook_files import EVENTS
+from kaizen_components.projects.adopt.engine import digest
+from kaizen_components.projects.adopt.shape import Choices, parts
+from kaizen_components.projects.adopt.state import FIELDS, PLACES, SKILL, VERSION
+from kaizen_components.projects.hooks.files import EVENTS
 
 from ..conftest import ROOT, git
 from .conftest import seen
@@ -25,7 +25,7 @@ SHAPE = [
     ".gitignore", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
     "evals/LEARNED.md", "AGENTS.md", "CLAUDE.md", "kaizen_components", "kaizen.py",
 ]  # fmt: skip
-FILES = ROOT / "kaizen_components" / "integrations" / "adoption" / "files"
+FILES = ROOT / "kaizen_components" / "projects" / "adopt" / "files"
 STUBS = [path for path in SHAPE if path in {f"evals/{kind}.md" for kind in ("GOTCHA", "LEARNING", "LEARNED")}]
 ALL = {"hooks": "claude,codex", "vscode": True}
 

@@ -9,16 +9,16 @@ import sys
 import pytest
 
 from kaizen_components.errors import Refused
-from kaizen_components.integrations import hook_files
-from kaizen_components.integrations.adoption import engine as adoption_engine
-from kaizen_components.integrations.adoption import shape
+from kaizen_components.projects.adopt import engine as adoption_engine
+from kaizen_components.projects.adopt import shape
+from kaizen_components.projects.hooks import files as hook_files
 
 from ..conftest import ROOT, git
 from .conftest import seen
 from .skills import skill
 from .test_adopt import kill
 
-FILES = ROOT / "kaizen_components" / "integrations" / "adoption" / "files"
+FILES = ROOT / "kaizen_components" / "projects" / "adopt" / "files"
 SETTINGS = ".claude/settings.json"
 LINKS = (".agents/skills/tidy", ".claude/skills/tidy")
 

@@ -3,8 +3,8 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.integrations.adoption import block
-from kaizen_components.integrations.adoption.finding import hash_of
+from kaizen_components.projects.adopt import block
+from kaizen_components.projects.adopt.finding import hash_of
 
 LINES = b"First.\n\nSecond.\n"
 theirs = st.one_of(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaizen_components.integrations.hook_files import EVENTS, FILES, HOOK_COMMAND, events, merged, without
+from kaizen_components.projects.hooks.files import EVENTS, FILES, HOOK_COMMAND, events, merged, without
 
 from ..conftest import git
 

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from kaizen_components.integrations import hook_files
-from kaizen_components.integrations.runs_tests import exits_as_its_tests, runs_tests
+from kaizen_components.projects.hooks import files as hook_files
+from kaizen_components.projects.hooks.runs_tests import exits_as_its_tests, runs_tests
 
 from ..conftest import LAUNCHER, ROOT, git
 

@@ -9,8 +9,9 @@ import zlib
 
 import pytest
 
-from kaizen_components.integrations import publish_git, publish_scan
-from kaizen_components.integrations.publish_words import finders
+from kaizen_components.projects.publish import git as publish_git
+from kaizen_components.projects.publish import scan as publish_scan
+from kaizen_components.projects.publish.words import finders
 
 from ..conftest import ROOT, git
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from kaizen_components.errors import Conflict
-from kaizen_components.integrations import skill_links
+from kaizen_components.projects.skills import links as skill_links
 
 from ..conftest import ROOT
 from .skills import skill

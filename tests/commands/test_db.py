@@ -9,7 +9,7 @@ import pytest
 
 from kaizen_components.commands import db
 from kaizen_components.errors import Conflict, Integrity, NotFound, Refused, Unavailable, Usage
-from kaizen_components.records import manifest
+from kaizen_components.records.ledger import manifest
 
 from ..conftest import ROOT
 

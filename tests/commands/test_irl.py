@@ -7,7 +7,8 @@ import pytest
 
 from kaizen_components import fields
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
-from kaizen_components.records import ids, irl
+from kaizen_components.records import ids
+from kaizen_components.records.quality import irl
 
 from ..conftest import LAUNCHER
 

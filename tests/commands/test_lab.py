@@ -8,7 +8,7 @@ import pytest
 
 from kaizen_components.errors import NotFound, Refused, Unavailable, Usage
 from kaizen_components.index import find_command
-from kaizen_components.records.canonical import canonical
+from kaizen_components.records.ledger.canonical import canonical
 
 
 @pytest.fixture

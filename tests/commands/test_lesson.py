@@ -8,7 +8,7 @@ import pytest
 
 from kaizen_components import fields
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
-from kaizen_components.records.files import tree_digest
+from kaizen_components.records.files.files import tree_digest
 
 from ..test_args import ALLOWED, modules_after
 

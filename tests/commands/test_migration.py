@@ -13,9 +13,9 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Integrity, KaizenError, NotFound, Refused, Unavailable, Usage
-from kaizen_components.records import lesson_copy
-from kaizen_components.records.search import ranked
-from kaizen_components.records.transaction import Read
+from kaizen_components.records.ledger.transaction import Read
+from kaizen_components.records.lessons import copy as lesson_copy
+from kaizen_components.records.search.search import ranked
 
 from ..conftest import LAUNCHER, ROOT
 

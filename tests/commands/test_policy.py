@@ -4,7 +4,7 @@ import pytest
 
 from kaizen_components import fields
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
-from kaizen_components.records.policy import printed, tokens
+from kaizen_components.records.work.policy import printed, tokens
 
 
 @pytest.fixture

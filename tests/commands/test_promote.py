@@ -6,8 +6,8 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict, NotFound, Refused
-from kaizen_components.records.hashing import log_end
-from kaizen_components.records.transaction import Write
+from kaizen_components.records.ledger.hashing import log_end
+from kaizen_components.records.ledger.transaction import Write
 from kaizen_components.store.gate import share
 
 TEXT = {"title": "WAL grows", "summary": "A reader pins the checkpoint.", "body": "Close readers first."}

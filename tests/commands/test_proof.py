@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
-from kaizen_components.records import words
+from kaizen_components.records.work import command_line as words
 
 from ..conftest import git
 

@@ -12,7 +12,7 @@ from kaizen_components.call import Door
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
 from kaizen_components.index import COMMANDS
 from kaizen_components.records.kinds import PREFIXES
-from kaizen_components.records.reference import SHOWN_BY
+from kaizen_components.records.ledger.reference import SHOWN_BY
 
 from ..conftest import ROOT
 

@@ -5,9 +5,9 @@ import json
 import os
 import time
 
-from kaizen_components.pipeline import sandbox
-from kaizen_components.pipeline.box import python
-from kaizen_components.pipeline.limits import Limits
+from kaizen_components.sandbox import run as sandbox
+from kaizen_components.sandbox.box import python
+from kaizen_components.sandbox.limits import Limits
 
 LIMITS = Limits(memory_mb=200, processes=24, file_mb=8, disk_mb=24, output_mb=8)
 BEGIN = """

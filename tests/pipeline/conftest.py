@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from kaizen_components.pipeline import sandbox
+from kaizen_components.sandbox import run as sandbox
 
 from .factory import Run, environment, run_words, server, target
 

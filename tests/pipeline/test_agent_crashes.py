@@ -17,7 +17,7 @@ from .witnessed import Records
 # on hands the same answer in again, if there was one under way, or asks what is legal.
 LIFE = """
 import os, signal, sys
-from kaizen_components.pipeline import book
+from kaizen_components.pipeline.run import book
 from kaizen_components.call import Door
 from tests.pipeline.factory import GOOD, REQUEST, ROUTE, main_with
 root, repo, number, forgets = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "forgets"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.pipeline.answers import AnswerRefused, extract_json, validated
-from kaizen_components.pipeline.contracts import Brief, Review, Spec
-from kaizen_components.pipeline.edit_format import CUT
+from kaizen_components.pipeline.answers.contracts import Brief, Review, Spec
+from kaizen_components.pipeline.answers.parse import AnswerRefused, extract_json, validated
+from kaizen_components.pipeline.edits.format import CUT
 
 GOOD = {"evidence": [], "verdict": "approve", "reasons": []}
 TEXT = json.dumps(GOOD, indent=1)

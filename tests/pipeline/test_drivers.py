@@ -5,10 +5,11 @@ import os
 import pytest
 
 from kaizen_components.errors import Unavailable, Usage
-from kaizen_components.pipeline import answers, edits
-from kaizen_components.pipeline.contracts import Brief
-from kaizen_components.pipeline.drivers import ModelDriver, driver
+from kaizen_components.pipeline.answers import parse as answers
+from kaizen_components.pipeline.answers.contracts import Brief
+from kaizen_components.pipeline.edits import apply as edits
 from kaizen_components.pipeline.protocol import load
+from kaizen_components.pipeline.run.drivers import ModelDriver, driver
 
 from ..model_server import Answer, ModelServer, rate_limited
 from .test_scout_tools import FILES, Base

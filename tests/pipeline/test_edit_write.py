@@ -6,8 +6,8 @@ import resource
 import pytest
 
 from kaizen_components.errors import Unavailable
-from kaizen_components.pipeline import edit_write
-from kaizen_components.pipeline.edits import EditRefused, write
+from kaizen_components.pipeline.edits import write as edit_write
+from kaizen_components.pipeline.edits.apply import EditRefused, write
 
 
 @pytest.fixture(params=["held open", "by path"])

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.pipeline import edits
-from kaizen_components.pipeline.edit_format import CLOSING, CUT, OPENING
-from kaizen_components.pipeline.edits import Edit, EditRefused
+from kaizen_components.pipeline.edits import apply as edits
+from kaizen_components.pipeline.edits.apply import Edit, EditRefused
+from kaizen_components.pipeline.edits.format import CLOSING, CUT, OPENING
 
 APP = """\
 from fastapi import FastAPI

@@ -10,9 +10,10 @@ import time
 
 import pytest
 
-from kaizen_components.pipeline import landlock, runner
-from kaizen_components.pipeline.limits import Limits
-from kaizen_components.pipeline.watch import processes
+from kaizen_components.sandbox import landlock
+from kaizen_components.sandbox import process as runner
+from kaizen_components.sandbox.limits import Limits
+from kaizen_components.sandbox.watch import processes
 
 from ..conftest import ROOT as PROJECT
 from .boxes import LIMITS, boxed, living_in

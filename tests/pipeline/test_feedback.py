@@ -2,7 +2,7 @@
 
 import pytest
 
-from kaizen_components.pipeline.feedback import CHARS_MAX, FINDINGS_MAX, feedback, fingerprint
+from kaizen_components.pipeline.ask.feedback import CHARS_MAX, FINDINGS_MAX, feedback, fingerprint
 from kaizen_components.pipeline.verdict import Finding, Verdict
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.pipeline import machine
 from kaizen_components.pipeline.protocol import OUTCOMES, Protocol, load
+from kaizen_components.pipeline.run import machine
 from kaizen_components.pipeline.verdict import REASONS
 
 FACTORY = load("factory")

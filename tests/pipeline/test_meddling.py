@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 from kaizen_components.errors import Unavailable
-from kaizen_components.pipeline import book
+from kaizen_components.pipeline.run import book
 
 from .factory import GOOD, QUICK, REQUEST, ROUTE, main_with, target, whole
 from .targets import FASTAPI

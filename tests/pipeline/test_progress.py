@@ -12,14 +12,14 @@ import time
 
 import pytest
 
-from kaizen_components.pipeline.progress import Progress
+from kaizen_components.pipeline.run.progress import Progress
 from kaizen_components.pipeline.verdict import Finding, Verdict
 
 from ..conftest import ROOT
 
 RUN = """
 import sys, time
-from kaizen_components.pipeline.progress import Progress
+from kaizen_components.pipeline.run.progress import Progress
 from kaizen_components.pipeline.verdict import Finding, Verdict
 progress = Progress()
 progress.step("build", 2)

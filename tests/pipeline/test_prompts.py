@@ -9,17 +9,18 @@ import sysconfig
 import pytest
 
 from kaizen_components.errors import Unavailable
-from kaizen_components.pipeline import edits, prompt
-from kaizen_components.pipeline.answers import validated
-from kaizen_components.pipeline.asked import Asked
-from kaizen_components.pipeline.asking import BREAK, judged, messages
-from kaizen_components.pipeline.contracts import MODELS
-from kaizen_components.pipeline.examples import preparation
+from kaizen_components.pipeline import prompt
+from kaizen_components.pipeline.answers.context import Asked
+from kaizen_components.pipeline.answers.contracts import MODELS
+from kaizen_components.pipeline.answers.parse import validated
+from kaizen_components.pipeline.ask.asking import BREAK, judged, messages
+from kaizen_components.pipeline.edits import apply as edits
 from kaizen_components.pipeline.prompt import PROMPTS
 from kaizen_components.pipeline.protocol import load
 from kaizen_components.pipeline.spec import findings
-from kaizen_components.pipeline.target import Target
-from kaizen_components.pipeline.work import ROOM_CHARS, Work
+from kaizen_components.pipeline.target.examples import preparation
+from kaizen_components.pipeline.target.target import Target
+from kaizen_components.pipeline.target.work import ROOM_CHARS, Work
 from kaizen_components.store.place import Place
 
 from ..conftest import ROOT

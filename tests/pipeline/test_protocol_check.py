@@ -7,7 +7,7 @@ import pytest
 from kaizen_components.errors import Refused
 from kaizen_components.pipeline import yaml_file
 from kaizen_components.pipeline.protocol import load, shipped
-from kaizen_components.pipeline.protocol_check import faults
+from kaizen_components.pipeline.protocols.check import faults
 
 from ..conftest import ROOT
 from .protocols import NOTES, changed

@@ -1,7 +1,7 @@
 """Every step and gate of the factory proves itself on good and bad fixtures."""
 
-from kaizen_components.pipeline import prove
 from kaizen_components.pipeline.protocol import load, shipped
+from kaizen_components.pipeline.protocols import prove
 
 
 def test_every_step_takes_what_is_good_and_refuses_what_is_bad():

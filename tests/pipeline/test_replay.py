@@ -1,6 +1,5 @@
 """P6 and --driver replay: the same records give the same verdicts, and whatever has changed since is named."""
 
-import ast
 import json
 import os
 import pathlib
@@ -12,9 +11,14 @@ import sys
 import pytest
 
 from kaizen_components.errors import NotFound, Unavailable, Usage
-from kaizen_components.pipeline import conditions, machine, prompt, static, toolchain
-from kaizen_components.pipeline.kinds.reviewing import ReviewKind
+from kaizen_components.pipeline import prompt
+from kaizen_components.pipeline.answers.reviewing import ReviewKind
+from kaizen_components.pipeline.gates import conditions, registry
+from kaizen_components.pipeline.gates.static import gate as static
+from kaizen_components.pipeline.run import machine
+from kaizen_components.pipeline.target import toolchain
 from kaizen_components.pipeline.verdict import Finding, Verdict
+from support_scripts import layers
 
 from ..conftest import ROOT, git
 from .factory import (
@@ -35,6 +39,7 @@ from .factory import (
 from .targets import FASTAPI, everything, write
 from .test_resume import kaizen_in, killed_after
 
+BELOW = ("errors", "records", "store")  # a gate uses them, and they judge nothing
 REJECTION = json.dumps({"verdict": "reject", "reasons": [{"criterion": "C1", "text": "It answers with a list."}]})
 WRONG = main_with(ROUTE.replace("/health", "/wrong"))
 ENDS = {  # how a run ends: what the model answers, what P1 is told
@@ -419,30 +424,15 @@ def test_two_replays_at_once_say_the_same_and_one_that_was_killed_leaves_nothing
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_the_version_of_the_gates_is_of_every_file_that_a_gate_is_made_of():
-    here = pathlib.Path(conditions.HERE)
-    known = set(conditions.files())
-    reached = {path for start in ("ready.py", "static.py", "testing/gate.py") for path in _reached(here, start)}
-
-    assert reached - known - {path for path in reached if path.startswith(("target.py", "repository/"))} == set()
-    assert {"testing/box/main.py", "confine.py"} <= known
-
-
-def _reached(here, start):
-    """Every module of the pipeline that one imports, directly or through others."""
-    found, left = set(), [here / start]
+def test_gate_version_covers_every_module_a_gate_reaches():
+    modules = layers.find_modules()
+    left = ["pipeline." + gate.judge.partition(":")[0] for gate in registry.GATES.values()]
+    reached = {"pipeline.gates.tests.box.main", "sandbox.confine"}  # started by path, not imported
     while left:
-        path = left.pop()
-        if path not in found:
-            found.add(path)
-            left += _imported(here, path)
-    return {path.relative_to(here).as_posix() for path in found}
+        name = left.pop()
+        reached.add(name)
+        left += layers.find_imports(name, modules) - reached
 
-
-def _imported(here, path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-            for module in (folder.with_suffix(".py"), *(folder / f"{name.name}.py" for name in node.names)):
-                if module.is_file() and here in module.parents:
-                    yield module
+    judging = {modules[name].relative_to(layers.PACKAGE).as_posix() for name in reached if not name.startswith(BELOW)}
+    assert judging - set(conditions.files()) == set()
+    assert len(judging) > 50

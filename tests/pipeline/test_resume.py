@@ -12,8 +12,9 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict
-from kaizen_components.pipeline import ledger, machine
 from kaizen_components.pipeline.protocol import load
+from kaizen_components.pipeline.run import machine
+from kaizen_components.pipeline.run import recorder as ledger
 
 from .. import warm
 from ..conftest import ROOT
@@ -22,7 +23,7 @@ from .factory import QUICK, ROUTE, Model, environment, main_with, run_words, ser
 # Before the command: its process is to be killed as soon as the event with this number is on record.
 KILLED = """
 import os, signal
-from kaizen_components.pipeline import book
+from kaizen_components.pipeline.run import book
 number, append = {number}, book.Book._append
 def killed(self, made):
     append(self, made)

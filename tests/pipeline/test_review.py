@@ -2,10 +2,10 @@
 
 import pytest
 
-from kaizen_components.pipeline.answers import AnswerRefused, validated
-from kaizen_components.pipeline.contracts import MODELS
-from kaizen_components.pipeline.review import objections
+from kaizen_components.pipeline.answers.contracts import MODELS
+from kaizen_components.pipeline.answers.parse import AnswerRefused, validated
 from kaizen_components.pipeline.spec import granted
+from kaizen_components.pipeline.target.review import objections
 
 BASE = {
     "app/main.py": b"import json\n", "app/db.py": b"import sqlite3\n", "requirements.txt": b"fastapi\n",

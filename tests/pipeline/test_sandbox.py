@@ -12,7 +12,8 @@ import time
 import pytest
 
 from kaizen_components.errors import NotFound, Refused, Unavailable, Usage
-from kaizen_components.pipeline import bubblewrap, probe, sandbox, seatbelt
+from kaizen_components.sandbox import bubblewrap, probe, seatbelt
+from kaizen_components.sandbox import run as sandbox
 
 from ..conftest import ROOT
 from .boxes import LIMITS, boxed, living_in, soon
@@ -190,7 +191,7 @@ def test_a_folder_that_is_named_by_a_link_is_seen_by_both_names(level, folder, t
 
 LONG = """
 import sys; sys.path.insert(0, {root!r})
-from kaizen_components.pipeline import sandbox
+from kaizen_components.sandbox import run as sandbox
 sandbox.run(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
 """
 
@@ -208,7 +209,7 @@ def test_a_box_ends_when_whoever_waits_for_it_is_killed(strongest, folder):
 
 AS_SOMEBODY = """
 import sys; sys.path.insert(0, {root!r})
-from kaizen_components.pipeline import sandbox
+from kaizen_components.sandbox import run as sandbox
 seen = sandbox.run(["sh", "-c", "id -u; cat {secret} || echo closed"], {folder!r}, 30)
 print(seen.level, seen.exit_code, seen.stdout.text().split())
 """

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kaizen_components.pipeline import scout_tools
+from kaizen_components.pipeline.ask import scout_tools
 
 TOKEN = "ghp_" + "A1b2C3d4" * 5
 

@@ -4,7 +4,7 @@ import pytest
 
 from kaizen_components.errors import Refused
 from kaizen_components.pipeline.job import PROTECTED, Settings
-from kaizen_components.pipeline.settings import KEYS, parsed, read_settings, table
+from kaizen_components.pipeline.target.settings import KEYS, parsed, read_settings, table
 
 from ..conftest import ROOT
 from .targets import write

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kaizen_components.errors import Unavailable
-from kaizen_components.records.canonical import columns
+from kaizen_components.records.ledger.canonical import columns
 
 from ..model_server import Answer
 from .factory import GOOD, QUICK, REQUEST, ROUTE, Model, environment, main_with, server, target

@@ -5,9 +5,9 @@ import json
 import pytest
 import yaml
 
-from kaizen_components.pipeline.contracts import MODELS
+from kaizen_components.pipeline.answers.contracts import MODELS
 from kaizen_components.pipeline.protocol import load, shipped
-from kaizen_components.pipeline.skills import documents
+from kaizen_components.pipeline.protocols.skills import documents
 
 from ..conftest import ROOT
 

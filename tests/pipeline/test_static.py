@@ -8,13 +8,13 @@ import sys
 import pytest
 
 from kaizen_components.errors import KaizenError
-from kaizen_components.pipeline import static
-from kaizen_components.pipeline.checking import hiding
-from kaizen_components.pipeline.checking import own as own_gate
-from kaizen_components.pipeline.checking.room import Room
+from kaizen_components.pipeline.gates.static import gate as static
+from kaizen_components.pipeline.gates.static import hiding
+from kaizen_components.pipeline.gates.static import own as own_gate
+from kaizen_components.pipeline.gates.static.room import Room
 from kaizen_components.pipeline.job import Job, Settings, Tools
-from kaizen_components.pipeline.target import Target
-from kaizen_components.pipeline.toolchain import tools
+from kaizen_components.pipeline.target.target import Target
+from kaizen_components.pipeline.target.toolchain import tools
 
 from .targets import FASTAPI, everything, repository, write
 

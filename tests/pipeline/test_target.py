@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from kaizen_components.errors import Conflict, Integrity, NotFound, Refused
-from kaizen_components.pipeline.target import Target
-from kaizen_components.records.tree import working_tree
+from kaizen_components.pipeline.target.target import Target
+from kaizen_components.records.files.tree import working_tree
 
 from ..conftest import git
 from .targets import FASTAPI, everything, repository, write

@@ -9,8 +9,8 @@ import pytest
 
 from kaizen_components.errors import NotFound, Unavailable
 from kaizen_components.pipeline.job import Settings
-from kaizen_components.pipeline.target import Target
-from kaizen_components.pipeline.toolchain import missing, tools
+from kaizen_components.pipeline.target.target import Target
+from kaizen_components.pipeline.target.toolchain import missing, tools
 
 from .targets import FASTAPI, everything, repository
 

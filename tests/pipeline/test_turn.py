@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from kaizen_components.pipeline import results
+from kaizen_components.pipeline.run import results
 
 from ..model_server import html
 from .factory import GOOD, QUICK, ROUTE, Model, environment, main_with, run_words, server, target, whole

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from kaizen_components.pipeline import static
+from kaizen_components.pipeline.gates.static import gate as static
 from kaizen_components.pipeline.protocol import load
-from kaizen_components.pipeline.results import leave
-from kaizen_components.pipeline.target import Target
-from kaizen_components.pipeline.work import Work
-from kaizen_components.records.tree import working_tree
+from kaizen_components.pipeline.run.results import leave
+from kaizen_components.pipeline.target.target import Target
+from kaizen_components.pipeline.target.work import Work
+from kaizen_components.records.files.tree import working_tree
 from kaizen_components.store.place import Place
 
 from ..conftest import ROOT

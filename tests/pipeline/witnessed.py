@@ -3,9 +3,10 @@
 import json
 import subprocess
 
-from kaizen_components.pipeline import ledger, machine
-from kaizen_components.pipeline.target import Target
-from kaizen_components.records.transaction import Read
+from kaizen_components.pipeline.run import machine
+from kaizen_components.pipeline.run import recorder as ledger
+from kaizen_components.pipeline.target.target import Target
+from kaizen_components.records.ledger.transaction import Read
 
 BEFORE = ("ready", "function")  # gates of what was there before anybody wrote anything
 RUNS = "SELECT * FROM run ORDER BY seq"

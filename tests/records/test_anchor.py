@@ -2,8 +2,8 @@
 
 import os
 
-from kaizen_components.records import anchor
-from kaizen_components.records.hashing import Frontier, leaf_hash
+from kaizen_components.records.ledger import anchor
+from kaizen_components.records.ledger.hashing import Frontier, leaf_hash
 
 
 def grown(size):

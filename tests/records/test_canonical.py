@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaizen_components.records import ids
-from kaizen_components.records.canonical import canonical, compact, number
-from kaizen_components.records.hashing import EMPTY_ROOT, Frontier, leaf_hash, node_hash, text_hash
 from kaizen_components.records.kinds import PREFIXES
+from kaizen_components.records.ledger.canonical import canonical, compact, number
+from kaizen_components.records.ledger.hashing import EMPTY_ROOT, Frontier, leaf_hash, node_hash, text_hash
 
 from ..conftest import ROOT
 

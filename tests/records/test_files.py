@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from kaizen_components.errors import Busy, NotFound, Refused, Unavailable
-from kaizen_components.records import files
+from kaizen_components.records.files import files
 from kaizen_components.store.place import Place
 
 from ..conftest import ROOT

@@ -11,9 +11,10 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict
-from kaizen_components.records import lesson, reference
 from kaizen_components.records.kinds import PREFIXES
-from kaizen_components.records.promotion import PROOFS, VERDICTS
+from kaizen_components.records.ledger import reference
+from kaizen_components.records.lessons import lesson
+from kaizen_components.records.lessons.promotion import PROOFS, VERDICTS
 
 from ..conftest import ROOT
 from ..test_faults import killed, together, verified

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kaizen_components.records.lesson_entry import read
-from kaizen_components.records.lesson_stub import stub
-from kaizen_components.records.markdown import blocks
+from kaizen_components.records.lessons.entry import read
+from kaizen_components.records.lessons.markdown import blocks
+from kaizen_components.records.lessons.stub import stub
 
 STUB_WORDS = "b8ffedd8dac4c2edad63ae7fd9e5a7137c88c0a189fc30ea6ba2fbfddaf626af"
 STUB = stub("gotcha", 12, "2026-11-16", "AI/db/backups/lessons/GOTCHA.md-0123456789ab.md")

@@ -8,8 +8,8 @@ from hypothesis import given as generated
 from hypothesis import strategies as st
 
 from kaizen_components.errors import Refused, Usage
-from kaizen_components.records.files import tree_digest
-from kaizen_components.records.paths import Tree, fits, given, relative, staleness
+from kaizen_components.records.files.files import tree_digest
+from kaizen_components.records.files.paths import Tree, fits, given, relative, staleness
 
 
 @pytest.mark.parametrize(

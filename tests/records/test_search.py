@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Integrity, KaizenError
-from kaizen_components.records import search
+from kaizen_components.records.search import search
 
 
 def add(kaizen, title, summary="Nothing of note.", **more):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaizen_components.records import secret_value, secrets
+from kaizen_components.records.secrets import secret_value, secrets
 
 ROOT = pathlib.Path(secrets.__file__).parents[2]
 ALNUM = string.ascii_letters + string.digits

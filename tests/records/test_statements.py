@@ -6,8 +6,9 @@ import pkgutil
 import pytest
 
 import kaizen_components
-from kaizen_components.records import hashing, link, task, transaction
-from kaizen_components.records.task import listing
+from kaizen_components.records.ledger import hashing, transaction
+from kaizen_components.records.work import link, task
+from kaizen_components.records.work.task import listing
 
 STARTS = ("SELECT", "INSERT", "UPDATE", "WITH", "DELETE")
 

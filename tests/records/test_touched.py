@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from kaizen_components.records import touched as module
-from kaizen_components.records.touched import touched
+from kaizen_components.records.files import touched as module
+from kaizen_components.records.files.touched import touched
 
 from ..conftest import git
 

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from kaizen_components.errors import NotFound, Unavailable
-from kaizen_components.records import tree
-from kaizen_components.records.files import entry_of
-from kaizen_components.records.tree import working_tree
+from kaizen_components.records.files import tree
+from kaizen_components.records.files.files import entry_of
+from kaizen_components.records.files.tree import working_tree
 
 from ..conftest import git
 

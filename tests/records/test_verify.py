@@ -8,9 +8,9 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Integrity, Refused
-from kaizen_components.records import anchor
-from kaizen_components.records.canonical import canonical
-from kaizen_components.records.hashing import Frontier, leaf_hash, text_hash
+from kaizen_components.records.ledger import anchor
+from kaizen_components.records.ledger.canonical import canonical
+from kaizen_components.records.ledger.hashing import Frontier, leaf_hash, text_hash
 
 ENTRY = ("origin", "idx", "at", "actor", "command", "kind", "record_id", "test", "content_hash")
 

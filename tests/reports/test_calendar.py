@@ -6,9 +6,9 @@ import pytest
 
 from kaizen_components.errors import Usage
 from kaizen_components.records import ids
-from kaizen_components.reports.calendar import Period, chosen
-from kaizen_components.reports.flow import Fold
-from kaizen_components.reports.zone import Zone
+from kaizen_components.reports.engine.zone import Zone
+from kaizen_components.reports.periods.calendar import Period, chosen
+from kaizen_components.reports.periods.flow import Fold
 
 NOW = "2026-11-16T11:00:00.000Z"  # a Monday
 

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from kaizen_components.errors import Conflict, NotFound, Unavailable, Usage
-from kaizen_components.reports import calibration
+from kaizen_components.reports.charts import calibration
 
 VOID_ELEMENTS = {"meta", "br", "hr", "link", "img", "input"}
 # (0.1² + 0.2² + 0.8² + 0.3² + 0.1²) / 5 = 0.79 / 5 = 0.158; base rate 2/5; 0.4 × 0.6 = 0.24

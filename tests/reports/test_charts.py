@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.reports import charts
-from kaizen_components.reports.axis import exact, scale, shortened, thinned, width
-from kaizen_components.reports.document import count, dollars, percent, time_taken
+from kaizen_components.reports.charts import charts
+from kaizen_components.reports.charts.axis import exact, scale, shortened, thinned, width
+from kaizen_components.reports.engine.document import count, dollars, percent, time_taken
 
 DAYS = [f"2026-11-{day:02}" for day in range(1, 31)]
 HOUR = 3_600_000

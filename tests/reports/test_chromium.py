@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from kaizen_components.reports import calibration, charts, page
-from kaizen_components.reports.document import (
+from kaizen_components.reports.charts import calibration, charts
+from kaizen_components.reports.engine import page
+from kaizen_components.reports.engine.document import (
     Own,
     Ref,
     document,

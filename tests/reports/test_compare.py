@@ -12,8 +12,8 @@ import pytest
 from kaizen_components.errors import Conflict, NotFound, Usage
 from kaizen_components.pipeline import prompt
 from kaizen_components.pipeline.protocol import load, with_budget
-from kaizen_components.reports import compare
-from kaizen_components.reports.interval import of_mean, of_share
+from kaizen_components.reports.charts.interval import of_mean, of_share
+from kaizen_components.reports.runs import compare
 
 from ..model_server import Answer
 from ..pipeline.codemode_answers import REQUEST as FUNCTION_REQUEST

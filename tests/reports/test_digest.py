@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kaizen_components.errors import NotFound
 from kaizen_components.records import ids
-from kaizen_components.reports import digest_news
-from kaizen_components.reports.budget import Fitted, item, part
+from kaizen_components.reports.digest import news as digest_news
+from kaizen_components.reports.digest.budget import Fitted, item, part
 from kaizen_components.store.gate import Gate
 
 from ..conftest import ROOT, git
@@ -476,7 +476,7 @@ def test_a_busy_database_is_told_of_all_the_same_with_a_note(kaizen, digest, mon
 
 
 def test_a_digest_waits_only_shortly_for_its_turn_to_write(kaizen, digest, monkeypatch):
-    from kaizen_components.reports import digest as module
+    from kaizen_components.reports.digest import digest as module
 
     monkeypatch.setattr(module, "PATIENCE_S", 0.05)  # while a write of somebody's work would wait 30 seconds
     with Gate(kaizen.store.place.lock):
@@ -514,8 +514,8 @@ sys.path.insert(0, sys.argv[1])
 from kaizen_components.records import ids
 ids.now_ms = lambda: 1_800_000_000_000
 from kaizen_components.call import Door
-from kaizen_components.records.transaction import Read
-from kaizen_components.reports import digest
+from kaizen_components.records.ledger.transaction import Read
+from kaizen_components.reports.digest import digest
 door = Door(sys.argv[2])
 made = digest._made(lambda: Read(door.store.reader(), "agent"), sys.argv[2], 1500, None, None, None)
 sys.stdout.write(made["text"])
@@ -544,7 +544,7 @@ def test_the_same_database_and_clock_give_the_same_text_wherever_it_is_made(full
     ],
 )
 def test_a_question_of_the_digest_uses_its_index(kaizen, sql, index):
-    from kaizen_components.reports import digest_part
+    from kaizen_components.reports.digest import parts as digest_part
 
     kaizen("K1")
     steps = plan(kaizen.store.reader(), getattr(digest_part, sql, None) or getattr(digest_news, sql))

@@ -8,7 +8,7 @@ import pytest
 from kaizen_components.errors import NotFound
 from kaizen_components.records import ids
 from kaizen_components.records.kinds import PREFIXES
-from kaizen_components.reports.event_words import WORDS, many
+from kaizen_components.reports.ledger.event_words import WORDS, many
 from support_scripts.every_kind import record_every_kind
 
 NOON_MS = 1_794_830_400_000  # 2026-11-16T12:00:00Z

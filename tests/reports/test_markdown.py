@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.records.canonical import visible
-from kaizen_components.reports import markdown
-from kaizen_components.reports.document import Code, Own, Ref, document, paragraph, points, prose, section, story, table
+from kaizen_components.records.ledger.canonical import visible
+from kaizen_components.reports.engine import markdown
+from kaizen_components.reports.engine.document import (
+    Code,
+    Own,
+    Ref,
+    document,
+    paragraph,
+    points,
+    prose,
+    section,
+    story,
+    table,
+)
 
 from . import world
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from kaizen_components.errors import Conflict, Unavailable
-from kaizen_components.reports import page
-from kaizen_components.reports.document import Code, Own, Ref, document, paragraph, section, story, table, word
+from kaizen_components.reports.engine import page
+from kaizen_components.reports.engine.document import Code, Own, Ref, document, paragraph, section, story, table, word
 
 from . import world
 

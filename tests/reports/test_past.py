@@ -8,11 +8,11 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import NotFound
-from kaizen_components.records import anchor
-from kaizen_components.records.hashing import Frontier
-from kaizen_components.records.transaction import Read
-from kaizen_components.reports.past import as_of
-from kaizen_components.reports.publish import Output, publish
+from kaizen_components.records.ledger import anchor
+from kaizen_components.records.ledger.hashing import Frontier
+from kaizen_components.records.ledger.transaction import Read
+from kaizen_components.reports.engine.past import as_of
+from kaizen_components.reports.engine.publish import Output, publish
 from support_scripts.every_kind import record_every_kind
 
 from ..conftest import ROOT

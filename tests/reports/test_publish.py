@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from kaizen_components.errors import Busy, Conflict, NotFound, Unavailable, Usage
-from kaizen_components.records import anchor
+from kaizen_components.records.ledger import anchor
 
 ENDINGS = {"html": "</html>\n", "md": "=\n", "json": "}\n"}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kaizen_components.reports.spread import PERIODS_MAX, spread
-from kaizen_components.reports.zone import Zone
+from kaizen_components.reports.charts.spread import PERIODS_MAX, spread
+from kaizen_components.reports.engine.zone import Zone
 
 UTC = Zone("UTC")
 

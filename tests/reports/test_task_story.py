@@ -7,7 +7,7 @@ import pytest
 
 from kaizen_components.errors import NotFound, Usage
 from kaizen_components.records import ids
-from kaizen_components.reports import event, event_words, task_story
+from kaizen_components.reports.ledger import event, event_words, task_story
 
 NOON_MS = 1_794_830_400_000  # 2026-11-16T12:00:00Z
 DAY_MS = 86_400_000

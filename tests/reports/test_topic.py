@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.records import hit
 from kaizen_components.records.kinds import SEARCHED
+from kaizen_components.records.search import hit
 from support_scripts.every_kind import record_every_kind
 
 # What a person sees, whatever stands around it.

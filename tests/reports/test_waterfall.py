@@ -9,8 +9,10 @@ import pytest
 from kaizen_components.faces import text as face
 from kaizen_components.index import Command
 from kaizen_components.records import ids
-from kaizen_components.records.canonical import columns
-from kaizen_components.reports import drawing, trace, waterfall
+from kaizen_components.records.ledger.canonical import columns
+from kaizen_components.reports.charts import waterfall
+from kaizen_components.reports.engine import drawing
+from kaizen_components.reports.runs import trace
 
 BEGAN_MS = 1_794_000_000_000
 

@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 
 from kaizen_components.errors import Usage
-from kaizen_components.reports import zone
-from kaizen_components.reports.zone import Zone, local_name
+from kaizen_components.reports.engine import zone
+from kaizen_components.reports.engine.zone import Zone, local_name
 
 
 @pytest.fixture

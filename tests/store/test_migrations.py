@@ -7,9 +7,9 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Integrity
-from kaizen_components.records.canonical import canonical
-from kaizen_components.records.hashing import Frontier, leaf_hash, text_hash
-from kaizen_components.store import database, migrate
+from kaizen_components.records.ledger.canonical import canonical
+from kaizen_components.records.ledger.hashing import Frontier, leaf_hash, text_hash
+from kaizen_components.store import connection, database, migrate
 
 RECORD = {
     "id": "op_20261116T031555123Z_0f1e2d3c4b", "at": "2026-11-16T03:15:55.123Z", "actor": "agent", "test": 0,
@@ -34,7 +34,7 @@ def make(root, version):
         for statement in migrate.statements(text):
             plain.execute(statement)
         plain.execute("INSERT INTO migration VALUES (?, ?, ?, '2026', '0')", (number, name, migrate.digest(text)))
-    plain.execute(f"PRAGMA application_id = {database.APPLICATION_ID}")
+    plain.execute(f"PRAGMA application_id = {connection.APPLICATION_ID}")
     plain.execute(f"PRAGMA user_version = {version}")
     (origin,) = plain.execute("SELECT origin FROM frontier").fetchone()
     shared = {name: RECORD[name] for name in ("at", "actor", "test")}

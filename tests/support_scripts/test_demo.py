@@ -11,8 +11,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from kaizen_components.call import Door
-from kaizen_components.pipeline import runner
-from kaizen_components.records import ids, tree
+from kaizen_components.records import ids
+from kaizen_components.records.files import tree
+from kaizen_components.sandbox import process as runner
 
 from ..conftest import ROOT
 

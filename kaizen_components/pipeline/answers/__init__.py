@@ -1,0 +1,1 @@
+"""What a step answers: kinds, contracts, parsing, checks."""

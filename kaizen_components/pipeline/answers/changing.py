@@ -3,14 +3,14 @@
 import ast
 from typing import Any
 
-from .. import edits
-from ..asked import Asked
-from ..edit_format import shown
+from ..edits import apply as edits
+from ..edits.format import shown
 from ..protocol import Step
-from ..review import named
 from ..spec import markdown
+from ..target.review import named
+from ..target.work import Work
 from ..verdict import Finding, Verdict
-from ..work import Work
+from .context import Asked
 from .kind import Kind, faults
 
 AMBIGUOUS = "AMBIGUOUS:"

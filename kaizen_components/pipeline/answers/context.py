@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from .answers import validated
+from ..protocol import Protocol
+from ..spec import granted
 from .contracts import MODELS
-from .protocol import Protocol
-from .spec import granted
+from .parse import validated
 
 TITLE_CHARS = 120
 

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from ..answers import AnswerRefused, first
-from ..asked import Asked
 from ..protocol import Step
-from ..schemas import faults
+from ..target.work import Work
 from ..verdict import Verdict
-from ..work import Work
+from .context import Asked
 from .kind import Kind
+from .parse import AnswerRefused, first
+from .schemas import faults
 
 SHOWN_CHARS = 80
 TEXT_CHARS_MAX = 200_000

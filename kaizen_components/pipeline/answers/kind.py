@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from ..answers import validated
-from ..asked import Asked
-from ..contracts import MODELS
 from ..protocol import Step
+from ..target.work import Work
 from ..verdict import Verdict
-from ..work import Work
+from .context import Asked
+from .contracts import MODELS
+from .parse import validated
 
 
 class Kind:

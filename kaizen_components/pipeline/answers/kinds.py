@@ -1,19 +1,30 @@
 """The kinds of answers that a step can ask for, by the name that a protocol gives them."""
 
-from ..protocol import Step
-from .changing import EditsKind, TestsKind
-from .contracted import JsonKind, TextKind
-from .exploring import AnalysisKind, CasesKind, RefinedKind, SnippetsKind
-from .kind import Kind
-from .planning import BriefKind, SpecKind
-from .reviewing import ReviewKind
+from functools import cache
 
-KINDS: dict[str, Kind] = {
-    "spec": SpecKind(), "brief": BriefKind(), "edits": EditsKind(), "tests": TestsKind(), "review": ReviewKind(),
-    "snippets": SnippetsKind(), "analysis": AnalysisKind(), "cases": CasesKind(), "refined": RefinedKind(),
-    "json": JsonKind(), "text": TextKind(),
-}  # fmt: skip
+from ..load import load
+from ..protocol import Step
+from .kind import Kind
+
+KINDS = {
+    "spec": "answers.planning:SpecKind",
+    "brief": "answers.planning:BriefKind",
+    "edits": "answers.changing:EditsKind",
+    "tests": "answers.changing:TestsKind",
+    "review": "answers.reviewing:ReviewKind",
+    "snippets": "codemode.kinds:SnippetsKind",
+    "analysis": "codemode.kinds:AnalysisKind",
+    "cases": "codemode.kinds:CasesKind",
+    "refined": "codemode.kinds:RefinedKind",
+    "json": "answers.contracted:JsonKind",
+    "text": "answers.contracted:TextKind",
+}
+
+
+@cache
+def load_kind(name: str) -> Kind:
+    return load(KINDS[name])()
 
 
 def kind_of(step: Step) -> Kind:
-    return KINDS[step.answer or ""]
+    return load_kind(step.answer or "")

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import Refused
-from .edit_format import CUT, THOUGHTS, shown
+from ...errors import Refused
+from ..edits.format import CUT, THOUGHTS, shown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel  # 60 ms to import: only those who validate pay for it

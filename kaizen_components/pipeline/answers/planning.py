@@ -4,11 +4,11 @@ import json
 import re
 from typing import Any
 
-from ..asked import Asked
 from ..protocol import Step
 from ..spec import findings, markdown
+from ..target.work import Work
 from ..verdict import Finding, Verdict
-from ..work import Work
+from .context import Asked
 from .kind import Structured, faults
 
 ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")  # a small model plans a route for a function if its example is a route

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..asked import Asked
 from ..protocol import Step
-from ..review import objections
+from ..target.review import objections
+from ..target.work import Work
 from ..verdict import Finding, Verdict
-from ..work import Work
+from .context import Asked
 from .kind import Structured, faults
 
 DIFF_CHARS_MAX = 60_000

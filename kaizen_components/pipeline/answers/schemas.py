@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from .answers import Fault
+from .parse import Fault
 
 FAULTS_MAX = 20
 TEXT_CHARS_MAX = 300

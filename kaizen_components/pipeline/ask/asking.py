@@ -3,15 +3,16 @@
 import json
 from typing import Any
 
-from ..errors import KaizenError, Refused
-from . import edits, prompt
-from .answers import AnswerRefused
-from .asked import Asked
-from .kinds import kind_of
-from .protocol import Step
-from .spec import markdown
-from .verdict import Finding, Verdict
-from .work import Work
+from ...errors import KaizenError, Refused
+from .. import prompt
+from ..answers.context import Asked
+from ..answers.kinds import kind_of
+from ..answers.parse import AnswerRefused
+from ..edits import apply as edits
+from ..protocol import Step
+from ..spec import markdown
+from ..target.work import Work
+from ..verdict import Finding, Verdict
 
 BREAK = "\n-----\n"
 SAYS_CHARS_MAX = 500

@@ -7,7 +7,7 @@ import hashlib
 import re
 from typing import Any
 
-from .verdict import Verdict
+from ..verdict import Verdict
 
 FINDINGS_MAX = 20
 FIXED_MAX = 10

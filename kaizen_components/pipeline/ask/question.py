@@ -2,9 +2,9 @@
 
 from itertools import zip_longest
 
-from ..records import secrets
-from ..records.canonical import canonical
-from ..records.hashing import text_hash
+from ...records.ledger.canonical import canonical
+from ...records.ledger.hashing import text_hash
+from ...records.secrets import secrets
 
 Question = list[dict[str, str]]
 KEPT_CHARS_MAX = 1_000_000  # what the column holds

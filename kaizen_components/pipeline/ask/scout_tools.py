@@ -6,7 +6,7 @@ A path is looked up among those files and never opened, so there is nothing to e
 import json
 from typing import Any, Protocol
 
-from ..records import secrets
+from ...records.secrets import secrets
 
 ANSWER_CHARS_MAX = 8_000
 LISTED_MAX = 200

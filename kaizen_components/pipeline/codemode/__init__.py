@@ -1,0 +1,1 @@
+"""The codemode protocol: explore a function, specify it, validate the specification."""

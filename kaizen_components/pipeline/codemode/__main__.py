@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from ...errors import KaizenError, Unavailable
-from ..edit_format import shown
+from ..edits.format import shown
 
 SHOWN = 100
 

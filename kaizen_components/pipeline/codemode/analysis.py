@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic import Field
 
-from ..answers import validated
-from ..contracts import Contract
-from ..edit_format import shown
+from ..answers.contracts import Contract
+from ..answers.parse import validated
+from ..edits.format import shown
 from ..verdict import Finding, Verdict
 
 PINNED = ("success", "output", "stdout", "error", "error_type", "stable")

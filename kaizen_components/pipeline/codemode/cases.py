@@ -7,9 +7,9 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 
 from ...errors import Refused
 from .. import yaml_file
-from ..answers import AnswerRefused
-from ..contracts import LINE, Contract
-from ..edit_format import CUT, THOUGHTS, shown
+from ..answers.contracts import LINE, Contract
+from ..answers.parse import AnswerRefused
+from ..edits.format import CUT, THOUGHTS, shown
 from ..verdict import Finding, Verdict
 from ..yaml_file import CHARS_MAX
 from . import code, evidence

@@ -8,7 +8,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from ..edit_format import shown
+from ..edits.format import shown
 from .function import Function
 
 CHARS_MAX = 4_000

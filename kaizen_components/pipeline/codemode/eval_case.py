@@ -4,17 +4,17 @@ import os
 from itertools import count
 from typing import Any
 
-from ..records.words import joined
-from . import edits
-from .asked import Asked
+from ...records.work.command_line import joined
+from ..answers.context import Asked
+from ..edits import apply as edits
 
 TITLE_CHARS, SUMMARY_CHARS = 200, 2_000
 
 
 def deliver(root: str, run: dict[str, Any], asked: Asked) -> dict[str, Any]:
     """Write the fixture; a file of that name with something else in it is left alone, and ours gets a number."""
-    from .codemode import cases, fixture
-    from .kinds.exploring import function, spec_text
+    from . import cases, fixture
+    from .kinds import function, spec_text
 
     named, spec = function(asked), cases.read(spec_text(asked))
     data = fixture.text(spec, named, run["id"], run["request"], run["base_commit"]).encode("utf-8", "replace")

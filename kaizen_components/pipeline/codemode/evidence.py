@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ..edit_format import shown
+from ..edits.format import shown
 from ..verdict import Finding
 from . import code, execute, requirement
 from .function import Function

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from .. import sandbox
+from ...sandbox import run as sandbox
+from ..gates.tests.session import Broken
 from ..job import Job
-from ..testing.session import Broken
 from ..verdict import Verdict
 from . import session
 from .box.piece import KILLED, TIMEOUT, failed

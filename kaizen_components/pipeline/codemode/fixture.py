@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from ...errors import NotFound, Refused
-from ..answers import AnswerRefused
+from ..answers.parse import AnswerRefused
 from .cases import Spec, checked, loaded
 from .function import Function
 

@@ -7,12 +7,8 @@ import re
 from typing import NamedTuple
 
 from ...errors import NotFound, Usage
-from ..edit_format import shown
+from ..edits.format import shown
 from ..job import Job
-from ..verdict import Finding, Verdict
-from . import session
-from .box.piece import TIMEOUT, failed
-from .gate import fails_closed
 
 FORM = re.compile(r"(?P<module>[A-Za-z_][\w.]*?|[\w./-]+\.py):(?P<name>[A-Za-z_]\w*)")
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -154,31 +150,3 @@ def _imported(node, function):
         f"It only imports it from {'.' * node.level}{node.module or ''}.",
         f"Name it where it is defined, such as {module}:{function.name}.",
     )
-
-
-@fails_closed
-def judge(job: Job, function: Function) -> Verdict:
-    """Whether the function is there, and can be imported and called in the sandbox."""
-    try:
-        found = place(job, function)
-    except NotFound as error:
-        return Verdict("check", error.what, [Finding(error.code, f"{error.what} {error.why} {error.next}")])
-    (seen,), boxed = session.run(job, function, [session.group([])], hash_seed=1)
-    facts = {"function": str(function), "path": found.path, "lines": [found.first, found.last]}
-    said = seen["import"] or failed(TIMEOUT, "The import did not end.")
-    if said["error_type"]:
-        says = f"{function.module} cannot be imported: {said['error_type']}: {said['error']}"
-        reason, next = _unimportable(said, job)
-        return Verdict(reason, says, [Finding("import", f"{says}. {next}", found.path)], [boxed], facts)
-    if not said["callable"]:
-        says = f"{function} is not callable once its module is imported."
-        return Verdict("check", says, [Finding("not-callable", says, found.path)], [boxed], facts)
-    return Verdict("pass", f"{function} is in {found.path} and can be called.", [], [boxed], facts)
-
-
-def _unimportable(said, job):
-    absent = re.match(r"No module named '([^']+)'", said["error"])
-    if absent and said["error_type"] == "ModuleNotFoundError":
-        name = absent[1].split(".")[0]
-        return "missing", f"Install it where the target's tests run: {job.tools.install or 'pip install'} {name}"
-    return "check", "Mend the module first: what cannot be imported cannot be explored."

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import KaizenError
-from .. import sandbox
+from ...sandbox import run as sandbox
+from ..gates.tests.session import Broken
 from ..job import Job
-from ..testing.session import Broken
 from ..verdict import Finding, Verdict
 
 NO_REPORT = "The sandbox left no report that can be believed, so nothing was judged."

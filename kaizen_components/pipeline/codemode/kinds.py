@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from ..asked import Asked
-from ..codemode import analysis, cases, refine, snippets
-from ..codemode.function import Function, source
-from ..contracts import Contract
+from ..answers.context import Asked
+from ..answers.contracts import Contract
+from ..answers.kind import Kind
 from ..protocol import Step
+from ..target.work import Work
 from ..verdict import Verdict
-from ..work import Work
-from .kind import Kind
+from . import analysis, cases, refine, snippets
+from .function import Function, source
 
 EXECUTION, VALIDATION = "execution", "validation"  # the gates whose findings are quoted
 

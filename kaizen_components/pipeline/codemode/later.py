@@ -6,12 +6,12 @@ import tempfile
 from typing import Any
 
 from ...errors import NotFound, Unavailable
-from ...records.tree import working_tree
+from ...git import run as git
+from ...records.files.tree import working_tree
 from ..job import Job
-from ..repository import git
-from ..settings import read_settings
-from ..target import Target
-from ..toolchain import tools
+from ..target.settings import read_settings
+from ..target.target import Target
+from ..target.toolchain import tools
 from ..verdict import Verdict
 from . import function as functions
 from . import validate

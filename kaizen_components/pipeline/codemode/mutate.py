@@ -2,10 +2,10 @@
 
 import random
 
-from .. import sandbox
+from ...sandbox import run as sandbox
+from ..gates.tests import mutants
+from ..gates.tests.mutation import MUTANTS_MAX, SHOWN_MAX, Mutation
 from ..job import Job
-from ..testing import mutants
-from ..testing.mutation import MUTANTS_MAX, SHOWN_MAX, Mutation
 from ..verdict import Finding
 from . import evidence, session
 from .cases import Spec

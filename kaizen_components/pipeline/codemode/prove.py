@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..answers import AnswerRefused
+from ..answers.parse import AnswerRefused
 from ..job import Job, Settings, Tools
 from ..verdict import Verdict
-from . import analysis, cases, evidence, execute, function, refine, snippets, validate
+from . import analysis, cases, evidence, execute, gates, refine, snippets, validate
 from .box.piece import failed
 from .function import Function
 
@@ -70,7 +70,7 @@ def _result(one):
 
 def _ready(case: Case, tools: Tools) -> Verdict:
     with _job(tools) as job:
-        return function.judge(job, Function.parsed(case["function"]))
+        return gates.check_function(job, Function.parsed(case["function"]))
 
 
 def _exploration(case: Case, tools: Tools) -> Verdict:

@@ -7,15 +7,16 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from .. import sandbox, signed
+from ...sandbox import run as sandbox
+from ..gates import signed
+from ..gates.tests.session import TAKEN, UNSEEN, Broken
 from ..job import Job
-from ..testing.session import TAKEN, UNSEEN, Broken
 
 if TYPE_CHECKING:
     from .function import Function  # which is judged by what is run here
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PARTS = (("testing", "box"), ("codemode", "box"))
+PARTS = (("gates", "tests", "box"), ("codemode", "box"))
 BEGIN = (
     "import sys; sys.path.insert(0, sys.argv[1]); from kaizen_box.codemode.box.main import main; del sys.path[0]; "
     "main(sys.argv[1])"
@@ -60,8 +61,8 @@ def _prepare(job, function, folder, groups, key, seconds):
     for parts in PARTS:
         place = os.path.join(folder, "kaizen_box", *parts)
         shutil.copytree(os.path.join(HERE, *parts), place, ignore=UNSEEN)
-        for above in (os.path.dirname(place), os.path.join(folder, "kaizen_box")):
-            open(os.path.join(above, "__init__.py"), "w").close()
+        for depth in range(len(parts)):
+            open(os.path.join(folder, "kaizen_box", *parts[:depth], "__init__.py"), "w").close()
     plan = {
         "key": key, "module": function.module, "name": function.name, "paths": job.tools.paths, "groups": groups,
         "seconds": seconds, "import_s": IMPORT_S,

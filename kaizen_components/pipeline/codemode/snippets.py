@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..answers import AnswerRefused, validated
-from ..contracts import LINE, Contract
+from ..answers.contracts import LINE, Contract
+from ..answers.parse import AnswerRefused, validated
 from ..verdict import Finding, Verdict
 from . import code
 from .function import Function

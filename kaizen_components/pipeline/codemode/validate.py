@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from .. import sandbox
-from ..edit_format import shown
+from ...sandbox import run as sandbox
+from ..edits.format import shown
 from ..job import Job
 from ..verdict import Finding, Verdict
 from . import evidence, execute, mutate

@@ -1,0 +1,1 @@
+"""Edits as plain text: parse, match, apply, write."""

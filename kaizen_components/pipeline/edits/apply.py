@@ -7,12 +7,12 @@ in edit_paths, and the jail for writing in edit_write. Whatever is refused says 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from .edit_format import FORMAT, WHOLE_FORM, Edit, EditRefused, PathRefused, form, shown
-from .edit_match import Place, place
-from .edit_parse import parse
-from .edit_paths import Neighbours, checked
-from .edit_render import render
-from .edit_write import write
+from .format import FORMAT, WHOLE_FORM, Edit, EditRefused, PathRefused, form, shown
+from .match import Place, place
+from .parse import parse
+from .paths import Neighbours, checked
+from .render import render
+from .write import write
 
 __all__ = [
     "FORMAT", "WHOLE_FORM", "Edit", "EditRefused", "PathRefused", "advice", "apply", "form", "parse", "render", "write",

@@ -8,7 +8,7 @@ fence instead of WHOLE markers, and no closing marker at the very end of an answ
 import re
 from dataclasses import dataclass, field
 
-from ..errors import Refused
+from ...errors import Refused
 
 WHOLE_FORM = """\
 Edits are plain text. Paths count from the root of the repository. A new file, or a file of less than 200 lines, is

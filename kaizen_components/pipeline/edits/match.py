@@ -8,7 +8,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from .edit_format import Edit, EditRefused, shown
+from .format import Edit, EditRefused, shown
 
 COMPARED_MAX = 3_000_000  # lines compared in the search for the nearest place: about a second
 CLOSE_LINES_MAX = 5_000

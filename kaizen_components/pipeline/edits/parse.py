@@ -1,6 +1,6 @@
 """Read the edits of an answer, in one pass over its lines: strictly where a slip would lose something."""
 
-from .edit_format import (
+from .format import (  # fmt: skip
     BARE_CLOSING,
     BARE_PATH,
     CLOSING,
@@ -16,7 +16,7 @@ from .edit_format import (
     Edit,
     EditRefused,
     shown,
-)  # fmt: skip
+)
 
 
 def parse(text: str) -> list[Edit]:

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Callable, Iterable
 
-from .edit_format import EditRefused, PathRefused, shown
+from .format import EditRefused, PathRefused, shown
 
 PATH_BYTES_MAX = 1_000
 NAME_BYTES_MAX = 255

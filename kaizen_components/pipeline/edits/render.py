@@ -1,7 +1,7 @@
 """Write edits in our own form, so that an answer can be quoted and tests can say what is read back."""
 
-from .edit_format import BARE_CLOSING, DIVIDER, MARKDOWN, Edit
-from .edit_parse import unfenced
+from .format import BARE_CLOSING, DIVIDER, MARKDOWN, Edit
+from .parse import unfenced
 
 LENGTH = 7  # of the markers, unless the text has lines that look like them
 

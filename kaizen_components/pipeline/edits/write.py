@@ -8,9 +8,9 @@ import os
 import secrets
 import stat
 
-from ..errors import Unavailable
-from .edit_format import EditRefused, shown
-from .edit_paths import checked
+from ...errors import Unavailable
+from .format import EditRefused, shown
+from .paths import checked
 
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -4,13 +4,13 @@ import json
 import os
 import shutil
 
-from . import sandbox
-from .asked import Asked
-from .asking import values_of
-from .clearing import clear
-from .job import Job
-from .protocol import Step
-from .verdict import Finding, Verdict
+from ...sandbox import run as sandbox
+from ..answers.context import Asked
+from ..ask.asking import values_of
+from ..job import Job
+from ..protocol import Step
+from ..target.clearing import clear
+from ..verdict import Finding, Verdict
 
 ANSWERS = "KAIZEN_ANSWERS"
 TAIL_CHARS = 2_000

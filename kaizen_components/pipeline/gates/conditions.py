@@ -7,16 +7,14 @@ import functools
 import hashlib
 import os
 
-from . import sandbox
-from .job import Job
-from .verdict import Verdict
+from ...sandbox import run as sandbox
+from ..job import Job
+from ..verdict import Verdict
 
-HERE = os.path.dirname(__file__)
-CODE = (  # every gate judges with these; how a job is made for it shows in the hashes of its trees
-    "checking", "codemode", "testing", "box.py", "bubblewrap.py", "command.py", "confine.py", "gates.py", "job.py",
-    "landlock.py", "limits.py", "probe.py", "ready.py", "review.py", "runner.py", "sandbox.py", "seatbelt.py",
-    "signed.py", "static.py", "toolchain.py", "tree.py", "verdict.py", "watch.py",
-)  # fmt: skip
+ENGINE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# A verdict rests on all of the pipeline but its protocols and runs, and on the code that runs commands and git.
+FOLDERS = ("git", "pipeline", "sandbox")
+LEFT_OUT = ("pipeline/protocols", "pipeline/run")
 HASH_CHARS = 16
 
 
@@ -35,15 +33,17 @@ def gate_version() -> str:
     """A hash of the code of the gates: no number that somebody could forget to raise."""
     digest = hashlib.sha256()
     for path in files():
-        with open(os.path.join(HERE, path), "rb") as file:
+        with open(os.path.join(ENGINE, path), "rb") as file:
             digest.update(f"{path}\0".encode() + file.read() + b"\0")
     return digest.hexdigest()[:HASH_CHARS]
 
 
 def files() -> list[str]:
+    """The modules that judge, as paths below the engine."""
     found = []
-    for name in CODE:
-        walked = os.walk(os.path.join(HERE, name))
-        inside = [os.path.join(here, one) for here, _, names in walked for one in names if one.endswith(".py")]
-        found += [os.path.relpath(path, HERE).replace(os.sep, "/") for path in inside] or [name]
+    for folder in FOLDERS:
+        for here, folders, names in os.walk(os.path.join(ENGINE, folder)):
+            inside = os.path.relpath(here, ENGINE).replace(os.sep, "/")
+            folders[:] = [name for name in folders if f"{inside}/{name}" not in LEFT_OUT]
+            found += [f"{inside}/{name}" for name in names if name.endswith(".py")]
     return sorted(found)

@@ -1,10 +1,10 @@
 """Before anything is built: are the tools there, is the box strong enough, and do the base's own tests pass?"""
 
-from . import sandbox
-from .checking import own
-from .job import Job
-from .toolchain import missing
-from .verdict import Finding, Verdict
+from ...sandbox import run as sandbox
+from ..job import Job
+from ..target.toolchain import missing
+from ..verdict import Finding, Verdict
+from .static import own
 
 
 def judge(job: Job) -> Verdict:
@@ -17,7 +17,7 @@ def judge(job: Job) -> Verdict:
 
 
 def _tested(job):
-    from .testing.gate import baseline
+    from .tests.gate import baseline
 
     found = baseline(job)
     facts = {"passed": len(found.passed), "failed": sorted(found.failed)[:50], "flaky": sorted(found.flaky)[:50]}

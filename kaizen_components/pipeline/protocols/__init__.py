@@ -1,0 +1,1 @@
+"""Protocol files: loading, checking, proving their gates."""

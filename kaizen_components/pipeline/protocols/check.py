@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from .edit_paths import PathRefused, checked
-from .gates import GATES
-from .kinds import KINDS
-from .protocol import FOLDER, OUTCOMES, Protocol, Step
-from .schemas import faults as schema_faults
-from .schemas import not_a_schema
+from ..answers.kinds import KINDS, load_kind
+from ..answers.schemas import faults as schema_faults
+from ..answers.schemas import not_a_schema
+from ..edits.paths import PathRefused, checked
+from ..gates.registry import GATES
+from ..protocol import FOLDER, OUTCOMES, Protocol, Step
 
 LARGE = 2**53
 OWN = ("json", "text", "command")  # kinds that a protocol may have as often as it likes
@@ -102,8 +102,8 @@ def _contracts(protocol: Protocol) -> Iterator[str]:
 def _prompt(step: Step) -> Iterator[str]:
     from jinja2 import meta
 
-    from . import prompt
-    from .asking import VALUES
+    from .. import prompt
+    from ..ask.asking import VALUES
 
     try:
         used = prompt.names(step.prompt or "")
@@ -130,7 +130,7 @@ def _edges(protocol: Protocol) -> Iterator[str]:
 
 
 def _reasons(step: Step) -> tuple[str, ...]:
-    return KINDS[step.answer].reasons if step.answer else GATES[step.gate or ""].reasons
+    return load_kind(step.answer).reasons if step.answer else GATES[step.gate or ""].reasons
 
 
 def _reachable(protocol: Protocol) -> Iterator[str]:
@@ -196,7 +196,7 @@ def _accepted(protocol: Protocol) -> Iterator[str]:
 def _seen(protocol: Protocol) -> Iterator[str]:
     """Nothing that is delivered counts before a gate that looks at it has passed."""
     for step in protocol.steps.values():
-        if step.answer and KINDS[step.answer].is_result:
+        if step.answer and load_kind(step.answer).is_result:
 
             def unseen(one, why, kind=step.answer):
                 return why != "pass" or one.kind == "ask" or kind not in GATES[one.gate or ""].sees
@@ -217,7 +217,7 @@ def _needs(protocol: Protocol) -> Iterator[str]:
 
 
 def _quoted(step: Step) -> tuple[str, ...]:
-    kind = KINDS[step.answer or ""]
+    kind = load_kind(step.answer or "")
     return kind.needs_anyway if step.prompt else kind.needs
 
 

@@ -7,12 +7,13 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from . import command, edits
-from .asked import Asked
-from .job import Job
-from .protocol import Protocol
-from .target import Target
-from .work import Work
+from ..answers.context import Asked
+from ..edits import apply as edits
+from ..gates import command
+from ..job import Job
+from ..protocol import Protocol
+from ..target.target import Target
+from ..target.work import Work
 
 WANTED = {"good": "pass", "bad": "check"}
 

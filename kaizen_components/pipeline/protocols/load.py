@@ -7,11 +7,12 @@ it began with, so a file that is changed later moves no goal posts.
 import os
 from typing import Any, NamedTuple
 
-from ..errors import NotFound, Refused
-from . import protocol_fixtures, yaml_file
-from .protocol import Protocol, load, shipped
-from .protocol_check import faults
-from .target import Target
+from ...errors import NotFound, Refused
+from .. import yaml_file
+from ..protocol import Protocol, load, shipped
+from ..target.target import Target
+from . import fixtures
+from .check import faults
 
 FOLDER = ".kaizen/protocols"
 SHOWN_MAX = 8
@@ -47,7 +48,7 @@ def usable(name: str, store, repo: str, options: dict[str, Any]) -> Protocol:
             shown,
             f"Mend it; `P11 --name {name}{place}` checks it.",
         )
-    for row in protocol_fixtures.proved(protocol, store, repo, options) if source.text is not None else ():
+    for row in fixtures.proved(protocol, store, repo, options) if source.text is not None else ():
         if not row["ok"]:
             raise Refused(
                 "gate_not_proved",

@@ -5,18 +5,19 @@ import subprocess
 import tempfile
 from typing import Any
 
-from ..store.place import Place
-from . import ready, static
-from .asked import Asked
-from .asking import judged
-from .codemode import prove as codemode
-from .job import Settings
-from .kinds import kind_of
-from .protocol import Protocol, load
-from .target import Target
-from .testing import prove as testing
-from .tree import lay_out
-from .work import Work
+from ...store.place import Place
+from ..answers.context import Asked
+from ..answers.kinds import kind_of
+from ..ask.asking import judged
+from ..codemode import prove as codemode
+from ..gates import ready
+from ..gates.static import prove as static
+from ..gates.tests import prove as testing
+from ..job import Settings
+from ..protocol import Protocol, load
+from ..target.fixture_tree import lay_out
+from ..target.target import Target
+from ..target.work import Work
 
 FOLDER = os.path.join(os.path.dirname(__file__), "evals")
 REQUEST = "add a /health endpoint returning status ok"

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from ..errors import KaizenError
-from . import edits, protocol_fixtures, skills
-from .protocol import Protocol, load, shipped
-from .protocol_check import faults
-from .protocol_file import Source, one, read, sources
+from ...errors import KaizenError
+from ..edits import apply as edits
+from ..protocol import Protocol, load, shipped
+from . import fixtures, skills
+from .check import faults
+from .load import Source, one, read, sources
 
 
 def listed(store, repo: str | None) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def _taken(source: Source, protocol: Protocol) -> list[str]:
 
 def _proved(protocol: Protocol, store, repo, options):
     try:
-        return list(protocol_fixtures.proved(protocol, store, repo, options)), []
+        return list(fixtures.proved(protocol, store, repo, options)), []
     except KaizenError as error:
         return [], [f"Its gates could not be tried: {error.what} {error.why} {error.next}".strip()]
 

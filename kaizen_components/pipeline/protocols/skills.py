@@ -5,8 +5,8 @@ Made from the protocol, so that an agent reads the same contract that the sessio
 
 import json
 
-from .kinds import kind_of
-from .protocol import Protocol, Step
+from ..answers.kinds import kind_of
+from ..protocol import Protocol, Step
 
 FOLDER = ".agents/skills"
 TEMPLATE = """\

@@ -1,0 +1,1 @@
+"""A run: state machine, engine, recorder, budget, drivers, delivery, replay."""

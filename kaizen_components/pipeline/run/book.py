@@ -4,15 +4,17 @@ import json
 import os
 from typing import Any
 
-from ..records import proof, secrets, span
-from ..records.hashing import text_hash
-from ..records.words import joined
-from . import eval_case, ledger, results
+from ...records.ledger.hashing import text_hash
+from ...records.quality import proof, span
+from ...records.secrets import secrets
+from ...records.work.command_line import joined
+from ..ask.question import Question, hashed, written
+from ..codemode import eval_case
+from ..edits.format import CUT
+from ..protocol import Step
+from ..verdict import Verdict
+from . import recorder, results
 from .account import summary
-from .edit_format import CUT
-from .protocol import Step
-from .question import Question, hashed, written
-from .verdict import Verdict
 
 FINDINGS_MAX = 200
 ANSWER_CHARS_MAX = 1_000_000
@@ -29,8 +31,8 @@ class Book:
         self._look = look
         self.store = store
         self.run = run
-        self.root_span = self.db.value(ledger.ROOT_SPAN, (run["id"],))
-        self.number, self.state = ledger.state_of(self.db, run)
+        self.root_span = self.db.value(recorder.ROOT_SPAN, (run["id"],))
+        self.number, self.state = recorder.state_of(self.db, run)
 
     @property
     def db(self):
@@ -41,7 +43,7 @@ class Book:
         return self.db.actor
 
     def events(self) -> list[dict[str, Any]]:
-        return ledger.events(self.db, self.run)
+        return recorder.events(self.db, self.run)
 
     def add(self, event: str, step: str | None = None, attempt: int | None = None, **more: Any) -> None:
         place = {"step": step, "attempt": attempt} if step else {}
@@ -62,7 +64,7 @@ class Book:
 
     def _append(self, made) -> None:
         """Write what `made(tx)` gives, with whatever it adds beside it; then the file that mirrors the records."""
-        self.number, self.state = self._write(lambda tx: ledger.append(tx, self.run, made(tx), self.number))
+        self.number, self.state = self._write(lambda tx: recorder.append(tx, self.run, made(tx), self.number))
         try:
             self._export()
         except OSError as error:  # the records have it all; a mirror that cannot be written stops nobody
@@ -119,7 +121,7 @@ class Book:
         """What is known about the answer that is judged; nothing for a gate."""
         found = [
             event["payload"]
-            for event in ledger.events(tx, self.run)
+            for event in recorder.events(tx, self.run)
             if (event["event"], event["step"], event["attempt"]) == ("answered", step.name, attempt)
         ]
         return found[-1] if found else {}

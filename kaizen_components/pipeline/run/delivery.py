@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..errors import KaizenError
-from . import eval_case
-from .asked import Asked
+from ...errors import KaizenError
+from ..answers.context import Asked
+from ..codemode import eval_case
+from ..target.work import Work
 from .book import Book
-from .work import Work
 
 
 def deliver(book: Book, work: Work, asked: Asked) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The machine and a protocol as a person reads them: tables and a picture for the docs, made from the data."""
 
+from ..protocol import OUTCOMES, Protocol, Step
+from ..target.settings import table
 from . import machine
-from .protocol import OUTCOMES, Protocol, Step
-from .settings import table
 
 PHASES = {
     "due": "the step is next",

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..backends.chat import Chat, Messages, OnText
-from ..backends.failure import Rejected
-from ..backends.reply import Reply
-from ..errors import Unavailable, Usage
-from . import scout_tools
-from .answers import AnswerRefused, extract_json
-from .edit_format import CUT
-from .protocol import Step
-from .recorded import RecordedDriver
+from ...backends.chat import Chat, Messages, OnText
+from ...backends.failure import Rejected
+from ...backends.reply import Reply
+from ...errors import Unavailable, Usage
+from ..answers.parse import AnswerRefused, extract_json
+from ..ask import scout_tools
+from ..edits.format import CUT
+from ..protocol import Step
+from .replay.driver import RecordedDriver
 
 STAGES = ("plan", "scout", "build", "test", "review")
 NOTES = "What you have looked up:"

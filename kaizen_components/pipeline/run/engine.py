@@ -6,18 +6,21 @@ anywhere is resumed from its newest row. Whatever has no row after its intent is
 
 import time
 
-from ..errors import KaizenError, Unavailable
-from . import delivery, edits, gates, ledger, machine, sandbox
-from .asked import Asked
-from .asking import judged, messages
+from ...errors import KaizenError, Unavailable
+from ...sandbox import run as sandbox
+from ..answers.context import Asked
+from ..answers.kinds import kind_of
+from ..ask.asking import judged, messages
+from ..ask.feedback import current, feedback, fingerprint
+from ..ask.question import Question
+from ..edits import apply as edits
+from ..gates import registry as gates
+from ..protocol import Step
+from ..target.work import Work
+from ..verdict import Finding, Verdict
+from . import delivery, machine, recorder
 from .book import Book
-from .feedback import current, feedback, fingerprint
-from .kinds import kind_of
 from .progress import Progress
-from .protocol import Step
-from .question import Question
-from .verdict import Finding, Verdict
-from .work import Work, answer_text
 
 FORM = "malformed"
 NO_QUESTION = [{"role": "system", "content": "No question could be made."}]
@@ -32,7 +35,7 @@ class Engine:
         self.work = work
         self.driver = driver
         self.progress = progress
-        self.protocol = ledger.protocol_of(book.run)
+        self.protocol = recorder.protocol_of(book.run)
         self._questions: dict[tuple[str, int], Question] = {}
 
     def drive(self) -> None:
@@ -120,7 +123,7 @@ class Engine:
 
     def answer(self, step: Step, state: machine.State) -> Verdict:
         """What the checks say about the newest answer to a step."""
-        text = answer_text(self.book.db, state, step.name) or ""
+        text = recorder.answer_text(self.book.db, state, step.name) or ""
         return judged(step, self.work, self.so_far(step, state), text)
 
     def gate(self, step: Step, state: machine.State) -> Verdict:
@@ -156,7 +159,7 @@ class Engine:
         return [event for event in self.book.events() if event["event"] == "judged"]
 
     def so_far(self, step: Step, state: machine.State) -> Asked:
-        texts = {name: answer_text(self.book.db, state, name) for name in self.protocol.steps}
+        texts = {name: recorder.answer_text(self.book.db, state, name) for name in self.protocol.steps}
         history = self._verdicts()
         told, previous = feedback(history, step.name, self.protocol.plans), None
         if step.kind == "ask" and kind_of(step).is_edits:

@@ -6,7 +6,7 @@ TABLE does not happen: `after` refuses it, and the door to the database calls no
 
 from typing import Any
 
-from .protocol import OUTCOMES, Protocol, Step
+from ..protocol import OUTCOMES, Protocol, Step
 
 State = dict[str, Any]
 Event = dict[str, Any]

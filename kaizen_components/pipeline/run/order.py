@@ -4,10 +4,11 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from ..errors import Usage
-from . import drivers, ledger, protocol_file, runs
-from .protocol import Protocol, with_budget
-from .recorded import RecordedDriver
+from ...errors import Usage
+from ..protocol import Protocol, with_budget
+from ..protocols import load as protocol_file
+from . import drivers, recorder, runs
+from .replay.driver import RecordedDriver
 
 USUAL = "factory"
 
@@ -49,7 +50,7 @@ def _check_function(protocol: Protocol, options: dict[str, Any]) -> None:
     if not explores and options.get("function"):
         raise Usage("function_without_use", f"{protocol.name} explores no function.", "", "Leave --function out.")
     if explores:
-        from .codemode.function import Function
+        from ..codemode.function import Function
 
         options["function"] = str(Function.parsed(options["function"]))
 
@@ -72,7 +73,7 @@ def _again(look, store, given, options, budget) -> Order:
         **({"function": old["function"]} if old.get("function") else {}),
     }
     return Order(
-        with_budget(ledger.protocol_of(run), budget), driving, given["request"] or run["request"],
+        with_budget(recorder.protocol_of(run), budget), driving, given["request"] or run["request"],
         given["repo"] or os.path.join(store.place.root, run["repo"]), {**options, **kept, "from": run["id"]},
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 
-from .verdict import Verdict
+from ..verdict import Verdict
 
 INTERVAL_S = 0.1  # ten times a second at most
 SPINNER = "|/-\\"

@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from ..errors import Conflict
-from ..records.canonical import canonical
+from ...errors import Conflict
+from ...records.ledger.canonical import canonical
+from ..protocol import Protocol
 from . import machine
-from .protocol import Protocol
 
 LAST = "SELECT n, state FROM run_event WHERE run_id = ? ORDER BY n DESC LIMIT 1"
 EVENTS = """
@@ -82,3 +82,9 @@ def states(db, run: dict[str, Any]) -> dict[int, machine.State]:
 def body(db, event_id: str) -> str:
     """The text of an answer, or of a question."""
     return db.value(BODY, (event_id,)) or ""
+
+
+def answer_text(db, state: dict[str, Any], step: str) -> str | None:
+    """The newest answer to a step, as it was given."""
+    event = state["answers"].get(step)
+    return body(db, event) if event else None

@@ -5,12 +5,12 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..records import secrets
-from . import ledger
-from .asked import Asked
-from .kinds import kind_of
-from .protocol import Protocol
-from .work import Work, message
+from ...records.secrets import secrets
+from ..answers.context import Asked
+from ..answers.kinds import kind_of
+from ..protocol import Protocol
+from ..target.work import Work, message
+from . import recorder
 
 Kept = tuple[str, str, str]  # file, title, text
 
@@ -20,8 +20,8 @@ def leave(work: Work, db) -> dict[str, dict[str, Any]]:
 
     The answers of a failed run may be broken: of each step the newest that can be used counts.
     """
-    answers = [event for event in reversed(ledger.events(db, work.run)) if event["event"] == "answered"]
-    newest = _Newest(work, ledger.protocol_of(work.run), answers, db)
+    answers = [event for event in reversed(recorder.events(db, work.run)) if event["event"] == "answered"]
+    newest = _Newest(work, recorder.protocol_of(work.run), answers, db)
     kept = {
         name: {**_keep(work, name, text), "title": f"{title} of {work.run['id']}"}
         for name, title, text in newest.results()
@@ -65,7 +65,7 @@ class _Newest:
         for event in self.answers:
             if event["step"] == step.name:
                 try:
-                    return read(step, ledger.body(self.db, event["id"]))
+                    return read(step, recorder.body(self.db, event["id"]))
                 except Exception:  # broken in whatever way: a run must come to its end
                     continue
         return None

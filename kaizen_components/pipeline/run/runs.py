@@ -6,21 +6,23 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
-from ..backends.reply import Reply
-from ..errors import Busy, Conflict, KaizenError, NotFound, Refused, Unavailable, Usage
-from ..records import ids, span
-from ..store.gate import try_lock
-from . import ledger, sandbox, turn
+from ...backends.reply import Reply
+from ...errors import Busy, Conflict, KaizenError, NotFound, Refused, Unavailable, Usage
+from ...records import ids
+from ...records.quality import span
+from ...sandbox import run as sandbox
+from ...store.gate import try_lock
+from ..ask.feedback import line_of
+from ..protocol import Protocol
+from ..target.settings import PATH, parsed
+from ..target.target import Target
+from ..target.toolchain import named
+from ..target.work import Work
+from . import recorder, turn
 from .account import summary
 from .book import Book
 from .engine import Engine
-from .feedback import line_of
 from .progress import Progress
-from .protocol import Protocol
-from .settings import PATH, parsed
-from .target import Target
-from .toolchain import named
-from .work import Work
 
 LEASE_MS = 6 * 3_600_000  # whoever dies before has his lock let go by the system, and P7 takes the lease over
 WAITING = "SELECT id FROM run_current WHERE driver = 'agent' AND phase <> 'ended' ORDER BY seq DESC LIMIT 1"
@@ -57,7 +59,7 @@ def begin(
 
     def do(tx):
         task = tx.find("task", task_id) if task_id else _task(tx, request)
-        run = ledger.start(tx, protocol, task, values)
+        run = recorder.start(tx, protocol, task, values)
         root = span.add(
             tx, run["id"], None, task["id"], None, {"run": run["id"], "protocol": protocol.name},
             {**NOTHING, "name": f"{protocol.name} {' '.join(request.split())}"[:200]},

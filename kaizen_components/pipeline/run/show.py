@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from . import ledger
+from ..protocol import Protocol
+from . import recorder
 from .account import summary
-from .protocol import Protocol
 
 SAYS_CHARS_MAX = 200
 LISTED = (
@@ -29,16 +29,16 @@ ORDER BY CASE WHEN sum(e.reason <> 'missing') THEN 1.0 * sum(e.reason = 'pass') 
 
 def card(db, run: dict[str, Any]) -> dict[str, Any]:
     """Everything about one run that fits on a screen."""
-    number, state = ledger.state_of(db, run)
-    events = ledger.events(db, run)
+    number, state = recorder.state_of(db, run)
+    events = recorder.events(db, run)
     ended: dict[str, Any] = next((event["payload"] for event in reversed(events) if event["event"] == "ended"), {})
     return {
         "id": run["id"], "kind": "run", "request": run["request"], "protocol": run["protocol"], "driver": run["driver"],
         "repo": run["repo"], "base_commit": run["base_commit"], "task_id": run["task_id"], "test": bool(run["test"]),
         "phase": state["phase"], "step": state["step"], "attempt": state["attempt"], "at": run["at"], "events": number,
         **summary(state, events), **ended.get("delivered", {}), **_holding(state),
-        **reviewed(events, ledger.protocol_of(run)),
-        "gates": gates(events, ledger.protocol_of(run)),
+        **reviewed(events, recorder.protocol_of(run)),
+        "gates": gates(events, recorder.protocol_of(run)),
         "log": db.log_position(run),
     }  # fmt: skip
 

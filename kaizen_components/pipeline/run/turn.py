@@ -2,16 +2,18 @@
 
 from typing import Any
 
-from ..errors import Conflict, NotFound, Refused
-from ..records import ids, secrets
-from ..records.hashing import text_hash
-from . import edits, machine
-from .answers import AnswerRefused, extract_json
-from .asked import Asked
+from ...errors import Conflict, NotFound, Refused
+from ...records import ids
+from ...records.ledger.hashing import text_hash
+from ...records.secrets import secrets
+from ..answers.context import Asked
+from ..answers.kinds import kind_of
+from ..answers.parse import AnswerRefused, extract_json
+from ..edits import apply as edits
+from ..protocol import Protocol, Step
+from ..target.work import Work
+from . import machine
 from .book import Book
-from .kinds import kind_of
-from .protocol import Protocol, Step
-from .work import Work
 
 LEASED = "SELECT run_id, at FROM run_event WHERE id = ? AND event = 'leased'"
 OURS = frozenset({"gate", "gates", "proof", "proof_id", "exit_code", "tier"})  # words that only a gate says

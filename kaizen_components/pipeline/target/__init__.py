@@ -1,0 +1,1 @@
+"""The target repository: its tree, settings, tools, and the files of a candidate."""

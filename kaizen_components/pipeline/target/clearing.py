@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from ..errors import Unavailable
+from ...errors import Unavailable
 
 
 def clear(path: str) -> None:

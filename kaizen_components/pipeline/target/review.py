@@ -6,8 +6,8 @@ import sys
 import tomllib
 from typing import Any
 
-from .testing.protected import matches as named
-from .verdict import Finding
+from ..verdict import Finding
+from .protected import matches as named
 
 DEPENDENCIES = (
     "pyproject.toml", "requirements*.txt", "setup.py", "setup.cfg", "package.json", "package-lock.json",

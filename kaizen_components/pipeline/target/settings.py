@@ -8,10 +8,10 @@ import re
 import tomllib
 from typing import Any, NamedTuple
 
-from ..errors import Refused
-from .job import PROTECTED, Settings
-from .protocol import BUDGETS
-from .sandbox import LEVELS
+from ...errors import Refused
+from ...sandbox.run import LEVELS
+from ..job import PROTECTED, Settings
+from ..protocol import BUDGETS
 
 __all__ = ["PATH", "Settings", "parsed", "read_settings", "table"]
 PATH = ".kaizen/pipeline.toml"

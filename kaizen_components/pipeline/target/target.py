@@ -2,13 +2,14 @@
 
 import os
 
-from ..errors import Refused
-from ..records.files import tree_digest
-from ..records.tree import OWN_FOLDERS
-from .repository import commit as commits
-from .repository import deliver, export, git
-from .repository.diff import Diff
-from .repository.objects import SUBMODULE, Entry, Objects
+from ...errors import Refused
+from ...git import commit as commits
+from ...git import deliver, export
+from ...git import run as git
+from ...git.diff import Diff
+from ...git.objects import SUBMODULE, Entry, Objects
+from ...records.files.files import tree_digest
+from ...records.files.tree import OWN_FOLDERS
 
 
 class Target:

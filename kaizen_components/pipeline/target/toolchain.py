@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import sys
 
-from ..errors import NotFound, Unavailable
-from . import runner
-from .job import Settings, Tools
+from ...errors import NotFound, Unavailable
+from ...sandbox import process as runner
+from ..job import Settings, Tools
+from ..verdict import Finding
 from .target import Target
-from .verdict import Finding
 
 NEEDED = {"ruff": "check", "mypy": "check", "pytest": "test", "coverage": "test"}  # tool -> the gate that runs it
 ASK_S = 120

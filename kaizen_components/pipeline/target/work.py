@@ -7,12 +7,12 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-from . import edits, ledger
+from ..edits import apply as edits
+from ..job import Job
+from ..spec import markdown
 from .clearing import clear
 from .examples import preparation
-from .job import Job
 from .settings import Settings, read_settings
-from .spec import markdown
 from .target import Target
 from .toolchain import tools
 
@@ -241,9 +241,3 @@ def _round_name(name):
 
 def message(spec: dict[str, Any], run: dict[str, Any]) -> str:
     return f"{spec['title']}\n\n{markdown(spec)}\nMade by {run['id']}.\n"
-
-
-def answer_text(db, state: dict[str, Any], step: str) -> str | None:
-    """The newest answer to a step, as it was given."""
-    event = state["answers"].get(step)
-    return ledger.body(db, event) if event else None

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from ...errors import Unavailable
-from ...records.files import tree_digest
+from ...records.files.files import tree_digest
 from .finding import hash_of, unix
 
 NAME = "kaizen_components"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import Conflict
-from .. import hook_files
+from ..hooks import files as hook_files
 from . import block
 from .finding import Finding, hash_of, kept_name, settled, unix
 from .folder import Folder, is_link

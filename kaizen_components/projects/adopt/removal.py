@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import Conflict
-from .. import hook_files
-from ..skill import link_target
-from ..skill_links import ends
+from ..hooks import files as hook_files
+from ..skills.links import ends
+from ..skills.skill import link_target
 from . import block, engine
 from .engine_part import clear, take_away
 from .finding import Removal, hash_of, kept_name, unix

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...records.lesson_stub import TITLES, new_stub
+from ...records.lessons.stub import TITLES, new_stub
 from . import engine
 from .engine_part import EnginePart
 from .finding import Finding

@@ -4,8 +4,8 @@ import os
 from typing import Any
 
 from ...errors import NotFound
-from .. import skill_links
-from ..skill import link_target
+from ..skills import links as skill_links
+from ..skills.skill import link_target
 from . import engine
 from .finding import Finding
 from .folder import Folder, problem

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import Refused
-from .. import hook_files
+from ..hooks import files as hook_files
 from . import block
 from .engine import COPY_OLD, COPY_PART, NAME
 from .finding import BEFORE, settled

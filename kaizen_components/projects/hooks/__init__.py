@@ -1,0 +1,1 @@
+"""Hooks of agent hosts such as Claude Code and Codex (D3)."""

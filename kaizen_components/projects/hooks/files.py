@@ -8,7 +8,7 @@ import re
 import shlex
 from typing import Any
 
-from ..errors import Conflict
+from ...errors import Conflict
 
 HOOK_COMMAND = ["python3", "kaizen.py", "hook"]
 FILES = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json"}

@@ -2,8 +2,8 @@
 
 import os
 
-from ..records.ids import iso, now_ms
-from ..store.place import Place
+from ...records.ids import iso, now_ms
+from ...store.place import Place
 
 BYTES_MAX = 200_000
 CHARS_MAX = 500

@@ -1,0 +1,1 @@
+"""What must not leave this machine when a repository is published (D2)."""

@@ -7,9 +7,9 @@ tests/fixtures/**        # a glob of paths: made-up people
 import os
 from typing import NamedTuple
 
-from ..errors import Refused, Unavailable
-from ..records import secrets
-from ..records.paths import fits
+from ...errors import Refused, Unavailable
+from ...records.files.paths import fits
+from ...records.secrets import secrets
 
 FILE = ".kaizen/publish-allow.txt"
 

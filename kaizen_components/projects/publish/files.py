@@ -3,9 +3,9 @@
 import os
 from typing import NamedTuple
 
-from ..records.files import below
-from ..records.tree import TOOL_FOLDERS
-from . import publish_git
+from ...records.files.files import below
+from ...records.files.tree import TOOL_FOLDERS
+from . import git
 
 OTHERS = {  # state -> what git lists beside the index; a file is in one of them
     "untracked": ("--others", "--exclude-standard"),
@@ -17,16 +17,16 @@ class Files(NamedTuple):
     states: dict[str, str]  # path below the root -> tracked, untracked, ignored, or "file" where there is no git
     skipped: list[str]  # names of tools' folders, which nobody publishes
     is_git: bool
-    kept: list[publish_git.Kept]  # what git has of files that read otherwise now, or are gone
+    kept: list[git.Kept]  # what git has of files that read otherwise now, or are gone
     submodules: list[str]
 
 
 def files(root: str) -> Files:
     """Every file that counts, by path; without a repository, every file there is."""
-    is_git = publish_git.is_repository(root)
+    is_git = git.is_repository(root)
     found: dict[str, str] = {}
     skipped: set[str] = set()
-    entries = publish_git.index(root) if is_git else []
+    entries = git.index(root) if is_git else []
     listed = _listed(root, entries) if is_git else [(path, "file") for path in below(root)]
     for path, state in listed:
         folder = _tool_folder(path)
@@ -40,8 +40,8 @@ def files(root: str) -> Files:
         {path: found[path] for path in sorted(found)},
         sorted(skipped),
         is_git,
-        publish_git.kept(root, entries) if is_git else [],
-        [entry.path for entry in entries if entry.mode == publish_git.SUBMODULE],
+        git.kept(root, entries) if is_git else [],
+        [entry.path for entry in entries if entry.mode == git.SUBMODULE],
     )
 
 
@@ -50,7 +50,7 @@ def _listed(root, entries):
         if os.path.lexists(os.path.join(root, entry.path)):
             yield entry.path, "tracked"
     for state, words in OTHERS.items():
-        for path in publish_git.listed(root, "ls-files", "-z", *words):
+        for path in git.listed(root, "ls-files", "-z", *words):
             yield path, state
 
 

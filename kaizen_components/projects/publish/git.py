@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, NamedTuple
 
-from ..errors import Refused, Unavailable
-from ..records.tree import git_says, git_tells
-from ..records.words import joined
+from ...errors import Refused, Unavailable
+from ...records.files.tree import git_says, git_tells
+from ...records.work.command_line import joined
 
 SUBMODULE, LINK = "160000", "120000"
 BLOCK_BYTES = 1 << 20

@@ -6,10 +6,10 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..records import secrets
-from ..records.files import OPEN_FLAGS
-from .publish_git import Contents, Kept
-from .publish_words import Finder
+from ...records.files.files import OPEN_FLAGS
+from ...records.secrets import secrets
+from .git import Contents, Kept
+from .words import Finder
 
 BYTES_MAX = 200_000_000  # of one file; of what is longer, only the first piece is looked at, and that is a finding
 PIECE_BYTES = 20_000_000  # in memory at a time

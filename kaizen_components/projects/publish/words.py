@@ -1,6 +1,6 @@
 """What should not be published: personal folders, this machine and its user by name, addresses only an inner net knows.
 
-Secrets have a page of their own (records/secrets.py). Patterns are bounded; each is tried only where its trigger is.
+Secrets: records/secrets/secrets.py. Patterns are bounded; each is tried only where its trigger is.
 """
 
 import os

@@ -1,0 +1,1 @@
+"""Skills of agent hosts: inventory, validation, links (SK1 to SK3)."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from ..records.files import below
+from ...records.files.files import below
+from .page import Page, Unreadable, read_page, read_text, read_yaml
 from .skill import PAGE, Entry
-from .skill_page import Page, Unreadable, read_page, read_text, read_yaml
 
 NAME_CHARS_MAX = 64
 DESCRIPTION_CHARS_MAX = 1_024

@@ -8,11 +8,11 @@ import os
 import sys
 from typing import NamedTuple
 
-from ..errors import Conflict, KaizenError, Unavailable
-from ..records.canonical import canonical
-from ..records.hashing import sha256
+from ...errors import Conflict, KaizenError, Unavailable
+from ...records.ledger.canonical import canonical
+from ...records.ledger.hashing import sha256
+from .check import check
 from .skill import FOLDERS, Entry, entries_in, link_target, store_folder
-from .skill_check import check
 
 HASH_CHARS = 16
 DOES = ("link", "unlink")

@@ -3,7 +3,7 @@
 import os
 from typing import Any, NamedTuple
 
-from ..errors import not_installed
+from ...errors import not_installed
 
 BYTES_MAX = 1_000_000  # of a page: a host puts it into a context
 

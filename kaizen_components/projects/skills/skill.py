@@ -3,8 +3,8 @@
 import os
 from typing import NamedTuple
 
-from ..errors import NotFound, Unavailable
-from ..records.files import JUNCTION
+from ...errors import NotFound, Unavailable
+from ...records.files.files import JUNCTION
 
 FOLDERS = (".agents/skills", ".claude/skills")  # Codex reads the first, Claude Code the second
 PAGE = "SKILL.md"

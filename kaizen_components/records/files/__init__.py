@@ -1,0 +1,1 @@
+"""Files by their hash: artifacts, sources, the working tree."""

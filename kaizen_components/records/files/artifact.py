@@ -2,10 +2,10 @@
 
 import os
 
-from ..errors import Busy, Integrity, NotFound, Refused, Unavailable, Usage
+from ...errors import Busy, Integrity, NotFound, Refused, Unavailable, Usage
+from ..kinds import SEARCHED
+from ..ledger.transaction import receipt
 from . import files
-from .kinds import SEARCHED
-from .transaction import receipt
 
 COLUMNS = "id, at, kind, path, CASE WHEN path IS NULL THEN name END AS name, sha256, actor, test, title"
 HISTORY = "SELECT id, at, actor, bytes, sha256 FROM artifact WHERE path = ? AND id <> ? ORDER BY seq DESC LIMIT 50"

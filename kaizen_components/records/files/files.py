@@ -3,8 +3,8 @@
 import os
 import stat
 
-from ..errors import Busy, KaizenError, NotFound, Refused, Unavailable
-from ..store.place import Place
+from ...errors import Busy, KaizenError, NotFound, Refused, Unavailable
+from ...store.place import Place
 
 BLOCK_BYTES = 1 << 20
 # Without O_NONBLOCK, opening a fifo that was put in a file's place a moment ago would wait for ever.

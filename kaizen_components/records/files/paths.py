@@ -6,7 +6,7 @@ its own text, so that a file called `[id].tsx` can be named. Links are entries a
 
 import os
 
-from ..errors import KaizenError, NotFound, Refused, Unavailable, Usage
+from ...errors import KaizenError, NotFound, Refused, Unavailable, Usage
 
 SHOWN_MAX = 5
 
@@ -122,7 +122,7 @@ class Tree:
 
     def modified_since(self, globs: list[str], at: str) -> list[str]:
         """The files whose own time is after `at`: a hint, because a checkout sets times anew."""
-        from .ids import iso
+        from ..ids import iso
 
         found = []
         for path in self.matched(globs):

@@ -1,8 +1,9 @@
 """Sources: what was read, in which version, and what it said."""
 
-from ..errors import Conflict, Refused, Usage
-from . import files, ids
-from .transaction import receipt
+from ...errors import Conflict, Refused, Usage
+from .. import ids
+from ..ledger.transaction import receipt
+from . import files
 
 COLUMNS = "id, at, tier, title, version, url, path, scope, retrieved_at, superseded_by, test"
 # CROSS JOIN: the chain first, or the planner reads every source there is.

@@ -11,7 +11,7 @@ import stat
 import subprocess
 import time
 
-from ..errors import NotFound, Unavailable
+from ...errors import NotFound, Unavailable
 from .files import below, entry_of, tree_digest
 
 OWN_FOLDERS = ("AI/db/", "AI/work/", "AI/generation/")

@@ -1,0 +1,1 @@
+"""The hashed, append-only log: transactions, Merkle tree, anchors, verification."""

@@ -6,7 +6,7 @@ inside the gate, so it never runs ahead of the database; a crash between the two
 
 import os
 
-from ..errors import Unavailable
+from ...errors import Unavailable
 from .hashing import Frontier
 
 SEPARATOR = b"\n\n"

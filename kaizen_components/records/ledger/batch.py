@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import KaizenError, Usage
+from ...errors import KaizenError, Usage
 
 LINE_DIGITS_MAX = 12
 SHAPE = 'A line looks like {"command": "W1", "args": {"title": "…", "summary": "…"}}.'

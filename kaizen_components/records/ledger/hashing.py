@@ -1,6 +1,6 @@
 """SHA-256 and the Merkle tree of RFC 6962, without hashlib (importing it costs 0.3x an empty Python process)."""
 
-from ..errors import Integrity
+from ...errors import Integrity
 
 try:
     from _sha2 import sha256 as _sha256  # Python 3.12 and later

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..errors import Integrity
-from ..store import migrate
-from ..store.connection import Connection
-from . import search
+from ...errors import Integrity
+from ...store import migrate
+from ...store.connection import Connection
+from ..search import search
 from .hashing import log_end
 
 HAS_SEARCH = "SELECT 1 FROM sqlite_master WHERE name = 'search'"
@@ -64,7 +64,7 @@ def require_integrity(connection: Connection) -> dict[str, str]:
 
 def _orphans(connection):
     """Records without a log entry, or with an entry of another kind."""
-    from .kinds import PREFIXES
+    from ..kinds import PREFIXES
 
     problems = []
     for kind in PREFIXES:

@@ -4,12 +4,13 @@ import json
 import os
 from typing import Any
 
-from .. import __version__
-from ..errors import Conflict, Unavailable
-from ..store.connection import Connection
-from . import anchor, health, ids
+from ... import __version__
+from ...errors import Conflict, Unavailable
+from ...store.connection import Connection
+from .. import ids
+from ..kinds import PREFIXES
+from . import anchor, health
 from .hashing import text_hash
-from .kinds import PREFIXES
 
 
 def describe(connection: Connection, path: str, name: str = "") -> dict[str, Any]:

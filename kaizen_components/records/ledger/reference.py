@@ -1,8 +1,8 @@
 """What a record refers to: texts that are ids, and records of any kind."""
 
-from ..errors import NotFound
-from .excerpt import excerpt
-from .kinds import PREFIXES
+from ...errors import NotFound
+from ..kinds import PREFIXES
+from ..secrets.excerpt import excerpt
 
 KINDS = {prefix: kind for kind, prefix in PREFIXES.items()}
 STAMP_DIGITS = 8  # the date, which a T follows

@@ -1,7 +1,7 @@
 """Revisions: a change is a new row that holds only what it changes."""
 
-from ..errors import Usage
-from . import search
+from ...errors import Usage
+from ..search import search
 
 REVISIONS = "SELECT * FROM {kind}_revision WHERE {kind}_id = ? ORDER BY rev"
 

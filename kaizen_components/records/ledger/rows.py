@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..store.connection import Connection
-from .kinds import PREFIXES
+from ...store.connection import Connection
+from ..kinds import PREFIXES
 
 PAGE = 2_000
 SEQ_MIN, SEQ_MAX = -(2**63), 2**63 - 1

@@ -4,14 +4,15 @@
 transaction. Reading inside a write sees what that write has done so far.
 """
 
-from ..errors import NotFound, Usage
-from ..store.connection import literal
-from ..store.database import require_not_newer
-from . import ids, search
+from ...errors import NotFound, Usage
+from ...store.connection import literal
+from ...store.database import require_not_newer
+from .. import ids
+from ..kinds import DERIVED, PREFIXES, REVISED, SEARCHED
+from ..search import search
+from ..secrets.excerpt import excerpt
 from .canonical import canonical_row
-from .excerpt import excerpt
 from .hashing import LogEnd, leaf_hash, text_hash
-from .kinds import DERIVED, PREFIXES, REVISED, SEARCHED
 
 # What is said of another record is not what the next proof or score is about: @last looks past it where any will do.
 SAID_OF_OTHERS = ("proof", "verification", "score", "artifact", "waiver", "eval_run", "packet_result", "irl_outcome")

@@ -8,12 +8,11 @@ verifier in another language.
 import os
 from typing import Any
 
-from ..store.connection import Connection
-from ..store.database import APPLICATION_ID
+from ...store.connection import APPLICATION_ID, Connection
 from .canonical import canonical
 from .hashing import EMPTY_ROOT, Frontier, leaf_hash, text_hash
 from .health import derived_rows, page_problems, schema_problems, search_problems
-from .ledger_rows import SEQ_MAX, SEQ_MIN, Ledger, Wrong, plain
+from .rows import SEQ_MAX, SEQ_MIN, Ledger, Wrong, plain
 
 FINDINGS_MAX = 20
 AFTER_THE_LOG = float("inf")  # the place of what concerns the file as a whole

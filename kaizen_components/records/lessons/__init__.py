@@ -1,0 +1,1 @@
+"""Gotchas, learnings, learned lessons, and Markdown lessons turned into records."""

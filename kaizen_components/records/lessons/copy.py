@@ -6,8 +6,8 @@ would mix it.
 
 import os
 
-from ..errors import Unavailable
-from .lesson_file import LessonFile
+from ...errors import Unavailable
+from .file import LessonFile
 
 NAME_BYTES_MAX = 120  # of a path in the name of its backup; file systems take 255
 

@@ -21,10 +21,10 @@ summaries are cut from the text may change.
 import re
 from dataclasses import dataclass, field
 
-from .canonical import canonical
-from .hashing import text_hash
-from .lesson_stub import own_lines
+from ..ledger.canonical import canonical
+from ..ledger.hashing import text_hash
 from .markdown import COMMENT, Block, blocks, heading_text, item_text
+from .stub import own_lines
 
 TITLE_CHARS_MAX = 200
 SUMMARY_CHARS_MAX = 2_000

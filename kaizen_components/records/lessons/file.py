@@ -3,11 +3,11 @@
 import os
 from dataclasses import dataclass, field
 
-from ..errors import KaizenError, NotFound, Refused, Unavailable, Usage
-from . import secrets
-from .files import inside
-from .hashing import sha256
-from .lesson_entry import Entry, Page, read
+from ...errors import KaizenError, NotFound, Refused, Unavailable, Usage
+from ..files.files import inside
+from ..ledger.hashing import sha256
+from ..secrets import secrets
+from .entry import Entry, Page, read
 
 KINDS = {"gotcha.md": "gotcha", "learning.md": "learning", "learned.md": "learned"}
 NOT_SEARCHED = {

@@ -1,11 +1,11 @@
 """Lessons: gotchas, learnings and learned ones. They are revised and retired by new rows; nothing is overwritten."""
 
-from ..errors import Conflict, Refused
-from . import revision
-from .canonical import canonical
-from .listing import items, listing
-from .reference import cited
-from .transaction import receipt
+from ...errors import Conflict, Refused
+from ..ledger import revision
+from ..ledger.canonical import canonical
+from ..ledger.reference import cited
+from ..ledger.transaction import receipt
+from ..search.listing import items, listing
 
 KINDS = ("learned", "learning", "gotcha")  # what is proven comes first
 CLOSED = ("promoted", "retired", "superseded")
@@ -39,7 +39,7 @@ class Named:
         self.globs = []
         self._hashes = {}
         if paths:
-            from .paths import given
+            from ..files.paths import given
 
             self.globs = given(self.root, paths)
             self.values(self.globs)
@@ -50,7 +50,7 @@ class Named:
             return {}
         key = canonical(globs)
         if key not in self._hashes:
-            from .paths import Tree
+            from ..files.paths import Tree
 
             self.tree = self.tree or Tree(self.root)
             self._hashes[key] = self.tree.digest(globs)

@@ -1,8 +1,8 @@
 """Where a lesson came from, what became of it, what backs it, and whether its files are still the same."""
 
-from . import revision
-from .listing import inspected, items
-from .paths import Tree, staleness
+from ..files.paths import Tree, staleness
+from ..ledger import revision
+from ..search.listing import inspected, items
 
 LEARNING_OF = "SELECT id FROM learning WHERE gotcha_id = ?"
 LEARNED_OF = "SELECT id FROM learned WHERE learning_id = ?"

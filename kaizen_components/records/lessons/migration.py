@@ -8,14 +8,15 @@ committed yet when M3 returns: such files keep their text until the next M3.
 
 import os
 
-from ..errors import Integrity, Refused
-from ..store.gate import Gate
-from . import lesson_copy, lesson_file
-from .canonical import canonical
-from .hashing import sha256, text_hash
-from .lesson_entry import normalised
-from .lesson_file import LessonFile, kind_of
-from .lesson_stub import stub
+from ...errors import Integrity, Refused
+from ...store.gate import Gate
+from ..ledger.canonical import canonical
+from ..ledger.hashing import sha256, text_hash
+from . import copy as lesson_copy
+from . import file as lesson_file
+from .entry import normalised
+from .file import LessonFile, kind_of
+from .stub import stub
 
 KINDS = ("gotcha", "learning", "learned")
 IMPORTS = "SELECT * FROM lesson_import ORDER BY seq"

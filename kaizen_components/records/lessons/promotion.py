@@ -5,12 +5,12 @@ and passed. Linked is what names the learning or its gotcha (`about_id`), what t
 by its id. An objection (a blocking verdict on the same lesson) counts against everything recorded before it.
 """
 
-from ..errors import Conflict, Refused
-from .canonical import canonical
+from ...errors import Conflict, Refused
+from ..ledger.canonical import canonical
+from ..ledger.reference import cited, kind_of
+from ..ledger.transaction import receipt
+from ..search.listing import items
 from .lesson import Named, revise, what_became
-from .listing import items
-from .reference import cited, kind_of
-from .transaction import receipt
 
 PASSING = ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS")
 PROOFS = """

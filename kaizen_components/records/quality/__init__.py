@@ -1,0 +1,1 @@
+"""Proofs, verdicts, evals, scores, spans, predictions, and the lint of specs."""

@@ -2,7 +2,7 @@
 
 import os
 
-from ..errors import NotFound
+from ...errors import NotFound
 
 RUNS_MAX = 50
 RUNS = """
@@ -17,7 +17,7 @@ FROM eval_run WHERE case_id = ?"""
 
 def require_fixture(root, path):
     """The fixture's path below the project, with forward slashes; it must be there."""
-    from .files import require_inside
+    from ..files.files import require_inside
 
     found = require_inside(root, path)
     if not os.path.exists(os.path.join(root, found)):

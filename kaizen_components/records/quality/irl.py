@@ -1,6 +1,6 @@
 """IRL reviews: what a prediction, a correction and an outcome must be like."""
 
-from ..errors import Conflict, Refused
+from ...errors import Conflict, Refused
 
 
 def require_ahead(tx, deadline):

@@ -2,13 +2,14 @@
 
 import os
 
-from ..errors import NotFound, Refused, Usage
-from . import ids, search
-from .canonical import canonical
-from .files import file_hash, inside
-from .hashing import text_hash
-from .kinds import PREFIXES, SEARCHED
-from .transaction import receipt
+from ...errors import NotFound, Refused, Usage
+from .. import ids
+from ..files.files import file_hash, inside
+from ..kinds import PREFIXES, SEARCHED
+from ..ledger.canonical import canonical
+from ..ledger.hashing import text_hash
+from ..ledger.transaction import receipt
+from ..search import search
 
 # What makes a case, in the order of the manifest. The hash is that of the newest log entry that made the text.
 EVAL_CASES = """
@@ -170,7 +171,7 @@ def _evidence(tx, given):
 
 def _keep(path, text, sha256):
     """The text in a file that has its hash as its name; one that is there and was changed is put right."""
-    from ..errors import Unavailable
+    from ...errors import Unavailable
 
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -2,9 +2,9 @@
 
 import os
 
-from . import secrets
-from .canonical import canonical
-from .hashing import text_hash
+from ..ledger.canonical import canonical
+from ..ledger.hashing import text_hash
+from ..secrets import secrets
 
 
 def keep_text(store, text):

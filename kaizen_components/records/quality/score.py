@@ -1,9 +1,9 @@
 """Scores: a number with a name, given to a record, a trace or a task."""
 
-from . import search
-from .kinds import SEARCHED
+from ..kinds import SEARCHED
+from ..ledger.transaction import receipt
+from ..search import search
 from .span import find_trace
-from .transaction import receipt
 
 ROWS = """
 SELECT id, at, name, value, unit, source, actor, about_id, trace_id, task_id, test, summary

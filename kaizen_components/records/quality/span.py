@@ -4,11 +4,11 @@ That is the id of its first span, unless somebody brought a name of their own. A
 same trace. Text that starts with `span_` is never a name of one's own: a mistyped id must not begin a trace.
 """
 
-from ..errors import Conflict, NotFound, Usage
-from . import ids
-from .canonical import canonical
-from .excerpt import excerpt
-from .transaction import receipt
+from ...errors import Conflict, NotFound, Usage
+from .. import ids
+from ..ledger.canonical import canonical
+from ..ledger.transaction import receipt
+from ..secrets.excerpt import excerpt
 
 FIRST = "SELECT * FROM span WHERE trace_id = ? ORDER BY seq LIMIT 1"
 NAMED = "SELECT DISTINCT trace_id FROM span WHERE trace_id >= ? AND trace_id < ? ORDER BY trace_id LIMIT 3"
@@ -90,7 +90,7 @@ def _place(tx, ref, parent):
 
 def add_lines(call, text):
     """Record a span for each line of JSONL; `parent` and `trace_id` may name an earlier line as `$N`."""
-    from . import batch
+    from ..ledger import batch
 
     found = batch.run(text, call, _read_line, SHAPE)
     traces = list(dict.fromkeys(row["trace_id"] for row in found))
@@ -106,7 +106,7 @@ def add_lines(call, text):
 
 
 def _read_line(line):
-    from . import batch
+    from ..ledger import batch
 
     item = batch.read_object(line, SHAPE)
     given = {name.replace("-", "_"): value for name, value in item.items() if value is not None}

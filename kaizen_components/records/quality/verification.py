@@ -1,10 +1,10 @@
 """Verdicts: which of them block, and which later ones supersede those."""
 
-from . import reference
-from .canonical import canonical
-from .kinds import SEARCHED
-from .listing import listing
-from .transaction import receipt
+from ..kinds import SEARCHED
+from ..ledger import reference
+from ..ledger.canonical import canonical
+from ..ledger.transaction import receipt
+from ..search.listing import listing
 
 BLOCKING = ("NEEDS_HUMAN_DECISION", "STRUCTURAL_REWORK_RECOMMENDED", "VERIFICATION_FAILED")
 SUPERSEDED = """

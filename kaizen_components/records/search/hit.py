@@ -7,7 +7,7 @@ in a summary, once elsewhere; and of equals the newest comes first.
 
 import math
 
-from .kinds import SEARCHED
+from ..kinds import SEARCHED
 from .search import NEWEST, parse, rowid_of
 
 LOOKED_MAX = 5_000  # records of a kind with one word, the newest: a common word has them by the hundred thousand

@@ -1,7 +1,7 @@
 """Lists and queries: the newest first, or the best first when words are given."""
 
+from ..kinds import REVISED
 from . import search
-from .kinds import REVISED
 
 
 def listing(db, kind, columns, limit, filters, query=None):

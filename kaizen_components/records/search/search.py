@@ -6,7 +6,7 @@ of those, each worth the logarithm of how far apart the records with it stand, w
 every word is common, the newest records that have any of them are compared in the same way.
 """
 
-from .kinds import REVISED, SEARCHED
+from ..kinds import REVISED, SEARCHED
 
 LARGE = 20_000  # log entries
 SCORED_MAX = 6_000  # records that BM25 may score

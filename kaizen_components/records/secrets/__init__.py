@@ -1,0 +1,1 @@
+"""Secrets are refused before they are stored."""

@@ -1,6 +1,6 @@
 """Judge what stands where a secret could stand: by the value alone and, for a value with a name, by its line.
 
-Loaded only when records/secrets.py found such a place.
+Loaded only when records/secrets/secrets.py found such a place.
 """
 
 import re

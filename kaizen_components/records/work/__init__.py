@@ -1,0 +1,1 @@
+"""Tasks, leases, links, packets, policies."""

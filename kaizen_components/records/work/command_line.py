@@ -1,6 +1,6 @@
 """Command lines as records keep them: one spelling for one list of words, whatever quotes it was written with."""
 
-from ..errors import Usage
+from ...errors import Usage
 
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _@%+=:,./-")
 

@@ -1,7 +1,7 @@
 """The definition of done: commands that must have been witnessed to pass on the very tree that is there now."""
 
-from ..errors import Refused
-from .canonical import canonical
+from ...errors import Refused
+from ..ledger.canonical import canonical
 
 # The newest proof on this tree decides; without one, the newest on any tree says what is stale.
 PROOF_ON = """

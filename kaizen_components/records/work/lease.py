@@ -5,8 +5,9 @@ Rules: a live lease has one holder; `take` succeeds only when there is none, and
 `break` ends another's lease and needs a reason; closing the task ends the lease.
 """
 
-from ..errors import Conflict, Refused, Usage
-from . import host_session, ids
+from ...errors import Conflict, Refused, Usage
+from .. import ids
+from . import host_session
 
 CLOSED = ("done", "canceled")
 

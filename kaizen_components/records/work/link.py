@@ -1,6 +1,6 @@
 """Links between tasks. `blocks`, `parent` and `discovered-from` never form a circle; a task has one parent."""
 
-from ..errors import Conflict, NotFound, Refused
+from ...errors import Conflict, NotFound, Refused
 
 REACHES = """
 WITH RECURSIVE reach (id) AS (

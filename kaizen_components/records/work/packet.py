@@ -1,9 +1,9 @@
 """Packets: what a subagent or a diagnostic was asked, and what it brought back."""
 
-from ..errors import Conflict
-from . import listing as lists
-from .canonical import canonical
-from .transaction import receipt
+from ...errors import Conflict
+from ..ledger.canonical import canonical
+from ..ledger.transaction import receipt
+from ..search import listing as lists
 
 LIST = """
 SELECT id, kind, outcome, recipient, actor, at, task_id, title FROM packet_current

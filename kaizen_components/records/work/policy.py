@@ -1,7 +1,8 @@
 """Rules that sessions must know: how they are listed, retired, and fitted into a budget of tokens."""
 
-from ..errors import Conflict
-from . import revision, search
+from ...errors import Conflict
+from ..ledger import revision
+from ..search import search
 
 CHARACTERS_A_TOKEN = 4
 COUNTED = (

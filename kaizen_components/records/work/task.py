@@ -1,7 +1,7 @@
 """Questions asked of tasks."""
 
-from . import listing as lists
-from .kinds import RANK
+from ..kinds import RANK
+from ..search import listing as lists
 
 # INDEXED BY: without it the planner reads all open tasks and sorts them, which at a million takes a second.
 READY = """

@@ -1,0 +1,1 @@
+"""Drawings and plots: axes, waterfalls, calibration, spread over time."""

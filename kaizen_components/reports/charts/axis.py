@@ -4,9 +4,9 @@ import math
 import re
 from typing import Any
 
-from ..records.canonical import columns
-from .document import time_taken
-from .drawing import cut
+from ...records.ledger.canonical import columns
+from ..engine.document import time_taken
+from ..engine.drawing import cut
 
 TICKS = 4
 LETTER = 6.4  # a broad letter at 11 px, in units of the drawing

@@ -6,11 +6,11 @@ Test records count only when the report is asked for a review that is itself one
 import math
 from typing import Any
 
-from .. import __version__
-from ..errors import Usage
-from ..records import health
-from .document import Block, percent, table
-from .page import render, save
+from ... import __version__
+from ...errors import Usage
+from ...records.ledger import health
+from ..engine.document import Block, percent, table
+from ..engine.page import render, save
 
 BINS = 10
 DIGITS = 4

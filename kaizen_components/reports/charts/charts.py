@@ -7,8 +7,8 @@ colour and in pattern; one that is named like an outcome has the colour of its t
 import math
 from typing import Any
 
+from ..engine.document import Block, Tone, count, table, word
 from .axis import ordered, scale, shortened, thinned, width
-from .document import Block, Tone, count, table, word
 
 WIDTH, HEIGHT = 560, 250
 RIGHT, TOP, BOTTOM = 534, 34, 204  # the plot lies between them; half of the last label stands to the right of it

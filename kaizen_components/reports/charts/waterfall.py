@@ -4,11 +4,11 @@ import shutil
 import textwrap
 from typing import Any
 
-from ..records import health
-from ..records.canonical import canonical, columns
-from . import drawing
-from .drawing import cut, duration, money
-from .page import render
+from ...records.ledger import health
+from ...records.ledger.canonical import canonical, columns
+from ..engine import drawing
+from ..engine.drawing import cut, duration, money
+from ..engine.page import render
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 ROWS_MAX = 200  # spans in the text of a report

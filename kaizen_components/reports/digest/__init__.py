@@ -1,0 +1,1 @@
+"""What a new session must know, within a budget (R0)."""

@@ -6,8 +6,8 @@ line that is tried, so that nothing (a heading, the words about what was left ou
 
 from typing import Any
 
-from ..records.policy import CHARACTERS_A_TOKEN
-from .markdown import code, plain
+from ...records.work.policy import CHARACTERS_A_TOKEN
+from ..engine.markdown import code, plain
 
 LINE_CHARS = 200
 BRIEF_CHARS = 60  # where the usual line has no room

@@ -6,14 +6,15 @@ more than the newest few thousand rows of a table, so that a million records cos
 
 from typing import Any
 
-from ..errors import KaizenError
-from ..records.canonical import compact
-from ..records.hashing import sha256
-from ..records.policy import IN_FORCE
-from ..records.policy import tokens as rule_tokens
-from ..records.touched import touched
-from ..records.words import joined
-from . import digest_news, digest_part
+from ...errors import KaizenError
+from ...records.files.touched import touched
+from ...records.ledger.canonical import compact
+from ...records.ledger.hashing import sha256
+from ...records.work.command_line import joined
+from ...records.work.policy import IN_FORCE
+from ...records.work.policy import tokens as rule_tokens
+from . import news as digest_news
+from . import parts as digest_part
 from .budget import COUNTED, Fitted, item, larger, part, tokens, within
 
 PATIENCE_S = 2.0  # for the write gate: a session does not wait for a record of its digest

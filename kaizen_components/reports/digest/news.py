@@ -5,11 +5,11 @@ The log is in order, so what is new is its end. At most READ_MAX entries of it a
 
 from collections import Counter
 
-from ..records.ids import iso
-from ..records.lesson import INSPECT
-from ..records.words import joined
+from ...records.ids import iso
+from ...records.lessons.lesson import INSPECT
+from ...records.work.command_line import joined
 from .budget import Part, item, part
-from .digest_part import GATHERED, TEXT_CHARS, clock
+from .parts import GATHERED, TEXT_CHARS, clock
 
 READ_MAX = 5_000
 FIRST_MS = 7 * 86_400_000

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from ..records.done import PROOF_OF
-from ..records.ids import iso
-from ..records.lesson import INSPECT
-from ..records.listing import items as listed
-from ..records.task import ready_tasks
-from ..records.verification import BLOCKING
-from ..records.words import joined
+from ...records.ids import iso
+from ...records.lessons.lesson import INSPECT
+from ...records.quality.verification import BLOCKING
+from ...records.search.listing import items as listed
+from ...records.work.command_line import joined
+from ...records.work.done import PROOF_OF
+from ...records.work.task import ready_tasks
+from ..lists.context import fitting
 from .budget import Item, Part, item, part
-from .context import fitting
 
 GATHERED = 20  # items of a part; the others are counted as `more`
 LOOKED = 2_000  # newest rows that a question without an index looks at: 2 ms

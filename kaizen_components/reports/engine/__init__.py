@@ -1,0 +1,1 @@
+"""What every report shares: gather, lay out, write as HTML, Markdown or JSON."""

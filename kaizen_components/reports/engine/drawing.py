@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..records.canonical import columns
+from ...records.ledger.canonical import columns
 
 WIDTH, LEFT, RIGHT = 960, 300, 870  # the bars stand between LEFT and RIGHT
 ROW, TOP = 22, 30

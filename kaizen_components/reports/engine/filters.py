@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..records import search
+from ...records.search import search
 
 WORDS = {"scope": "scope = ?", "since": "at >= ?", "until": "at < ?"}
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..records.canonical import visible
+from ...records.ledger.canonical import visible
 from .document import Code, Ref, count
 
 SPECIAL = frozenset("\\`*_{}[]<>#|~&!$")

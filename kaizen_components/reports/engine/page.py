@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
-from ..errors import Conflict, Unavailable, not_installed
-from ..records.canonical import visible
-from ..records.manifest import dated
+from ...errors import Conflict, Unavailable, not_installed
+from ...records.ledger.canonical import visible
+from ...records.ledger.manifest import dated
 from . import document
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")

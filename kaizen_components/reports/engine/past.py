@@ -7,10 +7,10 @@ every statement on the connection, and only where there is a rest: kinds without
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import NotFound
-from ..records.anchor import checkpoint
-from ..records.hashing import Frontier, log_end
-from ..records.transaction import Read
+from ...errors import NotFound
+from ...records.ledger.anchor import checkpoint
+from ...records.ledger.hashing import Frontier, log_end
+from ...records.ledger.transaction import Read
 
 # A report is recorded when it is made; what it says must not depend on whether it was made before.
 MADE_BY = "(command GLOB 'R[0-9]*' OR command = 'P2' OR command = 'P8')"  # these record nothing but their page

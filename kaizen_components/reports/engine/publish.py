@@ -8,11 +8,11 @@ import os
 import re
 from typing import Any
 
-from .. import __version__
-from ..errors import Usage
-from ..records import files
-from ..records.hashing import sha256
-from ..records.words import joined
+from ... import __version__
+from ...errors import Usage
+from ...records.files import files
+from ...records.ledger.hashing import sha256
+from ...records.work.command_line import joined
 from . import markdown
 from .page import render, save
 from .past import Moment, as_of

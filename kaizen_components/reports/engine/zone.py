@@ -4,8 +4,8 @@ import os
 from datetime import UTC, date, datetime, time, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ..errors import Usage
-from ..records import ids
+from ...errors import Usage
+from ...records import ids
 
 LOCALTIME = "/etc/localtime"
 MACHINE_OWN = ("localtime", "posixrules", "Factory")  # another zone on another machine

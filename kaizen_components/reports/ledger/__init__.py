@@ -1,0 +1,1 @@
+"""The log and a task as stories (R1, R2)."""

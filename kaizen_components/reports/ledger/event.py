@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from .document import Own, Ref, clipped
+from ..engine.document import Own, Ref, clipped
 from .event_words import many, sentence, words_of
 
 TEXT_CHARS_MAX = 600

@@ -6,8 +6,8 @@ A question reads many records of one kind at once (`{asked}` chooses them by `se
 
 from typing import Any
 
-from ..records.link import SENTENCES
-from .document import clipped, count, number_of, percent, time_taken
+from ...records.work.link import SENTENCES
+from ..engine.document import clipped, count, number_of, percent, time_taken
 
 Row = dict[str, Any]
 LINE_CHARS_MAX = 160  # of a title or a command inside a sentence

@@ -4,10 +4,10 @@ from collections import Counter
 from datetime import date, timedelta
 from typing import Any
 
-from ..records import search
-from .asked import narrowed
-from .charts import bars
-from .document import clipped, count, document, fact, facts, section, story, table
+from ...records.search import search
+from ..charts.charts import bars
+from ..engine.document import clipped, count, document, fact, facts, section, story, table
+from ..engine.filters import narrowed
 from .event import Event, folded, told
 
 DAYS_MAX = 366  # in the drawing

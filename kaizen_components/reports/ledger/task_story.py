@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from ..records import link
-from ..records import span as spans_of
-from ..records.task import shown
-from . import drawing, trace
-from .document import (
+from ...records.quality import span as spans_of
+from ...records.work import link
+from ...records.work.task import shown
+from ..engine import drawing
+from ..engine.document import (  # fmt: skip
     Code,
     Ref,
     clipped,
@@ -24,9 +24,10 @@ from .document import (
     time_taken,
     waterfall,
     word,
-)  # fmt: skip
+)
+from ..engine.zone import elapsed_ms
+from ..runs import trace
 from .event import entry, told
-from .zone import elapsed_ms
 
 TRACES_DRAWN_MAX = 3  # the newest; T3 draws the others
 OBJECTIONS_MAX = 10

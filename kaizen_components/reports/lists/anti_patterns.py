@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from .asked import narrowed, where
-from .citation import citing
-from .document import Own, Ref, clipped, count, document, fact, facts, points, prose, section, table, word
+from ..engine.citation import citing
+from ..engine.document import Own, Ref, clipped, count, document, fact, facts, points, prose, section, table, word
+from ..engine.filters import narrowed, where
 
 TEXTS = {
     "symptom": "How it shows",

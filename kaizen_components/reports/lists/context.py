@@ -1,9 +1,9 @@
 """L10: the lessons that matter for a query or for the files somebody works on, each with its whole lineage."""
 
-from ..records.lesson import KINDS
-from ..records.lineage import backing, freshness, lineage
-from ..records.listing import items, listing
-from ..records.paths import Tree, fits, relative
+from ...records.files.paths import Tree, fits, relative
+from ...records.lessons.lesson import KINDS
+from ...records.lessons.lineage import backing, freshness, lineage
+from ...records.search.listing import items, listing
 
 IN_FORCE = {
     "learned": ("status = ?", "active"),

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from .asked import narrowed, where
-from .charts import bars, lines
-from .document import Own, Tone, clipped, count, document, fact, facts, paragraph, percent, section, table, word
-from .spread import QUARTER, spread
+from ..charts.charts import bars, lines
+from ..charts.spread import QUARTER, spread
+from ..engine.document import Own, Tone, clipped, count, document, fact, facts, paragraph, percent, section, table, word
+from ..engine.filters import narrowed, where
 
 OUTCOMES = ("passed", "failed", "error", "skipped")
 FLAKY_FLIPS = 2  # one change is a repair or a break; two are neither
@@ -72,7 +72,7 @@ def _rate(passed, decided):
 
 
 def _trend(values):
-    """What records/score.py calls one: the mean of the newest third less that of the oldest; none below 3."""
+    """What records/quality/score.py calls one: the mean of the newest third less that of the oldest; none below 3."""
     third = len(values) // 3
     return round((sum(values[-third:]) - sum(values[:third])) / third, 4) if third else None
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from .charts import bars
-from .document import (
+from ..charts.charts import bars
+from ..engine.document import (
     Own,
     Ref,
     clipped,

@@ -5,12 +5,12 @@ The only report that reads more than the database: whether a lesson is stale is 
 
 from typing import Any
 
-from ..records.lesson import INSPECT
-from ..records.lineage import backing, freshness, lineage
-from ..records.listing import items
-from ..records.paths import Tree
-from .asked import narrowed, where
-from .spread import QUARTER, spread
+from ...records.files.paths import Tree
+from ...records.lessons.lesson import INSPECT
+from ...records.lessons.lineage import backing, freshness, lineage
+from ...records.search.listing import items
+from ..charts.spread import QUARTER, spread
+from ..engine.filters import narrowed, where
 
 KINDS = ("gotcha", "learning", "learned")
 IN_FORCE = "status IN ('active', 'resolved')"

@@ -2,10 +2,24 @@
 
 from typing import Any
 
-from .asked import narrowed, where
-from .charts import bars
-from .document import Code, Own, Ref, clipped, count, document, fact, facts, percent, section, table, time_taken, word
-from .flow import OF_TASK
+from ..charts.charts import bars
+from ..engine.document import (
+    Code,
+    Own,
+    Ref,
+    clipped,
+    count,
+    document,
+    fact,
+    facts,
+    percent,
+    section,
+    table,
+    time_taken,
+    word,
+)
+from ..engine.filters import narrowed, where
+from ..periods.flow import OF_TASK
 
 HOW = "`kaizen Q1 --run -- pytest -q` runs a command and records what was seen."
 TIERS = ("witnessed", "reported")

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from ..records.lesson import CLOSED
-from .asked import narrowed, where
-from .charts import bars
-from .citation import citing
-from .document import (
+from ...records.lessons.lesson import CLOSED
+from ..charts.charts import bars
+from ..engine.citation import citing
+from ..engine.document import (
     Own,
     Ref,
     Tone,
@@ -22,6 +21,7 @@ from .document import (
     time_taken,
     word,
 )
+from ..engine.filters import narrowed, where
 
 DAY_MS = 86_400_000
 TIERS = ("canonical", "primary", "implementation", "secondary")  # the most authoritative first

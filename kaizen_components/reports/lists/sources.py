@@ -3,9 +3,9 @@
 import json
 import os
 
-from ..records.hashing import sha256
-from . import page
-from .markdown import plain
+from ...records.ledger.hashing import sha256
+from ..engine import page
+from ..engine.markdown import plain
 
 ALL = """
 SELECT * FROM source_current WHERE test = 0 AND (? IS NULL OR scope = ?) ORDER BY id"""

@@ -4,11 +4,11 @@ import json
 from datetime import date, timedelta
 from typing import Any
 
-from .asked import narrowed, where
-from .charts import lines
-from .document import Own, Ref, clipped, count, document, dollars, fact, facts, section, table, time_taken, word
-from .task_story import cost
-from .zone import elapsed_ms
+from ..charts.charts import lines
+from ..engine.document import Own, Ref, clipped, count, document, dollars, fact, facts, section, table, time_taken, word
+from ..engine.filters import narrowed, where
+from ..engine.zone import elapsed_ms
+from ..ledger.task_story import cost
 
 STATUSES = ("open", "active", "blocked", "done", "canceled")
 DAYS_MAX = 31  # a longer time is shown by weeks

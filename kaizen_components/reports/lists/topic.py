@@ -7,15 +7,15 @@ revised since is found by the words it has now.
 import json
 from typing import Any
 
-from ..records.hit import hits
-from ..records.kinds import REVISED, SEARCHED
-from ..records.reference import kind_of
-from ..records.words import joined
-from .asked import narrowed
-from .charts import bars
-from .document import Own, clipped, count, document, fact, facts, paragraph, section, story
-from .past import MADE_BY
-from .spread import spread
+from ...records.kinds import REVISED, SEARCHED
+from ...records.ledger.reference import kind_of
+from ...records.search.hit import hits
+from ...records.work.command_line import joined
+from ..charts.charts import bars
+from ..charts.spread import spread
+from ..engine.document import Own, clipped, count, document, fact, facts, paragraph, section, story
+from ..engine.filters import narrowed
+from ..engine.past import MADE_BY
 
 # How a record of each kind is shown, where it is not by its title and its summary.
 TITLES = {

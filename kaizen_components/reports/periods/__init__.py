@@ -1,0 +1,1 @@
+"""Weekly, monthly and yearly reports (R8 to R10)."""

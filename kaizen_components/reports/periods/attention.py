@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ..records.words import joined
+from ...records.work.command_line import joined
+from ..engine.document import clipped, dollars
 from .calendar import Period
-from .document import clipped, dollars
 from .flow import OF_TASK, OF_TASK_OR_OWN, asked
 
 POINTS_MAX = 7

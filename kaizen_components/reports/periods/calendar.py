@@ -3,9 +3,9 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from ..errors import Usage
-from ..records import ids
-from .zone import Zone
+from ...errors import Usage
+from ...records import ids
+from ..engine.zone import Zone
 
 UNITS = ("week", "month", "year")
 YEARS = range(1970, 9999)

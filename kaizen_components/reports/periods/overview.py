@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from . import calibration
-from .charts import areas, bars, lines
-from .document import (
+from ..charts import calibration
+from ..charts.charts import areas, bars, lines
+from ..engine.document import (  # fmt: skip
     Code,
     Own,
     Ref,
@@ -22,7 +22,7 @@ from .document import (
     table,
     time_taken,
     word,
-)  # fmt: skip
+)
 
 COUNTED = (
     "Opened: tasks started. Done: tasks that became done, once each. Reopened: changes from done or canceled back to "

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from ..engine.publish import Output, publish
 from .attention import highlights, next_points
 from .calendar import Period, chosen, is_under_way
 from .flow import Tasks
 from .overview import layout
-from .publish import Output, publish
 from .tally import Tally
 
 NAMES = {"week": "weekly-report", "month": "monthly-report", "year": "yearly-report"}

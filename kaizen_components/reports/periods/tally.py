@@ -3,7 +3,7 @@
 from math import fsum
 from typing import Any
 
-from . import calibration
+from ..charts import calibration
 from .calendar import Period
 from .flow import OF_TASK, OF_TASK_OR_OWN, PARTS, Fold, asked
 

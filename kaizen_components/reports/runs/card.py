@@ -3,10 +3,10 @@
 import shutil
 from typing import Any
 
-from ..pipeline import show
-from ..records.canonical import columns, visible
-from .document import clipped, count, dollars, number_of, percent, time_taken
-from .drawing import cut
+from ...pipeline.run import show
+from ...records.ledger.canonical import columns, visible
+from ..engine.document import clipped, count, dollars, number_of, percent, time_taken
+from ..engine.drawing import cut
 
 WIDTH_MIN, WIDTH_MAX = 60, 100
 REQUEST_CHARS_MAX = 300

@@ -5,11 +5,11 @@ from datetime import datetime
 from statistics import mean
 from typing import Any
 
-from ..errors import NotFound, Usage
-from ..pipeline import ledger
-from ..pipeline.account import summary
-from .document import clipped, count, document, dollars, number_of, percent, section, table, time_taken
-from .interval import of_mean, of_share
+from ...errors import NotFound, Usage
+from ...pipeline.run import recorder as ledger
+from ...pipeline.run.account import summary
+from ..charts.interval import of_mean, of_share
+from ..engine.document import clipped, count, document, dollars, number_of, percent, section, table, time_taken
 
 ENDED = "SELECT * FROM run_current WHERE phase = 'ended' AND test = 0 ORDER BY seq"
 # A replay leaves an artifact, and a proof where every verdict was the same; the newest counts.

@@ -6,10 +6,11 @@ The change is quoted from the file that the run left, if that is there as it was
 import os
 from typing import Any
 
-from ..pipeline import ledger
-from ..records import span as spans_of
-from ..records.hashing import sha256
-from . import run_card, trace
+from ...pipeline.run import recorder as ledger
+from ...records.ledger.hashing import sha256
+from ...records.quality import span as spans_of
+from . import card as run_card
+from . import trace
 
 DIFF = "change.diff"
 DROVE = ("leased", "released", "refused", "aborted")
@@ -39,8 +40,8 @@ def gather(root: str, db, zone, options: dict[str, Any]) -> dict[str, Any]:
 
 def _spec(db, protocol, events):
     """The newest plan that can be read, and whether it was accepted; None where there is none."""
-    from ..pipeline.answers import AnswerRefused, validated
-    from ..pipeline.contracts import MODELS
+    from ...pipeline.answers.contracts import MODELS
+    from ...pipeline.answers.parse import AnswerRefused, validated
 
     passed = {(event["step"], event["attempt"]) for event in events if event["reason"] == "pass"}
     for event in reversed(events):

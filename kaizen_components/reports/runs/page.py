@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .document import (
+from ..engine.document import (  # fmt: skip
     Code,
     Own,
     Ref,
@@ -20,8 +20,8 @@ from .document import (
     table,
     waterfall,
     word,
-)  # fmt: skip
-from .run_card import UNKNOWN, headline, known, next_step, seconds
+)
+from .card import UNKNOWN, headline, known, next_step, seconds
 
 FINDINGS_SHOWN_MAX = 30  # of one attempt
 TEXT_CHARS_MAX = 600

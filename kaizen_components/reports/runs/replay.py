@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .document import number_of
+from ..engine.document import number_of
 
 
 def text(found: dict[str, Any]) -> str:

@@ -13,8 +13,8 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ..errors import NotFound, Usage
-from ..records import span as spans_of
+from ...errors import NotFound, Usage
+from ...records.quality import span as spans_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Span = dict[str, Any]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kaizen_components.pipeline.answers import AnswerRefused
+from kaizen_components.pipeline.answers.parse import AnswerRefused
 from kaizen_components.pipeline.codemode.analysis import judge
 
 

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kaizen_components.errors import Usage
-from kaizen_components.pipeline.answers import AnswerRefused
+from kaizen_components.pipeline.answers.parse import AnswerRefused
 from kaizen_components.pipeline.codemode import analysis, cases, code, literals, requirement, snippets
 from kaizen_components.pipeline.codemode.function import Function
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kaizen_components.pipeline.answers import AnswerRefused
+from kaizen_components.pipeline.answers.parse import AnswerRefused
 from kaizen_components.pipeline.codemode.cases import judge, read
 from kaizen_components.pipeline.codemode.requirement import examples, literals, sentences, supports
 

@@ -8,8 +8,8 @@ import pytest
 
 from kaizen_components.pipeline.codemode import execute, session
 from kaizen_components.pipeline.codemode.function import Function
+from kaizen_components.pipeline.gates.tests import box as testing_box
 from kaizen_components.pipeline.job import Tools
-from kaizen_components.pipeline.testing import box as testing_box
 
 from ...conftest import ROOT
 from .conftest import SLUGIFY, snippets

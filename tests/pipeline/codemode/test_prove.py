@@ -7,7 +7,7 @@ import jinja2
 import pytest
 import yaml
 
-from kaizen_components.pipeline.asking import BREAK
+from kaizen_components.pipeline.ask.asking import BREAK
 from kaizen_components.pipeline.codemode import prove
 from kaizen_components.pipeline.codemode.analysis import Analysis
 from kaizen_components.pipeline.codemode.box.piece import failed

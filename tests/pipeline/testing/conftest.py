@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from kaizen_components.pipeline.gates.tests.gate import judge
 from kaizen_components.pipeline.job import Job, Settings, Tools
-from kaizen_components.pipeline.testing.gate import judge
 
 from ...conftest import ROOT
 

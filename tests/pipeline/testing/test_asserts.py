@@ -1,6 +1,6 @@
 import pytest
 
-from kaizen_components.pipeline.testing import asserts
+from kaizen_components.pipeline.gates.tests import asserts
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import sys
 
+from kaizen_components.pipeline.gates.tests.baseline import baseline
 from kaizen_components.pipeline.job import Job, Settings, Tools
-from kaizen_components.pipeline.testing.baseline import baseline
 
 from .conftest import world
 

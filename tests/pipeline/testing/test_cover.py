@@ -1,4 +1,4 @@
-from kaizen_components.pipeline.testing import config, cover
+from kaizen_components.pipeline.gates.tests import config, cover
 
 SOURCE = """from typing import TYPE_CHECKING
 

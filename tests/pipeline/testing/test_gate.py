@@ -2,8 +2,8 @@
 
 import sys
 
+from kaizen_components.pipeline.gates.tests import session
 from kaizen_components.pipeline.job import Tools
-from kaizen_components.pipeline.testing import session
 
 from .conftest import BASE, DOUBLE, NEW, TEST
 
@@ -185,7 +185,7 @@ def test_interpreter_without_pytest_blocks_with_the_line_that_installs_it(verdic
 
 
 def test_sandbox_below_the_repositorys_minimum_blocks(verdict):
-    from kaizen_components.pipeline import sandbox
+    from kaizen_components.sandbox import run as sandbox
 
     seen = verdict(minimum_level="L3")
 

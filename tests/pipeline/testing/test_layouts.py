@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from kaizen_components.pipeline.gates.tests import config
 from kaizen_components.pipeline.job import Tools
-from kaizen_components.pipeline.testing import config
 
 from ..conftest import held_to
 from .conftest import BASE, DOUBLE, NEW, TEST, world

@@ -1,6 +1,6 @@
 import pytest
 
-from kaizen_components.pipeline.testing import mutants
+from kaizen_components.pipeline.gates.tests import mutants
 
 
 def made(source, lines=range(1, 99)):

@@ -1,7 +1,8 @@
 import os
 from pathlib import Path
 
-from kaizen_components.pipeline.testing import protected, shadow
+from kaizen_components.pipeline.gates.tests import shadow
+from kaizen_components.pipeline.target import protected
 
 from .conftest import BASE, NEW
 

@@ -1,5 +1,5 @@
+from kaizen_components.pipeline.gates.tests.prove import prove
 from kaizen_components.pipeline.job import Tools
-from kaizen_components.pipeline.testing.prove import prove
 
 
 def test_gate_tells_its_good_candidate_from_its_bad_one(python):

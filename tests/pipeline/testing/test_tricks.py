@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from kaizen_components.pipeline.testing import session
-from kaizen_components.pipeline.testing.gate import judge
+from kaizen_components.pipeline.gates.tests import session
+from kaizen_components.pipeline.gates.tests.gate import judge
 
 from .conftest import BASE, DOUBLE, NEW
 

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from ...testing.box import imports, tree
+from ...gates.tests.box import imports, tree
 from . import family, variant
 
 

@@ -12,7 +12,7 @@ import time
 import traceback
 from importlib import import_module
 
-from ...testing.box import imports
+from ...gates.tests.box import imports
 from . import family
 
 OUTPUT_CHARS = 2_000

@@ -1,0 +1,1 @@
+"""VALIDATE: compilers and linters, judged by new findings."""

@@ -2,8 +2,8 @@
 
 import json
 
-from .. import sandbox
-from ..job import Job
+from ....sandbox import run as sandbox
+from ...job import Job
 from .room import Room
 from .seen import Located, Seen, broken
 

@@ -7,15 +7,14 @@ tool that breaks is never a pass: on the base it blocks the gate, on head it is 
 import hashlib
 import json
 import os
-from typing import Any
 
-from . import sandbox
-from .checking import compiled, hiding, mypy, own, ruff
-from .checking.room import Room
-from .checking.seen import Located, Seen, new
-from .job import Job, Tools
-from .toolchain import NEEDED, missing
-from .verdict import Finding, Verdict
+from ....sandbox import run as sandbox
+from ...job import Job
+from ...target.toolchain import NEEDED, missing
+from ...verdict import Finding, Verdict
+from . import compiled, hiding, mypy, own, ruff
+from .room import Room
+from .seen import Located, Seen, new
 
 FORM = 1  # of what is kept about a base: a new number when findings are read otherwise
 TOOLS = {"ruff": ruff.look, "mypy": mypy.look}
@@ -94,10 +93,3 @@ def _base(job: Job) -> tuple[list[Seen], list[sandbox.Boxed]]:
 def _key(job: Job) -> str:
     told = json.dumps([FORM, job.base_tree, job.tools.python, job.tools.paths, sorted(job.tools.versions.items())])
     return hashlib.sha256(told.encode()).hexdigest()[:20]
-
-
-def prove(tools: Tools | None = None) -> list[dict[str, Any]]:
-    """The gate on its own good and bad candidates."""
-    from .checking import prove as fixtures
-
-    return fixtures.prove(tools)

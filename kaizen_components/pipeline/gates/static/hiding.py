@@ -6,8 +6,8 @@ import re
 import tokenize
 from collections import Counter
 
-from ..job import Job
-from ..verdict import Finding
+from ...job import Job
+from ...verdict import Finding
 
 SILENCES = re.compile(
     r"#\s*(?:noqa|type:\s*ignore|(?:flake8|ruff):\s*(?:noqa|disable|ignore|file-ignore)|mypy:|pyright:|pylint:\s*disable"

@@ -4,8 +4,8 @@ import json
 import os
 import re
 
-from .. import sandbox
-from ..job import Job
+from ....sandbox import run as sandbox
+from ...job import Job
 from .room import CACHE, Room, mypy_settings
 from .seen import Located, Seen, broken
 

@@ -4,9 +4,9 @@ import os
 import re
 from collections.abc import Callable
 
-from .. import sandbox
-from ..job import Job
-from ..verdict import Finding, Verdict
+from ....sandbox import run as sandbox
+from ...job import Job
+from ...verdict import Finding, Verdict
 from .room import Room
 from .seen import Located, new
 

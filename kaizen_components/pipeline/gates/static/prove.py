@@ -5,8 +5,9 @@ import sys
 import tempfile
 from typing import Any
 
-from ..job import Job, Settings, Tools
-from ..tree import lay_out
+from ...job import Job, Settings, Tools
+from ...target.fixture_tree import lay_out
+from .gate import judge
 
 BASE = {"sums.py": '"""Sums."""\n\nOLD: int = "was wrong before"\n', "ruff.toml": 'lint.select = ["F"]\n'}
 ADDED = "\n\ndef double(number: int) -> int:\n    return number * 2\n"
@@ -30,8 +31,6 @@ def prove(tools: Tools | None = None) -> list[dict[str, Any]]:
 
 
 def _proved(place, name, tools):
-    from ..static import judge
-
     added, others, expected = CASES[name]
     head = os.path.join(place, name)
     lay_out(head, {**BASE, **others, "sums.py": BASE["sums.py"] + added})

@@ -9,8 +9,8 @@ import os
 import shutil
 import tomllib
 
-from ..job import Job
-from ..review import named
+from ...job import Job
+from ...target.review import named
 
 CACHE = ".kaizen-mypy"
 STEERING = frozenset(

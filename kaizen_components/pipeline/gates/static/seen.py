@@ -5,8 +5,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from ..sandbox import Boxed
-from ..verdict import Finding
+from ....sandbox.run import Boxed
+from ...verdict import Finding
 
 LINE_NUMBER = re.compile(r"\bline \d+")  # "already defined on line 12": the line moves, the finding does not
 SAID_CHARS_MAX = 2_000

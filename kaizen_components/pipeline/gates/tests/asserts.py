@@ -4,8 +4,8 @@ import ast
 import os
 from collections.abc import Iterator
 
-from ..job import Job
-from ..verdict import Finding
+from ...job import Job
+from ...verdict import Finding
 
 RAISES = ("raises", "warns", "deprecated_call", "fail")
 CHECKERS = ("assert", "check", "verify", "expect")  # what an imported function that asserts is called

@@ -5,8 +5,8 @@ import json
 import os
 from typing import Any
 
-from .. import sandbox
-from ..job import Job
+from ....sandbox import run as sandbox
+from ...job import Job
 from . import session, tooling
 from .report import Session
 

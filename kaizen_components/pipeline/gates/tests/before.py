@@ -4,8 +4,8 @@ import hashlib
 import json
 import os
 
-from .. import sandbox
-from ..job import Job
+from ....sandbox import run as sandbox
+from ...job import Job
 from . import session, tooling
 
 

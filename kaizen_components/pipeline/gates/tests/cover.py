@@ -3,9 +3,9 @@
 import ast
 import os
 
-from ..job import Job
-from ..verdict import Finding
-from . import protected
+from ...job import Job
+from ...target import protected
+from ...verdict import Finding
 from .report import Session
 
 TESTS = ("tests/**", "test/**", "**/test_*.py", "**/*_test.py", "**/conftest.py")

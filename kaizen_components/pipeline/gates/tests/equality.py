@@ -7,8 +7,8 @@ does not see: a value that lies only to the values that the tests expect, which 
 import ast
 import os
 
-from ..job import Job
-from ..verdict import Finding
+from ...job import Job
+from ...verdict import Finding
 from .report import Session
 
 LIE = "KaizenEqualsEverything"

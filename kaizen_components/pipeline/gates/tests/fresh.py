@@ -4,8 +4,8 @@ Whose fault a failure is decides where it leads: a test that cannot be imported 
 everything else on head is the code's.
 """
 
-from ..job import Job
-from ..verdict import Finding
+from ...job import Job
+from ...verdict import Finding
 from .report import Outcome, Session
 
 OWN_MISTAKES = (

@@ -3,10 +3,12 @@
 import os
 from typing import Any
 
-from .. import sandbox
-from ..job import Job
-from ..verdict import Finding, Verdict
-from . import asserts, before, cover, equality, fresh, mutation, protected, regression, repeat, session, shadow, tooling
+from ....sandbox import run as sandbox
+from ...job import Job
+from ...target import protected
+from ...verdict import Finding, Verdict
+from ..static import own
+from . import asserts, before, cover, equality, fresh, mutation, regression, repeat, session, shadow, tooling
 from .baseline import Baseline, baseline
 from .report import Session
 
@@ -37,6 +39,11 @@ class Case:
 
 
 def judge(job: Job) -> Verdict:
+    """What our own gate says, beside or instead of the repository's own command."""
+    return own.around(job, "test", _judge_job)
+
+
+def _judge_job(job: Job) -> Verdict:
     """Whether the candidate passes rule 3, and if not, why and where."""
     case = Case(job)
     try:

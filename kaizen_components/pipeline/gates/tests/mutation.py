@@ -4,9 +4,9 @@ import math
 import os
 import random
 
-from .. import sandbox
-from ..job import Job
-from ..verdict import Finding
+from ....sandbox import run as sandbox
+from ...job import Job
+from ...verdict import Finding
 from . import cover, mutants, session
 from .cover import Covered
 from .report import Session

@@ -6,8 +6,8 @@ import sys
 import tempfile
 from typing import Any
 
-from ..job import Job, Settings, Tools
-from ..tree import lay_out
+from ...job import Job, Settings, Tools
+from ...target.fixture_tree import lay_out
 from .gate import judge
 
 BASE = {

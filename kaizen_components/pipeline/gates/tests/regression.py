@@ -1,6 +1,6 @@
 """What passed before passes still, by test id: failing, skipped, xfailed and missing are all the same here."""
 
-from ..verdict import Finding
+from ...verdict import Finding
 from .baseline import Baseline
 from .report import Session
 

@@ -1,8 +1,8 @@
 """The new tests again and again, in another order and with another hash seed: they end the same way each time."""
 
-from .. import sandbox
-from ..job import Job
-from ..verdict import Finding
+from ....sandbox import run as sandbox
+from ...job import Job
+from ...verdict import Finding
 from . import equality, session
 from .report import Session
 

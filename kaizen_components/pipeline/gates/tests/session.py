@@ -11,9 +11,11 @@ import shutil
 import tempfile
 from typing import Any
 
-from .. import sandbox, signed
-from ..job import Job
-from . import config, protected
+from ....sandbox import run as sandbox
+from ...job import Job
+from ...target import protected
+from .. import signed
+from . import config
 from .report import Session
 
 BOX = os.path.join(os.path.dirname(__file__), "box")

@@ -3,9 +3,9 @@
 import os
 import sys
 
-from ..job import Job
-from ..verdict import Finding
-from . import protected
+from ...job import Job
+from ...target import protected
+from ...verdict import Finding
 
 COMPILED = (".so", ".pyd", ".pyc", ".pyo", ".pth")
 

@@ -4,10 +4,10 @@ import json
 import os
 import shlex
 
-from ...errors import KaizenError
-from .. import sandbox
-from ..job import Job
-from ..verdict import Finding
+from ....errors import KaizenError
+from ....sandbox import run as sandbox
+from ...job import Job
+from ...verdict import Finding
 
 NEEDED = {"pytest": 8, "coverage": 7}  # major versions: hook wrappers that see what was raised; lines by test
 ASK = """

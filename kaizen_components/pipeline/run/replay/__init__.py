@@ -1,0 +1,1 @@
+"""Judge a run again from its records, or reuse its answers (P6)."""

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from ..records.canonical import canonical
-from .feedback import fingerprint, line_of, still
-from .verdict import Verdict
+from ....records.ledger.canonical import canonical
+from ...ask.feedback import fingerprint, line_of, still
+from ...verdict import Verdict
 
 NAMES = {"gate": "the code of the gates", "level": "the sandbox", "base_tree": "the base", "head_tree": "the candidate"}
 SHOWN_CHARS_MAX = 160

@@ -5,11 +5,12 @@ Keyed by step, attempt and the hash of the question. What has no such key ends t
 
 from typing import Any
 
-from ..backends.reply import Reply
-from ..errors import Conflict, NotFound, Usage
-from . import kept, ledger
-from .protocol import Step
-from .question import Question, first_difference, hashed, written
+from ....backends.reply import Reply
+from ....errors import Conflict, NotFound, Usage
+from ...ask.question import Question, first_difference, hashed, written
+from ...protocol import Step
+from .. import recorder as ledger
+from . import integrity
 
 Place = tuple[str, int]
 
@@ -30,7 +31,7 @@ class RecordedDriver:
         self.answers = _by_place(events, "answered")
         bodies = [*self.questions.values(), *self.answers.values()]
         self.texts = {event["id"]: ledger.body(db, event["id"]) for event in bodies}
-        self.changed = {place: kept.changed_answer(db, event) for place, event in self.answers.items()}
+        self.changed = {place: integrity.changed_answer(db, event) for place, event in self.answers.items()}
 
     def ask(self, step: Step, question: Question, on_text=None, most_s=None, attempt: int = 1) -> Reply:
         """The recorded answer, or the error that says which input differs. It costs nothing: nobody was asked."""

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..errors import KaizenError
-from ..records import artifact
-from ..records.hashing import text_hash
-from . import ledger
+from ....errors import KaizenError
+from ....records.files import artifact
+from ....records.ledger.hashing import text_hash
+from .. import recorder as ledger
 from .difference import Row
 
 HASH_CHARS = 12

@@ -4,11 +4,12 @@ import json
 import os
 from typing import Any
 
-from ..records import proof, secrets
-from ..records.hashing import text_hash
-from ..records.words import joined
+from ....records.ledger.hashing import text_hash
+from ....records.quality import proof
+from ....records.secrets import secrets
+from ....records.work.command_line import joined
 from .difference import MISSING
-from .kept import CHANGED
+from .integrity import CHANGED
 from .replay import FOLDER
 
 

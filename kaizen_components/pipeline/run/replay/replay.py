@@ -13,18 +13,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .. import __version__
-from ..errors import KaizenError, Unavailable
-from ..records.canonical import canonical
-from . import kept, ledger, machine
-from .book import Book
-from .clearing import clear
+from .... import __version__
+from ....errors import KaizenError, Unavailable
+from ....records.ledger.canonical import canonical
+from ...ask.question import first_difference, hashed, written
+from ...target.clearing import clear
+from ...target.work import Work
+from ...verdict import Verdict
+from .. import machine
+from .. import recorder as ledger
+from ..book import Book
+from ..engine import Engine
+from ..progress import Progress
+from . import integrity
 from .difference import Row, compared
-from .engine import Engine
-from .progress import Progress
-from .question import first_difference, hashed, written
-from .verdict import Verdict
-from .work import Work
 
 PROOF = "SELECT tree_hash, protection FROM proof WHERE id = ?"
 FOLDER = "replays"
@@ -66,10 +68,10 @@ class Replay:
             state = self.past.before(event)
             if event["event"] in looks:
                 (questions if event["event"] == "asked" else rows).append(looks[event["event"]](event, state))
-            rows += kept.answer_rows(self.past.db, event) if event["event"] == "answered" else []
+            rows += integrity.answer_rows(self.past.db, event) if event["event"] == "answered" else []
             rows += self._moved(event, state)
         run, changed = self.past.run, [one for row in rows for one in row.get("changed", [])]
-        changed += kept.changed_files(self.past.db, self.past.store.place, self.past.all)
+        changed += integrity.changed_files(self.past.db, self.past.store.place, self.past.all)
         return {
             "run": run["id"], "base_commit": run["base_commit"], "same": all(row["same"] is not False for row in rows),
             "steps": rows, "questions": questions, "changed": list(dict.fromkeys(changed)), "engine": __version__,

@@ -1,0 +1,10 @@
+"""Registries name what they offer by address: a part of the pipeline is imported when a step needs it."""
+
+from importlib import import_module
+from typing import Any
+
+
+def load(address: str) -> Any:
+    """Return what "gates.ready:judge" names, below this package."""
+    module, _, name = address.partition(":")
+    return getattr(import_module(f"{__package__}.{module}"), name)
