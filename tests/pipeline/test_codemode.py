@@ -218,7 +218,8 @@ BEGINNINGS = {
 # The same command line, killed as soon as the fixture is written and nothing says so yet.
 KILLED_IN_DELIVERY = """
 import os, signal
-from kaizen_components.pipeline.run import delivery, eval_case
+from kaizen_components.pipeline.codemode import eval_case
+from kaizen_components.pipeline.run import delivery
 def killed(*given):
     eval_case.deliver(*given)
     os.kill(os.getpid(), signal.SIGKILL)

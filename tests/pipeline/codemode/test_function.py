@@ -3,7 +3,8 @@
 import pytest
 
 from kaizen_components.errors import Usage
-from kaizen_components.pipeline.codemode.function import Function, judge, source
+from kaizen_components.pipeline.codemode.function import Function, source
+from kaizen_components.pipeline.codemode.gates import check_function
 from kaizen_components.pipeline.job import Tools
 
 from .conftest import HONEST, SLUGIFY
@@ -52,7 +53,7 @@ def test_a_method_is_refused_with_the_reason():
 
 
 def test_a_function_that_is_there_passes(job):
-    verdict = judge(job(), SLUGIFY)
+    verdict = check_function(job(), SLUGIFY)
 
     assert (verdict.reason, verdict.facts["path"], verdict.facts["lines"]) == ("pass", "app/text.py", [4, 9])
     assert verdict.runs
@@ -62,7 +63,7 @@ def test_a_function_below_src_is_found(job):
     tools = job().tools
     made = job(files={"src/other/text.py": HONEST}, tools=Tools(tools.python, tools.reads, ("src", ".")))
 
-    assert judge(made, Function("other.text", "slugify")).reason == "pass"
+    assert check_function(made, Function("other.text", "slugify")).reason == "pass"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_a_function_below_src_is_found(job):
 )
 def test_a_function_that_is_not_there_is_refused_with_what_to_do(job, name, says):
     text = HONEST + "\n\nclass Slugger:\n    pass\n"
-    verdict = judge(job(text, {"app/__init__.py": "from .text import slugify\n"}), Function.parsed(name))
+    verdict = check_function(job(text, {"app/__init__.py": "from .text import slugify\n"}), Function.parsed(name))
 
     assert verdict.reason == "check"
     assert says in verdict.findings[0].text
@@ -94,20 +95,20 @@ def test_a_function_that_is_not_there_is_refused_with_what_to_do(job, name, says
     ],
 )
 def test_a_module_that_cannot_be_imported_is_said_before_anybody_thinks(job, text, reason, says):
-    verdict = judge(job(HONEST + text), SLUGIFY)
+    verdict = check_function(job(HONEST + text), SLUGIFY)
 
     assert verdict.reason == reason
     assert says in verdict.findings[0].text
 
 
 def test_without_an_interpreter_it_is_missing_and_never_a_pass(job):
-    assert judge(job(tools=Tools(["no-such-python"])), SLUGIFY).reason == "missing"
+    assert check_function(job(tools=Tools(["no-such-python"])), SLUGIFY).reason == "missing"
 
 
 def test_a_sandbox_that_is_too_weak_is_missing(job, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L0")
 
-    assert judge(job(minimum_level="L1"), SLUGIFY).reason == "missing"
+    assert check_function(job(minimum_level="L1"), SLUGIFY).reason == "missing"
 
 
 def test_the_source_of_a_function_has_its_decorators_and_nothing_else(tmp_path):
