@@ -303,6 +303,8 @@ def compile_engine() -> str:
     if not os.path.isdir(os.path.join(ROOT, "kaizen_components")):
         raise Stop("kaizen_components is missing: this is not a whole copy of the repository.")
     compiled = capture([PYTHON, "-m", "compileall", "-q", "kaizen_components"])
+    if compiled.returncode == 0 and os.path.isfile(os.path.join(ROOT, "kaizen_components", "bundle.py")):
+        compiled = capture([PYTHON, "-m", "kaizen_components.bundle"])
     if compiled.returncode:
         return "not written: " + (compiled.stdout.strip().splitlines() or ["compileall failed"])[-1].strip()
     return "compiled"
