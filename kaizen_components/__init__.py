@@ -32,7 +32,7 @@ class _Bundle:
             return None
         if status.st_mtime_ns != modified_ns or status.st_size != size_bytes:
             return None
-        spec = type(__spec__)(name, self, origin=FOLDER + source)
+        spec = type(__spec__)(name, self, origin=FOLDER + source)  # type: ignore[arg-type]
         spec.has_location = True
         if source.endswith("__init__.py"):
             spec.submodule_search_locations = [FOLDER + source[: -len("/__init__.py")]]

@@ -27,9 +27,10 @@ def write_bundle() -> int:
         begin += len(code)
     index = marshal.dumps(modules)
     os.makedirs(os.path.dirname(BUNDLE), exist_ok=True)
-    with open(f"{BUNDLE}.{os.getpid()}", "wb") as file:
-        file.write(b"".join([len(index).to_bytes(4, "little"), index, *bodies]))
-    os.replace(file.name, BUNDLE)
+    part = f"{BUNDLE}.{os.getpid()}"
+    with open(part, "wb") as bundle:
+        bundle.write(b"".join([len(index).to_bytes(4, "little"), index, *bodies]))
+    os.replace(part, BUNDLE)
     return len(modules)
 
 
