@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from kaizen_components.call import Door  # noqa: E402  (the path must be set first)
 from kaizen_components.records import ids  # noqa: E402
 from kaizen_components.records.files import tree  # noqa: E402
-from kaizen_components.records.work import host_session  # noqa: E402
+from kaizen_components.records.work import lease  # noqa: E402
 from kaizen_components.sandbox import process as runner  # noqa: E402
 from kaizen_components.store import migrate  # noqa: E402
 
@@ -71,7 +71,7 @@ class Stage:
         return [
             (ids, "now_ms", lambda: self.now_ms),
             (ids, "random_number", lambda: self._ids.getrandbits(40)),
-            (host_session, "named", lambda: None),
+            (lease, "host_session", lambda: None),
             (migrate, "time", clock),
             (migrate, "statements", lambda text: (_pinned(statement) for statement in statements(text))),
             (runner, "run", lambda argv, cwd, timeout_s: self._ran()),

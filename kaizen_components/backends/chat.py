@@ -6,6 +6,8 @@ what looks like a secret is refused before it is sent.
 
 import json
 import random
+import socket
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +15,6 @@ from typing import Any
 from ..errors import Refused, Unavailable
 from ..records.secrets import secrets
 from . import failure
-from .deadline import Deadline
 from .endpoint import Endpoint
 from .failure import Again, Rejected
 from .reply import Garbled, Parts, Reply, events
@@ -155,3 +156,47 @@ def _refuse_secrets(messages):
             f"It stands in {'messages' + found[0] if found[0] else 'several messages'}, and would leave this process.",
             "Take it out of the request, or out of the files that are quoted.",
         )
+
+
+class Deadline:
+    """An end to a request as a whole. The timeouts of httpx are for each read: a server that drips never meets them.
+
+    `with Deadline(seconds) as deadline`, and `deadline.trace` as httpx's trace extension: then the connection is
+    shut down when the time is over, whatever is being waited for."""
+
+    def __init__(self, seconds: float):
+        self._end = time.monotonic() + seconds
+        self._timer: threading.Timer | None = None
+        self._socket: socket.socket | None = None
+        self.passed = False
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self._end - time.monotonic())
+
+    def __enter__(self) -> "Deadline":
+        self._timer = threading.Timer(self.left_s, self._pass)
+        self._timer.daemon = True
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer:
+            self._timer.cancel()
+
+    def trace(self, name: str, info: dict[str, Any]) -> None:
+        if name.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._socket = info["return_value"].get_extra_info("socket")
+            if self.passed:
+                self._shut()
+
+    def _pass(self):
+        self.passed = True
+        self._shut()
+
+    def _shut(self):
+        try:
+            if self._socket is not None:
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # below TLS, which would wait for the other side
+        except OSError:
+            pass  # it is closed already

@@ -40,10 +40,10 @@ def hook(write, look, store, *, event, host="claude"):
 def _session_start(write, look, store, told, host):
     """The digest, also after a compaction, a resume or a clear: whatever the host forgot, it is told again."""
     from ..projects.hooks.event import session
-    from ..records.work import host_session
+    from ..records.work.lease import known_session
     from ..reports.digest.digest import answer
 
-    known = host_session.known(session(told)) if told.get("source") == BEGINS else None
+    known = known_session(session(told)) if told.get("source") == BEGINS else None
     text = answer(write, look, store, BUDGET_TOKENS, None, None, None, "md", known)["text"]
     said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
     return {"document": compact(said) + "\n"}

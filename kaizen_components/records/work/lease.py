@@ -5,11 +5,15 @@ Rules: a live lease has one holder; `take` succeeds only when there is none, and
 `break` ends another's lease and needs a reason; closing the task ends the lease.
 """
 
+import os
+
 from ...errors import Conflict, Refused, Usage
 from .. import ids
-from . import host_session
 
 CLOSED = ("done", "canceled")
+SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")  # that the hosts set in the shells of their sessions
+UUID_CHARS = frozenset("0123456789abcdef-")
+SESSION_CHARS_MAX = 64
 
 
 def is_live(task, at):
@@ -59,7 +63,7 @@ def act(tx, task, action, ttl_s, token, note):
     else:
         _require_current(tx, task, action, token)
     until = ids.iso(tx.at_ms + ttl_s * 1000) if action in ("take", "renew") else None
-    session = host_session.named() if until else None
+    session = host_session() if until else None
     values = {
         "task_id": task["id"], "token": token, "action": action, "until": until, "note": note, "session": session,
     }  # fmt: skip
@@ -122,3 +126,14 @@ def _why_ended(task):
 
 def _holder_of(task):
     return f"{task['holder']} holds it until {task['lease_until']}."
+
+
+def host_session():
+    """The session that this process runs in; None for none, and for one host within another, where it is not clear."""
+    found = {os.environ.get(name, "") for name in SESSION_VARIABLES} - {""}
+    return known_session(found.pop()) if len(found) == 1 else None
+
+
+def known_session(session):
+    """An id as both hosts make them; None for other text, which is not recorded."""
+    return session if session and len(session) <= SESSION_CHARS_MAX and UUID_CHARS.issuperset(session) else None
