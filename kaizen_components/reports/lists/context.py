@@ -31,7 +31,7 @@ def fitting(db, query, wanted, scope, limit, newest=None):
         found: dict[str, dict[str, list[str]]] = {"learned": {row["id"]: [] for row in proven["records"]}}
         more = proven["more"]
     else:
-        found = {kind: _fitting(db, kind, query, wanted, scope, limit, newest) for kind in LESSONS}
+        found = {kind: _fitting(db, kind, query, wanted, scope, limit, newest) for kind in reversed(LESSONS)}
         more = sum(map(len, found.values())) > limit
     chosen = _in_turns(found, limit)
     return [(kind, id, found[kind][id]) for kind in reversed(LESSONS) for id in chosen.get(kind, ())], more
