@@ -2,7 +2,7 @@
 
 import sys
 
-from . import fields
+from . import fields, limits
 from .errors import NotFound, Unavailable, Usage
 
 PATH_CHARS_SHOWN = 200
@@ -26,7 +26,7 @@ def read_text(name, field, path):
             f"Byte {error.start:,}, in line {data.count(LF, 0, error.start) + 1:,}, is 0x{data[error.start]:02x}.",
             "Convert it to UTF-8.",
         ) from None
-    is_short = field.kind == "line" or field.most <= fields.SUMMARY_CHARS_MAX
+    is_short = field.kind == "line" or field.most <= limits.SUMMARY_CHARS_MAX
     return text.rstrip("\r\n") if is_short else text
 
 

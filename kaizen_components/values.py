@@ -1,10 +1,10 @@
 """What was given (text from a shell, values from JSON) as the value that a command gets, or what is wrong with it."""
 
 from .errors import Usage
-from .fields import BODY_CHARS_MAX, LIST_KINDS, Field, option
+from .fields import LIST_KINDS, Field, option
+from .limits import BODY_CHARS_MAX, PATH_CHARS_MAX
 from .store.place import working_folder
 
-PATH_CHARS_MAX = 4_096
 JSON_DEPTH_MAX = 100
 ITEMS_MAX = 200
 FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # printable, and nothing to see

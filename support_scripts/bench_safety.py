@@ -15,7 +15,7 @@ from bench_world import ROOT, W1, Asked, Door, Row, milliseconds, percentile, pr
 from every_kind import record_every_kind
 
 from kaizen_components.errors import KaizenError
-from kaizen_components.records.kinds import PREFIXES
+from kaizen_components.records.kinds import KINDS
 from kaizen_components.records.ledger import anchor
 from kaizen_components.records.ledger.verify import Verification
 from kaizen_components.store.connection import Connection
@@ -188,7 +188,7 @@ def _small_database(root: pathlib.Path) -> Place:
     door = Door(str(root))
     record_every_kind(door, root)
     kinds = {row[0] for row in door.store.reader().tuples("SELECT DISTINCT kind FROM log")}
-    assert kinds == set(PREFIXES), f"no record of {set(PREFIXES) - kinds}"
+    assert kinds == set(KINDS), f"no record of {set(KINDS) - kinds}"
     door.close()
     _unlock(door.store.place)
     return door.store.place
@@ -224,7 +224,7 @@ class Unlocked(Verification):
 
 def _changes(connection: Connection) -> Iterator[tuple[Value, bytes | int | float]]:
     rng = random.Random(0)
-    for table in ("log", *PREFIXES):
+    for table in ("log", *KINDS):
         for (column,) in connection.tuples(f"SELECT name FROM pragma_table_info('{table}')"):
             stored = f"SELECT seq, typeof({column}), CAST({column} AS BLOB) FROM {table}"
             for seq, kind, raw in connection.tuples(stored):

@@ -7,13 +7,14 @@ import sqlite3
 
 import pytest
 
-from kaizen_components import fields
+from kaizen_components import fields, limits
 from kaizen_components.call import Door
 from kaizen_components.faces import cli as face
 from kaizen_components.faces import docs
 from kaizen_components.faces.schema import schema_of
 from kaizen_components.index import COMMANDS, FAMILIES, Command, catalog
-from kaizen_components.records.kinds import PREFIXES, REVISED
+from kaizen_components.records.kinds import KINDS, SEARCHED
+from kaizen_components.reports.ledger import event_words
 from support_scripts import layers
 
 from .conftest import ROOT
@@ -22,43 +23,11 @@ from .examples import prepare, ran_example
 PACKAGE = ROOT / "kaizen_components"
 every_command = pytest.mark.parametrize("code", list(COMMANDS))
 
-CHOICE_COLUMNS = {
-    "task.priority": fields.PRIORITY,
-    "task.status": fields.TASK_STATUS,
-    "task_revision.priority": fields.PRIORITY,
-    "task_revision.status": fields.TASK_STATUS,
-    "task_link.kind": fields.LINK_KIND,
-    "lease.action": fields.LEASE_ACTION,
-    "plan.status": fields.PLAN_STATUS,
-    "plan_revision.status": fields.PLAN_STATUS,
-    "packet.kind": fields.PACKET_KIND,
-    "packet_result.outcome": fields.OUTCOME,
-    "gotcha_revision.status": fields.GOTCHA_STATUS,
-    "learning_revision.status": fields.LEARNING_STATUS,
-    "learned_revision.status": fields.LEARNED_STATUS,
-    "verification.conclusion": fields.CONCLUSION,
-    "verification.severity": fields.SEVERITY,
-    "eval_case.category": fields.EVAL_CATEGORY,
-    "eval_run.outcome": fields.EVAL_OUTCOME,
-    "policy.priority": fields.PRIORITY,
-    "policy_revision.status": fields.POLICY_STATUS,
-    "source.tier": fields.AUTHORITY,
-    "irl_outcome.outcome": fields.PREDICTION_OUTCOME,
-    "span.kind": fields.SPAN_KIND,
-    "span.status": fields.SPAN_STATUS,
-    "score.source": fields.SCORE_SOURCE,
-    "lab_proposal.better": fields.BETTER,
-    "run.driver": fields.DRIVER,
-    "run_event.outcome": fields.RUN_OUTCOME,
-}
-COMPUTED = {  # no option says these
-    "task_link.state", "artifact.kind", "proof.tier", "proof.outcome", "waiver.gate", "run_event.event",
-    "run_event.phase",
-}  # fmt: skip
+COMPUTED = {"task_link.state", "artifact.kind", "waiver.gate", "run_event.event", "run_event.phase"}  # by the engine
 TEXT_LIMITS = {
-    "title": fields.TITLE_CHARS_MAX,
-    "summary": fields.SUMMARY_CHARS_MAX,
-    "body": fields.BODY_CHARS_MAX,
+    "title": limits.TITLE_CHARS_MAX,
+    "summary": limits.SUMMARY_CHARS_MAX,
+    "body": limits.BODY_CHARS_MAX,
 }
 STORED_AS = {
     "payload_json": "payload",
@@ -173,33 +142,44 @@ def test_the_json_schema_of_a_command_lists_the_same_options(code):
     assert schema["required"] == command.required
 
 
-@pytest.mark.parametrize("column", CHOICE_COLUMNS)
-def test_a_column_allows_exactly_the_choices_of_its_field(schema, column):
-    table, name = column.split(".")
-    choices = [f"'{choice}'" for choice in CHOICE_COLUMNS[column]]
-    as_list, as_alternatives = f"{name} IN ({', '.join(choices)})", " OR ".join(f"{name} = {one}" for one in choices)
-
-    sql = sql_of(schema, table)
-    assert f"CHECK ({as_list})" in sql or f"CHECK ({as_alternatives})" in sql
+def choices_of(schema, kind):
+    """Column -> the words that its CHECK allows."""
+    checks = re.findall(r"CHECK \((\w+) (?:IN \(|= )('[^()]*)\)", sql_of(schema, kind))
+    return {name: tuple(re.findall(r"'([^']*)'", words)) for name, words in checks}
 
 
-def test_no_other_column_has_choices_that_no_field_knows(schema):
-    found = set()
-    for kind in PREFIXES:
-        found |= {f"{kind}.{name}" for name in re.findall(r"CHECK \((\w+) (?:IN \(|= )'", sql_of(schema, kind))}
-
-    assert found - COMPUTED == set(CHOICE_COLUMNS)
+def lengths_of(schema, kind):
+    """Column -> the most characters that its CHECK allows."""
+    return {name: int(most) for name, most in re.findall(r"length\((\w+)\) BETWEEN 1 AND (\d+)", sql_of(schema, kind))}
 
 
-def test_text_limits_in_the_database_are_those_of_the_fields(schema):
-    checked = 0
-    for kind in PREFIXES:
-        for name, most in TEXT_LIMITS.items():
-            if name in columns_of(schema, kind):
-                assert f"length({name}) BETWEEN 1 AND {most}" in sql_of(schema, kind)
-                checked += 1
+@pytest.mark.parametrize("kind", KINDS)
+def test_choices_and_lengths_in_the_schema_are_those_of_the_limits(schema, kind):
+    lists = {value for value in vars(limits).values() if isinstance(value, tuple)}
+    found = {f"{kind}.{name}": words for name, words in choices_of(schema, kind).items()}
+    texts = TEXT_LIMITS.keys() & columns_of(schema, kind)
 
-    assert checked >= 12
+    assert {name for name, words in found.items() if words not in lists} <= COMPUTED
+    assert {(name, lengths_of(schema, kind)[name]) for name in texts} <= TEXT_LIMITS.items()
+
+
+def test_each_list_of_the_limits_is_one_of_the_schema(schema):
+    lists = {name: value for name, value in vars(limits).items() if isinstance(value, tuple) and name[:4] != "HOOK"}
+    found = {words for kind in KINDS for words in choices_of(schema, kind).values()}
+
+    assert {name for name, words in lists.items() if words not in found} == set()
+
+
+@pytest.mark.parametrize("code", WRITES)
+def test_an_option_takes_what_its_column_takes(schema, code):
+    command = Command(code)
+    for name in set(command.options) - NOT_STORED.get(code, set()):
+        field, column = fields.field(command, name), STORED_AS.get(name, name)
+        for kind in WRITES[code]:
+            if field.choices and column in columns_of(schema, kind):
+                assert choices_of(schema, kind)[column] == field.choices, (kind, name)
+            if field.kind in ("line", "prose") and column in lengths_of(schema, kind):
+                assert lengths_of(schema, kind)[column] == field.most, (kind, name)
 
 
 @pytest.mark.parametrize("code", WRITES)
@@ -216,24 +196,42 @@ def test_every_write_command_is_checked_against_columns():
     assert {command.code for command in catalog() if command.writes} - reports == {*WRITES, "K5", "K7", "M3"}
 
 
-@pytest.mark.parametrize("kind", PREFIXES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_has_its_common_columns_and_is_append_only(schema, kind):
     assert columns_of(schema, kind)[:5] == ["seq", "id", "at", "actor", "test"]
-    assert f"GLOB '{PREFIXES[kind]}_*'" in sql_of(schema, kind)
+    assert f"GLOB '{KINDS[kind].prefix}_*'" in sql_of(schema, kind)
     assert sql_of(schema, kind).endswith("STRICT")
     assert f"RAISE(ABORT, '{kind} is append-only')" in sql_of(schema, f"{kind}_no_update")
     assert f"RAISE(ABORT, '{kind} is append-only')" in sql_of(schema, f"{kind}_no_delete")
 
 
-def test_no_two_kinds_share_a_prefix_and_every_table_of_records_is_a_kind(schema):
-    tables = [row[0] for row in schema.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    records = {name for name in tables if {"seq", "id", "at", "actor", "test"} <= set(columns_of(schema, name))}
+def test_every_table_of_records_is_a_declared_kind_and_every_kind_has_a_table(schema):
+    names = [row[0] for row in schema.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
+    tables = {name for name in names if {"seq", "id", "at", "actor", "test"} <= set(columns_of(schema, name))}
 
-    assert len(set(PREFIXES.values())) == len(PREFIXES)
-    assert records == set(PREFIXES)
-    assert all(
-        view in {row[0] for row in schema.execute("SELECT name FROM sqlite_master")} for view in REVISED.values()
-    )
+    assert tables - {f"{kind}_current" for kind in KINDS} == set(KINDS)
+    assert {kind.view for kind in KINDS.values()} <= set(names)
+    assert all(kind.view != name for name, kind in KINDS.items() if f"{name}_revision" in KINDS)
+    assert len({kind.prefix for kind in KINDS.values()}) == len(KINDS)
+    assert [KINDS[kind].number for kind in SEARCHED] == list(range(1, len(SEARCHED) + 1))
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_what_a_kind_declares_fits_its_columns_and_the_commands(schema, kind):
+    columns = columns_of(schema, kind.name)
+    commands = {words.split()[0] for words in (kind.lists, kind.shows) if words}
+
+    schema.execute(event_words.question(kind.name).format(asked="0"))
+    assert commands <= set(COMMANDS)
+    assert [name for name in ("evidence", "about_id") if name in columns] == [
+        *kind.refers, *(["evidence"] if kind.name.endswith("_revision") and "evidence" in columns else [])
+    ]  # fmt: skip
+    if kind.number:
+        schema.execute(f"SELECT {kind.title}, {kind.text}, {kind.state}, {kind.shown_by} FROM {kind.view}")
+        schema.execute(f"SELECT 1 FROM {kind.view} WHERE {kind.scope}", ("project",) * kind.scope.count("?"))
+        scope = "scope = ?" if "scope" in columns else "task_id" if "task_id" in columns else "0"
+        assert set(kind.texts) <= set(columns) and kind.scope.startswith(scope)
+        assert kind.shows or kind.shown_by != "id"
 
 
 def test_imports_only_point_downwards():

@@ -3,12 +3,11 @@
 import sys
 
 from ..errors import KaizenError, Usage
+from ..limits import COMMAND_CHARS_MAX
 from ..records.kinds import SEARCHED
 from ..records.ledger.transaction import receipt
 from ..records.quality import proof
 from ..records.work.command_line import joined
-
-COMMAND_CHARS_MAX = 20_000
 
 
 def add(

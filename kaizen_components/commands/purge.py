@@ -1,6 +1,6 @@
 """Removing test records: K7."""
 
-from ..records.kinds import PREFIXES, REVISED, SEARCHED
+from ..records.kinds import KINDS
 from ..records.ledger.canonical import canonical
 from ..records.ledger.transaction import receipt
 
@@ -21,7 +21,7 @@ def test(write, look, *, dry_run=False):
 def _left(db):
     return [
         row for row in db.rows(TEST_ENTRIES)
-        if row["kind"] in PREFIXES and db.value(f"SELECT 1 FROM {row['kind']} WHERE seq = ?", (row["seq"],))
+        if row["kind"] in KINDS and db.value(f"SELECT 1 FROM {row['kind']} WHERE seq = ?", (row["seq"],))
     ]  # fmt: skip
 
 
@@ -54,10 +54,10 @@ def _indexed(tx, rows):
             seq = tx.value(
                 f"SELECT p.seq FROM {kind} p JOIN {kind}_revision r ON r.{kind}_id = p.id WHERE r.seq = ?", (seq,)
             )
-        if kind in SEARCHED:
+        if KINDS[kind].number:
             found[kind, seq] = _present(tx, kind, seq)
     return found
 
 
 def _present(tx, kind, seq):
-    return tx.one(f"SELECT * FROM {REVISED.get(kind, kind)} WHERE seq = ?", (seq,))
+    return tx.one(f"SELECT * FROM {KINDS[kind].view} WHERE seq = ?", (seq,))

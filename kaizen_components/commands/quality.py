@@ -1,10 +1,11 @@
 """Whatever was recorded about quality: Q7."""
 
+from ..records.kinds import KINDS
 from ..records.quality.evaluation import runs_of
 from ..records.quality.verification import superseded_by
 from ..records.search.listing import inspected
 
-KINDS = ("proof", "verification", "eval_case", "eval_run", "anti_pattern")
+SHOWN = tuple(kind.name for kind in KINDS.values() if kind.shows == "Q7")
 
 
 def inspect(db, *, id):
@@ -12,7 +13,7 @@ def inspect(db, *, id):
 
     Example: kaizen Q7 --id @last
     """
-    kind, record = db.find_any(KINDS, id)
+    kind, record = db.find_any(SHOWN, id)
     more = {}
     if kind == "eval_case":
         more = runs_of(db, record)

@@ -10,7 +10,6 @@ from . import prompt, yaml_file
 
 FOLDER = os.path.join(os.path.dirname(__file__), "protocols")
 # How a run can end. `accepted` is the only good one; all others say why not.
-OUTCOMES = ("accepted", "rejected", "failed", "exhausted", "stuck", "blocked", "aborted")
 STEP_DEFAULTS: dict[str, Any] = {
     "stage": "", "about": "", "answer": None, "gate": None, "temperature": 0.0, "attempts": 3, "timeout_s": 600,
     "calls": 0, "budget": {}, "keep": False, "clears": [], "next": {}, "prompt": None, "schema": None, "command": None,

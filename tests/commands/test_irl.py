@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kaizen_components import fields
+from kaizen_components import limits
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
 from kaizen_components.records import ids
 from kaizen_components.records.quality import irl
@@ -186,7 +186,7 @@ def test_a_correction_cannot_name_a_prediction_of_another_review(kaizen, predict
 # I4
 
 
-@pytest.mark.parametrize("outcome", fields.PREDICTION_OUTCOME)
+@pytest.mark.parametrize("outcome", limits.PREDICTION_OUTCOME)
 def test_an_outcome_closes_a_prediction(kaizen, prediction, outcome):
     id = prediction(0.7)
     closed = kaizen("I4", prediction_id="@last", outcome=outcome, summary="Seen.", body="B")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kaizen_components import fields
+from kaizen_components import limits
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
 from kaizen_components.records.files.files import tree_digest
 
@@ -298,8 +298,8 @@ ALLOWED_MOVES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("after", fields.GOTCHA_STATUS)
-@pytest.mark.parametrize("before", fields.GOTCHA_STATUS)
+@pytest.mark.parametrize("after", limits.GOTCHA_STATUS)
+@pytest.mark.parametrize("before", limits.GOTCHA_STATUS)
 def test_a_gotcha_moves_only_where_that_makes_sense(kaizen, gotcha, before, after):
     id = moved(kaizen, gotcha, before)
     if (before, after) in ALLOWED_MOVES:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kaizen_components import fields
+from kaizen_components import limits
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
 from kaizen_components.records.work.policy import printed, tokens
 
@@ -348,7 +348,7 @@ def test_rules_are_added_found_and_retired_in_one_batch(kaizen, root):
     assert kaizen("K8")["status"] == "OK"
 
 
-@pytest.mark.parametrize("priority", fields.PRIORITY)
+@pytest.mark.parametrize("priority", limits.PRIORITY)
 def test_every_priority_has_its_place(kaizen, rule, priority):
     rule(priority=priority)
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from kaizen_components import fields
+from kaizen_components import limits
 from kaizen_components.errors import Conflict, KaizenError, NotFound
 
 URL = "https://www.rfc-editor.org/rfc/rfc8785"
@@ -62,10 +62,10 @@ def test_a_source_was_read_now_unless_told(kaizen, lock):
     assert kept["retrieved_at"] == kept["at"]
 
 
-@pytest.mark.parametrize("tier", fields.AUTHORITY)
+@pytest.mark.parametrize("tier", limits.SOURCE_TIER)
 def test_every_tier_can_be_recorded_and_found(kaizen, lock, tier):
     id = lock(tier=tier)
-    others = [lock(tier=other) for other in fields.AUTHORITY if other != tier]
+    others = [lock(tier=other) for other in limits.SOURCE_TIER if other != tier]
 
     assert found(kaizen, tier=tier) == [id] and others
 

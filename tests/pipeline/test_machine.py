@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.pipeline.protocol import OUTCOMES, Protocol, load
+from kaizen_components.limits import RUN_OUTCOME
+from kaizen_components.pipeline.protocol import Protocol, load
 from kaizen_components.pipeline.run import machine
 from kaizen_components.pipeline.verdict import REASONS
 
@@ -56,7 +57,7 @@ def test_a_run_in_which_everything_passes_is_accepted(start):
 
 @pytest.mark.parametrize("phase, name", list(itertools.product(machine.TABLE, EVENTS)))
 def test_what_the_table_does_not_name_is_refused(start, phase, name):
-    for step, outcome in itertools.product(FACTORY.steps, (None, *OUTCOMES)):
+    for step, outcome in itertools.product(FACTORY.steps, (None, *RUN_OUTCOME)):
         state = {**start, "phase": phase, "step": step, "outcome": outcome, "tries": {step: 1}, "attempt": 1}
         kind = FACTORY.steps[step].kind
         wanted = name in machine.TABLE[phase] or name in (("refused",) if phase == "ended" else machine.ANYWHERE)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaizen_components.records import ids
-from kaizen_components.records.kinds import PREFIXES
+from kaizen_components.records.kinds import KINDS
 from kaizen_components.records.ledger.canonical import canonical, compact, number
 from kaizen_components.records.ledger.hashing import EMPTY_ROOT, Frontier, leaf_hash, node_hash, text_hash
 
@@ -96,7 +96,7 @@ def test_the_example_in_the_format_document_is_true():
     assert text_hash(record) == expected
 
 
-@pytest.mark.parametrize("prefix", PREFIXES.values())
+@pytest.mark.parametrize("prefix", [kind.prefix for kind in KINDS.values()])
 def test_an_id_is_its_prefix_a_stamp_and_ten_hex_digits(prefix):
     assert re.fullmatch(
         prefix + r"_\d{8}T\d{9}Z_[0-9a-f]{10}", ids.new(prefix, ids.iso(ids.now_ms()), ids.random_number())

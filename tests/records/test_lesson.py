@@ -11,7 +11,7 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict
-from kaizen_components.records.kinds import PREFIXES
+from kaizen_components.records.kinds import KINDS
 from kaizen_components.records.ledger import reference
 from kaizen_components.records.lessons import lesson
 from kaizen_components.records.lessons.promotion import PROOFS, VERDICTS
@@ -152,9 +152,9 @@ def test_no_step_can_be_changed_or_removed_in_place(kaizen, kind, change):
     assert kaizen("K8")["verified"]
 
 
-@pytest.mark.parametrize("kind", PREFIXES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_id_of_any_kind_is_known_by_its_look(kind):
-    assert reference.kind_of(f"{PREFIXES[kind]}_20261116T031555123Z_0f1e2d3c4b") == kind
+    assert reference.kind_of(f"{KINDS[kind].prefix}_20261116T031555123Z_0f1e2d3c4b") == kind
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from types import SimpleNamespace
 import pytest
 
 from kaizen_components.call import Door
-from kaizen_components.records.kinds import PREFIXES
+from kaizen_components.records.kinds import KINDS
 
 REPO = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPO / "support_scripts"))
@@ -488,7 +488,7 @@ WORK = [
     *("task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet", "packet_result"),
     *("op", "purge", "log", "frontier"),
 ]
-OTHERS = [kind for kind in PREFIXES if kind not in WORK]
+OTHERS = [kind for kind in KINDS if kind not in WORK]
 RUNS = ("run", "run_event", "log")  # each row of the log has the same columns, whatever it is about
 TABLES = [*WORK, *OTHERS]
 
@@ -503,7 +503,7 @@ def values_of(db, table):
 def test_every_kind_of_record_is_there_to_be_changed(memories):
     kinds = [{kind.decode() for (kind,) in memory.db.execute("SELECT kind FROM log")} for memory in memories]
 
-    assert kinds == [set(WORK) - {"log", "frontier"}, set(PREFIXES), {"task", "span", "run", "run_event"}]
+    assert kinds == [set(WORK) - {"log", "frontier"}, set(KINDS), {"task", "span", "run", "run_event"}]
 
 
 @pytest.mark.parametrize("table", TABLES)

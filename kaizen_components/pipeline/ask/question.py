@@ -2,12 +2,12 @@
 
 from itertools import zip_longest
 
+from ...limits import BODY_CHARS_MAX
 from ...records.ledger.canonical import canonical
 from ...records.ledger.hashing import text_hash
 from ...records.secrets import secrets
 
 Question = list[dict[str, str]]
-KEPT_CHARS_MAX = 1_000_000  # what the column holds
 LINE_CHARS_MAX = 200
 CUT = "… (cut)"
 
@@ -19,7 +19,7 @@ def hashed(question: Question) -> str:
 def written(question: Question) -> str:
     """The question as one text, without what looks like a secret: that is neither sent nor kept."""
     text = secrets.redacted("\n\n".join(f"[{one['role']}]\n{one['content']}" for one in question))
-    return text if len(text) <= KEPT_CHARS_MAX else text[: KEPT_CHARS_MAX - len(CUT)] + CUT
+    return text if len(text) <= BODY_CHARS_MAX else text[: BODY_CHARS_MAX - len(CUT)] + CUT
 
 
 def first_difference(recorded: str, now: str) -> str:

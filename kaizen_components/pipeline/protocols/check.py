@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from ...limits import RUN_OUTCOME
 from ..answers.kinds import KINDS, load_kind
 from ..answers.schemas import faults as schema_faults
 from ..answers.schemas import not_a_schema
 from ..edits.paths import PathRefused, checked
 from ..gates.registry import GATES
-from ..protocol import FOLDER, OUTCOMES, Protocol, Step
+from ..protocol import FOLDER, Protocol, Step
 
 LARGE = 2**53
 OWN = ("json", "text", "command")  # kinds that a protocol may have as often as it likes
@@ -61,7 +62,7 @@ def _names(protocol: Protocol) -> Iterator[str]:
     if protocol.start not in protocol.steps:
         yield f"It starts with {protocol.start}, and there is no such step; there are {there}."
     for step in protocol.steps.values():
-        if step.name in OUTCOMES:
+        if step.name in RUN_OUTCOME:
             yield f"A step cannot be called {step.name}: that is how a run ends."
         if step.name == "request" or (step.name, step.answer) == ("brief", "json"):
             yield f"A step cannot be called {step.name}: a file of that name is ours."
@@ -72,8 +73,9 @@ def _names(protocol: Protocol) -> Iterator[str]:
         if step.gate and step.gate not in GATES:
             yield f"{step.name}: there is no gate {step.gate!r}; there are {', '.join(GATES)}."
         for reason, (to, _) in step.next.items():
-            if to not in protocol.steps and to not in OUTCOMES:
-                yield f"{step.name}: {reason} leads to {to}, which is neither a step nor one of {', '.join(OUTCOMES)}."
+            if to not in protocol.steps and to not in RUN_OUTCOME:
+                ends = ", ".join(RUN_OUTCOME)
+                yield f"{step.name}: {reason} leads to {to}, which is neither a step nor one of {ends}."
         for name in step.clears:
             if name not in protocol.steps:
                 yield f"{step.name}: clears {name}, and there is no such step."

@@ -4,6 +4,7 @@ import json
 import os
 from typing import Any
 
+from ...limits import BODY_CHARS_MAX, REQUEST_CHARS_MAX, SUMMARY_CHARS_MAX
 from ...records.ledger.hashing import text_hash
 from ...records.quality import proof, span
 from ...records.secrets import secrets
@@ -17,9 +18,6 @@ from . import recorder, results
 from .account import summary
 
 FINDINGS_MAX = 200
-ANSWER_CHARS_MAX = 1_000_000
-SAYS_CHARS_MAX = 20_000
-SUMMARY_CHARS_MAX = 2_000
 SPAN_KINDS = {"model": "model", "agent": "agent"}  # of an answer, by who gave it
 
 
@@ -112,7 +110,7 @@ class Book:
         )  # fmt: skip
         return {
             "event": "judged", "step": step.name, "attempt": attempt, "reason": verdict.reason,
-            "says": verdict.says[:SAYS_CHARS_MAX] or None,
+            "says": verdict.says[:REQUEST_CHARS_MAX] or None,
             "findings": [one.as_dict() for one in verdict.findings[:FINDINGS_MAX]], "fingerprint": fingerprint,
             "proof_id": proof_id, "span_id": row["id"], "facts": verdict.facts, "spent": {"seconds": seconds},
         }  # fmt: skip
@@ -174,7 +172,7 @@ class Book:
 
 def _bounded(text):
     """An answer that no column holds is no answer: what is kept of it says that it was cut."""
-    return text if len(text) <= ANSWER_CHARS_MAX else text[: ANSWER_CHARS_MAX - 100] + "\n" + CUT
+    return text if len(text) <= BODY_CHARS_MAX else text[: BODY_CHARS_MAX - 100] + "\n" + CUT
 
 
 def _short(says):

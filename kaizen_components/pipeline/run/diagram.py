@@ -1,6 +1,7 @@
 """The machine and a protocol as a person reads them: tables and a picture for the docs, made from the data."""
 
-from ..protocol import OUTCOMES, Protocol, Step
+from ...limits import RUN_OUTCOME
+from ..protocol import Protocol, Step
 from ..target.settings import table
 from . import machine
 
@@ -53,7 +54,7 @@ def picture(protocol: Protocol) -> str:
     for step in protocol.steps.values():
         shape = f"{{{{{step.name}}}}}" if step.kind == "gate" else f"[{step.name}]"
         lines.append(f"    {step.name}{shape}")
-    lines += [f"    {outcome}([{outcome}])" for outcome in OUTCOMES if outcome in _ends(protocol)]
+    lines += [f"    {outcome}([{outcome}])" for outcome in RUN_OUTCOME if outcome in _ends(protocol)]
     for step in protocol.steps.values():
         lines += [f"    {step.name} -->|{' / '.join(reasons)}| {to}" for to, reasons in _arrows(step).items()]
     return "\n".join([*lines, "```"])

@@ -6,7 +6,8 @@ TABLE does not happen: `after` refuses it, and the door to the database calls no
 
 from typing import Any
 
-from ..protocol import OUTCOMES, Protocol, Step
+from ...limits import RUN_OUTCOME
+from ..protocol import Protocol, Step
 
 State = dict[str, Any]
 Event = dict[str, Any]
@@ -115,7 +116,7 @@ def _routed(protocol, state, step, reason):
     if reason not in step.next:
         return _ending(state, "failed", f"{step.name} ended with {reason}, which leads nowhere")
     target, times = step.next[reason]
-    if target in OUTCOMES:
+    if target in RUN_OUTCOME:
         return _ending(state, target, f"{step.name} ended with {reason}")
     edge = f"{step.name} {reason}"
     state["taken"][edge] = state["taken"].get(edge, 0) + 1

@@ -64,10 +64,10 @@ def require_integrity(connection: Connection) -> dict[str, str]:
 
 def _orphans(connection):
     """Records without a log entry, or with an entry of another kind."""
-    from ..kinds import PREFIXES
+    from ..kinds import KINDS
 
     problems = []
-    for kind in PREFIXES:
+    for kind in KINDS:
         for (record_id,) in connection.tuples(
             f"SELECT t.id FROM {kind} t LEFT JOIN log l ON l.seq = t.seq WHERE l.record_id IS NOT t.id LIMIT 5"
         ):

@@ -8,7 +8,7 @@ from ... import __version__
 from ...errors import Conflict, Unavailable
 from ...store.connection import Connection
 from .. import ids
-from ..kinds import PREFIXES
+from ..kinds import KINDS
 from . import anchor, health
 from .hashing import text_hash
 
@@ -22,7 +22,7 @@ def describe(connection: Connection, path: str, name: str = "") -> dict[str, Any
         **facts,
         "checkpoint": anchor.checkpoint(facts["origin"], facts["entries"], facts["root"]).strip(),
         "schema_hash": text_hash("\n".join(row[0] for row in schema)),
-        "rows": {kind: connection.value(f"SELECT count(*) FROM {kind}") for kind in ("log", *PREFIXES)},
+        "rows": {kind: connection.value(f"SELECT count(*) FROM {kind}") for kind in ("log", *KINDS)},
         "file": {"name": name or os.path.basename(path), "bytes": os.path.getsize(path), "sha256": file_hash(path)},
         "at": ids.iso(ids.now_ms()),
     }

@@ -1,28 +1,20 @@
 """What a record refers to: texts that are ids, and records of any kind."""
 
 from ...errors import NotFound
-from ..kinds import PREFIXES
+from ..kinds import KINDS
 from ..secrets.excerpt import excerpt
 
-KINDS = {prefix: kind for kind, prefix in PREFIXES.items()}
+BY_PREFIX = {kind.prefix: kind.name for kind in KINDS.values()}
 STAMP_DIGITS = 8  # the date, which a T follows
-
-
-# Which command shows the records of a kind; those of other kinds are shown with what they belong to.
-SHOWN_BY = {
-    "task": "W9", "plan": "W10 --id TASK", "packet": "W15", "artifact": "A4", "proof": "R4", "verification": "Q9",
-    "gotcha": "G2", "learning": "L4", "learned": "L7", "eval_case": "R5", "anti_pattern": "Q6", "policy": "X2",
-    "source": "S2", "irl": "I5", "irl_prediction": "I5", "span": "T3", "lab": "O3", "run": "P3",
-}  # fmt: skip
 
 
 def unknown(kind, ref):
     """The error for a reference that finds nothing of this kind."""
     noun, other = kind.replace("_", " "), kind_of(ref)
-    why = f"No id of this kind starts with it; they look like {PREFIXES[kind]}_20261116T031555123Z_0f1e2d3c4b."
+    why = f"No id of this kind starts with it; they look like {KINDS[kind].prefix}_20261116T031555123Z_0f1e2d3c4b."
     if other and other != kind:
-        why = f"That is the id of a {other.replace('_', ' ')}; here they begin with {PREFIXES[kind]}_."
-    lists = f"`{SHOWN_BY[kind]}` shows what there is; " if kind in SHOWN_BY else ""
+        why = f"That is the id of a {other.replace('_', ' ')}; here they begin with {KINDS[kind].prefix}_."
+    lists = f"`{KINDS[kind].lists}` shows what there is; " if KINDS[kind].lists else ""
     step = f"{lists}@last is the newest {noun} of this actor."
     return NotFound("unknown_id", f"There is no {noun} {excerpt(ref)!r}.", why, step[0].upper() + step[1:])
 
@@ -32,7 +24,7 @@ def kind_of(text):
     prefix, _, rest = text.partition("_")
     stamp = rest[:STAMP_DIGITS]
     looks_like = len(stamp) == STAMP_DIGITS and stamp.isascii() and stamp.isdigit() and rest[STAMP_DIGITS:][:1] == "T"
-    return KINDS.get(prefix) if looks_like and not any(map(str.isspace, text)) else None
+    return BY_PREFIX.get(prefix) if looks_like and not any(map(str.isspace, text)) else None
 
 
 def cited(tx, evidence, kept=()):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...store.connection import Connection
-from ..kinds import PREFIXES
+from ..kinds import KINDS
 
 PAGE = 2_000
 SEQ_MIN, SEQ_MAX = -(2**63), 2**63 - 1
@@ -28,7 +28,7 @@ class Ledger:
     def __init__(self, connection: Connection):
         self.connection = connection
         self.tables: dict[str, dict[str, str]] = {}  # kind -> column -> type; a file of an older schema has fewer
-        for kind in PREFIXES:
+        for kind in KINDS:
             columns = connection.tuples(f"SELECT name, type FROM pragma_table_info('{kind}')")
             if columns:
                 self.tables[kind] = {name: sort for name, sort in columns if name != "seq"}

@@ -8,14 +8,12 @@ from ...errors import NotFound, Usage
 from ...store.connection import literal
 from ...store.database import require_not_newer
 from .. import ids
-from ..kinds import DERIVED, PREFIXES, REVISED, SEARCHED
+from ..kinds import KINDS
 from ..search import search
 from ..secrets.excerpt import excerpt
 from .canonical import canonical_row
 from .hashing import LogEnd, leaf_hash, text_hash
 
-# What is said of another record is not what the next proof or score is about: @last looks past it where any will do.
-SAID_OF_OTHERS = ("proof", "verification", "score", "artifact", "waiver", "eval_run", "packet_result", "irl_outcome")
 LAST_AMONG_MAX = 10  # lessons, or records of quality, are fewer kinds than all there are
 ENTRY_OF = "SELECT origin, idx, at, actor, command, content_hash, leaf FROM log WHERE seq = ?"
 
@@ -35,7 +33,7 @@ class Read:
 
     def find(self, kind, ref):
         """The record of this kind that `ref` names: a full id, a unique prefix of one, @last or @last~N."""
-        table = REVISED.get(kind, kind)
+        table = KINDS[kind].view
         exact = self.one(f"SELECT * FROM {table} WHERE id = ?", (ref,))
         return exact or self.one(f"SELECT * FROM {table} WHERE id = ?", (self.resolve(kind, ref),))
 
@@ -77,10 +75,11 @@ class Read:
     def find_any(self, kinds, ref):
         """(kind, record) that `ref` names among several kinds; the word before the first _ of an id tells which."""
         word = ref.partition("_")[0]
-        fitting = [kind for kind in kinds if PREFIXES[kind] == word]
+        fitting = [kind for kind in kinds if KINDS[kind].prefix == word]
         back = ids.steps_back(ref)
         if back is not None:
-            kinds = kinds if len(kinds) <= LAST_AMONG_MAX else [kind for kind in kinds if kind not in SAID_OF_OTHERS]
+            if len(kinds) > LAST_AMONG_MAX:  # what is said of a record is not what the next proof or score is about
+                kinds = [kind for kind in kinds if not KINDS[kind].remark]
             newest = [(row["seq"], kind, row["id"]) for kind in kinds for row in self._newest(kind, back + 1)]
             if len(newest) <= back:
                 raise self._no_last(ref, "record that is meant here")
@@ -90,7 +89,7 @@ class Read:
             raise NotFound(
                 "unknown_id",
                 f"There is no such record {excerpt(ref)!r}.",
-                "An id here starts with " + ", ".join(sorted(PREFIXES[kind] + "_" for kind in kinds)) + ".",
+                "An id here starts with " + ", ".join(sorted(KINDS[kind].prefix + "_" for kind in kinds)) + ".",
                 "Give the whole id, or enough of its beginning.",
             )
         return fitting[0], self.find(fitting[0], ref)
@@ -127,10 +126,11 @@ class Write(Read):
 
     def add(self, kind, values, of=()):
         """Record one row of `kind`. `of` are the records it refers to: what refers to a test record is one."""
+        declared = KINDS[kind]
         test = int(self.test or (bool(of) and any(record["test"] for record in of)))
         self._number += 1
         row = {
-            "id": ids.new(PREFIXES[kind], self.at, self._number),
+            "id": ids.new(declared.prefix, self.at, self._number),
             "at": self.at,
             "actor": self.actor,
             "test": test,
@@ -140,17 +140,16 @@ class Write(Read):
         self._real = self._real or not row["test"]
         self._seq += 1
         self.connection.insert(kind, {"seq": self._seq, **row})
-        if kind in DERIVED:
-            table, derived = DERIVED[kind]
-            self.connection.insert(table, derived(self._seq, row))
-        if kind in SEARCHED:
+        if declared.derive:
+            self.connection.insert(*declared.derive(self._seq, row))
+        if declared.number:
             self.index(kind, self._seq, row)
         content_hash = self._log(kind, row)
         return {"seq": self._seq, **row, "hash": content_hash, "log_index": self.frontier.size - 1}
 
     def next_id(self, kind):
         """The id that `add` gives to the next record, for one that names itself."""
-        return ids.new(PREFIXES[kind], self.at, self._number + 1)
+        return ids.new(KINDS[kind].prefix, self.at, self._number + 1)
 
     def _log(self, kind, row):
         entry = {

@@ -21,13 +21,12 @@ summaries are cut from the text may change.
 import re
 from dataclasses import dataclass, field
 
+from ...limits import SUMMARY_CHARS_MAX, TITLE_CHARS_MAX
 from ..ledger.canonical import canonical
 from ..ledger.hashing import text_hash
 from .markdown import COMMENT, Block, blocks, heading_text, item_text
 from .stub import own_lines
 
-TITLE_CHARS_MAX = 200
-SUMMARY_CHARS_MAX = 2_000
 CONTEXT_CHARS_MAX = 500
 KEY = re.compile(r"[\"']?[A-Za-z_][\w .-]*[\"']?:(?:\s|$)")
 IN_FRONT = re.compile(r"\s|- |-$|#|[\]}]|$")

@@ -4,18 +4,18 @@ import os
 from dataclasses import dataclass, field
 
 from ...errors import KaizenError, NotFound, Refused, Unavailable, Usage
+from ...limits import BODY_CHARS_MAX
 from ..files.files import inside
 from ..ledger.hashing import sha256
 from ..secrets import secrets
 from .entry import Entry, Page, read
 
-KINDS = {"gotcha.md": "gotcha", "learning.md": "learning", "learned.md": "learned"}
+BY_FILE = {"gotcha.md": "gotcha", "learning.md": "learning", "learned.md": "learned"}
 NOT_SEARCHED = {
     ".git", ".hg", ".svn", ".jj", ".venv", "node_modules", "__pycache__", ".tox", ".nox", ".eggs", ".hypothesis",
     ".direnv", ".gradle", ".terraform", ".next", ".nuxt", ".svelte-kit", ".turbo", ".yarn", ".pnpm-store", ".npm",
 }  # fmt: skip
 TOOL_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")  # a virtual environment of any name; a cache by its own word
-BODY_CHARS_MAX = 1_000_000
 
 
 @dataclass
@@ -47,7 +47,7 @@ class LessonFile:
 
 
 def kind_of(path: str) -> str | None:
-    return KINDS.get(os.path.basename(path).lower())
+    return BY_FILE.get(os.path.basename(path).lower())
 
 
 # Finding

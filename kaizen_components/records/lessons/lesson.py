@@ -1,13 +1,14 @@
 """Lessons: gotchas, learnings and learned ones. They are revised and retired by new rows; nothing is overwritten."""
 
 from ...errors import Conflict, Refused
+from ..kinds import KINDS
 from ..ledger import revision
 from ..ledger.canonical import canonical
 from ..ledger.reference import cited
 from ..ledger.transaction import receipt
 from ..search.listing import items, listing
 
-KINDS = ("learned", "learning", "gotcha")  # what is proven comes first
+LESSONS = ("gotcha", "learning", "learned")  # from noticed to proven
 CLOSED = ("promoted", "retired", "superseded")
 MOVES = {  # where G5 may take a gotcha
     "active": ("resolved", "retired"),
@@ -21,7 +22,6 @@ ELSEWHERE = {  # a status that another command gives
     "superseded": ("Another lesson must take its place.", "L11 --id {id} --reason … --superseded-by ID"),
 }
 NEXT = {"gotcha": "learning", "learning": "learned"}
-INSPECT = {"gotcha": "G4", "learning": "L6", "learned": "L9"}
 LISTED = "id, status, scope, at, test, title"
 BACKED = (  # what a proven lesson rests on: "waiver" and "none" are not proof
     ", CASE WHEN proof_id IS NOT NULL THEN 'proof' WHEN verification_id IS NOT NULL THEN 'verification'"
@@ -148,7 +148,7 @@ def require_open(gotcha, status):
 
 
 def retire(tx, ref, reason, superseded_by):
-    kind, lesson = tx.find_any(KINDS, ref)
+    kind, lesson = tx.find_any(LESSONS, ref)
     _require_in_force(tx, kind, lesson)
     successor = _successor(tx, kind, lesson, superseded_by) if superseded_by else None
     status = "superseded" if successor else "retired"
@@ -169,7 +169,7 @@ def _require_in_force(tx, kind, lesson):
         by = f" by {lesson['superseded_by']}" if lesson["superseded_by"] else ""
         raise Conflict(
             "already_retired", f"{lesson['id']} is {lesson['status']}{by} already.",
-            f"Since {last['at'][:10]}: {last['note']}", f"`{INSPECT[kind]} --id {lesson['id']}` shows its history.",
+            f"Since {last['at'][:10]}: {last['note']}", f"`{KINDS[kind].shows} --id {lesson['id']}` shows its history.",
         )  # fmt: skip
     if lesson["status"] == "promoted":
         became = what_became(tx, kind, lesson)
@@ -186,7 +186,7 @@ def what_became(db, kind, lesson):
 
 def _successor(tx, kind, lesson, ref):
     """The lesson that takes the place of another. It is active, so it has no successor itself: no circle can arise."""
-    other, successor = tx.find_any(KINDS, ref)
+    other, successor = tx.find_any(LESSONS, ref)
     if other != kind:
         raise Refused(
             "other_kind", f"A {kind} is superseded by a {kind}, not by a {other}.", f"{successor['id']} is a {other}.",

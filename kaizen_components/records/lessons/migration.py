@@ -16,14 +16,14 @@ from . import copy as lesson_copy
 from . import file as lesson_file
 from .entry import normalised
 from .file import LessonFile, kind_of
+from .lesson import LESSONS
 from .stub import stub
 
-KINDS = ("gotcha", "learning", "learned")
 IMPORTS = "SELECT * FROM lesson_import ORDER BY seq"
 IMPORTED = "SELECT * FROM lesson_import WHERE path = ? AND sha256 = ? ORDER BY seq DESC LIMIT 1"
 SO_FAR = "SELECT coalesce(sum(added), 0) FROM lesson_import WHERE path = ? AND seq <= ?"
 RECORDED = {
-    kind: f"SELECT id, title, body FROM {kind} WHERE source_hash = ?" for kind in KINDS
+    kind: f"SELECT id, title, body FROM {kind} WHERE source_hash = ?" for kind in LESSONS
 }  # one of these is asked for every entry, by its unique index
 COUNTS = """
 SELECT 'gotcha' AS kind, count(*) AS records FROM gotcha WHERE source_hash IS NOT NULL

@@ -3,11 +3,13 @@
 import os
 
 from ...errors import NotFound, Refused, Usage
+from ...limits import TITLE_CHARS_MAX
 from .. import ids
 from ..files.files import file_hash, inside
-from ..kinds import PREFIXES, SEARCHED
+from ..kinds import SEARCHED
 from ..ledger.canonical import canonical
 from ..ledger.hashing import text_hash
+from ..ledger.reference import BY_PREFIX
 from ..ledger.transaction import receipt
 from ..search import search
 
@@ -26,8 +28,6 @@ FROM gotcha_current c JOIN log l ON l.seq = c.seq {where} ORDER BY c.seq"""
 CORRECTIONS = """
 SELECT 'irl_correction' AS kind, c.id, c.summary AS title, c.summary, l.content_hash AS hash
 FROM irl_correction c JOIN irl i ON i.id = c.irl_id JOIN log l ON l.seq = c.seq {where} ORDER BY c.seq"""
-
-TITLE_CHARS_MAX = 200
 
 
 def assemble(tx, contract, title, summary, filters):
@@ -161,7 +161,7 @@ def _evidence(tx, given):
     records, shown = [], []
     for item in given:
         word, _, rest = item.partition("_")
-        if ids.steps_back(item) is not None or (word in PREFIXES.values() and rest[:1].isdecimal() and " " not in item):
+        if ids.steps_back(item) is not None or (word in BY_PREFIX and rest[:1].isdecimal() and " " not in item):
             records.append(tx.find_any(SEARCHED, item)[1])
             shown.append(records[-1]["id"])
         else:

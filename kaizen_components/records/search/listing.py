@@ -1,6 +1,6 @@
 """Lists and queries: the newest first, or the best first when words are given."""
 
-from ..kinds import REVISED
+from ..kinds import KINDS
 from . import search
 
 
@@ -18,13 +18,13 @@ def listing(db, kind, columns, limit, filters, query=None):
 
 def _newest(db, kind, columns, limit, chosen):
     where = " AND ".join(chosen) or "1"
-    view = REVISED.get(kind, kind)
+    view = KINDS[kind].view
     return db.rows(f"SELECT {columns} FROM {view} WHERE {where} ORDER BY seq DESC LIMIT ?", (*chosen.values(), limit))
 
 
 def _best(db, kind, columns, limit, chosen, query):
     """The best that pass the filters; twice as many candidates as long as too few do."""
-    view, wanted = REVISED.get(kind, kind), limit if not chosen else limit * 5
+    view, wanted = KINDS[kind].view, limit if not chosen else limit * 5
     where = "".join(f" AND {sql}" for sql in chosen)
     while True:
         hits = [seq for _, seq in search.ranked(db, query, kind, wanted)]
@@ -46,7 +46,7 @@ def _rest(db, kind, columns, limit, chosen, query, known):
     where = "".join(f" AND {sql}" for sql in chosen)
     marks = ", ".join("?" * len(known))
     return db.rows(
-        f"SELECT seq, {columns} FROM {REVISED.get(kind, kind)} WHERE {condition} AND seq NOT IN ({marks}){where}"
+        f"SELECT seq, {columns} FROM {KINDS[kind].view} WHERE {condition} AND seq NOT IN ({marks}){where}"
         " ORDER BY seq DESC LIMIT ?",
         (*values, *known, *chosen.values(), limit),
     )

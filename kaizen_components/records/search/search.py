@@ -6,7 +6,7 @@ of those, each worth the logarithm of how far apart the records with it stand, w
 every word is common, the newest records that have any of them are compared in the same way.
 """
 
-from ..kinds import REVISED, SEARCHED
+from ..kinds import KINDS, SEARCHED
 
 LARGE = 20_000  # log entries
 SCORED_MAX = 6_000  # records that BM25 may score
@@ -41,19 +41,19 @@ TEXTS = ("title", "summary", "body")
 
 
 def rowid_of(kind, seq):
-    return (SEARCHED[kind][0] << KIND_SHIFT) + seq
+    return (KINDS[kind].number << KIND_SHIFT) + seq
 
 
 def texts(kind):
     """The columns that search looks at."""
-    return (*TEXTS, *SEARCHED[kind][1])
+    return (*TEXTS, *KINDS[kind].texts)
 
 
 def texts_of(kind, row):
     """(title, summary, body) of a record for the index; `body` has whatever else the kind says is text."""
     body = row.get("body") or ""
-    if SEARCHED[kind][1]:
-        body = "\n".join(filter(None, [body, *(row.get(name) for name in SEARCHED[kind][1])]))
+    if KINDS[kind].texts:
+        body = "\n".join(filter(None, [body, *(row.get(name) for name in KINDS[kind].texts)]))
     return (row.get("title") or "", row.get("summary") or "", body)
 
 
@@ -70,10 +70,10 @@ def rebuild(connection):
     """Make the index anew from the records; returns how many it has."""
     connection.execute(FORGET_ALL)
     count = 0
-    for kind in sorted(SEARCHED, key=lambda kind: SEARCHED[kind][0]):
+    for kind in SEARCHED:
         after = 0
         while rows := connection.rows(
-            f"SELECT * FROM {REVISED.get(kind, kind)} WHERE seq > ? ORDER BY seq LIMIT {PAGE}", (after,)
+            f"SELECT * FROM {KINDS[kind].view} WHERE seq > ? ORDER BY seq LIMIT {PAGE}", (after,)
         ):
             for row in rows:
                 put(connection, rowid_of(kind, row["seq"]), texts_of(kind, row))
@@ -86,15 +86,15 @@ def problems(connection):
     """Records that search cannot find, and what it finds that is no record."""
     found = []
     tables = {name for (name,) in connection.tuples(TABLES)}  # a file of an older schema has fewer kinds
-    for kind, (number, _) in SEARCHED.items():
+    for kind in SEARCHED:
         if kind not in tables:
             continue
-        low, high = number << KIND_SHIFT, (number + 1) << KIND_SHIFT
+        low, high = _range(kind)
         missing = connection.value(
             f"SELECT count(*) FROM {kind} k WHERE NOT EXISTS (SELECT 1 FROM search_docsize WHERE id = k.seq + {low})"
         )
         extra = connection.value(
-            f"SELECT count(*) FROM search_docsize WHERE id BETWEEN {low} AND {high - 1}"
+            f"SELECT count(*) FROM search_docsize WHERE id BETWEEN {low} AND {high}"
             f" AND NOT EXISTS (SELECT 1 FROM {kind} WHERE seq = search_docsize.id - {low})"
         )
         if missing or extra:
@@ -113,7 +113,7 @@ def ranked(db, query, kind=None, limit=20):
         found = [row["rowid"] for row in db.rows(SCORE, (_match(must, may), low, high, limit))]
     else:
         found = _pruned(db, must, may, low, high, limit)
-    names = {number: name for name, (number, _) in SEARCHED.items()}
+    names = {KINDS[kind].number: kind for kind in SEARCHED}
     return [(names[rowid >> KIND_SHIFT], rowid & ((1 << KIND_SHIFT) - 1)) for rowid in found]
 
 
@@ -183,7 +183,7 @@ def _chunks(query):
 def _range(kind):
     if kind is None:
         return 0, 2**62
-    number = SEARCHED[kind][0]
+    number = KINDS[kind].number
     return number << KIND_SHIFT, ((number + 1) << KIND_SHIFT) - 1
 
 

@@ -1,6 +1,7 @@
 """Rules that sessions must know: how they are listed, retired, and fitted into a budget of tokens."""
 
 from ...errors import Conflict
+from ...limits import PRIORITY
 from ..ledger import revision
 from ..search import search
 
@@ -9,7 +10,8 @@ COUNTED = (
     "A token is four characters of a rule as printed, rounded up; only rules count. They come whole and by priority; "
     "after one that does not fit, a smaller one may."
 )
-RANK = "CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 ELSE 3 END"
+# The place in that text, the most urgent first.
+RANK = f"instr('{' '.join(PRIORITY)}', priority)"
 COLUMNS = "id, priority, status, scope, at, test, title"
 
 LIST = f"SELECT {COLUMNS} FROM policy_current {{where}} ORDER BY {RANK}, seq DESC LIMIT ?"

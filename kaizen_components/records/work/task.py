@@ -1,6 +1,6 @@
 """Questions asked of tasks."""
 
-from ..kinds import RANK
+from ...limits import PRIORITY
 from ..search import listing as lists
 
 # INDEXED BY: without it the planner reads all open tasks and sorts them, which at a million takes a second.
@@ -63,7 +63,7 @@ def listing(db, limit, status, actor, scope, priority, holder, since, until, que
         "s.status = ?": status,
         "t.actor = ?": actor,
         "s.scope = ?" if scope == "project" else "s.scope <> 'project' AND s.scope = ?": scope,
-        "s.rank = ?": RANK.get(priority),
+        "s.rank = ?": priority and PRIORITY.index(priority),
         "s.holder = ?": holder,
         "t.at >= ?": since,
         "t.at < ?": until,

@@ -6,7 +6,7 @@ The log is in order, so what is new is its end. At most READ_MAX entries of it a
 from collections import Counter
 
 from ...records.ids import iso
-from ...records.lessons.lesson import INSPECT
+from ...records.kinds import KINDS
 from ...records.work.command_line import joined
 from .budget import Part, item, part
 from .parts import GATHERED, TEXT_CHARS, clock
@@ -52,8 +52,6 @@ SELECT r.seq, r.at, r.actor, CASE r.status WHEN 'retired' THEN 'rule retired' EL
        p.id, p.title
 FROM policy_revision r JOIN policy p ON p.id = r.policy_id WHERE r.seq > ? AND r.test = 0
 ORDER BY 1 DESC LIMIT ?"""
-SHOWN_BY = {"task": "W10", "verification": "Q7", "policy": "X4", **INSPECT}
-PLURAL = {"policy": "rules", "irl": "reviews", "learned": "proven lessons", "policy_revision": "rule changes"}
 
 
 def changes(db, since: str | None) -> tuple[int, Part]:
@@ -63,7 +61,7 @@ def changes(db, since: str | None) -> tuple[int, Part]:
     read = max(start, end - READ_MAX)
     numbers = db.rows(COUNTS, (read,))
     found = db.rows(NOTABLE, (*(read,) * NOTABLE.count("seq > ?"), GATHERED + 1))
-    items = [item(row["id"], _says(db, row), f"kaizen {SHOWN_BY[row['kind']]} --id {row['id']}") for row in found]
+    items = [item(row["id"], _says(db, row), f"kaizen {KINDS[row['kind']].shows} --id {row['id']}") for row in found]
     again = ["kaizen", "R2", "--since", from_when, "--format", "md", "--out", "-"]
     lead = f"{told}: {_counted(db, numbers, read > start) if numbers else 'nothing'}."
     made = part("changes", "What changed", items[:GATHERED], joined(again), len(items) > GATHERED, lead=lead)
@@ -102,7 +100,7 @@ def _most(counter, form, rest):
 
 def _plural(kind, number):
     words = kind.replace("_", " ")
-    return f"{number:,} {words if number == 1 else PLURAL.get(kind, words + 's')}"
+    return f"{number:,} {words if number == 1 else KINDS[kind].plural or words + 's'}"
 
 
 def _says(db, row):

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from ...limits import SEVERITY
 from ...records.ids import iso
-from ...records.lessons.lesson import INSPECT
+from ...records.kinds import KINDS
 from ...records.quality.verification import BLOCKING
 from ...records.search.listing import items as listed
 from ...records.work.command_line import joined
@@ -65,7 +66,6 @@ SELECT p.id, p.actor, p.probability, p.deadline, p.summary
 FROM irl_prediction_current p JOIN irl r ON r.id = p.irl_id
 WHERE p.seq IN (SELECT seq FROM irl_prediction ORDER BY seq DESC LIMIT ?)
   AND p.outcome_id IS NULL AND p.test = 0 AND (? IS NULL OR r.scope = ?) ORDER BY p.deadline, p.seq LIMIT ?"""
-SEVERITY = ("critical", "high", "medium", "low", "info", None)
 
 
 def parts(db, scope: str | None, query: str | None, paths: list[str]) -> list[Part]:
@@ -118,7 +118,7 @@ def _ready(db, scope):
 def _objections(db, scope):
     asked = (VERDICTS_LOOKED, scope, scope, GATHERED + 1)
     found = [row for conclusion in BLOCKING for row in db.rows(OBJECTIONS, (conclusion, *asked))]
-    found.sort(key=lambda row: (SEVERITY.index(row["severity"]), -row["seq"]))
+    found.sort(key=lambda row: ((*SEVERITY, None).index(row["severity"]), -row["seq"]))
     items = [
         item(
             row["id"],
@@ -194,7 +194,7 @@ def _lesson(db, kind, id, why) -> Item | None:
     if row is None:
         return None
     fits = f" ({why[0].partition(' fits ')[0]})" if why and " fits " in why[0] else ""
-    return item(id, f"{kind}{fits}: {row['title']}. {row['summary']}", f"kaizen {INSPECT[kind]} --id {id}")
+    return item(id, f"{kind}{fits}: {row['title']}. {row['summary']}", f"kaizen {KINDS[kind].shows} --id {id}")
 
 
 def _predictions(db, scope):

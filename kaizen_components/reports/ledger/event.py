@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from ..engine.document import Own, Ref, clipped
-from .event_words import many, sentence, words_of
+from .event_words import many, question, sentence
 
 TEXT_CHARS_MAX = 600
 FINDINGS_MAX = 20
@@ -19,7 +19,7 @@ def told(db, entries: list[dict[str, Any]]) -> list[Event]:
     records: dict[int, dict[str, Any]] = {}
     for kind in sorted({entry["kind"] for entry in entries}):
         wanted = json.dumps([entry["seq"] for entry in entries if entry["kind"] == kind])
-        records.update({row["seq"]: row for row in db.rows(words_of(kind)[0].format(asked=BY_SEQ), (wanted,))})
+        records.update({row["seq"]: row for row in db.rows(question(kind).format(asked=BY_SEQ), (wanted,))})
     return [_told(entry, records.get(entry["seq"])) for entry in entries]
 
 

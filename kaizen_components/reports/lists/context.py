@@ -1,7 +1,7 @@
 """L10: the lessons that matter for a query or for the files somebody works on, each with its whole lineage."""
 
 from ...records.files.paths import Tree, fits, relative
-from ...records.lessons.lesson import KINDS
+from ...records.lessons.lesson import LESSONS
 from ...records.lessons.lineage import backing, freshness, lineage
 from ...records.search.listing import items, listing
 
@@ -31,10 +31,10 @@ def fitting(db, query, wanted, scope, limit, newest=None):
         found: dict[str, dict[str, list[str]]] = {"learned": {row["id"]: [] for row in proven["records"]}}
         more = proven["more"]
     else:
-        found = {kind: _fitting(db, kind, query, wanted, scope, limit, newest) for kind in KINDS}
+        found = {kind: _fitting(db, kind, query, wanted, scope, limit, newest) for kind in reversed(LESSONS)}
         more = sum(map(len, found.values())) > limit
     chosen = _in_turns(found, limit)
-    return [(kind, id, found[kind][id]) for kind in KINDS for id in chosen.get(kind, ())], more
+    return [(kind, id, found[kind][id]) for kind in reversed(LESSONS) for id in chosen.get(kind, ())], more
 
 
 def _filters(kind, scope):

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from ...limits import EVAL_OUTCOME
 from ..charts.charts import bars, lines
 from ..charts.spread import QUARTER, spread
 from ..engine.document import Own, Tone, clipped, count, document, fact, facts, paragraph, percent, section, table, word
 from ..engine.filters import narrowed, where
 
-OUTCOMES = ("passed", "failed", "error", "skipped")
 FLAKY_FLIPS = 2  # one change is a repair or a break; two are neither
 CASES = "SELECT seq, id, at, title, category, scope FROM eval_case WHERE {asked}"
 # The runs of a case as one word, a letter each: 500,000 runs in 1 s, where window functions took 5 s. `at` is that of
@@ -55,14 +55,14 @@ def _case(row, runs):
         **row,
         "runs": len(word),
         "decided": len(decided),
-        **{name: word.count(name[0]) for name in OUTCOMES},
+        **{name: word.count(name[0]) for name in EVAL_OUTCOME},
         "pass_rate": _rate(decided.count("p"), len(decided)),
         "pass_trend": _trend([letter == "p" for letter in decided]),
         "mean_score": round(sum(scores) / len(scores), 4) if scores else None,
         "score_trend": _trend(scores),
         "flips": flips,
         "flaky": flips >= FLAKY_FLIPS,
-        "last_outcome": next((name for name in OUTCOMES if name[0] == word[-1:]), None),
+        "last_outcome": next((name for name in EVAL_OUTCOME if name[0] == word[-1:]), None),
         "last_at": runs and runs["at"],
     }
 
@@ -90,7 +90,7 @@ def _told(cases):
 
 
 def _by_category(cases):
-    names = ("runs", "decided", *OUTCOMES, "flaky")
+    names = ("runs", "decided", *EVAL_OUTCOME, "flaky")
     found = {}
     for category in sorted({case["category"] for case in cases}):
         of = [case for case in cases if case["category"] == category]
@@ -153,7 +153,7 @@ def _over_time(over_time):
 def _outcomes(categories):
     ran = [row for row in categories if row["runs"]]
     says = "; ".join(f"{row['category']}: {count(row['runs'])} runs, {percent(row['pass_rate'])} passed" for row in ran)
-    series = {name: [row[name] for row in ran] for name in OUTCOMES}
+    series = {name: [row[name] for row in ran] for name in EVAL_OUTCOME}
     return bars("Outcomes by category", "category", "runs", [row["category"] for row in ran], series, says + ".")
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from ...records.kinds import KINDS
+from ...records.lessons.lesson import LESSONS
 from ..charts.charts import bars
 from ..engine.document import (
     Own,
@@ -20,10 +22,9 @@ from ..engine.document import (
     time_taken,
     word,
 )
-from .lessons import KINDS
 
 DAY_MS = 86_400_000
-PLURAL = {"gotcha": "gotchas", "learning": "learnings", "learned": "proven lessons"}
+PLURAL = {kind: KINDS[kind].plural or f"{kind}s" for kind in LESSONS}
 HEADINGS = {
     "learned": "Proven lessons",
     "learning": "Learnings, not yet proven",
@@ -34,7 +35,7 @@ TREE = "Stale or fresh is said by the files of the working tree as they are now;
 
 
 def layout(found: dict[str, Any], zone) -> dict[str, Any]:
-    totals = {kind: sum(found["statuses"][kind].values()) for kind in KINDS}
+    totals = {kind: sum(found["statuses"][kind].values()) for kind in LESSONS}
     if not any(totals.values()):
         lead = "No lesson is recorded here. `kaizen G1 --title … --summary … --body …` records a pitfall you met."
         return document("Lessons", [text for text in (lead, found["narrowed"]) if text], [])
@@ -52,7 +53,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 
 def _lead(found, totals):
     stale = found["stale"]
-    parts = [f"{count(totals[kind])} {PLURAL[kind] if totals[kind] != 1 else PLURAL[kind][:-1]}" for kind in KINDS]
+    parts = [f"{count(totals[kind])} {PLURAL[kind] if totals[kind] != 1 else PLURAL[kind][:-1]}" for kind in LESSONS]
     newest = "the newest " if stale["newest_only"] else ""
     return (
         f"{', '.join(parts[:2])} and {parts[2]}. Of {newest}{count(stale['looked_at'])} in force that name files, "
@@ -63,7 +64,7 @@ def _lead(found, totals):
 def _numbers(found, totals):
     backed = found["backed_by"]
     return facts(
-        *(fact(f"{PLURAL[kind].capitalize()} in force", _in_force(found, kind)) for kind in KINDS),
+        *(fact(f"{PLURAL[kind].capitalize()} in force", _in_force(found, kind)) for kind in LESSONS),
         fact("Stale", found["stale"]["number"]),
         fact("Proven by a proof or a verdict", backed.get("proof", 0) + backed.get("verification", 0)),
         fact("Let pass by a waiver", backed.get("waiver", 0)),
@@ -89,7 +90,7 @@ def _funnel(found):
     steps = {"gotcha to learning": "to_learning", "learning to proven lesson": "to_learned"}
     gone = [[name, *_gone(found["funnel"][step])] for name, step in steps.items()]
     columns = {"Step": "", "Of": "number", "Became": "number", "Share": "number", "Median time": "number"}
-    statuses = [[PLURAL[kind], *(found["statuses"][kind].get(status, 0) for status in STATUSES)] for kind in KINDS]
+    statuses = [[PLURAL[kind], *(found["statuses"][kind].get(status, 0) for status in STATUSES)] for kind in LESSONS]
     whole = (
         f"{count(found['funnel']['whole_way'])} went the whole way. A learning may also be recorded without a gotcha."
     )
@@ -172,5 +173,5 @@ def _closed(found, zone):
         ]
         for row in found["closed"]
     ]  # fmt: skip
-    closed = sum(found["statuses"][kind].get(status, 0) for kind in KINDS for status in ("retired", "superseded"))
+    closed = sum(found["statuses"][kind].get(status, 0) for kind in LESSONS for status in ("retired", "superseded"))
     return table("Lessons that no longer hold", columns, rows, closed - len(rows))

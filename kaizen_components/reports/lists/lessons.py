@@ -6,13 +6,13 @@ The only report that reads more than the database: whether a lesson is stale is 
 from typing import Any
 
 from ...records.files.paths import Tree
-from ...records.lessons.lesson import INSPECT
+from ...records.kinds import KINDS
+from ...records.lessons.lesson import LESSONS
 from ...records.lessons.lineage import backing, freshness, lineage
 from ...records.search.listing import items
 from ..charts.spread import QUARTER, spread
 from ..engine.filters import narrowed, where
 
-KINDS = ("gotcha", "learning", "learned")
 IN_FORCE = "status IN ('active', 'resolved')"
 LOOKED_MAX = 5_000  # lessons of a kind whose files are looked at: a query and some stats each
 SHOWN = ("id", "at", "actor", "status", "scope", "title", "summary", "task_id")
@@ -46,17 +46,17 @@ SELECT at, sum(learning) AS became_learning, sum(learned) AS became_learned FROM
 
 
 def gather(db, zone, options: dict[str, Any], root: str) -> dict[str, Any]:
-    asked = {kind: where(db, kind, options) for kind in KINDS}
+    asked = {kind: where(db, kind, options) for kind in LESSONS}
     tree = Tree(root)
     return {
         "narrowed": narrowed(options, zone),
-        "statuses": {kind: _statuses(db, kind, asked[kind]) for kind in KINDS},
+        "statuses": {kind: _statuses(db, kind, asked[kind]) for kind in LESSONS},
         "funnel": _funnel(db, asked),
         "backed_by": {row["backing"]: row["number"] for row in _rows(db, BACKED, asked["learned"])},
         "promoted": spread(_promoted(db, asked), zone, "week"),
         "stale": _stale(db, tree, asked, options["limit"]),
-        "lessons": {kind: _lessons(db, tree, kind, options["limit"], *asked[kind]) for kind in KINDS},
-        "closed": [row for kind in KINDS for row in _closed(db, kind, options["limit"], *asked[kind])],
+        "lessons": {kind: _lessons(db, tree, kind, options["limit"], *asked[kind]) for kind in LESSONS},
+        "closed": [row for kind in LESSONS for row in _closed(db, kind, options["limit"], *asked[kind])],
     }
 
 
@@ -89,7 +89,7 @@ def _promoted(db, asked):
 def _stale(db, tree, asked, limit):
     """How many lessons in force name files, and those whose files are others now, with the reason."""
     looked, cut, found = 0, False, []
-    for kind in KINDS:
+    for kind in LESSONS:
         sql, values = asked[kind]
         rows = db.rows(
             f"SELECT id, at, title, status, paths, paths_hash FROM {kind}_current "
@@ -121,7 +121,7 @@ def _lesson(db, tree, kind, row):
         {name: step[name] for name in ("kind", "id", "at", "status")} for step in lineage(db, kind, row)
     ]
     shown["backing"] = backing(db, row) if kind == "learned" else []
-    shown["whole"] = f"kaizen {INSPECT[kind]} --id {row['id']}"
+    shown["whole"] = f"kaizen {KINDS[kind].shows} --id {row['id']}"
     return shown
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ...limits import PROOF_OUTCOME, PROOF_TIER
 from ..charts.charts import bars
 from ..engine.document import (
     Code,
@@ -22,8 +23,6 @@ from ..engine.filters import narrowed, where
 from ..periods.flow import OF_TASK
 
 HOW = "`kaizen Q1 --run -- pytest -q` runs a command and records what was seen."
-TIERS = ("witnessed", "reported")
-OUTCOMES = ("passed", "failed", "timeout", "unknown")
 BY_OUTCOME = "SELECT tier, outcome, count(*) AS number FROM proof WHERE {asked} GROUP BY tier, outcome"
 BY_COMMAND = """
 SELECT command, count(*) AS runs, sum(outcome = 'passed') AS passed, avg(duration_ms) AS mean_ms, max(at) AS newest
@@ -39,7 +38,7 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     if options["scope"]:
         asked, values = f"{asked} AND {OF_TASK}", [*values, options["scope"]]
     limit = options["limit"]
-    outcomes = {tier: dict.fromkeys(OUTCOMES, 0) for tier in TIERS}
+    outcomes = {tier: dict.fromkeys(PROOF_OUTCOME, 0) for tier in PROOF_TIER}
     for row in db.rows(BY_OUTCOME.format(asked=asked), values):
         outcomes[row["tier"]][row["outcome"]] = row["number"]
     tiers = {tier: {"proofs": sum(of.values()), "pass_rate": _rate(of), **of} for tier, of in outcomes.items()}
@@ -70,7 +69,12 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
         found["narrowed"],
     ]
     numbers = facts(
-        *(fact(f"{tier}, {name}", values[name]) for tier, values in tiers.items() for name in OUTCOMES if values[name]),
+        *(
+            fact(f"{tier}, {name}", values[name])
+            for tier, values in tiers.items()
+            for name in PROOF_OUTCOME
+            if values[name]
+        ),
     )
     return document(
         "Proofs", [text for text in lead if text],
@@ -83,7 +87,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 
 
 def _by_tier(tiers):
-    series = {name: [tier[name] for tier in tiers.values()] for name in OUTCOMES}
+    series = {name: [tier[name] for tier in tiers.values()] for name in PROOF_OUTCOME}
     says = "; ".join(
         f"{name}: {tier['proofs']} proofs, pass rate {percent(tier['pass_rate'])}" for name, tier in tiers.items()
     )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ...limits import SOURCE_TIER
 from ...records.lessons.lesson import CLOSED
 from ..charts.charts import bars
 from ..engine.citation import citing
@@ -24,7 +25,6 @@ from ..engine.document import (
 from ..engine.filters import narrowed, where
 
 DAY_MS = 86_400_000
-TIERS = ("canonical", "primary", "implementation", "secondary")  # the most authoritative first
 MISSING = {
     "without_license": "Without a license",
     "without_hash": "Without a hash",
@@ -78,7 +78,7 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     return {
         "narrowed": narrowed(options, zone) if options["tier"] is None else _with_tier(options, zone),
         "at": db.at,
-        "tiers": [tiers[tier] for tier in TIERS if tier in tiers],
+        "tiers": [tiers[tier] for tier in SOURCE_TIER if tier in tiers],
         "chains": _chains(db.rows(CHAINS.format(asked=asked), (*values, limit))),
         "standing_records": len({row["id"] for row in standing}),
         "standing": standing[:limit],

@@ -4,13 +4,13 @@ import json
 from datetime import date, timedelta
 from typing import Any
 
+from ...limits import TASK_STATUS
 from ..charts.charts import lines
 from ..engine.document import Own, Ref, clipped, count, document, dollars, fact, facts, section, table, time_taken, word
 from ..engine.filters import narrowed, where
 from ..engine.zone import elapsed_ms
 from ..ledger.task_story import cost
 
-STATUSES = ("open", "active", "blocked", "done", "canceled")
 DAYS_MAX = 31  # a longer time is shown by weeks
 WEEKS_MAX = 53
 NOT_TEST = "seq NOT IN (SELECT seq FROM log WHERE test = 1)"  # few, by an index; the tasks themselves are many
@@ -57,7 +57,7 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     counted = {row["status"]: row["number"] for row in db.rows(BY_STATUS.format(asked=every), values)}
     return {
         "narrowed": said,
-        "statuses": {status: counted.get(status, 0) for status in STATUSES},
+        "statuses": {status: counted.get(status, 0) for status in TASK_STATUS},
         "throughput": _throughput(db, zone, asked, values, said),
         "blocked": db.rows(BLOCKED.format(asked=asked), (*values, options["limit"])),
         "tasks": _tasks(db, asked, values, options["limit"]),

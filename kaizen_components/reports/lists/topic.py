@@ -7,7 +7,7 @@ revised since is found by the words it has now.
 import json
 from typing import Any
 
-from ...records.kinds import REVISED, SEARCHED
+from ...records.kinds import KINDS, SEARCHED
 from ...records.ledger.reference import kind_of
 from ...records.search.hit import hits
 from ...records.work.command_line import joined
@@ -17,43 +17,8 @@ from ..engine.document import Own, clipped, count, document, fact, facts, paragr
 from ..engine.filters import narrowed
 from ..engine.past import MADE_BY
 
-# How a record of each kind is shown, where it is not by its title and its summary.
-TITLES = {
-    "packet_result": "summary", "waiver": "reason", "artifact": "coalesce(title, name)", "verification": "summary",
-    "eval_run": "coalesce(summary, outcome)", "irl_prediction": "summary", "irl_correction": "summary",
-    "irl_outcome": "summary", "span": "name", "score": "name || ' = ' || value",
-    "run": "request",
-}  # fmt: skip
-TEXTS = {
-    "packet_result": "body", "waiver": "NULL", "verification": "body", "anti_pattern": "symptom", "span": "summary",
-    "irl_prediction": "body", "irl_correction": "body", "irl_outcome": "body", "eval_run": "body",
-    "run": "NULL",
-}  # fmt: skip
-STATES = {
-    "task": "status", "plan": "status", "packet_result": "outcome", "waiver": "'waived'", "proof": "outcome",
-    "verification": "conclusion", "gotcha": "status", "learning": "status", "learned": "status",
-    "eval_case": "category", "eval_run": "outcome", "policy": "status", "irl_prediction": "coalesce(outcome, 'open')",
-    "source": "CASE WHEN superseded_by IS NULL THEN tier ELSE 'superseded' END", "irl_outcome": "outcome",
-    "span": "status", "lab_proposal": "metric", "run": "coalesce(outcome, phase)",
-}  # fmt: skip
-INSPECTED = {  # the code that shows a record, by the kind of the id it is given
-    "task": "W10", "plan": "W14", "artifact": "A3", "proof": "Q7", "verification": "Q7", "gotcha": "G4",
-    "learning": "L6", "learned": "L9", "eval_case": "Q7", "eval_run": "Q7", "anti_pattern": "Q7", "policy": "X4",
-    "source": "S3", "irl": "I5", "lab": "O3", "run": "P2",
-}  # fmt: skip
-INSPECTED_BY = {  # what is shown with another record
-    "packet": "task_id", "packet_result": "(SELECT p.task_id FROM packet p WHERE p.id = packet_id)",
-    "waiver": "subject_id", "irl_prediction": "irl_id", "irl_correction": "irl_id", "span": "trace_id",
-    "irl_outcome": "(SELECT p.irl_id FROM irl_prediction p WHERE p.id = prediction_id)", "score": "name",
-    "lab_proposal": "lab_id",
-}  # fmt: skip
-OWN_SCOPE = (
-    "task", "gotcha", "learning", "learned", "verification", "eval_case", "anti_pattern", "policy", "source", "irl",
-    "lab",
-)  # fmt: skip
 # A report repeats the words that it was asked; as a hit it would be its own echo.
 NO_REPORT = f"NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND {MADE_BY})"
-TASK_SCOPE = ("plan", "packet", "waiver", "artifact", "proof", "span", "score", "run")  # that of their task
 
 RANKED = (
     "A rare word counts more than a common one; four times in a title, twice in a summary, once elsewhere. Of equals "
@@ -91,42 +56,31 @@ def _kept(db, records, options):
     kept = {}
     for kind, seqs in _by_kind(records).items():
         conditions, values = ["test = 0", *([NO_REPORT] if kind == "artifact" else [])], []
-        for name, condition in (("since", "at >= ?"), ("until", "at < ?"), ("scope", _scope(kind))):
+        for name, condition in (("since", "at >= ?"), ("until", "at < ?"), ("scope", KINDS[kind].scope)):
             if options[name] is not None:
                 conditions.append(condition)
                 values += [options[name]] if "?" in condition else []
-        sql = f"SELECT seq, at FROM {REVISED.get(kind, kind)} WHERE seq IN (SELECT value FROM json_each(?)) AND "
+        sql = f"SELECT seq, at FROM {KINDS[kind].view} WHERE seq IN (SELECT value FROM json_each(?)) AND "
         for seq, at in db.tuples(sql + " AND ".join(conditions), (json.dumps(seqs), *values)):
             kept[kind, seq] = at
     return kept
 
 
-def _scope(kind):
-    """A kind that has neither a scope nor a task belongs to none."""
-    if kind in OWN_SCOPE:
-        return "scope = ?"
-    return "task_id IN (SELECT t.id FROM task_current t WHERE t.scope = ?)" if kind in TASK_SCOPE else "0"
-
-
 def _shown(db, records):
     rows = {}
-    for kind, seqs in _by_kind(records).items():
+    for name, seqs in _by_kind(records).items():
+        kind = KINDS[name]
         sql = (
-            f"SELECT seq, id, at, actor, substr({TITLES.get(kind, 'title')}, 1, 500) AS title, "
-            f"substr({TEXTS.get(kind, 'summary')}, 1, 2000) AS text, {STATES.get(kind, 'NULL')} AS state, "
-            f"{INSPECTED_BY.get(kind, 'id')} AS inspected FROM {REVISED.get(kind, kind)} "
+            f"SELECT seq, id, at, actor, substr({kind.title}, 1, 500) AS title, substr({kind.text}, 1, 2000) AS text, "
+            f"{kind.state} AS state, {kind.shown_by} AS shown_by FROM {kind.view} "
             f"WHERE seq IN (SELECT value FROM json_each(?))"
         )
         for row in db.rows(sql, (json.dumps(seqs),)):
-            rows[kind, row.pop("seq")] = {"kind": kind, **row, "inspect": _command(kind, row.pop("inspected"))}
+            of = row.pop("shown_by")
+            shows = kind.shows or KINDS[kind_of(of)].shows
+            words = ["kaizen", *shows.split(), *(["--id"] if " " not in shows else []), of]
+            rows[name, row.pop("seq")] = {"kind": name, **row, "inspect": joined(words)}
     return [rows[record] for record in records]
-
-
-def _command(kind, of):
-    """The command that shows it."""
-    if kind in ("span", "score"):
-        return joined(["kaizen", *(("T3", "--trace-id") if kind == "span" else ("T4", "--name")), of])
-    return joined(["kaizen", INSPECTED[kind_of(of) or kind], "--id", of])
 
 
 def layout(found: dict[str, Any], zone) -> dict[str, Any]:
