@@ -250,7 +250,7 @@ def find_pip() -> list[str]:
     if ensured.returncode == 0:
         return inside
     outside = [sys.executable, "-I", "-m", "pip", "--python", PYTHON]
-    if capture([*outside, "--version"]).returncode == 0:
+    if "No module named" in ensured.stdout and capture([*outside, "--version"]).returncode == 0:
         return outside
     raise Stop(
         f"{last_words(ensured.stdout)}.venv has no pip: is the ensurepip module there (Debian, Ubuntu: apt install "
