@@ -338,6 +338,16 @@ def test_a_link_in_the_place_of_a_file_is_refused_and_nothing_is_touched(adopt, 
     assert seen(repo) == before and seen(outside) == theirs
 
 
+def test_a_link_in_the_place_of_the_file_that_is_being_written_is_not_followed(adopt, repo, tmp_path):
+    (tmp_path / "outside").write_text("Somebody else's.\n")
+    os.symlink(tmp_path / "outside", repo / "AGENTS.md.part")
+    adopt(apply=True)
+
+    assert (tmp_path / "outside").read_text() == "Somebody else's.\n" and "kaizen:begin" in (
+        repo / "AGENTS.md"
+    ).read_text()
+
+
 @pytest.mark.parametrize("link, file", [("CLAUDE.md", "AGENTS.md"), ("AGENTS.md", "CLAUDE.md")])
 def test_one_page_that_is_a_link_to_the_other_needs_the_lines_once(adopt, repo, link, file):
     os.symlink(file, repo / link)

@@ -55,7 +55,7 @@ def ask_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
         facts, path = entry.split("\t", 1)
         blobs[path] = facts.split(" ")[1]
     lost = [path for path in paths if not _is_blob(folder.read(path) or b"", blobs.get(path, ""))]
-    return lost, folder.link_target(engine.NAME) is not None and engine.NAME in blobs
+    return lost, engine.NAME in blobs
 
 
 def _is_blob(content: bytes, blob: str) -> bool:

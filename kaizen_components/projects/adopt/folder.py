@@ -54,7 +54,9 @@ class Folder:
         self.require_own(name)
         path, part = self.path(name), self.path(name) + ".part"
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(part, "wb") as file:
+        if os.path.lexists(part):
+            os.unlink(part)
+        with open(part, "xb") as file:  # never through a link that somebody puts there
             file.write(content)
         if os.path.lexists(path):
             os.chmod(part, stat.S_IMODE(os.lstat(path).st_mode))
