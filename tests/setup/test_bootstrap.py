@@ -421,6 +421,6 @@ def test_real_door_sets_up_a_copy_of_this_repository(tmp_path):
     assert "demo … already there: AI/work/demo" in second.stdout
     look = ["bash", "-c", ".venv/bin/python AI/work/demo/kaizen.py W9 --json; .venv/bin/python kaizen.py W9 --json"]
     demo, own = subprocess.run(look, cwd=root, env=env, text=True, capture_output=True, check=True).stdout.splitlines()
-    assert demo.count('"id"') == 47 and own.count('"id"') == 1
+    assert demo.count('"id"') == 24 and own.count('"id"') == 1
     assert (root / "AI/db/kaizen.db").exists()
     assert list(root.glob("kaizen_components/__pycache__/*.pyc"))
