@@ -210,7 +210,7 @@ FIELDS = {
     "adopt.skills": Field("path", "A store of skills that is to be linked"),
     "adopt.vscode": Field("flag", "Also tasks and snippets for VS Code"),
     "adopt.check": Field("flag", "Only say what is missing, changed or out of date; exit 1 if anything is"),
-    "adopt.remove": Field("flag", "Take it out again, byte for byte; records and your own changes stay"),
+    "adopt.remove": Field("flag", "Take out what is as adoption left it; records and your own changes stay"),
     "adopt.apply": Field("flag", "Carry the plan out; without it the plan is shown and nothing is touched"),
     "skill.store": Field("path", "Also the skills in this folder, which may be outside of the project"),
     "skill.path": Field("path", "Only the skill in this folder"),

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 
 NEEDED = (3, 11)
 if sys.version_info < NEEDED:  # here, because the annotations below fail on an old Python
@@ -78,7 +77,7 @@ def main(argv: list[str]) -> int:
     except Stop as stop:
         return say_why(str(stop), stop.code)
     except OSError as error:
-        return say_why(plain_cause(str(error)) or f"Set-up stopped: {error}", 1)
+        return say_why(f"Set-up stopped: {error}", 1)
     except KeyboardInterrupt:
         return say_why("Interrupted; running it again continues.", 130)
 
@@ -176,10 +175,8 @@ def create_venv() -> None:
     made = capture([BASE_PYTHON, "-I", "-m", "venv", "--without-pip", VENV])
     if made.returncode:
         raise Stop(
-            plain_cause(made.stdout)
-            or last_words(made.stdout)
-            + "This Python cannot make a virtual "
-            "environment: is its venv module there? (Debian, Ubuntu: apt install python3-venv)"
+            f"{last_words(made.stdout)}No virtual environment could be made: is the venv module there (Debian, Ubuntu: "
+            "apt install python3-venv), is the disk full, may you write here?"
         )
 
 
@@ -206,11 +203,14 @@ def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
         return "already there: " + ", ".join(wanted)
     print("installing … ", end="", flush=True)
     options = ["install", "--quiet", "--disable-pip-version-check", "--no-input", "-r", requirements]
-    if has_libsql_wheel() or not shutil.which("cargo"):
+    if not shutil.which("cargo"):
         options += ["--only-binary", "libsql"]  # else pip spends minutes on a build that cannot work
     installed = capture(find_pip() + options, env=dict(os.environ, PIP_USER="0"))
     if installed.returncode:
-        raise Stop(explain_pip(installed.stdout, missing))
+        raise Stop(
+            f"{last_words(installed.stdout)}pip could not install {', '.join(missing)}. Check the network, pip's index "
+            "(pip config list) or PIP_FIND_LINKS, the disk, and in setup/SETUP.md who has a wheel of libsql."
+        )
     return ", ".join(wanted)
 
 
@@ -249,50 +249,13 @@ def find_pip() -> list[str]:
     ensured = capture([PYTHON, "-I", "-m", "ensurepip"])
     if ensured.returncode == 0:
         return inside
-    cause = plain_cause(ensured.stdout)
-    if cause:
-        raise Stop(cause)
     outside = [sys.executable, "-I", "-m", "pip", "--python", PYTHON]
-    if capture([*outside, "--version"]).returncode == 0:
+    if "No module named" in ensured.stdout and capture([*outside, "--version"]).returncode == 0:
         return outside
     raise Stop(
-        "No pip: this Python has no ensurepip module (Debian, Ubuntu: apt install python3-venv; "
-        "elsewhere: install pip), then run this again."
+        f"{last_words(ensured.stdout)}.venv has no pip: is the ensurepip module there (Debian, Ubuntu: apt install "
+        "python3-venv; elsewhere: install pip), is the disk full?"
     )
-
-
-def has_libsql_wheel() -> bool:
-    """libsql 0.1.11 on the index: CPython 3.11 to 3.13 for all three systems, 3.14 for Linux only."""
-    host = sysconfig.get_platform()
-    if host == "linux-x86_64":
-        return sys.version_info < (3, 15) and platform.libc_ver()[0] == "glibc"
-    others = r"win-amd64|macosx-.*-(x86_64|arm64|universal2)"
-    return sys.version_info < (3, 14) and bool(re.fullmatch(others, host))
-
-
-def explain_pip(output: str, missing: list[str]) -> str:
-    """What is missing and what to do, in one line; after pip's last words where they tell more."""
-    packages = ", ".join(missing)
-    not_found = re.search(r"No matching distribution found for (\S+)", output)
-    culprit = not_found.group(1) if not_found else packages
-    # First, because a sandbox refuses the network with "Permission denied", which is not about files.
-    if re.search(r"Retrying.*connection|HTTPS?ConnectionPool", output):
-        return (
-            f"{last_words(output)}No network, and not installed yet: {packages}. Connect, or name a "
-            "folder of wheels (PIP_FIND_LINKS=…), then run this again."
-        )
-    cause = plain_cause(output)
-    if cause:
-        return cause
-    if "libsql" in culprit and not has_libsql_wheel():
-        return (
-            f"libsql has no wheel for {sysconfig.get_platform()}, Python {platform.python_version()}. "
-            "Linux x86-64 (glibc), macOS and Windows x64 with Python 3.11 to 3.13 have one and need no "
-            "compiler; elsewhere install Rust (cargo), then run this again."
-        )
-    if not_found:
-        return f"{last_words(output)}pip finds no {culprit} where it is told to look (pip config list)."
-    return f"{last_words(output)}pip could not install: {packages}."
 
 
 # -- the engine ------------------------------------------------------------------------------------------
@@ -412,20 +375,6 @@ def capture(command, *, env=None, timeout_s=None, stderr=subprocess.STDOUT) -> s
         stderr=stderr,
         check=False,
     )
-
-
-def plain_cause(text: str) -> str:
-    """The two causes that have nothing to do with Kaizen, in a sentence; empty for any other."""
-    if re.search(r"Errno 28\b|Errno 122\b|No space left|WinError 112\b", text):
-        return "The disk is full: .venv takes 40 MB, with the test tools 170. Free some, then run this again."
-    denied = re.search(
-        r"(?:Errno (?:1|13|30)\b|WinError 5\b|Permission denied|Read-only file system)"
-        r"[^'\n]*(?:'([^']+)')?",
-        text,
-    )
-    if denied:
-        return f"No write permission for {relative(denied.group(1) or ROOT)}: run this as the owner of that."
-    return ""
 
 
 def relative(path: str) -> str:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure what Kaizen promises (DESIGN, section 8), and print the table that README quotes.
+"""Measure what Kaizen promises (DESIGN, section 8), and print the table of docs/benchmarks.md.
 
     python support_scripts/bench.py [names…] [--records N] [--keep DIR] [--quick] [--json]
 

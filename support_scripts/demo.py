@@ -17,9 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from demo_lives import lives
 from demo_stage import ROOT, Stage
-from demo_team import Team
-
-from kaizen_components.index import COMMANDS
+from demo_work import Team
 
 WEEK = "2026-W46"  # the last whole one
 PAGE = "weekly.html"
@@ -48,8 +46,10 @@ def main(argv: list[str]) -> int:
         print(f"{folder} is there and is not the demo: name a folder that is not there yet.", file=sys.stderr)
         return 1
     print(f"The demo is there already: {folder}" if is_there(folder) else wrapped(tell(folder)))
-    look = [near(sys.executable), near(str(folder / LAUNCHER)), "W9"]
-    print(f"\nOpen {folder / PAGE} in a browser, or look around:\n$ {quoted(look)}")
+    here = os.path.join(os.getcwd(), "")
+    look = [path.removeprefix(here) for path in (sys.executable, str(folder / LAUNCHER))]
+    typed = " ".join(f'"{path}"' if " " in path else path for path in look)
+    print(f"\nOpen {folder / PAGE} in a browser, or look around:\n$ {typed} W9")
     return 0
 
 
@@ -57,16 +57,6 @@ def wrapped(text: str) -> str:
     """Sentences as a terminal of 80 columns shows them; numbers stay aligned."""
     lines = text.split("\n")
     return "\n".join(line if line.startswith(" ") else textwrap.fill(line, 79) for line in lines)
-
-
-def near(path: str) -> str:
-    """As it is typed from here, where it is below here."""
-    here = os.path.join(os.getcwd(), "")
-    return path.removeprefix(here)
-
-
-def quoted(words: list[str]) -> str:
-    return " ".join(f'"{word}"' if " " in word else word for word in words)
 
 
 def is_there(folder: pathlib.Path) -> bool:
@@ -102,8 +92,7 @@ def play(stage: Stage) -> None:
 
 def show(stage: Stage) -> str:
     """The weekly report as a page, and as a terminal shows it."""
-    code, options = ("R8", {"week": WEEK}) if "R8" in COMMANDS else ("R4", {})
-    said = stage.call("lead", code, out=str(stage.root / PAGE), timezone="UTC", **options)["text"]
+    said = stage.call("lead", "R8", out=str(stage.root / PAGE), timezone="UTC", week=WEEK)["text"]
     return said.partition("\n\nHTML: ")[0]
 
 

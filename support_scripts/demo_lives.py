@@ -9,24 +9,21 @@ from hashlib import sha256
 from typing import Any
 
 from demo_stage import Life
-from demo_team import LEAD, NIGHTLY, OFFICE, REVIEWER, SCOUT, Team, days
-from demo_work import Work
+from demo_work import LEAD, NIGHTLY, OFFICE, REVIEWER, SCOUT, Team, Work, days
 
 
 def lives(team: Team) -> list[Life]:
     """Everybody's; who comes first here goes first when two have the same moment."""
     return [
-        *(Work(team, task).life() for task in team.text["task"]),
+        *(Work(team, key, task).life() for key, task in team.text["task"].items()),
         *(gotcha(team, one) for one in team.text["gotcha"]),
         *(policy(team, one) for one in team.text["policy"]),
         *(eval_case(team, one) for one in team.text["case"]),
         *(anti_pattern(team, one) for one in team.text["anti_pattern"]),
-        *(source(team, one) for one in team.text["source"]),
+        *(source(team, key, one) for key, one in team.text["source"].items()),
         *(prediction(team, one) for one in team.text["prediction"]),
-        *(correction(team, one) for one in team.text["correction"]),
         review(team),
         scores(team),
-        lab(team),
         rehearsal(team),
     ]
 
@@ -42,28 +39,24 @@ def gotcha(team: Team, said: dict[str, Any]) -> Life:
     if not fate:
         return
     yield days(said["days"])
-    if fate in ("resolved", "retired"):
+    if fate == "retired":
         team.call(LEAD, "G5", id=found, status=fate, note="It has not come back since the change.")
         return
     learning = team.call(REVIEWER, "L2", id=found)["id"]
     if fate == "learning":
         return
     yield days(said["days"])
-    team.call(LEAD, "L3", id=learning, **_backing(team, fate, learning, said))
-
-
-def _backing(team, fate, learning, said):
     if fate == "waiver":
-        return {"waive": "Seen in every rehearsal since; a test of it needs a storm."}
-    if fate == "proof":
+        backing = {"waive": "Seen in every rehearsal since; a test of it needs a storm."}
+    elif fate == "proof":
         scope = team.text["scope"][said["scope"]]
         team.stage.tree = "lesson " + said["title"]
         proof = team.stage.witness(REVIEWER, scope["command"], 0, scope["passed"] + "\n", about=learning)
-        return {"proof_id": proof["id"]}
-    verdict = team.call(
-        REVIEWER, "Q2", about=learning, conclusion="VERIFIED_ACCEPTABLE", summary="Three rehearsals, no relapse."
-    )
-    return {"verification_id": verdict["id"]}
+        backing = {"proof_id": proof["id"]}
+    else:
+        words = {"conclusion": "VERIFIED_ACCEPTABLE", "summary": "Three rehearsals, no relapse."}
+        backing = {"verification_id": team.call(REVIEWER, "Q2", about=learning, **words)["id"]}
+    team.call(LEAD, "L3", id=learning, **backing)
 
 
 def policy(team: Team, said: dict[str, Any]) -> Life:
@@ -99,19 +92,22 @@ def anti_pattern(team: Team, said: dict[str, Any]) -> Life:
     team.ids[said["title"]] = team.call(REVIEWER, "Q5", **words)["id"]
 
 
-def source(team: Team, said: dict[str, Any]) -> Life:
+def source(team: Team, key: str, said: dict[str, Any]) -> Life:
     yield days(said["day"])
     words = {name: said[name] for name in ("title", "tier", "version", "license") if name in said}
     before = {"supersedes": team.ids[said["supersedes"]]} if "supersedes" in said else {}
-    read = {"content_hash": sha256(said["key"].encode()).hexdigest()} if said["tier"] == "canonical" else {}
-    row = team.call(SCOUT, "S1", **words, **before, **read, url=f"https://example.org/{said['key']}")
-    team.ids[said["key"]] = row["id"]
+    read = {"content_hash": sha256(key.encode()).hexdigest()} if said["tier"] == "canonical" else {}
+    row = team.call(SCOUT, "S1", **words, **before, **read, url=f"https://example.org/{key}")
+    team.ids[key] = row["id"]
 
 
 def review(team: Team) -> Life:
     yield days(0.4)
     words = {"title": "The timetable in the first winter", "summary": "Does what we expect come true on the pier?"}
     team.ids["review"] = team.call(LEAD, "I1", **words)["id"]
+    for said in team.text["correction"]:
+        yield days(said["days"])
+        team.call(OFFICE, "I3", irl_id=team.ids["review"], summary=said["summary"])
 
 
 def prediction(team: Team, said: dict[str, Any]) -> Life:
@@ -125,11 +121,6 @@ def prediction(team: Team, said: dict[str, Any]) -> Life:
         team.call(OFFICE, "I4", prediction_id=row["id"], outcome=said["outcome"], summary=summary)
 
 
-def correction(team: Team, said: dict[str, Any]) -> Life:
-    yield days(said["day"])
-    team.call(OFFICE, "I3", irl_id=team.ids["review"], summary=said["summary"])
-
-
 def scores(team: Team) -> Life:
     """Once a week: how much is covered by tests, how content the office is."""
     yield days(4.8)
@@ -138,23 +129,6 @@ def scores(team: Team) -> Life:
         team.call(NIGHTLY, "T2", name="coverage", value=coverage)
         team.call(OFFICE, "T2", name="content", value=min(5, 3 + week // 2), source="human", unit="of 5")
         yield days(5)
-
-
-def lab(team: Team) -> Life:
-    """What the failed cases teach: two proposals, one of them measured."""
-    yield days(22.0)
-    cases = team.call(REVIEWER, "O1", contract="review-a-change", title="What reviews missed")
-    yield days(1)
-    score = team.call(NIGHTLY, "T2", name="found in review", value=0.74, about=cases["id"])
-    words = {"lab_id": cases["id"], "metric": "found in review", "baseline": 0.58}
-    team.call(
-        REVIEWER, "O2", **words, candidate=0.74, title="Ask for the day that happens twice", evidence=[score["id"]],
-        hypothesis="A reviewer who is asked for the odd day finds it.", body="Which day of the year breaks this?",
-    )  # fmt: skip
-    team.call(
-        LEAD, "O2", **words, candidate=0.6, title="Two reviewers for each change", body="Ask a second one.",
-        hypothesis="Two see more than one.",
-    )  # fmt: skip
 
 
 def rehearsal(team: Team) -> Life:

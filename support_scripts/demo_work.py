@@ -1,21 +1,48 @@
-"""The life of a task of the demo: opened, taken, planned, tried, proven, judged, closed, and sometimes reopened."""
+"""Who is on the stage of the demo, and the life of a task: opened, taken, tried, proven, judged, closed, reopened."""
 
+import itertools
+import pathlib
+import tomllib
+from collections.abc import Iterator
 from typing import Any
 
-from demo_stage import Life
-from demo_team import LEAD, OFFICE, REVIEWER, SCOUT, Team, days
+from demo_stage import DAY_MINUTES, Life, Stage
 
+LEAD, OFFICE = "lead", "ferry-office"  # people; the others are agents
+REVIEWER, SCOUT, NIGHTLY = "reviewer", "scout", "nightly"
 WEEK_S = 604_800
 MODELS = {"large": (3.0, 15.0), "small": (0.25, 1.25)}  # invented prices: dollars for a million tokens in and out
-CLOSED = ("done", "canceled")
 ASKS_AFTER = {"critical": 7, "high": 11, "normal": 29, "low": 83}  # minutes
+
+
+class Team:
+    """The stage, the texts (demo.toml), and what has become of everything so far, by key."""
+
+    def __init__(self, stage: Stage):
+        self.stage, self.call, self.dice = stage, stage.call, stage.dice
+        text = pathlib.Path(__file__).with_name("demo.toml").read_text(encoding="utf-8")
+        self.text: dict[str, Any] = tomllib.loads(text)
+        self.tasks: dict[str, str] = {}  # key -> id
+        self.state: dict[str, str] = {}  # key -> open, done …
+        self.busy: set[str] = set()  # who works on a task
+        self.ids: dict[str, str] = {}  # sources, reviews
+        self._turn: dict[str, Iterator[Any]] = {}
+
+    def turn(self, name: str, scope: str) -> Any:
+        """Return what is said next of this sort, in this part of the project; after the last comes the first."""
+        said = [one for one in self.text[name] if scope in one["scope"]]
+        return next(self._turn.setdefault(f"{name} {scope}", itertools.cycle(said)))
+
+
+def days(number: float) -> float:
+    return number * DAY_MINUTES
 
 
 class Work:
     """One task from the day it is opened."""
 
-    def __init__(self, team: Team, task: dict[str, Any]):
-        self.team, self.call, self.dice, self.task = team, team.call, team.dice, task
+    def __init__(self, team: Team, key: str, task: dict[str, Any]):
+        self.team, self.call, self.dice, self.key, self.task = team, team.call, team.dice, key, task
         self.said = team.text["scope"][task["scope"]]
         self.builder = self.said["builder"]
         self.extras = task.get("extras", [])
@@ -26,10 +53,6 @@ class Work:
         yield days(self.task["day"])
         self.open()
         tries = self.task["tries"]
-        if tries == "a":
-            yield from self.accompany()
-        if tries in ("a", "."):
-            return
         yield from self.wait()
         self.take()
         yield from self.prepare()
@@ -47,30 +70,21 @@ class Work:
 
     def open(self) -> None:
         task, tasks = self.task, self.team.tasks
-        optional = {name: task[name] for name in ("priority",) if name in task}
-        if "parent" in task:
-            optional["parent"] = tasks[task["parent"]]
+        optional = {"priority": task["priority"]} if "priority" in task else {}
         if set(task["tries"]) & set("prckf"):
             optional["done_when"] = [self.said["command"]]
         row = self.call(
             LEAD, "W1", title=task["title"], summary=task["summary"], scope=task["scope"],
             depends_on=[tasks[key] for key in task.get("after", ())], **optional,
         )  # fmt: skip
-        self.id = tasks[task["key"]] = row["id"]
-        self.team.state[task["key"]] = "open"
-
-    def accompany(self) -> Life:
-        self.update(LEAD, status="active", note="The parts are tasks of their own.")
-        while True:
-            yield days(5)
-            done = sum(state == "done" for state in self.team.state.values())
-            self.update(LEAD, note=f"{done} of {len(self.team.state)} parts are done.")
+        self.id = tasks[self.key] = row["id"]
+        self.team.state[self.key] = "open"
 
     def wait(self) -> Life:
         """Until all that it depends on is closed, and its builder has time; what is urgent asks more often."""
         yield self.dice.uniform(10, 60)
         while self.builder in self.team.busy or any(
-            self.team.state[key] not in CLOSED for key in self.task.get("after", ())
+            self.team.state[key] not in ("done", "canceled") for key in self.task.get("after", ())
         ):
             yield ASKS_AFTER[self.task.get("priority", "normal")]
 
@@ -82,47 +96,37 @@ class Work:
     def update(self, actor: str, **given: Any) -> None:
         self.call(actor, "W2", id=self.id, **given)
         if "status" in given:
-            self.team.state[self.task["key"]] = given["status"]
+            self.team.state[self.key] = given["status"]
 
     def prepare(self) -> Life:
-        """What comes before the work: a plan, what scouts and diagnostics find out, a raised priority."""
-        if "raised" in self.extras:
-            self.update(LEAD, priority="high", note="Asked for by the office.")
+        """What comes before the work: a plan, and what a scout finds out."""
         if "plan" in self.extras:
             text = self.team.text["said"]["plan"]
             plan = self.call(self.builder, "W3", task_id=self.id, title="Four steps", summary="Cases first.", body=text)
             yield 20
             self.call(LEAD, "W4", id=plan["id"], status="active", note="Agreed.")
-        for kind, ask, answer in (("packet", "W5", "W6"), ("diagnostic", "W7", "W8")):
-            if kind in self.extras:
-                yield from self.ask(self.team.turn(kind, self.task["scope"]), ask, answer)
-
-    def ask(self, said: dict[str, str], ask: str, answer: str) -> Life:
-        words = {"title": said["title"], "summary": said["summary"], "recipient": SCOUT}
-        packet = self.call(self.builder, ask, task_id=self.id, **words)
-        yield self.dice.uniform(25, 90)
-        self.call(SCOUT, answer, id=packet["id"], summary=said["result"], outcome=said["outcome"])
+        if "packet" in self.extras:
+            said = self.team.turn("packet", self.task["scope"])
+            words = {"title": said["title"], "summary": said["summary"], "recipient": SCOUT}
+            packet = self.call(self.builder, "W5", task_id=self.id, **words)
+            yield self.dice.uniform(25, 90)
+            self.call(SCOUT, "W6", id=packet["id"], summary=said["result"], outcome=said["outcome"])
 
     # How an attempt ends
 
     def try_p(self, concern: list[str] | None = None) -> Life:
         self.build()
         proof = self.prove(passes=True)
-        if "proof" in self.extras:
-            self.call(OFFICE, "Q1", task_id=self.id, title="Tried on the pier; it is as it should be.")
         yield self.dice.uniform(10, 70)
         if concern:
+            self.call(OFFICE, "Q1", task_id=self.id, title="Tried on the pier; it is as it should be.")
             self.judge("ACCEPTABLE_WITH_CONCERNS", concern[0], proof, severity="low", remedies=concern[1:])
         else:
             self.judge("VERIFIED_ACCEPTABLE", self.dice.choice(self.team.text["said"]["accepted"]), proof)
-        self.close()
+        self.team.stage.tree = f"{self.key} {self.version}"  # others have worked on theirs meanwhile
+        self.update(self.builder, status="done", token=self.token)
 
     def try_c(self) -> Life:
-        if "decision" in self.extras:
-            self.build()
-            self.judge("NEEDS_HUMAN_DECISION", "Two rules contradict each other; the office has to say which holds.")
-            yield days(1)
-            self.update(OFFICE, note="The stricter one holds.")
         yield from self.try_p(self.team.text["said"]["concern"])
 
     def try_f(self) -> Life:
@@ -204,7 +208,7 @@ class Work:
         return {"model": f"model-{model}", "tokens_in": tokens_in, "tokens_out": tokens_out, "cost_usd": cost}
 
     def prove(self, passes: bool) -> str:
-        self.team.stage.tree = f"{self.task['key']} {self.version}"
+        self.team.stage.tree = f"{self.key} {self.version}"
         said = self.said["passed" if passes else "failed"] + "\n"
         given = {"exit_code": 0 if passes else 1, "output": said, "task_id": self.id}
         return self.team.stage.witness(self.builder, self.said["command"], **given)["id"]
@@ -217,10 +221,6 @@ class Work:
             REVIEWER, "Q2", task_id=self.id, conclusion=conclusion, summary=summary, scope=self.task["scope"],
             **about, **given,
         )  # fmt: skip
-
-    def close(self) -> None:
-        self.team.stage.tree = f"{self.task['key']} {self.version}"  # others have worked on theirs meanwhile
-        self.update(self.builder, status="done", token=self.token)
 
     def reopen(self) -> Life:
         yield days(self.dice.uniform(3, 5))

@@ -8,12 +8,12 @@ def adopt(
 
     Example: kaizen D1 ../other
     """
+    from ..errors import Usage
     from ..projects.adopt import command
 
-    wishes = command.Wishes(
-        mode=command.mode(link, copy), hooks=command.hosts(hooks), vscode=vscode, skills=skills, apply=apply
-    )
-    if check:
-        command.refuse_together(check=check, remove=remove, apply=apply)
-        return command.check(path, wishes)
-    return command.remove(path, apply) if remove else command.adopt(path, wishes)
+    if check and (remove or apply):
+        raise Usage(
+            "usage", f"--check and --{'remove' if remove else 'apply'} exclude each other.", "", "--check only looks."
+        )
+    verb = "check" if check else "remove" if remove else "adopt"
+    return command.run(path, link, copy, hooks, skills, vscode, verb, apply)

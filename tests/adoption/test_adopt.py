@@ -1,4 +1,4 @@
-"""D1 as a user meets it: plan, apply, use, check, remove; and nothing of theirs is ever lost."""
+"""D1 as a user meets it: plan, apply, use, check, remove; git is the undo, and what they changed stays."""
 
 import json
 import os
@@ -11,15 +11,17 @@ from hashlib import sha256
 import pytest
 
 from kaizen_components import fields
-from kaizen_components.errors import Busy, Conflict, KaizenError, NotFound, Refused, Unavailable, Usage
+from kaizen_components.errors import Conflict, KaizenError, NotFound, Refused, Unavailable, Usage
 from kaizen_components.index import COMMANDS
+from kaizen_components.projects.adopt import engine
 from kaizen_components.projects.adopt.engine import digest
 from kaizen_components.projects.adopt.shape import Choices, parts
-from kaizen_components.projects.adopt.state import FIELDS, PLACES, SKILL, VERSION
-from kaizen_components.projects.hooks.files import EVENTS
+from kaizen_components.projects.adopt.state import PLACES, SKILL, VERSION
+from kaizen_components.projects.hooks import files as hook_files
 
 from ..conftest import ROOT, git
 from .conftest import seen
+from .skills import skill
 
 SHAPE = [
     ".gitignore", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
@@ -28,12 +30,44 @@ SHAPE = [
 FILES = ROOT / "kaizen_components" / "projects" / "adopt" / "files"
 STUBS = [path for path in SHAPE if path in {f"evals/{kind}.md" for kind in ("GOTCHA", "LEARNING", "LEARNED")}]
 ALL = {"hooks": "claude,codex", "vscode": True}
+SETTINGS = ".claude/settings.json"
+LINKS = (".agents/skills/tidy", ".claude/skills/tidy")
 
 
 @pytest.fixture
 def adopt(kaizen, repo):
     """`adopt(apply=True)`: D1 on the repository, through the same door as the command line."""
     return lambda **given: kaizen("D1", path=str(repo), **given)
+
+
+@pytest.fixture
+def store(tmp_path):
+    skill(tmp_path / "store", "tidy")
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def small_engine(tmp_path, monkeypatch):
+    """Adoption takes this for the engine: a whole one takes a second to be copied."""
+    package = tmp_path / "small" / "kaizen_components"
+    package.mkdir(parents=True)
+    (package / "args.py").write_text("")
+    monkeypatch.setattr(engine, "PACKAGE", str(package))
+    return package
+
+
+def commit(repo, **files):
+    """Commit all, with these files in it by name."""
+    for name, content in files.items():
+        path = repo / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "theirs")
+
+
+def rows(answer):
+    return {row["path"]: row["action"] for row in answer["steps"]}
 
 
 def run(repo, *words, python=sys.executable, told="", **env):
@@ -113,20 +147,14 @@ AGENTS = {
     "no newline at the end": b"Do this.",
     "ordinary": b"# Agents\n\nDo this.\n",
     "windows": b"# Agents\r\n\r\nDo this.\r\n",
-    "blank lines at the end": b"# Agents\n\n\n",
-    "a byte order mark": b"\xef\xbb\xbf# Agents\n",
-    "broken UTF-8": b"caf\xe9 \xff\xfe\n",
-    "empty": b"",
-    "a megabyte": b"x" * 1_000_000,
+    "broken UTF-8": b"\xef\xbb\xbfcaf\xe9 \xff\xfe\n",
 }
 
 
 @pytest.mark.parametrize("content", AGENTS.values(), ids=AGENTS)
-def test_a_file_of_theirs_keeps_its_bytes_and_gets_them_back(adopt, repo, content):
-    for name in ("AGENTS.md", "CLAUDE.md", ".gitignore"):
-        (repo / name).write_bytes(content)
+def test_their_file_gets_our_lines_at_its_end_and_loses_them_again(adopt, repo, content):
+    commit(repo, **{"AGENTS.md": content, "CLAUDE.md": content, ".gitignore": content})
     (repo / "AGENTS.md").chmod(0o600)
-    before = seen(repo)
     adopt(apply=True)
     written = (repo / "AGENTS.md").read_bytes()
 
@@ -134,35 +162,27 @@ def test_a_file_of_theirs_keeps_its_bytes_and_gets_them_back(adopt, repo, conten
     assert b"\r\n" not in content or b"\n" not in written.replace(b"\r\n", b"")
     assert adopt(apply=True)["applied"] is False
     adopt(remove=True, apply=True)
-    assert seen(repo) == before
+    for name in ("AGENTS.md", "CLAUDE.md", ".gitignore"):
+        assert (repo / name).read_bytes().removesuffix(b"\n") == content.removesuffix(b"\n")
 
 
 def test_what_they_write_before_and_after_our_lines_stays_and_only_our_lines_go(adopt, repo):
-    (repo / "AGENTS.md").write_bytes(b"Theirs, no newline")
     adopt(apply=True)
     ours = (repo / "AGENTS.md").read_bytes()
     (repo / "AGENTS.md").write_bytes(b"First of all.\n" + ours + b"Last of all.\n")
-    (repo / "CLAUDE.md").write_bytes((repo / "CLAUDE.md").read_bytes() + b"Mine.\n")
     assert adopt(check=True).get("exit_code") is None
     adopt(remove=True, apply=True)
 
-    assert (repo / "AGENTS.md").read_bytes() == b"First of all.\nTheirs, no newline\n\nLast of all.\n"
-    assert (repo / "CLAUDE.md").read_bytes() == b"Mine.\n"
+    assert (repo / "AGENTS.md").read_bytes() == b"First of all.\nLast of all.\n"
 
 
-def test_lines_of_another_version_are_out_of_date_and_edited_ones_changed(adopt, repo):
+def test_lines_that_are_edited_or_of_another_version_are_out_of_date(adopt, repo):
     adopt(apply=True)
     text = (repo / "AGENTS.md").read_text()
-    (repo / "AGENTS.md").write_text(text.replace("Note progress", "Write nothing"))
-    checked = adopt(check=True)
-    assert checked["exit_code"] == 1 and [(row["action"], row["path"]) for row in checked["steps"]] == [
-        ("changed", "AGENTS.md")
-    ]
+    marker = text.splitlines()[0].replace(text.split()[2], "0123456789ab")
+    commit(repo, **{"AGENTS.md": f"Above.\n{marker}\nOld lines.\n<!-- kaizen:end -->\nBelow.\n"})
 
-    old = "Old lines.\n"
-    marker = text.splitlines()[0].replace(text.split()[2], sha256(old.encode()).hexdigest()[:12])
-    (repo / "AGENTS.md").write_text(f"Above.\n{marker}\n{old}<!-- kaizen:end -->\nBelow.\n")
-    assert [row["action"] for row in adopt(check=True)["steps"]] == ["outdated"]
+    assert rows(adopt(check=True)) == {"AGENTS.md": "outdated"}
     adopt(apply=True)
     assert (repo / "AGENTS.md").read_text() == f"Above.\n{text}Below.\n"
 
@@ -198,36 +218,90 @@ def test_a_name_that_is_taken_by_something_else_is_refused(adopt, repo, name):
     assert caught.value.code == "name_taken" and caught.value.next and seen(repo) == before
 
 
-def test_a_repository_that_was_linked_by_hand_is_taken_over_and_given_back(adopt, repo, tmp_path):
+# git is the undo
+
+
+CHANGES = {
+    "changed": lambda repo: (repo / "AGENTS.md").write_text("Changed.\n"),
+    "untracked": lambda repo: git(repo, "rm", "-q", "--cached", "AGENTS.md"),
+    "no repository": lambda repo: shutil.rmtree(repo / ".git"),
+    "no git": lambda repo: os.environ.update(PATH=str(repo)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_file_that_git_could_not_give_back_is_not_changed(adopt, repo, monkeypatch, change):
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    commit(repo, **{"AGENTS.md": "Theirs.\n"})
+    change(repo)
+    before = seen(repo)
+    assert "Commit or stash first, as git is the undo: AGENTS.md." in adopt()["text"]
+    with pytest.raises(Refused) as caught:
+        adopt(apply=True)
+
+    assert caught.value.code == "not_committed" and "AGENTS.md" in caught.value.what and seen(repo) == before
+
+
+def test_changes_in_files_that_adoption_leaves_alone_do_not_matter(adopt, repo):
+    commit(repo, **{"AGENTS.md": "Theirs.\n"})
+    (repo / "README.md").write_text("At work on this.\n")
+    (repo / "new.txt").write_text("New.\n")
+
+    assert adopt(apply=True)["applied"]
+
+
+def test_what_adoption_wrote_need_not_be_committed_before_the_next_time(adopt, repo, store):
+    commit(repo, **{".gitignore": "build/\n"})
+    adopt(apply=True)
+    assert adopt(apply=True, skills=str(store))["applied"]
+    with open(repo / ".gitignore", "a") as file:
+        file.write("more\n")
+    skill(store, "other")
+    with pytest.raises(Refused):
+        adopt(apply=True, skills=str(store))
+
+
+def test_a_file_that_git_checked_out_with_other_newlines_is_as_git_has_it(adopt, repo):
+    commit(repo, **{"AGENTS.md": "Theirs.\n"})
+    (repo / "AGENTS.md").write_bytes(b"Theirs.\r\n")
+
+    assert adopt(apply=True)["applied"]
+
+
+def test_a_folder_without_git_can_adopt(kaizen, tmp_path):
+    (tmp_path / "plain").mkdir()
+    kaizen("D1", path=str(tmp_path / "plain"), apply=True)
+
+    assert run(tmp_path / "plain", "K1").returncode == 0
+    assert kaizen("D1", path=str(tmp_path / "plain"), check=True)["steps"] == []
+    shutil.rmtree(tmp_path / "plain" / "AI")
+    kaizen("D1", path=str(tmp_path / "plain"), remove=True, apply=True)
+    assert seen(tmp_path / "plain") == {}
+
+
+def test_a_repository_that_was_linked_by_hand_is_taken_over(adopt, repo, tmp_path):
     shutil.copy(ROOT / "kaizen.py", repo)
     os.symlink(tmp_path / "an engine that went away", repo / "kaizen_components")
-    before = seen(repo)
+    commit(repo, **{".gitignore": "kaizen_components\n"})
+    planned = {row["path"]: row["says"] for row in adopt()["steps"]}
+    assert "an engine that went away" in planned["kaizen_components"] and "git's history" in planned["kaizen.py"]
     adopt(apply=True)
-    assert run(repo, "K1").returncode == 0
-    assert adopt(apply=True)["applied"] is False
-    adopt(remove=True, apply=True)
+    assert run(repo, "K1").returncode == 0 and adopt(apply=True)["applied"] is False
+    removed = rows(adopt(remove=True, apply=True))
 
-    assert seen(repo) == before
-
-
-def test_eval_fixtures_and_a_page_of_theirs_stay(adopt, repo):
-    (repo / "evals").mkdir()
-    (repo / "evals" / "README.md").write_text("Our evals.\n")
-    before = seen(repo)
-    adopt(apply=True)
-    assert (repo / "evals" / "README.md").read_text() == "Our evals.\n"
-    adopt(remove=True, apply=True)
-
-    assert seen(repo) == before
+    assert (removed["kaizen.py"], removed["kaizen_components"]) == ("leave", "remove")
 
 
-def test_the_first_page_of_evals_is_theirs_from_then_on(adopt, repo):
+def test_first_pages_and_stubs_are_theirs_from_then_on(adopt, repo):
+    commit(repo, **{STUBS[0]: "- Mine.\n"})
     adopt(apply=True)
     (repo / "evals" / "README.md").write_text("Rewritten.\n")
+    (repo / STUBS[1]).unlink()
 
-    assert adopt(check=True)["steps"] == []
-    adopt(remove=True, apply=True)
-    assert (repo / "evals" / "README.md").read_text() == "Rewritten.\n"
+    assert adopt(check=True)["steps"] == [] and adopt(apply=True)["applied"] is False
+    removed = rows(adopt(remove=True, apply=True))
+    assert removed["evals/README.md"] == "leave" and STUBS[0] not in removed and removed[STUBS[2]] == "remove"
+    assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / "evals" / "README.md").exists()
 
 
 def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_becomes_a_record(adopt, repo):
@@ -242,42 +316,6 @@ def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_bec
     assert "A reader pins" in run(repo, "G2").stdout and "A reader pins" not in (repo / STUBS[0]).read_text()
     adopt(remove=True, apply=True)
     assert (repo / STUBS[0]).exists() and not (repo / STUBS[1]).exists()
-
-
-def test_a_first_page_or_stub_that_they_deleted_is_not_missed_and_not_made_again(adopt, repo):
-    before = seen(repo)
-    adopt(apply=True)
-    shutil.rmtree(repo / "evals")
-
-    assert adopt(check=True)["steps"] == []
-    assert adopt(apply=True)["applied"] is False and not (repo / "evals").exists()
-    adopt(remove=True, apply=True)
-    assert seen(repo) == before
-
-
-def test_stubs_that_a_killed_adoption_did_not_come_to_are_made_by_the_next(adopt, repo, monkeypatch):
-    for after in range(100):
-        was_killed = kill(monkeypatch, lambda: adopt(apply=True), after)
-        adopt(apply=True)
-        assert [path for path in STUBS if not (repo / path).exists()] == [], f"killed before step {after}"
-        (repo / STUBS[0]).unlink()
-        assert adopt(apply=True)["applied"] is False
-        adopt(remove=True, apply=True)
-        if not was_killed:
-            break
-
-    assert after > 8 and not was_killed
-
-
-def test_lessons_of_theirs_in_the_place_of_a_stub_stay(adopt, repo):
-    (repo / "evals").mkdir()
-    (repo / STUBS[0]).write_text("- Mine.\n")
-    before = seen(repo)
-    adopt(apply=True)
-    assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / STUBS[1]).exists()
-    adopt(remove=True, apply=True)
-
-    assert seen(repo) == before
 
 
 # Nothing outside
@@ -300,10 +338,20 @@ def test_a_link_in_the_place_of_a_file_is_refused_and_nothing_is_touched(adopt, 
     assert seen(repo) == before and seen(outside) == theirs
 
 
+def test_a_link_in_the_place_of_the_file_that_is_being_written_is_not_followed(adopt, repo, tmp_path):
+    (tmp_path / "outside").write_text("Somebody else's.\n")
+    os.symlink(tmp_path / "outside", repo / "AGENTS.md.part")
+    adopt(apply=True)
+
+    assert (tmp_path / "outside").read_text() == "Somebody else's.\n" and "kaizen:begin" in (
+        repo / "AGENTS.md"
+    ).read_text()
+
+
 @pytest.mark.parametrize("link, file", [("CLAUDE.md", "AGENTS.md"), ("AGENTS.md", "CLAUDE.md")])
 def test_one_page_that_is_a_link_to_the_other_needs_the_lines_once(adopt, repo, link, file):
-    (repo / file).write_text("Both.\n")
     os.symlink(file, repo / link)
+    commit(repo, **{file: "Both.\n"})
     before = seen(repo)
     adopt(apply=True)
     assert (repo / file).read_text().count("kaizen:begin") == 1 and (repo / link).is_symlink()
@@ -324,7 +372,6 @@ def test_a_repository_reached_through_a_link_is_the_one_it_leads_to(kaizen, repo
     "path, kind, code",
     [
         ("nowhere", NotFound, "no_folder"),
-        ("plain", Refused, "not_a_repository"),
         (str(ROOT), Refused, "engine_itself"),
         ("a\0b", Usage, "bad_value"),
         (" ", Usage, "bad_value"),
@@ -468,6 +515,18 @@ def test_a_copy_that_they_changed_stays_and_an_old_one_is_made_anew(adopt, repo,
     assert adopt(check=True)["steps"] == [] and run(repo, "K1").returncode == 0
 
 
+def of_an_older_engine(repo):
+    """As if another version had been adopted: its files, and the state that says so."""
+    state = repo / ".kaizen" / "adopted.json"
+    known = json.loads(state.read_text())
+    for name in ("requirements-kaizen.txt", "kaizen.py"):
+        (repo / name).write_text("# older\n")
+        known["parts"][name]["sha256"] = sha256(b"# older\n").hexdigest()
+    (repo / "kaizen_components" / "index.py").write_text("# older\n")
+    known["parts"]["kaizen_components"]["sha256"] = digest(str(repo / "kaizen_components"))
+    state.write_text(json.dumps(known))
+
+
 def test_link_and_copy_take_each_others_place(adopt, repo):
     before = seen(repo)
     adopt(apply=True)
@@ -492,27 +551,29 @@ def test_a_link_that_git_knows_already_is_named_with_the_way_out(adopt, repo):
 
 
 def test_hooks_and_vs_code_come_on_request_and_all_goes_again(adopt, repo):
-    (repo / ".claude").mkdir()
-    (repo / ".claude" / "settings.json").write_text('{"model":"x",  "hooks": {"Stop": []}}')
+    commit(repo, **{SETTINGS: '{"model":"x",  "hooks": {"Stop": []}}'})
     before = seen(repo)
     adopt(apply=True, **ALL)
-    settings = json.loads((repo / ".claude" / "settings.json").read_text())
-    assert settings["model"] == "x" and list(settings["hooks"]) == ["Stop", *list(EVENTS)[:3]]
+    settings = json.loads((repo / SETTINGS).read_text())
+    assert settings["model"] == "x" and list(settings["hooks"]) == ["Stop", *list(hook_files.EVENTS)[:3]]
     assert json.loads((repo / ".vscode" / "tasks.json").read_text())["version"] == "2.0.0"
     assert json.loads((repo / ".vscode" / "kaizen.code-snippets").read_text())
     assert adopt(apply=True)["applied"] is False and adopt(check=True)["steps"] == []
     adopt(remove=True, apply=True)
 
-    assert seen(repo) == before
+    assert json.loads((repo / SETTINGS).read_text()) == {"model": "x"}
+    assert {**seen(repo), SETTINGS: before[SETTINGS]} == before
 
 
-def test_settings_that_they_changed_since_keep_the_change(adopt, repo):
+def test_settings_that_they_changed_since_keep_the_change_through_a_repair_and_a_removal(adopt, repo):
     adopt(apply=True, hooks="claude")
-    path = repo / ".claude" / "settings.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "model": "y"}))
+    known = json.loads((repo / SETTINGS).read_text())
+    del known["hooks"]["Stop"]
+    commit(repo, **{SETTINGS: json.dumps({**known, "model": "y"})})
+    assert rows(adopt(apply=True)) == {SETTINGS: "update"}
     adopt(remove=True, apply=True)
 
-    assert json.loads(path.read_text()) == {"model": "y"}
+    assert json.loads((repo / SETTINGS).read_text()) == {"model": "y"}
 
 
 def test_settings_that_they_broke_since_stay_and_the_rest_goes(adopt, repo):
@@ -573,114 +634,140 @@ def test_the_skills_of_a_store_are_linked_ignored_and_taken_out_again(adopt, rep
     assert (tmp_path / "store" / "tidy" / "SKILL.md").exists()
 
 
-# What can go wrong on the way
-
-
-@pytest.mark.parametrize("mode", [{}, {"copy": True}])
-@pytest.mark.parametrize("after", range(14))
-def test_one_that_is_killed_can_be_removed_or_finished(adopt, repo, monkeypatch, after, mode):
-    """Killed before the nth time that something gets its name."""
-    shutil.copy(ROOT / "kaizen.py", repo)
-    (repo / ".claude").mkdir()
-    (repo / ".claude" / "settings.json").write_text('{"model":"x"}')
-    (repo / "AGENTS.md").write_text("Theirs.")
+def test_a_skill_that_was_linked_before_is_theirs_and_stays(adopt, repo, store):
+    (repo / ".claude" / "skills").mkdir(parents=True)
+    os.symlink(store / "tidy", repo / LINKS[1])
     before = seen(repo)
-    assert kill(monkeypatch, lambda: adopt(apply=True, **ALL, **mode), after)
-    adopt(remove=True, apply=True) if (repo / ".kaizen" / "adopted.json").exists() else None
-    if (repo / ".kaizen").exists():  # killed before the state was there: what it left is known to the next one
-        assert adopt(apply=True, **ALL, **mode)["applied"]
-        adopt(remove=True, apply=True)
-    assert seen(repo) == before
-
-    kill(monkeypatch, lambda: adopt(apply=True, **ALL, **mode), after)
-    adopt(apply=True, **ALL, **mode)
-    assert adopt(check=True)["steps"] == [] and run(repo, "K1").returncode == 0
-    assert kill(monkeypatch, lambda: adopt(remove=True, apply=True), min(after, 10))
-    adopt(remove=True, apply=True)
-    assert seen(repo) == before
-
-
-@pytest.mark.parametrize("after", range(5))
-@pytest.mark.parametrize("then", ["apply", "remove"])
-def test_an_update_that_is_killed_is_no_change_of_theirs(adopt, repo, monkeypatch, after, then):
-    before = seen(repo)
-    adopt(apply=True, copy=True)
-    of_an_older_engine(repo)
-    steps = [row["path"] for row in adopt()["steps"]]
-    assert steps == ["requirements-kaizen.txt", "kaizen_components", "kaizen.py"]
-    assert kill(monkeypatch, lambda: adopt(apply=True), after)
-    if then == "apply":
-        adopt(apply=True)
-        assert adopt(check=True)["steps"] == [] and "# older" not in (repo / "kaizen.py").read_text()
+    adopt(apply=True, skills=str(store))
+    after = seen(repo)
+    assert adopt(check=True)["steps"] == []
+    for given in ({}, {"skills": str(store)}):
+        assert adopt(apply=True, **given)["applied"] is False and seen(repo) == after
     adopt(remove=True, apply=True)
 
     assert seen(repo) == before
 
 
-def of_an_older_engine(repo):
-    """As if another version had been adopted: its files, and the state that says so."""
-    state = repo / ".kaizen" / "adopted.json"
-    known = json.loads(state.read_text())
-    for name in ("requirements-kaizen.txt", "kaizen.py"):
-        (repo / name).write_text("# older\n")
-        known["parts"][name]["sha256"] = sha256(b"# older\n").hexdigest()
-    (repo / "kaizen_components" / "index.py").write_text("# older\n")
-    known["parts"]["kaizen_components"]["digest"] = digest(str(repo / "kaizen_components"))
-    state.write_text(json.dumps(known))
+def test_a_link_to_a_skill_that_went_away_is_missed_and_made_again(adopt, repo, store):
+    adopt(apply=True, skills=str(store))
+    (repo / LINKS[0]).unlink()
+    checked = adopt(check=True)
+    assert checked["exit_code"] == 1 and rows(checked) == {LINKS[0]: "missing"}
+    assert checked["text"].endswith("\n--skills STORE --apply makes the links to skills again.")
+    unable = adopt(apply=True)
+    assert unable["applied"] is False and rows(unable) == {LINKS[0]: "leave"}  # which store it was, nobody wrote down
+    adopt(apply=True, skills=str(store))
+
+    assert adopt(check=True)["steps"] == [] and (repo / LINKS[0]).exists()
 
 
-class Killed(BaseException):
-    pass
+def test_a_check_ends_with_what_repairs_each_kind_of_fault(adopt, repo, store):
+    adopt(apply=True, skills=str(store))
+    (repo / "requirements-kaizen.txt").unlink()
+    only_apply = adopt(check=True)["text"].splitlines()[-1]
+    (repo / LINKS[0]).unlink()
+    (repo / "kaizen.py").write_text("# mine\n")
+    every = adopt(check=True)["text"].splitlines()[-1]
+
+    assert only_apply.startswith("--apply repairs it")
+    assert "--skills STORE --apply" in every and "delete it" in every and "--apply repairs the rest" in every
+    (repo / LINKS[0]).symlink_to(store / "tidy")
+    adopt(apply=True)
+    assert "--apply repairs" not in adopt(check=True)["text"]
 
 
-def kill(monkeypatch, call, after):
-    """Whether it came so far."""
-    left = [after]
+def test_a_skill_of_their_own_in_the_place_of_a_link_is_no_fault(adopt, repo, store):
+    adopt(apply=True, skills=str(store))
+    (repo / LINKS[0]).unlink()
+    skill(repo / ".agents" / "skills", "tidy")
+    assert adopt(check=True).get("exit_code") is None
+    adopt(remove=True, apply=True)
 
-    def counted(real):
-        def step(*words, **given):
-            left[0] -= "dir_fd" not in given  # a whole folder that goes is one step
-            if left[0] < 0:
-                raise Killed
-            return real(*words, **given)
-
-        return step
-
-    with monkeypatch.context() as patched:
-        for name in ("replace", "rename", "symlink", "unlink", "rmdir"):
-            patched.setattr(os, name, counted(getattr(os, name)))
-        patched.setattr(shutil, "rmtree", counted(shutil.rmtree))
-        try:
-            call()
-        except Killed:
-            return True
-    return False
+    assert (repo / LINKS[0] / "SKILL.md").exists() and not (repo / LINKS[1]).is_symlink()
 
 
-def test_two_at_once_is_one_and_a_busy_one(adopt, repo):
-    import fcntl
+def test_a_folder_of_skills_that_became_a_link_is_not_reached_into(adopt, repo, store, tmp_path):
+    adopt(apply=True, skills=str(store))
+    os.rename(repo / ".agents" / "skills", tmp_path / "elsewhere")
+    os.symlink(tmp_path / "elsewhere", repo / ".agents" / "skills")
+    removed = rows(adopt(remove=True, apply=True))
 
-    held = os.open(repo, os.O_RDONLY)
-    fcntl.flock(held, fcntl.LOCK_EX)
-    try:
-        with pytest.raises(Busy):
-            adopt(apply=True)
-    finally:
-        os.close(held)
-    assert adopt(apply=True)["applied"]
+    assert removed[LINKS[0]] == "leave" and (tmp_path / "elsewhere" / "tidy").is_symlink()
+
+
+@pytest.fixture
+def without_yaml(root, tmp_path):
+    """The command line on a Python that has no PyYAML."""
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "yaml.py").write_text("raise ModuleNotFoundError(\"No module named 'yaml'\", name='yaml')\n")
+
+    def run(*words):
+        env = {**os.environ, "PYTHONPATH": str(tmp_path / "bare"), "KAIZEN_REPO_ROOT": str(root)}
+        argv = [sys.executable, str(ROOT / "kaizen.py"), *words, "--json"]
+        return subprocess.run(argv, capture_output=True, text=True, cwd=root, env=env, timeout=60)
+
+    return run
+
+
+@pytest.mark.parametrize("words", [["SK1"], ["SK2"], ["SK3"], ["adopt"]], ids=lambda words: words[0])
+def test_skills_without_pyyaml_are_refused_with_the_install_line(without_yaml, repo, store, words):
+    named = [str(repo), "--skills", str(store)] if words == ["adopt"] else ["--store", str(store)]
+    done = without_yaml(*words, *named)
+    refusal = json.loads(done.stderr)
+
+    assert done.returncode == 5 and refusal["code"] == "package_missing"
+    assert "pip install -r requirements-kaizen.txt" in refusal["next"]
+
+
+def test_adoption_without_skills_needs_no_pyyaml(without_yaml, repo):
+    for words in (["--apply"], ["--check"], ["--remove", "--apply"]):
+        done = without_yaml("adopt", str(repo), *words)
+        assert done.returncode == 0, done.stderr
+
+
+# The state file
 
 
 def test_a_lost_state_file_is_written_anew_and_everything_still_goes(adopt, repo):
     before = seen(repo)
-    adopt(apply=True)
+    adopt(apply=True, **ALL)
     (repo / ".kaizen" / "adopted.json").unlink()
-    assert [row["path"] for row in adopt(check=True)["steps"]] == [".kaizen/adopted.json"]
+    assert rows(adopt(check=True, **ALL)) == {".kaizen/adopted.json": "missing"}
     assert adopt(remove=True, apply=True)["steps"] == []
-    adopt(apply=True)
+    adopt(apply=True, **ALL)
     adopt(remove=True, apply=True)
-    left = seen(repo)
 
-    assert set(left) - set(before) <= {"evals", "evals/README.md", *STUBS}  # which could be theirs by now
+    assert seen(repo) == before
+
+
+def of_the_first_version(repo):
+    """As the engine before this one left an adoption: its state file, and the originals that it kept."""
+    path = repo / ".kaizen" / "adopted.json"
+    known = json.loads(path.read_text())
+    for name, entry in known["parts"].items():
+        if entry["kind"] == "lines":
+            entry = {"kind": "lines", "comment": "md", "created": True, "glue": "", "before_sha256": "0" * 64}
+        if entry["kind"] in ("link", "skill", "copy"):
+            entry = {"kind": entry["kind"], **({"digest": entry["sha256"]} if entry["sha256"] else {})}
+        known["parts"][name] = entry
+    known["parts"]["kaizen.py"].update(created=False, before_sha256="0" * 64)
+    path.write_text(json.dumps({**known, "version": 1, "folders": ["evals", ".kaizen"]}))
+    (repo / ".kaizen" / "before").mkdir()
+    (repo / ".kaizen" / "before" / "kaizen.py").write_text("# theirs\n")
+
+
+@pytest.mark.parametrize("mode", ["link", "copy"])
+def test_an_adoption_of_the_version_before_is_checked_updated_and_removed(adopt, repo, store, small_engine, mode):
+    adopt(apply=True, skills=str(store), **ALL, **{mode: True})
+    of_the_first_version(repo)
+    assert adopt(check=True)["steps"] == []
+    (small_engine / "args.py").write_text("# newer")
+    assert rows(adopt(apply=True)) == ({"kaizen_components": "copy anew"} if mode == "copy" else {})
+    assert adopt(apply=True)["applied"] is False
+    removed = rows(adopt(remove=True, apply=True))
+
+    assert {path for path, action in removed.items() if action == "leave"} == {"kaizen.py", ".kaizen/before"}
+    assert set(seen(repo)) == {"README.md", "kaizen.py", ".kaizen", ".kaizen/before", ".kaizen/before/kaizen.py"}
 
 
 def test_a_state_file_of_a_newer_engine_is_not_called_damaged(adopt, repo):
@@ -698,23 +785,50 @@ def test_a_state_file_of_a_newer_engine_is_not_called_damaged(adopt, repo):
 
 def test_the_version_of_the_state_file_changes_with_what_may_stand_in_it():
     """Does it fail? Raise VERSION, then put the new number and hash here."""
-    told = json.dumps([sorted(PLACES), FIELDS, SKILL.pattern], default=lambda kind: kind.__name__)
+    told = json.dumps([sorted(PLACES.items()), SKILL.pattern])
 
-    assert (VERSION, sha256(told.encode()).hexdigest()[:12]) == (1, "df73e5d5fd89")
+    assert (VERSION, sha256(told.encode()).hexdigest()[:12]) == (2, "98ff321813f4")
+
+
+FILE = {"kind": "file", "created": True, "sha256": ""}
+SOUND = {"version": 2, "mode": "link", "hooks": [], "vscode": False, "parts": {}}
+DAMAGED = {
+    "an empty entry": {"parts": {"kaizen.py": {}}},
+    "an unknown kind": {"parts": {"kaizen.py": {**FILE, "kind": "rubbish"}}},
+    "a kind that is a list": {"parts": {"kaizen.py": {**FILE, "kind": []}}},
+    "a hash that is a number": {"parts": {"kaizen.py": {**FILE, "sha256": 1}}},
+    "a file that is the engine": {"parts": {"AGENTS.md": {"kind": "link"}}},
+    "a skill in another place": {"parts": {"kaizen.py": {"kind": "skill"}}},
+    "a part outside of the project": {"parts": {"../x": FILE}},
+    "a skill outside of the project": {"parts": {".claude/skills/../../x": {"kind": "skill"}}},
+    "parts that are a list": {"parts": []},
+    "hooks for a number": {"hooks": [5]},
+    "an unknown mode": {"mode": "rubbish"},
+    "vscode as text": {"vscode": "yes"},
+}  # fmt: skip
+TEXTS = {
+    **{name: json.dumps({**SOUND, **given}) for name, given in DAMAGED.items()},
+    "nothing": "", "half of it": "{", "a list": "[]", "a version below the first": '{"version": 0}',
+    "half a version": '{"version": 2.5}', "nested without end": "[" * 200_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_damaged_state_file_is_refused_in_words_and_nothing_is_touched(adopt, repo, text):
+    adopt(apply=True)
+    (repo / ".kaizen" / "adopted.json").write_text(text)
+    before = seen(repo)
+    for words in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):
+        with pytest.raises(Refused) as caught:
+            adopt(**words)
+        assert caught.value.code == "state_unreadable"
+    assert seen(repo) == before
 
 
 def test_removing_what_was_never_adopted_has_nothing_to_do(adopt, repo):
     before = seen(repo)
 
     assert adopt(remove=True, apply=True)["applied"] is False and seen(repo) == before
-
-
-def test_an_empty_folder_of_theirs_is_not_removed_where_nothing_was_adopted(adopt, repo):
-    (repo / ".kaizen").mkdir()
-    before = seen(repo)
-    adopt(remove=True, apply=True)
-
-    assert seen(repo) == before
 
 
 def test_it_cannot_run_inside_a_batch(kaizen, repo):
@@ -751,9 +865,9 @@ def test_what_vs_code_gets_is_json_that_names_commands_which_exist(name):
 
 
 def test_everything_that_is_put_somewhere_may_stand_in_the_state_file():
-    every = parts(Choices("link", ("claude", "codex"), True, {}, ()))
+    every = parts(Choices("link", ["claude", "codex"], True, {}))
 
-    assert {one.path for one in every} | {os.path.dirname(one.path) for one in every} <= {*PLACES, ""}
+    assert {one.path for one in every} == set(PLACES)
 
 
 # The launcher
@@ -828,15 +942,15 @@ def test_the_adopted_repository_can_let_go_by_itself(adopt, repo):
     assert seen(repo) == before
 
 
-def test_unavailable_is_what_a_broken_disk_is(adopt, repo, monkeypatch):
-    def full(*_):
+def test_a_broken_disk_is_unavailable_and_the_next_run_goes_on(adopt, repo, monkeypatch):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     before = seen(repo)
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
+        patched.setattr(shutil, "copytree", full)
         with pytest.raises(Unavailable):
-            adopt(apply=True)
+            adopt(apply=True, copy=True)
     adopt(apply=True)
     adopt(remove=True, apply=True)
     assert seen(repo) == before

@@ -266,19 +266,8 @@ def test_missing_part_of_the_repository_is_named(bare, name):
 
 
 def test_package_that_is_nowhere_is_named(unmet):
-    assert_stopped_with_one_line(unmet[1], "pip finds no libsql==9.9.9")
-
-
-def test_missing_network_is_named_with_what_it_was_needed_for(unmet):
-    run = open_door(unmet[0], PIP_NO_INDEX="0", PIP_RETRIES="1", PIP_INDEX_URL="http://127.0.0.1:9/simple")
-    assert_stopped_with_one_line(run, "No network", "libsql==9.9.9", "PIP_FIND_LINKS")
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pip believes this only on Linux")
-def test_platform_without_a_libsql_wheel_is_named(unmet, tmp_path):
-    make_wheel(tmp_path / "wheels", "libsql", "9.9.9", tag="py3-none-manylinux_2_17_x86_64")
-    run = open_door(unmet[0], PIP_FIND_LINKS=str(tmp_path / "wheels"), _PYTHON_HOST_PLATFORM="linux-aarch64")
-    assert_stopped_with_one_line(run, "no wheel for linux-aarch64", "macOS", "Windows x64", "no compiler")
+    assert_stopped_with_one_line(unmet[1], "pip could not install libsql==9.9.9", "network", "PIP_FIND_LINKS")
+    assert "    ERROR: No matching distribution found for libsql==9.9.9\n" in unmet[1].stderr
 
 
 def without_ensurepip(root):
@@ -327,7 +316,8 @@ def test_missing_write_permission_is_named():
                 pytest.skip("no system Python 3.11 that another user can run")
         else:
             run = open_door(root)
-        assert_stopped_with_one_line(run, "No write permission", ".venv")
+        assert_stopped_with_one_line(run, "No virtual environment", "may you write here")
+        assert "Permission denied" in run.stderr
         root.chmod(0o755)
 
 
@@ -348,7 +338,7 @@ def test_full_disk_is_named(tmp_path):
         capture_output=True,
         check=False,
     )
-    assert_stopped_with_one_line(run, "The disk is full")
+    assert_stopped_with_one_line(run, "is the disk full?")
 
 
 @pytest.mark.skipif(not OLD_PYTHONS, reason="no Python older than 3.11 under ~/.pyenv/versions")
@@ -431,6 +421,6 @@ def test_real_door_sets_up_a_copy_of_this_repository(tmp_path):
     assert "demo … already there: AI/work/demo" in second.stdout
     look = ["bash", "-c", ".venv/bin/python AI/work/demo/kaizen.py W9 --json; .venv/bin/python kaizen.py W9 --json"]
     demo, own = subprocess.run(look, cwd=root, env=env, text=True, capture_output=True, check=True).stdout.splitlines()
-    assert demo.count('"id"') == 47 and own.count('"id"') == 1
+    assert demo.count('"id"') == 24 and own.count('"id"') == 1
     assert (root / "AI/db/kaizen.db").exists()
     assert list(root.glob("kaizen_components/__pycache__/*.pyc"))

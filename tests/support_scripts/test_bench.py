@@ -73,3 +73,11 @@ def test_unknown_benchmark_is_a_usage_error_that_names_those_there_are():
 
     assert done.returncode == 2
     assert "no benchmark speed; there are cold, memory" in done.stderr
+
+
+def test_the_figures_in_readme_are_those_of_the_page():
+    page, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/benchmarks.md", "README.md"))
+    figures = readme.split("<!-- bench: begin -->\n")[1].split("<!-- bench: end -->")[0].splitlines()
+
+    assert len(figures) == 7 and set(figures) <= set(page.splitlines())
+    assert not [line for line in page.splitlines() if "**no**" in line]

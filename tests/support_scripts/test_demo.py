@@ -24,7 +24,7 @@ TOLD = (
     *("task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet", "packet_result", "waiver"),
     *("artifact", "proof", "verification", "gotcha", "gotcha_revision", "learning", "learned", "eval_case", "eval_run"),
     *("anti_pattern", "policy", "policy_revision", "source", "irl", "irl_prediction", "irl_correction", "irl_outcome"),
-    *("span", "score", "lab", "lab_proposal", "purge"),
+    *("span", "score", "purge"),
 )
 
 
@@ -90,7 +90,7 @@ def test_it_has_records_of_many_kinds_and_weeks_of_tasks_in_every_state(ferry):
     states = dict(reader.tuples("SELECT status, count(*) FROM task_current GROUP BY status"))
 
     assert without == []
-    assert states["done"] >= 30 and set(states) == {"open", "active", "blocked", "done", "canceled"}
+    assert states["done"] >= 15 and set(states) == {"open", "active", "blocked", "done", "canceled"}
     assert reader.value("SELECT count(*) FROM verification_current WHERE superseded_by IS NOT NULL") >= 3
     assert reader.value("SELECT count(DISTINCT substr(at, 1, 10)) FROM log") == 31
 

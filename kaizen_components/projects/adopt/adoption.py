@@ -1,31 +1,30 @@
-"""Adopt a repository, compare it, or let it go: the plan first, then all of it, one at a time."""
+"""Adopt a repository, or compare it: the plan first, then all of it.
 
+git is the undo. A file that would change must be as git has it, or as adoption left it by the hash in the state file.
+"""
+
+import hashlib
 import os
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from ...errors import Busy, NotFound, Refused
+from ...errors import NotFound, Refused, Unavailable
+from ...git import run as git
 from . import engine, state
-from .finding import Finding, kept_name
 from .folder import Folder
+from .parts import Step, unix
 from .shape import Choices, parts
 from .state import State
 
 
 def opened(path: str) -> Folder:
-    """The repository at a path; refused when it is none, or the engine's own."""
+    """Return the folder at a path; one that cannot adopt is refused."""
     if not os.path.isdir(path):
         raise NotFound("no_folder", f"There is no folder {path!r}.", "", "Name the repository that is to use Kaizen.")
     folder = Folder(path)
-    _require_utf8(folder.root)
-    if not folder.is_there(".git"):
-        raise Refused(
-            "not_a_repository",
-            f"{path!r} is not the top folder of a git repository.",
-            "Adoption adds files that are to be committed, and a link that must not be.",
-            "Name the folder that has .git, or run `git init` in it first.",
-        )
+    try:
+        folder.root.encode()
+    except UnicodeEncodeError:
+        what, why = "The path of the repository is not UTF-8.", "SQLite keeps no database there."
+        raise Refused("path_not_utf8", what, why, "Rename the folder, then run this again.") from None
     if folder.root == engine.HOME and not folder.is_there(state.PATH):
         raise Refused(
             "engine_itself",
@@ -36,88 +35,58 @@ def opened(path: str) -> Folder:
     return folder
 
 
-def _require_utf8(root: str) -> None:
-    try:
-        root.encode()
-    except UnicodeEncodeError:
-        raise Refused(
-            "path_not_utf8",
-            "The path of the repository is not UTF-8.",
-            "SQLite keeps no database there.",
-            "Rename the folder, then run this again.",
-        ) from None
-
-
-@contextmanager
-def alone(folder: Folder) -> Iterator[None]:
-    """One at a time, by a lock on the folder itself: nothing to leave behind. Windows has no such lock."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    held = os.open(folder.root, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise Busy("busy", "Another adoption is at work here.", "", "Try again in a moment.") from None
-    finally:
-        os.close(held)
-
-
-def look(folder: Folder, asked: Choices, known: State | None) -> list[Finding]:
-    """Every part as it is and what would be done. All refusals come from here, before anything is touched."""
+def look(folder: Folder, asked: Choices, known: State | None) -> list[Step]:
+    """Return every part as it is and what would be done. Nothing is touched."""
     entries = known.parts if known else {}
     found = [part.look(folder, entries.get(part.path, {})) for part in parts(asked)]
     folder.require_own(state.PATH)
     return found
 
 
-def next_state(folder: Folder, asked: Choices, known: State | None, found: list[Finding]) -> State:
-    made = known.folders if known else []
-    needed = sorted({above for one in found if one.do for above in _above(one.path)} | {".kaizen"})
-    made = [*made, *(name for name in needed if name not in made and not _was_there(folder, name))]
-    entries = {**(known.parts if known else {}), **{one.path: one.entry for one in found if one.entry}}
-    return State(asked.mode, list(asked.hooks), asked.vscode, entries, made)
+def ask_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
+    """Return (files that would change and that git could not give back, whether git has the link to the engine)."""
+    paths = [step.path for step in steps if step.needs_git]
+    blobs = {}
+    try:
+        listed = git.ask(folder.root, "ls-files", "--stage", "-z", "--", engine.NAME, *paths)
+    except Unavailable:
+        return paths, False
+    for entry in listed.text.split("\0")[:-1]:
+        facts, path = entry.split("\t", 1)
+        blobs[path] = facts.split(" ")[1]
+    lost = [path for path in paths if not _is_blob(folder.read(path) or b"", blobs.get(path, ""))]
+    return lost, engine.NAME in blobs
 
 
-def _above(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:end]) for end in range(1, len(parts))]
+def _is_blob(content: bytes, blob: str) -> bool:
+    """Is it the content with that id in git? The lines may end as git checked them out."""
+    make = hashlib.sha256 if len(blob) == 64 else hashlib.sha1
+    return any(make(b"blob %d\0" % len(form) + form).hexdigest() == blob for form in (content, unix(content)))
 
 
-def _was_there(folder: Folder, name: str) -> bool:
-    """Before us: a .kaizen with nothing but what a killed adoption leaves there was not."""
-    ours = {os.path.basename(one) for one in state.LEFTOVERS}
-    return folder.is_there(name) and not (name == ".kaizen" and set(os.listdir(folder.path(name))) <= ours)
+def require_undo(lost: list[str]) -> None:
+    if lost:
+        raise Refused(
+            "not_committed",
+            f"git could not give back {', '.join(lost)}, which would change.",
+            "git is the undo of an adoption, so what it changes has to be there as it is now.",
+            "Commit or stash, or move away what git is not to have; then run this again. Nothing was touched.",
+        )
 
 
-def apply(folder: Folder, asked: Choices, known: State | None, found: list[Finding]) -> bool:
-    """Carry the findings out; False if there was nothing to do. What --remove needs is on disk before any change."""
-    wanted = next_state(folder, asked, known, found)
+def apply(folder: Folder, asked: Choices, known: State | None, found: list[Step]) -> bool:
+    """Carry the steps out; False if there was nothing to do. One that fails leaves what was done in the state."""
+    entries = dict(known.parts) if known else {}
+    entries |= {one.path: one.entry for one in found if one.entry and not one.do}
+    wanted = State(asked.mode, asked.hooks, asked.vscode, entries)
     steps = [one for one in found if one.do]
     if not steps and known == wanted:
         return False
-    for one in found:
-        if one.keep is not None:
-            folder.write(kept_name(one.path), one.keep, folder.read(kept_name(one.path)))
-    folder.write(state.PATH, wanted.text(), folder.read(state.PATH))
-    for step in steps:
-        assert step.do
-        step.do()
-    if wanted != wanted.settled():
-        folder.write(state.PATH, wanted.settled().text(), wanted.text())
-    return True
-
-
-def tracked_link(folder: Folder, asked: Choices) -> bool:
-    """Is the link in git's index? Then no .gitignore keeps it from being committed."""
-    if asked.mode != "link":
-        return False
     try:
-        asked_git = ["git", "ls-files", "--cached", "--", engine.NAME]
-        listed = subprocess.run(asked_git, cwd=folder.root, capture_output=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return bool(listed.stdout.strip())
+        for step in steps:
+            assert step.do
+            step.do()
+            entries[step.path] = step.entry
+    finally:
+        folder.write(state.PATH, wanted.text())
+    return True

@@ -32,22 +32,12 @@ INNER = re.compile(
     r"(?i)\b[a-z][a-z0-9+.-]{1,20}://(?:[^\s/@\"'<>]{1,99}@)?"
     r"((?:[a-z0-9-]{1,63}\.){1,9}(?:local|internal|lan|corp|intranet|localdomain|private|home\.arpa))(?![\w.-]*\w)"
 )
-ENDING = re.compile(r"(?i)\.(local|lan|internal|corp)(?!\w|[.-]\w)")
-HOST_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-"
-HOST_CHARS_MAX = 253
+BARE = re.compile(  # a machine's name: after user@ or \\, or with a hyphen or digit in its first part
+    r"(?i)(?:(?<=\w@)|(?<=\\\\)|(?<![\w.\\/-])(?=[a-z0-9-]{0,62}[-0-9]))"
+    r"([a-z][a-z0-9-]{0,62}\.(?:[a-z0-9-]{1,63}\.){0,8}(?:local|lan|internal|corp))(?![\w-]|\.\w)"
+)
+BARE_ENDINGS = (".local", ".lan", ".internal", ".corp")
 EVERYBODYS = ("host.docker.internal", "metadata.google.internal")  # the same name on every machine
-
-# What stands before `.local` in code: objects, modules, files' stems, and where the name of a package begins.
-NOT_HOSTS = NOBODY | frozenset((
-    "self", "cls", "this", "super", "threading", "env", "environment", "process", "window", "module", "exports",
-    "config", "conf", "settings", "options", "opts", "props", "params", "args", "ctx", "context", "req", "res",
-    "request", "response", "state", "rc", "docker-compose", "com", "org", "net", "io", "java", "javax", "jdk", "sun",
-))  # fmt: skip
-CODE_AFTER = re.compile(r"[(\[]|\s{0,2}=")  # a call, an index, an assignment
-HOST_BEFORE = re.compile(r"(?i)(?:\w@|//|\\\\|\b(?:ssh|scp|ping|host|hostname|server|machine)[\s:='\"`]{1,3})\Z")
-NO_HOST_BEFORE = re.compile(r"(?:\w|(?<!/)/|(?<!\\)\\)\Z")  # a part of a word or of a path
-HOST_BEFORE_CHARS = 16
-HOST_AFTER = re.compile(r":(?:\d{2,5}\b|[~/])")  # a port, or a path as scp writes it
 
 
 class Hit(NamedTuple):
@@ -104,35 +94,10 @@ def _addresses(text: str) -> Iterator[Hit]:
 
 def _inner(text: str) -> Iterator[Hit]:
     found = INNER.findall(text) if "://" in text else []
-    found += _bare_hosts(text)
+    lower = text.lower()
+    if any(ending in lower for ending in BARE_ENDINGS):
+        found += BARE.findall(text)
     yield from _each("internal host name", [one for one in found if one.lower() not in EVERYBODYS])
-
-
-def _bare_hosts(text: str) -> Iterator[str]:
-    """From the ending back to where the name begins: names are rare, and a text is long."""
-    for ending in ENDING.finditer(text):
-        at = ending.start()
-        before = text[max(at - HOST_CHARS_MAX, 0) : at]
-        name = before[len(before.rstrip(HOST_CHARS)) :]
-        if _is_host(name.lower(), text[max(at - len(name) - HOST_BEFORE_CHARS, 0) : at - len(name)], ending):
-            yield name + ending[0]
-
-
-def _is_host(name: str, before: str, ending: re.Match[str]) -> bool:
-    """A name with a hyphen is no name in code; any other needs a sign that a machine is meant, and no sign of code."""
-    labels = name.split(".")
-    if not all(label and label[0] != "-" for label in labels) or NO_HOST_BEFORE.search(before):
-        return False
-    if labels[0] in NOT_HOSTS or labels[-1] in NOT_HOSTS:
-        return False
-    if "-" in name:
-        return True
-    if CODE_AFTER.match(ending.string, ending.end()):
-        return False
-    is_numbered = any(len(label) > 2 and label[0].isalpha() and label[-1].isdigit() for label in labels)
-    is_rare = ending[1].lower() in ("lan", "corp")  # nobody calls an attribute that
-    is_told = HOST_BEFORE.search(before) or HOST_AFTER.match(ending.string, ending.end())
-    return is_numbered or is_rare or bool(is_told)
 
 
 def _each(kind: str, found: list[str]) -> Iterator[Hit]:

@@ -141,8 +141,7 @@ def apply(made: Plan) -> list[Step]:
 def _carry_out(root, step):
     full = os.path.join(root, step.path)
     if step.action == "link":
-        os.makedirs(os.path.dirname(full), exist_ok=True)
-        _link(step.target, full)
+        make_link(step.target, full)
     elif link_target(full) == step.target:
         os.unlink(full)
     else:
@@ -153,14 +152,15 @@ def _take_back(root, step):
     full = os.path.join(root, step.path)
     try:
         if step.action == "unlink":
-            _link(step.target, full)
+            make_link(step.target, full)
         elif link_target(full) == step.target:
             os.unlink(full)
     except OSError:
         pass  # the error that brought us here says more
 
 
-def _link(target, path):
+def make_link(target: str, path: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     if sys.platform == "win32":  # a junction: a symbolic link needs a right that few have there
         import _winapi
 
