@@ -5,7 +5,9 @@ import gc
 import os
 import sys
 
-gc.set_threshold(10_000)  # the usual 700 collects a dozen times while modules load, and finds nothing: 3 % of a command
+gc.set_threshold(
+    10_000
+)  # the usual 700 collects a dozen times while modules load, and finds nothing: 3 % of a command
 
 
 def stop(exit_code, message):
@@ -29,7 +31,10 @@ except KeyboardInterrupt:
 except ModuleNotFoundError as error:
     if error.name not in ("kaizen_components", "kaizen_components.args"):
         raise
-    stop(5, "The Kaizen engine is not beside this file: link its folder kaizen_components here again.\n")
+    stop(
+        5,
+        "The Kaizen engine is not beside this file: link its folder kaizen_components here again.\n",
+    )
 
 if __name__ == "__main__":
     entry()

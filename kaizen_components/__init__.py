@@ -17,7 +17,9 @@ class _Bundle:
 
     def __init__(self, content):
         begin = 4 + int.from_bytes(content[:4], "little")
-        self._modules = marshal.loads(content[4:begin])  # name -> (source, its mtime and size, begin, end)
+        self._modules = marshal.loads(
+            content[4:begin]
+        )  # name -> (source, its mtime and size, begin, end)
         self._code = memoryview(content)[begin:]
         if len(self._code) != max(end for *_, end in self._modules.values()):
             raise EOFError
@@ -52,7 +54,13 @@ def _use_bundle():
             bundle = _Bundle(file.read())
         if bundle.find_spec(__name__):  # the bundle was written for this very file
             sys.meta_path.insert(0, bundle)
-    except (OSError, EOFError, ValueError, TypeError, KeyError):  # there is none, or not a whole one
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        TypeError,
+        KeyError,
+    ):  # there is none, or not a whole one
         pass
 
 

@@ -14,7 +14,10 @@ from .index import Command, code_of, spelled
 from .records.ledger.canonical import compact
 from .records.secrets.secrets import masked
 
-HOOK = ("D3", "HOOK")  # words that a host's settings call; a typo there must not exit 2, which blocks the host
+HOOK = (
+    "D3",
+    "HOOK",
+)  # words that a host's settings call; a typo there must not exit 2, which blocks the host
 WAITS_FOR_THE_END = {"atexit", "threading", "profile"}  # the last is what cProfile loads
 
 
@@ -77,7 +80,10 @@ def main(argv=None) -> int:
 
 def _own_words(argv):
     """How many words are ours: what stands after `--run --` belongs to the command that is run."""
-    return next((at for at, word in enumerate(argv) if word == "--run" and argv[at + 1 : at + 2] == ["--"]), len(argv))
+    return next(
+        (at for at, word in enumerate(argv) if word == "--run" and argv[at + 1 : at + 2] == ["--"]),
+        len(argv),
+    )
 
 
 def _run(argv, as_json):
@@ -93,7 +99,9 @@ def _run(argv, as_json):
     except KaizenError as error:
         if not hook or isinstance(error, (Usage, Blocked)):
             raise
-        if not isinstance(error, NotFound):  # a project without records, or no project at all, is nobody's concern
+        if not isinstance(
+            error, NotFound
+        ):  # a project without records, or no project at all, is nobody's concern
             report(error, False)
         return 0  # a hook never fails its host
     if as_json or _format(command, given) == "json":

@@ -33,7 +33,9 @@ def bind(command, given):
         try:
             value = _read_all(name, field, raw)
         except Usage as error:
-            error.next = error.next or f"`help {command.code}` says what {fields.option(name)} takes."
+            error.next = (
+                error.next or f"`help {command.code}` says what {fields.option(name)} takes."
+            )
             raise
         if name in command.options:
             values[name] = value
@@ -42,7 +44,10 @@ def bind(command, given):
     absent = [name for name in command.required if name not in values]
     if absent:
         raise missing(command, absent)
-    for name, default in command.defaults.items():  # an input's default is stdin, read here like any other text
+    for (
+        name,
+        default,
+    ) in command.defaults.items():  # an input's default is stdin, read here like any other text
         if default == "-" and name not in values:
             values[name] = _read_all(name, fields.field(command, name), [default])
     return values, shared
@@ -50,20 +55,27 @@ def bind(command, given):
 
 def _in_timezone(command, given):
     """Times without a zone of their own are meant in the one that is asked for."""
-    times = [name for name in given if name in command.options and fields.field(command, name).kind == "time"]
+    times = [
+        name
+        for name in given
+        if name in command.options and fields.field(command, name).kind == "time"
+    ]
     if not times:
         return given
     from .records.moment import in_zone
 
     return {
-        name: [in_zone(raw[0], given["timezone"][0]), *raw[1:]] if name in times else raw for name, raw in given.items()
+        name: [in_zone(raw[0], given["timezone"][0]), *raw[1:]] if name in times else raw
+        for name, raw in given.items()
     }
 
 
 def missing(command, names):
     return Usage(
         "missing_option",
-        f"{command.code} {command.name} needs " + ", ".join(fields.option(name) for name in names) + ".",
+        f"{command.code} {command.name} needs "
+        + ", ".join(fields.option(name) for name in names)
+        + ".",
         "",
         f"`help {command.code}` shows all options and an example.",
     )
@@ -74,7 +86,9 @@ def _read_all(name, field, raw):
         flat = [one for item in raw for one in (item if type(item) is list else [item])]
         return read(name, field, flat)
     if len(raw) > 1:
-        raise Usage("given_twice", f"{fields.option(name)} is given more than once.", "", "Give it once.")
+        raise Usage(
+            "given_twice", f"{fields.option(name)} is given more than once.", "", "Give it once."
+        )
     value = raw[0]
     if type(value) is fields.FromFile or field.kind == "input":
         from .input import read_text
@@ -104,7 +118,11 @@ class Door:
         try:
             _refuse_secrets(command, {**values, **shared, "actor": actor})
         except Refused as error:
-            error.what = error.what if "actor" in shared else error.what.replace("--actor", "KAIZEN_ACTOR", 1)
+            error.what = (
+                error.what
+                if "actor" in shared
+                else error.what.replace("--actor", "KAIZEN_ACTOR", 1)
+            )
             raise
         try:
             if command.writes:
@@ -151,7 +169,9 @@ class Door:
 
         def write(do):
             self.store.let_writers_in()  # or our own reader would keep us out
-            return self._write(command, values, actor, first.pop() if first else None, test, do, keep_open=True)
+            return self._write(
+                command, values, actor, first.pop() if first else None, test, do, keep_open=True
+            )
 
         def look():
             self.store.require()
@@ -225,8 +245,18 @@ class Door:
             """Another command inside the same transaction, for K5; `fill` replaces references outside of texts."""
             nested = find_command(word)
             check_names(nested, given)
-            if nested.family in ("K", "P", "D", "SK"):  # they take minutes, or change what no rollback takes back
-                raise Refused("not_in_batch", f"{nested.code} cannot run inside a batch.", "", "Call it by itself.")
+            if nested.family in (
+                "K",
+                "P",
+                "D",
+                "SK",
+            ):  # they take minutes, or change what no rollback takes back
+                raise Refused(
+                    "not_in_batch",
+                    f"{nested.code} cannot run inside a batch.",
+                    "",
+                    "Call it by itself.",
+                )
             if any(fields.field(nested, name).kind == "argv" for name in given):
                 raise Refused(
                     "not_in_batch",
@@ -234,7 +264,10 @@ class Door:
                     "All others would wait for it.",
                     f"Call {nested.code} by itself.",
                 )
-            raw = {name: [value if _is_text(nested, name) else fill(value)] for name, value in given.items()}
+            raw = {
+                name: [value if _is_text(nested, name) else fill(value)]
+                for name, value in given.items()
+            }
             nested_values, shared = bind(nested, raw)
             shared = [name for name in shared if name not in nested.options]
             if shared:
@@ -271,12 +304,18 @@ class Door:
                 warning = self.anchors.append(tx.origin, tx.before, tx.frontier)
                 self.store.notes += [warning] if warning else []
             except OSError as error:
-                self.store.notes.append(f"Recorded, but the checkpoint file could not be written: {error.strerror}.")
+                self.store.notes.append(
+                    f"Recorded, but the checkpoint file could not be written: {error.strerror}."
+                )
 
 
 def _said_relatively(command, given):
     """Times such as +7d as they were said: the same call, said again, means another moment."""
-    times = [name for name in given if name in command.options and fields.field(command, name).kind == "time"]
+    times = [
+        name
+        for name in given
+        if name in command.options and fields.field(command, name).kind == "time"
+    ]
     if not times:
         return {}
     from .records.moment import is_relative
@@ -311,7 +350,9 @@ def described():
     """Every command with the words its options choose from: what K0 searches."""
     commands = catalog()
     for command in commands:
-        command.choices = [choice for name in command.options for choice in fields.field(command, name).choices]
+        command.choices = [
+            choice for name in command.options for choice in fields.field(command, name).choices
+        ]
     return commands
 
 
@@ -326,7 +367,9 @@ def check_names(command, given):
             raise Usage(
                 "unknown_option",
                 f"{command.code} {command.name} has no option {fields.option(excerpt(name))}.",
-                "It takes " + (", ".join(fields.option(one) for one in command.options) or "none") + ".",
+                "It takes "
+                + (", ".join(fields.option(one) for one in command.options) or "none")
+                + ".",
                 f"`help {command.code}` explains them.",
             )
 
@@ -363,4 +406,8 @@ def _refuse_secrets(command, values):
             )
 
 
-ABOUT_COMMANDS = {"catalog": described, "check": check, "schema": schema}  # what a command may ask about the others
+ABOUT_COMMANDS = {
+    "catalog": described,
+    "check": check,
+    "schema": schema,
+}  # what a command may ask about the others

@@ -97,6 +97,9 @@ def not_installed(code, what, why):
 
 EXIT_CODES = {
     0: "done",
-    **{kind.exit_code: kind.__name__ for kind in (Refused, Usage, NotFound, Conflict, Unavailable, Busy, Integrity)},
+    **{
+        kind.exit_code: kind.__name__
+        for kind in (Refused, Usage, NotFound, Conflict, Unavailable, Busy, Integrity)
+    },
     70: "bug",
 }

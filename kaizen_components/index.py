@@ -168,13 +168,19 @@ class Command:
         self.needs = shape.co_varnames[: shape.co_argcount]
         given = shape.co_varnames[shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount]
         self.options = tuple(name.rstrip("_") for name in given)
-        self.defaults = {name.rstrip("_"): value for name, value in (self.function.__kwdefaults__ or {}).items()}
-        self.python_names = {name.rstrip("_"): name for name in given if name[-1] == "_"}  # `from` is Python's own word
+        self.defaults = {
+            name.rstrip("_"): value for name, value in (self.function.__kwdefaults__ or {}).items()
+        }
+        self.python_names = {
+            name.rstrip("_"): name for name in given if name[-1] == "_"
+        }  # `from` is Python's own word
         self.required = [name for name in self.options if name not in self.defaults]
         self.writes = "tx" in self.needs or "write" in self.needs
         names_a_record = any(name == "id" or name.endswith("_id") for name in self.required)
         # May this write make the database? Not if it needs earlier records: those are not there.
-        self.can_be_first = self.writes and not names_a_record and self.noun != "purge" and self.family != "R"
+        self.can_be_first = (
+            self.writes and not names_a_record and self.noun != "purge" and self.family != "R"
+        )
         self.fields: dict = {}  # name -> what it means here, once somebody has asked
         self.choices: list[str] = []  # filled in where they are searched; the fields know them
 

@@ -16,7 +16,12 @@ def read_text(name, field, path):
     bytes_max = field.most * 4 + 8  # and a byte order mark, and the end of the line
     data = _stdin(name, bytes_max) if path == "-" else _file(path, bytes_max)
     if len(data) >= bytes_max:  # there may be more of it, which was not read
-        raise Usage("bad_value", f"{fields.option(name)} has more than {field.most:,} characters.", "", "Shorten it.")
+        raise Usage(
+            "bad_value",
+            f"{fields.option(name)} has more than {field.most:,} characters.",
+            "",
+            "Shorten it.",
+        )
     try:
         text = data.decode("utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8")
     except UnicodeDecodeError as error:
@@ -32,9 +37,16 @@ def read_text(name, field, path):
 
 def _stdin(name, bytes_max):
     if sys.stdin is None or sys.stdin.closed:
-        raise Usage("no_stdin", f"{fields.option(name)} reads stdin, but stdin is closed.", "", "Give it a file.")
+        raise Usage(
+            "no_stdin",
+            f"{fields.option(name)} reads stdin, but stdin is closed.",
+            "",
+            "Give it a file.",
+        )
     if sys.stdin.isatty():
-        print(f"Reading {name.replace('_', ' ')} from the terminal; end with Ctrl-D.", file=sys.stderr)
+        print(
+            f"Reading {name.replace('_', ' ')} from the terminal; end with Ctrl-D.", file=sys.stderr
+        )
     data = sys.stdin.buffer.read(bytes_max)
     if not data:
         raise Usage(
@@ -52,8 +64,12 @@ def _file(path, bytes_max):
         with open(path, "rb") as file:
             return file.read(bytes_max)
     except (FileNotFoundError, UnicodeEncodeError):
-        raise NotFound("file_not_found", f"There is no file {shown!r}.", "", "Check the path.") from None
+        raise NotFound(
+            "file_not_found", f"There is no file {shown!r}.", "", "Check the path."
+        ) from None
     except IsADirectoryError:
         raise Usage("not_a_file", f"{shown!r} is a folder.", "", "Name a file.") from None
     except OSError as error:
-        raise Unavailable("cannot_read", f"{shown!r} cannot be read.", str(error.strerror), "") from None
+        raise Unavailable(
+            "cannot_read", f"{shown!r} cannot be read.", str(error.strerror), ""
+        ) from None

@@ -33,7 +33,12 @@ EVAL_CATEGORY = (
     "learning_regression",
 )  # fmt: skip
 EVAL_OUTCOME = ("passed", "failed", "error", "skipped")
-SOURCE_TIER = ("canonical", "primary", "implementation", "secondary")  # the most authoritative first
+SOURCE_TIER = (
+    "canonical",
+    "primary",
+    "implementation",
+    "secondary",
+)  # the most authoritative first
 PREDICTION_OUTCOME = ("happened", "did-not-happen", "void")
 SPAN_KIND = ("run", "stage", "agent", "model", "tool", "gate", "human", "other")
 SPAN_STATUS = ("ok", "error", "unset")

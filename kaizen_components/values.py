@@ -8,7 +8,13 @@ from .store.place import working_folder
 JSON_DEPTH_MAX = 100
 ITEMS_MAX = 200
 FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # printable, and nothing to see
-UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Zs")  # controls, formats and blanks; a letter newer than this Python is none of them
+UNSEEN = (
+    "Cc",
+    "Cf",
+    "Zl",
+    "Zp",
+    "Zs",
+)  # controls, formats and blanks; a letter newer than this Python is none of them
 
 
 def read(name, field, given):
@@ -72,9 +78,13 @@ def _text(name, field, given):
     if type(given) is not str:
         raise _wrong(name, "must be text.")
     if len(given) > field.most:
-        raise _wrong(name, f"has {len(given):,} characters; at most {field.most:,} fit.", "Shorten it.")
+        raise _wrong(
+            name, f"has {len(given):,} characters; at most {field.most:,} fit.", "Shorten it."
+        )
     if _is_blank(given):
-        raise _wrong(name, "is blank.", "Give it some text, or leave the option out if it is optional.")
+        raise _wrong(
+            name, "is blank.", "Give it some text, or leave the option out if it is optional."
+        )
     if "\0" in given:
         line = given.count("\n", 0, given.index("\0")) + 1
         raise _wrong(name, f"contains a NUL byte in line {line:,}.", "Remove it; records are text.")
@@ -112,10 +122,14 @@ def _choice(name, field, given):
             return choice
     from difflib import get_close_matches
 
-    near = get_close_matches(str(lowered)[:60], [choice.lower() for choice in field.choices], 1, 0.5)
+    near = get_close_matches(
+        str(lowered)[:60], [choice.lower() for choice in field.choices], 1, 0.5
+    )
     meant = [choice for choice in field.choices if choice.lower() in near]
     raise _wrong(
-        name, "must be one of " + ", ".join(field.choices) + ".", why=f"Did you mean {meant[0]}?" if meant else ""
+        name,
+        "must be one of " + ", ".join(field.choices) + ".",
+        why=f"Did you mean {meant[0]}?" if meant else "",
     )
 
 
@@ -141,7 +155,9 @@ def _float(name, field, given):
 
 
 def _bounded(name, field, number):
-    if (field.least is not None and number < field.least) or (field.most is not None and number > field.most):
+    if (field.least is not None and number < field.least) or (
+        field.most is not None and number > field.most
+    ):
         raise _wrong(name, f"must lie between {field.least} and {field.most}.")
     return number
 
@@ -153,7 +169,9 @@ def _json(name, field, given):
         raise ValueError(f"{word} is not JSON")
 
     try:
-        if type(given) is not str:  # from K5 or another program: a value already, but the same limits hold
+        if (
+            type(given) is not str
+        ):  # from K5 or another program: a value already, but the same limits hold
             given = json.dumps(given, ensure_ascii=False, allow_nan=False)
         value = json.loads(_text(name, field, given), parse_constant=no_constant)
         if _depth(value) > JSON_DEPTH_MAX:
@@ -184,7 +202,11 @@ def _depth(value):
     """How deeply lists and objects are nested; level by level, because recursion is what a hostile depth breaks."""
     depth, level = 0, [value]
     while level:
-        containers = [item.values() if type(item) is dict else item for item in level if type(item) in (list, dict)]
+        containers = [
+            item.values() if type(item) is dict else item
+            for item in level
+            if type(item) in (list, dict)
+        ]
         level = [one for container in containers for one in container]
         depth += 1
     return depth

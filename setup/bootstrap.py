@@ -167,7 +167,9 @@ def remove_venv() -> None:
     elif os.path.isfile(VENV_CONFIG):
         shutil.rmtree(VENV)
     elif not os.path.isdir(VENV) or os.listdir(VENV):
-        raise Stop(".venv is there but is not a virtual environment: move it away, then run this again.")
+        raise Stop(
+            ".venv is there but is not a virtual environment: move it away, then run this again."
+        )
 
 
 def create_venv() -> None:
@@ -202,9 +204,19 @@ def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
     if not missing:
         return "already there: " + ", ".join(wanted)
     print("installing … ", end="", flush=True)
-    options = ["install", "--quiet", "--disable-pip-version-check", "--no-input", "-r", requirements]
+    options = [
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+        "-r",
+        requirements,
+    ]
     if not shutil.which("cargo"):
-        options += ["--only-binary", "libsql"]  # else pip spends minutes on a build that cannot work
+        options += [
+            "--only-binary",
+            "libsql",
+        ]  # else pip spends minutes on a build that cannot work
     installed = capture(find_pip() + options, env=dict(os.environ, PIP_USER="0"))
     if installed.returncode:
         raise Stop(
@@ -238,7 +250,11 @@ def find_missing(wanted: list[str]) -> list[str]:
     """The pins .venv does not meet. A line that is more than name==version counts: only pip can judge it."""
     pins = {pin: pin.partition("==") for pin in wanted}
     packages = probe(*[name for name, _, _ in pins.values()]).get("packages", {})
-    return [pin for pin, (name, _, version) in pins.items() if not version or packages.get(name) != version]
+    return [
+        pin
+        for pin, (name, _, version) in pins.items()
+        if not version or packages.get(name) != version
+    ]
 
 
 def find_pip() -> list[str]:
@@ -266,10 +282,15 @@ def compile_engine() -> str:
     if not os.path.isdir(os.path.join(ROOT, "kaizen_components")):
         raise Stop("kaizen_components is missing: this is not a whole copy of the repository.")
     compiled = capture([PYTHON, "-m", "compileall", "-q", "kaizen_components"])
-    if compiled.returncode == 0 and os.path.isfile(os.path.join(ROOT, "kaizen_components", "bundle.py")):
+    if compiled.returncode == 0 and os.path.isfile(
+        os.path.join(ROOT, "kaizen_components", "bundle.py")
+    ):
         compiled = capture([PYTHON, "-m", "kaizen_components.bundle"])
     if compiled.returncode:
-        return "not written: " + (compiled.stdout.strip().splitlines() or ["compileall failed"])[-1].strip()
+        return (
+            "not written: "
+            + (compiled.stdout.strip().splitlines() or ["compileall failed"])[-1].strip()
+        )
     return "compiled"
 
 
@@ -301,11 +322,16 @@ def make_demo() -> str:
         return f"left out, nothing depends on it: {DEMO} is not here"
     try:
         env = dict(os.environ, PYTHONIOENCODING="utf-8")  # as `capture` reads it, also on Windows
-        made = capture([PYTHON, DEMO, seen_from_root(folder)], env=env, timeout_s=60, stderr=subprocess.PIPE)
+        made = capture(
+            [PYTHON, DEMO, seen_from_root(folder)], env=env, timeout_s=60, stderr=subprocess.PIPE
+        )
     except (OSError, subprocess.TimeoutExpired):
         return "left out, nothing depends on it: it did not end within a minute"
     if made.returncode:
-        return "left out, nothing depends on it: " + (made.stderr.strip().splitlines() or ["it failed"])[-1]
+        return (
+            "left out, nothing depends on it: "
+            + (made.stderr.strip().splitlines() or ["it failed"])[-1]
+        )
     return "what weeks of records tell, in an invented project:\n\n" + made.stdout.rstrip()
 
 
@@ -318,7 +344,9 @@ def seen_from_root(path: str) -> str:
 
 def run_tests(arguments: list[str]) -> int:
     print(f"$ {quoted(TYPED_PYTHON, '-m', 'pytest', *arguments)}", flush=True)
-    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is pytest's to answer: it has a summary to print
+    signal.signal(
+        signal.SIGINT, lambda *_: None
+    )  # Ctrl-C is pytest's to answer: it has a summary to print
     return subprocess.call([PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
 
 
@@ -345,7 +373,9 @@ def find_sandbox_advice() -> str:
         checks = json.loads(answer.stdout)["checks"]
     except (ValueError, KeyError):
         return ""
-    return next((check["next"] for check in checks if check["check"] == "sandbox" and check["next"]), "")
+    return next(
+        (check["next"] for check in checks if check["check"] == "sandbox" and check["next"]), ""
+    )
 
 
 def answer_of(*words: str) -> str:
@@ -362,7 +392,9 @@ def answer_of(*words: str) -> str:
 # -- words and processes ---------------------------------------------------------------------------------
 
 
-def capture(command, *, env=None, timeout_s=None, stderr=subprocess.STDOUT) -> subprocess.CompletedProcess:
+def capture(
+    command, *, env=None, timeout_s=None, stderr=subprocess.STDOUT
+) -> subprocess.CompletedProcess:
     return subprocess.run(
         command,
         cwd=ROOT,

@@ -45,9 +45,13 @@ HOW_TO_GET_GIT = {  # by what /etc/os-release calls the system or its like
     "Darwin": "xcode-select --install, or brew install git python@3.13",
     "Windows": "winget install Git.Git Python.Python.3.13, then open a new window",
 }
-BASE_PYTHON = getattr(sys, "_base_executable", None) or sys.executable  # a venv of a venv would die with it
+BASE_PYTHON = (
+    getattr(sys, "_base_executable", None) or sys.executable
+)  # a venv of a venv would die with it
 VENV_PYTHON = (
-    os.path.join(".venv", "Scripts", "python.exe") if os.name == "nt" else os.path.join(".venv", "bin", "python")
+    os.path.join(".venv", "Scripts", "python.exe")
+    if os.name == "nt"
+    else os.path.join(".venv", "bin", "python")
 )
 
 
@@ -103,7 +107,9 @@ class Installation:
     def known_url(self) -> str:
         """Where the clone that is there came from, or else the one that this file is in; else that one itself."""
         own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        clones = [folder for folder in (self.engine, own) if os.path.lexists(os.path.join(folder, ".git"))]
+        clones = [
+            folder for folder in (self.engine, own) if os.path.lexists(os.path.join(folder, ".git"))
+        ]
         for folder in clones:
             found = self.git("config", "--get", "remote.origin.url", folder=folder)
             if found.returncode == 0:
@@ -139,7 +145,9 @@ class Installation:
 
     def check_clone(self) -> None:
         if not os.path.lexists(os.path.join(self.engine, ".git")):
-            raise Stop(f"{self.engine} is there and is not a clone: move it away, or choose another DEVROOT.")
+            raise Stop(
+                f"{self.engine} is there and is not a clone: move it away, or choose another DEVROOT."
+            )
         changed = self.needed_git("status", "--porcelain").splitlines()
         if changed:
             named = ", ".join(line[3:] for line in changed[:3]) + (" …" if len(changed) > 3 else "")
@@ -160,14 +168,20 @@ class Installation:
         elif self.network:
             first = f"update {self.engine} from {shown(self.url)}, then go to {self.ref or 'the newest of its branch'}"
         else:
-            first = f"use {self.engine} as it is, without the network" + (f", at {self.ref}" if self.ref else "")
+            first = f"use {self.engine} as it is, without the network" + (
+                f", at {self.ref}" if self.ref else ""
+            )
         own = os.path.isdir(self.own_venv()) and not os.path.islink(self.own_venv())
         venv = (
             "keep engine/.venv, which is there"
             if own
             else f"keep the packages in {os.path.join(self.devroot, '.venv')}"
         )
-        return [first, venv, "run its setup/bootstrap.py: packages, bytecode, database, a first loop, a demo"]
+        return [
+            first,
+            venv,
+            "run its setup/bootstrap.py: packages, bytecode, database, a first loop, a demo",
+        ]
 
     # -- the clone ---------------------------------------------------------------------------------------
 
@@ -176,7 +190,11 @@ class Installation:
             return self.clone()
         if self.network or is_local(self.url):
             self.needed_git(
-                "fetch", "--quiet", "--tags", "origin", fails="It could not be updated. No network? --no-network"
+                "fetch",
+                "--quiet",
+                "--tags",
+                "origin",
+                fails="It could not be updated. No network? --no-network",
             )
         return self.go_to_ref() if self.ref else self.go_forward()
 
@@ -184,7 +202,13 @@ class Installation:
         """Into a folder of its own first: one that was interrupted, or has no such tag, leaves no clone behind."""
         if not self.taken:
             self.needed_git(
-                "clone", "--quiet", "--", self.url, self.part, folder=self.devroot, fails="It could not be cloned"
+                "clone",
+                "--quiet",
+                "--",
+                self.url,
+                self.part,
+                folder=self.devroot,
+                fails="It could not be cloned",
             )
         said = self.go_to_ref(self.part) if self.ref else "cloned"
         if not os.path.isfile(os.path.join(self.part, "setup", "bootstrap.py")):
@@ -208,7 +232,11 @@ class Installation:
         """What installers that were killed left behind: an hour is longer than any clone."""
         for name in os.listdir(self.devroot):
             path = os.path.join(self.devroot, name)
-            if name.startswith("engine.part.") and path != self.part and time.time() - os.stat(path).st_mtime > 3600:
+            if (
+                name.startswith("engine.part.")
+                and path != self.part
+                and time.time() - os.stat(path).st_mtime > 3600
+            ):
                 shutil.rmtree(path, ignore_errors=True)
 
     def go_to_ref(self, folder: str = "") -> str:
@@ -217,30 +245,50 @@ class Installation:
         is_tag = self.has(f"refs/tags/{self.ref}", folder)
         if not is_tag and self.has(f"refs/remotes/origin/{self.ref}", folder):
             self.needed_git(
-                "checkout", "--quiet", self.ref, "--", folder=folder, fails=f"{self.ref} could not be taken"
+                "checkout",
+                "--quiet",
+                self.ref,
+                "--",
+                folder=folder,
+                fails=f"{self.ref} could not be taken",
             )
             return self.go_forward(folder)
         name = f"refs/tags/{self.ref}" if is_tag else self.ref
         if not self.has(name, folder):
             raise Stop(f"There is no tag, branch or commit {self.ref!r} in {shown(self.url)}.")
         self.needed_git(
-            "checkout", "--quiet", "--detach", name, "--", folder=folder, fails=f"{self.ref} could not be taken"
+            "checkout",
+            "--quiet",
+            "--detach",
+            name,
+            "--",
+            folder=folder,
+            fails=f"{self.ref} could not be taken",
         )
         return f"at {self.ref}"
 
     def go_forward(self, folder: str = "") -> str:
         folder = folder or self.engine
-        branch = self.git("symbolic-ref", "--quiet", "--short", "HEAD", folder=folder).stdout.strip()
+        branch = self.git(
+            "symbolic-ref", "--quiet", "--short", "HEAD", folder=folder
+        ).stdout.strip()
         if not branch:
             return "stays at the tag or commit it is at; --ref takes it to another"
         if not self.has(f"refs/remotes/origin/{branch}", folder):
             return f"stays on {branch}, which the remote does not have"
         own = "It has commits that the remote does not have, so it was left as it is"
-        self.needed_git("merge", "--quiet", "--ff-only", f"origin/{branch}", folder=folder, fails=own)
+        self.needed_git(
+            "merge", "--quiet", "--ff-only", f"origin/{branch}", folder=folder, fails=own
+        )
         return f"the newest of {branch}"
 
     def has(self, name: str, folder: str) -> bool:
-        return self.git("rev-parse", "--quiet", "--verify", f"{name}^{{commit}}", folder=folder).returncode == 0
+        return (
+            self.git(
+                "rev-parse", "--quiet", "--verify", f"{name}^{{commit}}", folder=folder
+            ).returncode
+            == 0
+        )
 
     def git(self, *words: str, folder: str = "") -> "subprocess.CompletedProcess[str]":
         env = dict(os.environ, GIT_TERMINAL_PROMPT="0", LC_ALL="C")
@@ -271,9 +319,13 @@ class Installation:
             if os.path.isfile(os.path.join(shared, "pyvenv.cfg")):
                 shutil.rmtree(shared)
             elif os.path.lexists(shared):
-                raise Stop(f"{shared} is there and is not a virtual environment: move it away, then run this again.")
+                raise Stop(
+                    f"{shared} is there and is not a virtual environment: move it away, then run this again."
+                )
             made = subprocess.run(
-                [BASE_PYTHON, "-I", "-m", "venv", "--without-pip", shared], capture_output=True, text=True
+                [BASE_PYTHON, "-I", "-m", "venv", "--without-pip", shared],
+                capture_output=True,
+                text=True,
             )
             if made.returncode:
                 self.log.note(made.stdout + made.stderr)
@@ -291,10 +343,16 @@ class Installation:
             env["PIP_NO_INDEX"] = "1"
         script = os.path.join(self.engine, "setup", "bootstrap.py")
         running = subprocess.Popen(
-            [BASE_PYTHON, script, "setup"], cwd=self.engine, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [BASE_PYTHON, script, "setup"],
+            cwd=self.engine,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         assert running.stdout
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a block may end within a character
+        decoder = codecs.getincrementaldecoder("utf-8")(
+            "replace"
+        )  # a block may end within a character
         while True:
             block = os.read(running.stdout.fileno(), 65536)
             if not block:
@@ -311,7 +369,9 @@ class Installation:
         code = self.set_up()
         if code == 0:
             self.log.say(f"\nInstalled in {self.engine}. Another repository uses it after:")
-            self.log.say(f"  $ cd {quoted(self.engine)} && {quoted(VENV_PYTHON)} kaizen.py adopt ../PATH/TO/IT --apply")
+            self.log.say(
+                f"  $ cd {quoted(self.engine)} && {quoted(VENV_PYTHON)} kaizen.py adopt ../PATH/TO/IT --apply"
+            )
         return code
 
 
@@ -331,7 +391,12 @@ def locked(folder: str) -> int:
 
 def runs(python: str) -> bool:
     try:
-        return subprocess.run([python, "-I", "-c", ""], capture_output=True, timeout=60, check=False).returncode == 0
+        return (
+            subprocess.run(
+                [python, "-I", "-c", ""], capture_output=True, timeout=60, check=False
+            ).returncode
+            == 0
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
 
@@ -368,7 +433,9 @@ def how_to_get() -> str:
     try:
         with open("/etc/os-release", encoding="utf-8") as lines:
             names = re.findall(r"^ID(?:_LIKE)?=\"?([^\"\n]*)", lines.read(), re.MULTILINE)
-        found = found or next((HOW_TO_GET_GIT[one] for one in " ".join(names).split() if one in HOW_TO_GET_GIT), "")
+        found = found or next(
+            (HOW_TO_GET_GIT[one] for one in " ".join(names).split() if one in HOW_TO_GET_GIT), ""
+        )
     except OSError:
         pass
     return f"Here: {found}" if found else "See git-scm.com and python.org."
@@ -401,7 +468,11 @@ def main(argv: list[str]) -> int:
         installation.check()
         if words.plan_only:
             print("The plan; nothing was done:")
-            print("\n".join(f"  {number}. {step}" for number, step in enumerate(installation.plan(), 1)))
+            print(
+                "\n".join(
+                    f"  {number}. {step}" for number, step in enumerate(installation.plan(), 1)
+                )
+            )
             return 0
         return installation.run()
     except Stop as stop:

@@ -60,24 +60,45 @@ def conditions() -> str:
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     described = "\n".join(f"  {name:8} {function.__doc__}" for name, function in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
-        description="Measure what Kaizen promises.", epilog=described, formatter_class=argparse.RawTextHelpFormatter
+        description="Measure what Kaizen promises.",
+        epilog=described,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="name", help="which benchmarks; all unless told")
-    parser.add_argument("--records", type=int, metavar="N", help=f"the large database; {RECORDS:,} unless told")
-    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="keep the large database here for next time")
-    parser.add_argument("--quick", action="store_true", help="less of everything: does it run, not how fast")
+    parser.add_argument(
+        "names", nargs="*", metavar="name", help="which benchmarks; all unless told"
+    )
+    parser.add_argument(
+        "--records", type=int, metavar="N", help=f"the large database; {RECORDS:,} unless told"
+    )
+    parser.add_argument(
+        "--keep",
+        type=pathlib.Path,
+        metavar="DIR",
+        help="keep the large database here for next time",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="less of everything: does it run, not how fast"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args(arguments)
     if unknown := set(asked.names) - set(BENCHMARKS):
-        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+        parser.error(
+            f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}"
+        )
     return asked
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = parsed(arguments)
-    compileall.compile_dir(ROOT / "kaizen_components", quiet=1)  # bytecode is part of the budget, as set-up leaves it
+    compileall.compile_dir(
+        ROOT / "kaizen_components", quiet=1
+    )  # bytecode is part of the budget, as set-up leaves it
     bundle.write_bundle()
-    asked = Asked(options.records or (RECORDS_QUICK if options.quick else RECORDS), options.quick, options.keep)
+    asked = Asked(
+        options.records or (RECORDS_QUICK if options.quick else RECORDS),
+        options.quick,
+        options.keep,
+    )
     rows = []
     if not options.json:
         print(HEAD)

@@ -9,7 +9,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from bench_world import Asked, Door, Row, cold, interleaved, kept_project, milliseconds, percentile, save, text
+from bench_world import (
+    Asked,
+    Door,
+    Row,
+    cold,
+    interleaved,
+    kept_project,
+    milliseconds,
+    percentile,
+    save,
+    text,
+)
 
 LESSONS, VERDICTS, PROOFS, PREDICTIONS, RULES, CLAIMS = 6_000, 3_000, 3_000, 500, 60, 40
 FOLDERS = ("src", "src/core", "tests", "docs", "setup")
@@ -27,14 +38,24 @@ def digest(asked: Asked) -> Iterator[Row]:
             "since the last one": {}, "--since 7d": {"since": "7d"}, "--query": {"query": "cache reader of the ledger"},
         }  # fmt: skip
         for what, options in variants.items():
-            calls: dict[str, Callable[[], Any]] = {"R0": partial(door, "R0", actor="agent", **options)}
+            calls: dict[str, Callable[[], Any]] = {
+                "R0": partial(door, "R0", actor="agent", **options)
+            }
             taken = interleaved(calls, asked.times(30, 3))["R0"]
             median = statistics.median(taken)
             shown = f"median {milliseconds(median)}, p99 {milliseconds(percentile(taken, 99))}"
-            yield Row(f"in-process `R0` at {asked.records:,} records, {what}", shown, "<= 100 ms", median <= 0.1)
+            yield Row(
+                f"in-process `R0` at {asked.records:,} records, {what}",
+                shown,
+                "<= 100 ms",
+                median <= 0.1,
+            )
         door.close()
         taken = interleaved({"R0": partial(cold, root, "R0")}, asked.times(20, 3))["R0"]
-        yield Row(f"cold `R0` at {asked.records:,} records", f"median {milliseconds(statistics.median(taken))}")
+        yield Row(
+            f"cold `R0` at {asked.records:,} records",
+            f"median {milliseconds(statistics.median(taken))}",
+        )
 
 
 def _furnish(root: pathlib.Path, share: int) -> None:
@@ -61,18 +82,31 @@ def _furnish(root: pathlib.Path, share: int) -> None:
 def _rules(rng, count):
     for _ in range(count):
         priority = rng.choices(("critical", "high", "normal"), (5, 20, 75))[0]
-        yield {"command": "X1", "args": {"title": text(rng, 4), "summary": text(rng, 20), "priority": priority}}
+        yield {
+            "command": "X1",
+            "args": {"title": text(rng, 4), "summary": text(rng, 20), "priority": priority},
+        }
 
 
 def _lessons(rng, count):
     for _ in range(count):
         paths = [rng.choice(FILES) if rng.random() < 0.5 else rng.choice(FOLDERS) + "/*.py"]
-        args = {"title": text(rng, 5), "summary": text(rng, 15), "paths": paths, "evidence": ["seen"]}
+        args = {
+            "title": text(rng, 5),
+            "summary": text(rng, 15),
+            "paths": paths,
+            "evidence": ["seen"],
+        }
         yield {"command": rng.choice(("G1", "L1")), "args": {**args, "body": text(rng, 10)}}
 
 
 def _verdicts(rng, count):
-    conclusions = ("VERIFIED_ACCEPTABLE", "VERIFICATION_FAILED", "NEEDS_HUMAN_DECISION", "ACCEPTABLE_WITH_CONCERNS")
+    conclusions = (
+        "VERIFIED_ACCEPTABLE",
+        "VERIFICATION_FAILED",
+        "NEEDS_HUMAN_DECISION",
+        "ACCEPTABLE_WITH_CONCERNS",
+    )
     for number in range(count):
         if number % 3 == 0:
             yield {"command": "W1", "args": {"title": text(rng, 5), "summary": text(rng, 9)}}
@@ -83,7 +117,10 @@ def _verdicts(rng, count):
 def _proofs(rng, count):
     for _ in range(count):
         command, code = f"pytest -q {rng.choice(FILES)}", rng.choice((0, 0, 0, 1))
-        yield {"command": "Q1", "args": {"title": text(rng, 4), "command": command, "exit_code": code}}
+        yield {
+            "command": "Q1",
+            "args": {"title": text(rng, 4), "command": command, "exit_code": code},
+        }
 
 
 def _predictions(rng, count):
@@ -95,7 +132,11 @@ def _predictions(rng, count):
 
 def _claims(rng, count):
     for _ in range(count):
-        args = {"title": text(rng, 5), "summary": text(rng, 9), "done_when": ["pytest -q", "ruff check ."]}
+        args = {
+            "title": text(rng, 5),
+            "summary": text(rng, 9),
+            "done_when": ["pytest -q", "ruff check ."],
+        }
         yield {"command": "W1", "args": args}
         yield {"command": "W13", "args": {"id": "@last", "ttl_s": 604_800}}
 

@@ -11,7 +11,18 @@ from multiprocessing.connection import Connection as Pipe
 from multiprocessing.synchronize import Barrier
 from typing import Any, NamedTuple
 
-from bench_world import ROOT, W1, Asked, Door, Row, milliseconds, percentile, progress, project, size
+from bench_world import (
+    ROOT,
+    W1,
+    Asked,
+    Door,
+    Row,
+    milliseconds,
+    percentile,
+    progress,
+    project,
+    size,
+)
 from every_kind import record_every_kind
 
 from kaizen_components.errors import KaizenError
@@ -55,7 +66,9 @@ def crowd(asked: Asked) -> Iterator[Row]:
     yield _crowd_row(count, rows, answers, found)
 
 
-def _crowd_row(count: int, rows: int, answers: list[list[tuple[float, float]]], found: list[str]) -> Row:
+def _crowd_row(
+    count: int, rows: int, answers: list[list[tuple[float, float]]], found: list[str]
+) -> Row:
     calls = [call for answer in answers for call in answer]
     taken = [end - start for start, end in calls]
     total_s = max(end for _, end in calls) - min(start for start, _ in calls)
@@ -65,7 +78,12 @@ def _crowd_row(count: int, rows: int, answers: list[list[tuple[float, float]]], 
         f"p99 {milliseconds(percentile(taken, 99))}, {total_s:.1f} s in all; {', '.join(found) or 'K1 and K8 clean'}"
     )
     met = rows == len(calls) == expected and not found
-    return Row(f"{count} processes x {WRITES_EACH} `W1` at once", shown, f"{expected:,} rows, none failed", met)
+    return Row(
+        f"{count} processes x {WRITES_EACH} `W1` at once",
+        shown,
+        f"{expected:,} rows, none failed",
+        met,
+    )
 
 
 _barrier: Barrier
@@ -108,8 +126,12 @@ def kill(asked: Asked) -> Iterator[Row]:
     for number in range(kills // KILLS_A_PROJECT):
         progress(f"{number * KILLS_A_PROJECT} of {kills} kills")
         with project() as root:
-            each.append(_killed(root, [_acknowledged(root, rng, kill) for kill in range(KILLS_A_PROJECT)]))
-    acknowledged, lost, unacknowledged = (sum(counts) for counts in zip(*(one[:3] for one in each), strict=True))
+            each.append(
+                _killed(root, [_acknowledged(root, rng, kill) for kill in range(KILLS_A_PROJECT)])
+            )
+    acknowledged, lost, unacknowledged = (
+        sum(counts) for counts in zip(*(one[:3] for one in each), strict=True)
+    )
     found = [text for one in each for text in one.problems]
     shown = (
         f"{acknowledged:,} acknowledged, {lost} lost, {unacknowledged} more were whole; "
@@ -169,7 +191,9 @@ def flips(asked: Asked) -> Iterator[Row]:
         place = _small_database(root)
         connection = Connection(place.database)
         verifiers = _verifiers(connection, place)
-        assert not any(verify() for verify in verifiers.values()), "the database must be clean to begin with"
+        assert not any(verify() for verify in verifiers.values()), (
+            "the database must be clean to begin with"
+        )
         tried, missed = 0, dict.fromkeys(verifiers, 0)
         for value, changed in list(_changes(connection))[:: asked.times(1, 50)]:
             tried += 1
@@ -178,9 +202,13 @@ def flips(asked: Asked) -> Iterator[Row]:
             progress(f"{tried:,} bytes flipped")
         connection.close()
     for name, count in missed.items():
-        yield Row(f"{tried:,} flipped bytes, found by {name}", f"{tried - count:,}", "all", count == 0)
+        yield Row(
+            f"{tried:,} flipped bytes, found by {name}", f"{tried - count:,}", "all", count == 0
+        )
     if len(verifiers) == 1:
-        yield Row("flipped bytes, found by verify_ledger.py", "skipped: there is no verify_ledger.py")
+        yield Row(
+            "flipped bytes, found by verify_ledger.py", "skipped: there is no verify_ledger.py"
+        )
 
 
 def _small_database(root: pathlib.Path) -> Place:
@@ -240,13 +268,17 @@ def _changed(kind: str, raw: bytes | None, rng: random.Random) -> Iterator[bytes
         yield from (number ^ 64 << place for place in range(0, max(number.bit_length(), 1), 8))
     elif kind == "real" and raw is not None:
         (bits,) = struct.unpack("<q", struct.pack("<d", float(raw)))
-        yield from struct.unpack("<6d", b"".join(struct.pack("<q", bits ^ 1 << 8 * place) for place in range(6)))
+        yield from struct.unpack(
+            "<6d", b"".join(struct.pack("<q", bits ^ 1 << 8 * place) for place in range(6))
+        )
     elif raw is not None:
         for place in range(len(raw)):
             yield raw[:place] + bytes([raw[place] ^ rng.randrange(1, 256)]) + raw[place + 1 :]
 
 
-def _blind(connection: Connection, verifiers: dict[str, Any], value: Value, changed: bytes | int | float) -> list[str]:
+def _blind(
+    connection: Connection, verifiers: dict[str, Any], value: Value, changed: bytes | int | float
+) -> list[str]:
     """Which verifiers do not see this change; it is undone afterwards."""
     _put(connection, value, value.seq, changed)
     blind = [name for name, verify in verifiers.items() if not verify()]
@@ -254,6 +286,10 @@ def _blind(connection: Connection, verifiers: dict[str, Any], value: Value, chan
     return blind
 
 
-def _put(connection: Connection, value: Value, seq: bytes | int | float, content: bytes | int | float) -> None:
+def _put(
+    connection: Connection, value: Value, seq: bytes | int | float, content: bytes | int | float
+) -> None:
     new = "?" if isinstance(content, int | float) else "CAST(? AS TEXT)"
-    connection.execute(f"UPDATE {value.table} SET {value.column} = {new} WHERE seq = ?", (content, seq))
+    connection.execute(
+        f"UPDATE {value.table} SET {value.column} = {new} WHERE seq = ?", (content, seq)
+    )

@@ -5,7 +5,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from bench_world import VOCABULARY, WORDS, Asked, Door, Row, cold, interleaved, kept_project, milliseconds, percentile
+from bench_world import (
+    VOCABULARY,
+    WORDS,
+    Asked,
+    Door,
+    Row,
+    cold,
+    interleaved,
+    kept_project,
+    milliseconds,
+    percentile,
+)
 
 RARE, SELDOM, OFTEN = VOCABULARY[15_000], VOCABULARY[1_500:1_504], WORDS[:5]
 QUERIES = {
@@ -28,7 +39,14 @@ def search(asked: Asked) -> Iterator[Row]:
             taken = interleaved(variants, asked.times(30, 3))["G3"]
             median = statistics.median(taken)
             shown = f"median {milliseconds(median)}, p99 {milliseconds(percentile(taken, 99))}"
-            yield Row(f"search in {asked.records:,} records: {what}", shown, "<= 50 ms", median <= 0.05)
+            yield Row(
+                f"search in {asked.records:,} records: {what}", shown, "<= 50 ms", median <= 0.05
+            )
         door.close()
-        taken = interleaved({"G3": partial(cold, root, "G3", "--query", RARE)}, asked.times(20, 3))["G3"]
-        yield Row(f"cold `G3` in {asked.records:,} records", f"median {milliseconds(statistics.median(taken))}")
+        taken = interleaved({"G3": partial(cold, root, "G3", "--query", RARE)}, asked.times(20, 3))[
+            "G3"
+        ]
+        yield Row(
+            f"cold `G3` in {asked.records:,} records",
+            f"median {milliseconds(statistics.median(taken))}",
+        )

@@ -42,7 +42,18 @@ COLD: dict[str, tuple[tuple[str, ...], float]] = {
     "`W10 --id @last`": (("W10", "--id", "@last"), 2.5),
     "`W12`": (("W12",), 2.5),
     "`W9`": (("W9",), 2.5),
-    "`G1`": (("G1", "--title", "WAL grows", "--summary", "A reader pins the checkpoint.", "--body", "Close it."), 2.5),
+    "`G1`": (
+        (
+            "G1",
+            "--title",
+            "WAL grows",
+            "--summary",
+            "A reader pins the checkpoint.",
+            "--body",
+            "Close it.",
+        ),
+        2.5,
+    ),
     "`T2`": (("T2", "--name", "coverage", "--value", "0.93"), 2.5),
     "`G3`": (("G3", "--query", "checkpoint reader"), 2.5),
     "`W1 --help`": (("W1", "--help"), 6),
@@ -69,12 +80,19 @@ def cold_start(asked: Asked) -> Iterator[Row]:
             variants[what] = partial(cold, root, *argv)
         _work_like_a_host(root)
         for event in HOOKS:
-            variants[event] = partial(launch, [str(ROOT / "kaizen.py"), "hook", event], root, str(root / event))
+            variants[event] = partial(
+                launch, [str(ROOT / "kaizen.py"), "hook", event], root, str(root / event)
+            )
         taken = interleaved(variants, asked.times(40, 5))
     for event in HOOKS:
         shown = ratios(taken[event], taken["empty"])[1]
         met = statistics.median(taken[event]) < HOOK_S_MAX
-        yield Row(f"cold `hook {event}` against `python -c pass`", shown, f"< {milliseconds(HOOK_S_MAX)}", met)
+        yield Row(
+            f"cold `hook {event}` against `python -c pass`",
+            shown,
+            f"< {milliseconds(HOOK_S_MAX)}",
+            met,
+        )
     for what, (_, most) in COLD.items():
         ratio, shown = ratios(taken[what], taken["empty"])
         yield Row(f"cold {what} against `python -c pass`", shown, f"<= {most:g}x", ratio <= most)
@@ -95,7 +113,9 @@ def memory(asked: Asked) -> Iterator[Row]:
     """The most memory that a cold write holds."""
     with project(SMALL) as root:
         argv = [sys.executable, "-c", MAX_RSS, str(ROOT / "kaizen.py"), *W1_ARGV]
-        done = subprocess.run(argv, env=environment(root), capture_output=True, check=True, text=True)
+        done = subprocess.run(
+            argv, env=environment(root), capture_output=True, check=True, text=True
+        )
     unit = 1 if sys.platform == "darwin" else 1024
     megabytes = int(done.stdout.split()[-1]) * unit / 1_000_000
     yield Row("memory of a cold `W1`", f"{megabytes:.1f} MB", "<= 40 MB", megabytes <= 40)
@@ -105,13 +125,25 @@ def write(asked: Asked) -> Iterator[Row]:
     """A write by a process that keeps its connection, beside what the disk alone takes to keep a page."""
     with project(SMALL) as root, open(root / "page", "wb", buffering=0) as file:
         door = Door(str(root), keep_open=True)
-        variants: dict[str, Callable[[], Any]] = {"W1": partial(door, "W1", **W1), "disk": partial(_keep_page, file)}
+        variants: dict[str, Callable[[], Any]] = {
+            "W1": partial(door, "W1", **W1),
+            "disk": partial(_keep_page, file),
+        }
         taken = interleaved(variants, asked.times(2_000, 200))
         door.close()
-    median, high, disk = statistics.median(taken["W1"]), percentile(taken["W1"], 99), statistics.median(taken["disk"])
+    median, high, disk = (
+        statistics.median(taken["W1"]),
+        percentile(taken["W1"], 99),
+        statistics.median(taken["disk"]),
+    )
     shown = ", ".join(
         f"{name} {milliseconds(seconds)}"
-        for name, seconds in (("median", median), ("p99", high), ("min", min(taken["W1"])), ("an fsync alone", disk))
+        for name, seconds in (
+            ("median", median),
+            ("p99", high),
+            ("min", min(taken["W1"])),
+            ("an fsync alone", disk),
+        )
     )
     yield Row("in-process `W1`", shown, "median <= 1 ms", median <= 0.001)
 
@@ -135,7 +167,9 @@ def tree(asked: Asked) -> Iterator[Row]:
         start = time.perf_counter()
         working_tree(folder, cache)
         first = time.perf_counter() - start
-        again = statistics.median(interleaved({"tree": partial(working_tree, folder, cache)}, 10)["tree"])
+        again = statistics.median(
+            interleaved({"tree": partial(working_tree, folder, cache)}, 10)["tree"]
+        )
     shown = f"{milliseconds(again)}; the first time {milliseconds(first)}"
     yield Row(f"tree hash of {count:,} files, warm", shown, "< 1 s", again < 1)
 
@@ -145,7 +179,9 @@ def batch(asked: Asked) -> Iterator[Row]:
     count = asked.times(5_000, 500)
     with project(1) as root, tempfile.TemporaryDirectory() as folder:
         path = save([task(random.Random(number)) for number in range(count)], folder)
-        taken = interleaved({"K5": lambda: cold(root, "K5", "--file", path)}, asked.times(5, 1))["K5"]
+        taken = interleaved({"K5": lambda: cold(root, "K5", "--file", path)}, asked.times(5, 1))[
+            "K5"
+        ]
     rate = count / statistics.median(taken)
     shown = f"{rate:,.0f} records/s (best {count / min(taken):,.0f})"
     yield Row(f"`K5`, {count:,} `W1` lines", shown, ">= 2,000 records/s", rate >= 2_000)
@@ -165,7 +201,9 @@ def _flat(large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: Aske
     for code, options in {"W1": W1, "W12": {}, "W9": {}, "W10": {"id": "@last"}}.items():
         variants = {name: partial(door, code, **options) for name, door in doors.items()}
         taken = interleaved(variants, asked.times(300, 30))
-        yield _flat_row(f"in-process `{code}` {at}", taken["large"], taken["small"], code in ("W1", "W12"))
+        yield _flat_row(
+            f"in-process `{code}` {at}", taken["large"], taken["small"], code in ("W1", "W12")
+        )
     variants = {name: partial(door, "W12") for name, door in doors.items()}
     taken = interleaved(variants, asked.times(300, 30), lambda name: doors[name]("W1", **W1))
     what = f"in-process `W12`, its cache emptied by a write, {at}"
@@ -174,7 +212,9 @@ def _flat(large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: Aske
         door.close()
 
 
-def _flat_cold(large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: Asked) -> Iterator[Row]:
+def _flat_cold(
+    large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: Asked
+) -> Iterator[Row]:
     variants: dict[str, Callable[[], Any]] = {}
     commands = {"W1": W1_ARGV, "W12": ("W12",), "W9": ("W9",), "W10": ("W10", "--id", "@last")}
     for code, argv in commands.items():
@@ -183,7 +223,9 @@ def _flat_cold(large: pathlib.Path, small: pathlib.Path, shown_size: str, asked:
     taken = interleaved(variants, asked.times(30, 5))
     for code in commands:
         what = f"cold `{code}` at {shown_size} records against {SMALL:,}"
-        yield _flat_row(what, taken[f"{code} {large}"], taken[f"{code} {small}"], code in ("W1", "W12"))
+        yield _flat_row(
+            what, taken[f"{code} {large}"], taken[f"{code} {small}"], code in ("W1", "W12")
+        )
 
 
 def _flat_row(what: str, large: list[float], small: list[float], promised: bool) -> Row:
@@ -200,6 +242,7 @@ def _large(root: pathlib.Path) -> Iterator[Row]:
     yield Row(f"`K8`, {records:,} records", f"{records / seconds:,.0f} records/s, {seconds:.0f} s")
     megabytes = os.path.getsize(door.store.place.database) / 1_000_000
     yield Row(
-        f"database of {records:,} records", f"{megabytes:,.0f} MB, {megabytes * 1e6 / records:.0f} bytes a record"
+        f"database of {records:,} records",
+        f"{megabytes:,.0f} MB, {megabytes * 1e6 / records:.0f} bytes a record",
     )
     door.close()

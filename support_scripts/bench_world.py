@@ -24,15 +24,57 @@ OPEN_TASKS = 4_000  # in a large database; in a small one a tenth of the tasks a
 ACTORS = ("agent", "claude", "codex", "reviewer", "nightly")
 SCOPES = ("project", "engine", "docs", "tests", "setup")
 WORDS = (
-    *("cache", "gate", "ledger", "reader", "writer", "merge", "proof", "trace", "retry", "parser", "index"),
-    *("query", "batch", "lease", "report", "stage", "draft", "schema", "backup", "anchor", "digest", "bundle"),
-    *("review", "window", "socket", "thread", "kernel", "buffer", "module", "signal", "filter", "release"),
+    *(
+        "cache",
+        "gate",
+        "ledger",
+        "reader",
+        "writer",
+        "merge",
+        "proof",
+        "trace",
+        "retry",
+        "parser",
+        "index",
+    ),
+    *(
+        "query",
+        "batch",
+        "lease",
+        "report",
+        "stage",
+        "draft",
+        "schema",
+        "backup",
+        "anchor",
+        "digest",
+        "bundle",
+    ),
+    *(
+        "review",
+        "window",
+        "socket",
+        "thread",
+        "kernel",
+        "buffer",
+        "module",
+        "signal",
+        "filter",
+        "release",
+    ),
 )
 # Words as texts have them: few are everywhere, most are rare. The first thirty-odd are WORDS.
-SYLLABLES = [first + second for first in "bdfgklmnprstvz" for second in ("a", "e", "i", "o", "u", "ar", "en", "il")]
+SYLLABLES = [
+    first + second
+    for first in "bdfgklmnprstvz"
+    for second in ("a", "e", "i", "o", "u", "ar", "en", "il")
+]
 VOCABULARY = [
     *WORDS,
-    *("".join(parts) for parts in itertools.islice(itertools.product(SYLLABLES, repeat=3), 0, 900_000, 45)),
+    *(
+        "".join(parts)
+        for parts in itertools.islice(itertools.product(SYLLABLES, repeat=3), 0, 900_000, 45)
+    ),
 ]
 ZIPF = list(itertools.accumulate(1 / (rank + 2.7) for rank in range(1, len(VOCABULARY) + 1)))
 W1 = {"title": "Polish the README", "summary": "Make it a strong entry point for a new session."}
@@ -113,7 +155,9 @@ def launch(argv: list[str], root: pathlib.Path, stdin: str = os.devnull) -> None
     """The same interpreter with these arguments. posix_spawn, since Popen adds its own milliseconds to both sides."""
     streams = ((0, stdin, os.O_RDONLY), (1, os.devnull, os.O_RDWR))
     silent = [(os.POSIX_SPAWN_OPEN, number, path, how, 0) for number, path, how in streams]
-    child = os.posix_spawn(sys.executable, [sys.executable, *argv], environment(root), file_actions=silent)
+    child = os.posix_spawn(
+        sys.executable, [sys.executable, *argv], environment(root), file_actions=silent
+    )
     exit_code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if exit_code:
         raise RuntimeError(f"{' '.join(argv[-4:])} ended with {exit_code}")
@@ -182,26 +226,41 @@ def lines(rng: random.Random, count: int, open_share: float) -> list[dict[str, A
     batch: list[dict[str, Any]] = []
     tasks: list[str] = []
     while len(batch) < count:
-        batch.append(task(rng, depends_on=[rng.choice(tasks)] if tasks and rng.random() < 0.01 else []))
+        batch.append(
+            task(rng, depends_on=[rng.choice(tasks)] if tasks and rng.random() < 0.01 else [])
+        )
         tasks.append(f"${len(batch)}.id")
         if rng.random() < 0.004:
-            batch.append({"command": "W13", "args": {"id": tasks[-1], "ttl_s": rng.choice((1, 604_800))}})
+            batch.append(
+                {"command": "W13", "args": {"id": tasks[-1], "ttl_s": rng.choice((1, 604_800))}}
+            )
             batch.append({"command": "W2", "args": {"id": tasks[-1], "status": "active"}})
         if rng.random() >= open_share:
             note = text(rng, 8)
-            batch.append({"command": "W2", "args": {"id": tasks[-1], "status": "done", "note": note}})
+            batch.append(
+                {"command": "W2", "args": {"id": tasks[-1], "status": "done", "note": note}}
+            )
     return batch[:count]
 
 
 def task(rng: random.Random, **more: Any) -> dict[str, Any]:
     title, summary = text(rng, 5), text(rng, 25)
     priority = rng.choices(("critical", "high", "normal", "low"), (1, 10, 70, 19))[0]
-    args = {"title": title, "summary": summary, "scope": rng.choice(SCOPES), "priority": priority, **more}
+    args = {
+        "title": title,
+        "summary": summary,
+        "scope": rng.choice(SCOPES),
+        "priority": priority,
+        **more,
+    }
     return {"command": "W1", "args": args}
 
 
 def gotcha(rng: random.Random) -> dict[str, Any]:
-    return {"command": "G1", "args": {"title": text(rng, 5), "summary": text(rng, 15), "body": text(rng, 10)}}
+    return {
+        "command": "G1",
+        "args": {"title": text(rng, 5), "summary": text(rng, 15), "body": text(rng, 10)},
+    }
 
 
 def text(rng: random.Random, words: int) -> str:

@@ -22,7 +22,10 @@ from kaizen_components.records.ledger.transaction import Write
 from kaizen_components.store.database import Store
 
 YEAR = 2026
-FIRST_MS, LAST_MS = 1_761_955_200_000, 1_798_758_000_000  # November 2025, to compare with, to the end of 2026
+FIRST_MS, LAST_MS = (
+    1_761_955_200_000,
+    1_798_758_000_000,
+)  # November 2025, to compare with, to the end of 2026
 RECORDS_A_COMMIT = 20_000
 SECONDS_MOST, MEGABYTES_MOST = 10, 300
 KINDS = {
@@ -55,7 +58,9 @@ def _measured(root: pathlib.Path, zone: str) -> tuple[float, float, float]:
         words = ["R10", "--year", str(YEAR), "--timezone", zone, "--out", out]
         argv = [sys.executable, "-c", MAX_RSS, str(ROOT / "kaizen.py"), *words]
         before, start = _busy(), time.perf_counter()
-        done = subprocess.run(argv, env=environment(root), capture_output=True, check=True, text=True)
+        done = subprocess.run(
+            argv, env=environment(root), capture_output=True, check=True, text=True
+        )
         seconds, busy = time.perf_counter() - start, _busy() - before
         if not pathlib.Path(out).exists():  # MAX_RSS does not say how its child ended
             raise RuntimeError("R10 wrote no report: " + done.stderr)
@@ -99,7 +104,9 @@ class World:
         while self.made < self.records:
             progress(f"{self.made:,} of {self.records:,} records")
             with store.writing() as connection:
-                self.tx = Write(connection, self.chance.choice(ACTORS), "K5", False, log_end(connection))
+                self.tx = Write(
+                    connection, self.chance.choice(ACTORS), "K5", False, log_end(connection)
+                )
                 until = min(self.made + RECORDS_A_COMMIT, self.records)
                 while self.made < until:
                     self.tx.at_ms = FIRST_MS + (LAST_MS - FIRST_MS) * self.made // self.records
@@ -112,8 +119,14 @@ class World:
         return str(self.tx.add(table, values)["id"])
 
     def _task(self) -> None:
-        title, summary, scope = text(self.chance, 5), text(self.chance, 25), self.chance.choice(SCOPES)
-        id = self._add("task", title=title, summary=summary, scope=scope, priority="normal", status="open")
+        title, summary, scope = (
+            text(self.chance, 5),
+            text(self.chance, 25),
+            self.chance.choice(SCOPES),
+        )
+        id = self._add(
+            "task", title=title, summary=summary, scope=scope, priority="normal", status="open"
+        )
         self.open.append((id, 1))
 
     def _revise(self, tasks: list[tuple[str, int]], status: str) -> None:
@@ -123,7 +136,9 @@ class World:
             return
         tasks[at], tasks[-1] = tasks[-1], tasks[at]
         id, rev = tasks.pop()
-        self._add("task_revision", task_id=id, rev=rev + 1, status=status, note=text(self.chance, 8))
+        self._add(
+            "task_revision", task_id=id, rev=rev + 1, status=status, note=text(self.chance, 8)
+        )
         (self.closed if status == "done" else self.open).append((id, rev + 1))
 
     def _active(self) -> None:
@@ -153,7 +168,9 @@ class World:
     def _verification(self) -> None:
         conclusion = self.chance.choices(list(CONCLUSIONS), list(CONCLUSIONS.values()))[0]
         task, summary = self._some_task(), text(self.chance, 12)
-        self._add("verification", task_id=task, scope="project", conclusion=conclusion, summary=summary)
+        self._add(
+            "verification", task_id=task, scope="project", conclusion=conclusion, summary=summary
+        )
 
     def _proof(self) -> None:
         command, passed = self.chance.choice(CHECKS), self.chance.random() < 0.9
@@ -169,18 +186,35 @@ class World:
         self._add("gotcha", title=title, summary=summary, scope="project", evidence='["seen"]')
 
     def _learning(self) -> None:
-        self._add("learning", title=text(self.chance, 5), summary=text(self.chance, 15), scope="project")
+        self._add(
+            "learning", title=text(self.chance, 5), summary=text(self.chance, 15), scope="project"
+        )
 
     def _waiver(self) -> None:
         task, reason = self._some_task(), text(self.chance, 8)
-        self._add("waiver", gate="done", subject_id=task or "none", task_id=task, reason=reason, missing="[]")
+        self._add(
+            "waiver",
+            gate="done",
+            subject_id=task or "none",
+            task_id=task,
+            reason=reason,
+            missing="[]",
+        )
 
     def _prediction(self) -> None:
-        review = self._add("irl", title=text(self.chance, 4), summary=text(self.chance, 9), scope="project")
+        review = self._add(
+            "irl", title=text(self.chance, 4), summary=text(self.chance, 9), scope="project"
+        )
         probability = self.chance.random()
         made = self._add(
-            "irl_prediction", irl_id=review, summary=text(self.chance, 9), probability=probability, deadline=self.tx.at
+            "irl_prediction",
+            irl_id=review,
+            summary=text(self.chance, 9),
+            probability=probability,
+            deadline=self.tx.at,
         )
         if self.chance.random() < 0.9:
             outcome = "happened" if self.chance.random() < probability else "did-not-happen"
-            self._add("irl_outcome", prediction_id=made, outcome=outcome, summary=text(self.chance, 9))
+            self._add(
+                "irl_outcome", prediction_id=made, outcome=outcome, summary=text(self.chance, 9)
+            )

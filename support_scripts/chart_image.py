@@ -12,7 +12,10 @@ BELOW = " The table below has the same data."  # an image has none
 
 FIGURE = re.compile(r"<figure\b.*?</figure>", re.S)
 CHART = re.compile(r"<svg\b([^>]*\bchart\b[^>]*)>(.*?)</svg>", re.S)
-KEY = re.compile(r'<span class="key">\s*<svg\b[^>]*viewBox="0 0 ([\d.]+) [\d.]+"[^>]*>(.*?)</svg>(.*?)</span>', re.S)
+KEY = re.compile(
+    r'<span class="key">\s*<svg\b[^>]*viewBox="0 0 ([\d.]+) [\d.]+"[^>]*>(.*?)</svg>(.*?)</span>',
+    re.S,
+)
 PATTERN = r'<pattern id="{}".*?</pattern>'
 BLOCK = re.compile(r"@media([^{]*)\{((?:[^{}]*\{[^{}]*\})*)[^{}]*\}")
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
@@ -33,7 +36,9 @@ def images(page: str) -> list[Image]:
 
 def _image(page, style, figure, chart):
     attributes, inside = chart.group(1), chart.group(2).replace(BELOW, "")
-    width, height = (float(number) for number in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', attributes)[0])
+    width, height = (
+        float(number) for number in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', attributes)[0]
+    )
     legend, lines = _legend(KEY.findall(figure), width, height)
     box = (-MARGIN, -MARGIN, width + 2 * MARGIN, height + lines * LINE + 2 * MARGIN)
     named = re.search(r'aria-labelledby="[^"]*"', attributes)
@@ -65,7 +70,9 @@ def _legend(keys, width, height):
 def _patterns(page, drawn):
     """What the chart fills its marks with, and the page defines once for all charts."""
     names = sorted(set(re.findall(r"url\(#([\w-]+)\)", drawn)))
-    found = [pattern for name in names for pattern in re.findall(PATTERN.format(name), page, re.S)[:1]]
+    found = [
+        pattern for name in names for pattern in re.findall(PATTERN.format(name), page, re.S)[:1]
+    ]
     return f'<defs class="hatches">{"".join(found)}</defs>\n' if found else ""
 
 
@@ -76,15 +83,27 @@ def _text(element, inside):
 
 def _style(css, drawn):
     """The rules that concern what is drawn, in the colours of the page by day; by night only what differs."""
-    classes = {"chart", "paper"} | {name for text in re.findall(r'class="([^"]*)"', drawn) for name in text.split()}
+    classes = {"chart", "paper"} | {
+        name for text in re.findall(r'class="([^"]*)"', drawn) for name in text.split()
+    }
     elements = {"svg"} | set(re.findall(r"<([a-zA-Z]+)", drawn))
     dark_blocks = [rules for condition, rules in BLOCK.findall(css) if "dark" in condition]
     plain = BLOCK.sub("", css)
     light, dark = _colours(plain), {**_colours(plain), **_colours("".join(dark_blocks))}
-    rules = [(_fitting(selectors, classes, elements), body.strip()) for selectors, body in RULE.findall(plain)]
-    rules = [(".paper", "fill: var(--paper);"), *((selectors, body) for selectors, body in rules if selectors)]
+    rules = [
+        (_fitting(selectors, classes, elements), body.strip())
+        for selectors, body in RULE.findall(plain)
+    ]
+    rules = [
+        (".paper", "fill: var(--paper);"),
+        *((selectors, body) for selectors, body in rules if selectors),
+    ]
     day = [f"{selectors} {{ {_resolved(body, light)} }}" for selectors, body in rules]
-    night = [f"{selectors} {{ {_resolved(_varying(body), dark)} }}" for selectors, body in rules if _varying(body)]
+    night = [
+        f"{selectors} {{ {_resolved(_varying(body), dark)} }}"
+        for selectors, body in rules
+        if _varying(body)
+    ]
     return "\n".join([*day, "@media (prefers-color-scheme: dark) {", *night, "}"])
 
 
@@ -104,7 +123,12 @@ def _fitting(selectors, classes, elements):
         names = set(re.findall(r"\.([\w-]+)", selector))
         kinds = set(re.findall(r"(?<![\w.#-])([a-zA-Z]\w*)", selector))
         of_the_page = re.fullmatch(r"svg(\.[\w-]+)?", selector)  # how broad the page shows it
-        if re.fullmatch(r"[\w.\s>-]+", selector) and names <= classes and kinds <= elements and not of_the_page:
+        if (
+            re.fullmatch(r"[\w.\s>-]+", selector)
+            and names <= classes
+            and kinds <= elements
+            and not of_the_page
+        ):
             kept.append(selector)
     return ", ".join(kept)
 
@@ -114,4 +138,6 @@ def _varying(body):
 
 
 def _resolved(body, colours):
-    return re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found.group(1)], " ".join(body.split()))
+    return re.sub(
+        r"var\((--[\w-]+)\)", lambda found: colours[found.group(1)], " ".join(body.split())
+    )

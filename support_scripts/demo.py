@@ -43,7 +43,10 @@ def main(argv: list[str]) -> int:
         return 0 if argv in (["-h"], ["--help"]) else 2
     folder = pathlib.Path(argv[0])
     if folder.exists() and not is_there(folder):
-        print(f"{folder} is there and is not the demo: name a folder that is not there yet.", file=sys.stderr)
+        print(
+            f"{folder} is there and is not the demo: name a folder that is not there yet.",
+            file=sys.stderr,
+        )
         return 1
     print(f"The demo is there already: {folder}" if is_there(folder) else wrapped(tell(folder)))
     here = os.path.join(os.getcwd(), "")

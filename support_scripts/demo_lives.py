@@ -34,7 +34,11 @@ def gotcha(team: Team, said: dict[str, Any]) -> Life:
     builder, fate = team.text["scope"][said["scope"]]["builder"], said.get("fate", "")
     words = {name: said[name] for name in ("title", "summary", "body", "scope")}
     evidence = [said["evidence"], *([team.ids[said["source"]]] if "source" in said else [])]
-    about = {"evidence": evidence, "paths": said.get("paths", []), "task_id": team.tasks[said["task"]]}
+    about = {
+        "evidence": evidence,
+        "paths": said.get("paths", []),
+        "task_id": team.tasks[said["task"]],
+    }
     found = team.call(builder, "G1", **words, **about)["id"]
     if not fate:
         return
@@ -51,7 +55,9 @@ def gotcha(team: Team, said: dict[str, Any]) -> Life:
     elif fate == "proof":
         scope = team.text["scope"][said["scope"]]
         team.stage.tree = "lesson " + said["title"]
-        proof = team.stage.witness(REVIEWER, scope["command"], 0, scope["passed"] + "\n", about=learning)
+        proof = team.stage.witness(
+            REVIEWER, scope["command"], 0, scope["passed"] + "\n", about=learning
+        )
         backing = {"proof_id": proof["id"]}
     else:
         words = {"conclusion": "VERIFIED_ACCEPTABLE", "summary": "Three rehearsals, no relapse."}
@@ -61,7 +67,9 @@ def gotcha(team: Team, said: dict[str, Any]) -> Life:
 
 def policy(team: Team, said: dict[str, Any]) -> Life:
     yield days(said["day"])
-    row = team.call(LEAD, "X1", title=said["title"], summary=said["summary"], priority=said["priority"])
+    row = team.call(
+        LEAD, "X1", title=said["title"], summary=said["summary"], priority=said["priority"]
+    )
     if "retired" in said:
         yield days(said["retired"] - said["day"])
         team.call(LEAD, "X6", id=row["id"], reason=said["reason"])
@@ -70,19 +78,28 @@ def policy(team: Team, said: dict[str, Any]) -> Life:
 def eval_case(team: Team, said: dict[str, Any]) -> Life:
     """A case, run every other day; what it is about gets better."""
     yield days(said["day"])
-    words = {name: said[name] for name in ("title", "summary", "category", "command") if name in said}
+    words = {
+        name: said[name] for name in ("title", "summary", "category", "command") if name in said
+    }
     case = team.call(REVIEWER, "Q3", **words)["id"]
     if "chance" not in said:
         return
     first, last = said["chance"]
     while True:
         yield days(2) - team.dice.uniform(0, 30)
-        share = (team.stage.now_ms - team.stage.start_ms) / (team.stage.end_ms - team.stage.start_ms)
+        share = (team.stage.now_ms - team.stage.start_ms) / (
+            team.stage.end_ms - team.stage.start_ms
+        )
         chance = first + (last - first) * share
         score = round(min(1.0, max(0.0, chance + team.dice.uniform(-0.12, 0.12))), 2)
         outcome = "passed" if team.dice.random() < chance else "failed"
         team.call(
-            NIGHTLY, "Q4", case_id=case, outcome=outcome, score=score, duration_ms=team.dice.randrange(800, 9_000)
+            NIGHTLY,
+            "Q4",
+            case_id=case,
+            outcome=outcome,
+            score=score,
+            duration_ms=team.dice.randrange(800, 9_000),
         )
 
 
@@ -103,7 +120,10 @@ def source(team: Team, key: str, said: dict[str, Any]) -> Life:
 
 def review(team: Team) -> Life:
     yield days(0.4)
-    words = {"title": "The timetable in the first winter", "summary": "Does what we expect come true on the pier?"}
+    words = {
+        "title": "The timetable in the first winter",
+        "summary": "Does what we expect come true on the pier?",
+    }
     team.ids["review"] = team.call(LEAD, "I1", **words)["id"]
     for said in team.text["correction"]:
         yield days(said["days"])
@@ -127,7 +147,9 @@ def scores(team: Team) -> Life:
     for week in itertools.count():
         coverage = round(0.71 + 0.03 * week + team.dice.uniform(-0.01, 0.01), 3)
         team.call(NIGHTLY, "T2", name="coverage", value=coverage)
-        team.call(OFFICE, "T2", name="content", value=min(5, 3 + week // 2), source="human", unit="of 5")
+        team.call(
+            OFFICE, "T2", name="content", value=min(5, 3 + week // 2), source="human", unit="of 5"
+        )
         yield days(5)
 
 
@@ -137,7 +159,9 @@ def rehearsal(team: Team) -> Life:
     team.call(LEAD, "W1", title="Only to practise", summary="Removed at once.", test=True)
     team.call(LEAD, "K7")
     yield days(16)
-    team.call("writer", "A1", path="docs/leaflet.txt", title="The leaflet as it went to the printer")
+    team.call(
+        "writer", "A1", path="docs/leaflet.txt", title="The leaflet as it went to the printer"
+    )
     yield days(9)
     for name, text in team.text["changed_file"].items():
         (team.stage.root / name).write_text(text, encoding="utf-8", newline="\n")

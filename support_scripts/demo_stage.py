@@ -34,7 +34,9 @@ DAY_MS = 24 * 60 * MINUTE_MS
 DAY_MINUTES = 9 * 60  # a working day, from 08:30 to 17:30 UTC
 START_MS = 1_791_189_000_000  # Monday 2026-10-05 08:30 UTC
 END_MS = START_MS + 42 * DAY_MS + 30 * MINUTE_MS  # Monday 2026-11-16 09:00 UTC
-Life = Iterator[float]  # what somebody does; each value is how many minutes of work pass until the next step
+Life = Iterator[
+    float
+]  # what somebody does; each value is how many minutes of work pass until the next step
 
 
 class Stage:
@@ -56,7 +58,9 @@ class Stage:
             self._before.append((place, name, getattr(place, name)))
             setattr(place, name, stand_in)
         self.door = Door(str(self.root), keep_open=True)
-        with self.door.store.gate:  # an invented project may be lost in a power cut; a slow disk would cost minutes
+        with (
+            self.door.store.gate
+        ):  # an invented project may be lost in a power cut; a slow disk would cost minutes
             self.door.store.open_writer().execute("PRAGMA synchronous = OFF")
         return self
 
@@ -66,16 +70,26 @@ class Stage:
             setattr(place, name, before)
 
     def _stand_ins(self) -> list[tuple[Any, str, Any]]:
-        clock = SimpleNamespace(strftime=time.strftime, gmtime=lambda: time.gmtime(self.now_ms // 1000))
+        clock = SimpleNamespace(
+            strftime=time.strftime, gmtime=lambda: time.gmtime(self.now_ms // 1000)
+        )
         statements = migrate.statements
         return [
             (ids, "now_ms", lambda: self.now_ms),
             (ids, "random_number", lambda: self._ids.getrandbits(40)),
             (lease, "host_session", lambda: None),
             (migrate, "time", clock),
-            (migrate, "statements", lambda text: (_pinned(statement) for statement in statements(text))),
+            (
+                migrate,
+                "statements",
+                lambda text: (_pinned(statement) for statement in statements(text)),
+            ),
             (runner, "run", lambda argv, cwd, timeout_s: self._ran()),
-            (tree, "working_tree", lambda root, cache=None: tree.Tree(_hash(self.tree), _hash(self.tree)[:40], 64)),
+            (
+                tree,
+                "working_tree",
+                lambda root, cache=None: tree.Tree(_hash(self.tree), _hash(self.tree)[:40], 64),
+            ),
             *((platform, name, lambda said=said: said) for name, said in PLATFORM.items()),
         ]
 
@@ -90,7 +104,9 @@ class Stage:
         self.now_ms += self.dice.randrange(900, 9_000)
         return self.door(code, actor=actor, **given)
 
-    def witness(self, actor: str, command: str, exit_code: int, output: str, **given: Any) -> dict[str, Any]:
+    def witness(
+        self, actor: str, command: str, exit_code: int, output: str, **given: Any
+    ) -> dict[str, Any]:
         """Q1 --run, as if the command had been there and had ended so."""
         duration_ms = self.dice.randrange(9_000, 95_000)
         self.outcome = (exit_code, output, duration_ms)

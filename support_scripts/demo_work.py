@@ -11,7 +11,10 @@ from demo_stage import DAY_MINUTES, Life, Stage
 LEAD, OFFICE = "lead", "ferry-office"  # people; the others are agents
 REVIEWER, SCOUT, NIGHTLY = "reviewer", "scout", "nightly"
 WEEK_S = 604_800
-MODELS = {"large": (3.0, 15.0), "small": (0.25, 1.25)}  # invented prices: dollars for a million tokens in and out
+MODELS = {
+    "large": (3.0, 15.0),
+    "small": (0.25, 1.25),
+}  # invented prices: dollars for a million tokens in and out
 ASKS_AFTER = {"critical": 7, "high": 11, "normal": 29, "low": 83}  # minutes
 
 
@@ -102,7 +105,14 @@ class Work:
         """What comes before the work: a plan, and what a scout finds out."""
         if "plan" in self.extras:
             text = self.team.text["said"]["plan"]
-            plan = self.call(self.builder, "W3", task_id=self.id, title="Four steps", summary="Cases first.", body=text)
+            plan = self.call(
+                self.builder,
+                "W3",
+                task_id=self.id,
+                title="Four steps",
+                summary="Cases first.",
+                body=text,
+            )
             yield 20
             self.call(LEAD, "W4", id=plan["id"], status="active", note="Agreed.")
         if "packet" in self.extras:
@@ -119,11 +129,19 @@ class Work:
         proof = self.prove(passes=True)
         yield self.dice.uniform(10, 70)
         if concern:
-            self.call(OFFICE, "Q1", task_id=self.id, title="Tried on the pier; it is as it should be.")
-            self.judge("ACCEPTABLE_WITH_CONCERNS", concern[0], proof, severity="low", remedies=concern[1:])
+            self.call(
+                OFFICE, "Q1", task_id=self.id, title="Tried on the pier; it is as it should be."
+            )
+            self.judge(
+                "ACCEPTABLE_WITH_CONCERNS", concern[0], proof, severity="low", remedies=concern[1:]
+            )
         else:
-            self.judge("VERIFIED_ACCEPTABLE", self.dice.choice(self.team.text["said"]["accepted"]), proof)
-        self.team.stage.tree = f"{self.key} {self.version}"  # others have worked on theirs meanwhile
+            self.judge(
+                "VERIFIED_ACCEPTABLE", self.dice.choice(self.team.text["said"]["accepted"]), proof
+            )
+        self.team.stage.tree = (
+            f"{self.key} {self.version}"  # others have worked on theirs meanwhile
+        )
         self.update(self.builder, status="done", token=self.token)
 
     def try_c(self) -> Life:
@@ -141,7 +159,9 @@ class Work:
         self.prove(passes=False)
         yield 12
         self.prove(passes=True)
-        self.update(self.builder, note="It failed once and passed once, with nothing changed in between.")
+        self.update(
+            self.builder, note="It failed once and passed once, with nothing changed in between."
+        )
 
     def try_r(self) -> Life:
         self.build()
@@ -157,17 +177,26 @@ class Work:
 
     def try_w(self) -> Life:
         self.build()
-        waive = "The lead decided: the sheets go to the printer today, two links are mended tomorrow."
+        waive = (
+            "The lead decided: the sheets go to the printer today, two links are mended tomorrow."
+        )
         self.update(self.builder, status="done", token=self.token, waive=waive)
         yield 1
 
     def try_b(self) -> Life:
-        self.update(self.builder, status="blocked", token=self.token, note="Nobody is on the pier in this weather.")
+        self.update(
+            self.builder,
+            status="blocked",
+            token=self.token,
+            note="Nobody is on the pier in this weather.",
+        )
         yield 1
 
     def try_x(self) -> Life:
         self.call(LEAD, "W13", id=self.id, action="break", note="Not needed any more.")
-        self.update(LEAD, status="canceled", note="The phones keep the page longer than the crossing takes.")
+        self.update(
+            LEAD, status="canceled", note="The phones keep the page longer than the crossing takes."
+        )
         yield 1
 
     def try_s(self) -> Life:
@@ -202,10 +231,18 @@ class Work:
     def asked(self, model: str) -> dict[str, Any]:
         if not model:
             return {}
-        tokens_in, tokens_out = self.dice.randrange(60_000, 700_000), self.dice.randrange(4_000, 40_000)
+        tokens_in, tokens_out = (
+            self.dice.randrange(60_000, 700_000),
+            self.dice.randrange(4_000, 40_000),
+        )
         price_in, price_out = MODELS[model]
         cost = round((tokens_in * price_in + tokens_out * price_out) / 1e6, 4)
-        return {"model": f"model-{model}", "tokens_in": tokens_in, "tokens_out": tokens_out, "cost_usd": cost}
+        return {
+            "model": f"model-{model}",
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+            "cost_usd": cost,
+        }
 
     def prove(self, passes: bool) -> str:
         self.team.stage.tree = f"{self.key} {self.version}"
@@ -214,7 +251,12 @@ class Work:
         return self.team.stage.witness(self.builder, self.said["command"], **given)["id"]
 
     def judge(
-        self, conclusion: str, summary: str, proof: str | None = None, cited: list[str] | None = None, **given: Any
+        self,
+        conclusion: str,
+        summary: str,
+        proof: str | None = None,
+        cited: list[str] | None = None,
+        **given: Any,
     ) -> None:
         about = {"proof_id": proof, "evidence": [proof, *(cited or [])]} if proof else {}
         self.call(
@@ -224,7 +266,9 @@ class Work:
 
     def reopen(self) -> Life:
         yield days(self.dice.uniform(3, 5))
-        self.update(OFFICE, status="open", note="It happened again this morning, on the second ship.")
+        self.update(
+            OFFICE, status="open", note="It happened again this morning, on the second ship."
+        )
         yield self.dice.uniform(60, 300)
         self.take()
         yield self.task["hours"] * 40

@@ -60,7 +60,16 @@ def _quality(call):
     call("X6", id="@last", reason="Old.")
     call("S1", title="A source", tier="primary", url="https://example.org/")
     call("O1", contract="c")
-    call("O2", lab_id="@last", title="t", hypothesis="h", metric="m", baseline=1.5, candidate=2, body="b")
+    call(
+        "O2",
+        lab_id="@last",
+        title="t",
+        hypothesis="h",
+        metric="m",
+        baseline=1.5,
+        candidate=2,
+        body="b",
+    )
 
 
 def _reviews_and_traces(call):

@@ -44,9 +44,15 @@ class Result(NamedTuple):
     commands_s: float
 
 
-def candidates(problem: world.Problem, only: str, turn: int | None) -> list[tuple[str, str, dict[str, Any]]]:
+def candidates(
+    problem: world.Problem, only: str, turn: int | None
+) -> list[tuple[str, str, dict[str, Any]]]:
     """(kind, what, files of head), the reference first; in its turn a problem gets one cheat of each family."""
-    right: dict[str, str | bytes] = {**world.COMMON, "solution.py": problem.reference, world.SPEC: problem.tests}
+    right: dict[str, str | bytes] = {
+        **world.COMMON,
+        "solution.py": problem.reference,
+        world.SPEC: problem.tests,
+    }
     wrong = {**right, "solution.py": problem.bug}
     found: list[tuple[str, str, dict[str, Any]]] = [("reference", "", right), ("bug", "", wrong)]
     for kind, ways in FAMILIES.items():
@@ -122,24 +128,44 @@ def surprises(results: list[Result]) -> list[str]:
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure the TEST gate.")
     parser.add_argument(
-        "--data", type=pathlib.Path, default=DATA, metavar="FILE", help="problems, one JSON object a line"
+        "--data",
+        type=pathlib.Path,
+        default=DATA,
+        metavar="FILE",
+        help="problems, one JSON object a line",
     )
-    parser.add_argument("--limit", type=int, default=0, metavar="N", help="only so many problems, spread over all")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="at the same time")
     parser.add_argument(
-        "--only", default="", metavar="WORDS", help="only kinds with these words, by commas: reference, bug, a family"
+        "--limit", type=int, default=0, metavar="N", help="only so many problems, spread over all"
     )
-    parser.add_argument("--brief", action="store_true", help="one cheat of each family for a problem, in turns")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="at the same time"
+    )
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="WORDS",
+        help="only kinds with these words, by commas: reference, bug, a family",
+    )
+    parser.add_argument(
+        "--brief", action="store_true", help="one cheat of each family for a problem, in turns"
+    )
     return parser.parse_args(arguments)
 
 
 def main(arguments: list[str] | None = None) -> int:
     asked = parsed(arguments)
     if not asked.data.is_file():
-        print(f"There is no {asked.data.name} where it was looked for. Give its path with --data.", file=sys.stderr)
+        print(
+            f"There is no {asked.data.name} where it was looked for. Give its path with --data.",
+            file=sys.stderr,
+        )
         return 2
     problems = world.problems(asked.data)
-    problems = problems[:: max(1, len(problems) // asked.limit)][: asked.limit] if asked.limit else problems
+    problems = (
+        problems[:: max(1, len(problems) // asked.limit)][: asked.limit]
+        if asked.limit
+        else problems
+    )
     screen, sys.stderr = sys.stderr, io.StringIO()  # what the tests say is in the verdicts
     with tempfile.TemporaryDirectory(prefix="gatebench-") as place:
         python = world.environment(pathlib.Path(place) / "environment")

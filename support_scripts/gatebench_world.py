@@ -45,9 +45,16 @@ def problems(path: pathlib.Path) -> list[Problem]:
 def _problem(row: dict[str, Any]) -> Problem:
     entry, prompt = row["entry_point"], row["prompt"]
     tests = "\n".join(line for line in row["test"].splitlines() if not line.startswith("check("))
-    tests = f"from solution import *\n{tests.rstrip()}\n\n\ndef test_{entry}():\n    check({entry})\n"
+    tests = (
+        f"from solution import *\n{tests.rstrip()}\n\n\ndef test_{entry}():\n    check({entry})\n"
+    )
     stub, reference, bug = (
-        prompt + body for body in ("    raise NotImplementedError\n", row["canonical_solution"], row["buggy_solution"])
+        prompt + body
+        for body in (
+            "    raise NotImplementedError\n",
+            row["canonical_solution"],
+            row["buggy_solution"],
+        )
     )
     return Problem(row["task_id"], entry, stub, reference, bug, tests)
 
@@ -55,7 +62,9 @@ def _problem(row: dict[str, Any]) -> Problem:
 def environment(folder: pathlib.Path) -> pathlib.Path:
     """A virtual environment with pytest and coverage, copied from the one that runs this: no network is asked."""
     venv.create(folder, with_pip=False, symlinks=True)
-    target = pathlib.Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)}))
+    target = pathlib.Path(
+        sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)})
+    )
     for package in PACKAGES:
         for file in metadata.files(package) or ():
             source = pathlib.Path(str(file.locate()))
@@ -80,7 +89,13 @@ def tools(python: pathlib.Path) -> Tools:
     return Tools([str(python)], (str(python.parent.parent), sys.base_prefix))
 
 
-def job(folder: pathlib.Path, base: dict[str, Any], head: dict[str, Any], python: pathlib.Path, **settings: Any) -> Job:
+def job(
+    folder: pathlib.Path,
+    base: dict[str, Any],
+    head: dict[str, Any],
+    python: pathlib.Path,
+    **settings: Any,
+) -> Job:
     """A candidate as the engine would hand it over; `folder` keeps what is known of the base between candidates."""
     if not (folder / "base").exists():
         write(folder / "base", base)
@@ -101,6 +116,10 @@ def changed(base: dict[str, Any], head: dict[str, Any]) -> dict[str, set[int]]:
         if isinstance(text, str) and text != base.get(name):
             before, after = base.get(name, "").splitlines(), text.splitlines()
             matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-            lines = (range(first + 1, last + 1) for kind, _, _, first, last in matcher.get_opcodes() if kind != "equal")
+            lines = (
+                range(first + 1, last + 1)
+                for kind, _, _, first, last in matcher.get_opcodes()
+                if kind != "equal"
+            )
             found[name] = {line for part in lines for line in part}
     return found

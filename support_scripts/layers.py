@@ -30,7 +30,9 @@ def find_imports(name: str, modules: dict[str, pathlib.Path]) -> set[str]:
     found = set()
     for node in _walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level:
-            parts = package[: len(package) - (node.level - 1)] + (node.module.split(".") if node.module else [])
+            parts = package[: len(package) - (node.level - 1)] + (
+                node.module.split(".") if node.module else []
+            )
             for alias in node.names:
                 whole = ".".join([*parts, alias.name]).lstrip(".")
                 found.add(whole if whole in modules else ".".join(parts))
@@ -73,7 +75,9 @@ def find_wrong_imports() -> list[str]:
 def find_cycle(depth: int) -> list[str]:
     """One cycle of imports between sub-packages (depth 2) or modules (depth 9); empty if there is none."""
     try:
-        TopologicalSorter({unit: targets.keys() for unit, targets in find_edges(depth).items()}).prepare()
+        TopologicalSorter(
+            {unit: targets.keys() for unit, targets in find_edges(depth).items()}
+        ).prepare()
     except CycleError as error:
         return error.args[1]
     return []
@@ -88,7 +92,12 @@ def insert_layers(page: str) -> str:
 def draw_layers() -> str:
     edges = find_edges()
     order = [layer for row in LAYERS for layer in row]
-    lines = [f"    {layer} --> {target}" for layer in order for target in order if target in edges.get(layer, {})]
+    lines = [
+        f"    {layer} --> {target}"
+        for layer in order
+        for target in order
+        if target in edges.get(layer, {})
+    ]
     return "\n".join(["```mermaid", "flowchart TD", *lines, "```"])
 
 
@@ -104,7 +113,11 @@ def list_packages() -> str:
             if name.startswith(f"{layer}.") and name.count(".") == 1 and path.name == "__init__.py"
         ]
     return "\n".join(
-        ["| part | what is in it |", "|---|---|", *(f"| `{_shown(*row)}` | {_says(row[1])} |" for row in rows)]
+        [
+            "| part | what is in it |",
+            "|---|---|",
+            *(f"| `{_shown(*row)}` | {_says(row[1])} |" for row in rows),
+        ]
     )
 
 
@@ -113,4 +126,8 @@ def _shown(name, path):
 
 
 def _says(path):
-    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0].rstrip(".")
+    return (
+        (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+        .partition("\n")[0]
+        .rstrip(".")
+    )

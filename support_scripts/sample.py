@@ -20,7 +20,9 @@ from kaizen_components.index import COMMANDS, Command, catalog
 from kaizen_components.records.work.command_line import joined
 
 TASK = "Cancel crossings above a wind speed"  # it has a bit of everything
-ASKED: dict[str, tuple[str, dict[str, Any]]] = {  # the question a report answers, and how the sample asks it
+ASKED: dict[
+    str, tuple[str, dict[str, Any]]
+] = {  # the question a report answers, and how the sample asks it
     "R0": ("What must I know before I begin?", {"actor": "builder"}),
     "R1": ("What became of this task?", {"id": TASK}),
     "R2": ("Who did what, day by day?", {"limit": 40}),
@@ -62,7 +64,9 @@ class Sample:
     def files(self) -> dict[str, str]:
         """name -> text, for docs/sample."""
         page = {f"{self.name}.html": self.page} if self.command.code == page_code() else {}
-        charts = {f"{self.name}-{number}.svg": chart.svg for number, chart in enumerate(self.charts, 1)}
+        charts = {
+            f"{self.name}-{number}.svg": chart.svg for number, chart in enumerate(self.charts, 1)
+        }
         return {f"{self.name}.md": self.text, **page, **charts}
 
     def told(self) -> list[str]:
@@ -89,17 +93,26 @@ def samples() -> list[Sample]:
     """All of them, from a demo made for this."""
     with tempfile.TemporaryDirectory() as folder, Stage(pathlib.Path(folder)) as stage:
         demo.play(stage)
-        reports = sorted((one for one in catalog() if one.family == "R"), key=lambda one: int(one.code[1:]))
+        reports = sorted(
+            (one for one in catalog() if one.family == "R"), key=lambda one: int(one.code[1:])
+        )
         return [Sample(stage, command) for command in reports]
 
 
 def documents(pages: dict[str, str]) -> dict[str, str]:
     """name -> text of everything that shows samples; `pages` are README.md and docs/reports.md as they are."""
     made = samples()
-    chart = next((sample, number) for code, number in ON_README for sample in made if sample.command.code == code)
+    chart = next(
+        (sample, number)
+        for code, number in ON_README
+        for sample in made
+        if sample.command.code == code
+    )
     told = ["", *(line for sample in made for line in sample.told())]
     return {
-        "README.md": _between(pages["README.md"], "sample", [chart[0].image(chart[1], "docs/sample")]),
+        "README.md": _between(
+            pages["README.md"], "sample", [chart[0].image(chart[1], "docs/sample")]
+        ),
         "docs/reports.md": _between(pages["docs/reports.md"], "reports", told),
         **{f"docs/sample/{name}": text for sample in made for name, text in sample.files().items()},
     }

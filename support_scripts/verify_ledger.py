@@ -47,7 +47,12 @@ SELECT m.name, c.name, c.type FROM sqlite_master m, pragma_table_xinfo(m.name) c
 WHERE m.type = ? AND c.hidden <> 1 ORDER BY m.name, c.cid
 """
 # What SQLite says when it could not look, as opposed to having seen something wrong.
-UNREADABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY}
+UNREADABLE = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+}
 
 
 # Canonical JSON and hashes
@@ -89,7 +94,9 @@ def members(names: Iterable[str]) -> list[tuple[str, str]]:
 
 def canonical(named: list[tuple[str, str]], values: dict[str, Any]) -> bytes:
     """The object with these members; raises ValueError for what JSON cannot say."""
-    present = [written + value_json(values[name]) for name, written in named if values[name] is not None]
+    present = [
+        written + value_json(values[name]) for name, written in named if values[name] is not None
+    ]
     return f"{{{','.join(present)}}}".encode()
 
 
@@ -211,11 +218,20 @@ def select(table: str, columns: Iterable[str], order: str) -> str:
 
 
 def rows(
-    db: sqlite3.Connection, table: str, columns: dict[str, str], order: str = "seq", nullable: bool = False
+    db: sqlite3.Connection,
+    table: str,
+    columns: dict[str, str],
+    order: str = "seq",
+    nullable: bool = False,
 ) -> Iterator[tuple[dict[str, Any], str | None]]:
     """Each row, and what is wrong with the type or the encoding of a value in it."""
-    expected = {name: {stored.encode(), b"null" if nullable else stored.encode()} for name, stored in columns.items()}
-    faults: dict[tuple[bytes, ...], str | None] = {}  # by the types of a row, which are mostly the same
+    expected = {
+        name: {stored.encode(), b"null" if nullable else stored.encode()}
+        for name, stored in columns.items()
+    }
+    faults: dict[
+        tuple[bytes, ...], str | None
+    ] = {}  # by the types of a row, which are mostly the same
     for row in db.execute(select(table, columns, order)):
         values, types = dict(zip(columns, row[::2], strict=True)), row[1::2]
         if types not in faults:
@@ -321,13 +337,23 @@ class Verifier:
         except (sqlite3.Error, UnicodeError) as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in UNREADABLE:
                 raise
-            self.find(AFTER_THE_LOG, "edit", f"the file cannot be read as a Kaizen database: {show(error)}.")
+            self.find(
+                AFTER_THE_LOG,
+                "edit",
+                f"the file cannot be read as a Kaizen database: {show(error)}.",
+            )
         self.found.sort(key=lambda found: found[:2])
         self.report.findings = [finding for _, _, finding in self.found]
         return self.report
 
     def find(
-        self, seq: float, problem: str, says: str, kind: Any = None, record_id: Any = None, log_index: Any = None
+        self,
+        seq: float,
+        problem: str,
+        says: str,
+        kind: Any = None,
+        record_id: Any = None,
+        log_index: Any = None,
     ) -> Finding:
         index = log_index if isinstance(log_index, int) else None
         finding = Finding(problem, says, show(kind), show(record_id), index)
@@ -336,7 +362,9 @@ class Verifier:
         return finding
 
     def find_in(self, entry: dict[str, Any], problem: str, says: str) -> Finding:
-        return self.find(entry["seq"], problem, says, entry["kind"], entry["record_id"], entry["idx"])
+        return self.find(
+            entry["seq"], problem, says, entry["kind"], entry["record_id"], entry["idx"]
+        )
 
     def find_in_log(self, entry: dict[str, Any], problem: str, says: str) -> Finding:
         """A finding in the log itself, after which its tree is not worth comparing."""
@@ -345,7 +373,11 @@ class Verifier:
 
     def find_at(self, origin: bytes, idx: int, problem: str, says: str) -> None:
         """A finding about a log as a whole, with the entry where it begins if there is one."""
-        entry = self.one("SELECT kind, record_id FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?", origin, idx)
+        entry = self.one(
+            "SELECT kind, record_id FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?",
+            origin,
+            idx,
+        )
         kind, record_id = entry or (None, None)
         self.find(AFTER_THE_LOG, problem, says, kind, record_id, idx)
 
@@ -354,14 +386,26 @@ class Verifier:
 
     def read_schema(self) -> None:
         self.columns = columns_by_name(self.db, "table")
-        self.kinds = {name: columns for name, columns in self.columns.items() if columns.keys() >= RECORD_COLUMNS}
-        self.hashed = {kind: members(columns.keys() - {"seq"}) for kind, columns in self.kinds.items()}
+        self.kinds = {
+            name: columns
+            for name, columns in self.columns.items()
+            if columns.keys() >= RECORD_COLUMNS
+        }
+        self.hashed = {
+            kind: members(columns.keys() - {"seq"}) for kind, columns in self.kinds.items()
+        }
         if self.one("PRAGMA application_id")[0] != APPLICATION_ID:
             self.find(0, "edit", "the application_id is not that of a Kaizen database.")
         version = self.one("PRAGMA user_version")[0]
-        listed = self.one("SELECT max(version) FROM migration")[0] if "migration" in self.columns else 0
+        listed = (
+            self.one("SELECT max(version) FROM migration")[0] if "migration" in self.columns else 0
+        )
         if version != listed or not version:
-            self.find(AFTER_THE_LOG, "edit", f"the user_version is {version}, and the table migration lists {listed}.")
+            self.find(
+                AFTER_THE_LOG,
+                "edit",
+                f"the user_version is {version}, and the table migration lists {listed}.",
+            )
         self.frontier = list(rows(self.db, "frontier", FRONTIER, "origin"))
         self.size = {row["origin"]: row["size"] for row, fault in self.frontier if not fault}
         self.purged = set(self.read_purged())
@@ -378,13 +422,18 @@ class Verifier:
                 ids = json.loads(listed)
             except (ValueError, TypeError, RecursionError):
                 continue  # its content hash says more
-            yield from (item.encode() for item in ids if isinstance(item, str)) if isinstance(ids, list) else ()
+            yield from (
+                (item.encode() for item in ids if isinstance(item, str))
+                if isinstance(ids, list)
+                else ()
+            )
 
     # Checks 1 to 4: the log and the records
 
     def walk(self) -> None:
         merged = heapq.merge(
-            *(records_of(self.db, kind, columns) for kind, columns in self.kinds.items()), key=lambda record: record.seq
+            *(records_of(self.db, kind, columns) for kind, columns in self.kinds.items()),
+            key=lambda record: record.seq,
         )
         record = next(merged, None)
         for entry, fault in rows(self.db, "log", LOG):
@@ -438,7 +487,9 @@ class Verifier:
             self.compare(origin, tree)
 
     def find_unfit(self, entry: dict[str, Any]) -> None:
-        finding = self.find_in_log(entry, "edit", "the leaf in the log is not the hash of its entry.")
+        finding = self.find_in_log(
+            entry, "edit", "the leaf in the log is not the hash of its entry."
+        )
         if len(self.unfit) < SWAPS_MAX:
             self.unfit.append((entry, finding))
 
@@ -470,20 +521,28 @@ class Verifier:
         self.find(at, "deletion", f"the entry is missing: {says}", kind, record_id, expected)
 
     def is_in_log(self, origin: bytes, idx: int) -> bool:
-        return bool(self.one("SELECT 1 FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?", origin, idx))
+        return bool(
+            self.one("SELECT 1 FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?", origin, idx)
+        )
 
     def judge_leaves(self) -> None:
         """A wrong leaf is an edit, unless it is a copy of another's, or fits once two entries are put back."""
         for entry, finding in self.unfit:
             leaf, idx, seq = entry["leaf"], entry["idx"], entry["seq"]
             if self.one("SELECT 1 FROM log WHERE leaf = CAST(? AS TEXT) AND seq <> ?", leaf, seq):
-                finding.problem, finding.says = "insertion", "the leaf in the log is a copy of another entry's."
+                finding.problem, finding.says = (
+                    "insertion",
+                    "the leaf in the log is a copy of another entry's.",
+                )
             elif any(
                 leaf in (leaf_of(other), leaf_of(other, idx=idx), leaf_of(entry, idx=other["idx"]))
                 for other, _ in self.unfit
                 if other is not entry
             ):
-                finding.problem, finding.says = "reordering", "the leaf in the log belongs to another entry."
+                finding.problem, finding.says = (
+                    "reordering",
+                    "the leaf in the log belongs to another entry.",
+                )
 
     def check_record(self, entry: dict[str, Any], here: list[Record]) -> None:
         kind, record_id = entry["kind"].decode(), entry["record_id"]
@@ -497,15 +556,23 @@ class Verifier:
         if mine and mine.values["id"] == record_id:
             self.check_content(entry, mine)
         elif kind in self.kinds and (
-            moved := self.one(f"SELECT seq FROM {quoted(kind)} WHERE id = CAST(? AS TEXT)", record_id)
+            moved := self.one(
+                f"SELECT seq FROM {quoted(kind)} WHERE id = CAST(? AS TEXT)", record_id
+            )
         ):
-            self.find_in(entry, "reordering", f"the record stands at seq {moved[0]}, its entry at {entry['seq']}.")
+            self.find_in(
+                entry,
+                "reordering",
+                f"the record stands at seq {moved[0]}, its entry at {entry['seq']}.",
+            )
         elif entry["test"] == 1 and record_id in self.purged:
             self.report.purged += 1
             if mine:
                 self.check_alone(mine)
         elif mine:
-            self.find_in(entry, "edit", f"the record at its place has the id {show(mine.values['id'])}.")
+            self.find_in(
+                entry, "edit", f"the record at its place has the id {show(mine.values['id'])}."
+            )
         else:
             self.find_in(entry, "deletion", "the record is gone, and no purge names it.")
 
@@ -548,7 +615,9 @@ class Verifier:
             self.report.root = self.trees.get(local[0], Tree()).root().hex()
         for row, fault in self.frontier:
             if fault or row["local"] not in (0, 1):
-                self.find(AFTER_THE_LOG, "edit", f"in frontier, {fault or 'local is neither 0 nor 1'}.")
+                self.find(
+                    AFTER_THE_LOG, "edit", f"in frontier, {fault or 'local is neither 0 nor 1'}."
+                )
         if len(local) != 1:
             self.find(AFTER_THE_LOG, "edit", f"frontier has {len(local)} local rows, not one.")
         if not self.log_in_order:
@@ -557,12 +626,16 @@ class Verifier:
         for row, fault in self.frontier:
             if row["local"] == 0 and row["size"] == 0:
                 self.find(
-                    AFTER_THE_LOG, "insertion", f"frontier has a row for {show(row['origin'])}, which has no log."
+                    AFTER_THE_LOG,
+                    "insertion",
+                    f"frontier has a row for {show(row['origin'])}, which has no log.",
                 )
             if not fault:
                 self.check_peaks(row, self.trees.get(row["origin"], Tree()), bool(unlisted))
         for origin in sorted(unlisted):
-            self.find_at(origin, 0, "insertion", f"frontier has no row for the entries of {show(origin)}.")
+            self.find_at(
+                origin, 0, "insertion", f"frontier has no row for the entries of {show(origin)}."
+            )
 
     def check_peaks(self, row: dict[str, Any], tree: Tree, renamed: bool) -> None:
         origin, size = row["origin"], row["size"]
@@ -571,11 +644,20 @@ class Verifier:
             self.find(AFTER_THE_LOG, "edit", says)
         elif tree.size < size:
             lost = self.lost
-            self.find(AFTER_THE_LOG, "truncation", says, lost and lost.kind, lost and lost.values["id"], tree.size)
+            self.find(
+                AFTER_THE_LOG,
+                "truncation",
+                says,
+                lost and lost.kind,
+                lost and lost.values["id"],
+                tree.size,
+            )
         elif tree.size > size:
             self.find_at(origin, size, "insertion", says)
         elif row["peaks"] != b" ".join(peak.hex().encode() for peak in tree.peaks):
-            self.find(AFTER_THE_LOG, "edit", f"frontier has other peaks than the log of {show(origin)}.")
+            self.find(
+                AFTER_THE_LOG, "edit", f"frontier has other peaks than the log of {show(origin)}."
+            )
 
     def compare(self, origin: bytes, tree: Tree) -> None:
         """Compare the root at this size with the anchors that have it."""
@@ -601,7 +683,12 @@ class Verifier:
             elif origin in self.disagreed:
                 says = f"the root at size {self.disagreed[origin]} is not the anchor's"
                 if series.goes_back:
-                    self.find_at(origin, agreed, "rollback", f"{says}: an older copy was put here and written to.")
+                    self.find_at(
+                        origin,
+                        agreed,
+                        "rollback",
+                        f"{says}: an older copy was put here and written to.",
+                    )
                 else:
                     self.find_at(origin, agreed, "edit", f"{says}: history was rewritten.")
             elif series.largest > size and not self.copy:
@@ -615,11 +702,17 @@ class Verifier:
                 self.check_state(view, view.removesuffix("_fold") + "_state", list(views[view]))
         for table in self.columns.keys() - self.kinds.keys():
             if table.endswith("_state") and table.removesuffix("_state") + "_fold" not in views:
-                self.find(AFTER_THE_LOG, "edit", f"the derived table {show(table)} has no view to agree with.")
+                self.find(
+                    AFTER_THE_LOG,
+                    "edit",
+                    f"the derived table {show(table)} has no view to agree with.",
+                )
 
     def check_state(self, view: str, table: str, columns: list[str]) -> None:
         if columns != list(self.columns.get(table, ())):
-            self.find(AFTER_THE_LOG, "edit", f"{show(table)} does not have the columns of {show(view)}.")
+            self.find(
+                AFTER_THE_LOG, "edit", f"{show(table)} does not have the columns of {show(view)}."
+            )
             return
         seq = quoted(columns[0])  # of every derived table
         differences = (
@@ -628,14 +721,21 @@ class Verifier:
         )
         if row := self.one(f"{' UNION '.join(differences)} ORDER BY 1 LIMIT 1"):
             entry = self.one("SELECT kind, record_id, idx FROM log WHERE seq = ?", row[0])
-            self.find(AFTER_THE_LOG, "edit", f"{show(table)} does not agree with {show(view)}.", *(entry or ()))
+            self.find(
+                AFTER_THE_LOG,
+                "edit",
+                f"{show(table)} does not agree with {show(view)}.",
+                *(entry or ()),
+            )
 
     def check_pages(self) -> None:
         """Damage where no check above has read, such as an index that is cut off or lacks a row."""
         path, page = self.one("PRAGMA database_list")[2], self.one("PRAGMA page_size")[0]
         if path and os.path.getsize(path) % page:  # SQLite takes the missing bytes for zeros
             self.find(AFTER_THE_LOG, "edit", "the file ends in the middle of a page.")
-        self.db.execute("PRAGMA ignore_check_constraints = ON")  # json_valid(NULL) is 0 in SQLite 3.40
+        self.db.execute(
+            "PRAGMA ignore_check_constraints = ON"
+        )  # json_valid(NULL) is 0 in SQLite 3.40
         # Newer versions of SQLite take an FTS5 index for malformed that somebody is writing to.
         checked = () if self.found else self.db.execute("PRAGMA integrity_check(20)").fetchall()
         for damage in [says for (says,) in checked if says != b"ok" and b"FTS5" not in says][:1]:
@@ -660,7 +760,10 @@ def verify(database: Path, anchors: Path | None = None, copy: bool = False) -> R
     except sqlite3.OperationalError as error:
         # A folder that cannot be written has no room for the -shm file; a file that stands alone needs none.
         alone = not any(Path(f"{database}{side}").exists() for side in ("-wal", "-journal"))
-        if not alone or error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        if not alone or error.sqlite_errorcode & 0xFF not in (
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_READONLY,
+        ):
             raise
         return verify_at(f"{uri}?immutable=1", read, copy)
 
@@ -672,9 +775,14 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("database", type=Path, metavar="DATABASE")
     parser.add_argument(
-        "--anchors", type=Path, metavar="FILE", help="manifests/checkpoints beside DATABASE unless told"
+        "--anchors",
+        type=Path,
+        metavar="FILE",
+        help="manifests/checkpoints beside DATABASE unless told",
     )
-    parser.add_argument("--copy", action="store_true", help="a backup: anchors that are larger are in order")
+    parser.add_argument(
+        "--copy", action="store_true", help="a backup: anchors that are larger are in order"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args(arguments)
     if sqlite3.sqlite_version_info < STRICT_SINCE:
@@ -688,7 +796,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         report = verify(asked.database, anchors, asked.copy)
     except (sqlite3.Error, OSError) as error:
-        print(f"verify_ledger: {show(asked.database)} cannot be read: {show(error)}", file=sys.stderr)
+        print(
+            f"verify_ledger: {show(asked.database)} cannot be read: {show(error)}", file=sys.stderr
+        )
         return NO_SUCH_FILE
     print(json.dumps(report.as_dict()) if asked.json else report)
     return FOUND if report.findings else IN_ORDER

@@ -35,7 +35,9 @@ class Chromium:
             os.close(number)
         self.read, self.events, self.number, self.session = b"", [], 0, None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
 
@@ -82,12 +84,20 @@ class Chromium:
 
     def look(self, width=1100, dark=False, media=""):
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
 
     def evaluate(self, script):
         """The value of an expression in the page, whatever the page's own policy forbids."""
-        done = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        done = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
@@ -111,7 +121,11 @@ class Chromium:
 
     def requests(self):
         """Every address that was asked for."""
-        asked = [event["params"] for event in self.events if event["method"] == "Network.requestWillBeSent"]
+        asked = [
+            event["params"]
+            for event in self.events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
         return [one["request"]["url"] for one in asked]
 
     def picture(self, path):

@@ -35,7 +35,9 @@ PRIVATE = (
 )
 
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began us in the background; who we start hears Ctrl-C
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # a shell began us in the background; who we start hears Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -109,7 +111,14 @@ def cli(root):
             return Answer(warm.run(argv, environment, cwd or root, stdin))
         command = [sys.executable, str(launcher), *argv]
         return Answer(
-            subprocess.run(command, input=stdin, env=environment, cwd=cwd or root, capture_output=True, timeout=300)
+            subprocess.run(
+                command,
+                input=stdin,
+                env=environment,
+                cwd=cwd or root,
+                capture_output=True,
+                timeout=300,
+            )
         )
 
     return run
@@ -120,7 +129,9 @@ def find_tool(name, folder=None):
     path = shutil.which(name, path=folder)
     if path is None:
         reason = f"{name} is not installed"
-        pytest.fail(f"{reason}, and CI must not skip") if os.environ.get("CI") else pytest.skip(reason)
+        pytest.fail(f"{reason}, and CI must not skip") if os.environ.get("CI") else pytest.skip(
+            reason
+        )
     return path
 
 

@@ -41,7 +41,9 @@ class Answer:
 
 
 def rate_limited(after: str = "0") -> Answer:
-    return Answer(status=429, headers={"Retry-After": after}, raw=b'{"error": {"message": "slow down"}}')
+    return Answer(
+        status=429, headers={"Retry-After": after}, raw=b'{"error": {"message": "slow down"}}'
+    )
 
 
 def broken(status: int = 500) -> Answer:
@@ -49,7 +51,11 @@ def broken(status: int = 500) -> Answer:
 
 
 def html(status: int = 200) -> Answer:
-    return Answer(status=status, raw=b"<!doctype html><h1>Sign in</h1>", content_type="text/html; charset=utf-8")
+    return Answer(
+        status=status,
+        raw=b"<!doctype html><h1>Sign in</h1>",
+        content_type="text/html; charset=utf-8",
+    )
 
 
 def wrong_json() -> Answer:
@@ -70,7 +76,9 @@ class ModelServer:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.daemon_threads = True
         self._server.owner = self  # type: ignore[attr-defined]
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
 
     @property
     def url(self) -> str:
@@ -116,27 +124,41 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.drop == "before":
             self._reset()
         elif request.get("stream") and not answer.streams:
-            self._send(400, "application/json", b'{"error": {"message": "streaming is not supported"}}', {})
+            self._send(
+                400, "application/json", b'{"error": {"message": "streaming is not supported"}}', {}
+            )
         elif answer.raw is not None:
-            self._send(answer.status, answer.content_type or "application/json", answer.raw, answer.headers)
+            self._send(
+                answer.status, answer.content_type or "application/json", answer.raw, answer.headers
+            )
         elif request.get("stream"):
             self._stream(answer)
         else:
             self._whole(answer)
 
     def _whole(self, answer):
-        message = {"role": "assistant", "content": answer.text or None, "tool_calls": _calls(answer)}
+        message = {
+            "role": "assistant",
+            "content": answer.text or None,
+            "tool_calls": _calls(answer),
+        }
         given = {
             "id": "1", "object": "chat.completion", "model": answer.model,
             "choices": [{"index": 0, "message": message, "finish_reason": answer.finish}], **_usage(answer),
         }  # fmt: skip
         data = json.dumps(given).encode()
         if answer.drop:
-            self._head(answer.status, "application/json", answer.headers | {"Content-Length": str(len(data))})
+            self._head(
+                answer.status,
+                "application/json",
+                answer.headers | {"Content-Length": str(len(data))},
+            )
             self.wfile.write(data[: len(data) // 2])
             self._reset()
             return
-        self._head(answer.status, "application/json", answer.headers | {"Content-Length": str(len(data))})
+        self._head(
+            answer.status, "application/json", answer.headers | {"Content-Length": str(len(data))}
+        )
         pieces = [bytes([one]) for one in data] if answer.piece_delay_s else [data]
         for piece in pieces:
             self.wfile.write(piece)
@@ -146,19 +168,29 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self, answer):
         self._head(answer.status, "text/event-stream", answer.headers)
         self.wfile.write(b": hello\n\n")
-        pieces = [answer.text[at : at + PIECE_CHARS] for at in range(0, len(answer.text), PIECE_CHARS)]
+        pieces = [
+            answer.text[at : at + PIECE_CHARS] for at in range(0, len(answer.text), PIECE_CHARS)
+        ]
         size = max(1, len(pieces) // 1_000)  # a huge answer in fewer pieces
         pieces = ["".join(pieces[at : at + size]) for at in range(0, len(pieces), size)]
         for number, piece in enumerate(pieces):
             if answer.drop and number >= len(pieces) // 2:
                 self._reset()
                 return
-            self._event({"model": answer.model, "choices": [{"index": 0, "delta": {"content": piece}}]})
+            self._event(
+                {"model": answer.model, "choices": [{"index": 0, "delta": {"content": piece}}]}
+            )
             time.sleep(answer.piece_delay_s)
         for call in _calls(answer):
             half = len(call["function"]["arguments"]) // 2
-            first = {**call, "function": {**call["function"], "arguments": call["function"]["arguments"][:half]}}
-            rest = {"index": call["index"], "function": {"arguments": call["function"]["arguments"][half:]}}
+            first = {
+                **call,
+                "function": {**call["function"], "arguments": call["function"]["arguments"][:half]},
+            }
+            rest = {
+                "index": call["index"],
+                "function": {"arguments": call["function"]["arguments"][half:]},
+            }
             for part in (first, rest):
                 self._event({"choices": [{"index": 0, "delta": {"tool_calls": [part]}}]})
         self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": answer.finish}]})
@@ -201,5 +233,9 @@ def _usage(answer):
         return {}
     tokens_in, tokens_out = answer.usage
     return {
-        "usage": {"prompt_tokens": tokens_in, "completion_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
+        "usage": {
+            "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out,
+            "total_tokens": tokens_in + tokens_out,
+        }
     }

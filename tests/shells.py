@@ -10,12 +10,16 @@ def powershell(line, before_7_3):
     words = _powershell_words(line)
     if not before_7_3:
         return words
-    return windows_argv(" ".join(f'"{word}"' if re.search(r"\s", word) or not word else word for word in words))
+    return windows_argv(
+        " ".join(f'"{word}"' if re.search(r"\s", word) or not word else word for word in words)
+    )
 
 
 def _powershell_words(line):
     """Single quotes keep all but '', double quotes know ` and $; outside of both, blanks end a word."""
-    part = re.compile(r"'((?:[^']|'')*)'|\"((?:`.|\"\"|[^\"`])*)\"|([^\s'\"`$;|&(){}<>@#,]+)|(\s+)", re.S)
+    part = re.compile(
+        r"'((?:[^']|'')*)'|\"((?:`.|\"\"|[^\"`])*)\"|([^\s'\"`$;|&(){}<>@#,]+)|(\s+)", re.S
+    )
     words, at = [""], 0
     while at < len(line):
         found = part.match(line, at)
@@ -25,7 +29,11 @@ def _powershell_words(line):
         if blank:
             words.append("")
         elif double is not None:
-            words[-1] += re.sub(r"`(.)", lambda one: POWERSHELL_ESCAPES.get(one[1], one[1]), double.replace('""', '"'))
+            words[-1] += re.sub(
+                r"`(.)",
+                lambda one: POWERSHELL_ESCAPES.get(one[1], one[1]),
+                double.replace('""', '"'),
+            )
         else:
             words[-1] += bare or single.replace("''", "'")
         at = found.end()

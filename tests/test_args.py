@@ -20,22 +20,51 @@ from kaizen_components.index import COMMANDS, Command
 from .conftest import LAUNCHER
 from .examples import prepare
 
-OPTIONS = sorted({fields.option(name) for code in COMMANDS for name in (*Command(code).options, *fields.SHARED)})
+OPTIONS = sorted(
+    {fields.option(name) for code in COMMANDS for name in (*Command(code).options, *fields.SHARED)}
+)
 words = st.one_of(
-    st.sampled_from([*OPTIONS, *(option + "-file" for option in OPTIONS), "--", "-", "", "-x", "--titl", "--op_id"]),
     st.sampled_from(
-        ["a", "x y", "--json=1", "--title=t", "--summary=", "--limit=3", "--body-file=f", "@last", "W1", "-1"]
+        [
+            *OPTIONS,
+            *(option + "-file" for option in OPTIONS),
+            "--",
+            "-",
+            "",
+            "-x",
+            "--titl",
+            "--op_id",
+        ]
+    ),
+    st.sampled_from(
+        [
+            "a",
+            "x y",
+            "--json=1",
+            "--title=t",
+            "--summary=",
+            "--limit=3",
+            "--body-file=f",
+            "@last",
+            "W1",
+            "-1",
+        ]
     ),
     st.text(max_size=8),
 )
-argvs = st.tuples(st.sampled_from([*COMMANDS, *COMMANDS.values(), "w1", "TASK-START"]), st.lists(words, max_size=7))
+argvs = st.tuples(
+    st.sampled_from([*COMMANDS, *COMMANDS.values(), "w1", "TASK-START"]),
+    st.lists(words, max_size=7),
+)
 
 
 def plain(parsed):
     """What a parser understood, in a form that compares."""
     command, given_options = parsed
     flat = {
-        name: sorted(("file", v.path) if isinstance(v, fields.FromFile) else ("text", v) for v in values)
+        name: sorted(
+            ("file", v.path) if isinstance(v, fields.FromFile) else ("text", v) for v in values
+        )
         for name, values in given_options.items()
     }
     return command.code, flat
@@ -111,16 +140,50 @@ def run(monkeypatch, root):
 
 strange = st.one_of(
     st.text(max_size=30),
-    st.text(st.characters(min_codepoint=0xD800, max_codepoint=0xDFFF), min_size=1, max_size=3),  # lone surrogates
+    st.text(
+        st.characters(min_codepoint=0xD800, max_codepoint=0xDFFF), min_size=1, max_size=3
+    ),  # lone surrogates
     st.sampled_from(
-        ["\0", "a\0b", "%", "%s", "'", '"; DROP TABLE task; --', "\n", "a\nb", " ", "\u202e", "𝕏" * 50, "💥"]
+        [
+            "\0",
+            "a\0b",
+            "%",
+            "%s",
+            "'",
+            '"; DROP TABLE task; --',
+            "\n",
+            "a\nb",
+            " ",
+            "\u202e",
+            "𝕏" * 50,
+            "💥",
+        ]
     ),
     st.sampled_from(
-        ["9" * 30, "-1", "0", "1e309", "nan", "[]", "{", '{"a":1}', "[[[[", "task_", "@last", "@", "$1.id", "7d"]
+        [
+            "9" * 30,
+            "-1",
+            "0",
+            "1e309",
+            "nan",
+            "[]",
+            "{",
+            '{"a":1}',
+            "[[[[",
+            "task_",
+            "@last",
+            "@",
+            "$1.id",
+            "7d",
+        ]
     ),
     st.sampled_from([1_000_000, 1_000_001]).map(lambda size: "x" * size),
 )
-hostile = st.lists(st.one_of(st.sampled_from(OPTIONS), st.sampled_from(["--json", "--help", "--", "-", "-h"]), strange))
+hostile = st.lists(
+    st.one_of(
+        st.sampled_from(OPTIONS), st.sampled_from(["--json", "--help", "--", "-", "-h"]), strange
+    )
+)
 SLOW = {"--gates"}  # proves every gate, which takes a minute
 
 
@@ -129,21 +192,32 @@ def likely(code):
     command = Command(code)
     own = {fields.option(name): fields.field(command, name) for name in command.options}
     pairs = [
-        st.tuples(st.just(option), st.one_of(strange, st.sampled_from(field.choices)) if field.choices else strange)
+        st.tuples(
+            st.just(option),
+            st.one_of(strange, st.sampled_from(field.choices)) if field.choices else strange,
+        )
         for option, field in own.items()
         if option not in SLOW
     ]
-    flags = [(option,) for option, field in own.items() if field.kind == "flag" and option not in SLOW]
+    flags = [
+        (option,) for option, field in own.items() if field.kind == "flag" and option not in SLOW
+    ]
     one = st.one_of(*pairs, st.sampled_from([*flags, ("--json",), ("--",), ("-",)]))
-    return st.lists(one, max_size=8).map(lambda chosen: [word for words in chosen for word in words])
+    return st.lists(one, max_size=8).map(
+        lambda chosen: [word for words in chosen for word in words]
+    )
 
 
 LIKELY = {code: likely(code) for code in COMMANDS}
 
 
 @pytest.mark.parametrize("code", COMMANDS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data(), stdin=st.one_of(st.binary(max_size=40), st.just(b'{"command":"W1","args":{}}')))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    data=st.data(), stdin=st.one_of(st.binary(max_size=40), st.just(b'{"command":"W1","args":{}}'))
+)
 def test_any_argv_gets_a_documented_exit_code_and_no_traceback(run, code, data, stdin):
     rest = data.draw(st.one_of(LIKELY[code], hostile))
     exit_code, out, err = run([code, *rest], stdin)
@@ -157,7 +231,9 @@ def test_any_argv_gets_a_documented_exit_code_and_no_traceback(run, code, data, 
     elif asks_for_json(rest):
         answer = json.loads(out)
         assert answer["status"] == "OK"
-        assert (answer.get("exit_code") or 0) == exit_code, "a check that failed says so in its answer"
+        assert (answer.get("exit_code") or 0) == exit_code, (
+            "a check that failed says so in its answer"
+        )
 
 
 def asks_for_json(argv):
@@ -166,7 +242,9 @@ def asks_for_json(argv):
     return "--json" in argv[:at]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(argv=hostile)
 def test_any_first_word_gets_a_documented_exit_code(run, argv):
     exit_code, out, err = run(argv)
@@ -177,7 +255,8 @@ def test_any_first_word_gets_a_documented_exit_code(run, argv):
 
 
 @pytest.mark.parametrize(
-    "argv", [["W1", "--title", b"\xff\xfe", "--summary", "s"], [b"\xff"], ["W1", b"--\xff", "--json"]]
+    "argv",
+    [["W1", "--title", b"\xff\xfe", "--summary", "s"], [b"\xff"], ["W1", b"--\xff", "--json"]],
 )
 def test_bytes_that_are_not_utf8_on_a_real_command_line_are_refused(cli, argv):
     answer = cli(*argv)
@@ -186,7 +265,9 @@ def test_bytes_that_are_not_utf8_on_a_real_command_line_are_refused(cli, argv):
     assert "Traceback" not in answer.err
 
 
-@pytest.mark.parametrize("argv", [["--version"], ["completion", "bash"], ["help"], ["W"], ["W1", "--help"], ["-h"], []])
+@pytest.mark.parametrize(
+    "argv", [["--version"], ["completion", "bash"], ["help"], ["W"], ["W1", "--help"], ["-h"], []]
+)
 def test_whatever_needs_no_database_is_json_too_when_asked(run, argv):
     exit_code, out, _ = run([*argv, "--json"])
 
@@ -268,12 +349,27 @@ def test_an_everyday_command_loads_nothing_outside_the_allow_list(root, cli, cod
 
     for line in (argv, [*argv, "--json"]):
         loaded = modules_after(root, line)
-        assert [name for name in loaded if name not in ALLOWED and not name.startswith("kaizen_components.")] == []
+        assert [
+            name
+            for name in loaded
+            if name not in ALLOWED and not name.startswith("kaizen_components.")
+        ] == []
         if code in ONCE:
             break
 
 
-ONCE = ("L2", "L3", "L11", "X6", "I4", "W13", "W4", "W6", "W8", "G5")  # a second time would be refused
+ONCE = (
+    "L2",
+    "L3",
+    "L11",
+    "X6",
+    "I4",
+    "W13",
+    "W4",
+    "W6",
+    "W8",
+    "G5",
+)  # a second time would be refused
 
 
 def test_everything_that_is_written_often_is_held_to_the_allow_list():

@@ -15,9 +15,13 @@ LOADED = "import kaizen_components.errors as errors; print(type(errors.__spec__.
 def engine(tmp_path):
     """A copy of the engine with a bundle, and a mark in its errors.py."""
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "kaizen_components", tmp_path / "an engine" / "kaizen_components", ignore=ignored)
+    shutil.copytree(
+        ROOT / "kaizen_components", tmp_path / "an engine" / "kaizen_components", ignore=ignored
+    )
     mark(tmp_path / "an engine", "one")
-    subprocess.run([sys.executable, "-m", "kaizen_components.bundle"], cwd=tmp_path / "an engine", check=True)
+    subprocess.run(
+        [sys.executable, "-m", "kaizen_components.bundle"], cwd=tmp_path / "an engine", check=True
+    )
     return tmp_path / "an engine"
 
 
@@ -27,7 +31,9 @@ def mark(engine, text):
 
 
 def load(engine):
-    done = subprocess.run([sys.executable, "-c", LOADED], cwd=engine, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], cwd=engine, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -44,7 +50,9 @@ def test_changed_source_is_not_read_from_the_bundle(engine):
     assert load(engine) == ["SourceFileLoader", "two"]
 
 
-@pytest.mark.parametrize("harm", [lambda data: b"", lambda data: data[:-9], lambda data: b"\xff" * 99])
+@pytest.mark.parametrize(
+    "harm", [lambda data: b"", lambda data: data[:-9], lambda data: b"\xff" * 99]
+)
 def test_damaged_bundle_is_ignored(engine, harm):
     bundle = next((engine / "kaizen_components" / "__pycache__").glob("hot.*.bundle"))
     bundle.write_bytes(harm(bundle.read_bytes()))

@@ -53,7 +53,10 @@ def test_help_shows_every_command_grouped_by_family(cli):
 
 
 def test_help_of_one_command_is_the_same_by_every_way_to_ask(cli):
-    pages = {cli(*argv).out for argv in (("W1", "--help"), ("help", "W1"), ("help", "task-start"), ("w1", "--help"))}
+    pages = {
+        cli(*argv).out
+        for argv in (("W1", "--help"), ("help", "W1"), ("help", "task-start"), ("w1", "--help"))
+    }
 
     assert len(pages) == 1
     page = pages.pop()
@@ -71,11 +74,17 @@ def test_a_family_letter_lists_the_family(cli):
 def test_help_as_json_is_json_schema(cli):
     answer = cli("help", "W13", "--json")
 
-    assert answer.json["commands"][0]["properties"]["action"]["enum"] == ["take", "renew", "release", "break"]
+    assert answer.json["commands"][0]["properties"]["action"]["enum"] == [
+        "take",
+        "renew",
+        "release",
+        "break",
+    ]
 
 
 @pytest.mark.parametrize(
-    "typo, meant", [("task-strat", "task-start"), ("W99", "W9"), ("dcotor", "doctor"), ("halp", "help")]
+    "typo, meant",
+    [("task-strat", "task-start"), ("W99", "W9"), ("dcotor", "doctor"), ("halp", "help")],
 )
 def test_a_typo_is_answered_with_what_was_meant(cli, typo, meant):
     answer = cli(typo, "--json")
@@ -124,13 +133,18 @@ def test_a_bad_value_is_refused_with_what_to_do_next(cli, argv):
     refused = cli(*argv, "--json")
 
     assert (
-        refused.exit_code == 2 and refused.error["code"] == "bad_value" and f"help {argv[0]}" in refused.error["next"]
+        refused.exit_code == 2
+        and refused.error["code"] == "bad_value"
+        and f"help {argv[0]}" in refused.error["next"]
     )
 
 
 def test_a_choice_that_is_nearly_right_is_told_the_right_one(cli):
     assert cli("W11", "--kind", "block", "--json").error["why"] == "Did you mean blocks?"
-    assert cli("Q2", "--conclusion", "verified", "--json").error["why"] == "Did you mean VERIFIED_ACCEPTABLE?"
+    assert (
+        cli("Q2", "--conclusion", "verified", "--json").error["why"]
+        == "Did you mean VERIFIED_ACCEPTABLE?"
+    )
 
 
 def test_a_missing_file_is_named_as_it_was_given(cli, root):
@@ -157,7 +171,8 @@ def test_another_python_than_that_of_set_up_is_told_of_the_right_one(root):
 
 def test_a_list_is_an_aligned_table_and_ids_stay_whole(cli):
     ids = [
-        cli("W1", "--title", title, "--summary", "s", "--json").json["id"] for title in ("short", "a much longer title")
+        cli("W1", "--title", title, "--summary", "s", "--json").json["id"]
+        for title in ("short", "a much longer title")
     ]
     lines = cli("W9", env={"COLUMNS": "120"}).out.splitlines()
 
@@ -174,7 +189,14 @@ def test_a_list_is_an_aligned_table_in_eighty_columns(cli, code):
         ("bob", "W7", "critical"),
         ("eve-of-the-long-name", "W7", "high"),
     ):
-        words = ("--title", f"A title of some length by {actor}", "--summary", "s", "--actor", actor)
+        words = (
+            "--title",
+            f"A title of some length by {actor}",
+            "--summary",
+            "s",
+            "--actor",
+            actor,
+        )
         task = cli("W1", *words, "--scope", actor, "--priority", priority, "--json").json["id"]
         cli(packet, *words, "--task-id", task)
     lines = cli(code, env={"COLUMNS": "80"}).out.splitlines()
@@ -183,18 +205,36 @@ def test_a_list_is_an_aligned_table_in_eighty_columns(cli, code):
 
     starts = [found.end() for found in re.finditer(" {2,}", lines[at])]
     assert len(rows) == 3 and len(starts) >= 2
-    assert all(row[start - 2 : start] == "  " and row[start] != " " for row in rows for start in starts)
+    assert all(
+        row[start - 2 : start] == "  " and row[start] != " " for row in rows for start in starts
+    )
     assert lines[at + 1].startswith("  ") and lines[at + 1].endswith("title")
     assert sum("A title of some" in line for line in lines) == 3
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
 @pytest.mark.parametrize(
-    "argv", [("W9",), ("W12",), ("W15",), ("K0", "start a task"), ("K11",), ("W10", "--id", "@last"), ("K2",)]
+    "argv",
+    [
+        ("W9",),
+        ("W12",),
+        ("W15",),
+        ("K0", "start a task"),
+        ("K11",),
+        ("W10", "--id", "@last"),
+        ("K2",),
+    ],
 )
 def test_nothing_is_broader_than_the_terminal_but_what_must_stay_whole(cli, argv, width):
     for actor in ("ada", "bob", "agent"):
-        title = ("--title", "A title of some length, as titles are", "--summary", "s", "--actor", actor)
+        title = (
+            "--title",
+            "A title of some length, as titles are",
+            "--summary",
+            "s",
+            "--actor",
+            actor,
+        )
         task = cli("W1", *title, "--scope", actor, "--json").json["id"]
         cli("W5", *title, "--task-id", task)
     lines = cli(*argv, env={"COLUMNS": str(width)}).out.splitlines()
@@ -230,11 +270,15 @@ def test_wide_characters_and_emoji_keep_the_columns_aligned(cli):
     assert len({len(part) + sum(ord(c) > 0x2E80 for c in part) for part in before}) == 1
 
 
-@pytest.mark.parametrize("scope", ["x⌚⏰✅⚡x", "שָׁלוֹם", "ไทยนี้", "ｆｕｌｌ", "cafe\u0301", "👩‍👧x", "한글"])
+@pytest.mark.parametrize(
+    "scope", ["x⌚⏰✅⚡x", "שָׁלוֹם", "ไทยนี้", "ｆｕｌｌ", "cafe\u0301", "👩‍👧x", "한글"]
+)
 def test_marks_and_joiners_take_no_column(cli, scope):
     cli("W1", "--title", "t", "--summary", "s", "--scope", scope)
     cli("W1", "--title", "t", "--summary", "s", "--scope", "x")
-    rows = [line.split("agent")[0] for line in cli("W9").out.splitlines() if line.startswith("task_")]
+    rows = [
+        line.split("agent")[0] for line in cli("W9").out.splitlines() if line.startswith("task_")
+    ]
     kinds = [(unicodedata.category(c), unicodedata.east_asian_width(c)) for c in rows[1]]
     broad = sum(0 if kind in ("Mn", "Cf") else 2 if width in "WF" else 1 for kind, width in kinds)
 
@@ -289,17 +333,23 @@ def test_a_command_to_run_is_only_taken_after_the_two_dashes(cli):
         assert refused.exit_code == 2 and "--run needs -- and a command behind it" in refused.err
 
 
-@pytest.mark.parametrize("argv", [("K3", "--out", "b.db"), ("S4", "--out", "b.json"), ("R2", "--out", "b.html")])
+@pytest.mark.parametrize(
+    "argv", [("K3", "--out", "b.db"), ("S4", "--out", "b.json"), ("R2", "--out", "b.html")]
+)
 def test_a_relative_path_where_the_working_directory_is_gone_is_told_as_such(cli, root, argv):
     cli("W1", *TASK)
     script = f'mkdir gone && cd gone && rmdir ../gone && exec "{sys.executable}" "{LAUNCHER}" "$@"'
     environ = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
-    done = subprocess.run(["bash", "-c", script, "-", *argv], cwd=root, env=environ, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", script, "-", *argv], cwd=root, env=environ, capture_output=True, text=True
+    )
 
     assert done.returncode == 3 and "The working directory does not exist any more." in done.stderr
 
 
-@pytest.mark.parametrize("text, says", [("x" * 5_000, "200"), ("€" * 5_001, "200"), ("x" * 201, "201")])
+@pytest.mark.parametrize(
+    "text, says", [("x" * 5_000, "200"), ("€" * 5_001, "200"), ("x" * 201, "201")]
+)
 def test_a_text_that_is_too_long_is_not_miscounted(cli, root, text, says):
     (root / "long").write_text(text)
     answer = cli("W1", "--title-file", str(root / "long"), "--summary", "s")
@@ -310,7 +360,10 @@ def test_a_text_that_is_too_long_is_not_miscounted(cli, root, text, says):
 
 def test_an_answer_that_could_not_be_printed_may_be_asked_for_again_if_nothing_changed(cli, root):
     cli("K1")
-    for argv, says in ((("W9",), "The answer could not be printed"), (("W1", *TASK), "Do not repeat it")):
+    for argv, says in (
+        (("W9",), "The answer could not be printed"),
+        (("W1", *TASK), "Do not repeat it"),
+    ):
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
                 [sys.executable, str(LAUNCHER), *argv],
@@ -326,7 +379,9 @@ def test_a_family_fits_on_a_small_screen(cli, family):
     lines = cli(family, env={"COLUMNS": "80"}).out.splitlines()
 
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
-    assert [line.split()[0] for line in lines[1:-2]] == [c.code for c in catalog() if c.family == family]
+    assert [line.split()[0] for line in lines[1:-2]] == [
+        c.code for c in catalog() if c.family == family
+    ]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -350,7 +405,9 @@ def test_a_word_longer_than_a_line_is_cut_and_gets_no_blank_inside(cli, word):
     shown = cli("W10", "--id", "@last", env={"COLUMNS": "60"}).out
     body = shown[shown.index("body ") + 5 :].split("\nrev ")[0]
 
-    assert "".join(word.split()) in "".join(line.strip() for line in body.split("\n")).replace(" ", "")
+    assert "".join(word.split()) in "".join(line.strip() for line in body.split("\n")).replace(
+        " ", ""
+    )
     assert word[0] + " " + word[0] not in body
 
 
@@ -360,21 +417,41 @@ SECRET_WORD = "gh" + "p_" + "a7Bq" * 9
 @pytest.mark.parametrize(
     "argv",
     [
-        *((SECRET_WORD,), ("W1", "--" + SECRET_WORD, "x"), ("help", SECRET_WORD), ("W10", "--id", SECRET_WORD)),
-        *(("W1", *TASK, "--body-file", SECRET_WORD), ("W1", SECRET_WORD), ("W1", *TASK, "--priority", SECRET_WORD)),
-        *(("K5", "--file", SECRET_WORD), ("K5",), ("W9", "--limit", SECRET_WORD), ("completion", SECRET_WORD)),
+        *(
+            (SECRET_WORD,),
+            ("W1", "--" + SECRET_WORD, "x"),
+            ("help", SECRET_WORD),
+            ("W10", "--id", SECRET_WORD),
+        ),
+        *(
+            ("W1", *TASK, "--body-file", SECRET_WORD),
+            ("W1", SECRET_WORD),
+            ("W1", *TASK, "--priority", SECRET_WORD),
+        ),
+        *(
+            ("K5", "--file", SECRET_WORD),
+            ("K5",),
+            ("W9", "--limit", SECRET_WORD),
+            ("completion", SECRET_WORD),
+        ),
     ],
 )
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_no_error_repeats_a_secret(cli, argv, form):
     cli("K1")
-    answer = cli(*argv, *form, stdin=f'{{"command": "{SECRET_WORD}", "{SECRET_WORD}": 1}}\n'.encode())
+    answer = cli(
+        *argv, *form, stdin=f'{{"command": "{SECRET_WORD}", "{SECRET_WORD}": 1}}\n'.encode()
+    )
 
     assert answer.exit_code in (1, 2, 3) and SECRET_WORD not in answer.out + answer.err
 
 
 VALUE = "Zx8" + "kQ3wRt7" * 9
-LONG_SECRETS = ["AWS_SECRET_ACCESS_KEY=" + VALUE[:40], "Authorization: Bearer " + VALUE[:40], "gh" + "p_" + VALUE[:36]]
+LONG_SECRETS = [
+    "AWS_SECRET_ACCESS_KEY=" + VALUE[:40],
+    "Authorization: Bearer " + VALUE[:40],
+    "gh" + "p_" + VALUE[:36],
+]
 LONG_SECRETS.append("ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0In0." + VALUE[:43])
 
 
@@ -383,10 +460,26 @@ def test_no_error_repeats_the_beginning_of_a_long_secret(cli, secret):
     cli("K1")
     lines = json.dumps({"command": "W1", "args": {secret: "t"}}), json.dumps({"command": secret})
     asked = [
-        *((secret,), ("help", secret), ("W", secret), ("W1", secret), ("W1", "--" + secret), ("W10", "--id", secret)),
-        *(("W1", *TASK, "--body-file", secret), ("-" + secret, "W1"), ("T3", "--trace-id", secret), ("K5",)),
+        *(
+            (secret,),
+            ("help", secret),
+            ("W", secret),
+            ("W1", secret),
+            ("W1", "--" + secret),
+            ("W10", "--id", secret),
+        ),
+        *(
+            ("W1", *TASK, "--body-file", secret),
+            ("-" + secret, "W1"),
+            ("T3", "--trace-id", secret),
+            ("K5",),
+        ),
     ]
-    said = [cli(*argv, stdin=one.encode()) for argv in asked for one in (lines if argv == ("K5",) else ("",))]
+    said = [
+        cli(*argv, stdin=one.encode())
+        for argv in asked
+        for one in (lines if argv == ("K5",) else ("",))
+    ]
 
     assert all(answer.exit_code in (1, 2, 3) for answer in said)
     assert not [answer.err for answer in said if VALUE[:8] in answer.err.replace("-", "_")]
@@ -400,7 +493,9 @@ def on_a_terminal(argv, root, **env):
     """What a command prints when stdout and stderr are a real terminal."""
     master, slave = pty.openpty()
     environment = {**os.environ, "KAIZEN_REPO_ROOT": str(root), "TERM": "xterm", **env}
-    child = subprocess.Popen([sys.executable, str(LAUNCHER), *argv], stdout=slave, stderr=slave, env=environment)
+    child = subprocess.Popen(
+        [sys.executable, str(LAUNCHER), *argv], stdout=slave, stderr=slave, env=environment
+    )
     os.close(slave)
     output = b""
     while True:
@@ -439,7 +534,10 @@ def test_a_closed_pipe_is_not_an_error(cli, root):
         cli("W1", *TASK)
     script = f'"{sys.executable}" "{LAUNCHER}" W9 | head -1; echo "${{PIPESTATUS[0]}}"'
     done = subprocess.run(
-        ["bash", "-c", script], env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True
+        ["bash", "-c", script],
+        env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
+        capture_output=True,
+        text=True,
     )
 
     assert done.stdout.splitlines()[-1] == "0"
@@ -470,7 +568,11 @@ def test_what_waits_for_the_end_of_the_process_is_called(root):
         capture_output=True, text=True,
     )  # fmt: skip
 
-    assert (done.stdout, done.returncode, json.loads(done.stderr)["code"]) == ("called\n", 3, "no_database")
+    assert (done.stdout, done.returncode, json.loads(done.stderr)["code"]) == (
+        "called\n",
+        3,
+        "no_database",
+    )
 
 
 def test_a_profile_of_a_command_is_printed(root, cli):
@@ -495,7 +597,9 @@ def test_a_full_disk_under_stdout_says_that_the_command_was_carried_out(cli, roo
     assert len(cli("W9", "--json").json["records"]) == 1
 
 
-@pytest.mark.parametrize("argv", [("--help",), ("W1", "--help"), ("W",), ("completion", "bash"), ("W9",)])
+@pytest.mark.parametrize(
+    "argv", [("--help",), ("W1", "--help"), ("W",), ("completion", "bash"), ("W9",)]
+)
 def test_a_full_disk_under_stdout_claims_no_change_where_there_was_none(cli, root, argv):
     cli("W1", *TASK)
     with open("/dev/full", "w") as full:
@@ -504,7 +608,11 @@ def test_a_full_disk_under_stdout_claims_no_change_where_there_was_none(cli, roo
             env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
         )  # fmt: skip
 
-    assert done.returncode == 5 and "carried out" not in done.stderr and "could not be printed" in done.stderr
+    assert (
+        done.returncode == 5
+        and "carried out" not in done.stderr
+        and "could not be printed" in done.stderr
+    )
 
 
 def test_a_closed_stdout_is_not_an_error(root, cli):
@@ -519,7 +627,16 @@ def test_a_closed_stdout_is_not_an_error(root, cli):
 def test_text_comes_from_a_file_or_from_stdin(cli, root):
     (root / "body.md").write_text("# A body\nwith ünïcode\n")
     (root / "title.txt").write_text("A title from a file\n")
-    cli("W1", "--title-file", "title.txt", "--summary", "-", "--body-file", "body.md", stdin=b"From stdin.")
+    cli(
+        "W1",
+        "--title-file",
+        "title.txt",
+        "--summary",
+        "-",
+        "--body-file",
+        "body.md",
+        stdin=b"From stdin.",
+    )
     record = cli("W10", "--id", "@last", "--json").json["record"]
 
     assert record["title"] == "A title from a file"
@@ -548,7 +665,9 @@ def test_text_that_cannot_be_read_is_refused_with_its_reason(cli, argv, stdin, c
     assert cli("K2").exit_code == 3, "nothing was written, so there is no database either"
 
 
-@pytest.mark.parametrize("option, most", [("--title", 200), ("--summary", 2000), ("--body", 1_000_000)])
+@pytest.mark.parametrize(
+    "option, most", [("--title", 200), ("--summary", 2000), ("--body", 1_000_000)]
+)
 def test_text_limits_are_in_characters(cli, root, option, most):
     values = {"--title": "t", "--summary": "s"}
     for size, expected in ((most, 0), (most + 1, 2)):
@@ -558,8 +677,12 @@ def test_text_limits_are_in_characters(cli, root, option, most):
         assert answer.exit_code == expected, answer.err
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\t", "\n", "\u00a0", "\u200b", "\u3164 \u2800", "\x07"])
-@pytest.mark.parametrize("option", ["--title", "--summary", "--body", "--scope", "--done-when", "--actor", "--op-id"])
+@pytest.mark.parametrize(
+    "blank", ["", " ", "\t", "\n", "\u00a0", "\u200b", "\u3164 \u2800", "\x07"]
+)
+@pytest.mark.parametrize(
+    "option", ["--title", "--summary", "--body", "--scope", "--done-when", "--actor", "--op-id"]
+)
 def test_blank_text_is_refused(kaizen, option, blank):
     from kaizen_components.errors import Usage
 
@@ -568,7 +691,9 @@ def test_blank_text_is_refused(kaizen, option, blank):
         kaizen("W1", **given)
 
 
-@pytest.mark.parametrize("seen", ["\U00018cd6", "\ue000", "\U0010ffff", "\u200b.", "\u0301", "\u2800 \u2801"])
+@pytest.mark.parametrize(
+    "seen", ["\U00018cd6", "\ue000", "\U0010ffff", "\u200b.", "\u0301", "\u2800 \u2801"]
+)
 def test_letters_newer_than_this_python_and_of_private_use_are_text(kaizen, seen):
     assert kaizen("W1", title=seen, summary="s")["title"] == seen
 
@@ -596,12 +721,25 @@ def test_the_package_installs_a_kaizen_script_with_its_migrations(tmp_path):
     shutil.copytree(ROOT / "kaizen_components", source / "kaizen_components")
     for name in ("pyproject.toml", "README.md", "LICENSE", "requirements-kaizen.txt"):
         shutil.copy(ROOT / name, source)
-    build = ["pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", str(wheel_folder), str(source)]
+    build = [
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "-q",
+        "-w",
+        str(wheel_folder),
+        str(source),
+    ]
     done = subprocess.run([sys.executable, "-m", *build], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     wheel = next(wheel_folder.glob("*.whl"))
     names = zipfile.ZipFile(wheel).namelist()
-    points = zipfile.ZipFile(wheel).read(next(name for name in names if name.endswith("entry_points.txt"))).decode()
+    points = (
+        zipfile.ZipFile(wheel)
+        .read(next(name for name in names if name.endswith("entry_points.txt")))
+        .decode()
+    )
 
     assert "kaizen = kaizen_components.args:entry" in points
     assert "kaizen_components/store/migrations/0001_ledger.sql" in names
@@ -626,7 +764,11 @@ def path_with_kaizen(tmp_path):
     script.parent.mkdir()
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{LAUNCHER}" "$@"\n')
     script.chmod(0o755)
-    return {**os.environ, "PATH": f"{script.parent}:{os.environ['PATH']}", "KAIZEN_REPO_ROOT": str(tmp_path)}
+    return {
+        **os.environ,
+        "PATH": f"{script.parent}:{os.environ['PATH']}",
+        "KAIZEN_REPO_ROOT": str(tmp_path),
+    }
 
 
 def bash_completions(line, env):
@@ -664,7 +806,9 @@ def test_completion_knows_what_the_parser_takes(cli, shell):
 
     assert {"W1", "W10", "W15"} <= set(completed(cli, shell, "kaizen w1"))
     assert "high" in completed(cli, shell, "kaizen W1 --priority H")
-    assert ("high" if shell == "bash" else "--priority=high") in completed(cli, shell, for_one_word[shell])
+    assert ("high" if shell == "bash" else "--priority=high") in completed(
+        cli, shell, for_one_word[shell]
+    )
     assert {"--body", "--body-file"} <= set(completed(cli, shell, "kaizen W1 --body"))
     assert "--body-file" not in completed(cli, shell, "kaizen W1 --b")
     assert "--priority" in completed(cli, shell, "kaizen --json task start --pri")
@@ -673,7 +817,9 @@ def test_completion_knows_what_the_parser_takes(cli, shell):
 
 def test_zsh_takes_the_script_before_it_has_set_up_completion(tool, path_with_kaizen):
     script = 'eval "$(kaizen completion zsh)" && print -r -- $_comps[kaizen]'
-    done = subprocess.run([tool("zsh"), "-f", "-c", script], env=path_with_kaizen, capture_output=True, text=True)
+    done = subprocess.run(
+        [tool("zsh"), "-f", "-c", script], env=path_with_kaizen, capture_output=True, text=True
+    )
 
     assert done.stdout.strip() == "_kaizen_completion", done.stderr
 
@@ -690,7 +836,9 @@ def test_bash_completes_commands_options_and_choices(path_with_kaizen):
     assert "bash" in bash_completions("kaizen completion b", path_with_kaizen)
 
 
-@pytest.mark.parametrize("shell, check", [("zsh", ["-n"]), ("fish", ["--no-execute"]), ("bash", ["-n"])])
+@pytest.mark.parametrize(
+    "shell, check", [("zsh", ["-n"]), ("fish", ["--no-execute"]), ("bash", ["-n"])]
+)
 def test_the_completion_script_of_a_shell_is_valid_there(cli, tool, tmp_path, shell, check):
     script = tmp_path / "completion"
     script.write_text(cli("completion", shell).out)
@@ -703,14 +851,20 @@ def test_the_completion_script_of_a_shell_is_valid_there(cli, tool, tmp_path, sh
 
 def test_fish_completes_commands(tool, path_with_kaizen):
     script = 'kaizen completion fish | source; complete -C "kaizen task-cl"'
-    done = subprocess.run([tool("fish"), "-c", script], env=path_with_kaizen, capture_output=True, text=True)
+    done = subprocess.run(
+        [tool("fish"), "-c", script], env=path_with_kaizen, capture_output=True, text=True
+    )
 
     assert "task-claim" in done.stdout, done.stderr
 
 
 def test_zsh_and_fish_get_their_answers_in_their_own_form(cli):
-    zsh = cli(env={"_KAIZEN_COMPLETE": "zsh_complete", "COMP_WORDS": "kaizen W1 --pr", "COMP_CWORD": "2"})
-    fish = cli(env={"_KAIZEN_COMPLETE": "fish_complete", "COMP_WORDS": "kaizen W1", "COMP_CWORD": "--pr"})
+    zsh = cli(
+        env={"_KAIZEN_COMPLETE": "zsh_complete", "COMP_WORDS": "kaizen W1 --pr", "COMP_CWORD": "2"}
+    )
+    fish = cli(
+        env={"_KAIZEN_COMPLETE": "fish_complete", "COMP_WORDS": "kaizen W1", "COMP_CWORD": "--pr"}
+    )
 
     assert "--priority" in zsh.out
     assert "--priority" in fish.out

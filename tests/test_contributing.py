@@ -34,8 +34,12 @@ def copy(tmp_path_factory):
     assert f"`{then}`" in page, "the page counts on from the newest migration"
     replaced(place / "kaizen_components/store/database.py", now, then)
     (call,) = re.findall(r"`(call\(.*?\))` in `record_every_kind`", page)
-    replaced(place / "support_scripts/every_kind.py", '    call("K7")\n', f'    {call}\n    call("K7")\n')
-    replaced(place / "tests/test_declaration.py", '"P1": ["run"],', '"P1": ["run"], "W16": ["bookmark"],')
+    replaced(
+        place / "support_scripts/every_kind.py", '    call("K7")\n', f'    {call}\n    call("K7")\n'
+    )
+    replaced(
+        place / "tests/test_declaration.py", '"P1": ["run"],', '"P1": ["run"], "W16": ["bookmark"],'
+    )
     return place
 
 
@@ -46,16 +50,32 @@ def replaced(path, old, new):
 
 
 def in_copy(copy, *words, **env):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("KAIZEN_", "PYTEST_"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("KAIZEN_", "PYTEST_"))
+    }
     return subprocess.run(
-        [sys.executable, *words], cwd=copy, env={**environment, **env}, capture_output=True, text=True, timeout=300
+        [sys.executable, *words],
+        cwd=copy,
+        env={**environment, **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
 
 def test_the_page_says_everything_that_is_needed(copy):
     docs = in_copy(copy, "support_scripts/make_docs.py")
     assert docs.returncode == 0, docs.stderr
-    words = ("-m", "pytest", "-n", "0", "tests/commands/test_bookmark.py", "tests/test_declaration.py")
+    words = (
+        "-m",
+        "pytest",
+        "-n",
+        "0",
+        "tests/commands/test_bookmark.py",
+        "tests/test_declaration.py",
+    )
     words += ("tests/reports/test_ledger_story.py", "tests/support_scripts/test_verify_ledger.py")
     chosen = "W16 or bookmark or kind or write_command or limits or downwards"
     done = in_copy(copy, *words, "-k", chosen)
@@ -75,6 +95,8 @@ def test_a_new_kind_touches_its_migration_its_declaration_its_command_and_tests(
 def test_the_new_command_has_help_a_typo_and_json(copy, tmp_path):
     made = in_copy(copy, "kaizen.py", "W16", "--title", "x", "--url", "https://example.org", "--json",
                    KAIZEN_REPO_ROOT=str(tmp_path))  # fmt: skip
-    assert made.returncode == 0 and '"kind":"bookmark"' in made.stdout.replace('": "', '":"'), made.stderr
+    assert made.returncode == 0 and '"kind":"bookmark"' in made.stdout.replace('": "', '":"'), (
+        made.stderr
+    )
     assert "--url" in in_copy(copy, "kaizen.py", "W16", "--help").stdout
     assert "bookmark-add" in in_copy(copy, "kaizen.py", "bookmark-ad").stderr

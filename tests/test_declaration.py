@@ -23,7 +23,13 @@ from .examples import prepare, ran_example
 PACKAGE = ROOT / "kaizen_components"
 every_command = pytest.mark.parametrize("code", list(COMMANDS))
 
-COMPUTED = {"task_link.state", "artifact.kind", "waiver.gate", "run_event.event", "run_event.phase"}  # by the engine
+COMPUTED = {
+    "task_link.state",
+    "artifact.kind",
+    "waiver.gate",
+    "run_event.event",
+    "run_event.phase",
+}  # by the engine
 TEXT_LIMITS = {
     "title": limits.TITLE_CHARS_MAX,
     "summary": limits.SUMMARY_CHARS_MAX,
@@ -86,7 +92,17 @@ def test_a_command_has_help_an_example_and_known_options(code):
     assert command.help and command.help.endswith(".") and len(command.help) <= 140
     assert "kaizen " + code in command.example
     assert all(fields.field(command, name).help for name in command.options)
-    assert set(command.needs) <= {"tx", "db", "store", "call", "catalog", "write", "look", "check", "schema"}
+    assert set(command.needs) <= {
+        "tx",
+        "db",
+        "store",
+        "call",
+        "catalog",
+        "write",
+        "look",
+        "check",
+        "schema",
+    }
 
 
 @every_command
@@ -150,7 +166,10 @@ def choices_of(schema, kind):
 
 def lengths_of(schema, kind):
     """Column -> the most characters that its CHECK allows."""
-    return {name: int(most) for name, most in re.findall(r"length\((\w+)\) BETWEEN 1 AND (\d+)", sql_of(schema, kind))}
+    return {
+        name: int(most)
+        for name, most in re.findall(r"length\((\w+)\) BETWEEN 1 AND (\d+)", sql_of(schema, kind))
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -164,7 +183,11 @@ def test_choices_and_lengths_in_the_schema_are_those_of_the_limits(schema, kind)
 
 
 def test_each_list_of_the_limits_is_one_of_the_schema(schema):
-    lists = {name: value for name, value in vars(limits).items() if isinstance(value, tuple) and name[:4] != "HOOK"}
+    lists = {
+        name: value
+        for name, value in vars(limits).items()
+        if isinstance(value, tuple) and name[:4] != "HOOK"
+    }
     found = {words for kind in KINDS for words in choices_of(schema, kind).values()}
 
     assert {name for name, words in lists.items() if words not in found} == set()
@@ -191,9 +214,18 @@ def test_every_option_of_a_write_is_stored_in_a_column(schema, code):
 
 
 def test_every_write_command_is_checked_against_columns():
-    reports = {"P2", "P8", *(code for code in COMMANDS if code[0] == "R")}  # their options say what to read
+    reports = {
+        "P2",
+        "P8",
+        *(code for code in COMMANDS if code[0] == "R"),
+    }  # their options say what to read
 
-    assert {command.code for command in catalog() if command.writes} - reports == {*WRITES, "K5", "K7", "M3"}
+    assert {command.code for command in catalog() if command.writes} - reports == {
+        *WRITES,
+        "K5",
+        "K7",
+        "M3",
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -206,8 +238,15 @@ def test_a_kind_has_its_common_columns_and_is_append_only(schema, kind):
 
 
 def test_every_table_of_records_is_a_declared_kind_and_every_kind_has_a_table(schema):
-    names = [row[0] for row in schema.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
-    tables = {name for name in names if {"seq", "id", "at", "actor", "test"} <= set(columns_of(schema, name))}
+    names = [
+        row[0]
+        for row in schema.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+    ]
+    tables = {
+        name
+        for name in names
+        if {"seq", "id", "at", "actor", "test"} <= set(columns_of(schema, name))
+    }
 
     assert tables - {f"{kind}_current" for kind in KINDS} == set(KINDS)
     assert {kind.view for kind in KINDS.values()} <= set(names)
@@ -227,8 +266,12 @@ def test_what_a_kind_declares_fits_its_columns_and_the_commands(schema, kind):
         *kind.refers, *(["evidence"] if kind.name.endswith("_revision") and "evidence" in columns else [])
     ]  # fmt: skip
     if kind.number:
-        schema.execute(f"SELECT {kind.title}, {kind.text}, {kind.state}, {kind.shown_by} FROM {kind.view}")
-        schema.execute(f"SELECT 1 FROM {kind.view} WHERE {kind.scope}", ("project",) * kind.scope.count("?"))
+        schema.execute(
+            f"SELECT {kind.title}, {kind.text}, {kind.state}, {kind.shown_by} FROM {kind.view}"
+        )
+        schema.execute(
+            f"SELECT 1 FROM {kind.view} WHERE {kind.scope}", ("project",) * kind.scope.count("?")
+        )
         scope = "scope = ?" if "scope" in columns else "task_id" if "task_id" in columns else "0"
         assert set(kind.texts) <= set(columns) and kind.scope.startswith(scope)
         assert kind.shows or kind.shown_by != "id"
@@ -236,7 +279,9 @@ def test_what_a_kind_declares_fits_its_columns_and_the_commands(schema, kind):
 
 def test_imports_only_point_downwards():
     assert layers.find_wrong_imports() == []
-    assert {"args", "commands", "records", "store"} <= set(layers.find_edges())  # it looks at something
+    assert {"args", "commands", "records", "store"} <= set(
+        layers.find_edges()
+    )  # it looks at something
 
 
 @pytest.mark.parametrize("depth", [2, 9], ids=["sub-packages", "modules"])

@@ -19,10 +19,18 @@ PAGES = [
     "kaizen_components/projects/adopt/files/agents.md", "kaizen_components/projects/adopt/files/evals.md",
 ]  # fmt: skip
 SPAN = re.compile(r"``(.+?)``|`([^`\n]+)`")
-WHOLE = re.compile(r"(?:(?:\.venv/bin/python|python3) )?kaizen(?:\.py)? (.+)")  # a command that stands as it is typed
+WHOLE = re.compile(
+    r"(?:(?:\.venv/bin/python|python3) )?kaizen(?:\.py)? (.+)"
+)  # a command that stands as it is typed
 SHORT = re.compile(r"[A-Z]{1,2}\d+ .+")  # one whose other options the sentence leaves out
-SHELL = re.compile(r"(?:bash|git|apt|export|python|python3|pytest|cd) .+(?<!&)|[A-Z_]+=\S+ .+(?<!&)")
-MEANT = {"CODE": "W12", "N": "1", "EVENT": "stop"}  # what stands for something that is not just any text
+SHELL = re.compile(
+    r"(?:bash|git|apt|export|python|python3|pytest|cd) .+(?<!&)|[A-Z_]+=\S+ .+(?<!&)"
+)
+MEANT = {
+    "CODE": "W12",
+    "N": "1",
+    "EVENT": "stop",
+}  # what stands for something that is not just any text
 
 
 def spans(text):
@@ -31,8 +39,15 @@ def spans(text):
 
 
 def of_pages(pattern):
-    found = [(page, span) for page in PAGES for span in spans((ROOT / page).read_text()) if pattern.fullmatch(span)]
-    return pytest.mark.parametrize("page, span", found, ids=[f"{page}: {span}" for page, span in found])
+    found = [
+        (page, span)
+        for page in PAGES
+        for span in spans((ROOT / page).read_text())
+        if pattern.fullmatch(span)
+    ]
+    return pytest.mark.parametrize(
+        "page, span", found, ids=[f"{page}: {span}" for page, span in found]
+    )
 
 
 def typed(line):
@@ -40,7 +55,9 @@ def typed(line):
     words = shlex.split(line.replace("CODE …", "CODE").replace("[", "").replace("]", ""))
     choices = max((len(word.split("|")) for word in words), default=1)
     for number in range(choices):
-        yield [MEANT.get(one := word.split("|")[number % len(word.split("|"))], one) for word in words]
+        yield [
+            MEANT.get(one := word.split("|")[number % len(word.split("|"))], one) for word in words
+        ]
 
 
 def parsed(argv):
@@ -104,7 +121,11 @@ VALUES = {
 
 def table():
     page = (ROOT / "setup" / "SETUP.md").read_text().split("\n## Quoting\n")[1].split("\n## ")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in page.splitlines() if line[:1] == "|"]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in page.splitlines()
+        if line[:1] == "|"
+    ]
     return {row[0].strip(): row[1:] for row in rows[2:]}
 
 
@@ -112,7 +133,11 @@ def cells(column):
     """(value's name, span, the words behind it) of each line in a column."""
     for name, row in table().items():
         for found in SPAN.finditer(row[column]):
-            yield name, found[1] or found[2], re.split(r"[`,]", row[column][found.end() :])[0].strip()
+            yield (
+                name,
+                found[1] or found[2],
+                re.split(r"[`,]", row[column][found.end() :])[0].strip(),
+            )
 
 
 def means(name, argv):
@@ -133,7 +158,9 @@ def test_the_first_column_of_the_quoting_table_gives_the_value_in_each_of_its_sh
     for name, span, _ in cells(0):
         if shell == "sh" and "$'" in span:
             continue  # as the table says
-        said = subprocess.run([find_tool(shell), "-c", f"printf '%s\\0' {span}"], capture_output=True, check=True)
+        said = subprocess.run(
+            [find_tool(shell), "-c", f"printf '%s\\0' {span}"], capture_output=True, check=True
+        )
         means(name, said.stdout.decode().split("\0")[:-1])
 
 
@@ -144,10 +171,16 @@ def test_the_second_column_of_the_quoting_table_gives_the_value_in_powershell():
 
 
 def test_the_second_column_of_the_quoting_table_is_powershell():
-    tree_sitter = pytest.importorskip("tree_sitter", reason="no PowerShell parser: install requirements-dev.txt")
-    grammar = pytest.importorskip("tree_sitter_powershell", reason="no PowerShell parser: install requirements-dev.txt")
+    tree_sitter = pytest.importorskip(
+        "tree_sitter", reason="no PowerShell parser: install requirements-dev.txt"
+    )
+    grammar = pytest.importorskip(
+        "tree_sitter_powershell", reason="no PowerShell parser: install requirements-dev.txt"
+    )
     parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
-    for span in [span for _, span, _ in cells(1) if "=" not in span]:  # this grammar knows no --name=value
+    for span in [
+        span for _, span, _ in cells(1) if "=" not in span
+    ]:  # this grammar knows no --name=value
         assert not parser.parse(f"& kaizen W5 {span}\n".encode()).root_node.has_error, span
 
 
@@ -173,7 +206,11 @@ def test_windows_splits_a_line_as_its_documents_say(line, argv):
 
 def test_what_a_shell_would_expand_or_cut_is_noticed():
     assert powershell("--title 'say \"no\"'", before_7_3=True) != ["--title", 'say "no"']
-    for shell, line in ((powershell, '--title "costs $HOME"'), (cmd, '--title "uses %PATH%"'), (cmd, "--title a&b")):
+    for shell, line in (
+        (powershell, '--title "costs $HOME"'),
+        (cmd, '--title "uses %PATH%"'),
+        (cmd, "--title a&b"),
+    ):
         with pytest.raises(AssertionError):
             shell(line, False)
     assert cmd('--title "uses %PATH%"', batch=True) != ["--title", "uses %PATH%"]

@@ -31,7 +31,9 @@ def test_every_shell_block_is_valid_shell(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_kaizen_lines_of_a_page_run_as_they_stand(page, root):
-    script = "\n".join(block for block in blocks(page) if "kaizen.py" in block and "ln -s" not in block)
+    script = "\n".join(
+        block for block in blocks(page) if "kaizen.py" in block and "ln -s" not in block
+    )
     script = script.replace(PYTHON, f'"{sys.executable}" "{ROOT / "kaizen.py"}"')
     target(root.parent / "targetapp", QUICK)
     done = subprocess.run(
@@ -44,7 +46,9 @@ def test_the_kaizen_lines_of_a_page_run_as_they_stand(page, root):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_scripts_that_a_page_names_are_there(page):
-    for path in re.findall(r"(?:bash |`)((?:setup|support_scripts|docs)[/\\][\w./\\-]+)", (ROOT / page).read_text()):
+    for path in re.findall(
+        r"(?:bash |`)((?:setup|support_scripts|docs)[/\\][\w./\\-]+)", (ROOT / page).read_text()
+    ):
         assert (ROOT / path.replace("\\", "/")).exists(), path
 
 
@@ -57,14 +61,22 @@ def test_agents_md_is_short_and_claude_md_says_the_same():
 
 def test_agents_md_names_only_commands_and_options_that_exist():
     text = (ROOT / "AGENTS.md").read_text()
-    options = {fields.option(name) for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))}
+    options = {
+        fields.option(name)
+        for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))
+    }
 
     assert set(re.findall(r"`(?:kaizen )?([A-Z]{1,2}\d+)\b", text)) <= set(COMMANDS)
     assert set(re.findall(r"--[a-z-]+", text)) - {"--body-file"} <= options
 
 
 def test_setup_md_names_every_option_of_adoption_and_no_other():
-    section = (ROOT / "setup" / "SETUP.md").read_text().split("\n## Another repository\n")[1].split("\n## ")[0]
+    section = (
+        (ROOT / "setup" / "SETUP.md")
+        .read_text()
+        .split("\n## Another repository\n")[1]
+        .split("\n## ")[0]
+    )
     named = set(re.findall(r"--[a-z]+", section))
 
     assert named == {fields.option(name) for name in Command("D1").options if name != "path"}
@@ -82,7 +94,13 @@ def test_the_linking_lines_of_the_readme_work(tmp_path):
     block = next(block for block in blocks("README.md") if "ln -s" in block)
     subprocess.run(["bash", "-euc", block], cwd=engine, check=True)
     env = {name: value for name, value in os.environ.items() if name != "KAIZEN_REPO_ROOT"}
-    subprocess.run([sys.executable, "../other/kaizen.py", "K1"], cwd=engine, env=env, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "../other/kaizen.py", "K1"],
+        cwd=engine,
+        env=env,
+        check=True,
+        capture_output=True,
+    )
 
     assert (tmp_path / "other" / "AI" / "db" / "kaizen.db").exists()
 

@@ -73,7 +73,9 @@ def logged(root):
     """
     if not database(root).exists():
         return []
-    with contextlib.closing(sqlite3.connect(database(root).as_uri() + "?mode=ro", uri=True)) as plain:
+    with contextlib.closing(
+        sqlite3.connect(database(root).as_uri() + "?mode=ro", uri=True)
+    ) as plain:
         rows = plain.execute("SELECT seq, record_id FROM log ORDER BY seq").fetchall()
     assert [seq for seq, _ in rows] == list(range(1, len(rows) + 1))
     return [record_id for _, record_id in rows]
@@ -107,7 +109,14 @@ json.dump(getattr(test_faults, sys.argv[1])(*json.loads(sys.argv[2])), sys.stdou
 
 def apart(function, *args, within=()):
     """The result of a function of this module, from a new interpreter."""
-    command = [*within, sys.executable, "-c", APART, function.__name__, json.dumps(args, default=str)]
+    command = [
+        *within,
+        sys.executable,
+        "-c",
+        APART,
+        function.__name__,
+        json.dumps(args, default=str),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -221,7 +230,9 @@ def write_behind(root, seconds):
 
 def first_writes_at_once(root):
     delays = [random.uniform(0, 0.2) for _ in range(4)]
-    return together(*[(be_refused, root, 4)] * 4, *[(write_behind, root, delay) for delay in delays])
+    return together(
+        *[(be_refused, root, 4)] * 4, *[(write_behind, root, delay) for delay in delays]
+    )
 
 
 @pytest.mark.parametrize("again", range(3))
@@ -231,7 +242,9 @@ def test_first_writes_beside_refused_ones_make_one_database_with_every_checkpoin
     assert sorted(logged(root)) == sorted(acknowledged) and len(acknowledged) == 4
     assert verified(root)["entries"] == 4
     assert anchors(root).read_text().count("\n\n") == 4
-    assert {"backups", "exports", "manifests"} <= {path.name for path in database(root).parent.iterdir()}
+    assert {"backups", "exports", "manifests"} <= {
+        path.name for path in database(root).parent.iterdir()
+    }
 
 
 def write_with_op_id(root):
@@ -318,7 +331,11 @@ def read_until(root, keep_open, code, done):
 def read_beside_writers(root, folder, writers, times):
     together((write, root))
     done = [os.path.join(folder, f"done {number}") for number in range(writers)]
-    readers = [(read_until, root, keep, code, done) for code in ("W9", "W12", "K8") for keep in (False, True)]
+    readers = [
+        (read_until, root, keep, code, done)
+        for code in ("W9", "W12", "K8")
+        for keep in (False, True)
+    ]
     answers = together(*readers, *((write_and_tell, root, times, one) for one in done))
     return answers[: len(readers)]
 
@@ -358,7 +375,9 @@ def test_200_kills_lose_nothing_that_was_acknowledged(root):
     found = logged(root)
     assert len(set(acknowledged)) == len(acknowledged)
     assert set(acknowledged) <= set(found)
-    assert len(found) - len(acknowledged) <= 200, "a kill leaves at most one record that nobody was told of"
+    assert len(found) - len(acknowledged) <= 200, (
+        "a kill leaves at most one record that nobody was told of"
+    )
     verified(root)
 
 
@@ -393,7 +412,10 @@ def batch_for_ever(say, root, file):
 def kill_batches(root, file, seed, rounds):
     rng = random.Random(seed)
     together((write, root))
-    return [(killed(rng.uniform(0.05, 0.7), batch_for_ever, root, file), len(logged(root))) for _ in range(rounds)]
+    return [
+        (killed(rng.uniform(0.05, 0.7), batch_for_ever, root, file), len(logged(root)))
+        for _ in range(rounds)
+    ]
 
 
 def test_a_kill_during_a_batch_of_500_leaves_all_of_it_or_nothing(root, tmp_path):
@@ -446,8 +468,12 @@ def started(root, *argv):
     )
 
 
-@pytest.mark.parametrize("number, exit_code", [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
-def test_a_signal_during_a_write_ends_it_without_a_traceback_and_without_a_trace(root, tmp_path, number, exit_code):
+@pytest.mark.parametrize(
+    "number, exit_code", [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)]
+)
+def test_a_signal_during_a_write_ends_it_without_a_traceback_and_without_a_trace(
+    root, tmp_path, number, exit_code
+):
     file = tmp_path / "batch.jsonl"
     file.write_text(json.dumps({"command": "W1", "args": TASK}).join(["", "\n"]) * 5_000)
     write(str(root))
@@ -467,7 +493,10 @@ def is_queued(pid):
     if not locks.exists():
         time.sleep(1.0)
         return True
-    return any("->" in words and str(pid) in words for words in map(str.split, locks.read_text().splitlines()))
+    return any(
+        "->" in words and str(pid) in words
+        for words in map(str.split, locks.read_text().splitlines())
+    )
 
 
 def test_ctrl_c_while_waiting_for_the_gate_exits_at_once_and_quietly(root):
@@ -516,7 +545,9 @@ def test_ctrl_c_while_another_program_locks_the_database_exits_at_once(root):
 @pytest.fixture
 def mounts(tmp_path):
     """The words before a command whose mounts are its own and end with it; skips where that is not allowed."""
-    words = ["unshare", "--mount"] if os.getuid() == 0 else ["unshare", "--map-root-user", "--mount"]
+    words = (
+        ["unshare", "--mount"] if os.getuid() == 0 else ["unshare", "--map-root-user", "--mount"]
+    )
     trial = [*words, "mount", "-t", "tmpfs", "none", str(tmp_path)]
     if not shutil.which("unshare") or subprocess.run(trial, capture_output=True).returncode:
         pytest.skip("this user may not mount")
@@ -579,7 +610,9 @@ def fill_a_disk_by_writing(root):
 
 
 def test_a_disk_that_fills_up_refuses_writes_loses_nothing_and_works_again_with_space(root, mounts):
-    acknowledged, refused, reads, next_write, checked, after, found = apart(fill_a_disk_by_writing, root, within=mounts)
+    acknowledged, refused, reads, next_write, checked, after, found = apart(
+        fill_a_disk_by_writing, root, within=mounts
+    )
 
     for answer in refused:
         assert_refused_for_the_disk(answer)
@@ -605,7 +638,12 @@ def fill_a_quiet_disk(root):
 def test_reading_needs_no_space_on_the_disk(root, mounts):
     answers, *_ = apart(fill_a_quiet_disk, root, within=mounts)
 
-    assert {code: answer["exit"] for code, answer in answers.items()} == {"W9": 0, "W12": 0, "K2": 0, "K8": 0}
+    assert {code: answer["exit"] for code, answer in answers.items()} == {
+        "W9": 0,
+        "W12": 0,
+        "K2": 0,
+        "K8": 0,
+    }
 
 
 def test_a_disk_filled_by_others_refuses_writes_and_works_again_with_space(root, mounts):
@@ -623,12 +661,23 @@ def create_on_a_full_disk(root, leave_bytes):
     refused = shell(root, *W1)
     doctor, read = shell(root, "K11"), shell(root, "W9")
     free(root)
-    return refused, doctor, read, shell(root, "K1", "--integrity"), shell(root, *W1), shell(root, "K8")
+    return (
+        refused,
+        doctor,
+        read,
+        shell(root, "K1", "--integrity"),
+        shell(root, *W1),
+        shell(root, "K8"),
+    )
 
 
 @pytest.mark.parametrize("leave_bytes", [0, 8_192, 32_768, 65_536, 131_072, 262_144])
-def test_a_database_that_does_not_fit_on_the_disk_is_refused_and_made_once_there_is_space(root, mounts, leave_bytes):
-    refused, doctor, read, made, written, after = apart(create_on_a_full_disk, root, leave_bytes, within=mounts)
+def test_a_database_that_does_not_fit_on_the_disk_is_refused_and_made_once_there_is_space(
+    root, mounts, leave_bytes
+):
+    refused, doctor, read, made, written, after = apart(
+        create_on_a_full_disk, root, leave_bytes, within=mounts
+    )
 
     assert doctor["exit"] == 0 and doctor["healthy"] is False
     assert read["exit"] in (1, 3, 5)
@@ -668,7 +717,9 @@ def checkpoints_become_a_folder(path):
 
 def checkpoints_reach_the_limit(path):
     with open(path, "ab") as file:
-        file.write(b"\n" * (2_000_000 - 60 - path.stat().st_size))  # blank lines are no checkpoint; 60 bytes fit
+        file.write(
+            b"\n" * (2_000_000 - 60 - path.stat().st_size)
+        )  # blank lines are no checkpoint; 60 bytes fit
 
 
 @pytest.mark.parametrize("happens", [checkpoints_become_a_folder, checkpoints_reach_the_limit])
@@ -777,7 +828,9 @@ def broken(root):
 
 def content(root):
     path = database(root)
-    return path.read_bytes() if path.is_file() else sorted(os.listdir(path)) if path.is_dir() else None
+    return (
+        path.read_bytes() if path.is_file() else sorted(os.listdir(path)) if path.is_dir() else None
+    )
 
 
 def assert_doctor_says(root, healthy, says):
@@ -814,7 +867,9 @@ def test_reading_a_broken_database_has_a_documented_exit_code_and_changes_nothin
 
 @pytest.mark.parametrize("argv", [W1, ("K1",)])
 @pytest.mark.parametrize("happens", BROKEN)
-def test_writing_to_a_broken_database_has_a_documented_exit_code_and_never_makes_it_worse(broken, happens, argv):
+def test_writing_to_a_broken_database_has_a_documented_exit_code_and_never_makes_it_worse(
+    broken, happens, argv
+):
     root = broken(happens)
     before = content(root)
     answer = shell(root, *argv)
@@ -829,7 +884,9 @@ def test_writing_to_a_broken_database_has_a_documented_exit_code_and_never_makes
 
 @pytest.mark.parametrize("happens", [random_bytes, truncated])
 def test_the_doctor_does_not_send_anybody_to_the_doctor(broken, happens):
-    assert not [row for row in shell(broken(happens), "K11")["checks"] if "K11" in (row["next"] or "")]
+    assert not [
+        row for row in shell(broken(happens), "K11")["checks"] if "K11" in (row["next"] or "")
+    ]
 
 
 def test_the_doctor_tells_a_database_of_somebody_else(broken):
@@ -841,7 +898,9 @@ def test_the_doctor_tells_a_database_of_somebody_else(broken):
 
 
 @pytest.mark.parametrize("version", [0, 2, 4])
-@pytest.mark.parametrize("argv", [W1, ("K1",), ("K6",), ("K7",), ("W2", "--id", "@last", "--note", "x")])
+@pytest.mark.parametrize(
+    "argv", [W1, ("K1",), ("K6",), ("K7",), ("W2", "--id", "@last", "--note", "x")]
+)
 def test_nothing_writes_into_a_database_of_somebody_else(broken, argv, version):
     root = broken(foreign, version)
     before = content(root)
@@ -880,7 +939,9 @@ def locked(root):
         def by(mode):
             write(str(root))
             command = [sys.executable, "-c", LOCKS, str(database(root)), mode]
-            program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            program = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
             stack.callback(program.communicate)
             assert program.stdout.readline() == "locked\n"
             return root
@@ -889,9 +950,13 @@ def locked(root):
 
 
 @pytest.mark.parametrize("mode, reads, healthy", [("NORMAL", 0, True), ("EXCLUSIVE", 6, False)])
-def test_a_database_locked_by_another_program_is_busy_and_stays_as_it_is(locked, mode, reads, healthy):
+def test_a_database_locked_by_another_program_is_busy_and_stays_as_it_is(
+    locked, mode, reads, healthy
+):
     root = locked(mode)
-    before = subprocess.run(["cat", database(root)], capture_output=True).stdout  # reading it here would end no lock
+    before = subprocess.run(
+        ["cat", database(root)], capture_output=True
+    ).stdout  # reading it here would end no lock
 
     for argv in (W1, ("K1",)):
         answer = shell(root, *argv, KAIZEN_BUSY_TIMEOUT_S="0.3")
@@ -948,23 +1013,34 @@ def test_a_clock_that_goes_back_changes_no_order_and_breaks_no_proof(kaizen, roo
     verified(root)
 
 
-@pytest.mark.parametrize("spelling", ["{root}/", "{root}//AI/..", "./{name}", "../{above}/{name}/."])
+@pytest.mark.parametrize(
+    "spelling", ["{root}/", "{root}//AI/..", "./{name}", "../{above}/{name}/."]
+)
 def test_the_project_is_found_by_any_spelling_of_its_folder(cli, root, spelling):
     write(str(root))
     value = spelling.format(root=root, name=root.name, above=root.parent.name)
 
-    assert len(cli("W9", "--json", env={"KAIZEN_REPO_ROOT": value}, cwd=root.parent).json["records"]) == 1
+    assert (
+        len(cli("W9", "--json", env={"KAIZEN_REPO_ROOT": value}, cwd=root.parent).json["records"])
+        == 1
+    )
 
 
 def test_an_almost_empty_environment_is_enough(root):
-    for env in ({}, {"LANG": "C"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
+    for env in (
+        {},
+        {"LANG": "C"},
+        {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ):
         done = subprocess.run(
             [sys.executable, str(LAUNCHER), "W1", "--title", "plain", "--summary-file", "-", "--json"],
             input="Grüße, 漢字".encode(), env={**env, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True,
         )  # fmt: skip
         assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "OK"), done.stderr
 
-    assert {Door(str(root))("W10", id=one)["record"]["summary"] for one in logged(root)} == {"Grüße, 漢字"}
+    assert {Door(str(root))("W10", id=one)["record"]["summary"] for one in logged(root)} == {
+        "Grüße, 漢字"
+    }
 
 
 def test_the_data_folder_may_be_a_link_to_elsewhere_and_there_is_one_gate(root, tmp_path):
@@ -1126,7 +1202,9 @@ def test_a_working_directory_that_was_removed_is_explained(root, tmp_path):
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); from kaizen_components.args import main; sys.exit(main())"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code, "W9", "--json"], cwd=gone, env=env, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "W9", "--json"], cwd=gone, env=env, capture_output=True
+    )
 
     assert done.returncode in (3, 5)
 
@@ -1146,7 +1224,9 @@ def read_through_a_read_only_view(root, view):
     """A kill leaves kaizen.db-wal behind; then somebody reads who may not write anywhere in the project."""
     ids = kill_with_an_open_door(root)
     mount_read_only(root, view)
-    reads = {argv[0]: shell(view, *argv) for argv in (("W9",), ("W12",), ("K8",), ("K7", "--dry-run"))}
+    reads = {
+        argv[0]: shell(view, *argv) for argv in (("W9",), ("W12",), ("K8",), ("K7", "--dry-run"))
+    }
     return ids, reads, shell(view, *W1), shell(root, *W1)
 
 
@@ -1156,12 +1236,18 @@ def mount_read_only(root, view):
     subprocess.run(["mount", "-o", "remount,bind,ro", view], check=True)
 
 
-def test_what_a_killed_writer_left_in_the_wal_is_read_where_nothing_can_be_written(root, tmp_path, mounts):
-    ids, reads, refused, next_write = apart(read_through_a_read_only_view, root, tmp_path / "view", within=mounts)
+def test_what_a_killed_writer_left_in_the_wal_is_read_where_nothing_can_be_written(
+    root, tmp_path, mounts
+):
+    ids, reads, refused, next_write = apart(
+        read_through_a_read_only_view, root, tmp_path / "view", within=mounts
+    )
 
     assert len(ids) == 5
     assert [row["id"] for row in reads["W9"]["records"]] == ids[::-1]
-    assert reads["W12"]["count"] == 5 and reads["K8"]["verified"] and reads["K7"]["would_remove"] == 0
+    assert (
+        reads["W12"]["count"] == 5 and reads["K8"]["verified"] and reads["K7"]["would_remove"] == 0
+    )
     assert refused["exit"] == 5
     assert next_write["exit"] == 0
 

@@ -18,7 +18,9 @@ def engine(tmp_path):
     home = tmp_path / "engine home"
     home.mkdir()
     shutil.copytree(
-        ROOT / "kaizen_components", home / "kaizen_components", ignore=shutil.ignore_patterns("__pycache__")
+        ROOT / "kaizen_components",
+        home / "kaizen_components",
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
     shutil.copy(LAUNCHER, home)
     return home
@@ -35,9 +37,15 @@ def sibling(tmp_path, engine):
 
 
 def run(launcher, *argv, cwd="/", **env):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")
+    }
     done = subprocess.run(
-        [sys.executable, str(launcher), *argv], cwd=cwd, env={**environment, **env}, capture_output=True, text=True
+        [sys.executable, str(launcher), *argv],
+        cwd=cwd,
+        env={**environment, **env},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -60,7 +68,9 @@ def test_the_working_directory_does_not_matter(sibling, engine, tmp_path, where)
     folder.mkdir(exist_ok=True)
     run(sibling / "kaizen.py", *TASK, cwd=folder)
 
-    assert has_data(sibling) and not has_data(engine) and not (tmp_path / "elsewhere" / "AI").exists()
+    assert (
+        has_data(sibling) and not has_data(engine) and not (tmp_path / "elsewhere" / "AI").exists()
+    )
 
 
 def test_a_relative_launcher_works_too(sibling, engine):
@@ -141,7 +151,12 @@ def test_two_linked_projects_share_nothing_but_the_engine(sibling, engine, tmp_p
     os.symlink(engine / "kaizen_components", other / "kaizen_components")
     run(sibling / "kaizen.py", *TASK)
 
-    assert subprocess.run([sys.executable, str(other / "kaizen.py"), "W9"], capture_output=True).returncode == 3
+    assert (
+        subprocess.run(
+            [sys.executable, str(other / "kaizen.py"), "W9"], capture_output=True
+        ).returncode
+        == 3
+    )
 
 
 def test_an_engine_that_was_moved_is_named_to_a_person_and_kept_from_a_host(sibling, engine):
@@ -150,5 +165,9 @@ def test_an_engine_that_was_moved_is_named_to_a_person_and_kept_from_a_host(sibl
     asked = subprocess.run([*launch, "K1"], capture_output=True, text=True)
     hook = subprocess.run([*launch, "hook", "stop"], input="{}", capture_output=True, text=True)
 
-    assert asked.returncode == 5 and "engine is not beside" in asked.stderr and "Traceback" not in asked.stderr
+    assert (
+        asked.returncode == 5
+        and "engine is not beside" in asked.stderr
+        and "Traceback" not in asked.stderr
+    )
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, "", "")

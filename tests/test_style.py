@@ -18,14 +18,22 @@ def tracked():
         capture_output=True,
         check=True,
     )
-    return [ROOT / name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+    return [
+        ROOT / name
+        for name in listed.stdout.decode().split("\0")
+        if name and (ROOT / name).is_file()
+    ]
 
 
 @pytest.mark.parametrize(
-    "command", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=["ruff", "format", "mypy"]
+    "command",
+    [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]],
+    ids=["ruff", "format", "mypy"],
 )
 def test_the_linters_have_nothing_to_say(command):
-    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -34,7 +42,10 @@ def test_no_file_names_a_machine_path_or_a_home_folder():
     found = []
     for path in tracked():
         text = path.read_text(encoding="utf-8", errors="replace")
-        found += [f"{path.name}: {hit}" for hit in re.findall(r"(?:/home/|/Users/|/root/|C:\\\\Users)\w+", text)]
+        found += [
+            f"{path.name}: {hit}"
+            for hit in re.findall(r"(?:/home/|/Users/|/root/|C:\\\\Users)\w+", text)
+        ]
 
     assert found == []
 

@@ -19,9 +19,21 @@ def test_it_has_its_own_streams_folder_environment_and_exit_code(root, tmp_path)
     assert (made.returncode, made.stdout) == (3, b"") and b"words.txt" in made.stderr
 
     (tmp_path / "words.txt").write_text("Said in a file.")
-    assert warm.run(["W1", "--title", "t", "--summary-file", "words.txt"], given(root), tmp_path).returncode == 0
-    assert warm.run(["W1", "--title", "t", "--summary-file", "-"], given(root), tmp_path, b"Said here.").returncode == 0
-    warm.run(["W1", "--title", "t", "--summary", "s"], {**given(root), "KAIZEN_ACTOR": "ada"}, tmp_path)
+    assert (
+        warm.run(
+            ["W1", "--title", "t", "--summary-file", "words.txt"], given(root), tmp_path
+        ).returncode
+        == 0
+    )
+    assert (
+        warm.run(
+            ["W1", "--title", "t", "--summary-file", "-"], given(root), tmp_path, b"Said here."
+        ).returncode
+        == 0
+    )
+    warm.run(
+        ["W1", "--title", "t", "--summary", "s"], {**given(root), "KAIZEN_ACTOR": "ada"}, tmp_path
+    )
     listed = json.loads(warm.run(["W9", "--json"], given(root), tmp_path).stdout)["records"]
     assert [task["actor"] for task in listed] == ["ada", "agent", "agent"]
 
@@ -35,7 +47,16 @@ def test_what_is_killed_or_fails_before_it_ends_is_told_apart(root):
 
 
 def test_who_kills_the_launcher_kills_the_command(root):
-    words = [sys.executable, warm.__file__, "Q1", "--run", "--", "sh", "-c", "echo $PPID > pid; sleep 60"]
+    words = [
+        sys.executable,
+        warm.__file__,
+        "Q1",
+        "--run",
+        "--",
+        "sh",
+        "-c",
+        "echo $PPID > pid; sleep 60",
+    ]
     launcher = subprocess.Popen(words, cwd=root, env={**given(root), warm.SERVER: warm.server()})
     until(lambda: (root / "pid").exists() and (root / "pid").read_text().strip())
     launcher.kill()

@@ -27,18 +27,35 @@ LONGEST_S = 300
 LOOKS_S = 5  # so often the server looks whether anybody is left to serve
 OURS = (
     *("commands.pipeline", "backends.chat", "reports.runs.card", "store.migrate"),
-    *(f"pipeline.run.{name}" for name in ("runs", "drivers", "delivery", "replay.replay", "show", "turn", "order")),
-    *(f"pipeline.{name}" for name in ("codemode.gates", "codemode.kinds", "codemode.eval_case", "prompt")),
+    *(
+        f"pipeline.run.{name}"
+        for name in ("runs", "drivers", "delivery", "replay.replay", "show", "turn", "order")
+    ),
+    *(
+        f"pipeline.{name}"
+        for name in ("codemode.gates", "codemode.kinds", "codemode.eval_case", "prompt")
+    ),
     *(f"pipeline.gates.{name}" for name in ("ready", "command", "static.gate", "tests.gate")),
     *(f"pipeline.answers.{name}" for name in ("planning", "changing", "reviewing", "contracted")),
 )
-IMPORTED = ("h11", "httpcore", "httpx", "jinja2", "libsql", *(f"kaizen_components.{name}" for name in OURS))
+IMPORTED = (
+    "h11",
+    "httpcore",
+    "httpx",
+    "jinja2",
+    "libsql",
+    *(f"kaizen_components.{name}" for name in OURS),
+)
 _started: list[str] = []
 
 
 def run(words, env, cwd, stdin=b"", first=""):
     """Like subprocess.run of the launcher; `first` is Python that the process runs before the command, or instead."""
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
         given.write(stdin)
         given.seek(0)
         code = _ask(server(), words, env, cwd, (given, out, err), first)
@@ -52,7 +69,9 @@ def server():
     if not _started:
         folder = tempfile.TemporaryDirectory()
         path = os.path.join(folder.name, "warm")
-        process = subprocess.Popen([sys.executable, __file__, "--serve", path], stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, __file__, "--serve", path], stdin=subprocess.DEVNULL
+        )
         atexit.register(_end, process, folder)
         _started.append(path)
     return _started[0]
@@ -153,4 +172,12 @@ def _die_with(asked):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--serve"]:
         sys.exit(_serve(sys.argv[2]))
-    sys.exit(_ask(os.environ[SERVER], sys.argv[1:], os.environ, os.getcwd(), (sys.stdin, sys.stdout, sys.stderr)))
+    sys.exit(
+        _ask(
+            os.environ[SERVER],
+            sys.argv[1:],
+            os.environ,
+            os.getcwd(),
+            (sys.stdin, sys.stdout, sys.stderr),
+        )
+    )

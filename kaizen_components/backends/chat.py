@@ -78,7 +78,11 @@ class Chat:
         if on_text is None or not self._streams:
             return self._sent(body, None, deadline)
         try:
-            return self._sent({**body, "stream": True, "stream_options": {"include_usage": True}}, on_text, deadline)
+            return self._sent(
+                {**body, "stream": True, "stream_options": {"include_usage": True}},
+                on_text,
+                deadline,
+            )
         except Rejected as error:
             if error.status not in UNSTREAMABLE:
                 raise
@@ -95,7 +99,9 @@ class Chat:
         left_s = max(deadline.left_s, 0.001)
         timeout = httpx.Timeout(left_s, connect=min(CONNECT_S, left_s))
         # The environment's proxies are for remote servers only, as are certificates, which take 20 ms to load.
-        client = httpx.Client(timeout=timeout, verify=self.endpoint.is_tls, trust_env=not self.endpoint.is_local)
+        client = httpx.Client(
+            timeout=timeout, verify=self.endpoint.is_tls, trust_env=not self.endpoint.is_local
+        )
         url, content = f"{self.endpoint.base_url}/chat/completions", json.dumps(body).encode()
         try:
             with client, client.stream(
@@ -197,6 +203,8 @@ class Deadline:
     def _shut(self):
         try:
             if self._socket is not None:
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # below TLS, which would wait for the other side
+                socket.socket.shutdown(
+                    self._socket, socket.SHUT_RDWR
+                )  # below TLS, which would wait for the other side
         except OSError:
             pass  # it is closed already

@@ -61,7 +61,10 @@ class Endpoint:
 
 
 def _value(own, word):
-    return os.environ.get(f"KAIZEN_{own}_{word}", "").strip() or os.environ.get(f"KAIZEN_{GENERAL}_{word}", "").strip()
+    return (
+        os.environ.get(f"KAIZEN_{own}_{word}", "").strip()
+        or os.environ.get(f"KAIZEN_{GENERAL}_{word}", "").strip()
+    )
 
 
 def _key(own, base_url):
@@ -84,7 +87,10 @@ def _number(own, word):
         number = 0
     if not 0 < number < 1e9:
         raise Usage(
-            "bad_setting", f"KAIZEN_{own}_{word} or KAIZEN_LLM_{word} is not a number above 0.", "", "Correct it."
+            "bad_setting",
+            f"KAIZEN_{own}_{word} or KAIZEN_LLM_{word} is not a number above 0.",
+            "",
+            "Correct it.",
         )
     return number
 
@@ -96,7 +102,12 @@ def _address(base_url, allow_remote):
     except ValueError:
         wrong = True
     if wrong:
-        raise Usage("bad_base_url", "The base URL of the model is not a URL.", "", "Such as http://127.0.0.1:11434/v1.")
+        raise Usage(
+            "bad_base_url",
+            "The base URL of the model is not a URL.",
+            "",
+            "Such as http://127.0.0.1:11434/v1.",
+        )
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise Refused(
             "base_url_holds_more",
@@ -125,7 +136,12 @@ def _is_loopback(host):
 
 def _plain_key(key):
     if not key.isascii() or not key.isprintable():
-        raise Usage("bad_key", "The key of the model has characters that no header can carry.", "", "Copy it again.")
+        raise Usage(
+            "bad_key",
+            "The key of the model has characters that no header can carry.",
+            "",
+            "Copy it again.",
+        )
     return key
 
 

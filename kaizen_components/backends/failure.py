@@ -39,7 +39,9 @@ def failed(endpoint: Endpoint, response: Any, has_tools: bool) -> Exception:
     if has_tools and status >= 400 and "tool" in said.lower():
         return Rejected(endpoint, status, said)  # some say 500 to tools they do not know
     if status == 429 or status >= 500:
-        return Again(f"answers {status}{said and ': ' + said}", after_s(response.headers.get("retry-after")))
+        return Again(
+            f"answers {status}{said and ': ' + said}", after_s(response.headers.get("retry-after"))
+        )
     if 300 <= status < 400:
         return Unavailable(
             "backend_redirects",

@@ -15,7 +15,11 @@ class ToolCall:
     arguments: str
 
     def as_dict(self) -> dict[str, Any]:
-        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+        return {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments},
+        }
 
 
 @dataclass(frozen=True)
@@ -91,14 +95,18 @@ class Parts:
 
     def _call(self, at, call):
         index = call.get("index")
-        known = self._calls.setdefault(index if isinstance(index, int) else at, {"id": "", "name": "", "arguments": ""})
+        known = self._calls.setdefault(
+            index if isinstance(index, int) else at, {"id": "", "name": "", "arguments": ""}
+        )
         function = call.get("function")
         if not isinstance(function, dict):
             function = {}
         known["id"] += readable(_string(call.get("id")))
         known["name"] += readable(_string(function.get("name")))
         arguments = function.get("arguments")  # some servers give the object instead of its text
-        known["arguments"] += readable(json.dumps(arguments) if isinstance(arguments, dict) else _string(arguments))
+        known["arguments"] += readable(
+            json.dumps(arguments) if isinstance(arguments, dict) else _string(arguments)
+        )
 
     @property
     def text(self) -> str:
@@ -106,11 +114,15 @@ class Parts:
 
     @property
     def calls(self) -> list[ToolCall]:
-        return [ToolCall(**self._calls[at]) for at in sorted(self._calls) if self._calls[at]["name"]]
+        return [
+            ToolCall(**self._calls[at]) for at in sorted(self._calls) if self._calls[at]["name"]
+        ]
 
     def tokens(self, name: str) -> int | None:
         count = self.usage.get(name)
-        return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+        return (
+            count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+        )
 
 
 def events(blocks: Iterable[bytes]) -> Iterator[bytes]:

@@ -41,7 +41,9 @@ def pattern_query(db, *, query=None, scope=None, task_id=None, limit=20):
     Example: kaizen Q6 --query tests
     """
     task = db.resolve("task", task_id) if task_id else None
-    return listing(db, "anti_pattern", COLUMNS, limit, {"scope = ?": scope, "task_id = ?": task}, query)
+    return listing(
+        db, "anti_pattern", COLUMNS, limit, {"scope = ?": scope, "task_id = ?": task}, query
+    )
 
 
 def pattern_report(

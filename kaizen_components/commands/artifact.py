@@ -5,12 +5,16 @@ from ..records.files import artifact
 from ..records.search.listing import inspected, listing
 
 
-def add(write, store, *, path, title=None, summary=None, task_id=None, about=None, allow_external=False):
+def add(
+    write, store, *, path, title=None, summary=None, task_id=None, about=None, allow_external=False
+):
     """Record a file or a folder by its hash.
 
     Example: kaizen A1 --path kaizen.py --title "The launcher"
     """
-    facts = artifact.seen(store.place, path, allow_external)  # before the lock: a large file takes its time
+    facts = artifact.seen(
+        store.place, path, allow_external
+    )  # before the lock: a large file takes its time
     return write(lambda tx: artifact.add(tx, facts, title, summary, task_id, about))
 
 
@@ -32,7 +36,9 @@ def inspect(db, *, id):
     return inspected(db, "artifact", record, **artifact.belongings(db, record))
 
 
-def list_(db, store, *, query=None, task_id=None, path=None, actor=None, since=None, until=None, limit=50):
+def list_(
+    db, store, *, query=None, task_id=None, path=None, actor=None, since=None, until=None, limit=50
+):
     """List artifacts, the newest first; --path also finds what is below a folder.
 
     Example: kaizen A4 --limit 10

@@ -41,9 +41,16 @@ def backup(store, *, out=None):
     Example: kaizen K3
     """
     if out == "-":
-        raise Usage("bad_value", "--out must be the path of a file.", "A backup is a file and its manifest.")
+        raise Usage(
+            "bad_value", "--out must be the path of a file.", "A backup is a file and its manifest."
+        )
     if out and not _is_utf8(out):
-        raise Usage("bad_value", "--out is not valid UTF-8.", "SQLite names files in UTF-8.", "Choose another name.")
+        raise Usage(
+            "bad_value",
+            "--out is not valid UTF-8.",
+            "SQLite names files in UTF-8.",
+            "Choose another name.",
+        )
     reader = store.reader()
     path = os.path.abspath(out) if out else manifests.dated(store.place.backups, "kaizen", "db")
     missing = _missing(os.path.dirname(path))
@@ -67,10 +74,17 @@ def _copied(store, reader, path):
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
-        raise Unavailable("cannot_write", "The backup folder cannot be made.", str(error.strerror)) from None
+        raise Unavailable(
+            "cannot_write", "The backup folder cannot be made.", str(error.strerror)
+        ) from None
     part = f"{path}.{os.getpid()}.part"  # until it is verified, it must not be taken for a good one
     if os.path.lexists(path):
-        raise Conflict("file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out.")
+        raise Conflict(
+            "file_exists",
+            f"{os.path.basename(path)} is there already.",
+            "",
+            "Choose another --out.",
+        )
     copy_into(reader, part)  # a snapshot: the copy is of one moment, and nobody has to wait for it
     try:
         ledger.verify(store, file=part)
@@ -122,7 +136,9 @@ def manifest(store, *, out=None):
     """
     store.require()
     path = out or manifests.dated(store.place.manifests, "manifest", "json")
-    with store.writing() as connection:  # inside the gate nobody writes, so the file's hash fits its rows
+    with (
+        store.writing() as connection
+    ):  # inside the gate nobody writes, so the file's hash fits its rows
         connection.execute("COMMIT")
         busy = connection.tuples("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
         connection.execute("BEGIN IMMEDIATE")

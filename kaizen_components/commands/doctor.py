@@ -34,9 +34,18 @@ def _made(check, store):
     try:
         name, state, says, *next_step = check(store)
     except Exception as error:
-        name, state, says = check.__name__.strip("_"), "fail", f"the check broke: {type(error).__name__}: {error}"[:300]
+        name, state, says = (
+            check.__name__.strip("_"),
+            "fail",
+            f"the check broke: {type(error).__name__}: {error}"[:300],
+        )
         next_step = ["Run it again with KAIZEN_DEBUG=1 and report it."]
-    return {"check": name, "state": state, "says": says, "next": next_step[0] if next_step else None}
+    return {
+        "check": name,
+        "state": state,
+        "says": says,
+        "next": next_step[0] if next_step else None,
+    }
 
 
 def _gates():
@@ -94,24 +103,46 @@ def _root(store):
     root = store.place.root
     name = os.path.basename(root) or root
     if not os.path.isdir(root):
-        return "root", "fail", f"{name} is not a folder", "Set KAIZEN_REPO_ROOT to the project's folder."
+        return (
+            "root",
+            "fail",
+            f"{name} is not a folder",
+            "Set KAIZEN_REPO_ROOT to the project's folder.",
+        )
     return "root", "ok", f"the records of {name}"
 
 
 def _first(store):
     is_there = os.path.isdir(store.place.root)
-    return "Run `K1` to create it." if is_there else "Name the project's folder first, as said above."
+    return (
+        "Run `K1` to create it." if is_there else "Name the project's folder first, as said above."
+    )
 
 
 def _folder(store):
     folder = store.place.folder
     if len(os.fsencode(store.place.database)) > PATH_BYTES_MAX:
-        return "folder", "fail", "the path is too long for SQLite", "Move the project to a shorter path."
+        return (
+            "folder",
+            "fail",
+            "the path is too long for SQLite",
+            "Move the project to a shorter path.",
+        )
     for part in (os.path.dirname(folder), folder):
         if os.path.isdir(part) and not os.access(part, os.X_OK):
-            return "folder", "fail", f"{os.path.basename(part)} may not be looked into", "Give this user the right to."
+            return (
+                "folder",
+                "fail",
+                f"{os.path.basename(part)} may not be looked into",
+                "Give this user the right to.",
+            )
         if os.path.lexists(part) and not os.path.isdir(part):
-            return "folder", "fail", f"{os.path.basename(part)} is not a folder", "Move it away, then run `K1`."
+            return (
+                "folder",
+                "fail",
+                f"{os.path.basename(part)} is not a folder",
+                "Move it away, then run `K1`.",
+            )
     if not os.path.isdir(folder):
         above = folder
         while not os.path.isdir(above):
@@ -141,7 +172,12 @@ def _disk(store):
     disk = os.statvfs(place)
     free = disk.f_bavail * disk.f_frsize
     if free < FREE_BYTES_LOW:
-        return "disk", "fail", f"{free // 1024 // 1024} MB free", "Free some space before you write."
+        return (
+            "disk",
+            "fail",
+            f"{free // 1024 // 1024} MB free",
+            "Free some space before you write.",
+        )
     return "disk", "ok", f"{free / 1024**3:.1f} GB free"
 
 
@@ -170,7 +206,9 @@ def _writer_past_the_gate(shared):
     except OSError:  # no such file: nobody has the database open, or this is not Linux
         return None
     file_id = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-    for words in held:  # number, kind, ADVISORY, READ or WRITE, process, file, first byte, last byte
+    for (
+        words
+    ) in held:  # number, kind, ADVISORY, READ or WRITE, process, file, first byte, last byte
         if words[3:4] == ["WRITE"] and words[5] == file_id and words[6] == SQLITE_WRITE_LOCK_BYTE:
             return words[4]
     return None
@@ -181,7 +219,12 @@ def _database(store):
     try:
         os.stat(path)
     except PermissionError:
-        return "database", "fail", "cannot be seen", "Make AI/db readable and searchable for this user."
+        return (
+            "database",
+            "fail",
+            "cannot be seen",
+            "Make AI/db readable and searchable for this user.",
+        )
     except OSError:
         return "database", "warn", "there is none yet", _first(store)
     if not os.path.isfile(path):
@@ -189,7 +232,12 @@ def _database(store):
     if not os.access(path, os.R_OK):
         return "database", "fail", "kaizen.db cannot be read", "Make it readable for this user."
     if os.access(store.place.folder, os.W_OK) and not os.access(path, os.W_OK):
-        return "database", "fail", "kaizen.db cannot be written", "Make it writable to record anything."
+        return (
+            "database",
+            "fail",
+            "kaizen.db cannot be written",
+            "Make it writable to record anything.",
+        )
     if os.path.getsize(path) == 0:
         return "database", "warn", "kaizen.db is empty", "Run `K1`: it builds the schema in it."
     return _with_connection(store, "database", _opened)
@@ -205,7 +253,12 @@ def _with_connection(store, name, look):
             connection.close()
     except KaizenError as error:
         next_step = "Restore a backup from AI/db/backups, or move the file away and run `K1`."
-        return name, "fail", f"{error.what} {error.why}", error.next if error.retryable else next_step
+        return (
+            name,
+            "fail",
+            f"{error.what} {error.why}",
+            error.next if error.retryable else next_step,
+        )
 
 
 def _opened(connection):
@@ -214,7 +267,12 @@ def _opened(connection):
         return "database", "fail", "this is not a Kaizen database", "Move it away, then run `K1`."
     if version > database.SCHEMA_VERSION:
         says = f"schema {version} is newer than this engine's {database.SCHEMA_VERSION}"
-        return "database", "fail", says, "Update the engine (`git pull`, then `bash setup/setup.sh`)."
+        return (
+            "database",
+            "fail",
+            says,
+            "Update the engine (`git pull`, then `bash setup/setup.sh`).",
+        )
     if version == 0:
         says = "kaizen.db has tables, but says that it has no schema yet"
         return "database", "fail", says, "Put a backup from AI/db/backups in its place."
@@ -224,7 +282,12 @@ def _opened(connection):
         return "database", "warn", says, "Run `K1`: it makes a backup and migrates."
     facts = summary(connection)
     connection.tuples("SELECT seq, leaf FROM log ORDER BY seq DESC LIMIT 1")
-    return "database", "ok", f"schema {version}, {facts['entries']} log entries, VFS {VFS}", "`K8` checks every hash."
+    return (
+        "database",
+        "ok",
+        f"schema {version}, {facts['entries']} log entries, VFS {VFS}",
+        "`K8` checks every hash.",
+    )
 
 
 def _anchors(store):
@@ -233,7 +296,12 @@ def _anchors(store):
     try:
         newest = anchor.last(store.place.anchors)
     except OSError as error:
-        return "anchors", "fail", f"checkpoints cannot be read: {error.strerror}", "Make AI/db/manifests readable."
+        return (
+            "anchors",
+            "fail",
+            f"checkpoints cannot be read: {error.strerror}",
+            "Make AI/db/manifests readable.",
+        )
     if newest is None:
         return "anchors", "warn", "the newest checkpoint is unreadable", "`K8` uses the others."
     if not os.path.isfile(store.place.database):
@@ -244,7 +312,9 @@ def _anchors(store):
             says,
             "Restore a backup from AI/db/backups; or move the checkpoints away to start anew.",
         )
-    return _with_connection(store, "anchors", lambda connection: _compared(newest, summary(connection)))
+    return _with_connection(
+        store, "anchors", lambda connection: _compared(newest, summary(connection))
+    )
 
 
 def _compared(newest, facts):
@@ -262,4 +332,9 @@ def _sandbox(store):
     if level == "L3":
         return "sandbox", "ok", f"L3, {sandbox.how('L3')}"
     says = f"{level}: {sandbox.why_not('L3') or 'KAIZEN_SANDBOX_MAX holds it down.'}"
-    return "sandbox", "warn", says, "Unset KAIZEN_SANDBOX_MAX." if sandbox.works("L3") else sandbox.remedy()
+    return (
+        "sandbox",
+        "warn",
+        says,
+        "Unset KAIZEN_SANDBOX_MAX." if sandbox.works("L3") else sandbox.remedy(),
+    )

@@ -33,12 +33,26 @@ def case_add(
     }  # fmt: skip
     row = tx.add("eval_case", values, of=(task,) if task else ())
     return receipt(
-        "eval_case", row, title=title, category=category, task_id=row.get("task_id"), fixture=row.get("fixture")
+        "eval_case",
+        row,
+        title=title,
+        category=category,
+        task_id=row.get("task_id"),
+        fixture=row.get("fixture"),
     )
 
 
 def run_add(
-    tx, *, case_id, outcome, score=None, summary=None, body=None, payload_json=None, duration_ms=None, proof_id=None
+    tx,
+    *,
+    case_id,
+    outcome,
+    score=None,
+    summary=None,
+    body=None,
+    payload_json=None,
+    duration_ms=None,
+    proof_id=None,
 ):
     """Record how a run of an eval case ended.
 

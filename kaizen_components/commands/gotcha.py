@@ -3,7 +3,9 @@
 from ..records.lessons import lesson, lineage
 
 
-def add(write, store, *, title, summary, body, evidence=(), paths=(), task_id=None, scope="project"):
+def add(
+    write, store, *, title, summary, body, evidence=(), paths=(), task_id=None, scope="project"
+):
     """Record a pitfall so that the next session avoids it.
 
     Example: kaizen G1 --title "WAL grows" --summary "A reader pins the checkpoint." --body "Close readers first."
@@ -13,13 +15,33 @@ def add(write, store, *, title, summary, body, evidence=(), paths=(), task_id=No
     return lesson.add(write, store, "gotcha", texts, task_id, evidence, paths)
 
 
-def list_(db, *, query=None, status=None, scope=None, task_id=None, actor=None, since=None, until=None, limit=50):
+def list_(
+    db,
+    *,
+    query=None,
+    status=None,
+    scope=None,
+    task_id=None,
+    actor=None,
+    since=None,
+    until=None,
+    limit=50,
+):
     """List gotchas, the newest first.
 
     Example: kaizen G2 --status active
     """
     return lesson.listed(
-        db, "gotcha", limit, query, task_id, status=status, scope=scope, actor=actor, since=since, until=until
+        db,
+        "gotcha",
+        limit,
+        query,
+        task_id,
+        status=status,
+        scope=scope,
+        actor=actor,
+        since=since,
+        until=until,
     )
 
 
@@ -28,7 +50,9 @@ def query(db, *, query, status=None, scope=None, limit=20):
 
     Example: kaizen G3 --query checkpoint
     """
-    return lesson.listed(db, "gotcha", limit, query, columns=lesson.FOUND, status=status, scope=scope)
+    return lesson.listed(
+        db, "gotcha", limit, query, columns=lesson.FOUND, status=status, scope=scope
+    )
 
 
 def inspect(db, store, *, id):
@@ -39,7 +63,19 @@ def inspect(db, store, *, id):
     return lineage.inspect(db, store, "gotcha", id)
 
 
-def update(write, store, *, id, status=None, title=None, summary=None, body=None, evidence=(), paths=(), note=None):
+def update(
+    write,
+    store,
+    *,
+    id,
+    status=None,
+    title=None,
+    summary=None,
+    body=None,
+    evidence=(),
+    paths=(),
+    note=None,
+):
     """Revise a gotcha, or say what became of it; the history keeps every version.
 
     Example: kaizen G5 --id @last --status resolved --note "Readers are closed by the engine now."

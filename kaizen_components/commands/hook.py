@@ -100,7 +100,11 @@ def _post_tool_use(write, look, store, told, host):
     if not runs_tests(ran.command, more):
         return
     if secrets.find(ran.command):
-        hook_log.note(store.place, "post-tool-use", "A test command was not recorded: it seems to hold a secret.")
+        hook_log.note(
+            store.place,
+            "post-tool-use",
+            "A test command was not recorded: it seems to hold a secret.",
+        )
         return
     exit_code = ran.exit_code if exits_as_its_tests(ran.command, more) else None
     write(lambda tx: _reported(tx, ran, exit_code, host, host_event.session(told)))
@@ -112,7 +116,12 @@ def _reported(tx, ran, exit_code, host, session):
     summary = f"Reported by a hook of {host}; Kaizen did not run it."
     if exit_code is None:
         summary += " Nobody named an exit code that would be that of the tests."
-    words = {"title": ran.command.split("\n")[0], "summary": summary, "body": None, "task_id": task and task["id"]}
+    words = {
+        "title": ran.command.split("\n")[0],
+        "summary": summary,
+        "body": None,
+        "task_id": task and task["id"],
+    }
     return proof.add_reported(tx, words, ran.command, exit_code, [task] if task else [])
 
 

@@ -10,7 +10,13 @@ def create(tx, *, title, summary, body=None, task_id=None, scope="project"):
     Example: kaizen I1 --title "Release 1.2 in the field" --summary "Did what we expected come true?"
     """
     task = tx.find("task", task_id) if task_id else None
-    values = {"task_id": task and task["id"], "title": title, "summary": summary, "body": body, "scope": scope}
+    values = {
+        "task_id": task and task["id"],
+        "title": title,
+        "summary": summary,
+        "body": body,
+        "scope": scope,
+    }
     row = tx.add("irl", values, of=(task,) if task else ())
     return receipt("irl", row, title=title, task_id=task and task["id"])
 
@@ -26,7 +32,9 @@ def prediction_add(tx, *, irl_id, summary, probability, deadline, body=None):
         "irl_id": review["id"], "summary": summary, "body": body, "probability": probability, "deadline": deadline,
     }  # fmt: skip
     row = tx.add("irl_prediction", values, of=(review,))
-    return receipt("irl_prediction", row, irl_id=review["id"], probability=probability, deadline=deadline)
+    return receipt(
+        "irl_prediction", row, irl_id=review["id"], probability=probability, deadline=deadline
+    )
 
 
 def correction_add(tx, *, irl_id, summary, prediction_id=None, body=None):
@@ -42,7 +50,9 @@ def correction_add(tx, *, irl_id, summary, prediction_id=None, body=None):
         values["prediction_id"] = prediction["id"]
         about.append(prediction)
     row = tx.add("irl_correction", values, of=about)
-    return receipt("irl_correction", row, irl_id=review["id"], prediction_id=values.get("prediction_id"))
+    return receipt(
+        "irl_correction", row, irl_id=review["id"], prediction_id=values.get("prediction_id")
+    )
 
 
 def outcome_add(tx, *, prediction_id, outcome, summary, body=None):
@@ -52,7 +62,12 @@ def outcome_add(tx, *, prediction_id, outcome, summary, body=None):
     """
     prediction = tx.find("irl_prediction", prediction_id)
     irl.require_open(prediction)
-    values = {"prediction_id": prediction["id"], "outcome": outcome, "summary": summary, "body": body}
+    values = {
+        "prediction_id": prediction["id"],
+        "outcome": outcome,
+        "summary": summary,
+        "body": body,
+    }
     row = tx.add("irl_outcome", values, of=(prediction,))
     return receipt(
         "irl_outcome", row, irl_id=prediction["irl_id"], prediction_id=prediction["id"], outcome=outcome,

@@ -4,13 +4,28 @@ from ..records.quality import lab
 
 
 def assemble(
-    tx, *, contract, title=None, summary=None, query=None, category=None, scope=None, task_id=None, since=None
+    tx,
+    *,
+    contract,
+    title=None,
+    summary=None,
+    query=None,
+    category=None,
+    scope=None,
+    task_id=None,
+    since=None,
 ):
     """Assemble the cases of a contract: eval cases, failed verdicts, open gotchas, corrections by people.
 
     Example: kaizen O1 --contract refuse-secrets --query key
     """
-    filters = {"query": query, "category": category, "scope": scope, "task_id": task_id, "since": since}
+    filters = {
+        "query": query,
+        "category": category,
+        "scope": scope,
+        "task_id": task_id,
+        "since": since,
+    }
     return lab.assemble(tx, contract, title, summary, filters)
 
 

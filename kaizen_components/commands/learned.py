@@ -4,13 +4,33 @@ from ..records.lessons import lesson, lineage
 from ..reports.lists.context import lessons
 
 
-def list_(db, *, query=None, status=None, scope=None, task_id=None, actor=None, since=None, until=None, limit=50):
+def list_(
+    db,
+    *,
+    query=None,
+    status=None,
+    scope=None,
+    task_id=None,
+    actor=None,
+    since=None,
+    until=None,
+    limit=50,
+):
     """List proven lessons, the newest first.
 
     Example: kaizen L7 --status active
     """
     return lesson.listed(
-        db, "learned", limit, query, task_id, status=status, scope=scope, actor=actor, since=since, until=until
+        db,
+        "learned",
+        limit,
+        query,
+        task_id,
+        status=status,
+        scope=scope,
+        actor=actor,
+        since=since,
+        until=until,
     )
 
 
@@ -19,7 +39,9 @@ def query(db, *, query, status=None, scope=None, limit=20):
 
     Example: kaizen L8 --query checkpoint
     """
-    return lesson.listed(db, "learned", limit, query, columns=lesson.FOUND, status=status, scope=scope)
+    return lesson.listed(
+        db, "learned", limit, query, columns=lesson.FOUND, status=status, scope=scope
+    )
 
 
 def inspect(db, store, *, id):

@@ -3,7 +3,9 @@
 from ..records.lessons import lesson, lineage
 
 
-def add(write, store, *, title, summary, body=None, evidence=(), paths=(), task_id=None, scope="project"):
+def add(
+    write, store, *, title, summary, body=None, evidence=(), paths=(), task_id=None, scope="project"
+):
     """Record what was learned, with what shows it.
 
     Example: kaizen L1 --title "Close readers first" --summary "A long write needs no open readers." --body "It waits."
@@ -13,13 +15,33 @@ def add(write, store, *, title, summary, body=None, evidence=(), paths=(), task_
     return lesson.add(write, store, "learning", texts, task_id, evidence, paths)
 
 
-def list_(db, *, query=None, status=None, scope=None, task_id=None, actor=None, since=None, until=None, limit=50):
+def list_(
+    db,
+    *,
+    query=None,
+    status=None,
+    scope=None,
+    task_id=None,
+    actor=None,
+    since=None,
+    until=None,
+    limit=50,
+):
     """List learnings, the newest first.
 
     Example: kaizen L4 --status active
     """
     return lesson.listed(
-        db, "learning", limit, query, task_id, status=status, scope=scope, actor=actor, since=since, until=until
+        db,
+        "learning",
+        limit,
+        query,
+        task_id,
+        status=status,
+        scope=scope,
+        actor=actor,
+        since=since,
+        until=until,
     )
 
 
@@ -28,7 +50,9 @@ def query(db, *, query, status=None, scope=None, limit=20):
 
     Example: kaizen L5 --query checkpoint
     """
-    return lesson.listed(db, "learning", limit, query, columns=lesson.FOUND, status=status, scope=scope)
+    return lesson.listed(
+        db, "learning", limit, query, columns=lesson.FOUND, status=status, scope=scope
+    )
 
 
 def inspect(db, store, *, id):

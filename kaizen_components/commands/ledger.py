@@ -28,7 +28,9 @@ def verify(store, *, file=None):
 
 def _in_order(store):
     """The project's own ledger, verified."""
-    anchors, damaged = anchor.read(store.place.anchors)  # before the database: anchors never run ahead of it
+    anchors, damaged = anchor.read(
+        store.place.anchors
+    )  # before the database: anchors never run ahead of it
     shown = store.place.relative(store.place.database)
     return {**checked(Verification(store.reader(), anchors), shown), "damaged_anchors": damaged}
 
@@ -59,7 +61,9 @@ def report(
 
     output = Output(format, out, open, as_of, timezone)
     if verify:
-        if as_of is None:  # what others record meanwhile is not verified, so the report ends before it
+        if (
+            as_of is None
+        ):  # what others record meanwhile is not verified, so the report ends before it
             output.as_of = newest_size(look().connection)
         _in_order(store)
     return publish(
@@ -83,7 +87,9 @@ def checked(verification, shown):
         "root": end.frontier.root(),
         "checkpoint": anchor.checkpoint(end.origin, end.frontier.size, end.frontier.root()).strip(),
         "anchors": len(verification.anchors),
-        "warning": None if verification.anchors else "No anchors: a rollback or a cut-off end cannot be seen.",
+        "warning": None
+        if verification.anchors
+        else "No anchors: a rollback or a cut-off end cannot be seen.",
     }
 
 

@@ -71,14 +71,25 @@ def find(catalog, *, intent, limit=3):
 
     Example: kaizen K0 "record that the tests passed"
     """
-    named = [command for command in catalog() if intent.strip().lower() in (command.code.lower(), command.name)]
-    documents = [(command, _words(_text_of(command))) for command in catalog() if command.code != "K0"]
+    named = [
+        command
+        for command in catalog()
+        if intent.strip().lower() in (command.code.lower(), command.name)
+    ]
+    documents = [
+        (command, _words(_text_of(command))) for command in catalog() if command.code != "K0"
+    ]
     wanted = _words(intent)
     scored = [(_score(wanted, words, documents), command) for command, words in documents]
     scored = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])[:limit]
     chosen = [*named, *(command for _, command in scored if command not in named)][:limit]
     found = [
-        {"code": command.code, "name": command.name, "what": command.help, "example": command.example}
+        {
+            "code": command.code,
+            "name": command.name,
+            "what": command.help,
+            "example": command.example,
+        }
         for command in chosen
     ]
     return {
@@ -95,7 +106,10 @@ def _text_of(command):
 
 
 def _words(text):
-    plain = "".join(c if c.isalnum() else " " for c in text.lower().replace("_", " ").replace("back up", "backup"))
+    plain = "".join(
+        c if c.isalnum() else " "
+        for c in text.lower().replace("_", " ").replace("back up", "backup")
+    )
     words = [word for word in plain.split() if word not in STOP]
     return [_stem(SAME.get(word) or SAME.get(_stem(word)) or word) for word in words]
 

@@ -39,13 +39,17 @@ def run(
         **({"function": function} if function else {}),
     }  # fmt: skip
     asked = order(look, store, given, options)
-    begun = runs.begin(write, store, asked.protocol, driver, asked.request, asked.repo, task_id, asked.options)
+    begun = runs.begin(
+        write, store, asked.protocol, driver, asked.request, asked.repo, task_id, asked.options
+    )
     if driver == "agent":
         return _with_question(runs.next_turn(write, look, store, begun["id"], LEASE_S))
     return _with_card(look, runs.go_on(write, look, store, begun["id"], asked.driving))
 
 
-def inspect(write, look, store, *, id, format="text", out=None, open=False, timezone=None, as_of=None):
+def inspect(
+    write, look, store, *, id, format="text", out=None, open=False, timezone=None, as_of=None
+):
     """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with --format as a page.
 
     Example: kaizen P2 --id @last
@@ -59,15 +63,34 @@ def inspect(write, look, store, *, id, format="text", out=None, open=False, time
 
     output = Output(format, out, open, as_of, timezone)
     if format == "text" and out:
-        raise Usage("out_without_page", "--out is for a page.", "A card is printed.", "Give --format html or md too.")
+        raise Usage(
+            "out_without_page",
+            "--out is for a page.",
+            "A card is printed.",
+            "Give --format html or md too.",
+        )
     if format == "text" or (format == "json" and out is None):
         found, _ = gathered(look, output, run_card.gather, {"id": id})
         return {**found, "text": run_card.text(found, output.zone)} if format == "text" else found
     gather = partial(run_details.gather, store.place.root)
-    return publish(write, look, store, "P2", "pipeline-inspect", output, gather, run_page.layout, id=id)
+    return publish(
+        write, look, store, "P2", "pipeline-inspect", output, gather, run_page.layout, id=id
+    )
 
 
-def compare(write, look, store, *, left, right, format="text", out=None, open=False, timezone=None, as_of=None):
+def compare(
+    write,
+    look,
+    store,
+    *,
+    left,
+    right,
+    format="text",
+    out=None,
+    open=False,
+    timezone=None,
+    as_of=None,
+):
     """Compare two drivers, models, protocols or sets of runs on the requests that both had: success, catches, cost.
 
     Example: kaizen P8 --left driver=model --right driver=agent
@@ -80,7 +103,17 @@ def compare(write, look, store, *, left, right, format="text", out=None, open=Fa
     if format == "text" or (format == "json" and out is None):
         found, _ = gathered(look, output, compare.gather, asked)
         return {**found, "text": compare.text(found)} if format == "text" else found
-    return publish(write, look, store, "P8", "pipeline-compare", output, compare.gather, compare.layout, **asked)
+    return publish(
+        write,
+        look,
+        store,
+        "P8",
+        "pipeline-compare",
+        output,
+        compare.gather,
+        compare.layout,
+        **asked,
+    )
 
 
 def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
@@ -146,7 +179,9 @@ def submit(write, look, store, *, lease, file, step=None, base=None):
     """
     from ..pipeline.run import runs
 
-    return runs.hand_in(write, look, store, {"lease": lease, "text": file, "step": step, "base": base})
+    return runs.hand_in(
+        write, look, store, {"lease": lease, "text": file, "step": step, "base": base}
+    )
 
 
 def _with_question(answer):
@@ -163,4 +198,7 @@ def _with_card(look, answer):
     from ..reports.runs import card as run_card
 
     zone = Zone(None)
-    return {**answer, "text": run_card.text(run_card.gather(look(), zone, {"id": answer["id"]}), zone)}
+    return {
+        **answer,
+        "text": run_card.text(run_card.gather(look(), zone, {"id": answer["id"]}), zone),
+    }

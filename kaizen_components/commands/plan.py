@@ -10,8 +10,20 @@ def create(tx, *, task_id, title, summary, body=None, status="draft"):
     Example: kaizen W3 --task-id @last --title "Three steps" --summary "Outline, rewrite, proof-read."
     """
     task = tx.find("task", task_id)
-    values = {"task_id": task["id"], "title": title, "summary": summary, "body": body, "status": status}
-    return receipt("plan", tx.add("plan", values, of=(task,)), task_id=task["id"], title=title, plan_status=status)
+    values = {
+        "task_id": task["id"],
+        "title": title,
+        "summary": summary,
+        "body": body,
+        "status": status,
+    }
+    return receipt(
+        "plan",
+        tx.add("plan", values, of=(task,)),
+        task_id=task["id"],
+        title=title,
+        plan_status=status,
+    )
 
 
 def revise(tx, *, id, status=None, title=None, summary=None, body=None, note=None):
@@ -37,7 +49,9 @@ def inspect(db, *, id):
     return {
         "id": plan["id"],
         "kind": "plan",
-        "record": {name: value for name, value in plan.items() if name not in ("seq", "id", "test")},
+        "record": {
+            name: value for name, value in plan.items() if name not in ("seq", "id", "test")
+        },
         "revisions": revision.history(db, "plan", plan),
         "log": db.log_position(plan),
     }

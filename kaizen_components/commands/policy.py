@@ -59,5 +59,10 @@ def retire(tx, *, id, reason):
     rule = tx.find("policy", id)
     row = policy.retire(tx, rule, reason)
     return receipt(
-        "policy_revision", row, policy_id=rule["id"], rev=row["rev"], title=rule["title"], policy_status="retired"
+        "policy_revision",
+        row,
+        policy_id=rule["id"],
+        rev=row["rev"],
+        title=rule["title"],
+        policy_status="retired",
     )

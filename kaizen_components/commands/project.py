@@ -2,7 +2,16 @@
 
 
 def adopt(
-    *, path, link=False, copy=False, hooks=None, skills=None, vscode=False, check=False, remove=False, apply=False
+    *,
+    path,
+    link=False,
+    copy=False,
+    hooks=None,
+    skills=None,
+    vscode=False,
+    check=False,
+    remove=False,
+    apply=False,
 ):
     """Let another repository use this engine with records of its own; shows the plan unless --apply is given.
 
@@ -13,7 +22,10 @@ def adopt(
 
     if check and (remove or apply):
         raise Usage(
-            "usage", f"--check and --{'remove' if remove else 'apply'} exclude each other.", "", "--check only looks."
+            "usage",
+            f"--check and --{'remove' if remove else 'apply'} exclude each other.",
+            "",
+            "--check only looks.",
         )
     verb = "check" if check else "remove" if remove else "adopt"
     return command.run(path, link, copy, hooks, skills, vscode, verb, apply)

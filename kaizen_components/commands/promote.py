@@ -3,7 +3,9 @@
 from ..records.lessons import promotion
 
 
-def gotcha_learning(write, look, store, *, id, title=None, summary=None, body=None, evidence=(), paths=()):
+def gotcha_learning(
+    write, look, store, *, id, title=None, summary=None, body=None, evidence=(), paths=()
+):
     """Promote an active gotcha with evidence to a learning, once.
 
     Example: kaizen L2 --id @last
@@ -13,7 +15,17 @@ def gotcha_learning(write, look, store, *, id, title=None, summary=None, body=No
 
 
 def learning_learned(
-    write, look, store, *, id, title=None, summary=None, body=None, proof_id=None, verification_id=None, waive=None
+    write,
+    look,
+    store,
+    *,
+    id,
+    title=None,
+    summary=None,
+    body=None,
+    proof_id=None,
+    verification_id=None,
+    waive=None,
 ):
     """Promote a learning to learned, once: it needs a passing verification, a witnessed proof, or a waiver.
 

@@ -30,7 +30,12 @@ def add(
     Example: kaizen Q1 --run -- git --version
     """
     if run and (command or exit_code is not None):
-        raise Usage("both_ways", "--run sees the command and its exit code itself.", "", "Leave --command out.")
+        raise Usage(
+            "both_ways",
+            "--run sees the command and its exit code itself.",
+            "",
+            "Leave --command out.",
+        )
     if not run and not (title or summary or command):
         raise Usage(
             "missing_option",
@@ -41,7 +46,9 @@ def add(
     words = {"title": title, "summary": summary, "body": body}
     if not run:
         return write(lambda tx: _report(tx, words, task_id, about, command, exit_code))
-    if task_id or about:  # an unknown id is refused before minutes of tests, and @last is who is last now
+    if (
+        task_id or about
+    ):  # an unknown id is refused before minutes of tests, and @last is who is last now
         task, subject = _subjects(look(), task_id, about)
         task_id, about = task and task["id"], subject and subject["id"]
     proof.named(words, _checked(run))
@@ -76,7 +83,9 @@ def _links(task, subject):
 def _report(tx, words, task_id, about, command, exit_code):
     of, links = _links(*_subjects(tx, task_id, about))
     row = proof.add_reported(tx, {**links, **words}, command, exit_code, of)
-    return receipt("proof", row, tier="reported", outcome=row["outcome"], title=row["title"], **links)
+    return receipt(
+        "proof", row, tier="reported", outcome=row["outcome"], title=row["title"], **links
+    )
 
 
 def _witness(store, argv, timeout_s):
@@ -129,7 +138,9 @@ def _kept(store, text):
 
 def _record(tx, words, task_id, about, seen, outputs, left_out):
     of, links = _links(*_subjects(tx, task_id, about))
-    row = proof.add_witnessed(tx, {**links, **proof.named(words, seen["command"]), **seen}, of, outputs)
+    row = proof.add_witnessed(
+        tx, {**links, **proof.named(words, seen["command"]), **seen}, of, outputs
+    )
     hint = "The command changed the tree, so this proof is stale already: ignore what it writes, or run it again."
     return receipt(
         "proof", row, tier="witnessed", outcome=seen["outcome"], command=seen["command"], exit_code=seen["exit_code"],

@@ -17,7 +17,11 @@ def check(store, *, name=None, repo=None, python=None, write_skills=False):
         return {**found, "text": protocol_card.listed(found)}
     found = protocol_report.checked(store, name, place, {"python": python}, write_skills)
     found["hint"] = _linking(store.place.root, found["skills"])
-    return {**found, "text": protocol_card.text(found), **({} if found["usable"] else {"exit_code": 1})}
+    return {
+        **found,
+        "text": protocol_card.text(found),
+        **({} if found["usable"] else {"exit_code": 1}),
+    }
 
 
 def _linking(root, written):
@@ -28,4 +32,6 @@ def _linking(root, written):
     there = (path.replace(ours, claudes, 1) for path in written)
     if all(os.path.exists(os.path.join(root, path)) for path in there):
         return None
-    return f"Claude Code looks in {claudes}: `kaizen SK3` plans the links, and says how to make them."
+    return (
+        f"Claude Code looks in {claudes}: `kaizen SK3` plans the links, and says how to make them."
+    )

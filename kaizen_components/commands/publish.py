@@ -27,7 +27,9 @@ def check(store, *, limit=200):
         "allowed": len(used),
         "unused_allowances": [entry for entry, number in entries if number not in used],
         "remarks": remarks + [{"file": path, "says": SUBMODULE} for path in listed.submodules],
-        "hint": HISTORY if listed.is_git else "This is no git repository, so every file was looked at.",
+        "hint": HISTORY
+        if listed.is_git
+        else "This is no git repository, so every file was looked at.",
     }
 
 
@@ -45,7 +47,11 @@ def _looked(root, listed):
             yield one, state
     with publish_git.Contents(root) as contents:
         for kept in listed.kept:
-            fresh = [one for one in publish_scan.look_in_git(kept, contents, finders) if _unnumbered(one) not in seen]
+            fresh = [
+                one
+                for one in publish_scan.look_in_git(kept, contents, finders)
+                if _unnumbered(one) not in seen
+            ]
             seen.update(map(_unnumbered, fresh))
             yield from ((one, kept.state) for one in fresh)
 
@@ -81,7 +87,9 @@ def _allowed_by(allowed, one):
     from ..projects.publish.allow import FILE
 
     if one.path == FILE and not one.kind.startswith("secret") and one.text.startswith("="):
-        return allowed.lines.get(one.text[1:].rpartition(" # ")[0].strip())  # it has to name what it allows
+        return allowed.lines.get(
+            one.text[1:].rpartition(" # ")[0].strip()
+        )  # it has to name what it allows
     return allowed.allows(one.path, one.text)
 
 
@@ -105,8 +113,10 @@ def _refused(rows, limit):
     error = Refused(
         "not_publishable",
         f"{count:,} {'place' if count == 1 else 'places'} should not be published.",
-        f"The first: {first['where']}, {first['kind']}." + (f" {limit} are shown." if count > limit else ""),
-        "Take them out, or allow them in .kaizen/publish-allow.txt, each with a reason (`GLOB # reason`). " + HISTORY,
+        f"The first: {first['where']}, {first['kind']}."
+        + (f" {limit} are shown." if count > limit else ""),
+        "Take them out, or allow them in .kaizen/publish-allow.txt, each with a reason (`GLOB # reason`). "
+        + HISTORY,
     )
     error.findings = rows[:limit]
     return error

@@ -52,7 +52,8 @@ def _indexed(tx, rows):
         if kind.endswith("_revision"):
             kind = kind.removesuffix("_revision")
             seq = tx.value(
-                f"SELECT p.seq FROM {kind} p JOIN {kind}_revision r ON r.{kind}_id = p.id WHERE r.seq = ?", (seq,)
+                f"SELECT p.seq FROM {kind} p JOIN {kind}_revision r ON r.{kind}_id = p.id WHERE r.seq = ?",
+                (seq,),
             )
         if KINDS[kind].number:
             found[kind, seq] = _present(tx, kind, seq)

@@ -19,7 +19,12 @@ def inspect(db, *, id):
         more = runs_of(db, record)
     if kind == "eval_run":
         case = db.find("eval_case", record["case_id"])
-        more = {"case": {name: case[name] for name in ("id", "title", "category", "summary", "command", "fixture")}}
+        more = {
+            "case": {
+                name: case[name]
+                for name in ("id", "title", "category", "summary", "command", "fixture")
+            }
+        }
     if kind == "verification":
         record = {**record, "blocking": bool(record["blocking"])}
         more = {"supersedes": superseded_by(db, record)}

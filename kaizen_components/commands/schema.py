@@ -12,7 +12,11 @@ def status(store):
     connection = store.look()
     try:
         version = connection.value("PRAGMA user_version")
-        applied = connection.rows("SELECT version, name, at, engine FROM migration ORDER BY version") if version else []
+        applied = (
+            connection.rows("SELECT version, name, at, engine FROM migration ORDER BY version")
+            if version
+            else []
+        )
     finally:
         connection.close()
     return {

@@ -3,7 +3,18 @@
 from ..records.quality import score
 
 
-def add(tx, *, name, value, about=None, trace_id=None, task_id=None, source="tool", unit=None, summary=None):
+def add(
+    tx,
+    *,
+    name,
+    value,
+    about=None,
+    trace_id=None,
+    task_id=None,
+    source="tool",
+    unit=None,
+    summary=None,
+):
     """Record a score: of a record, of a trace or of a task.
 
     Example: kaizen T2 --name coverage --value 0.93

@@ -61,7 +61,12 @@ def _asked(root, store, path):
         return found(root, store)
     full = os.path.normpath(os.path.join(root, path.removesuffix("SKILL.md")))
     if not os.path.lexists(full):
-        raise NotFound("no_skill", f"There is no folder {os.path.basename(full)!r}.", "", "`SK1` lists the skills.")
+        raise NotFound(
+            "no_skill",
+            f"There is no folder {os.path.basename(full)!r}.",
+            "",
+            "`SK1` lists the skills.",
+        )
     return [Entry("path", full, link_target(full))]
 
 

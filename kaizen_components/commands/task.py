@@ -62,7 +62,12 @@ def update(
     Example: kaizen W2 --id @last --status active --note "Started with the install section."
     """
     if waive and status != "done":
-        raise Usage("waive_without_done", "--waive belongs to --status done.", "", "Leave it out, or close the task.")
+        raise Usage(
+            "waive_without_done",
+            "--waive belongs to --status done.",
+            "",
+            "Leave it out, or close the task.",
+        )
     changes = {
         "status": status, "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority,
         "note": note,
@@ -70,7 +75,10 @@ def update(
     tree = None
     if status == "done":
         task = look().find("task", id)
-        id, tree = task["id"], _tree_for(task, store)  # @last is who is last now, not after the tree was read
+        id, tree = (
+            task["id"],
+            _tree_for(task, store),
+        )  # @last is who is last now, not after the tree was read
     return write(lambda tx: _update(tx, id, changes, token, tree, waive))
 
 

@@ -41,7 +41,12 @@ def add(
         )  # fmt: skip
         return span.add_lines(call, jsonl)
     if name is None:
-        raise Usage("missing_option", "T1 trace-add needs --name.", "", "Name the work, or give --jsonl FILE.")
+        raise Usage(
+            "missing_option",
+            "T1 trace-add needs --name.",
+            "",
+            "Name the work, or give --jsonl FILE.",
+        )
     return span.add(tx, trace_id, parent, task_id, started_at, payload_json, values)
 
 
@@ -51,7 +56,8 @@ def _refuse_beside_jsonl(values):
     if given:
         raise Usage(
             "not_with_jsonl",
-            ", ".join("--" + name.replace("_", "-") for name in given) + " cannot stand beside --jsonl.",
+            ", ".join("--" + name.replace("_", "-") for name in given)
+            + " cannot stand beside --jsonl.",
             "With --jsonl each line says everything about its span.",
             "Put it into the lines.",
         )
@@ -71,5 +77,11 @@ def report(db, store, *, trace_id=None, task_id=None, format="text", out=None):
         return found
     if format == "text" and not out:
         return {**found, "text": waterfall.text(found)}
-    path = save(store, "trace", "txt" if format == "text" else format, waterfall.page(db, found, format), out)
+    path = save(
+        store,
+        "trace",
+        "txt" if format == "text" else format,
+        waterfall.page(db, found, format),
+        out,
+    )
     return {"path": path, "trace_ids": found["trace_ids"], "total": found["total"]}

@@ -23,5 +23,13 @@ def add(
 
     Example: kaizen Q2 --task-id @last --conclusion VERIFIED_ACCEPTABLE --summary "All checks passed."
     """
-    texts = {"scope": scope, "conclusion": conclusion, "severity": severity, "summary": summary, "body": body}
-    return verification.add(tx, texts, task_id, about, proof_id, artifact_id, evidence, findings, remedies)
+    texts = {
+        "scope": scope,
+        "conclusion": conclusion,
+        "severity": severity,
+        "summary": summary,
+        "body": body,
+    }
+    return verification.add(
+        tx, texts, task_id, about, proof_id, artifact_id, evidence, findings, remedies
+    )

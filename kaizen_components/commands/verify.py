@@ -4,7 +4,16 @@ from ..records.quality import verification
 
 
 def query(
-    db, *, task_id=None, conclusion=None, severity=None, scope=None, query=None, since=None, until=None, limit=20
+    db,
+    *,
+    task_id=None,
+    conclusion=None,
+    severity=None,
+    scope=None,
+    query=None,
+    since=None,
+    until=None,
+    limit=20,
 ):
     """Find verdicts by task, conclusion, severity or words, with what superseded them.
 

@@ -30,17 +30,26 @@ def parse(argv: list[str]):
         return _completion(None)
     word, *rest = argv or ["--help"]
     if word in ("--help", "-h", "help", "--json"):
-        return _help(spelled([one for one in rest if one not in ("--json", "--help", "-h")]), "--json" in argv)
+        return _help(
+            spelled([one for one in rest if one not in ("--json", "--help", "-h")]),
+            "--json" in argv,
+        )
     if word == "--version":
         return _print(f"kaizen {__version__}", "--json" in argv)
     if word == "completion":
         return _completion([one for one in rest if one != "--json"], "--json" in argv)
     if word.upper() in FAMILIES and not code_of(word):
-        return _help([word, *(one for one in rest if one not in ("--json", "--help", "-h"))], "--json" in argv)
+        return _help(
+            [word, *(one for one in rest if one not in ("--json", "--help", "-h"))],
+            "--json" in argv,
+        )
     code = code_of(word)
     if code is None and word[:1] == "-":
         raise Usage(
-            "usage", f"The command stands first, and {excerpt(word)} after it.", "", "`--help` lists the commands."
+            "usage",
+            f"The command stands first, and {excerpt(word)} after it.",
+            "",
+            "`--help` lists the commands.",
         )
     if code is None:
         raise unknown_command(word)
@@ -64,10 +73,14 @@ def _parse_command(command, rest):
         if name == "bare" or not values:
             continue
         if name.endswith("__file"):
-            given.setdefault(name.removesuffix("__file"), []).extend(fields.FromFile(path) for path in values)
+            given.setdefault(name.removesuffix("__file"), []).extend(
+                fields.FromFile(path) for path in values
+            )
         else:
             values = [True] * values if isinstance(values, int) else values
-            given.setdefault(name, []).extend(fields.shell_value(command, name, one, False) for one in values)
+            given.setdefault(name, []).extend(
+                fields.shell_value(command, name, one, False) for one in values
+            )
     bare = list(context.params.get("bare", ()))
     if not fields.take_bare(command, given, bare):
         raise _usage(command, f"It takes no word without an option: {excerpt(bare[0])!r}.")
@@ -119,7 +132,12 @@ def click_command(command: Command) -> click.Command:
     params.append(_Bare(["bare"], nargs=-1, type=click.UNPROCESSED))
     params.append(
         click.Option(
-            ["--help", "-h"], is_flag=True, is_eager=True, expose_value=False, callback=_ask_for_help, help="Help"
+            ["--help", "-h"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_ask_for_help,
+            help="Help",
         )
     )
     return click.Command(command.code, params=params, add_help_option=False)
@@ -142,7 +160,11 @@ def _options(command, name):
     def complete(ctx, param, incomplete):
         if field.kind in ("path", "input"):
             return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(choice) for choice in field.choices if choice.lower().startswith(incomplete.lower())]
+        return [
+            CompletionItem(choice)
+            for choice in field.choices
+            if choice.lower().startswith(incomplete.lower())
+        ]
 
     found = [
         click.Option(
@@ -159,7 +181,9 @@ def _options(command, name):
                 [fields.option(name) + "-file", name + "__file"],
                 multiple=True,
                 type=click.UNPROCESSED,
-                shell_complete=lambda ctx, param, incomplete: [CompletionItem(incomplete, type="file")],
+                shell_complete=lambda ctx, param, incomplete: [
+                    CompletionItem(incomplete, type="file")
+                ],
                 hidden=True,
             )
         )
@@ -176,9 +200,14 @@ def help_of(command: Command) -> str:
     lines = [*wrap("", f"{command.code} {command.name}: {command.help}", _width()), ""]
     own = list(command.options)
     bare = [name for name in own if fields.field(command, name).bare]
-    usage = " ".join(f"{fields.option(n)} {_metavar(command, n)}" for n in command.required if n not in bare)
+    usage = " ".join(
+        f"{fields.option(n)} {_metavar(command, n)}" for n in command.required if n not in bare
+    )
     usage = " ".join(filter(None, (*(f'"{_metavar(command, n)}"' for n in bare), usage)))
-    lines += [*wrap("usage: ", f"kaizen {command.code} {usage} [options]".replace("  ", " "), _width()), ""]
+    lines += [
+        *wrap("usage: ", f"kaizen {command.code} {usage} [options]".replace("  ", " "), _width()),
+        "",
+    ]
     if own:
         rows = [(_label(command, name), _explained(command, name)) for name in own]
         lines += [*_columns(rows), ""]
@@ -186,7 +215,14 @@ def help_of(command: Command) -> str:
     if texts:
         prose = [name for name in texts if fields.field(command, name).kind == "prose"]
         long = fields.option("body" if "body" in texts else [*prose, *texts][0])
-        lines += [*wrap("", f"Text also comes from a file ({long}-file PATH) or from stdin ({long} -).", _width()), ""]
+        lines += [
+            *wrap(
+                "",
+                f"Text also comes from a file ({long}-file PATH) or from stdin ({long} -).",
+                _width(),
+            ),
+            "",
+        ]
     shared = [name for name in fields.SHARED if name not in own]
     lines += _columns([(_label(command, name), fields.SHARED[name].help) for name in shared])
     lines += ["", "example:", f"  {command.example}"]
@@ -203,7 +239,9 @@ def _metavar(command, name):
 
 def _label(command, name):
     field = fields.field(command, name)
-    return fields.option(name) + ("" if field.kind == "flag" or field.choices else " " + _metavar(command, name))
+    return fields.option(name) + (
+        "" if field.kind == "flag" or field.choices else " " + _metavar(command, name)
+    )
 
 
 def _explained(command, name):
@@ -239,7 +277,13 @@ def overview() -> str:
         ('kaizen K0 "plain words"', "find the command for what you want to do"),
         ("kaizen completion bash", "shell completion (bash, zsh, fish)"),
     ]
-    lines = ["Kaizen: the local system of record for AI coding agents.", "", "usage:", *_columns(usage), ""]
+    lines = [
+        "Kaizen: the local system of record for AI coding agents.",
+        "",
+        "usage:",
+        *_columns(usage),
+        "",
+    ]
     for family in FAMILIES:
         lines += [*family_help(family).splitlines(), ""]
     exits = "0 done, 1 refused, 2 usage, 3 not found, 4 conflict, 5 unavailable, 6 busy, 7 integrity, 70 bug."
@@ -248,7 +292,11 @@ def overview() -> str:
 
 def family_help(family: str) -> str:
     """A line for each command, so that a family fits on a screen; `kaizen help CODE` says the rest."""
-    heads = {command: f"  {command.code.ljust(4)}{command.name}" for command in catalog() if command.family == family}
+    heads = {
+        command: f"  {command.code.ljust(4)}{command.name}"
+        for command in catalog()
+        if command.family == family
+    }
     label = max(map(len, heads.values())) + 2
     room = _width() - label
     lines = [
@@ -269,7 +317,12 @@ def _beginning(text, room):
 def _help(words, as_json=False):
     """All commands, a family, or one command; with --json as JSON Schema."""
     if len(words) > 1:
-        raise Usage("usage", "Help is about one command or one family.", "", f"Try `help {excerpt(words[0])}`.")
+        raise Usage(
+            "usage",
+            "Help is about one command or one family.",
+            "",
+            f"Try `help {excerpt(words[0])}`.",
+        )
     word = words[0] if words and words[0] != "help" else ""
     if word == "completion":
         return _completion(["--help"], as_json)
@@ -277,7 +330,9 @@ def _help(words, as_json=False):
     if as_json:
         chosen = [find_command(word)] if word and not family else catalog()
         chosen = [command for command in chosen if not family or command.family == family]
-        return _print(compact({"status": "OK", "commands": [schema_of(command) for command in chosen]}))
+        return _print(
+            compact({"status": "OK", "commands": [schema_of(command) for command in chosen]})
+        )
     if not word:
         return _print(overview())
     if family:

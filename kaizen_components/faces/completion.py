@@ -24,9 +24,16 @@ ZSH_FIRST = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; 
 
 def script(shell: str, build: Callable[[Command], click.Command]) -> str:
     if shell not in SHELLS:
-        raise Usage("usage", "completion takes one of " + ", ".join(SHELLS) + ".", "", "`help completion` shows how.")
+        raise Usage(
+            "usage",
+            "completion takes one of " + ", ".join(SHELLS) + ".",
+            "",
+            "`help completion` shows how.",
+        )
     source = _completer(shell, build).source()
-    return source.replace("\n", "\n" + ZSH_FIRST, 1) if shell == "zsh" else source  # its first line is for autoload
+    return (
+        source.replace("\n", "\n" + ZSH_FIRST, 1) if shell == "zsh" else source
+    )  # its first line is for autoload
 
 
 def answer(build: Callable[[Command], click.Command]) -> str:
@@ -45,9 +52,15 @@ def _completer(shell: str, build: Callable[[Command], click.Command]) -> ShellCo
         def get_completions(self, args, incomplete):
             args = _as_parsed(args)
             option, equals, value = incomplete.partition("=")
-            if option[:2] == "--" and equals:  # bash takes = for a word of its own, and never comes here
+            if (
+                option[:2] == "--" and equals
+            ):  # bash takes = for a word of its own, and never comes here
                 found = super().get_completions([*args, option], value)
-                return [CompletionItem(f"{option}={item.value}") for item in found if item.type == "plain"]
+                return [
+                    CompletionItem(f"{option}={item.value}")
+                    for item in found
+                    if item.type == "plain"
+                ]
             return super().get_completions(args, incomplete) + _file_options(args, incomplete)
 
     return Completer(_All(build), {}, "kaizen", VARIABLE)
@@ -57,7 +70,9 @@ def _as_parsed(args):
     """The words as our parser sees them; bash brings `--option = value`."""
     while args[:1] == ["--json"]:
         args = args[1:]
-    return spelled([word for at, word in enumerate(args) if word != "=" or args[at - 1][:2] != "--"])
+    return spelled(
+        [word for at, word in enumerate(args) if word != "=" or args[at - 1][:2] != "--"]
+    )
 
 
 def _file_options(args, incomplete):
@@ -66,8 +81,16 @@ def _file_options(args, incomplete):
     if code is None or incomplete[:2] != "--":
         return []
     command = Command(code)
-    options = [fields.option(name) for name in command.options if incomplete.startswith(fields.option(name))]
-    long = [f"{option}-file" for option in options if fields.known_option(command, option[2:] + "-file")[1]]
+    options = [
+        fields.option(name)
+        for name in command.options
+        if incomplete.startswith(fields.option(name))
+    ]
+    long = [
+        f"{option}-file"
+        for option in options
+        if fields.known_option(command, option[2:] + "-file")[1]
+    ]
     return [CompletionItem(option) for option in long if option.startswith(incomplete)]
 
 
@@ -84,11 +107,15 @@ class _All(click.Group):
         self._build = build
 
     def shell_complete(self, ctx, incomplete):
-        return items([*COMMANDS, *NAMES, "help", "completion", "--help", "--json", "--version"], incomplete)
+        return items(
+            [*COMMANDS, *NAMES, "help", "completion", "--help", "--json", "--version"], incomplete
+        )
 
     def get_command(self, ctx, name):
         if name == "help":
-            return click.Command("help", params=[_words("code", [*COMMANDS, *FAMILIES, *COMMANDS.values()])])
+            return click.Command(
+                "help", params=[_words("code", [*COMMANDS, *FAMILIES, *COMMANDS.values()])]
+            )
         if name == "completion":
             return click.Command("completion", params=[_words("shell", SHELLS)])
         code = code_of(name)
@@ -96,4 +123,6 @@ class _All(click.Group):
 
 
 def _words(name, choices):
-    return click.Argument([name], shell_complete=lambda ctx, param, incomplete: items(choices, incomplete))
+    return click.Argument(
+        [name], shell_complete=lambda ctx, param, incomplete: items(choices, incomplete)
+    )

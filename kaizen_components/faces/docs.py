@@ -33,7 +33,9 @@ def reference() -> str:
         "An id may be given as a unique prefix, or as `@last`: the newest record of that kind by the same actor;",
         "`@last~1` is the one before it.",
         "",
-        "Exit codes: " + ", ".join(f"{code} {word.lower()}" for code, word in EXIT_CODES.items()) + ".",
+        "Exit codes: "
+        + ", ".join(f"{code} {word.lower()}" for code, word in EXIT_CODES.items())
+        + ".",
     ]
     for family, title in FAMILIES.items():
         lines += ["", f"## {family}: {title}"]
@@ -46,7 +48,9 @@ def reference() -> str:
 def _section(command: Command):
     lines = ["", f"### {command.code} {command.name}", "", command.help, ""]
     if command.options:
-        rows = [(name, fields.field(command, name), _default(command, name)) for name in command.options]
+        rows = [
+            (name, fields.field(command, name), _default(command, name)) for name in command.options
+        ]
         lines += [*_options_table(rows), ""]
     return [*lines, "```sh", command.example, "```"]
 
@@ -61,10 +65,16 @@ def _default(command, name):
 def _options_table(rows):
     lines = ["| option | what it is | default |", "|---|---|---|"]
     for name, field, default in rows:
-        limits = [f"one of {', '.join(f'`{choice}`' for choice in field.choices)}"] if field.choices else []
+        limits = (
+            [f"one of {', '.join(f'`{choice}`' for choice in field.choices)}"]
+            if field.choices
+            else []
+        )
         if field.kind in ("line", "prose", "words", "json"):
             limits.append(f"up to {field.most:,} characters")
         if field.kind in ("int", "float") and field.least is not None:
             limits.append(f"{field.least:,} to {field.most:,}")
-        lines.append(f"| `{fields.option(name)}` | {'; '.join([field.help, *limits])} | {default} |")
+        lines.append(
+            f"| `{fields.option(name)}` | {'; '.join([field.help, *limits])} | {default} |"
+        )
     return lines

@@ -31,7 +31,8 @@ def render(result, command):
         return _answer(result)
     _, colour = terminal()
     parts = [
-        paint(f"line {row['line']}", "1", colour) + "\n" + _answer({**row, "line": None}) for row in result["records"]
+        paint(f"line {row['line']}", "1", colour) + "\n" + _answer({**row, "line": None})
+        for row in result["records"]
     ]
     rest = {name: value for name, value in result.items() if name not in ("records", *QUIET)}
     return "\n".join([*parts, _answer(rest)] if rest else parts)
@@ -45,11 +46,15 @@ def _is_answer(row):
 def _answer(result):
     if "document" in result:  # made to be shown or kept as it is, to the byte
         return result["document"]
-    if "text" in result:  # a ready block, which is the whole answer for people; the rest is for programs
+    if (
+        "text" in result
+    ):  # a ready block, which is the whole answer for people; the rest is for programs
         return clean(result["text"]) + "\n"
     width, colour = terminal()
     lines = []
-    plain = {name: value for name, value in result.items() if name not in QUIET and not _is_part(value)}
+    plain = {
+        name: value for name, value in result.items() if name not in QUIET and not _is_part(value)
+    }
     if plain:
         lines += _card(plain, width, colour)
     for name, value in result.items():
@@ -59,7 +64,9 @@ def _answer(result):
             lines += _section(name, colour) if LABELS.get(name, name) else [""] * bool(lines)
             lines += (_cards if name in CARDS else _table)(value, width, colour)
     empty = [
-        LABELS.get(name, name).replace("_", " ") for name, value in result.items() if value == [] and name != "records"
+        LABELS.get(name, name).replace("_", " ")
+        for name, value in result.items()
+        if value == [] and name != "records"
     ]
     if empty:
         lines += ["", *wrap("none: ", ", ".join(empty), width)]
@@ -80,7 +87,9 @@ def error(problem):
         lines += wrap("  why: ", problem.why, width, ERROR_INDENT)
     if problem.next:
         lines += wrap(paint(" next: ", "36", colour), problem.next, width, ERROR_INDENT)
-    if len(problem.findings) > 1 or any(str(one.get("id", "")) not in problem.what for one in problem.findings):
+    if len(problem.findings) > 1 or any(
+        str(one.get("id", "")) not in problem.what for one in problem.findings
+    ):
         lines += ["", *_table(problem.findings, width, colour)]
     return "\n".join(lines) + "\n"
 
@@ -113,7 +122,9 @@ def clean(text):
 
 def _is_part(value):
     """A list of dicts is a table, a dict is a card of its own; everything else is a line of the card."""
-    return isinstance(value, dict) or (isinstance(value, list) and (not value or isinstance(value[0], dict)))
+    return isinstance(value, dict) or (
+        isinstance(value, list) and (not value or isinstance(value[0], dict))
+    )
 
 
 def _flat(card):
@@ -165,26 +176,40 @@ def _table(rows, width, colour):
     What does not fit even so stands as cards."""
     rows = [{name: _cell(name, value) for name, value in row.items()} for row in rows]
     every = dict.fromkeys(name for row in rows for name in row if not isinstance(row[name], dict))
-    names = [name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)]
+    names = [
+        name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)
+    ]
     caption: list[str] = []
     if _least_width(names, rows) > width:
         names = [name for name in names if not _is_in_id(name, rows)]
     if _least_width(names, rows) > width and len(rows) > 1:
-        same = [name for name in names if name != "title" and len({_shown(name, row.get(name)) for row in rows}) == 1]
+        same = [
+            name
+            for name in names
+            if name != "title" and len({_shown(name, row.get(name)) for row in rows}) == 1
+        ]
         names = [name for name in names if name not in same]
-        said = ", ".join(f"{name.replace('_', ' ')} {_shown(name, rows[0].get(name))}" for name in same)
+        said = ", ".join(
+            f"{name.replace('_', ' ')} {_shown(name, rows[0].get(name))}" for name in same
+        )
         caption = wrap("", f"In every row: {said}.", width) if same else []
     first, second = _in_two(names, rows, width)
     fits = _least_width(first, rows) <= width and _least_width(second, rows) <= width - 2
-    if not fits or (second and any("\n" in _shown(name, row.get(name)) for row in rows for name in names)):
-        return caption + _cards([{name: row.get(name) for name in names} for row in rows], width, colour)
+    if not fits or (
+        second and any("\n" in _shown(name, row.get(name)) for row in rows for name in names)
+    ):
+        return caption + _cards(
+            [{name: row.get(name) for name in names} for row in rows], width, colour
+        )
     return caption + _grid([first, second] if second else [first], rows, width, colour)
 
 
 def _is_in_id(name, rows):
     """A time that every id begins with."""
     stamps = [str(row.get(name)).translate(NO_MARKS) for row in rows]
-    return name in TIMES and all(stamp in row.get("id", "") for stamp, row in zip(stamps, rows, strict=True))
+    return name in TIMES and all(
+        stamp in row.get("id", "") for stamp, row in zip(stamps, rows, strict=True)
+    )
 
 
 def _in_two(names, rows, width):
@@ -207,7 +232,11 @@ def _cell(name, value):
     """What a table shows: the head of a hash, and a list of texts in one line where it can."""
     if name == "sha256" and value:
         return value[:12] + "…"
-    return ", ".join(_shown("", one) for one in value) if isinstance(value, list) and not _is_part(value) else value
+    return (
+        ", ".join(_shown("", one) for one in value)
+        if isinstance(value, list) and not _is_part(value)
+        else value
+    )
 
 
 def _least_width(names, rows):
@@ -236,11 +265,20 @@ def _grid(groups, rows, width, colour):
         widths = _widths(names, rows)
         _squeeze(names, widths, width - len(indent))
         shapes.append((indent, names, widths))
-    heads = [(indent, [name.replace("_", " ") for name in names], widths) for indent, names, widths in shapes]
-    lines = [paint(indent + _aligned(cells, widths, False), "1", colour) for indent, cells, widths in heads]
+    heads = [
+        (indent, [name.replace("_", " ") for name in names], widths)
+        for indent, names, widths in shapes
+    ]
+    lines = [
+        paint(indent + _aligned(cells, widths, False), "1", colour)
+        for indent, cells, widths in heads
+    ]
     for row in rows:
         for indent, names, widths in shapes:
-            cells = [wrap("", _shown(name, row.get(name)), size) for name, size in zip(names, widths, strict=True)]
+            cells = [
+                wrap("", _shown(name, row.get(name)), size)
+                for name, size in zip(names, widths, strict=True)
+            ]
             for at in range(max(map(len, cells), default=0)):
                 parts = [cell[at] if at < len(cell) else "" for cell in cells]
                 lines.append(indent + _aligned(parts, widths, colour))
@@ -248,11 +286,15 @@ def _grid(groups, rows, width, colour):
 
 
 def _aligned(cells, widths, colour):
-    return "  ".join(_padded(cell, size, colour) for cell, size in zip(cells, widths, strict=True)).rstrip()
+    return "  ".join(
+        _padded(cell, size, colour) for cell, size in zip(cells, widths, strict=True)
+    ).rstrip()
 
 
 def _padded(text, size, colour):
-    return (paint(text, COLOURS[text], colour) if text in COLOURS else text) + " " * (size - columns(text))
+    return (paint(text, COLOURS[text], colour) if text in COLOURS else text) + " " * (
+        size - columns(text)
+    )
 
 
 def _squeeze(names, widths, width):
@@ -314,7 +356,9 @@ def write(stream, output, changed=True) -> None:
         stream.buffer.write(output.encode("utf-8", "backslashreplace"))
         stream.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # or Python complains once more at exit
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), stream.fileno()
+        )  # or Python complains once more at exit
     except OSError as error:
         if stream is sys.stdout:
             from ..errors import Unavailable

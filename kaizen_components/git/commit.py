@@ -11,7 +11,14 @@ BRANCH = b"refs/heads/candidate"  # of our own repository; nobody reads it
 IMPORT = ("fast-import", "--quiet", "--done", "--force")
 
 
-def commit(store: Objects, base: str, prefix: str, changes: dict[str, bytes | None], message: str, objects: str) -> str:
+def commit(
+    store: Objects,
+    base: str,
+    prefix: str,
+    changes: dict[str, bytes | None],
+    message: str,
+    objects: str,
+) -> str:
     """The id; the same base, changes and message give the same one, because nothing of the moment is in it."""
     os.makedirs(objects, exist_ok=True)
     who = WHO + b" " + _moment(store, base, objects)

@@ -23,7 +23,9 @@ def adopt(store: Objects, layout: git.Layout, objects: str, commit: str) -> None
 def branch(layout: git.Layout, name: str, commit: str) -> None:
     """Create it; it is no mistake if it is there and the same."""
     ref = f"refs/heads/{name}"
-    said = git.ask(layout.top, "update-ref", "--stdin", "-z", stdin=f"create {ref}\0{commit}\0".encode())
+    said = git.ask(
+        layout.top, "update-ref", "--stdin", "-z", stdin=f"create {ref}\0{commit}\0".encode()
+    )
     if said.code == 0:
         return
     there = git.ask(layout.top, "rev-parse", "--verify", "--quiet", ref)
@@ -91,7 +93,9 @@ def _id(layout, path):
         return ""
     with open(full, "rb") as file:
         data = file.read()
-    said = git.told(layout.top, "hash-object", "--stdin", "--path", layout.prefix + path, stdin=data)
+    said = git.told(
+        layout.top, "hash-object", "--stdin", "--path", layout.prefix + path, stdin=data
+    )
     return said.text.strip()
 
 

@@ -27,7 +27,9 @@ class Diff:
     def _told(self, *words, paths=()):
         below = ("--relative=" + self._prefix,) if self._prefix and "--binary" not in words else ()
         only = paths or ((self._prefix,) if self._prefix else ())
-        return self._store.told(*ALWAYS, *words, *below, *self._pair, "--", *only, objects=self._objects)
+        return self._store.told(
+            *ALWAYS, *words, *below, *self._pair, "--", *only, objects=self._objects
+        )
 
     def text(self) -> str:
         """All of it, new files too; of a binary file that it differs."""
@@ -40,7 +42,9 @@ class Diff:
     def paths(self) -> list[tuple[str, str]]:
         """(status, path) of each change: A added, D deleted, M modified, T became something else."""
         words = self._told("--name-status", "-z").split(b"\0")
-        return [(words[at].decode(), os.fsdecode(words[at + 1])) for at in range(0, len(words) - 1, 2)]
+        return [
+            (words[at].decode(), os.fsdecode(words[at + 1])) for at in range(0, len(words) - 1, 2)
+        ]
 
     def changed_lines(self) -> dict[str, set[int]]:
         """Path -> numbers of the lines that are new or changed in head; deleted files are absent.

@@ -17,7 +17,9 @@ def export(store: Objects, entries: list[Entry], folder: str) -> list[str]:
         for entry in entries:
             if entry.mode not in (LINK, SUBMODULE):
                 _file(store, entry, _place(folder, entry.path))
-        return sorted(left + _links(store, [entry for entry in entries if entry.mode == LINK], folder))
+        return sorted(
+            left + _links(store, [entry for entry in entries if entry.mode == LINK], folder)
+        )
     except FileExistsError as error:
         name = os.path.basename(os.fspath(error.filename))
         raise Refused(
@@ -28,7 +30,10 @@ def export(store: Objects, entries: list[Entry], folder: str) -> list[str]:
         ) from None
     except OSError as error:
         raise Unavailable(
-            "cannot_export", "The target's files cannot be written out.", str(error.strerror), "Check the free space."
+            "cannot_export",
+            "The target's files cannot be written out.",
+            str(error.strerror),
+            "Check the free space.",
         ) from None
 
 
@@ -41,7 +46,13 @@ def _place(folder, path):
 
 
 def _file(store, entry, path):
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    flags = (
+        os.O_WRONLY
+        | os.O_CREAT
+        | os.O_EXCL
+        | getattr(os, "O_BINARY", 0)
+        | getattr(os, "O_NOFOLLOW", 0)
+    )
     with open(os.open(path, flags, 0o755 if entry.kind == "exec" else 0o644), "wb") as file:
         store.copy(entry.id, file.write)
 

@@ -19,7 +19,9 @@ from . import run as git
 CACHED_BYTES_MAX = 64 << 20
 BLOCK_BYTES = 1 << 20
 LINK, SUBMODULE = "120000", "160000"
-INVISIBLE = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
+INVISIBLE = dict.fromkeys(
+    [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+)
 
 
 class Entry(NamedTuple):
@@ -54,14 +56,19 @@ class Objects:
         """What makes git see the target's objects, and the private ones where there are some."""
         lent = {"GIT_OBJECT_DIRECTORY": self.borrowed}
         if objects is not None:
-            lent = {"GIT_OBJECT_DIRECTORY": objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(self.borrowed)}
+            lent = {
+                "GIT_OBJECT_DIRECTORY": objects,
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(self.borrowed),
+            }
         return {
             "GIT_DIR": self.folder, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_INDEX_FILE": os.path.join(self.folder, "index"), **lent,
         }  # fmt: skip
 
     def told(self, *words: str, stdin: bytes = b"", objects: str | None = None, more=None) -> bytes:
-        return git.told(self.folder, *words, stdin=stdin, more={**self.variables(objects), **(more or {})}).out
+        return git.told(
+            self.folder, *words, stdin=stdin, more={**self.variables(objects), **(more or {})}
+        ).out
 
     def entries(self, commit: str, prefix: str = "", objects: str | None = None) -> list[Entry]:
         """Every path below the prefix, submodules too, in git's order."""

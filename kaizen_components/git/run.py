@@ -50,7 +50,9 @@ class Said:
 
 def environment(more: dict[str, str] | None = None) -> dict[str, str]:
     """Our environment without what would steer git."""
-    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")
+    }
     return {**kept, **OURS, **(more or {})}
 
 
@@ -88,7 +90,10 @@ def told(folder: str, *words: str, stdin: bytes = b"", more: dict[str, str] | No
 
 def failed(word: str, said: Said) -> Unavailable:
     return Unavailable(
-        "git_failed", f"git {word} failed in the target.", said.err, "Run `git status` and `git fsck` there to see why."
+        "git_failed",
+        f"git {word} failed in the target.",
+        said.err,
+        "Run `git status` and `git fsck` there to see why.",
     )
 
 
@@ -105,7 +110,9 @@ class Layout:
 def layout(path: str) -> Layout:
     """Find the repository around a folder, or say why there is none that can be worked on."""
     if not os.path.isdir(path):
-        raise NotFound("no_target", "There is no such folder as --repo names.", "", "Check the path.")
+        raise NotFound(
+            "no_target", "There is no such folder as --repo names.", "", "Check the path."
+        )
     said = ask(path, "rev-parse", *FACTS)
     facts, *paths = said.text.split(f"\n{APART}\n")
     if not paths:
@@ -114,7 +121,9 @@ def layout(path: str) -> Layout:
     if bare == "true" or inside != "true":
         raise Refused(
             "target_without_files",
-            "--repo names a repository without a working tree." if bare == "true" else "--repo names a .git folder.",
+            "--repo names a repository without a working tree."
+            if bare == "true"
+            else "--repo names a .git folder.",
             "The run would have no place to be applied to.",
             "Clone it, and name the clone.",
         )

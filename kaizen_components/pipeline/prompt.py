@@ -53,7 +53,9 @@ def _apart(given: dict[str, Any]) -> Any:
     text = json.dumps({**given, "folders": _folders()}, default=sorted)  # a set
     words = [sys.executable, "-I", os.path.abspath(__file__)]
     try:
-        done = subprocess.run(words, input=text, capture_output=True, encoding="utf-8", timeout=10 * SECONDS_MAX)
+        done = subprocess.run(
+            words, input=text, capture_output=True, encoding="utf-8", timeout=10 * SECONDS_MAX
+        )
         if done.returncode not in (0, *TOO_MUCH):
             raise ValueError(f"exit code {done.returncode}. {done.stderr.strip()[-200:]}")
         made = {"wrong": TAKES} if done.returncode else json.loads(done.stdout)
@@ -74,7 +76,10 @@ def _folders() -> list[str]:
     import jinja2
     import markupsafe
 
-    return [os.path.dirname(os.path.dirname(os.path.abspath(str(one.__file__)))) for one in (jinja2, markupsafe)]
+    return [
+        os.path.dirname(os.path.dirname(os.path.abspath(str(one.__file__))))
+        for one in (jinja2, markupsafe)
+    ]
 
 
 def environment():
@@ -99,7 +104,10 @@ def _limit():
         import resource
     except ImportError:  # Windows: the clock of whoever waits is the only limit
         return
-    for kind, most in ((resource.RLIMIT_CPU, SECONDS_MAX), (resource.RLIMIT_DATA, MEMORY_BYTES_MAX)):
+    for kind, most in (
+        (resource.RLIMIT_CPU, SECONDS_MAX),
+        (resource.RLIMIT_DATA, MEMORY_BYTES_MAX),
+    ):
         hard = resource.getrlimit(kind)[1]
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (least, hard))

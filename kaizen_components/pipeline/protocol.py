@@ -28,19 +28,27 @@ class Step:
         self.stage: str = values["stage"] or name
         self.about: str = values["about"]
         self.answer: str | None = values["answer"]
-        self.prompt: str | None = values["prompt"]  # a template; without one the kind of answer has its own
+        self.prompt: str | None = values[
+            "prompt"
+        ]  # a template; without one the kind of answer has its own
         self.schema: dict[str, Any] | None = values["schema"]  # of an answer of kind json
         self.gate: str | None = values["gate"]
         self.command: list[str] = values["command"] or []  # of a gate of kind command
-        self.fixtures: dict[str, list[dict[str, Any]]] = values["fixtures"]  # good and bad ones, to prove a command on
+        self.fixtures: dict[str, list[dict[str, Any]]] = values[
+            "fixtures"
+        ]  # good and bad ones, to prove a command on
         self.temperature: float = values["temperature"]
         self.attempts: int = values["attempts"]
         self.timeout_s: float = values["timeout_s"]
         self.calls: int = values["calls"]  # of tools, for one answer
-        self.budget: dict[str, float] = values["budget"]  # of this step alone, all its attempts together
+        self.budget: dict[str, float] = values[
+            "budget"
+        ]  # of this step alone, all its attempts together
         self.keep: bool = values["keep"]
         self.clears: list[str] = values["clears"]
-        self.next: dict[str, tuple[str, int]] = {reason: _edge(edge) for reason, edge in values["next"].items()}
+        self.next: dict[str, tuple[str, int]] = {
+            reason: _edge(edge) for reason, edge in values["next"].items()
+        }
 
 
 def _edge(edge):
@@ -62,7 +70,9 @@ class Protocol:
     def hash(self) -> str:
         """Its version: of the steps and their prompts. Who gives it another budget runs the same protocol."""
         ours = {
-            step.answer: prompt.source(step.answer) for step in self.steps.values() if step.answer and not step.prompt
+            step.answer: prompt.source(step.answer)
+            for step in self.steps.values()
+            if step.answer and not step.prompt
         }
         rest = {name: value for name, value in self.given.items() if name != "budget"}
         return text_hash(canonical({**rest, "prompts": ours}))
@@ -92,6 +102,9 @@ def with_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:
     unknown = sorted(set(given) - set(BUDGETS))
     if unknown:
         raise Usage(
-            "unknown_budget", f"There is no budget {unknown[0]!r}.", "There are: " + ", ".join(BUDGETS) + ".", ""
+            "unknown_budget",
+            f"There is no budget {unknown[0]!r}.",
+            "There are: " + ", ".join(BUDGETS) + ".",
+            "",
         )
     return Protocol({**protocol.given, "budget": {**protocol.budget, **given}})

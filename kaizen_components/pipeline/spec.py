@@ -18,7 +18,8 @@ CALLED = re.compile(
 )
 # A result that it names in one word or two, at the end of a clause: "returning status ok", "returns 404".
 RESULT = re.compile(
-    r"\breturn(?:s|ing)?\s+(?!(?:the|an?|its|all|how)\b)([\w.]+)(?:\s+([\w.]+))?\s*(?:[,;]|\.?$)", re.MULTILINE
+    r"\breturn(?:s|ing)?\s+(?!(?:the|an?|its|all|how)\b)([\w.]+)(?:\s+([\w.]+))?\s*(?:[,;]|\.?$)",
+    re.MULTILINE,
 )
 # What is protected, by the words of a request that speak of it and by the names of the files that are meant then.
 SPOKEN = (
@@ -30,7 +31,9 @@ SPOKEN = (
         r"|[^/]*\.lock|go\.(?:mod|sum)|Cargo\.toml)",
     ),
 )
-NEVER_BY_KIND = re.compile(r"\.(?:kaizen|git)\b")  # gates and their settings: only if the request names them
+NEVER_BY_KIND = re.compile(
+    r"\.(?:kaizen|git)\b"
+)  # gates and their settings: only if the request names them
 
 
 def granted(grants: list[str], request: str) -> list[str]:
@@ -46,7 +49,8 @@ def _is_named(glob, request):
 
 def _is_meant(glob, request):
     return not NEVER_BY_KIND.search(glob) and any(
-        re.search(words, request, re.IGNORECASE) and re.fullmatch(files, glob) for words, files in SPOKEN
+        re.search(words, request, re.IGNORECASE) and re.fullmatch(files, glob)
+        for words, files in SPOKEN
     )
 
 
@@ -67,14 +71,19 @@ def findings(spec: dict[str, Any], request: str) -> list[Finding]:
         for one in lint(markdown(spec))["findings"]
         if one["severity"] == "error"
     ]
-    said = " ".join([*(criterion["text"] for criterion in spec["criteria"]), *spec["constraints"]]).lower()
-    words = [word for pattern in (RESULT, CALLED) for pair in pattern.findall(request) for word in pair]
+    said = " ".join(
+        [*(criterion["text"] for criterion in spec["criteria"]), *spec["constraints"]]
+    ).lower()
+    words = [
+        word for pattern in (RESULT, CALLED) for pair in pattern.findall(request) for word in pair
+    ]
     for exact in dict.fromkeys([*EXACT.findall(request), *words]):
         name = exact.strip("`\"'.,").lower()
         if name and name not in said:
             found.append(
                 Finding(
-                    "spec-forgets", f"The request names {exact}, and no criterion or constraint does: add it to one."
+                    "spec-forgets",
+                    f"The request names {exact}, and no criterion or constraint does: add it to one.",
                 )
             )
     return found

@@ -31,7 +31,11 @@ class Finding:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        return (self.path, self.rule, self.text)  # not the line: a finding moves with the code above it
+        return (
+            self.path,
+            self.rule,
+            self.text,
+        )  # not the line: a finding moves with the code above it
 
     def as_dict(self) -> dict[str, Any]:
         return {"rule": self.rule, "path": self.path, "line": self.line, "text": self.text}

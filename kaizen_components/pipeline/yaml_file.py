@@ -14,14 +14,18 @@ def read(text: str, name: str) -> Any:
     class Strict(yaml.SafeLoader):
         def compose_node(self, parent, index):
             if self.check_event(yaml.AliasEvent):
-                raise yaml.MarkedYAMLError(None, None, "an alias is not read here", self.peek_event().start_mark)
+                raise yaml.MarkedYAMLError(
+                    None, None, "an alias is not read here", self.peek_event().start_mark
+                )
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node, deep=False):
             seen = set()
             for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
                 if key.value in seen:
-                    raise yaml.MarkedYAMLError(None, None, f"{key.value[:60]} stands twice", key.start_mark)
+                    raise yaml.MarkedYAMLError(
+                        None, None, f"{key.value[:60]} stands twice", key.start_mark
+                    )
                 seen.add(key.value)
             return super().construct_mapping(node, deep)
 

@@ -10,7 +10,10 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-_last = (0, "1970-01-01T00:00:00")  # many writes fall into one second; strftime is most of what a stamp costs
+_last = (
+    0,
+    "1970-01-01T00:00:00",
+)  # many writes fall into one second; strftime is most of what a stamp costs
 
 
 def iso(moment_ms: int) -> str:
@@ -33,7 +36,9 @@ def new(prefix: str, at: str, number: int) -> str:
 def steps_back(ref: str) -> int | None:
     """0 for @last, N for @last~N, which is as many records before it; None for any other reference."""
     last, tilde, number = ref.partition("~")
-    if last != "@last" or (tilde and not (number.isascii() and number.isdecimal() and len(number) < 5)):
+    if last != "@last" or (
+        tilde and not (number.isascii() and number.isdecimal() and len(number) < 5)
+    ):
         return None
     return int(number or 0)
 

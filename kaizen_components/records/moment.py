@@ -14,7 +14,9 @@ def read_moment(text: str) -> str:
         from datetime import datetime
 
         found = ids.iso(int(datetime.fromisoformat(text).astimezone().timestamp() * 1000))
-    if not found.partition("-")[0].isdecimal() or found[4] != "-":  # another year would not sort as text
+    if (
+        not found.partition("-")[0].isdecimal() or found[4] != "-"
+    ):  # another year would not sort as text
         raise ValueError(f"{text} is out of range")
     return found
 

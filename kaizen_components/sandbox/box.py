@@ -42,10 +42,14 @@ class Box:
 
         `private` is its place for temporary files and the home folder: outside, or one that is only inside.
         """
-        ours = [part for part in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(part)]
+        ours = [
+            part for part in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(part)
+        ]
         seen = [part for part in ours if _below(part, self.visible)]
         zone = {"TZ": os.environ["TZ"]} if "TZ" in os.environ else {}
-        assert not any(name.startswith("LD_") for name in self.variables), "it would also steer what makes the box"
+        assert not any(name.startswith("LD_") for name in self.variables), (
+            "it would also steer what makes the box"
+        )
         return {
             "PATH": os.pathsep.join(dict.fromkeys([*seen, *PROGRAMS])),
             "LANG": "C.UTF-8",
@@ -78,7 +82,10 @@ class Box:
 
     def confined(self, words: list[str], others: int, environment: dict[str, str]) -> list[str]:
         """The command behind the program that takes rights away."""
-        limits = [f"rlimit={name}:{most}" for name, most in self.limits.rlimits(self.timeout_s, others).items()]
+        limits = [
+            f"rlimit={name}:{most}"
+            for name, most in self.limits.rlimits(self.timeout_s, others).items()
+        ]
         home = [f"home={environment['HOME']}"] if "HOME" not in self.variables else []
         words = [*words, *home, f"folder={self.folder}", *limits]
         return [python(), "-I", "-S", STUB, *words, "--", *self.command(environment)]
@@ -100,7 +107,10 @@ def _below(path, roots):
 
 def _narrow(path):
     """A home folder is never shown as a whole, nor anything above it."""
-    homes = {os.path.realpath(os.path.expanduser("~")), os.path.realpath(os.environ.get("HOME") or "/")}
+    homes = {
+        os.path.realpath(os.path.expanduser("~")),
+        os.path.realpath(os.environ.get("HOME") or "/"),
+    }
     if any(_below(home, (os.path.realpath(path),)) for home in homes):
         raise Refused(
             "box_too_wide",

@@ -24,7 +24,10 @@ PRIVATE_MB_MAX = 512  # of /tmp, which is memory; never more than disk_mb
 NOBODY = 65_534
 FREE_UIDS = range(0x60000000, 0x70000000)  # above what systems hand out, also for containers
 FREE_UIDS_IN_CONTAINER = range(20_000, 60_000)  # where only the first 65,536 exist
-COUNTED_APART = (5, 14)  # from this Linux on, a limit on processes counts those of the user namespace only
+COUNTED_APART = (
+    5,
+    14,
+)  # from this Linux on, a limit on processes counts those of the user namespace only
 
 APART = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
 ENDS = ("--die-with-parent", "--new-session", "--hostname", "box", "--cap-drop", "ALL")
@@ -35,7 +38,9 @@ def program() -> str | None:
 
 
 def version() -> str:
-    asked = subprocess.run([program() or "bwrap", "--version"], capture_output=True, text=True, timeout=10)
+    asked = subprocess.run(
+        [program() or "bwrap", "--version"], capture_output=True, text=True, timeout=10
+    )
     return asked.stdout.strip().rpartition(" ")[2]
 
 
@@ -52,8 +57,18 @@ def opened(box: Box, way: str) -> Iterator[tuple[list[str], dict[str, str]]]:
     with tempfile.TemporaryDirectory(prefix="kaizen-etc-") as etc:
         _accounts(etc, uid)
         words = ["oom=", *([f"uid={uid}"] if way == "uid" else []), "still="]
-        inside = box.confined(words, 0 if way == "uid" or _counted_apart() else others(), environment)
-        command = [program() or "bwrap", *APART, *ENDS, *_identity(way), *_view(box, etc), "--", *inside]
+        inside = box.confined(
+            words, 0 if way == "uid" or _counted_apart() else others(), environment
+        )
+        command = [
+            program() or "bwrap",
+            *APART,
+            *ENDS,
+            *_identity(way),
+            *_view(box, etc),
+            "--",
+            *inside,
+        ]
         with _lent(box.folder, uid) if way == "uid" else contextlib.nullcontext():
             yield command, environment
 
@@ -79,7 +94,13 @@ def _view(box, etc):
     for path in box.reads:
         words += [*_above(path), "--ro-bind", os.path.realpath(path), path]
     words += [*_above(box.folder), "--bind", box.folder, box.folder, "--chdir", "/"]
-    return [*words, "--remount-ro", "/dev", "--remount-ro", "/"]  # what is left of them is memory without a limit
+    return [
+        *words,
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+    ]  # what is left of them is memory without a limit
 
 
 def _linked(path):
@@ -90,7 +111,12 @@ def _above(path):
     """The folders above a place, open to all: bubblewrap would copy the modes that they have outside."""
     parts = path.strip("/").split("/")[:-1]
     places = ["/" + "/".join(parts[: count + 1]) for count in range(len(parts))]
-    return [word for place in places if place not in (*SYSTEM, "/tmp") for word in ("--perms", "0755", "--dir", place)]
+    return [
+        word
+        for place in places
+        if place not in (*SYSTEM, "/tmp")
+        for word in ("--perms", "0755", "--dir", place)
+    ]
 
 
 def _accounts(etc, uid):

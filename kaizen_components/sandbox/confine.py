@@ -11,12 +11,21 @@ import sys
 
 FAILED = 126
 NO_NEW_PRIVS, DROP_BOUND = 38, 24  # prctl
-KEPT_CAPABILITIES = (1, 2)  # as root: to read and write whatever the rules below allow, whoever owns it
+KEPT_CAPABILITIES = (
+    1,
+    2,
+)  # as root: to read and write whatever the rules below allow, whoever owns it
 CREATE, ADD_RULE, RESTRICT = 444, 445, 446  # landlock_*; the same numbers on every machine
 EXECUTE, WRITE, READ, LIST, TRUNCATE, IOCTL = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
 MAKE_DEVICE = 1 << 6 | 1 << 11
 OF_FILES = EXECUTE | WRITE | READ | TRUNCATE | IOCTL
-FILES_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # how many rights on files a version of Landlock knows
+FILES_BY_VERSION = {
+    1: 13,
+    2: 14,
+    3: 15,
+    4: 15,
+    5: 16,
+}  # how many rights on files a version of Landlock knows
 TCP = 0b11  # bind, connect; from version 4
 SIGNALS_AND_ABSTRACT_SOCKETS = 0b11  # from version 6
 
@@ -31,7 +40,8 @@ def main(words):
                 STEPS[name](value)
         if "landlock" in dict(given):
             landlock(
-                [path for name, path in given if name == "read"], [path for name, path in given if name == "write"]
+                [path for name, path in given if name == "read"],
+                [path for name, path in given if name == "write"],
             )
         if "still" in dict(given):
             no_mounts()
@@ -40,7 +50,10 @@ def main(words):
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        fail(f"{command[0]}: {error.strerror}", 127 if isinstance(error, FileNotFoundError) else FAILED)
+        fail(
+            f"{command[0]}: {error.strerror}",
+            127 if isinstance(error, FileNotFoundError) else FAILED,
+        )
 
 
 def fail(why, code=FAILED):
@@ -112,7 +125,9 @@ def call(*arguments):
 
 
 def enforced(files, net, scoped, rules=()):
-    ruleset = call(CREATE, struct.pack("QQQ", files, net, scoped), 24, 0)  # an older kernel wants the rest to be zero
+    ruleset = call(
+        CREATE, struct.pack("QQQ", files, net, scoped), 24, 0
+    )  # an older kernel wants the rest to be zero
     for path, rights in rules:
         try:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -135,7 +150,9 @@ def landlock(reads, writes):
     known = version()
     every = (1 << FILES_BY_VERSION[min(known, 5)]) - 1
     rules = [(path, EXECUTE | READ | LIST) for path in reads] + [(path, every) for path in writes]
-    enforced(every, TCP if known >= 4 else 0, SIGNALS_AND_ABSTRACT_SOCKETS if known >= 6 else 0, rules)
+    enforced(
+        every, TCP if known >= 4 else 0, SIGNALS_AND_ABSTRACT_SOCKETS if known >= 6 else 0, rules
+    )
 
 
 def no_mounts():

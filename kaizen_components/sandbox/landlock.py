@@ -30,7 +30,9 @@ def opened(box: Box) -> Iterator[tuple[list[str], dict[str, str]]]:
     with private_folder() as private:
         environment = box.environment(private)
         reads = [*SYSTEM, "/proc", "/etc/passwd", "/etc/group", "/etc/hosts", *box.reads]
-        reads += [path for name in SETTINGS for path in (f"/etc/{name}", os.path.realpath(f"/etc/{name}"))]
+        reads += [
+            path for name in SETTINGS for path in (f"/etc/{name}", os.path.realpath(f"/etc/{name}"))
+        ]
         words = [f"read={path}" for path in dict.fromkeys(reads)]
         words += [f"write={path}" for path in (box.folder, private, SHARED, *DEVICES)]
         root = ["drop="] if os.getuid() == 0 else []

@@ -54,11 +54,17 @@ def tried(opened, must: tuple[str, ...]) -> str:
         with open(os.path.join(outside, "secret"), "w"):
             pass
         argv = [python(), "-I", "-S", "-c", TRY, outside, str(port), ",".join(must)]
-        box = Box(argv, folder, SECONDS, limits=Limits(processes=FORKS // 2 if "forks" in must else 256))
+        box = Box(
+            argv, folder, SECONDS, limits=Limits(processes=FORKS // 2 if "forks" in must else 256)
+        )
         with opened(box) as (command, environment):
             seen = process.run(command, folder, SECONDS, env=environment, echo=False)
     said = seen.stdout.text()
-    return "" if said == "holds" else said or seen.stderr.text().strip()[-300:] or f"exit code {seen.exit_code}"
+    return (
+        ""
+        if said == "holds"
+        else said or seen.stderr.text().strip()[-300:] or f"exit code {seen.exit_code}"
+    )
 
 
 class _Listener:

@@ -29,10 +29,50 @@ PROTECTION = "no shell, scrubbed environment, time limit, output cap"
 
 # What a tool needs to find itself, its language and its caches. Everything else may be a secret.
 PASSED = (
-    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR"),
-    *("TMPDIR", "TMP", "TEMP", "VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "PYENV_VERSION", "PYTHONPATH"),
-    *("PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "JAVA_HOME", "GOPATH", "GOROOT", "CARGO_HOME", "RUSTUP_HOME"),
-    *("NVM_DIR", "NODE_PATH", "SSL_CERT_FILE", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "APPDATA"),
+    *(
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TERM",
+        "COLUMNS",
+        "LINES",
+        "NO_COLOR",
+    ),
+    *(
+        "TMPDIR",
+        "TMP",
+        "TEMP",
+        "VIRTUAL_ENV",
+        "CONDA_PREFIX",
+        "PYENV_ROOT",
+        "PYENV_VERSION",
+        "PYTHONPATH",
+    ),
+    *(
+        "PYTHONDONTWRITEBYTECODE",
+        "PYTHONHASHSEED",
+        "JAVA_HOME",
+        "GOPATH",
+        "GOROOT",
+        "CARGO_HOME",
+        "RUSTUP_HOME",
+    ),
+    *(
+        "NVM_DIR",
+        "NODE_PATH",
+        "SSL_CERT_FILE",
+        "SYSTEMROOT",
+        "SYSTEMDRIVE",
+        "COMSPEC",
+        "PATHEXT",
+        "WINDIR",
+        "APPDATA",
+    ),
     *("LOCALAPPDATA", "USERPROFILE", "PROGRAMFILES", "PROGRAMDATA", "NUMBER_OF_PROCESSORS"),
 )
 PASSED_PREFIXES = ("LC_", "XDG_")
@@ -42,7 +82,13 @@ class Seen:
     """What was seen of a run."""
 
     def __init__(
-        self, exit_code: int, timed_out: bool, duration_ms: int, stdout: "Stream", stderr: "Stream", stopped: str = ""
+        self,
+        exit_code: int,
+        timed_out: bool,
+        duration_ms: int,
+        stdout: "Stream",
+        stderr: "Stream",
+        stopped: str = "",
     ):
         self.stopped = stopped  # why `watch` had it ended
         self.exit_code = exit_code
@@ -83,7 +129,11 @@ class Stream:
         """What is kept, as text; what was left out is counted."""
         tail = bytes(self._tail[-KEPT_BYTES // 2 :])
         gap = f"\n[{self.left_out:,} bytes left out]\n".encode() if self.left_out else b""
-        return (bytes(self._head) + gap + tail).decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+        return (
+            (bytes(self._head) + gap + tail)
+            .decode("utf-8", "backslashreplace")
+            .replace("\0", "\\x00")
+        )
 
 
 def environment() -> dict[str, str]:
@@ -110,7 +160,9 @@ def run(
     `watch` is called now and then with the process and the bytes it has written; a reason that it gives ends the run.
     """
     with Ending() as ending:
-        return _run(argv, cwd, timeout_s, ending, environment() if env is None else env, echo, watch)
+        return _run(
+            argv, cwd, timeout_s, ending, environment() if env is None else env, echo, watch
+        )
 
 
 def _run(argv, cwd, timeout_s, ending, env, echo, watch):
@@ -122,7 +174,9 @@ def _run(argv, cwd, timeout_s, ending, env, echo, watch):
             readers.append(threading.Thread(target=_read, args=(pipe, stream, echo), daemon=True))
             readers[-1].start()
         ending.allow()
-        stopped = _wait(process, timeout_s, watch and (lambda: watch(process.pid, out.bytes + err.bytes)))
+        stopped = _wait(
+            process, timeout_s, watch and (lambda: watch(process.pid, out.bytes + err.bytes))
+        )
     except subprocess.TimeoutExpired:
         timed_out = True
         _end(process, signal.SIGTERM)
@@ -198,7 +252,10 @@ class Ending:
         if threading.current_thread() is threading.main_thread():
             for name in ("SIGINT", "SIGTERM", "SIGHUP"):
                 number = getattr(signal, name, None)
-                if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):  # nohup stays so
+                if number is not None and signal.getsignal(number) not in (
+                    signal.SIG_IGN,
+                    None,
+                ):  # nohup stays so
                     self._before[number] = signal.signal(number, self._hear)
         return self
 
@@ -216,14 +273,18 @@ class Ending:
     def allow(self) -> None:
         self._allowed = True
         if self._heard:
-            raise KeyboardInterrupt if self._heard == signal.SIGINT else SystemExit(128 + self._heard)
+            raise (
+                KeyboardInterrupt if self._heard == signal.SIGINT else SystemExit(128 + self._heard)
+            )
 
     def hold(self) -> None:
         self._allowed = False
 
 
 def _started(argv, cwd, env):
-    program = shutil.which(os.path.join(cwd, argv[0]) if os.path.dirname(argv[0]) else argv[0], path=env.get("PATH"))
+    program = shutil.which(
+        os.path.join(cwd, argv[0]) if os.path.dirname(argv[0]) else argv[0], path=env.get("PATH")
+    )
     if program is None:
         raise NotFound(
             "command_not_found",
@@ -244,7 +305,10 @@ def _started(argv, cwd, env):
         )
     except OSError as error:
         raise Unavailable(
-            "cannot_run", f"{argv[0][:60]!r} cannot be started.", str(error.strerror), "Run it by hand to see why."
+            "cannot_run",
+            f"{argv[0][:60]!r} cannot be started.",
+            str(error.strerror),
+            "Run it by hand to see why.",
         ) from None
 
 
@@ -266,7 +330,10 @@ def _end(process, how):
         if process.poll() is None:
             process.terminate()
         return
-    for send, number in ((os.killpg, process.pid), *((os.kill, member) for member in _session(process.pid))):
+    for send, number in (
+        (os.killpg, process.pid),
+        *((os.kill, member) for member in _session(process.pid)),
+    ):
         try:
             send(number, how)
         except (ProcessLookupError, PermissionError):

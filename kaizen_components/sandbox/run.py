@@ -70,7 +70,9 @@ def run(
 def level() -> str:
     """The strongest level that works here, found by trying; the same for the life of the process."""
     most = _most()
-    return next(name for name in reversed(LEVELS[: LEVELS.index(most) + 1]) if name == "L0" or works(name))
+    return next(
+        name for name in reversed(LEVELS[: LEVELS.index(most) + 1]) if name == "L0" or works(name)
+    )
 
 
 def works(name: str) -> bool:

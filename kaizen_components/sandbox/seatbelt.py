@@ -10,7 +10,17 @@ from .landlock import private_folder
 from .limits import others
 
 PROGRAM = "/usr/bin/sandbox-exec"
-SYSTEM = ("/usr", "/bin", "/sbin", "/System", "/Library", "/private/etc", "/private/var/db", "/dev", "/opt/homebrew")
+SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/System",
+    "/Library",
+    "/private/etc",
+    "/private/var/db",
+    "/dev",
+    "/opt/homebrew",
+)
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
@@ -29,7 +39,10 @@ def opened(box: Box) -> Iterator[tuple[list[str], dict[str, str]]]:
 def profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
     """What is allowed; all else, the network among it, is not."""
     seen = " ".join(f"(subpath {_quoted(path)})" for path in (*SYSTEM, *reads, *writes))
-    written = " ".join([f"(subpath {_quoted(path)})" for path in writes] + [f"(literal {_quoted(p)})" for p in DEVICES])
+    written = " ".join(
+        [f"(subpath {_quoted(path)})" for path in writes]
+        + [f"(literal {_quoted(p)})" for p in DEVICES]
+    )
     return "\n".join(
         (
             "(version 1)",

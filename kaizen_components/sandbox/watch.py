@@ -7,7 +7,9 @@ import time
 
 from .limits import Limits
 
-PATIENCE = 20  # after a look at the files, twenty times as long without one: at most 5 % of one core
+PATIENCE = (
+    20  # after a look at the files, twenty times as long without one: at most 5 % of one core
+)
 LOOK_S = 1.0  # and at least so long, unless the disk fills meanwhile
 
 

@@ -10,10 +10,21 @@ closed connection raise PanicException, which no `except Exception` catches.
 import os
 import time
 
-from ..errors import Busy, Conflict, DiskError, Integrity, KaizenError, NotFound, Unavailable, not_installed
+from ..errors import (
+    Busy,
+    Conflict,
+    DiskError,
+    Integrity,
+    KaizenError,
+    NotFound,
+    Unavailable,
+    not_installed,
+)
 from .gate import share
 
-os.environ.setdefault("RUST_BACKTRACE", "0")  # a panic inside libsql is reported by us, in our words
+os.environ.setdefault(
+    "RUST_BACKTRACE", "0"
+)  # a panic inside libsql is reported by us, in our words
 
 
 # SQLite's own file access. The one that libsql 0.1.11 installs reports read errors as success, and a single EIO on the
@@ -53,7 +64,9 @@ def driver_connect():
 
 
 class Connection:
-    def __init__(self, path: str, read_only: bool = False, busy_timeout_s: float = 1.0, in_gate: bool = False):
+    def __init__(
+        self, path: str, read_only: bool = False, busy_timeout_s: float = 1.0, in_gate: bool = False
+    ):
         self._open = False
         self._path: str | None = None if path == ":memory:" else path
         self._lock = -1
@@ -66,7 +79,9 @@ class Connection:
             self._connect(path, "&mode=ro", busy_timeout_s)
             self.value("PRAGMA user_version")
         except Unavailable:
-            if not os.path.exists(path) or (os.path.exists(path + "-wal") and os.path.getsize(path + "-wal")):
+            if not os.path.exists(path) or (
+                os.path.exists(path + "-wal") and os.path.getsize(path + "-wal")
+            ):
                 raise
             # A reader needs a -shm file, which a full disk or a folder of somebody else's does not allow. Without a
             # -wal the file alone is complete, and stays so while we keep writers out of the gate.
@@ -118,12 +133,17 @@ class Connection:
         """Add a row, at the latest before the next statement that is executed or committed."""
         spelled = []
         for value in row.values():
-            if type(value) is str and len(value) <= SPELLED_CHARS_MAX:  # `literal`, without a call for each: most are
+            if (
+                type(value) is str and len(value) <= SPELLED_CHARS_MAX
+            ):  # `literal`, without a call for each: most are
                 spelled.append("'" + value.replace("'", "''") + "'")
             else:
                 spelled.append(literal(value))
         if None in spelled:
-            self.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES (?{', ?' * (len(row) - 1)})", [*row.values()])
+            self.execute(
+                f"INSERT INTO {table} ({', '.join(row)}) VALUES (?{', ?' * (len(row) - 1)})",
+                [*row.values()],
+            )
         else:
             self.later(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(spelled)})")
 
@@ -146,7 +166,11 @@ class Connection:
                 return
             except BaseException as error:
                 ours = self._explain(error)
-                not_begun = script.startswith(BEGIN) and isinstance(ours, Busy) and not self._raw.in_transaction
+                not_begun = (
+                    script.startswith(BEGIN)
+                    and isinstance(ours, Busy)
+                    and not self._raw.in_transaction
+                )
                 if not not_begun or time.monotonic() > self._wait_until:
                     raise ours from None
 
@@ -313,7 +337,8 @@ def _uri(path):
     except UnicodeError as error:  # percent-encoded, it would work by accident, and fail elsewhere
         raise translated(error) from None
     return ("file://" if path.startswith("/") else "file:") + "".join(
-        c if c.isalnum() or c in "/._-~" else "".join(f"%{byte:02X}" for byte in c.encode()) for c in path
+        c if c.isalnum() or c in "/._-~" else "".join(f"%{byte:02X}" for byte in c.encode())
+        for c in path
     )
 
 
@@ -330,18 +355,27 @@ def translated(error):
         )
     if isinstance(error, UnicodeError):
         return Unavailable(
-            "path_not_utf8", "The path of the project is not UTF-8.", "", "Move it, or set KAIZEN_REPO_ROOT."
+            "path_not_utf8",
+            "The path of the project is not UTF-8.",
+            "",
+            "Move it, or set KAIZEN_REPO_ROOT.",
         )
     if not isinstance(error, ValueError):
         return error
     text = str(error)
     if text.startswith("Failed to connect"):  # it names the whole path, which is nobody's business
         code = text.rstrip("`").rpartition(" ")[2]
-        text = f"SQLite could not open the file, with code {code}; unable to open" if code != "10" else "disk I/O error"
+        text = (
+            f"SQLite could not open the file, with code {code}; unable to open"
+            if code != "10"
+            else "disk I/O error"
+        )
     for marks, kind, code, what, next_step in _MEANINGS:
         if any(mark in text for mark in marks):
             return kind(code, what, text, next_step)
-    return KaizenError("store_error", "The database refused a statement.", text, "Please report this as a bug.")
+    return KaizenError(
+        "store_error", "The database refused a statement.", text, "Please report this as a bug."
+    )
 
 
 _MEANINGS = (

@@ -22,7 +22,9 @@ class Store:
         self._writer: Connection | None = None
         self._reader_of: tuple[int, int] | None = None
         self._writer_of: tuple[int, int] | None = None
-        self.gate = Gate(self.place.lock, stays=True, make_folder=self._make_folders)  # around every write
+        self.gate = Gate(
+            self.place.lock, stays=True, make_folder=self._make_folders
+        )  # around every write
         self._folders: list[str] = []  # which this store has made
         self._found_empty = False  # was there a file without anything in it?
         self.made_now = False  # is this the first write of the project?
@@ -30,7 +32,9 @@ class Store:
     def exists(self) -> bool:
         """An empty file is no database yet."""
         try:
-            return os.stat(self.place.database).st_size > 0 or not os.path.isfile(self.place.database)
+            return os.stat(self.place.database).st_size > 0 or not os.path.isfile(
+                self.place.database
+            )
         except PermissionError:
             raise Unavailable(
                 "folder_closed",
@@ -45,7 +49,9 @@ class Store:
         if not self.exists():
             raise self.none_yet()
         if not os.path.isfile(self.place.database):
-            raise Unavailable("not_a_file", "AI/db/kaizen.db is not a file.", "", "Move it away, then run `K1`.")
+            raise Unavailable(
+                "not_a_file", "AI/db/kaizen.db is not a file.", "", "Move it away, then run `K1`."
+            )
 
     def none_yet(self) -> NotFound:
         if not os.path.isdir(self.place.root):
@@ -60,7 +66,10 @@ class Store:
                 "Put a backup from AI/db/backups in its place (`K11` says more); `K1` begins anew.",
             )
         return NotFound(
-            "no_database", "There is no database here yet.", f"{why}.", "`K1` creates it; the first write does, too."
+            "no_database",
+            "There is no database here yet.",
+            f"{why}.",
+            "`K1` creates it; the first write does, too.",
         )
 
     def is_lost(self) -> bool:
@@ -79,7 +88,10 @@ class Store:
         """A read-only connection on a database of whatever schema; the caller closes it."""
         self.require()
         connection = Connection(
-            self.place.database, read_only=True, busy_timeout_s=min(self.gate.wait_s(), 5.0), in_gate=in_gate
+            self.place.database,
+            read_only=True,
+            busy_timeout_s=min(self.gate.wait_s(), 5.0),
+            in_gate=in_gate,
         )
         return _checked(connection, _require_ours, _require_version)
 
@@ -91,9 +103,16 @@ class Store:
         """A read-only connection on another file, such as a backup; the caller closes it."""
         shown = os.path.basename(path) or path
         if not os.path.isfile(path):
-            raise NotFound("file_not_found", f"{shown!r} is not a file.", "", "Name a database file, such as a backup.")
+            raise NotFound(
+                "file_not_found",
+                f"{shown!r} is not a file.",
+                "",
+                "Name a database file, such as a backup.",
+            )
         try:
-            connection = Connection(os.path.abspath(path), read_only=True, busy_timeout_s=min(timeout_s(), 5.0))
+            connection = Connection(
+                os.path.abspath(path), read_only=True, busy_timeout_s=min(timeout_s(), 5.0)
+            )
             return _checked(connection, _require_ours, _require_not_newer)
         except Integrity as error:
             raise Integrity(
@@ -140,14 +159,18 @@ class Store:
                 self._make_folders()
             else:  # look first: a connection that may write changes the file by opening it
                 _checked(self.look(in_gate=True), _require_not_newer).close()
-            self._writer = self._prepared(Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S))
+            self._writer = self._prepared(
+                Connection(self.place.database, busy_timeout_s=SHORT_WAIT_S)
+            )
             self._writer_of = self._identity()
         return self._writer
 
     def _prepared(self, connection):
         try:
             if connection.value("PRAGMA journal_mode") != "wal":
-                connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # a file that has something keeps its own
+                connection.execute(
+                    f"PRAGMA page_size = {PAGE_BYTES}"
+                )  # a file that has something keeps its own
                 connection.rows("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -167,21 +190,27 @@ class Store:
         """Take back a database that was made for a first write which then failed, and the folders that it made. Only
         ever called inside the gate; once its file is gone, whoever waited makes another and may go in."""
         self._close_writer()
-        database = os.path.realpath(self.place.database)  # a link stays, and what was made behind it goes
+        database = os.path.realpath(
+            self.place.database
+        )  # a link stays, and what was made behind it goes
         for ending in ("", "-wal", "-shm"):
             if os.path.exists(database + ending):
                 os.unlink(database + ending)
         if self._found_empty:
             os.close(os.open(database, os.O_CREAT | os.O_WRONLY, 0o644))
         try:
-            inner = [folder for folder in self._folders if os.path.dirname(folder) == self.place.folder]
+            inner = [
+                folder for folder in self._folders if os.path.dirname(folder) == self.place.folder
+            ]
             outer = [folder for folder in self._folders if folder not in inner]
             for folder in inner:
                 os.rmdir(folder)
             os.unlink(self.place.lock)
             for folder in reversed(outer):
                 os.rmdir(folder)
-        except OSError:  # somebody has put something there, or it is Windows, which keeps a file that is open
+        except (
+            OSError
+        ):  # somebody has put something there, or it is Windows, which keeps a file that is open
             pass
         self._folders = []
         self.notes = [note for note in self.notes if not note.startswith("Created the database")]
@@ -284,7 +313,9 @@ class Writing:
             self.store.unmake()
 
     def _leave(self):
-        self.store.made_now = False  # also after an interrupt right behind COMMIT: what is there now stays
+        self.store.made_now = (
+            False  # also after an interrupt right behind COMMIT: what is there now stays
+        )
         try:
             if not self.keep_open:
                 self.store._close_writer()
@@ -318,7 +349,9 @@ def _require_ours(connection):
 
 def _require_version(connection):
     """A file that says that it is empty and is not would be taken for one that is yet to be made."""
-    if connection.value("PRAGMA user_version") == 0 and connection.value("SELECT count(*) FROM sqlite_master"):
+    if connection.value("PRAGMA user_version") == 0 and connection.value(
+        "SELECT count(*) FROM sqlite_master"
+    ):
         raise Integrity(
             "schema_version_lost",
             "The database has tables, but says that it has no schema yet.",

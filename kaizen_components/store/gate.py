@@ -42,7 +42,9 @@ class Gate:
         self._file: tuple[int, int] | None = None
 
     def __enter__(self):
-        if self._pid != os.getpid():  # a fork shares the lock of its parent with the file; it needs one of its own
+        if (
+            self._pid != os.getpid()
+        ):  # a fork shares the lock of its parent with the file; it needs one of its own
             self.close()
         while True:
             if self._fd < 0:
@@ -78,7 +80,9 @@ class Gate:
         tries = FOLDER_TRIES if self._make_folder else 0
         while True:
             try:
-                return os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+                return os.open(
+                    self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644
+                )
             except OSError as error:
                 if not tries or not isinstance(error, (FileNotFoundError, NotADirectoryError)):
                     raise Unavailable(
@@ -101,7 +105,9 @@ class Gate:
 def is_held(path: str) -> bool:
     """Is somebody inside the gate right now? Creates nothing and waits for nothing."""
     try:
-        fd = os.open(path, os.O_RDONLY if fcntl else os.O_RDWR)  # whoever may only read may ask, too
+        fd = os.open(
+            path, os.O_RDONLY if fcntl else os.O_RDWR
+        )  # whoever may only read may ask, too
     except OSError:
         return False
     try:
@@ -128,7 +134,10 @@ if fcntl:
             return False
         except OSError as error:
             raise Unavailable(
-                "no_locks", "This file system cannot lock files.", str(error.strerror), "Keep AI/db on a local disk."
+                "no_locks",
+                "This file system cannot lock files.",
+                str(error.strerror),
+                "Keep AI/db on a local disk.",
             ) from None
         return True
 
@@ -162,13 +171,17 @@ if fcntl:
             return _poll_for_lock(fd, seconds, kind)
         start, (left, again) = time.monotonic(), _signal.getitimer(_signal.ITIMER_REAL)
         try:
-            _signal.setitimer(_signal.ITIMER_REAL, seconds or 0.001, 0.1)  # again, if the first comes before flock
+            _signal.setitimer(
+                _signal.ITIMER_REAL, seconds or 0.001, 0.1
+            )  # again, if the first comes before flock
             fcntl.flock(fd, kind)
         finally:
             _signal.setitimer(_signal.ITIMER_REAL, 0)
             _signal.signal(_signal.SIGALRM, before)
             if left:  # the caller's own alarm goes on
-                _signal.setitimer(_signal.ITIMER_REAL, max(left - (time.monotonic() - start), 0.001), again)
+                _signal.setitimer(
+                    _signal.ITIMER_REAL, max(left - (time.monotonic() - start), 0.001), again
+                )
         return None
 
 else:

@@ -10,7 +10,12 @@ from .connection import APPLICATION_ID, Connection
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 LISTED = "SELECT max(version) FROM migration"
-NOT_WHAT_IT_SAYS = ("store_error", "schema_damaged", "constraint", "unknown_reference")  # how a statement of ours fails
+NOT_WHAT_IT_SAYS = (
+    "store_error",
+    "schema_damaged",
+    "constraint",
+    "unknown_reference",
+)  # how a statement of ours fails
 
 
 def files() -> list[tuple[int, str]]:
@@ -47,7 +52,11 @@ def migrate(store, connection: Connection, version: int) -> None:
 def version_problem(connection: Connection) -> str | None:
     """A sentence if the schema version is not the newest that the file's own table `migration` lists."""
     version, listed = connection.value("PRAGMA user_version"), connection.value(LISTED)
-    return None if version == listed else f"The schema version is {version}, but the table migration lists {listed}."
+    return (
+        None
+        if version == listed
+        else f"The schema version is {version}, but the table migration lists {listed}."
+    )
 
 
 def require_listed(connection: Connection) -> None:
@@ -70,7 +79,9 @@ def _apply(connection, migrations):
     except BaseException as error:
         connection.roll_back()
         if isinstance(error, KaizenError) and error.code in NOT_WHAT_IT_SAYS:
-            raise _failed(migrations[-1][0], error.what.replace("The database", "it"), error.why) from None
+            raise _failed(
+                migrations[-1][0], error.what.replace("The database", "it"), error.why
+            ) from None
         raise
 
 
@@ -89,7 +100,13 @@ def _run(connection, number, name):
         connection.execute(statement)
     connection.execute(
         "INSERT INTO migration VALUES (?, ?, ?, ?, ?)",
-        (number, name, digest(text), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), __version__),
+        (
+            number,
+            name,
+            digest(text),
+            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            __version__,
+        ),
     )
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {number}")
@@ -137,7 +154,12 @@ def _backup(store, connection, version):
 def copy_into(connection: Connection, path: str) -> None:
     """A consistent, compact copy of the database as one file, flushed to the disk."""
     if os.path.exists(path):
-        raise Conflict("file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out.")
+        raise Conflict(
+            "file_exists",
+            f"{os.path.basename(path)} is there already.",
+            "",
+            "Choose another --out.",
+        )
     try:
         connection.execute("VACUUM INTO ?", (path,))
         descriptor = os.open(path, os.O_RDWR)  # Windows flushes only what may be written
@@ -150,5 +172,7 @@ def copy_into(connection: Connection, path: str) -> None:
             os.unlink(path)
         if isinstance(error, KaizenError) and error.code in ("cannot_open", "read_only"):
             why = f"Its folder, {os.path.basename(os.path.dirname(path)) or os.sep}, cannot be written."
-            raise Unavailable("cannot_write", "The copy cannot be made.", why, "Choose another --out.") from None
+            raise Unavailable(
+                "cannot_write", "The copy cannot be made.", why, "Choose another --out."
+            ) from None
         raise

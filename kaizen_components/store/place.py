@@ -44,7 +44,9 @@ class Place:
         self.root = root
         self.folder = os.path.join(root, "AI", "db")
         self.database = os.path.join(self.folder, "kaizen.db")
-        self.lock = os.path.realpath(self.database) + ".lock"  # one gate for one file, also through a link
+        self.lock = (
+            os.path.realpath(self.database) + ".lock"
+        )  # one gate for one file, also through a link
         self.backups = os.path.join(self.folder, "backups")
         self.manifests = os.path.join(self.folder, "manifests")
         self.exports = os.path.join(self.folder, "exports")
@@ -54,7 +56,13 @@ class Place:
 
     def make_folders(self, made: list[str]) -> None:
         """Make what is missing, and put it into `made`, the outermost first."""
-        for folder in (os.path.dirname(self.folder), self.folder, self.backups, self.manifests, self.exports):
+        for folder in (
+            os.path.dirname(self.folder),
+            self.folder,
+            self.backups,
+            self.manifests,
+            self.exports,
+        ):
             try:
                 os.mkdir(folder)
                 made.append(folder)

@@ -28,7 +28,11 @@ SHAPE = [
     "evals/LEARNED.md", "AGENTS.md", "CLAUDE.md", "kaizen_components", "kaizen.py",
 ]  # fmt: skip
 FILES = ROOT / "kaizen_components" / "projects" / "adopt" / "files"
-STUBS = [path for path in SHAPE if path in {f"evals/{kind}.md" for kind in ("GOTCHA", "LEARNING", "LEARNED")}]
+STUBS = [
+    path
+    for path in SHAPE
+    if path in {f"evals/{kind}.md" for kind in ("GOTCHA", "LEARNING", "LEARNED")}
+]
 ALL = {"hooks": "claude,codex", "vscode": True}
 SETTINGS = ".claude/settings.json"
 LINKS = (".agents/skills/tidy", ".claude/skills/tidy")
@@ -75,13 +79,23 @@ def run(repo, *words, python=sys.executable, told="", **env):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
     command = [python, "kaizen.py", *words]
     return subprocess.run(
-        command, cwd=repo, env={**clean, **env}, input=told, capture_output=True, text=True, timeout=60
+        command,
+        cwd=repo,
+        env={**clean, **env},
+        input=told,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 
 def status(repo, *words):
     listed = subprocess.run(
-        ["git", "status", "--porcelain", *words], cwd=repo, capture_output=True, text=True, check=True
+        ["git", "status", "--porcelain", *words],
+        cwd=repo,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return listed.stdout.splitlines()
 
@@ -95,7 +109,9 @@ def test_a_session_from_plan_to_removal(cli, repo):
     assert cli("adopt", str(repo), "--apply").exit_code == 0
     assert cli("adopt", str(repo), "--check").exit_code == 0
     assert run(repo, "W1", "--title", "t", "--summary", "s").returncode == 0
-    assert (repo / "AI" / "db" / "kaizen.db").exists() and not any("AI" in line for line in status(repo))
+    assert (repo / "AI" / "db" / "kaizen.db").exists() and not any(
+        "AI" in line for line in status(repo)
+    )
 
     assert cli("adopt", str(repo), "--remove").exit_code == 0 and (repo / "kaizen.py").exists()
     removed = cli("adopt", str(repo), "--remove", "--apply")
@@ -118,25 +134,43 @@ def test_what_is_committed_is_everything_but_the_link_and_the_records(adopt, rep
     run(repo, "K1")
     git(repo, "add", "-A")
     git(repo, "commit", "-qm", "adopted")
-    listed = subprocess.run(["git", "ls-files"], cwd=repo, capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=repo, capture_output=True, text=True, check=True
+    ).stdout.split()
 
-    assert "kaizen.py" in listed and ".kaizen/adopted.json" in listed and ".claude/settings.json" in listed
+    assert (
+        "kaizen.py" in listed
+        and ".kaizen/adopted.json" in listed
+        and ".claude/settings.json" in listed
+    )
     assert not [name for name in listed if name.startswith(("kaizen_components", "AI"))]
-    committed = subprocess.run(["git", "grep", "-l", str(ROOT)], cwd=repo, capture_output=True, text=True)
+    committed = subprocess.run(
+        ["git", "grep", "-l", str(ROOT)], cwd=repo, capture_output=True, text=True
+    )
     assert committed.stdout == ""  # no machine's path
 
 
-def test_somebody_who_clones_an_adopted_repository_lacks_only_the_link(adopt, kaizen, repo, tmp_path):
+def test_somebody_who_clones_an_adopted_repository_lacks_only_the_link(
+    adopt, kaizen, repo, tmp_path
+):
     adopt(apply=True)
     git(repo, "add", "-A")
     git(repo, "commit", "-qm", "adopted")
     git(tmp_path, "clone", "-q", str(repo), "a clone")
     clone = tmp_path / "a clone"
     refused = run(clone, "K1")
-    assert refused.returncode == 5 and "engine is not here" in refused.stderr and "adopt . --apply" in refused.stderr
+    assert (
+        refused.returncode == 5
+        and "engine is not here" in refused.stderr
+        and "adopt . --apply" in refused.stderr
+    )
 
-    assert [step["path"] for step in kaizen("D1", path=str(clone), check=True)["steps"]] == ["kaizen_components"]
-    assert [step["path"] for step in kaizen("D1", path=str(clone), apply=True)["steps"]] == ["kaizen_components"]
+    assert [step["path"] for step in kaizen("D1", path=str(clone), check=True)["steps"]] == [
+        "kaizen_components"
+    ]
+    assert [step["path"] for step in kaizen("D1", path=str(clone), apply=True)["steps"]] == [
+        "kaizen_components"
+    ]
     assert run(clone, "K1").returncode == 0 and status(clone) == []
 
 
@@ -158,7 +192,11 @@ def test_their_file_gets_our_lines_at_its_end_and_loses_them_again(adopt, repo, 
     adopt(apply=True)
     written = (repo / "AGENTS.md").read_bytes()
 
-    assert written.startswith(content) and b"kaizen:begin" in written and seen(repo)["AGENTS.md"][0] == 0o600
+    assert (
+        written.startswith(content)
+        and b"kaizen:begin" in written
+        and seen(repo)["AGENTS.md"][0] == 0o600
+    )
     assert b"\r\n" not in content or b"\n" not in written.replace(b"\r\n", b"")
     assert adopt(apply=True)["applied"] is False
     adopt(remove=True, apply=True)
@@ -187,7 +225,9 @@ def test_lines_that_are_edited_or_of_another_version_are_out_of_date(adopt, repo
     assert (repo / "AGENTS.md").read_text() == f"Above.\n{text}Below.\n"
 
 
-@pytest.mark.parametrize("text", ["<!-- kaizen:begin 0123456789ab -->\nno end\n", "<!-- kaizen:end -->\n"])
+@pytest.mark.parametrize(
+    "text", ["<!-- kaizen:begin 0123456789ab -->\nno end\n", "<!-- kaizen:end -->\n"]
+)
 def test_markers_that_do_not_pair_are_refused_before_anything_is_touched(adopt, repo, text):
     (repo / "CLAUDE.md").write_text(text)
     before = seen(repo)
@@ -210,7 +250,9 @@ def test_a_launcher_that_they_changed_stays_and_is_named(adopt, repo):
 
 @pytest.mark.parametrize("name", ["kaizen.py", "kaizen_components"])
 def test_a_name_that_is_taken_by_something_else_is_refused(adopt, repo, name):
-    (repo / name).mkdir() if name == "kaizen_components" else (repo / name).write_text("print('another program')\n")
+    (repo / name).mkdir() if name == "kaizen_components" else (repo / name).write_text(
+        "print('another program')\n"
+    )
     before = seen(repo)
     with pytest.raises(Conflict) as caught:
         adopt(apply=True)
@@ -239,7 +281,11 @@ def test_a_file_that_git_could_not_give_back_is_not_changed(adopt, repo, monkeyp
     with pytest.raises(Refused) as caught:
         adopt(apply=True)
 
-    assert caught.value.code == "not_committed" and "AGENTS.md" in caught.value.what and seen(repo) == before
+    assert (
+        caught.value.code == "not_committed"
+        and "AGENTS.md" in caught.value.what
+        and seen(repo) == before
+    )
 
 
 def test_changes_in_files_that_adoption_leaves_alone_do_not_matter(adopt, repo):
@@ -284,7 +330,10 @@ def test_a_repository_that_was_linked_by_hand_is_taken_over(adopt, repo, tmp_pat
     os.symlink(tmp_path / "an engine that went away", repo / "kaizen_components")
     commit(repo, **{".gitignore": "kaizen_components\n"})
     planned = {row["path"]: row["says"] for row in adopt()["steps"]}
-    assert "an engine that went away" in planned["kaizen_components"] and "git's history" in planned["kaizen.py"]
+    assert (
+        "an engine that went away" in planned["kaizen_components"]
+        and "git's history" in planned["kaizen.py"]
+    )
     adopt(apply=True)
     assert run(repo, "K1").returncode == 0 and adopt(apply=True)["applied"] is False
     removed = rows(adopt(remove=True, apply=True))
@@ -300,11 +349,17 @@ def test_first_pages_and_stubs_are_theirs_from_then_on(adopt, repo):
 
     assert adopt(check=True)["steps"] == [] and adopt(apply=True)["applied"] is False
     removed = rows(adopt(remove=True, apply=True))
-    assert removed["evals/README.md"] == "leave" and STUBS[0] not in removed and removed[STUBS[2]] == "remove"
+    assert (
+        removed["evals/README.md"] == "leave"
+        and STUBS[0] not in removed
+        and removed[STUBS[2]] == "remove"
+    )
     assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / "evals" / "README.md").exists()
 
 
-def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_becomes_a_record(adopt, repo):
+def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_becomes_a_record(
+    adopt, repo
+):
     adopt(apply=True)
     scanned = json.loads(run(repo, "M1", "--json").stdout)["records"]
     assert {(row["file"], row["state"]) for row in scanned} == {(path, "stub") for path in STUBS}
@@ -313,7 +368,10 @@ def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_bec
         file.write("\n- A reader pins the checkpoint.\n")
     assert adopt(check=True)["steps"] == [] and adopt(apply=True)["applied"] is False
     assert run(repo, "M3").returncode == 0
-    assert "A reader pins" in run(repo, "G2").stdout and "A reader pins" not in (repo / STUBS[0]).read_text()
+    assert (
+        "A reader pins" in run(repo, "G2").stdout
+        and "A reader pins" not in (repo / STUBS[0]).read_text()
+    )
     adopt(remove=True, apply=True)
     assert (repo / STUBS[0]).exists() and not (repo / STUBS[1]).exists()
 
@@ -321,13 +379,20 @@ def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_bec
 # Nothing outside
 
 
-@pytest.mark.parametrize("name", ["AGENTS.md", ".gitignore", "evals", ".kaizen", ".claude", "requirements-kaizen.txt"])
+@pytest.mark.parametrize(
+    "name", ["AGENTS.md", ".gitignore", "evals", ".kaizen", ".claude", "requirements-kaizen.txt"]
+)
 @pytest.mark.parametrize("leads", ["outside", "nowhere", "inside"])
-def test_a_link_in_the_place_of_a_file_is_refused_and_nothing_is_touched(adopt, repo, tmp_path, name, leads):
+def test_a_link_in_the_place_of_a_file_is_refused_and_nothing_is_touched(
+    adopt, repo, tmp_path, name, leads
+):
     outside = tmp_path / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "file").write_text("Somebody else's.\n")
-    target = {"outside": outside / ("file" if "." in name[1:] else "deep"), "nowhere": tmp_path / "none"}
+    target = {
+        "outside": outside / ("file" if "." in name[1:] else "deep"),
+        "nowhere": tmp_path / "none",
+    }
     (repo / "docs").mkdir()
     os.symlink(target.get(leads, repo / "docs"), repo / name)
     before, theirs = seen(repo), seen(outside)
@@ -338,7 +403,9 @@ def test_a_link_in_the_place_of_a_file_is_refused_and_nothing_is_touched(adopt, 
     assert seen(repo) == before and seen(outside) == theirs
 
 
-def test_a_link_in_the_place_of_the_file_that_is_being_written_is_not_followed(adopt, repo, tmp_path):
+def test_a_link_in_the_place_of_the_file_that_is_being_written_is_not_followed(
+    adopt, repo, tmp_path
+):
     (tmp_path / "outside").write_text("Somebody else's.\n")
     os.symlink(tmp_path / "outside", repo / "AGENTS.md.part")
     adopt(apply=True)
@@ -399,7 +466,9 @@ def test_words_that_do_not_go_together_are_refused(adopt, repo, given):
     assert seen(repo) == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere")
+@pytest.mark.skipif(
+    os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere"
+)
 def test_a_folder_that_cannot_be_written_is_an_error_in_words(repo, tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -442,7 +511,11 @@ def test_a_name_that_is_not_utf8_is_refused_because_records_could_not_be_kept_th
 def test_other_newlines_from_git_on_windows_are_no_change_of_theirs(adopt, repo):
     before = seen(repo)
     adopt(apply=True, copy=True, vscode=True)
-    for path in [*repo.glob("*.*"), *repo.glob("kaizen_components/**/*.py"), *repo.glob(".vscode/*")]:
+    for path in [
+        *repo.glob("*.*"),
+        *repo.glob("kaizen_components/**/*.py"),
+        *repo.glob(".vscode/*"),
+    ]:
         if path.is_file() and path.name != "README.md":
             path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert adopt(check=True)["steps"] == [] and adopt(apply=True)["applied"] is False
@@ -460,7 +533,9 @@ def test_the_link_is_relative_beside_the_engine_and_works_after_both_move(tmp_pa
     for name in ("kaizen.py", "requirements-kaizen.txt"):
         shutil.copy(ROOT / name, home)
     shutil.copytree(
-        ROOT / "kaizen_components", home / "kaizen_components", ignore=shutil.ignore_patterns("__pycache__")
+        ROOT / "kaizen_components",
+        home / "kaizen_components",
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
     other.mkdir()
     git(other, "init", "-q")
@@ -470,18 +545,29 @@ def test_the_link_is_relative_beside_the_engine_and_works_after_both_move(tmp_pa
         capture_output=True,
         text=True,
     )
-    assert adopted.returncode == 0 and os.readlink(other / "kaizen_components") == "../kaizen/kaizen_components"
+    assert (
+        adopted.returncode == 0
+        and os.readlink(other / "kaizen_components") == "../kaizen/kaizen_components"
+    )
     os.rename(tmp_path / "here", tmp_path / "there")
     assert run(tmp_path / "there" / "other", "K1").returncode == 0
 
     os.rename(tmp_path / "there" / "kaizen", tmp_path / "there" / "moved")
     for words in (["K1"], ["K1", "--json"]):
         gone = run(tmp_path / "there" / "other", *words)
-        assert gone.returncode == 5 and "Traceback" not in gone.stderr and "adopt . --apply" in gone.stderr
+        assert (
+            gone.returncode == 5
+            and "Traceback" not in gone.stderr
+            and "adopt . --apply" in gone.stderr
+        )
     assert json.loads(gone.stderr)["code"] == "engine_missing"
     for words in (["hook", "stop"], ["D3", "stop"], ["hook", "session-start", "--json"]):
         quiet = run(tmp_path / "there" / "other", *words)
-        assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")  # a hook never fails its host
+        assert (quiet.returncode, quiet.stdout, quiet.stderr) == (
+            0,
+            "",
+            "",
+        )  # a hook never fails its host
 
 
 def test_a_copy_is_whole_committed_and_needs_no_engine_elsewhere(adopt, repo):
@@ -555,7 +641,10 @@ def test_hooks_and_vs_code_come_on_request_and_all_goes_again(adopt, repo):
     before = seen(repo)
     adopt(apply=True, **ALL)
     settings = json.loads((repo / SETTINGS).read_text())
-    assert settings["model"] == "x" and list(settings["hooks"]) == ["Stop", *list(hook_files.EVENTS)[:3]]
+    assert settings["model"] == "x" and list(settings["hooks"]) == [
+        "Stop",
+        *list(hook_files.EVENTS)[:3],
+    ]
     assert json.loads((repo / ".vscode" / "tasks.json").read_text())["version"] == "2.0.0"
     assert json.loads((repo / ".vscode" / "kaizen.code-snippets").read_text())
     assert adopt(apply=True)["applied"] is False and adopt(check=True)["steps"] == []
@@ -565,7 +654,9 @@ def test_hooks_and_vs_code_come_on_request_and_all_goes_again(adopt, repo):
     assert {**seen(repo), SETTINGS: before[SETTINGS]} == before
 
 
-def test_settings_that_they_changed_since_keep_the_change_through_a_repair_and_a_removal(adopt, repo):
+def test_settings_that_they_changed_since_keep_the_change_through_a_repair_and_a_removal(
+    adopt, repo
+):
     adopt(apply=True, hooks="claude")
     known = json.loads((repo / SETTINGS).read_text())
     del known["hooks"]["Stop"]
@@ -582,11 +673,15 @@ def test_settings_that_they_broke_since_stay_and_the_rest_goes(adopt, repo):
     path.write_text("{ // mine now\n")
     removed = adopt(remove=True, apply=True)
 
-    assert ("leave", ".claude/settings.json") in [(row["action"], row["path"]) for row in removed["steps"]]
+    assert ("leave", ".claude/settings.json") in [
+        (row["action"], row["path"]) for row in removed["steps"]
+    ]
     assert path.read_text() == "{ // mine now\n" and not (repo / "kaizen.py").exists()
 
 
-@pytest.mark.parametrize("text", ["{ // a comment\n}", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "\udcff"])
+@pytest.mark.parametrize(
+    "text", ["{ // a comment\n}", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "\udcff"]
+)
 def test_settings_that_are_not_plain_json_are_left_alone(adopt, repo, text):
     (repo / ".claude").mkdir()
     (repo / ".claude" / "settings.json").write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -626,7 +721,9 @@ def test_the_skills_of_a_store_are_linked_ignored_and_taken_out_again(adopt, rep
 
     adopt(skills=store, apply=True)
     assert (repo / ".claude" / "skills" / "tidy" / "SKILL.md").read_text().startswith("---")
-    listed = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=repo, capture_output=True, text=True).stdout
+    listed = subprocess.run(
+        ["git", "status", "--porcelain", "-uall"], cwd=repo, capture_output=True, text=True
+    ).stdout
     assert "kaizen.py" in listed and "skills" not in listed  # links are for this machine alone
     assert adopt(apply=True)["applied"] is False  # without --skills the links and their lines stay
     adopt(remove=True, apply=True)
@@ -655,7 +752,9 @@ def test_a_link_to_a_skill_that_went_away_is_missed_and_made_again(adopt, repo, 
     assert checked["exit_code"] == 1 and rows(checked) == {LINKS[0]: "missing"}
     assert checked["text"].endswith("\n--skills STORE --apply makes the links to skills again.")
     unable = adopt(apply=True)
-    assert unable["applied"] is False and rows(unable) == {LINKS[0]: "leave"}  # which store it was, nobody wrote down
+    assert unable["applied"] is False and rows(unable) == {
+        LINKS[0]: "leave"
+    }  # which store it was, nobody wrote down
     adopt(apply=True, skills=str(store))
 
     assert adopt(check=True)["steps"] == [] and (repo / LINKS[0]).exists()
@@ -670,7 +769,11 @@ def test_a_check_ends_with_what_repairs_each_kind_of_fault(adopt, repo, store):
     every = adopt(check=True)["text"].splitlines()[-1]
 
     assert only_apply.startswith("--apply repairs it")
-    assert "--skills STORE --apply" in every and "delete it" in every and "--apply repairs the rest" in every
+    assert (
+        "--skills STORE --apply" in every
+        and "delete it" in every
+        and "--apply repairs the rest" in every
+    )
     (repo / LINKS[0]).symlink_to(store / "tidy")
     adopt(apply=True)
     assert "--apply repairs" not in adopt(check=True)["text"]
@@ -699,7 +802,9 @@ def test_a_folder_of_skills_that_became_a_link_is_not_reached_into(adopt, repo, 
 def without_yaml(root, tmp_path):
     """The command line on a Python that has no PyYAML."""
     (tmp_path / "bare").mkdir()
-    (tmp_path / "bare" / "yaml.py").write_text("raise ModuleNotFoundError(\"No module named 'yaml'\", name='yaml')\n")
+    (tmp_path / "bare" / "yaml.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'yaml'\", name='yaml')\n"
+    )
 
     def run(*words):
         env = {**os.environ, "PYTHONPATH": str(tmp_path / "bare"), "KAIZEN_REPO_ROOT": str(root)}
@@ -709,7 +814,9 @@ def without_yaml(root, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("words", [["SK1"], ["SK2"], ["SK3"], ["adopt"]], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words", [["SK1"], ["SK2"], ["SK3"], ["adopt"]], ids=lambda words: words[0]
+)
 def test_skills_without_pyyaml_are_refused_with_the_install_line(without_yaml, repo, store, words):
     named = [str(repo), "--skills", str(store)] if words == ["adopt"] else ["--store", str(store)]
     done = without_yaml(*words, *named)
@@ -746,9 +853,18 @@ def of_the_first_version(repo):
     known = json.loads(path.read_text())
     for name, entry in known["parts"].items():
         if entry["kind"] == "lines":
-            entry = {"kind": "lines", "comment": "md", "created": True, "glue": "", "before_sha256": "0" * 64}
+            entry = {
+                "kind": "lines",
+                "comment": "md",
+                "created": True,
+                "glue": "",
+                "before_sha256": "0" * 64,
+            }
         if entry["kind"] in ("link", "skill", "copy"):
-            entry = {"kind": entry["kind"], **({"digest": entry["sha256"]} if entry["sha256"] else {})}
+            entry = {
+                "kind": entry["kind"],
+                **({"digest": entry["sha256"]} if entry["sha256"] else {}),
+            }
         known["parts"][name] = entry
     known["parts"]["kaizen.py"].update(created=False, before_sha256="0" * 64)
     path.write_text(json.dumps({**known, "version": 1, "folders": ["evals", ".kaizen"]}))
@@ -757,7 +873,9 @@ def of_the_first_version(repo):
 
 
 @pytest.mark.parametrize("mode", ["link", "copy"])
-def test_an_adoption_of_the_version_before_is_checked_updated_and_removed(adopt, repo, store, small_engine, mode):
+def test_an_adoption_of_the_version_before_is_checked_updated_and_removed(
+    adopt, repo, store, small_engine, mode
+):
     adopt(apply=True, skills=str(store), **ALL, **{mode: True})
     of_the_first_version(repo)
     assert adopt(check=True)["steps"] == []
@@ -766,15 +884,26 @@ def test_an_adoption_of_the_version_before_is_checked_updated_and_removed(adopt,
     assert adopt(apply=True)["applied"] is False
     removed = rows(adopt(remove=True, apply=True))
 
-    assert {path for path, action in removed.items() if action == "leave"} == {"kaizen.py", ".kaizen/before"}
-    assert set(seen(repo)) == {"README.md", "kaizen.py", ".kaizen", ".kaizen/before", ".kaizen/before/kaizen.py"}
+    assert {path for path, action in removed.items() if action == "leave"} == {
+        "kaizen.py",
+        ".kaizen/before",
+    }
+    assert set(seen(repo)) == {
+        "README.md",
+        "kaizen.py",
+        ".kaizen",
+        ".kaizen/before",
+        ".kaizen/before/kaizen.py",
+    }
 
 
 def test_a_state_file_of_a_newer_engine_is_not_called_damaged(adopt, repo):
     adopt(apply=True)
     path = repo / ".kaizen" / "adopted.json"
     known = json.loads(path.read_text())
-    path.write_text(json.dumps({**known, "version": VERSION + 1, "parts": {"new.md": {"kind": "new"}}}))
+    path.write_text(
+        json.dumps({**known, "version": VERSION + 1, "parts": {"new.md": {"kind": "new"}}})
+    )
     before = seen(repo)
     for given in ({"remove": True, "apply": True}, {"apply": True}, {"check": True}):
         with pytest.raises(Refused) as caught:
@@ -833,7 +962,9 @@ def test_removing_what_was_never_adopted_has_nothing_to_do(adopt, repo):
 
 def test_it_cannot_run_inside_a_batch(kaizen, repo):
     with pytest.raises(KaizenError) as caught:
-        (repo.parent / "lines").write_text(json.dumps({"command": "D1", "args": {"path": str(repo), "apply": True}}))
+        (repo.parent / "lines").write_text(
+            json.dumps({"command": "D1", "args": {"path": str(repo), "apply": True}})
+        )
         kaizen("K5", file=str(repo.parent / "lines"))
 
     assert "batch" in str(caught.value.as_dict()) and not (repo / "kaizen.py").exists()
@@ -844,7 +975,10 @@ def test_it_cannot_run_inside_a_batch(kaizen, repo):
 
 def test_the_lines_for_agents_name_only_commands_and_options_that_exist():
     text = (FILES / "agents.md").read_text()
-    options = {fields.option(name) for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))}
+    options = {
+        fields.option(name)
+        for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))
+    }
 
     assert set(re.findall(r"\b[A-Z]{1,2}\d+\b", text)) <= set(COMMANDS)
     assert set(re.findall(r"--[a-z-]+", text)) <= options
@@ -881,12 +1015,18 @@ def test_a_bare_python_finds_the_one_that_has_the_packages(adopt, repo, tmp_path
     chosen.parent.mkdir(parents=True)
     chosen.write_text(f'#!/bin/sh\necho chosen >&2\nexec "{sys.executable}" "$@"\n')
     chosen.chmod(0o755)
-    done = run(repo, "W1", "--title", "two words", "--summary", "s", python=str(bare / "bin" / "python"))
+    done = run(
+        repo, "W1", "--title", "two words", "--summary", "s", python=str(bare / "bin" / "python")
+    )
 
-    assert done.returncode == 0 and "chosen" in done.stderr and "two words" in run(repo, "W9").stdout
+    assert (
+        done.returncode == 0 and "chosen" in done.stderr and "two words" in run(repo, "W9").stdout
+    )
 
 
-def test_without_any_python_that_has_the_packages_the_engine_says_what_is_missing(adopt, repo, tmp_path):
+def test_without_any_python_that_has_the_packages_the_engine_says_what_is_missing(
+    adopt, repo, tmp_path
+):
     adopt(apply=True, copy=True)  # the engine's own .venv is not beside a copy
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
@@ -901,13 +1041,17 @@ OLD = (
 )
 
 
-@pytest.mark.parametrize("launcher", [ROOT / "kaizen.py", FILES / "kaizen.py"], ids=["of the engine", "adopted"])
+@pytest.mark.parametrize(
+    "launcher", [ROOT / "kaizen.py", FILES / "kaizen.py"], ids=["of the engine", "adopted"]
+)
 def test_a_python_that_is_too_old_is_named_to_a_person_and_never_blocks_a_host(repo, launcher):
     shutil.copy(launcher, repo / "kaizen.py")
     os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
     env = {**os.environ, "KAIZEN_PYTHON_CHOSEN": "1"}
     asked, hook = (
-        subprocess.run([sys.executable, "-c", OLD, "kaizen.py", *words], cwd=repo, env=env, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-c", OLD, "kaizen.py", *words], cwd=repo, env=env, capture_output=True
+        )
         for words in (["K1"], ["hook", "stop"])
     )
 

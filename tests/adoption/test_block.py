@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from kaizen_components.projects.adopt import block
 
 LINES = b"First.\n\nSecond.\n"
-pieces = st.sampled_from([b"a", b"\n", b"\r\n", b"<!-- ", b"# ", b" -->", b"\xef\xbb\xbf", b"\xff", b" "])
+pieces = st.sampled_from(
+    [b"a", b"\n", b"\r\n", b"<!-- ", b"# ", b" -->", b"\xef\xbb\xbf", b"\xff", b" "]
+)
 theirs = st.lists(pieces).map(b"".join)
 paths = st.sampled_from(["AGENTS.md", ".gitignore"])
 
@@ -27,5 +29,7 @@ def test_a_new_version_takes_the_place_of_the_old_one(content, path):
     old = block.put(content, b"Old.\n", path) + b"Below.\n"
     new = block.put(old, LINES, path)
 
-    assert new.startswith(content) and new.endswith(b"Below.\n") and b"Old." not in new[len(content) :]
+    assert (
+        new.startswith(content) and new.endswith(b"Below.\n") and b"Old." not in new[len(content) :]
+    )
     assert b"Second." in new and block.cut(new, path) == block.cut(old, path)

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaizen_components.projects.hooks.files import EVENTS, FILES, HOOK_COMMAND, events, merged, without
+from kaizen_components.projects.hooks.files import (
+    EVENTS,
+    FILES,
+    HOOK_COMMAND,
+    events,
+    merged,
+    without,
+)
 
 from ..conftest import git
 
@@ -18,7 +25,9 @@ THEIRS = {
     "model": "x",
     "hooks": {
         "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}],
-        "PreToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "python3 hook.py stop"}]}],
+        "PreToolUse": [
+            {"matcher": "Edit", "hooks": [{"type": "command", "command": "python3 hook.py stop"}]}
+        ],
     },
     "permissions": {"allow": ["Bash(ls)"]},
 }
@@ -26,7 +35,10 @@ THEIRS = {
 
 def commands(text):
     hooks = json.loads(text)["hooks"]
-    return {event: [one["command"] for group in groups for one in group["hooks"]] for event, groups in hooks.items()}
+    return {
+        event: [one["command"] for group in groups for one in group["hooks"]]
+        for event, groups in hooks.items()
+    }
 
 
 @every_host
@@ -36,7 +48,9 @@ def test_a_new_file_has_one_command_for_each_event(host):
     assert list(commands(text)) == events(host)
     assert ("PostToolUseFailure" in events(host)) == (host == "claude")  # Codex knows no such event
     for event, lines in commands(text).items():
-        assert len(lines) == 1 and lines[0].endswith(f"kaizen.py hook {EVENTS[event]} --host {host}")
+        assert len(lines) == 1 and lines[0].endswith(
+            f"kaizen.py hook {EVENTS[event]} --host {host}"
+        )
     assert merged(text, host, HOOK_COMMAND) == text
     assert json.loads(without(text, host)) == {}
 
@@ -52,7 +66,9 @@ def test_theirs_stay_in_their_order_and_ours_go_again(host, indent):
     assert commands(text)["PreToolUse"] == ["python3 hook.py stop"]
     assert json.loads(without(text, host)) == THEIRS
     assert without(before, host) == before
-    assert indent is None or text.split("\n")[1].startswith((" " * indent if isinstance(indent, int) else indent) + '"')
+    assert indent is None or text.split("\n")[1].startswith(
+        (" " * indent if isinstance(indent, int) else indent) + '"'
+    )
 
 
 @every_host
@@ -60,14 +76,23 @@ def test_a_command_of_an_older_version_is_replaced_and_not_doubled(host):
     old = merged(json.dumps(THEIRS), host, ["py", "kaizen.py", "hook"])
     new = merged(old, host, HOOK_COMMAND)
 
-    assert len(commands(new)["Stop"]) == 2 and not any(line.startswith("py ") for line in commands(new)["Stop"])
+    assert len(commands(new)["Stop"]) == 2 and not any(
+        line.startswith("py ") for line in commands(new)["Stop"]
+    )
 
 
 names = st.sampled_from(["Stop", "SessionStart", "PreToolUse"])
 command = st.fixed_dictionaries({"type": st.just("command"), "command": st.text(max_size=20)})
-group = st.one_of(st.fixed_dictionaries({"hooks": st.lists(command)}), st.text(max_size=3), st.none())
+group = st.one_of(
+    st.fixed_dictionaries({"hooks": st.lists(command)}), st.text(max_size=3), st.none()
+)
 some_settings = st.fixed_dictionaries(
-    {}, optional={"model": st.text(max_size=5), "hooks": st.dictionaries(names, st.lists(group)), "z": st.booleans()}
+    {},
+    optional={
+        "model": st.text(max_size=5),
+        "hooks": st.dictionaries(names, st.lists(group)),
+        "z": st.booleans(),
+    },
 )
 
 
@@ -75,7 +100,11 @@ some_settings = st.fixed_dictionaries(
 @given(settings=some_settings)
 def test_any_settings_come_back_as_they_were(host, settings):
     back = json.loads(without(merged(json.dumps(settings), host, HOOK_COMMAND), host))
-    hooks = {event: groups for event, groups in settings.get("hooks", {}).items() if groups or event not in EVENTS}
+    hooks = {
+        event: groups
+        for event, groups in settings.get("hooks", {}).items()
+        if groups or event not in EVENTS
+    }
 
     assert {**back, "hooks": back.get("hooks", {})} == {**settings, "hooks": hooks}
 
@@ -95,5 +124,7 @@ def test_the_command_finds_the_launcher_from_any_folder_of_the_repository(host, 
     assert done.stdout.strip() == str(["hook", "stop", "--host", host]), done.stderr
     assert "python3" in shlex.split(line)
     (repo / "kaizen.py").unlink()  # and where it is gone, nothing is run
-    gone = subprocess.run(["bash", "-c", line], cwd=repo, env={**os.environ, "CLAUDE_PROJECT_DIR": str(repo)})
+    gone = subprocess.run(
+        ["bash", "-c", line], cwd=repo, env={**os.environ, "CLAUDE_PROJECT_DIR": str(repo)}
+    )
     assert gone.returncode == 0

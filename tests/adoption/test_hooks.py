@@ -15,8 +15,18 @@ from kaizen_components.projects.hooks.runs_tests import exits_as_its_tests, runs
 from ..conftest import LAUNCHER, ROOT, git
 
 SESSION = "5f1c7a52-0b7e-4b0a-9a55-3f6f0c3d2e11"
-COMMON = {"session_id": SESSION, "transcript_path": "/tmp/t.jsonl", "cwd": "/tmp", "permission_mode": "default"}
-STOP = {**COMMON, "hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": "Done."}
+COMMON = {
+    "session_id": SESSION,
+    "transcript_path": "/tmp/t.jsonl",
+    "cwd": "/tmp",
+    "permission_mode": "default",
+}
+STOP = {
+    **COMMON,
+    "hook_event_name": "Stop",
+    "stop_hook_active": False,
+    "last_assistant_message": "Done.",
+}
 CLAUDE_BASH = {
     **COMMON,
     "hook_event_name": "PostToolUse",
@@ -51,7 +61,9 @@ def claimed(kaizen, root):
     """A task that the default actor holds, with a condition that git fulfils."""
     git(root, "init", "-q")
     (root / ".gitignore").write_text("AI/\n")
-    task = kaizen("W1", title="Fix the parser", summary="It drops a line.", done_when=["git --version"])["id"]
+    task = kaizen(
+        "W1", title="Fix the parser", summary="It drops a line.", done_when=["git --version"]
+    )["id"]
     kaizen("W13", id=task)
     return task
 
@@ -87,7 +99,9 @@ def test_the_context_is_bounded(hook, kaizen):
     for number in range(60):
         kaizen("X1", title=f"Rule {number}", summary="x" * 1_500, priority="critical")
 
-    answer = hook("session-start", {**COMMON, "hook_event_name": "SessionStart", "source": "startup"})
+    answer = hook(
+        "session-start", {**COMMON, "hook_event_name": "SessionStart", "source": "startup"}
+    )
     assert 100 < len(answer.json["hookSpecificOutput"]["additionalContext"]) <= 6_000
 
 
@@ -139,7 +153,9 @@ def begin(hook, session, source="startup"):
 
 
 @pytest.mark.parametrize("variable", ["CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"])
-def test_a_task_that_another_session_took_under_the_same_name_holds_that_one_alone(hook, cli, kaizen, variable):
+def test_a_task_that_another_session_took_under_the_same_name_holds_that_one_alone(
+    hook, cli, kaizen, variable
+):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     for session in (SESSION, OTHER):
         begin(hook, session)
@@ -147,10 +163,14 @@ def test_a_task_that_another_session_took_under_the_same_name_holds_that_one_alo
 
     assert hook("stop", STOP).exit_code == 2
     assert is_silent(hook("stop", {**STOP, "session_id": OTHER}))
-    assert hook("stop", {**STOP, "session_id": None}).exit_code == 2  # who does not say which it is may be that one
+    assert (
+        hook("stop", {**STOP, "session_id": None}).exit_code == 2
+    )  # who does not say which it is may be that one
 
 
-@pytest.mark.parametrize("sources", [["clear"], ["clear", "compact"], ["clear", "resume"], ["resume"], []], ids=str)
+@pytest.mark.parametrize(
+    "sources", [["clear"], ["clear", "compact"], ["clear", "resume"], ["resume"], []], ids=str
+)
 def test_a_conversation_that_got_another_session_id_keeps_its_task(hook, cli, kaizen, sources):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
@@ -202,12 +222,16 @@ def test_a_test_run_is_noted_for_the_task_of_its_own_session(hook, cli, kaizen):
         {"CLAUDE_CODE_SESSION_ID": "not an id"},
     ],
 )
-def test_a_claim_whose_session_is_not_known_for_sure_holds_every_session_of_its_actor(hook, cli, kaizen, env):
+def test_a_claim_whose_session_is_not_known_for_sure_holds_every_session_of_its_actor(
+    hook, cli, kaizen, env
+):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env=env).exit_code == 0
 
-    assert hook("stop", {**STOP, "session_id": "5f1c7a52-1111-4b0a-9a55-3f6f0c3d2e11"}).exit_code == 2
+    assert (
+        hook("stop", {**STOP, "session_id": "5f1c7a52-1111-4b0a-9a55-3f6f0c3d2e11"}).exit_code == 2
+    )
 
 
 @pytest.mark.parametrize("ending", ["blocked", "canceled", "released", "waived"])
@@ -223,7 +247,9 @@ def test_a_task_that_is_honestly_ended_may_be_left(hook, kaizen, claimed, ending
 
 
 def test_a_task_of_somebody_else_or_without_conditions_holds_nobody(hook, kaizen):
-    kaizen("W13", id=kaizen("W1", title="a", summary="s", done_when=["true"])["id"], actor="somebody")
+    kaizen(
+        "W13", id=kaizen("W1", title="a", summary="s", done_when=["true"])["id"], actor="somebody"
+    )
     kaizen("W13", id=kaizen("W1", title="b", summary="s")["id"])
 
     assert is_silent(hook("stop", STOP))
@@ -248,19 +274,32 @@ def test_a_test_run_that_the_host_saw_is_reported_and_not_witnessed(hook, kaizen
     assert "codex" in row["summary"] and "did not run it" in row["summary"]
 
 
-def test_a_test_run_that_failed_is_noted_by_the_line_that_adoption_puts_into_the_settings(kaizen, claimed, root):
+def test_a_test_run_that_failed_is_noted_by_the_line_that_adoption_puts_into_the_settings(
+    kaizen, claimed, root
+):
     settings = json.loads(hook_files.merged(None, "claude", [sys.executable, "kaizen.py", "hook"]))
     (root / "kaizen.py").symlink_to(LAUNCHER)
     (group,) = settings["hooks"]["PostToolUseFailure"]
     told = {name: value for name, value in CLAUDE_BASH.items() if name != "tool_response"}
-    told |= {"hook_event_name": "PostToolUseFailure", "error": "Exit code 1\n1 failed", "is_interrupt": False}
+    told |= {
+        "hook_event_name": "PostToolUseFailure",
+        "error": "Exit code 1\n1 failed",
+        "is_interrupt": False,
+    }
     env = {**os.environ, "CLAUDE_PROJECT_DIR": str(root), "PYTHONPATH": str(ROOT)}
     line = group["hooks"][0]["command"]
-    done = subprocess.run(["bash", "-c", line], env=env, input=json.dumps(told).encode(), capture_output=True)
+    done = subprocess.run(
+        ["bash", "-c", line], env=env, input=json.dumps(told).encode(), capture_output=True
+    )
 
     assert (group["matcher"], done.returncode, done.stdout, done.stderr) == ("Bash", 0, b"", b"")
     (row,) = proofs(kaizen)
-    assert (row["tier"], row["outcome"], row["exit_code"], row["task_id"]) == ("reported", "failed", 1, claimed)
+    assert (row["tier"], row["outcome"], row["exit_code"], row["task_id"]) == (
+        "reported",
+        "failed",
+        1,
+        claimed,
+    )
 
 
 def test_an_exit_code_that_nobody_named_is_unknown(hook, kaizen, claimed):
@@ -277,8 +316,21 @@ def test_an_exit_code_that_nobody_named_is_unknown(hook, kaizen, claimed):
         ({"tool_response": {"metadata": {"exit_code": 5}}}, 5),
         ({"tool_response": "Exit code: 1\nWall time: 2 seconds\nOutput:\n"}, 1),
         ({"tool_response": "Process exited with status code 3"}, 3),
-        ({"hook_event_name": "PostToolUseFailure", "error": "Exit code 2\nfailed", "tool_response": None}, 2),
-        ({"hook_event_name": "PostToolUseFailure", "error": "Command exited with non-zero status code 1"}, 1),
+        (
+            {
+                "hook_event_name": "PostToolUseFailure",
+                "error": "Exit code 2\nfailed",
+                "tool_response": None,
+            },
+            2,
+        ),
+        (
+            {
+                "hook_event_name": "PostToolUseFailure",
+                "error": "Command exited with non-zero status code 1",
+            },
+            1,
+        ),
         ({"hook_event_name": "PostToolUseFailure", "error": "Command timed out after 2m"}, None),
         ({"tool_response": {"exit_code": True}}, None),
         ({"tool_response": {"exit_code": 10**9}}, None),
@@ -294,10 +346,15 @@ def test_the_exit_code_is_read_from_what_hosts_say(hook, kaizen, told, code):
     assert [(row["command"], row["exit_code"]) for row in proofs(kaizen)] == [("pytest -q", code)]
 
 
-@pytest.mark.parametrize("line", ["pytest | tail -3", "pytest; echo done", "pytest || true", "pytest &", "pytest\nls"])
+@pytest.mark.parametrize(
+    "line", ["pytest | tail -3", "pytest; echo done", "pytest || true", "pytest &", "pytest\nls"]
+)
 def test_an_exit_code_that_is_not_that_of_the_tests_is_not_taken_for_it(hook, kaizen, line):
     kaizen("K1")
-    hook("post-tool-use", {**CLAUDE_BASH, "tool_input": {"command": line}, "tool_response": {"exit_code": 0}})
+    hook(
+        "post-tool-use",
+        {**CLAUDE_BASH, "tool_input": {"command": line}, "tool_response": {"exit_code": 0}},
+    )
 
     (row,) = proofs(kaizen)
     assert (row["outcome"], row["exit_code"]) == ("unknown", None)
@@ -305,24 +362,38 @@ def test_an_exit_code_that_is_not_that_of_the_tests_is_not_taken_for_it(hook, ka
 
 def test_an_exit_code_behind_and_is_that_of_the_tests(hook, kaizen):
     kaizen("K1")
-    told = {"tool_input": {"command": "cd app && pytest -q 2>&1"}, "tool_response": {"exit_code": 1}}
+    told = {
+        "tool_input": {"command": "cd app && pytest -q 2>&1"},
+        "tool_response": {"exit_code": 1},
+    }
     hook("post-tool-use", {**CLAUDE_BASH, **told})
 
     assert proofs(kaizen)[0]["outcome"] == "failed"
 
 
 @pytest.mark.parametrize("code", [0, 1])
-@pytest.mark.parametrize("line", ["pytest -q && git push", "(cd app && pytest) 2>&1 && echo ok", "a && tox && b"])
+@pytest.mark.parametrize(
+    "line", ["pytest -q && git push", "(cd app && pytest) 2>&1 && echo ok", "a && tox && b"]
+)
 def test_an_exit_code_of_what_follows_the_tests_is_not_taken_for_theirs(hook, kaizen, line, code):
     kaizen("K1")
-    hook("post-tool-use", {**CLAUDE_BASH, "tool_input": {"command": line}, "tool_response": {"exit_code": code}})
+    hook(
+        "post-tool-use",
+        {**CLAUDE_BASH, "tool_input": {"command": line}, "tool_response": {"exit_code": code}},
+    )
 
     (row,) = proofs(kaizen)
     assert (row["outcome"], row["exit_code"]) == ("unknown", None)
 
 
 @pytest.mark.parametrize(
-    "line", ["cd a && pytest && npm test", "(cd a && tox) 2>&1", "pytest > out.txt 2>&1", "a && just check"]
+    "line",
+    [
+        "cd a && pytest && npm test",
+        "(cd a && tox) 2>&1",
+        "pytest > out.txt 2>&1",
+        "a && just check",
+    ],
 )
 def test_what_is_redirected_and_tests_that_follow_tests_exit_as_the_tests(line):
     assert exits_as_its_tests(line, [("just", "check")])
@@ -354,7 +425,9 @@ def test_what_is_no_finished_test_run_is_not_recorded(hook, kaizen, told):
 def test_a_command_with_a_secret_is_not_recorded(hook, kaizen, root):
     kaizen("K1")
     secret = "ghp_" + "a1B2" * 9
-    assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, "tool_input": {"command": f"GH={secret} pytest"}}))
+    assert is_silent(
+        hook("post-tool-use", {**CLAUDE_BASH, "tool_input": {"command": f"GH={secret} pytest"}})
+    )
 
     assert proofs(kaizen) == [] and secret not in log_of(root) and "secret" in log_of(root)
 
@@ -373,7 +446,15 @@ def test_a_test_command_is_known_wherever_it_stands_in_the_line(line):
 
 @pytest.mark.parametrize(
     "line",
-    ["cat pytest.ini", "grep -r 'pytest -q' .", "pip install pytest", "npm install", "git commit -m pytest", "", "npm"],
+    [
+        "cat pytest.ini",
+        "grep -r 'pytest -q' .",
+        "pip install pytest",
+        "npm install",
+        "git commit -m pytest",
+        "",
+        "npm",
+    ],
 )
 def test_a_line_that_only_names_a_test_tool_is_none(line):
     assert not runs_tests(line, [])
@@ -403,21 +484,38 @@ def test_outside_a_project_nothing_is_said_and_nothing_is_made(hook, root, event
 
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize(
-    "stdin", [b"", b"{", b"[]", b"7", b"null", b"\xff\xfe", b"\0", b"[" * 100_000, b'{"hook_event_name": "Other"}']
+    "stdin",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"7",
+        b"null",
+        b"\xff\xfe",
+        b"\0",
+        b"[" * 100_000,
+        b'{"hook_event_name": "Other"}',
+    ],
 )
 def test_what_is_no_event_is_passed_over(hook, claimed, event, stdin):
     assert is_silent(hook(event, stdin))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="select takes no pipe there")
-@pytest.mark.parametrize("stdin", [b"", b'{"hook_event_name"', json.dumps(STOP).encode()], ids=["none", "part", "all"])
+@pytest.mark.parametrize(
+    "stdin", [b"", b'{"hook_event_name"', json.dumps(STOP).encode()], ids=["none", "part", "all"]
+)
 def test_a_pipe_that_is_left_open_is_not_waited_for(root, claimed, stdin):
     reader, writer = os.pipe()
     os.write(writer, stdin)
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
     try:
         done = subprocess.run(
-            [sys.executable, LAUNCHER, "hook", "stop"], stdin=reader, env=env, capture_output=True, timeout=60
+            [sys.executable, LAUNCHER, "hook", "stop"],
+            stdin=reader,
+            env=env,
+            capture_output=True,
+            timeout=60,
         )
     finally:
         os.close(reader)
@@ -466,7 +564,11 @@ def test_a_database_that_is_locked_altogether_is_passed_over(hook, claimed, kaiz
     keeper.execute("BEGIN EXCLUSIVE")
     try:
         for event in ("session-start", "stop"):
-            assert is_silent(hook(event, STOP if event == "stop" else COMMON, env={"KAIZEN_BUSY_TIMEOUT_S": "200"}))
+            assert is_silent(
+                hook(
+                    event, STOP if event == "stop" else COMMON, env={"KAIZEN_BUSY_TIMEOUT_S": "200"}
+                )
+            )
             assert event in log_of(root)
     finally:
         keeper.close()
@@ -485,8 +587,13 @@ TOLD = {
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_hook_takes_no_more_than_a_few_starts_of_python(root, cli, claimed, event, host):
     """By turns with an empty Python, the best of each: what else the machine does is in neither."""
-    cli("Q1", "--task-id", claimed, "--run", "--", "git", "--version")  # a proof, so that `stop` has to hash the tree
-    hook, empty = [sys.executable, str(LAUNCHER), "hook", event, "--host", host], [sys.executable, "-c", "pass"]
+    cli(
+        "Q1", "--task-id", claimed, "--run", "--", "git", "--version"
+    )  # a proof, so that `stop` has to hash the tree
+    hook, empty = (
+        [sys.executable, str(LAUNCHER), "hook", event, "--host", host],
+        [sys.executable, "-c", "pass"],
+    )
     env, told = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}, json.dumps(TOLD[event]).encode()
     seconds = {"hook": [], "empty": []}
     for _ in range(ROUNDS):
@@ -498,7 +605,9 @@ def test_a_hook_takes_no_more_than_a_few_starts_of_python(root, cli, claimed, ev
     assert min(seconds["hook"]) <= STARTS_MAX * min(seconds["empty"]), seconds
 
 
-@pytest.mark.parametrize("argv", [["stpo"], ["stop", "--hots", "claude"], ["stop", "--host", "emacs"], []])
+@pytest.mark.parametrize(
+    "argv", [["stpo"], ["stop", "--hots", "claude"], ["stop", "--host", "emacs"], []]
+)
 def test_a_typo_in_the_settings_of_a_host_does_not_block_it(cli, claimed, argv):
     """A host takes 2 for a refusal, which would hold it for ever."""
     answer = cli("hook", *argv, stdin=json.dumps(STOP).encode())
@@ -514,7 +623,9 @@ def test_closed_streams_are_no_trouble(root, claimed):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_the_log_does_not_grow_for_ever_and_is_written_through_no_link(hook, kaizen, root, tmp_path):
+def test_the_log_does_not_grow_for_ever_and_is_written_through_no_link(
+    hook, kaizen, root, tmp_path
+):
     kaizen("K1")
     (root / ".kaizen").mkdir()
     (root / ".kaizen" / "hooks.toml").write_text("tests = [")
@@ -530,19 +641,31 @@ def test_the_log_does_not_grow_for_ever_and_is_written_through_no_link(hook, kai
     assert not (tmp_path / "mine").exists()
 
 
-def test_the_settings_in_the_documents_are_json_that_calls_us_and_survive_a_missing_launcher(root, claimed):
+def test_the_settings_in_the_documents_are_json_that_calls_us_and_survive_a_missing_launcher(
+    root, claimed
+):
     page = (ROOT / "docs" / "hooks.md").read_text()
     hooks = json.loads(page.split("```json\n")[1].split("```")[0])["hooks"]
-    commands = [hook["command"] for event in hooks.values() for entry in event for hook in entry["hooks"]]
+    commands = [
+        hook["command"] for event in hooks.values() for entry in event for hook in entry["hooks"]
+    ]
     assert [line.rsplit(" ", 1)[1] for line in commands] == [*EVENTS, "post-tool-use"]
 
     env = {**os.environ, "CLAUDE_PROJECT_DIR": str(root)}
     for line in commands:
-        assert subprocess.run(["bash", "-c", line], env=env, input=b"{}", capture_output=True).returncode == 0
+        assert (
+            subprocess.run(
+                ["bash", "-c", line], env=env, input=b"{}", capture_output=True
+            ).returncode
+            == 0
+        )
     (root / "kaizen.py").symlink_to(LAUNCHER)
     line = commands[1].replace(".venv/bin/python", f'"{sys.executable}"')
     env["PYTHONPATH"] = str(ROOT)
-    assert subprocess.run(["bash", "-c", line], env=env, input=json.dumps(STOP).encode()).returncode == 2
+    assert (
+        subprocess.run(["bash", "-c", line], env=env, input=json.dumps(STOP).encode()).returncode
+        == 2
+    )
 
 
 def test_json_is_for_programs_and_fails_as_everywhere(hook, claimed):

@@ -55,10 +55,20 @@ def install(tmp_path, devroot, origin):
     def run(*words, door=alone / "install-kaizen.sh", **environment):
         personal = ("PIP_", "PYTHON", "KAIZEN_", "DEVROOT", "GIT_")
         env = {name: value for name, value in os.environ.items() if not name.startswith(personal)}
-        env |= {"PYTHON": sys.executable, "DEVROOT": str(devroot), "KAIZEN_REPO_URL": str(origin), "PIP_NO_INDEX": "1"}
+        env |= {
+            "PYTHON": sys.executable,
+            "DEVROOT": str(devroot),
+            "KAIZEN_REPO_URL": str(origin),
+            "PIP_NO_INDEX": "1",
+        }
         env = {name: value for name, value in {**env, **environment}.items() if value is not None}
         return subprocess.run(
-            [find_tool("bash"), str(door), *words], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
+            [find_tool("bash"), str(door), *words],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
 
     return run
@@ -94,20 +104,32 @@ def test_an_update_brings_what_is_new(install, devroot, origin, tmp_path):
 def test_a_tag_is_taken_and_kept_until_another_is_asked_for(install, devroot):
     assert install("--ref", "v1").returncode == 0 and version(devroot) == "one"
     stays = install()
-    assert stays.returncode == 0 and version(devroot) == "one" and "--ref takes it to another" in stays.stdout
+    assert (
+        stays.returncode == 0
+        and version(devroot) == "one"
+        and "--ref takes it to another" in stays.stdout
+    )
     assert install("--ref=main").returncode == 0 and version(devroot) == "two"
     assert install("--ref", "v1").returncode == 0 and version(devroot) == "one"
 
 
-@pytest.mark.parametrize("words", [(), ("--ref", "v1"), ("--no-network",), ("--plan-only", "--ref=v1")])
+@pytest.mark.parametrize(
+    "words", [(), ("--ref", "v1"), ("--no-network",), ("--plan-only", "--ref=v1")]
+)
 def test_a_plan_creates_nothing(install, devroot, tmp_path, words):
     for door in (None, SETUP / "install-kaizen.sh"):
         planned = install("--plan-only", *words, **({"door": door} if door else {}))
-        assert planned.returncode == 0 and "nothing was done" in planned.stdout and "clone" in planned.stdout
+        assert (
+            planned.returncode == 0
+            and "nothing was done" in planned.stdout
+            and "clone" in planned.stdout
+        )
         assert not devroot.exists()
 
 
-def test_a_door_in_a_clone_installs_from_where_that_came_from_or_else_from_itself(install, devroot, origin, tmp_path):
+def test_a_door_in_a_clone_installs_from_where_that_came_from_or_else_from_itself(
+    install, devroot, origin, tmp_path
+):
     clone = tmp_path / "source"
     door = clone / "setup" / "install-kaizen.sh"
     for name in ("install-kaizen.sh", "install_kaizen.py"):
@@ -141,7 +163,11 @@ def test_without_network_only_what_is_on_this_machine_is_used(install, devroot, 
     assert offline.returncode == 0, offline.stderr
 
     tried = install(KAIZEN_REPO_URL=None, https_proxy="http://127.0.0.1:9")
-    assert tried.returncode == 1 and "could not be updated" in tried.stderr and "Traceback" not in tried.stderr
+    assert (
+        tried.returncode == 1
+        and "could not be updated" in tried.stderr
+        and "Traceback" not in tried.stderr
+    )
 
 
 def test_a_clone_with_changes_is_never_overwritten(install, devroot):
@@ -161,7 +187,9 @@ def test_commits_of_ones_own_are_never_thrown_away(install, devroot, origin, tmp
     git(tmp_path / "source", "push", "-q", "origin", "main")
     refused = install()
 
-    assert refused.returncode == 1 and "left as it is" in refused.stderr and version(devroot) == "mine"
+    assert (
+        refused.returncode == 1 and "left as it is" in refused.stderr and version(devroot) == "mine"
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,7 +205,9 @@ def test_commits_of_ones_own_are_never_thrown_away(install, devroot, origin, tmp
         ((), {"PYTHON": "/no/such/python"}, 2, "Python 3.11"),
     ],
 )
-def test_what_cannot_work_is_said_in_words_and_leaves_no_clone(install, devroot, words, env, code, said):
+def test_what_cannot_work_is_said_in_words_and_leaves_no_clone(
+    install, devroot, words, env, code, said
+):
     refused = install(*words, **env)
 
     assert refused.returncode == code, refused.stdout + refused.stderr
@@ -194,7 +224,9 @@ NO_REFS = [
 
 
 @pytest.mark.parametrize("words, said", NO_REFS)
-def test_a_ref_that_is_an_option_or_missing_is_refused_before_anything_is_made(install, devroot, words, said):
+def test_a_ref_that_is_an_option_or_missing_is_refused_before_anything_is_made(
+    install, devroot, words, said
+):
     refused = install(*words)
 
     assert (refused.returncode, refused.stderr) == (2, said + "\n") and not devroot.exists()
@@ -204,10 +236,14 @@ def test_a_ref_that_is_an_option_or_missing_is_refused_before_anything_is_made(i
 def test_what_only_the_installer_itself_refuses_leaves_no_part_of_a_clone(install, devroot):
     refused = install("--ref", "two\twords")
 
-    assert refused.returncode == 2 and "cannot be" in refused.stderr and list(devroot.iterdir()) == []
+    assert (
+        refused.returncode == 2 and "cannot be" in refused.stderr and list(devroot.iterdir()) == []
+    )
 
 
-def test_another_repository_than_the_one_that_is_there_is_refused(install, devroot, origin, tmp_path):
+def test_another_repository_than_the_one_that_is_there_is_refused(
+    install, devroot, origin, tmp_path
+):
     install()
     shutil.copytree(origin, tmp_path / "another.git")
     refused = install("--url", str(tmp_path / "another.git"))
@@ -247,7 +283,9 @@ def test_two_at_once_are_one_that_installs_and_one_that_says_so(install, devroot
 
 def test_only_a_part_of_an_installation_is_ever_taken_for_one(install, devroot, tmp_path):
     (tmp_path / "precious").mkdir()
-    done = install(door=SETUP / "install-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious"))
+    done = install(
+        door=SETUP / "install-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious")
+    )
 
     assert done.returncode == 0 and (tmp_path / "precious").exists()
 
@@ -255,13 +293,18 @@ def test_only_a_part_of_an_installation_is_ever_taken_for_one(install, devroot, 
 def test_a_clone_that_was_set_up_by_itself_keeps_its_environment(install, devroot, origin):
     devroot.mkdir()
     git(devroot, "clone", "-q", str(origin), "engine")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(devroot / "engine" / ".venv")], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(devroot / "engine" / ".venv")],
+        check=True,
+    )
 
     assert install().returncode == 0 and not (devroot / "engine" / ".venv").is_symlink()
     assert not (devroot / ".venv").exists()
 
 
-def test_it_can_come_through_a_pipe_and_trusts_nothing_in_the_folder_it_is_run_in(devroot, origin, tmp_path):
+def test_it_can_come_through_a_pipe_and_trusts_nothing_in_the_folder_it_is_run_in(
+    devroot, origin, tmp_path
+):
     (tmp_path / "install_kaizen.py").write_text("raise SystemExit('somebody else')")
     env = {**os.environ, "PYTHON": sys.executable, "DEVROOT": str(devroot), "PIP_NO_INDEX": "1"}
     env.pop("KAIZEN_REPO_URL", None)
@@ -282,7 +325,10 @@ def test_a_password_in_the_address_is_neither_shown_nor_logged(install, devroot)
     word = "not-a-" + "word"
     address = f"https://somebody:{word}@127.0.0.1:9/kaizen.git"
     door = SETUP / "install-kaizen.sh"
-    said = [install(*words, door=door, KAIZEN_REPO_URL=address) for words in (["--plan-only"], ["--no-network"], [])]
+    said = [
+        install(*words, door=door, KAIZEN_REPO_URL=address)
+        for words in (["--plan-only"], ["--no-network"], [])
+    ]
 
     assert [one.returncode for one in said] == [0, 1, 1]
     log = (devroot / "install.log").read_text()
@@ -294,22 +340,32 @@ def test_a_password_in_the_address_is_neither_shown_nor_logged(install, devroot)
 
 @pytest.mark.parametrize("door", sorted(SETUP.glob("*.sh")), ids=lambda door: door.name)
 def test_shellcheck_has_nothing_to_say(door):
-    done = subprocess.run([find_tool("shellcheck"), "-x", str(door)], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [find_tool("shellcheck"), "-x", str(door)], cwd=ROOT, capture_output=True, text=True
+    )
 
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("door", sorted(SETUP.glob("*.ps1")), ids=lambda door: door.name)
 def test_powershell_parses(door):
-    tree_sitter = pytest.importorskip("tree_sitter", reason="no PowerShell parser: install requirements-dev.txt")
-    grammar = pytest.importorskip("tree_sitter_powershell", reason="no PowerShell parser: install requirements-dev.txt")
+    tree_sitter = pytest.importorskip(
+        "tree_sitter", reason="no PowerShell parser: install requirements-dev.txt"
+    )
+    grammar = pytest.importorskip(
+        "tree_sitter_powershell", reason="no PowerShell parser: install requirements-dev.txt"
+    )
     parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
 
     assert parser.parse(b"if (").root_node.has_error  # it can say no
     assert not parser.parse(door.read_bytes()).root_node.has_error
 
 
-WORKS = {"install-kaizen": "install_kaizen.py", "setup": "bootstrap.py", "link-skills": "kaizen.py"}  # door -> its file
+WORKS = {
+    "install-kaizen": "install_kaizen.py",
+    "setup": "bootstrap.py",
+    "link-skills": "kaizen.py",
+}  # door -> its file
 
 
 @pytest.mark.parametrize("door", WORKS)
@@ -379,7 +435,10 @@ def test_on_a_linux_without_git_both_the_door_and_the_installer_name_its_own_pac
     shell = (SETUP / "install-kaizen.sh").read_text().replace("/etc/os-release", str(path))
     shell = shell.replace('\nmain "$@"', "\nhow_to_get")
     said = subprocess.run(
-        [find_tool("bash"), "-c", shell], env={"PATH": without_git("Linux")}, capture_output=True, text=True
+        [find_tool("bash"), "-c", shell],
+        env={"PATH": without_git("Linux")},
+        capture_output=True,
+        text=True,
     )
     opened = open
     monkeypatch.setattr(installer, "open", lambda name, **how: opened(path, **how), raising=False)
@@ -388,8 +447,12 @@ def test_on_a_linux_without_git_both_the_door_and_the_installer_name_its_own_pac
     assert line in said.stdout and said.stdout.strip() == installer.how_to_get()
 
 
-@pytest.mark.parametrize("system, line", [("Darwin", "xcode-select --install"), ("Windows", "winget install Git.Git")])
-def test_elsewhere_the_installer_names_what_that_system_has(installer, monkeypatch, capsys, system, line):
+@pytest.mark.parametrize(
+    "system, line", [("Darwin", "xcode-select --install"), ("Windows", "winget install Git.Git")]
+)
+def test_elsewhere_the_installer_names_what_that_system_has(
+    installer, monkeypatch, capsys, system, line
+):
     monkeypatch.setattr(installer.platform, "system", lambda: system)
     monkeypatch.setattr(installer.shutil, "which", lambda name: None)
 
@@ -401,16 +464,24 @@ def test_elsewhere_the_installer_names_what_that_system_has(installer, monkeypat
 
 
 @pytest.mark.parametrize("system, line", [("Darwin", "xcode-select"), ("Linux", "git")])
-def test_the_door_without_git_says_so_and_makes_nothing(install, without_git, devroot, system, line):
+def test_the_door_without_git_says_so_and_makes_nothing(
+    install, without_git, devroot, system, line
+):
     refused = install(PATH=without_git(system))
 
-    assert refused.returncode == 2 and "needs git, and it was not found" in refused.stderr and line in refused.stderr
+    assert (
+        refused.returncode == 2
+        and "needs git, and it was not found" in refused.stderr
+        and line in refused.stderr
+    )
     assert not devroot.exists()
 
 
 def test_the_installer_needs_nothing_but_the_standard_library_and_an_old_python_can_read_it():
     tree = ast.parse((SETUP / "install_kaizen.py").read_text(), feature_version=(3, 6))
-    found = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    found = {
+        name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
+    }
     found |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
 
     assert found <= sys.stdlib_module_names

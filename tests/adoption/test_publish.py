@@ -44,11 +44,17 @@ def found(cli):
 def test_a_clean_repository_passes_and_says_what_was_not_looked_at(cli, repo):
     answer = cli("D2", env=ME)
 
-    assert answer.exit_code == 0 and "clean" in answer.out and "history of git was not looked at" in answer.out
+    assert (
+        answer.exit_code == 0
+        and "clean" in answer.out
+        and "history of git was not looked at" in answer.out
+    )
 
 
 def test_what_is_found_is_named_by_path_line_and_kind_and_the_list_exits_1(cli, repo):
-    (repo / "a.py").write_text(f"x = 1\npath = '{HOME}arthur/x'\nhost = 'http://build.internal/x'\n")
+    (repo / "a.py").write_text(
+        f"x = 1\npath = '{HOME}arthur/x'\nhost = 'http://build.internal/x'\n"
+    )
     (repo / "b.txt").write_text("server 192.168" + ".1.20\nby zaphodb\n")
     git(repo, "add", ".")
 
@@ -82,7 +88,9 @@ def test_a_private_key_over_many_lines_is_found_at_its_begin(found, repo):
 def test_an_ignored_file_that_could_be_forced_in_is_looked_at(cli, repo):
     (repo / ".env").write_text(f"TOKEN={TOKEN}\n")
     (repo / ".venv").mkdir()
-    (repo / ".venv" / "pyvenv.cfg").write_text(f"home = {HOME}arthur\n")  # a tool's own: left out, and said so
+    (repo / ".venv" / "pyvenv.cfg").write_text(
+        f"home = {HOME}arthur\n"
+    )  # a tool's own: left out, and said so
 
     findings = cli("D2", "--json", env=ME).error["findings"]
     assert [(one["where"], one["state"]) for one in findings] == [(".env:1", "ignored")]
@@ -129,7 +137,10 @@ def test_names_of_files_and_targets_of_links_count(found, repo):
     os.symlink("/opt/engine", repo / "engine")
     os.symlink("README.md", repo / "inside")
 
-    assert found() == [("engine", "link to a place on this machine"), ("zaphodb.txt", "machine or user name")]
+    assert found() == [
+        ("engine", "link to a place on this machine"),
+        ("zaphodb.txt", "machine or user name"),
+    ]
 
 
 def test_a_link_is_not_followed(cli, repo, tmp_path):
@@ -143,10 +154,17 @@ def test_a_link_is_not_followed(cli, repo, tmp_path):
 def test_a_repository_of_another_user_is_refused_and_not_taken_for_none(cli, repo, tmp_path):
     for place in (repo, repo / ".git"):
         os.chown(place, 65534, 65534)
-    answer = cli("D2", "--json", env={**ME, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "SUDO_UID": None})
+    answer = cli(
+        "D2",
+        "--json",
+        env={**ME, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "SUDO_UID": None},
+    )
 
     assert answer.exit_code == 1 and answer.error["code"] == "repository_of_another_user"
-    assert f"`git config --global --add safe.directory '{os.path.realpath(repo)}'`" in answer.error["next"]
+    assert (
+        f"`git config --global --add safe.directory '{os.path.realpath(repo)}'`"
+        in answer.error["next"]
+    )
 
 
 COMPLAINTS = {
@@ -159,15 +177,21 @@ COMPLAINTS = {
 
 
 @pytest.mark.parametrize("complaint, code", COMPLAINTS.items())
-def test_a_git_that_will_not_answer_is_named_where_there_is_a_repository(cli, repo, tmp_path, complaint, code):
-    (tmp_path / "git").write_text(f'#!/bin/sh\necho "{complaint}" >&2\nexit 128\n' if complaint else "no program")
+def test_a_git_that_will_not_answer_is_named_where_there_is_a_repository(
+    cli, repo, tmp_path, complaint, code
+):
+    (tmp_path / "git").write_text(
+        f'#!/bin/sh\necho "{complaint}" >&2\nexit 128\n' if complaint else "no program"
+    )
     (tmp_path / "git").chmod(0o755)
     answer = cli("D2", "--json", env={**ME, "PATH": str(tmp_path)})
 
     assert answer.exit_code in (1, 5) and answer.error["code"] == code
 
 
-@pytest.mark.parametrize("make", [lambda path: path.write_text("gitdir: /nope\n"), os.mkdir], ids=["file", "folder"])
+@pytest.mark.parametrize(
+    "make", [lambda path: path.write_text("gitdir: /nope\n"), os.mkdir], ids=["file", "folder"]
+)
 @pytest.mark.parametrize("place", [".git", "../.git"])
 def test_a_broken_repository_is_not_taken_for_none(cli, root, make, place):
     make(root / place)
@@ -231,7 +255,9 @@ def test_everything_of_one_kind_in_one_line_is_listed_once(cli, repo):
     people = [HOME + "arthur", HOME + "ford", WINDOWS + "Trillian"]
     hosts = ["alices-macbook.local", "nas-1.lan"]
     addresses = ["10.1" + ".2.3", "10.1" + ".2.4"]
-    (repo / "a.txt").write_text(f"x\n{' '.join([*people, *hosts, *addresses, people[0] + '.', people[1], hosts[0]])}\n")
+    (repo / "a.txt").write_text(
+        f"x\n{' '.join([*people, *hosts, *addresses, people[0] + '.', people[1], hosts[0]])}\n"
+    )
 
     rows = cli("D2", "--json", env=ME).error["findings"]
     assert [one["found"] for one in rows] == [*people, *addresses, *hosts]
@@ -242,7 +268,10 @@ def test_ones_own_home_is_listed_once_beside_others():
     both = f"{HOME}zaphodb/x {HOME}ubuntu/x {HOME}ubuntu"
     look = finders(home=HOME + "ubuntu", names=[])
 
-    assert [hit.found for finder in look for hit in finder(both)] == [HOME + "zaphodb", HOME + "ubuntu"]
+    assert [hit.found for finder in look for hit in finder(both)] == [
+        HOME + "zaphodb",
+        HOME + "ubuntu",
+    ]
 
 
 def test_a_home_elsewhere_counts_and_a_common_one_only_with_what_is_in_it():
@@ -272,7 +301,9 @@ def test_an_allowance_names_a_glob_or_a_line_and_gives_its_reason(cli, repo):
     assert answer.json["allowed"] == 2 and answer.json["unused_allowances"] == ["old/*"]
 
 
-@pytest.mark.parametrize("entry", ["fixtures/**", "fixtures/** #", "# \n # x\nx #  ", "=" + TOKEN + " # why"])
+@pytest.mark.parametrize(
+    "entry", ["fixtures/**", "fixtures/** #", "# \n # x\nx #  ", "=" + TOKEN + " # why"]
+)
 def test_an_allowance_without_a_reason_or_with_a_secret_is_refused(cli, repo, entry):
     (repo / ".kaizen").mkdir()
     (repo / ".kaizen" / "publish-allow.txt").write_text(entry + "\n")
@@ -314,7 +345,14 @@ def test_what_lies_across_two_pieces_is_found_once(monkeypatch):
     monkeypatch.setattr(publish_scan, "OVERLAP_BYTES", 100)
     look = finders(home="/nowhere", names=["zaphodb"])
     for before in range(400, 520):  # the secret begins before, at and after the cut
-        text = "x y\n" * (before // 4) + " " * (before % 4) + TOKEN + "\n" + "by zaphodb\n" + "x\n" * 300
+        text = (
+            "x y\n" * (before // 4)
+            + " " * (before % 4)
+            + TOKEN
+            + "\n"
+            + "by zaphodb\n"
+            + "x\n" * 300
+        )
         at = before // 4 + 1
         rows = publish_scan.in_content("a", io.BytesIO(text.encode()).read, len(text), look)
         assert [(one.line, one.kind) for one in rows] == [
@@ -330,11 +368,16 @@ def test_what_could_not_be_looked_at_is_a_finding_until_it_is_allowed(cli, repo)
         file.truncate(21_000_000)
 
     rows = cli("D2", "--json", env=ME).error["findings"]
-    assert [(one["where"], one["kind"]) for one in rows] == [("huge", "not looked at"), ("wide.txt", "not looked at")]
+    assert [(one["where"], one["kind"]) for one in rows] == [
+        ("huge", "not looked at"),
+        ("wide.txt", "not looked at"),
+    ]
     assert rows[0]["found"] == "only its first 20,000,000 bytes were"
 
     (repo / ".kaizen").mkdir()
-    (repo / ".kaizen" / "publish-allow.txt").write_text("huge # zeros, by hand\nwide.txt # zeros too\n")
+    (repo / ".kaizen" / "publish-allow.txt").write_text(
+        "huge # zeros, by hand\nwide.txt # zeros too\n"
+    )
     answer = cli("D2", "--json", env=ME)
     assert answer.exit_code == 0, answer.err
     assert [one["file"] for one in answer.json["remarks"]] == ["huge", "wide.txt"]
@@ -359,7 +402,9 @@ def test_a_file_that_fails_while_it_is_opened_is_a_finding(tmp_path, monkeypatch
     monkeypatch.setattr(publish_scan.os, "open", denied)
     rows = publish_scan.look(str(tmp_path), "closed", [])
 
-    assert [(one.kind, one.found) for one in rows] == [("not looked at", "cannot be read: Permission denied")]
+    assert [(one.kind, one.found) for one in rows] == [
+        ("not looked at", "cannot be read: Permission denied")
+    ]
 
 
 def test_a_long_database_of_our_own_that_git_ignores_is_a_remark(cli, kaizen, repo):
@@ -388,7 +433,9 @@ def mend(path):
 
 
 @pytest.mark.parametrize("repair", [mend, os.remove])
-@pytest.mark.parametrize("keep", [commit, lambda repo: git(repo, "add", ".")], ids=["committed", "staged"])
+@pytest.mark.parametrize(
+    "keep", [commit, lambda repo: git(repo, "add", ".")], ids=["committed", "staged"]
+)
 def test_what_is_only_mended_in_the_work_tree_is_still_published(cli, found, repo, keep, repair):
     (repo / "a.py").write_text(f"x = 1\nkey = '{TOKEN}'\n")
     keep(repo)
@@ -480,7 +527,9 @@ def test_a_submodule_is_said_not_to_be_looked_at(cli, repo):
 
     answer = cli("D2", "--json", env=ME)
     assert answer.exit_code == 0, answer.err
-    assert [one["file"] for one in answer.json["remarks"]] == ["part"] and "submodule" in str(answer.json["remarks"])
+    assert [one["file"] for one in answer.json["remarks"]] == ["part"] and "submodule" in str(
+        answer.json["remarks"]
+    )
 
 
 def test_many_findings_are_counted_and_the_first_are_shown(cli, repo):

@@ -29,12 +29,18 @@ def planned(kaizen, **given):
 
 
 def tree(root):
-    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_symlink() or path.is_file())
+    return sorted(
+        str(path.relative_to(root))
+        for path in root.rglob("*")
+        if path.is_symlink() or path.is_file()
+    )
 
 
 def test_a_plan_changes_nothing_and_its_hash_carries_it_out(cli, root, store):
     plan = cli("SK3", "--store", store, "--json").json
-    assert plan["to_do"] == 4 and not (root / ".agents").exists() and not (root / ".claude").exists()
+    assert (
+        plan["to_do"] == 4 and not (root / ".agents").exists() and not (root / ".claude").exists()
+    )
 
     done = cli("SK3", "--store", store, "--apply", plan["plan"], "--json")
     assert done.exit_code == 0 and done.json["done"] == 4
@@ -43,7 +49,9 @@ def test_a_plan_changes_nothing_and_its_hash_carries_it_out(cli, root, store):
         assert (root / folder / "two" / "SKILL.md").is_file()
 
 
-def test_once_linked_there_is_nothing_to_do_and_removal_leaves_the_store(kaizen, root, store, tmp_path):
+def test_once_linked_there_is_nothing_to_do_and_removal_leaves_the_store(
+    kaizen, root, store, tmp_path
+):
     kaizen("SK3", store=store, apply=planned(kaizen, store=store)[1])
     assert set(planned(kaizen, store=store)[0].values()) == {"keep"}
     before = tree(tmp_path / "store")
@@ -110,7 +118,9 @@ def test_without_a_store_claude_gets_links_to_our_own_skills_that_can_be_committ
     assert steps == {".claude/skills/mine": "link"}
     kaizen("SK3", apply=plan)
 
-    assert os.readlink(root / ".claude" / "skills" / "mine") == os.path.join("..", "..", ".agents", "skills", "mine")
+    assert os.readlink(root / ".claude" / "skills" / "mine") == os.path.join(
+        "..", "..", ".agents", "skills", "mine"
+    )
     assert (root / ".claude" / "skills" / "mine" / "SKILL.md").is_file()
 
 
@@ -166,7 +176,10 @@ def test_of_two_at_once_one_links_and_nothing_is_lost(cli, root, store):
     plan = cli("SK3", "--store", store, "--json").json["plan"]
     argv = [sys.executable, str(ROOT / "kaizen.py"), "SK3", "--store", store, "--apply", plan]
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
-    both = [subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    both = [
+        subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
     codes = sorted(one.wait() for one in both)
     for one in both:
         one.communicate()
@@ -194,7 +207,9 @@ def test_the_script_says_in_one_line_that_kaizen_is_to_be_set_up_first(tmp_path,
     env = {name: value for name, value in os.environ.items() if name != "PYTHON"} | (
         {"PYTHON": python} if python else {}
     )
-    done = subprocess.run(["bash", "setup/link-skills.sh"], env=env, capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        ["bash", "setup/link-skills.sh"], env=env, capture_output=True, text=True, cwd=tmp_path
+    )
 
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "run `bash setup/setup.sh` first" in done.stderr

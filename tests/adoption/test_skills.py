@@ -47,7 +47,12 @@ def test_a_project_without_skills_has_none_and_that_is_fine(cli):
 
 
 def test_a_good_skill_passes_and_missing_evals_are_a_remark(cli, mine):
-    skill(mine, "good", GOOD + "[more](more.md#part) [site](https://example.org) [up](#do-it)", more_dot_md="x")
+    skill(
+        mine,
+        "good",
+        GOOD + "[more](more.md#part) [site](https://example.org) [up](#do-it)",
+        more_dot_md="x",
+    )
 
     answer = cli("SK2", "--json")
     assert answer.exit_code == 0 and answer.json["skills"] == 1
@@ -92,7 +97,10 @@ def test_a_bad_skill_exits_1_with_a_list_that_names_file_and_line(cli, mine):
         ("---\nname: it\ndescription: '  '\n---\nx\n", "`description` is missing"),
         ("---\nname: it\ndescription: " + "d" * 1025 + "\n---\nx\n", "1,025 characters"),
         ("---\nname: it\ndescription: d\n---\n", "nothing after the front matter"),
-        ("---\nname: it\ndescription: d\nshould_trigger: yes please\n---\nx\n", "list of sentences"),
+        (
+            "---\nname: it\ndescription: d\nshould_trigger: yes please\n---\nx\n",
+            "list of sentences",
+        ),
         (GOOD + "[a](../other/SKILL.md)", "leads out of the skill"),
         (GOOD + "[a](/etc/hosts)", "leads out of the skill"),
         (GOOD + "![a](<a picture.png> 'title')", "leads nowhere"),
@@ -140,7 +148,12 @@ def test_a_link_through_a_symbolic_link_leads_out_too(kaizen, mine, tmp_path):
 
 
 def test_the_links_of_other_pages_count_from_where_those_are(kaizen, mine):
-    skill(mine, "it", reference__a_dot_md="[b](b.md) [up](../SKILL.md) [c](c.md)", reference__b_dot_md="x")
+    skill(
+        mine,
+        "it",
+        reference__a_dot_md="[b](b.md) [up](../SKILL.md) [c](c.md)",
+        reference__b_dot_md="x",
+    )
 
     assert says(kaizen) == [".agents/skills/it/reference/a.md:1 The link to c.md leads nowhere."]
 
@@ -148,13 +161,24 @@ def test_the_links_of_other_pages_count_from_where_those_are(kaizen, mine):
 def test_a_script_may_be_in_the_skill_or_in_the_project(kaizen, mine, root):
     (root / "scripts").mkdir()
     (root / "scripts" / "b.sh").write_text("")
-    skill(mine, "it", GOOD + "scripts/a.py, ./scripts/b.sh and support_scripts/c.py", scripts__a_dot_py="")
+    skill(
+        mine,
+        "it",
+        GOOD + "scripts/a.py, ./scripts/b.sh and support_scripts/c.py",
+        scripts__a_dot_py="",
+    )
 
     assert kaizen("SK2")["valid"] is True
 
 
 def test_evals_are_readable_or_named(kaizen, mine):
-    skill(mine, "it", evals__a_dot_json='{"a": 1}', evals__b_dot_jsonl='{}\n\n{"b"\n', evals__c_dot_yml="a: [")
+    skill(
+        mine,
+        "it",
+        evals__a_dot_json='{"a": 1}',
+        evals__b_dot_jsonl='{}\n\n{"b"\n',
+        evals__c_dot_yml="a: [",
+    )
 
     assert [one.split(" It")[0] for one in says(kaizen)] == [
         ".agents/skills/it/evals/b.jsonl:3",

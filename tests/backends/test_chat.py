@@ -41,11 +41,21 @@ def test_a_question_goes_out_and_its_answer_comes_back():
     with ModelServer([Answer(TEXT)]) as server:
         reply = ask(server, temperature=0.7, max_tokens=99, prices=(1.0, 2.0))
 
-    assert (reply.text, reply.model, reply.finish_reason, reply.retries) == (TEXT, "scripted", "stop", 0)
+    assert (reply.text, reply.model, reply.finish_reason, reply.retries) == (
+        TEXT,
+        "scripted",
+        "stop",
+        0,
+    )
     assert (reply.tokens_in, reply.tokens_out, reply.cost_usd) == (11, 7, 0.000025)
     assert reply.served_by in server.url and 0 < reply.seconds < 20
-    assert server.requests == [{"model": "asked", "messages": QUESTION, "temperature": 0.7, "max_tokens": 99}]
-    assert server.paths == ["/v1/chat/completions"] and server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert server.requests == [
+        {"model": "asked", "messages": QUESTION, "temperature": 0.7, "max_tokens": 99}
+    ]
+    assert (
+        server.paths == ["/v1/chat/completions"]
+        and server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    )
 
 
 def test_a_stream_is_shown_as_it_comes_and_tells_its_usage():
@@ -55,7 +65,9 @@ def test_a_stream_is_shown_as_it_comes_and_tells_its_usage():
 
     assert reply.text == TEXT == "".join(seen) and len(seen) > 2
     assert (reply.tokens_in, reply.tokens_out) == (11, 7)
-    assert server.requests[0]["stream"] and server.requests[0]["stream_options"] == {"include_usage": True}
+    assert server.requests[0]["stream"] and server.requests[0]["stream_options"] == {
+        "include_usage": True
+    }
 
 
 def test_a_server_without_streams_is_asked_without_and_remembered():
@@ -69,7 +81,12 @@ def test_a_server_without_streams_is_asked_without_and_remembered():
 
 def test_a_server_that_answers_a_stream_with_one_object_is_understood():
     whole = {
-        "choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"text": "b"}]}, "finish_reason": "stop"}]
+        "choices": [
+            {
+                "message": {"content": [{"type": "text", "text": "a"}, {"text": "b"}]},
+                "finish_reason": "stop",
+            }
+        ]
     }
     with ModelServer([Answer(raw=json.dumps(whole).encode())]) as server:
         assert ask(server, on_text=str).text == "ab"
@@ -112,7 +129,9 @@ def test_retry_after_is_honoured():
         assert ask(server).seconds >= 1.5
 
 
-@pytest.mark.parametrize("written", [str, lambda seconds: email.utils.formatdate(time.time() + seconds, usegmt=True)])
+@pytest.mark.parametrize(
+    "written", [str, lambda seconds: email.utils.formatdate(time.time() + seconds, usegmt=True)]
+)
 def test_a_wait_that_is_longer_than_the_budget_is_not_begun(written):
     with ModelServer([rate_limited(written(3600))]) as server:
         begun = time.monotonic()
@@ -135,7 +154,9 @@ def test_a_dead_backend_is_said_at_once():
         port = listening.getsockname()[1]
     begun = time.monotonic()
     with pytest.raises(Unavailable, match="No model answers at") as caught:
-        Chat(Endpoint(f"http://127.0.0.1:{port}/v1", "m")).ask(QUESTION, temperature=0, timeout_s=60)
+        Chat(Endpoint(f"http://127.0.0.1:{port}/v1", "m")).ask(
+            QUESTION, temperature=0, timeout_s=60
+        )
 
     assert caught.value.exit_code == 5 and time.monotonic() - begun < 20
 
@@ -169,7 +190,9 @@ SLOW = {
 @pytest.mark.parametrize("answer", SLOW.values(), ids=SLOW)
 def test_the_time_for_the_whole_answer_is_kept(answer, on_text):
     if on_text is None and answer.piece_delay_s:
-        answer = Answer(TEXT, piece_delay_s=0.05)  # byte by byte: each read is quick, the whole is not
+        answer = Answer(
+            TEXT, piece_delay_s=0.05
+        )  # byte by byte: each read is quick, the whole is not
     with ModelServer([answer]) as server:
         begun = time.monotonic()
         error = failure(server, timeout_s=1.0, on_text=on_text)
@@ -184,7 +207,9 @@ def test_headers_that_drip_meet_the_limit_too():
         listening.bind(("127.0.0.1", 0))
         listening.listen(1)
         dripping = subprocess.Popen(
-            [sys.executable, "-c", DRIP, str(listening.fileno())], pass_fds=[listening.fileno()], cwd=ROOT
+            [sys.executable, "-c", DRIP, str(listening.fileno())],
+            pass_fds=[listening.fileno()],
+            cwd=ROOT,
         )
         begun = time.monotonic()
         try:
@@ -228,7 +253,10 @@ def test_an_answer_without_end_is_cut_off(monkeypatch):
         (Answer(raw=b'{"error": {"message": "no such model"}}'), "no such model"),
         (Answer(raw=b"\x1f\x8b", headers={"Content-Encoding": "gzip"}), "compressed"),
         (Answer(raw=b"data: nonsense\n\n", content_type="text/event-stream"), "not JSON"),
-        (Answer(raw=b'data: {"error": "loading"}\n\n', content_type="text/event-stream"), "loading"),
+        (
+            Answer(raw=b'data: {"error": "loading"}\n\n', content_type="text/event-stream"),
+            "loading",
+        ),
         (Answer(raw=b"[" * 100_000), "not JSON"),
     ],
 )
@@ -249,8 +277,15 @@ def test_an_answer_with_pieces_of_the_wrong_kind_is_still_read():
     with ModelServer([Answer(raw=json.dumps(odd).encode())]) as server:
         reply = ask(server)
 
-    assert (reply.text, reply.model, reply.tokens_in, reply.tokens_out) == ("x", "asked", None, None)
-    assert [(call.name, json.loads(call.arguments)) for call in reply.tool_calls] == [("f", {"a": 1})]
+    assert (reply.text, reply.model, reply.tokens_in, reply.tokens_out) == (
+        "x",
+        "asked",
+        None,
+        None,
+    )
+    assert [(call.name, json.loads(call.arguments)) for call in reply.tool_calls] == [
+        ("f", {"a": 1})
+    ]
 
 
 def test_nul_and_halves_of_characters_are_taken_out():
@@ -270,7 +305,9 @@ def test_a_redirect_is_not_followed():
         assert other.requests == []
 
 
-@pytest.mark.parametrize("status, said", [(401, "key"), (403, "key"), (404, "MODEL"), (400, "MODEL")])
+@pytest.mark.parametrize(
+    "status, said", [(401, "key"), (403, "key"), (404, "MODEL"), (400, "MODEL")]
+)
 def test_a_refusal_of_the_server_is_not_tried_again(status, said):
     with ModelServer([Answer(status=status, raw=b'{"error": "no"}')]) as server:
         error = failure(server)
@@ -288,7 +325,10 @@ def test_the_key_is_in_no_message_even_if_the_server_repeats_it():
 
 def test_a_secret_is_refused_before_it_is_sent():
     secret = "ghp_" + "A1b2C3d4" * 5
-    with ModelServer([Answer(TEXT)]) as server, pytest.raises(Refused, match="GitHub token") as caught:
+    with (
+        ModelServer([Answer(TEXT)]) as server,
+        pytest.raises(Refused, match="GitHub token") as caught,
+    ):
         ask(server, messages=[*QUESTION, {"role": "user", "content": f"use {secret}"}])
 
     assert server.requests == [] and secret not in json.dumps(caught.value.as_dict())
@@ -300,7 +340,9 @@ TOOLS = [{"type": "function", "function": {"name": "read", "parameters": {"type"
 
 @pytest.mark.parametrize("on_text", [None, str])
 def test_tool_calls_come_back_whole(on_text):
-    with ModelServer([Answer(tool_calls=[("read", {"path": "a.py"}), ("list", {})], finish="tool_calls")]) as server:
+    with ModelServer(
+        [Answer(tool_calls=[("read", {"path": "a.py"}), ("list", {})], finish="tool_calls")]
+    ) as server:
         reply = ask(server, tools=TOOLS, on_text=on_text)
 
     assert [(call.id, call.name, json.loads(call.arguments)) for call in reply.tool_calls] == [

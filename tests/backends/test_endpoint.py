@@ -37,17 +37,37 @@ def test_nothing_configured_names_the_three_variables():
 
 
 def test_a_stage_has_its_own_model_address_key_and_time(given):
-    given(LLM_BASE_URL=LOCAL, LLM_MODEL="small", REVIEW_MODEL="big", REVIEW_BASE_URL="http://127.0.0.1:9/v1")
+    given(
+        LLM_BASE_URL=LOCAL,
+        LLM_MODEL="small",
+        REVIEW_MODEL="big",
+        REVIEW_BASE_URL="http://127.0.0.1:9/v1",
+    )
     given(REVIEW_API_KEY="review-key", REVIEW_TIMEOUT_S="9", LLM_MAX_TOKENS="500")
     review, build = Endpoint.from_environment("review"), Endpoint.from_environment("BUILD")
 
-    assert (review.model, review.served_by, review.key, review.timeout_s) == ("big", "127.0.0.1:9", "review-key", 9)
-    assert (build.model, build.served_by, build.key, build.timeout_s) == ("small", "127.0.0.1:11434", "", None)
+    assert (review.model, review.served_by, review.key, review.timeout_s) == (
+        "big",
+        "127.0.0.1:9",
+        "review-key",
+        9,
+    )
+    assert (build.model, build.served_by, build.key, build.timeout_s) == (
+        "small",
+        "127.0.0.1:11434",
+        "",
+        None,
+    )
     assert build.max_tokens == 500
 
 
 def test_the_general_key_is_not_sent_to_another_host(given):
-    given(LLM_BASE_URL=LOCAL, LLM_MODEL="m", LLM_API_KEY="general", REVIEW_BASE_URL="http://localhost:5/v1")
+    given(
+        LLM_BASE_URL=LOCAL,
+        LLM_MODEL="m",
+        LLM_API_KEY="general",
+        REVIEW_BASE_URL="http://localhost:5/v1",
+    )
 
     assert Endpoint.from_environment("build").key == "general"
     assert Endpoint.from_environment("review").key == ""
@@ -72,13 +92,17 @@ def test_another_machine_is_refused_unless_allowed(url, given):
     assert not Endpoint.from_environment("plan").is_local
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "127.0.0.1:80", "http://", "http://[::1", "http://x:99999/", ""])
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "127.0.0.1:80", "http://", "http://[::1", "http://x:99999/", ""]
+)
 def test_what_is_no_url_is_said(url):
     with pytest.raises(Usage, match="not a URL"):
         Endpoint(url, "m")
 
 
-@pytest.mark.parametrize("url", ["http://me:" + "hunter" + "@127.0.0.1/v1", "http://127.0.0.1/v1?key=abc"])
+@pytest.mark.parametrize(
+    "url", ["http://me:" + "hunter" + "@127.0.0.1/v1", "http://127.0.0.1/v1?key=abc"]
+)
 def test_a_password_in_the_address_is_refused_and_not_repeated(url):
     with pytest.raises(Refused) as caught:
         Endpoint(url, "m")

@@ -18,7 +18,11 @@ def test_an_anti_pattern_keeps_all_it_was_told(kaizen):
     shown = kaizen("Q7", id=added["id"])
 
     assert {name: shown["record"][name] for name in WHOLE} == WHOLE
-    assert (added["task_id"], shown["record"]["task_id"], shown["kind"]) == (task, task, "anti_pattern")
+    assert (added["task_id"], shown["record"]["task_id"], shown["kind"]) == (
+        task,
+        task,
+        "anti_pattern",
+    )
 
 
 @pytest.mark.parametrize("missing", ["title", "symptom", "correction"])
@@ -27,7 +31,9 @@ def test_title_symptom_and_correction_are_needed(kaizen, missing):
         kaizen("Q5", **{name: value for name, value in WHOLE.items() if name != missing})
 
 
-@pytest.mark.parametrize("word", ["sleep", "clock", "seconds", "flaky", "handle", "event", "lease", "grep"])
+@pytest.mark.parametrize(
+    "word", ["sleep", "clock", "seconds", "flaky", "handle", "event", "lease", "grep"]
+)
 def test_an_anti_pattern_is_found_by_the_words_of_each_of_its_texts(kaizen, word):
     added = kaizen("Q5", **WHOLE)["id"]
     kaizen("Q5", title="Other", symptom="Nothing alike.", correction="None.")
@@ -38,13 +44,21 @@ def test_an_anti_pattern_is_found_by_the_words_of_each_of_its_texts(kaizen, word
 def test_without_words_the_newest_come_first_and_filters_hold(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     first = kaizen("Q5", title="One", symptom="s", correction="c")["id"]
-    second = kaizen("Q5", title="Two", symptom="s", correction="c", scope="docs", task_id=task)["id"]
+    second = kaizen("Q5", title="Two", symptom="s", correction="c", scope="docs", task_id=task)[
+        "id"
+    ]
 
     def ids(**filters):
         return [row["id"] for row in kaizen("Q6", **filters)["records"]]
 
     assert ids() == [second, first]
-    assert ids(scope="docs") == ids(task_id=task) == ids(query="two") == ids(query="one two", scope="docs") == [second]
+    assert (
+        ids(scope="docs")
+        == ids(task_id=task)
+        == ids(query="two")
+        == ids(query="one two", scope="docs")
+        == [second]
+    )
     assert ids(scope="none") == ids(query="absent") == []
     assert kaizen("Q6", limit=1)["more"]
     with pytest.raises(NotFound):

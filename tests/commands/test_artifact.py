@@ -104,7 +104,14 @@ def test_a_link_that_leads_out_is_refused_also_above_the_file(kaizen, file, root
     (root / "folder").symlink_to(outside.parent)
 
     assert kaizen("A1", path="in.txt")["path"] == "in.txt"
-    for path in ("leak.bin", "folder/model.bin", "folder", "../elsewhere/model.bin", str(outside), "a/../../x"):
+    for path in (
+        "leak.bin",
+        "folder/model.bin",
+        "folder",
+        "../elsewhere/model.bin",
+        str(outside),
+        "a/../../x",
+    ):
         for code in ("A1", "A2"):
             error = failure(kaizen, code, path=path)
             assert (error.exit_code, error.code) == (1, "outside_project")
@@ -115,7 +122,9 @@ def test_a_link_that_leads_out_is_refused_also_above_the_file(kaizen, file, root
 def test_of_an_external_file_only_name_and_hash_are_kept(cli, root, outside):
     added = cli("A1", "--path", str(outside), "--allow-external", "--op-id", "once", "--json").json
     shown = cli("A3", "--id", "@last", "--json").json["record"]
-    stored = b"".join(path.read_bytes() for path in (root / "AI" / "db").rglob("*") if path.is_file())
+    stored = b"".join(
+        path.read_bytes() for path in (root / "AI" / "db").rglob("*") if path.is_file()
+    )
 
     assert added["sha256"] == hashlib.sha256(b"weights").hexdigest()
     assert (shown["kind"], shown["name"], "path" in shown) == ("external", "model.bin", False)
@@ -129,7 +138,9 @@ def test_allow_external_changes_nothing_for_a_file_of_the_project(kaizen, file):
     assert kaizen("A1", path="a.txt", allow_external=True)["path"] == "a.txt"
 
 
-def test_an_external_folder_and_a_link_out_of_the_project_are_taken_when_allowed(kaizen, root, outside):
+def test_an_external_folder_and_a_link_out_of_the_project_are_taken_when_allowed(
+    kaizen, root, outside
+):
     (root / "leak").symlink_to(outside)
 
     assert kaizen("A1", path=str(outside.parent), allow_external=True)["files"] == 1
@@ -163,7 +174,11 @@ def test_a_missing_file_is_not_found_and_leaves_no_database(cli, root, code):
 def test_what_cannot_be_read_is_unavailable(root, file, tool, hidden):
     file("a.txt")
     file("docs/b.txt")
-    as_user = [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+    as_user = (
+        [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"]
+        if os.getuid() == 0
+        else []
+    )
     (root / hidden).chmod(0)
     done = subprocess.run(
         [*as_user, sys.executable, str(LAUNCHER), "A1", "--path", ".", "--json"],
@@ -247,7 +262,12 @@ def test_nobody_waits_while_a_large_file_is_hashed(cli, root):
     )  # fmt: skip
     try:
         for _ in range(5):
-            assert cli("W1", "--title", "t", "--summary", "s", env={"KAIZEN_BUSY_TIMEOUT_S": "2"}).exit_code == 0
+            assert (
+                cli(
+                    "W1", "--title", "t", "--summary", "s", env={"KAIZEN_BUSY_TIMEOUT_S": "2"}
+                ).exit_code
+                == 0
+            )
         assert hashing.poll() is None, "it was to be still at work"
     finally:
         hashing.kill()
@@ -259,14 +279,18 @@ def test_an_artifact_belongs_to_a_task_and_is_about_any_record(kaizen, file):
     task = kaizen("W1", title="A task", summary="s")["id"]
     plan = kaizen("W3", task_id=task, title="A plan", summary="s")["id"]
     shown = kaizen("A3", id=kaizen("A1", path="a.txt", task_id=task, about=plan)["id"])
-    again = kaizen("A3", id=kaizen("A1", path="a.txt", about=kaizen("A4")["records"][0]["id"])["id"])
+    again = kaizen(
+        "A3", id=kaizen("A1", path="a.txt", about=kaizen("A4")["records"][0]["id"])["id"]
+    )
 
     assert shown["task"] == {"id": task, "title": "A task", "state": "open"}
     assert shown["about"] == {"id": plan, "kind": "plan", "title": "A plan"}
     assert again["about"]["kind"] == "artifact"
 
 
-@pytest.mark.parametrize("given", [{"task_id": "task_nope"}, {"about": "plan_nope"}, {"about": "nope"}])
+@pytest.mark.parametrize(
+    "given", [{"task_id": "task_nope"}, {"about": "plan_nope"}, {"about": "nope"}]
+)
 def test_an_unknown_record_is_not_found_and_nothing_is_written(kaizen, file, given):
     file()
     kaizen("W1", title="A task", summary="s")
@@ -323,11 +347,15 @@ def test_an_artifact_shows_the_proofs_whose_output_it_is(kaizen, file):
         "title": "P", "tier": "reported", "outcome": "passed", "command": "pytest -q", "stdout_id": out,
         "stderr_id": err,
     }  # fmt: skip
-    proof = kaizen._write(find_command("W1"), {}, "agent", None, False, lambda tx: tx.add("proof", values))
+    proof = kaizen._write(
+        find_command("W1"), {}, "agent", None, False, lambda tx: tx.add("proof", values)
+    )
 
     for id, stream in ((out, "stdout"), (err, "stderr")):
         found = kaizen("A3", id=id)["proofs"]
-        assert [(row["id"], row["stream"], row["command"]) for row in found] == [(proof["id"], stream, "pytest -q")]
+        assert [(row["id"], row["stream"], row["command"]) for row in found] == [
+            (proof["id"], stream, "pytest -q")
+        ]
 
 
 def test_the_history_of_a_path_has_its_other_hashes(kaizen, file):
@@ -357,7 +385,9 @@ def test_a_list_filters_by_task_path_actor_and_age_and_ranks_by_words(kaizen, fi
     assert rows(kaizen) == [external, folder, old, plain, api, guide]
     assert rows(kaizen, task_id=task) == [guide]
     assert rows(kaizen, actor="bob") == [api]
-    assert rows(kaizen, path="docs") == rows(kaizen, path=str(root / "docs")) == [folder, api, guide]
+    assert (
+        rows(kaizen, path="docs") == rows(kaizen, path=str(root / "docs")) == [folder, api, guide]
+    )
     assert rows(kaizen, path="docs.md") == [plain]
     assert rows(kaizen, path=".") == [folder, old, plain, api, guide]
     assert rows(kaizen, path="/etc") == rows(kaizen, path="doc") == []
@@ -453,21 +483,31 @@ def test_an_external_artifact_is_verified_where_the_user_says_it_is(kaizen, outs
     assert kaizen("A5", id=id, path=str(outside))["state"] == "ok"
     outside.write_text("others")
     changed = failure(kaizen, "A5", id=id, path=str(outside))
-    assert changed.exit_code == 7 and str(outside.parent) not in f"{changed.what} {changed.why} {changed.next}"
+    assert (
+        changed.exit_code == 7
+        and str(outside.parent) not in f"{changed.what} {changed.why} {changed.next}"
+    )
     assert failure(kaizen, "A5", id=id, path="/nowhere/x").code == "artifact_missing"
     assert failure(kaizen, "A5", id=id, path="\ud800").code == "path_not_utf8"
     file()
-    assert failure(kaizen, "A5", id=kaizen("A1", path="a.txt")["id"], path="a.txt").code == "place_is_known"
+    assert (
+        failure(kaizen, "A5", id=kaizen("A1", path="a.txt")["id"], path="a.txt").code
+        == "place_is_known"
+    )
 
 
-@pytest.mark.parametrize("given", [{}, {"id": "art_1", "all": True}, {"all": True, "path": "x"}, {"path": "x"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"id": "art_1", "all": True}, {"all": True, "path": "x"}, {"path": "x"}]
+)
 def test_verify_wants_one_artifact_or_all_of_them(kaizen, given):
     kaizen("K1")
     with pytest.raises(Usage, match="either --id or --all"):
         kaizen("A5", **given)
 
 
-def test_all_checks_the_newest_of_every_path_and_goes_on_after_a_mismatch(kaizen, file, root, outside):
+def test_all_checks_the_newest_of_every_path_and_goes_on_after_a_mismatch(
+    kaizen, file, root, outside
+):
     file("old.txt", "first")
     kaizen("A1", path="old.txt")
     file("old.txt", "second")
@@ -511,7 +551,11 @@ def test_all_reports_what_it_cannot_read_and_goes_on(cli, root, file, tool):
     for name in ("a.txt", "b.txt"):
         file(name)
         cli("A1", "--path", name)
-    as_user = [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+    as_user = (
+        [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"]
+        if os.getuid() == 0
+        else []
+    )
 
     def run():
         return subprocess.run(
@@ -525,7 +569,10 @@ def test_all_reports_what_it_cannot_read_and_goes_on(cli, root, file, tool):
     both = run()
 
     assert (unreadable.returncode, both.returncode) == (5, 7)
-    assert [one["state"] for one in json.loads(both.stderr)["findings"]] == ["unreadable", "missing"]
+    assert [one["state"] for one in json.loads(both.stderr)["findings"]] == [
+        "unreadable",
+        "missing",
+    ]
 
 
 def test_the_command_line_lists_every_finding(cli, file, root):

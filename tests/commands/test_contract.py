@@ -130,7 +130,9 @@ def test_a_section_of_criteria_is_recognised(lint, head):
         return f"Some 3 words.\n\n{head}\n\n{quote}{indent}- {item}\n"
 
     assert lint(text("It exits 0.")) == []
-    assert [row[1:] for row in lint(text("It is lovely."))] == [("error", "untestable", "It is lovely.")]
+    assert [row[1:] for row in lint(text("It is lovely."))] == [
+        ("error", "untestable", "It is lovely.")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,11 @@ def test_a_text_without_criteria_fails(lint, text):
 
 @pytest.mark.parametrize(
     "text",
-    ["## Acceptance criteria", "## Done when\n\n## Notes\n- exits 0\n", "x\n\n**Done when**\n\n## Notes\n- exits 0\n"],
+    [
+        "## Acceptance criteria",
+        "## Done when\n\n## Notes\n- exits 0\n",
+        "x\n\n**Done when**\n\n## Notes\n- exits 0\n",
+    ],
 )
 def test_an_empty_section_of_criteria_fails_and_is_named(lint, text):
     ((_, severity, rule, title),) = lint(text)
@@ -276,7 +282,9 @@ def test_a_number_elsewhere_or_beside_an_open_end_cures_nothing(lint, text, word
 
 
 @pytest.mark.parametrize("word", ["TBD", "tbd", "TODO", "FIXME", "to be decided"])
-@pytest.mark.parametrize("text", ["Format: {}\n\n## Done when\n- exits 0\n", "## {}\n\n## Done when\n- exits 0\n"])
+@pytest.mark.parametrize(
+    "text", ["Format: {}\n\n## Done when\n- exits 0\n", "## {}\n\n## Done when\n- exits 0\n"]
+)
 def test_a_placeholder_is_an_error_wherever_it_stands(lint, word, text):
     assert [row[1:] for row in lint(text.format(word))] == [("error", "placeholder", word)]
 
@@ -286,7 +294,8 @@ def test_a_todo_list_is_no_placeholder(lint):
 
 
 @pytest.mark.parametrize(
-    "phrase", ["It is important to note that", "in order to", "basically", "leverage", "world-class", "very"]
+    "phrase",
+    ["It is important to note that", "in order to", "basically", "leverage", "world-class", "very"],
 )
 def test_filler_is_a_warning_also_in_a_criterion(lint, phrase):
     assert lint(criteria(f"It exits, {phrase} now")) == [(2, "warning", "filler", phrase)]
@@ -305,7 +314,9 @@ def test_warnings_alone_pass_and_errors_fail(kaizen):
 
 def test_a_sentence_that_stands_there_twice_is_found_whatever_its_case_spaces_and_points(lint):
     found = lint(
-        "One two three four five. Other words.\n\n" + criteria("exits 0") + "\n\nSo. ONE  two,\nthree four FIVE!\n"
+        "One two three four five. Other words.\n\n"
+        + criteria("exits 0")
+        + "\n\nSo. ONE  two,\nthree four FIVE!\n"
     )
 
     assert found == [(7, "error", "duplicate", "ONE two, three four FIVE")]
@@ -355,7 +366,9 @@ def test_scraps_of_markup_are_no_accident(kaizen, text):
     assert kaizen("Q10", body=text)["exit_code"] in (0, 1)
 
 
-@pytest.mark.parametrize("text", [GOOD, BAD, "The command prints one word and exits. ", "- It is fast.\n"])
+@pytest.mark.parametrize(
+    "text", [GOOD, BAD, "The command prints one word and exits. ", "- It is fast.\n"]
+)
 def test_a_million_characters_take_about_ten_times_as_long_as_a_hundred_thousand(kaizen, text):
     def taken_s(size):
         body = ("## Done when\n" + text * (size // len(text)))[:size]

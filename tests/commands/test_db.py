@@ -196,7 +196,10 @@ def test_a_manifest_counts_rows_and_fits_the_file(kaizen, root):
     kaizen.close()
     import hashlib
 
-    assert written["file"]["sha256"] == hashlib.sha256((root / "AI/db/kaizen.db").read_bytes()).hexdigest()
+    assert (
+        written["file"]["sha256"]
+        == hashlib.sha256((root / "AI/db/kaizen.db").read_bytes()).hexdigest()
+    )
 
 
 def test_no_file_is_ever_overwritten(kaizen, root):
@@ -257,7 +260,9 @@ def test_a_backup_never_replaces_a_file(kaizen, root):
     assert (root / "mine.db").read_text() == "mine"
 
 
-def test_a_manifest_that_could_not_be_written_is_not_in_the_way_of_the_next(kaizen, root, monkeypatch):
+def test_a_manifest_that_could_not_be_written_is_not_in_the_way_of_the_next(
+    kaizen, root, monkeypatch
+):
     start(kaizen)
 
     def full(facts, file, **more):
@@ -340,7 +345,9 @@ def test_a_batch_runs_in_one_transaction_and_names_earlier_results(kaizen, batch
 
     assert answer["count"] == 5
     assert [row["line"] for row in answer["records"]] == [1, 3, 4, 5, 6]
-    assert inspected["record"]["title"] == "Second" and inspected["links"][0]["task_id"] == first["id"]
+    assert (
+        inspected["record"]["title"] == "Second" and inspected["links"][0]["task_id"] == first["id"]
+    )
     assert [row["id"] for row in kaizen("W12")["records"]] == [second["id"]]
     assert kaizen("W10", id=first["id"])["log"]["command"] == "W1"
     assert kaizen("K8")["verified"]
@@ -418,7 +425,9 @@ def test_a_byte_that_is_no_text_is_named_with_its_line(cli, byte):
 
 def test_an_option_in_two_spellings_is_refused(kaizen, batch):
     with pytest.raises(Usage, match="gives an option twice"):
-        batch('{"command": "W1", "args": {"title": "t", "summary": "s", "done-when": ["a"], "done_when": ["b"]}}')
+        batch(
+            '{"command": "W1", "args": {"title": "t", "summary": "s", "done-when": ["a"], "done_when": ["b"]}}'
+        )
 
 
 def test_a_batch_of_changes_to_test_records_is_forgotten_with_them(kaizen, batch):
@@ -481,7 +490,9 @@ def test_a_batch_with_an_op_id_is_replayed_as_a_whole(kaizen, batch):
 
 
 def test_what_a_batch_reads_is_shown_to_people_as_by_the_command_itself(cli):
-    lines = "\n".join([line("W1", title="First", summary="s"), line("W9"), line("W9", status="done")])
+    lines = "\n".join(
+        [line("W1", title="First", summary="s"), line("W9"), line("W9", status="done")]
+    )
     shown = cli("K5", "--op-id", "once", stdin=lines.encode()).out
     ready = cli("W9").out
 
@@ -553,7 +564,12 @@ def test_the_same_op_id_gives_the_first_answer_again(kaizen):
 
 @pytest.mark.parametrize(
     "code, change",
-    [("W1", {"title": "other"}), ("W1", {"body": "more"}), ("W1", {"test": True}), ("W1", {"actor": "bob"})],
+    [
+        ("W1", {"title": "other"}),
+        ("W1", {"body": "more"}),
+        ("W1", {"test": True}),
+        ("W1", {"actor": "bob"}),
+    ],
 )
 def test_an_op_id_for_something_else_is_a_conflict(kaizen, code, change):
     start(kaizen, op_id="abc")
@@ -592,7 +608,15 @@ SECRET = "gh" + "p_" + "A1b2C3d4E5" * 3 + "f6G7h8"
         ("W1", {"title": "t", "summary": "s", "actor": SECRET}),
         ("W1", {"title": "t", "summary": "s", "op_id": SECRET}),
         ("W2", {"id": "@last", "note": SECRET}),
-        ("W5", {"task_id": "@last", "title": "t", "summary": "s", "payload_json": {"env": [{"TOKEN": SECRET}]}}),
+        (
+            "W5",
+            {
+                "task_id": "@last",
+                "title": "t",
+                "summary": "s",
+                "payload_json": {"env": [{"TOKEN": SECRET}]},
+            },
+        ),
         ("W5", {"task_id": "@last", "title": "t", "summary": "s", "payload_json": {SECRET: 1}}),
         ("W6", {"id": "@last", "summary": SECRET}),
         ("W13", {"id": "@last", "note": SECRET}),
@@ -623,6 +647,10 @@ def test_a_secret_in_the_environment_or_a_file_is_refused_too(cli, root):
 
 
 def test_text_about_secrets_can_be_recorded(kaizen):
-    kaizen("W1", title="Rotate the API key", summary="Set token=$TOKEN; AKIAIOSFODNN7EXAMPLE is only an example.")
+    kaizen(
+        "W1",
+        title="Rotate the API key",
+        summary="Set token=$TOKEN; AKIAIOSFODNN7EXAMPLE is only an example.",
+    )
 
     assert (ROOT / "docs" / "secrets.md").exists()

@@ -41,7 +41,9 @@ def test_a_database_older_than_its_newest_checkpoint_is_noticed(kaizen, root):
     answer = kaizen("K11")
 
     assert answer["healthy"] is False
-    assert checks(answer)["anchors"]["state"] == "fail" and "K8" in checks(answer)["anchors"]["next"]
+    assert (
+        checks(answer)["anchors"]["state"] == "fail" and "K8" in checks(answer)["anchors"]["next"]
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock of SQLite's")
@@ -53,7 +55,9 @@ def test_a_program_that_writes_past_the_gate_is_named(kaizen, root):
         "print(flush=True); input()"
     )
     other = subprocess.Popen(
-        [sys.executable, "-c", script, str(root / "AI/db/kaizen.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", script, str(root / "AI/db/kaizen.db")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     other.stdout.readline()
     row = checks(kaizen("K11"))["lock"]

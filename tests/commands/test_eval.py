@@ -13,9 +13,10 @@ def case(kaizen):
     """`case(…)`: the id of a new eval case."""
 
     def add(**more):
-        return kaizen("Q3", **{"title": "Refuses a key", "summary": "W1 exits 1.", "category": "security", **more})[
-            "id"
-        ]
+        return kaizen(
+            "Q3",
+            **{"title": "Refuses a key", "summary": "W1 exits 1.", "category": "security", **more},
+        )["id"]
 
     return add
 
@@ -34,7 +35,13 @@ def test_a_case_has_one_of_the_categories(kaizen, case, category):
 def test_a_case_keeps_its_command_payload_and_task(kaizen, case):
     task = kaizen("W1", title="T", summary="S")["id"]
     command = "pytest -k 'a key' --x=\"50%\""
-    case(command=command, payload_json={"b": [1, None], "a": "ü"}, task_id="@last", scope="docs", body="Long.")
+    case(
+        command=command,
+        payload_json={"b": [1, None], "a": "ü"},
+        task_id="@last",
+        scope="docs",
+        body="Long.",
+    )
     kept = record(kaizen)
 
     assert kept["command"] == "pytest -k 'a key' --x=50%"  # the same words, in one spelling
@@ -48,7 +55,9 @@ def test_a_command_that_a_shell_would_not_split_is_a_usage_error(case, command):
         case(command=command)
 
 
-@pytest.mark.parametrize("given", [{"title": " "}, {"category": "other"}, {"payload_json": "{"}, {"command": "a\nb"}])
+@pytest.mark.parametrize(
+    "given", [{"title": " "}, {"category": "other"}, {"payload_json": "{"}, {"command": "a\nb"}]
+)
 def test_bad_values_are_usage_errors(case, given):
     with pytest.raises(Usage):
         case(**given)
@@ -97,7 +106,13 @@ def test_a_fixture_whose_name_is_not_utf_8_is_refused(cli, root):
 def test_a_run_belongs_to_its_case(kaizen, case):
     id = case()
     added = kaizen(
-        "Q4", case_id=id[:-1], outcome="failed", score=0.25, summary="Missed.", duration_ms=7, payload_json=[1]
+        "Q4",
+        case_id=id[:-1],
+        outcome="failed",
+        score=0.25,
+        summary="Missed.",
+        duration_ms=7,
+        payload_json=[1],
     )
     shown = kaizen("Q7", id=added["id"])
 
@@ -113,7 +128,9 @@ def test_a_score_that_is_not_from_0_to_1_is_a_usage_error(kaizen, case, score):
         kaizen("Q4", case_id=case(), outcome="passed", score=score)
 
 
-@pytest.mark.parametrize("given", [{"case_id": "case_nope"}, {"proof_id": "proof_nope"}, {"proof_id": "@last"}])
+@pytest.mark.parametrize(
+    "given", [{"case_id": "case_nope"}, {"proof_id": "proof_nope"}, {"proof_id": "@last"}]
+)
 def test_a_run_of_an_unknown_case_or_with_an_unknown_proof_is_refused(kaizen, case, given):
     id = case()
     with pytest.raises(NotFound):
@@ -128,11 +145,20 @@ def test_a_case_shows_its_runs_and_the_rate_of_those_that_were_decided(kaizen, c
     id, other = case(), case()
     kaizen("Q4", case_id=other, outcome="failed")
     assert kaizen("Q7", id=id)["results"]["pass_rate"] is None
-    runs = [kaizen("Q4", case_id=id, outcome=outcome)["id"] for outcome in (*EVAL_OUTCOME, "passed")]
+    runs = [
+        kaizen("Q4", case_id=id, outcome=outcome)["id"] for outcome in (*EVAL_OUTCOME, "passed")
+    ]
     shown = kaizen("Q7", id=id)
 
     assert [row["id"] for row in shown["runs"]] == runs[::-1], "the newest first"
-    assert shown["results"] == {"runs": 5, "passed": 2, "failed": 1, "error": 1, "skipped": 1, "pass_rate": 0.5}
+    assert shown["results"] == {
+        "runs": 5,
+        "passed": 2,
+        "failed": 1,
+        "error": 1,
+        "skipped": 1,
+        "pass_rate": 0.5,
+    }
 
 
 def test_a_case_with_skipped_runs_only_has_no_rate(kaizen, case):
@@ -169,6 +195,11 @@ def test_the_command_line_shows_a_case_with_its_runs(cli):
     shown = cli("Q7", "--id", "case_").out
 
     assert "pass rate" in shown and "0.5" in shown and "pytest -q" in shown
-    assert cli("Q3", "--title", "T", "--summary", "S", "--category", "proof", "--command", '"').exit_code == 2
+    assert (
+        cli(
+            "Q3", "--title", "T", "--summary", "S", "--category", "proof", "--command", '"'
+        ).exit_code
+        == 2
+    )
     assert cli("Q4", "--case-id", "@last", "--outcome", "passed", "--score", "2").exit_code == 2
     assert cli("Q4", "--case-id", "case_9", "--outcome", "passed").exit_code == 3

@@ -31,7 +31,13 @@ def prediction(kaizen, review):
 
     def add(probability=0.8, deadline="+7d", irl_id=None, summary="No rollback.", **more):
         irl_id = irl_id or review()
-        given = {"irl_id": irl_id, "summary": summary, "probability": probability, "deadline": deadline, **more}
+        given = {
+            "irl_id": irl_id,
+            "summary": summary,
+            "probability": probability,
+            "deadline": deadline,
+            **more,
+        }
         return kaizen("I2", **given)["id"]
 
     return add
@@ -53,16 +59,34 @@ def later(monkeypatch):
 
 def test_a_review_is_logged_and_may_belong_to_a_task(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
-    made = kaizen("I1", title="100 % \"quoted\" and 'so'", summary="S", body="B", task_id="@last", scope="docs")
+    made = kaizen(
+        "I1",
+        title="100 % \"quoted\" and 'so'",
+        summary="S",
+        body="B",
+        task_id="@last",
+        scope="docs",
+    )
 
-    assert (made["kind"], made["task_id"], made["title"]) == ("irl", task, "100 % \"quoted\" and 'so'")
+    assert (made["kind"], made["task_id"], made["title"]) == (
+        "irl",
+        task,
+        "100 % \"quoted\" and 'so'",
+    )
     assert kaizen("I5", id=made["id"])["review"] == made["title"]
     with pytest.raises(NotFound):
         kaizen("I1", title="T", summary="S", task_id="task_1999")
 
 
 @pytest.mark.parametrize(
-    "given", [{"title": " "}, {"title": "x" * 201}, {"summary": "\0"}, {"summary": "\udcff"}, {"body": "x" * 1_000_001}]
+    "given",
+    [
+        {"title": " "},
+        {"title": "x" * 201},
+        {"summary": "\0"},
+        {"summary": "\udcff"},
+        {"body": "x" * 1_000_001},
+    ],
 )
 def test_a_review_that_is_none_is_refused(kaizen, given):
     with pytest.raises(Usage):
@@ -74,25 +98,42 @@ def test_a_review_that_is_none_is_refused(kaizen, given):
 
 def test_a_prediction_keeps_its_probability_and_its_deadline(kaizen, review):
     id = review()
-    made = kaizen("I2", irl_id="@last", summary="It holds.", probability="0.8", deadline="2999-01-02T03:04Z", body="B")
+    made = kaizen(
+        "I2",
+        irl_id="@last",
+        summary="It holds.",
+        probability="0.8",
+        deadline="2999-01-02T03:04Z",
+        body="B",
+    )
 
-    assert (made["irl_id"], made["probability"], made["deadline"]) == (id, 0.8, "2999-01-02T03:04:00.000Z")
+    assert (made["irl_id"], made["probability"], made["deadline"]) == (
+        id,
+        0.8,
+        "2999-01-02T03:04:00.000Z",
+    )
     waiting = kaizen("I5", id=id)["open"]
-    assert [(row["id"], row["summary"], row["probability"], row["deadline"]) for row in waiting] == [
-        (made["id"], "It holds.", 0.8, "2999-01-02T03:04:00.000Z")
-    ]
+    assert [
+        (row["id"], row["summary"], row["probability"], row["deadline"]) for row in waiting
+    ] == [(made["id"], "It holds.", 0.8, "2999-01-02T03:04:00.000Z")]
 
 
-@pytest.mark.parametrize("probability", [0, 1, "0", "1", 0.5, "1e-3", "-0.0", "0.30000000000000004"])
+@pytest.mark.parametrize(
+    "probability", [0, 1, "0", "1", 0.5, "1e-3", "-0.0", "0.30000000000000004"]
+)
 def test_a_probability_lies_between_0_and_1(kaizen, prediction, probability):
     id = prediction(probability)
 
     assert kaizen("I5")["open"][0]["probability"] == abs(float(probability))
-    assert kaizen("I4", prediction_id=id, outcome="happened", summary="S")["probability"] == abs(float(probability))
+    assert kaizen("I4", prediction_id=id, outcome="happened", summary="S")["probability"] == abs(
+        float(probability)
+    )
     assert kaizen("K8")["status"] == "OK"
 
 
-@pytest.mark.parametrize("probability", ["nan", "inf", "-inf", -0.01, 1.01, "", "half", "80%", True, None, [0.5, 0.6]])
+@pytest.mark.parametrize(
+    "probability", ["nan", "inf", "-inf", -0.01, 1.01, "", "half", "80%", True, None, [0.5, 0.6]]
+)
 def test_another_probability_is_refused(kaizen, prediction, probability):
     with pytest.raises(Usage):
         prediction(probability)
@@ -109,7 +150,9 @@ def test_a_deadline_that_has_passed_is_refused(kaizen, prediction, deadline):
     assert kaizen("I5")["predictions"] == 0
 
 
-@pytest.mark.parametrize("deadline", ["soon", "+7", "+d", "2026-13-01", "+99999999d", "", 7, {}, None])
+@pytest.mark.parametrize(
+    "deadline", ["soon", "+7", "+d", "2026-13-01", "+99999999d", "", 7, {}, None]
+)
 def test_a_deadline_that_is_no_time_is_refused(prediction, deadline):
     with pytest.raises(Usage, match="deadline"):
         prediction(deadline=deadline)
@@ -118,7 +161,10 @@ def test_a_deadline_that_is_no_time_is_refused(prediction, deadline):
 def test_a_deadline_from_now_lies_that_far_ahead(kaizen, review, monkeypatch):
     review()
     monkeypatch.setattr(ids, "now_ms", lambda: 1_794_812_400_000)
-    for deadline, meant in (("+7d", "2026-11-23T07:00:00.000Z"), ("+12h", "2026-11-16T19:00:00.000Z")):
+    for deadline, meant in (
+        ("+7d", "2026-11-23T07:00:00.000Z"),
+        ("+12h", "2026-11-16T19:00:00.000Z"),
+    ):
         made = kaizen("I2", irl_id="@last", summary="S", probability=0.5, deadline=deadline)
         assert made["deadline"] == meant
 
@@ -130,14 +176,20 @@ def test_the_same_op_id_with_a_deadline_from_now_is_the_same_call(kaizen, review
     later(1)
     again = kaizen("I2", **call, deadline="+7d")
 
-    assert (again["id"], again["deadline"], again["replayed"]) == (first["id"], first["deadline"], True)
+    assert (again["id"], again["deadline"], again["replayed"]) == (
+        first["id"],
+        first["deadline"],
+        True,
+    )
     assert kaizen("I5")["predictions"] == 1
     for other in ("+8d", "2999-01-01"):
         with pytest.raises(Conflict, match="op-id"):
             kaizen("I2", **call, deadline=other)
 
 
-def test_the_same_op_id_with_a_fixed_deadline_is_the_same_call_however_it_is_written(kaizen, review):
+def test_the_same_op_id_with_a_fixed_deadline_is_the_same_call_however_it_is_written(
+    kaizen, review
+):
     call = {"irl_id": review(), "summary": "S", "probability": 0.5, "op_id": "once"}
     first = kaizen("I2", **call, deadline="2999-01-01T10:00Z")
 
@@ -154,7 +206,9 @@ def test_a_prediction_needs_a_review(kaizen, review):
 def test_without_a_database_nothing_is_found(cli):
     prediction = ("--summary", "S", "--probability", "0.5", "--deadline", "+7d")
     assert cli("I2", "--irl-id", "@last", *prediction).exit_code == 3
-    assert cli("I4", "--prediction-id", "@last", "--outcome", "void", "--summary", "S").exit_code == 3
+    assert (
+        cli("I4", "--prediction-id", "@last", "--outcome", "void", "--summary", "S").exit_code == 3
+    )
     assert cli("I5").exit_code == 3
 
 
@@ -165,7 +219,9 @@ def test_a_correction_belongs_to_a_review_and_may_name_its_prediction(kaizen, pr
     mine = review()
     predicted = prediction(irl_id=mine)
     plain = kaizen("I3", irl_id="@last", summary="The changelog named the wrong version.")
-    about = kaizen("I3", irl_id=mine, prediction_id="@last", summary="It was not even released.", body="B")
+    about = kaizen(
+        "I3", irl_id=mine, prediction_id="@last", summary="It was not even released.", body="B"
+    )
 
     assert (plain["irl_id"], plain["prediction_id"]) == (mine, None)
     assert (about["irl_id"], about["prediction_id"]) == (mine, predicted)
@@ -218,10 +274,21 @@ def test_the_database_too_refuses_a_second_outcome(kaizen, prediction, monkeypat
 
 def test_of_two_who_close_a_prediction_at_once_one_wins(prediction, root):
     id = prediction()
-    command = [sys.executable, str(LAUNCHER), "I4", "--prediction-id", id, "--summary", "Seen.", "--outcome"]
+    command = [
+        sys.executable,
+        str(LAUNCHER),
+        "I4",
+        "--prediction-id",
+        id,
+        "--summary",
+        "Seen.",
+        "--outcome",
+    ]
     env = {"KAIZEN_REPO_ROOT": str(root), "PATH": "/usr/bin:/bin"}
     both = [
-        subprocess.Popen([*command, outcome], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.Popen(
+            [*command, outcome], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         for outcome in ("happened", "void")
     ]
 

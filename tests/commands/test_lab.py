@@ -28,7 +28,14 @@ def put(kaizen):
 def case(put):
     def add(title="Refuses a key", summary="W1 exits 1.", **more):
         return put(
-            "eval_case", **{"title": title, "summary": summary, "scope": "project", "category": "security", **more}
+            "eval_case",
+            **{
+                "title": title,
+                "summary": summary,
+                "scope": "project",
+                "category": "security",
+                **more,
+            },
         )
 
     return add
@@ -45,7 +52,10 @@ def gotcha(put):
 @pytest.fixture
 def verdict(put):
     def add(summary="It failed.", conclusion="VERIFICATION_FAILED", **more):
-        return put("verification", **{"summary": summary, "conclusion": conclusion, "scope": "project", **more})
+        return put(
+            "verification",
+            **{"summary": summary, "conclusion": conclusion, "scope": "project", **more},
+        )
 
     return add
 
@@ -72,13 +82,20 @@ def refused(kaizen, **filters):
 # O1
 
 
-def test_a_case_set_has_cases_blocking_verdicts_open_gotchas_and_corrections(kaizen, case, verdict, gotcha, correction):
+def test_a_case_set_has_cases_blocking_verdicts_open_gotchas_and_corrections(
+    kaizen, case, verdict, gotcha, correction
+):
     records = [case(), verdict(), gotcha(), correction()]
     answer = kaizen("O1", contract="review-prompt")
 
     assert ids(answer) == [record["id"] for record in records]
     assert [row["hash"] for row in answer["cases"]] == [record["hash"] for record in records]
-    assert [row["title"] for row in answer["cases"]] == ["Refuses a key", "It failed.", "WAL grows", "The wrong file."]
+    assert [row["title"] for row in answer["cases"]] == [
+        "Refuses a key",
+        "It failed.",
+        "WAL grows",
+        "The wrong file.",
+    ]
     assert answer["kinds"] == {"eval_case": 1, "verification": 1, "gotcha": 1, "irl_correction": 1}
     assert kaizen("K8")["verified"] is True
 
@@ -90,9 +107,17 @@ def test_the_manifest_is_stored_with_its_hash_and_the_filters(kaizen, case):
 
     assert json.loads(row["cases"]) == answer["cases"]
     assert set(answer["cases"][0]) == {"kind", "id", "hash", "title"}
-    assert row["manifest_hash"] == answer["manifest_hash"] == hashlib.sha256(row["cases"].encode()).hexdigest()
+    assert (
+        row["manifest_hash"]
+        == answer["manifest_hash"]
+        == hashlib.sha256(row["cases"].encode()).hexdigest()
+    )
     assert row["cases"] == canonical(answer["cases"])
-    assert {**json.loads(row["filters"]), "since": "…"} == {"query": "key", "scope": "project", "since": "…"}
+    assert {**json.loads(row["filters"]), "since": "…"} == {
+        "query": "key",
+        "scope": "project",
+        "since": "…",
+    }
     assert (row["title"], row["contract"]) == ("Cases of c", "c")
 
 
@@ -127,7 +152,9 @@ def test_what_is_settled_is_no_case(kaizen, case, verdict, gotcha, put):
     assert ids(kaizen("O1", contract="c")) == [kept["id"], other["id"]]
 
 
-def test_the_query_takes_any_word_in_any_of_the_kinds_and_plus_means_must(kaizen, case, verdict, gotcha, correction):
+def test_the_query_takes_any_word_in_any_of_the_kinds_and_plus_means_must(
+    kaizen, case, verdict, gotcha, correction
+):
     about_keys = case("Key", "It leaks a token.")
     about_tokens = verdict("The token count is off.")
     about_both = gotcha("Key and count", "Both.")
@@ -136,7 +163,10 @@ def test_the_query_takes_any_word_in_any_of_the_kinds_and_plus_means_must(kaizen
     assert ids(kaizen("O1", contract="c", query="key token")) == [
         r["id"] for r in (about_keys, about_tokens, about_both)
     ]
-    assert ids(kaizen("O1", contract="c", query="+count key")) == [about_tokens["id"], about_both["id"]]
+    assert ids(kaizen("O1", contract="c", query="+count key")) == [
+        about_tokens["id"],
+        about_both["id"],
+    ]
     assert ids(kaizen("O1", contract="c", query='"key and count"')) == [about_both["id"]]
     assert "Q3" in refused(kaizen, query="zebra").next
     assert refused(kaizen, query="...").exit_code == 1
@@ -177,7 +207,9 @@ def test_the_same_words_count_once_in_a_kind_and_the_rest_is_listed(kaizen, case
     answer = kaizen("O1", contract="c")
 
     assert ids(answer) == [first["id"], other["id"], as_gotcha["id"]]
-    assert [(row["id"], row["same_as"]) for row in answer["dropped"]] == [(double["id"], first["id"])]
+    assert [(row["id"], row["same_as"]) for row in answer["dropped"]] == [
+        (double["id"], first["id"])
+    ]
 
 
 def test_test_records_are_never_cases(kaizen, case, gotcha, verdict, put):
@@ -233,11 +265,17 @@ def propose(kaizen, lab):
 def test_a_body_is_kept_as_a_file_with_its_hash_and_as_an_artifact(kaizen, lab, propose, root):
     answer = propose()
     sha256 = hashlib.sha256(PROPOSAL["body"].encode()).hexdigest()
-    artifact = kaizen.store.reader().one("SELECT * FROM artifact WHERE id = ?", (answer["artifact_id"],))
+    artifact = kaizen.store.reader().one(
+        "SELECT * FROM artifact WHERE id = ?", (answer["artifact_id"],)
+    )
 
     assert answer["path"] == artifact["path"] == f"AI/work/lab/{sha256}.txt"
     assert (root / answer["path"]).read_bytes() == PROPOSAL["body"].encode()
-    assert (artifact["sha256"], artifact["bytes"], artifact["kind"]) == (sha256, len(PROPOSAL["body"]), "file")
+    assert (artifact["sha256"], artifact["bytes"], artifact["kind"]) == (
+        sha256,
+        len(PROPOSAL["body"]),
+        "file",
+    )
     assert artifact["about_id"] == answer["lab_id"] == lab
     assert kaizen("K8")["verified"] is True
 
@@ -247,7 +285,11 @@ def test_a_patch_is_recorded_by_its_hash_and_its_path_in_the_project(kaizen, lab
     (root / "changes" / "one.patch").write_bytes(b"--- a\r\n\xff")
     answers = [
         kaizen("O2", lab_id=lab, patch=patch, **WITHOUT_CHANGE)
-        for patch in ("changes/one.patch", str(root / "changes" / "one.patch"), "changes/../changes/one.patch")
+        for patch in (
+            "changes/one.patch",
+            str(root / "changes" / "one.patch"),
+            "changes/../changes/one.patch",
+        )
     ]
 
     assert {(answer["path"], answer["sha256"]) for answer in answers} == {
@@ -294,7 +336,9 @@ def test_a_body_that_was_tampered_with_is_put_right_by_the_same_body(propose, ro
     assert path.read_text() == PROPOSAL["body"]
 
 
-def test_a_work_folder_that_cannot_be_written_is_unavailable_and_nothing_is_recorded(kaizen, lab, propose, root):
+def test_a_work_folder_that_cannot_be_written_is_unavailable_and_nothing_is_recorded(
+    kaizen, lab, propose, root
+):
     (root / "AI" / "work").write_text("a file where the folder should be")
     before = kaizen("K8")["entries"]
 
@@ -303,7 +347,9 @@ def test_a_work_folder_that_cannot_be_written_is_unavailable_and_nothing_is_reco
     assert kaizen("K8")["entries"] == before
 
 
-def test_a_work_folder_that_leads_out_of_the_project_is_refused(kaizen, lab, propose, root, tmp_path):
+def test_a_work_folder_that_leads_out_of_the_project_is_refused(
+    kaizen, lab, propose, root, tmp_path
+):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", root / "AI" / "work")
 
@@ -326,10 +372,29 @@ def test_a_proposal_with_a_bad_value_is_a_usage_error(propose, wrong):
 def test_evidence_is_a_text_or_a_record_that_exists(kaizen, propose, put):
     score = kaizen("T2", name="precision", value=0.7)["id"]
     proof = put("proof", title="P", tier="reported", outcome="passed")["id"]
-    answer = propose(evidence=[score, proof[:-1], "score_of_old was lower", "I looked at it: 100 % 'better'", score])
+    answer = propose(
+        evidence=[
+            score,
+            proof[:-1],
+            "score_of_old was lower",
+            "I looked at it: 100 % 'better'",
+            score,
+        ]
+    )
 
-    assert answer["evidence"] == [score, proof, "score_of_old was lower", "I looked at it: 100 % 'better'"]
-    for wrong in ("score_2020", "proof_20261116T031555123Z_0f1e2d3c4b", "verif_2", "erun_1", "task_2020"):
+    assert answer["evidence"] == [
+        score,
+        proof,
+        "score_of_old was lower",
+        "I looked at it: 100 % 'better'",
+    ]
+    for wrong in (
+        "score_2020",
+        "proof_20261116T031555123Z_0f1e2d3c4b",
+        "verif_2",
+        "erun_1",
+        "task_2020",
+    ):
         with pytest.raises(NotFound):
             propose(evidence=[wrong])
 
@@ -350,7 +415,9 @@ def test_the_same_op_id_proposes_once(kaizen, propose):
 
 
 def test_a_proposal_works_inside_a_batch(kaizen, lab, root):
-    (root / "batch.jsonl").write_text(json.dumps({"command": "O2", "args": {**PROPOSAL, "lab_id": lab}}))
+    (root / "batch.jsonl").write_text(
+        json.dumps({"command": "O2", "args": {**PROPOSAL, "lab_id": lab}})
+    )
 
     assert kaizen("K5", file=str(root / "batch.jsonl"))["records"][0]["lab_id"] == lab
 
@@ -370,7 +437,9 @@ def tiers(kaizen, **filters):
     return {row["title"]: row["tier"] for row in kaizen("O3", **filters)["records"]}
 
 
-def test_what_has_evidence_stands_before_what_only_claims_and_a_claim_is_no_gain(kaizen, propose, put):
+def test_what_has_evidence_stands_before_what_only_claims_and_a_claim_is_no_gain(
+    kaizen, propose, put
+):
     propose(title="Claims most", candidate=0.99)
     propose(title="Measured", candidate=0.61, evidence=[witnessed(put)])
     propose(title="Measured more", candidate=0.65, evidence=[witnessed(put)])
@@ -417,14 +486,25 @@ def test_only_what_a_machine_saw_counts_as_measured(kaizen, propose, put, case):
         propose(title=title, evidence=[item])
     propose(title="nothing")
 
-    assert tiers(kaizen) == {**{title: tier for title, (_, tier) in evidence.items()}, "nothing": "claimed"}
+    assert tiers(kaizen) == {
+        **{title: tier for title, (_, tier) in evidence.items()},
+        "nothing": "claimed",
+    }
 
 
 def test_what_is_recorded_about_a_proposal_later_is_evidence_too(kaizen, propose, put):
-    by_score, by_proof, by_verdict = (propose(title=title)["id"] for title in ("score", "proof", "verdict"))
+    by_score, by_proof, by_verdict = (
+        propose(title=title)["id"] for title in ("score", "proof", "verdict")
+    )
     kaizen("T2", name="precision", value=0.7, about=by_score)
     witnessed(put, about_id=by_proof)
-    put("verification", scope="project", conclusion="VERIFIED_ACCEPTABLE", summary="Good.", about_id=by_verdict)
+    put(
+        "verification",
+        scope="project",
+        conclusion="VERIFIED_ACCEPTABLE",
+        summary="Good.",
+        about_id=by_verdict,
+    )
     kaizen("T2", name="precision", value=0.7, about=propose(title="test only")["id"], test=True)
 
     assert tiers(kaizen) == {
@@ -445,7 +525,9 @@ def test_what_is_recorded_about_a_proposal_later_is_evidence_too(kaizen, propose
         ("higher", 1, 1, 0, 0),
     ],
 )
-def test_a_gain_is_counted_in_the_direction_of_better(kaizen, propose, better, baseline, candidate, gain, relative):
+def test_a_gain_is_counted_in_the_direction_of_better(
+    kaizen, propose, better, baseline, candidate, gain, relative
+):
     propose(better=better, baseline=baseline, candidate=candidate, evidence=["seen"])
     [row] = kaizen("O3")["records"]
 
@@ -463,7 +545,12 @@ def test_the_report_is_of_all_of_one_lab_or_of_one_contract_and_counts_rivals(ka
     assert set(tiers(kaizen, id=lab)) == {"a", "b", "c"}
     assert set(tiers(kaizen, contract="plan-prompt")) == {"d"}
     assert tiers(kaizen, contract="unknown") == {}
-    assert {row["title"]: row["proposals"] for row in kaizen("O3")["records"]} == {"a": 2, "b": 2, "c": 1, "d": 1}
+    assert {row["title"]: row["proposals"] for row in kaizen("O3")["records"]} == {
+        "a": 2,
+        "b": 2,
+        "c": 1,
+        "d": 1,
+    }
     assert {row["proposals"] for row in kaizen("O3", limit=1)["records"]} == {2}
     with pytest.raises(NotFound):
         kaizen("O3", id="lab_2020")

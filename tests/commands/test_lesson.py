@@ -12,7 +12,11 @@ from kaizen_components.records.files.files import tree_digest
 
 from ..test_args import ALLOWED, modules_after
 
-TEXT = {"title": "WAL grows", "summary": "A reader pins the checkpoint.", "body": "Close readers first."}
+TEXT = {
+    "title": "WAL grows",
+    "summary": "A reader pins the checkpoint.",
+    "body": "Close readers first.",
+}
 NOWHERE = "task_20261116T031555123Z_0f1e2d3c4b"
 
 
@@ -30,7 +34,9 @@ def learning(kaizen):
 @pytest.fixture
 def learned(kaizen, learning):
     def make(actor="agent", **more):
-        return kaizen("L3", id=learning(actor=actor, **more), waive="Seen for a month.", actor=actor)["id"]
+        return kaizen(
+            "L3", id=learning(actor=actor, **more), waive="Seen for a month.", actor=actor
+        )["id"]
 
     return make
 
@@ -64,12 +70,22 @@ def changed_later(path):
 def test_an_added_lesson_keeps_its_text_task_evidence_and_files(kaizen, src, add, inspect):
     task = kaizen("W1", title="T", summary="S")["id"]
     added = kaizen(
-        add, **TEXT, scope="store", task_id="@last", evidence=["3 GB on Monday", task], paths=["src/*.py", "./src/deep"]
+        add,
+        **TEXT,
+        scope="store",
+        task_id="@last",
+        evidence=["3 GB on Monday", task],
+        paths=["src/*.py", "./src/deep"],
     )
     kept = record(kaizen, inspect, added["id"])
 
     assert {name: kept[name] for name in TEXT} == TEXT
-    assert (kept["scope"], kept["task_id"], kept["status"], kept["rev"]) == ("store", task, "active", 1)
+    assert (kept["scope"], kept["task_id"], kept["status"], kept["rev"]) == (
+        "store",
+        task,
+        "active",
+        1,
+    )
     assert kept["evidence"] == ["3 GB on Monday", task]
     assert kept["paths"] == ["src/*.py", "src/deep/**"]
     assert (len(kept["paths_hash"]), kept["stale"], added["files"]) == (64, False, 3)
@@ -82,7 +98,9 @@ def test_files_that_no_glob_matches_are_hashed_as_none_and_the_receipt_says_so(k
     assert record(kaizen, "G4", added["id"])["paths_hash"] == tree_digest([])
 
 
-def test_evidence_may_be_a_json_list_a_unique_prefix_of_an_id_or_text_that_has_an_underscore(kaizen, cli):
+def test_evidence_may_be_a_json_list_a_unique_prefix_of_an_id_or_text_that_has_an_underscore(
+    kaizen, cli
+):
     kaizen("W1", title="T", summary="S")
     task = kaizen("W9")["records"][0]["id"]
     cli("G1", "--title", "t", "--summary", "s", "--body", "b", "--evidence", json.dumps(["100%", "it's"]), "--evidence",
@@ -92,7 +110,9 @@ def test_evidence_may_be_a_json_list_a_unique_prefix_of_an_id_or_text_that_has_a
 
 
 @pytest.mark.parametrize("code", ["G1", "L1"])
-@pytest.mark.parametrize("item", [NOWHERE, "proof_20261116T", "learned_20261116T031555123Z_0f1e2d3c4bx"])
+@pytest.mark.parametrize(
+    "item", [NOWHERE, "proof_20261116T", "learned_20261116T031555123Z_0f1e2d3c4bx"]
+)
 def test_evidence_that_looks_like_an_id_must_be_one(kaizen, code, item):
     kaizen("K1")
     with pytest.raises(NotFound):
@@ -135,12 +155,21 @@ def test_bad_values_are_usage_errors_and_write_nothing(kaizen, bad):
 
 
 def test_odd_text_is_kept_as_it_is(kaizen):
-    odd = {"title": "'; DROP TABLE gotcha; -- %_\"", "summary": "a\nb\té\U0001f600", "body": "x" * 1_000_000}
-    added = kaizen("G1", **odd, evidence=["(not [json", '"quoted"', "a\nb"], paths=["é *.py", "%_?.md"])
+    odd = {
+        "title": "'; DROP TABLE gotcha; -- %_\"",
+        "summary": "a\nb\té\U0001f600",
+        "body": "x" * 1_000_000,
+    }
+    added = kaizen(
+        "G1", **odd, evidence=["(not [json", '"quoted"', "a\nb"], paths=["é *.py", "%_?.md"]
+    )
     kept = record(kaizen, "G4", added["id"])
 
     assert {name: kept[name] for name in odd} == odd
-    assert kept["evidence"] == ["(not [json", '"quoted"', "a\nb"] and kept["paths"] == ["é *.py", "%_?.md"]
+    assert kept["evidence"] == ["(not [json", '"quoted"', "a\nb"] and kept["paths"] == [
+        "é *.py",
+        "%_?.md",
+    ]
     assert kaizen("K8")["verified"]
 
 
@@ -154,7 +183,20 @@ def test_a_secret_in_the_evidence_is_refused(kaizen):
 def test_a_write_without_paths_loads_nothing_outside_the_allow_list(root, cli, code, as_json):
     cli("G1", "--title", "t", "--summary", "s", "--body", "b")
     task = cli("W1", "--title", "t", "--summary", "s", "--json").json["id"]
-    text = ["--title", "t", "--summary", "s", "--body", "b", "--evidence", "e", "--evidence", task, "--task-id", task]
+    text = [
+        "--title",
+        "t",
+        "--summary",
+        "s",
+        "--body",
+        "b",
+        "--evidence",
+        "e",
+        "--evidence",
+        task,
+        "--task-id",
+        task,
+    ]
     argv = {
         "G1": text,
         "L1": text,
@@ -163,11 +205,26 @@ def test_a_write_without_paths_loads_nothing_outside_the_allow_list(root, cli, c
     }
     loaded = modules_after(root, [code, *argv[code], *(["--json"] if as_json else [])])
 
-    assert [name for name in loaded if name not in ALLOWED and not name.startswith("kaizen_components.")] == []
+    assert [
+        name for name in loaded if name not in ALLOWED and not name.startswith("kaizen_components.")
+    ] == []
 
 
 def test_the_first_lesson_makes_the_database_and_a_retry_with_its_op_id_adds_none(cli):
-    text = ("G1", "--title", "t", "--summary", "s", "--body", "b", "--paths", "*.py", "--op-id", "once", "--json")
+    text = (
+        "G1",
+        "--title",
+        "t",
+        "--summary",
+        "s",
+        "--body",
+        "b",
+        "--paths",
+        "*.py",
+        "--op-id",
+        "once",
+        "--json",
+    )
     first, again = cli(*text).json, cli(*text).json
 
     assert again["replayed"] and again["id"] == first["id"]
@@ -176,7 +233,13 @@ def test_the_first_lesson_makes_the_database_and_a_retry_with_its_op_id_adds_non
 
 @pytest.mark.parametrize("code", ["G2", "G3", "G4", "G5", "L2", "L3", "L4", "L9", "L10", "L11"])
 def test_without_a_database_a_command_that_needs_one_says_so(cli, code):
-    more = {"G3": ["--query", "x"], "L10": [], "G2": [], "L4": [], "L11": ["--id", "@last", "--reason", "r"]}
+    more = {
+        "G3": ["--query", "x"],
+        "L10": [],
+        "G2": [],
+        "L4": [],
+        "L11": ["--id", "@last", "--reason", "r"],
+    }
     answer = cli(code, *more.get(code, ["--id", "@last"]), "--json")
 
     assert (answer.exit_code, answer.error["code"]) == (3, "no_database")
@@ -192,7 +255,11 @@ def test_lessons_can_be_added_promoted_and_retired_in_one_batch(kaizen, root, sr
     (root / "batch.jsonl").write_text("\n".join(map(json.dumps, lines)))
     kaizen("K5", file=str(root / "batch.jsonl"))
 
-    assert [row["status"] for row in kaizen("L9", id="@last")["lineage"]] == ["promoted", "promoted", "retired"]
+    assert [row["status"] for row in kaizen("L9", id="@last")["lineage"]] == [
+        "promoted",
+        "promoted",
+        "retired",
+    ]
     assert kaizen("K8")["verified"]
 
 
@@ -215,8 +282,15 @@ def test_lists_are_the_newest_first_and_queries_the_best_first(kaizen, request, 
     assert ids(kaizen(list_, task_id=task)) == ids(kaizen(list_, task_id="@last")) == [strong]
     assert ids(kaizen(list_, task_id=task[:-4])) == [strong]
     assert ids(kaizen(list_, actor="bob")) == [other]
-    assert ids(kaizen(list_, since="1h")) == [other, strong, weak] and ids(kaizen(list_, until="1h")) == []
-    assert ids(kaizen(list_, query="checkpoint")) == ids(kaizen(query, query="checkpoint")) == [strong, weak]
+    assert (
+        ids(kaizen(list_, since="1h")) == [other, strong, weak]
+        and ids(kaizen(list_, until="1h")) == []
+    )
+    assert (
+        ids(kaizen(list_, query="checkpoint"))
+        == ids(kaizen(query, query="checkpoint"))
+        == [strong, weak]
+    )
     assert ids(kaizen(query, query="checkpoint", status="active")) == [strong]
     assert ids(kaizen(query, query="checkpoint", scope="docs")) == [weak]
     assert kaizen(list_, limit=2)["more"] is True and kaizen(list_, limit=3)["more"] is False
@@ -253,7 +327,15 @@ def test_a_revision_changes_one_text_and_the_history_keeps_the_old(kaizen, gotch
 
 def test_a_revised_gotcha_is_found_by_its_new_words_and_not_by_the_old(kaizen, gotcha):
     id = gotcha(title="Zebra", summary="walrus", body="ibex", evidence=["okapi"], paths=["lynx.py"])
-    kaizen("G5", id=id, title="Heron", summary="Egret", body="Stork", paths=["crane.py"], evidence=["ibis"])
+    kaizen(
+        "G5",
+        id=id,
+        title="Heron",
+        summary="Egret",
+        body="Stork",
+        paths=["crane.py"],
+        evidence=["ibis"],
+    )
 
     for old in ("zebra", "walrus", "ibex", "lynx"):
         assert ids(kaizen("G3", query=old)) == ids(kaizen("L10", query=old)) == []
@@ -267,7 +349,9 @@ def test_evidence_is_added_to_and_paths_are_replaced(kaizen, gotcha, src):
     kaizen("G5", id=id, evidence=["second", "first", id], paths=["src/y.py"])
     after = kaizen("G4", id=id)
 
-    assert after["record"]["evidence"] == ["first", "second", id] == after["revisions"][0]["evidence"]
+    assert (
+        after["record"]["evidence"] == ["first", "second", id] == after["revisions"][0]["evidence"]
+    )
     assert after["record"]["paths"] == ["src/y.py"] == after["revisions"][0]["paths"]
     assert after["record"]["paths_hash"] != before["paths_hash"] and not after["record"]["stale"]
 
@@ -313,7 +397,9 @@ def test_a_gotcha_moves_only_where_that_makes_sense(kaizen, gotcha, before, afte
 
 
 @pytest.mark.parametrize("status, command", [("promoted", "L2 --id"), ("superseded", "L11 --id")])
-def test_a_state_that_another_command_gives_is_refused_with_that_command(kaizen, gotcha, status, command):
+def test_a_state_that_another_command_gives_is_refused_with_that_command(
+    kaizen, gotcha, status, command
+):
     id = gotcha(evidence=["e"])
     with pytest.raises(Refused) as refused:
         kaizen("G5", id=id, status=status)
@@ -321,7 +407,9 @@ def test_a_state_that_another_command_gives_is_refused_with_that_command(kaizen,
     assert f"`{command} {id}" in refused.value.next
 
 
-@pytest.mark.parametrize("before, after", [("active", "retired"), ("retired", "active"), ("superseded", "active")])
+@pytest.mark.parametrize(
+    "before, after", [("active", "retired"), ("retired", "active"), ("superseded", "active")]
+)
 def test_retiring_and_taking_back_need_a_reason(kaizen, gotcha, before, after):
     id = moved(kaizen, gotcha, before)
     with pytest.raises(Refused, match="reason") as refused:
@@ -345,7 +433,10 @@ def test_a_retired_gotcha_can_be_revised_while_it_is_taken_back(kaizen, gotcha):
     id = moved(kaizen, gotcha, "retired")
     kaizen("G5", id=id, status="active", note="It is back.", title="Back")
 
-    assert (record(kaizen, "G4", id)["status"], record(kaizen, "G4", id)["title"]) == ("active", "Back")
+    assert (record(kaizen, "G4", id)["status"], record(kaizen, "G4", id)["title"]) == (
+        "active",
+        "Back",
+    )
 
 
 # Inspect
@@ -355,7 +446,10 @@ def test_an_inspect_shows_the_lineage_from_every_step(kaizen, gotcha):
     first = gotcha(evidence=["e"])
     second = kaizen("L2", id=first, title="Taught")["id"]
     third = kaizen("L3", id=second, title="Known", waive="Seen for a month.")["id"]
-    shown = [kaizen(code, id=id)["lineage"] for code, id in (("G4", first), ("L6", second), ("L9", third))]
+    shown = [
+        kaizen(code, id=id)["lineage"]
+        for code, id in (("G4", first), ("L6", second), ("L9", third))
+    ]
 
     assert shown[0] == shown[1] == shown[2]
     assert [(row["kind"], row["id"], row["status"], row["title"]) for row in shown[0]] == [
@@ -371,9 +465,13 @@ def test_an_inspect_shows_revisions_the_log_and_what_backs_a_proven_lesson(kaize
     kaizen("L11", id=id, reason="Over.")
     shown = kaizen("L9", id=id)
 
-    assert [(row["rev"], row["status"], row["note"]) for row in shown["revisions"]] == [(2, "retired", "Over.")]
+    assert [(row["rev"], row["status"], row["note"]) for row in shown["revisions"]] == [
+        (2, "retired", "Over.")
+    ]
     assert shown["log"]["command"] == "L3"
-    assert [(row["kind"], row["text"]) for row in shown["backing"]] == [("waiver", "Seen for a month.")]
+    assert [(row["kind"], row["text"]) for row in shown["backing"]] == [
+        ("waiver", "Seen for a month.")
+    ]
 
 
 def test_a_lesson_is_stale_once_its_files_change_and_fresh_once_they_are_back(kaizen, gotcha, src):
@@ -382,7 +480,11 @@ def test_a_lesson_is_stale_once_its_files_change_and_fresh_once_they_are_back(ka
     stale = record(kaizen, "G4", id)
     (src / "x.py").write_text("src/x.py")
 
-    assert stale["stale"] is True and "src/*.py" in stale["stale_because"] and "src/x.py" in stale["stale_because"]
+    assert (
+        stale["stale"] is True
+        and "src/*.py" in stale["stale_because"]
+        and "src/x.py" in stale["stale_because"]
+    )
     assert record(kaizen, "G4", id)["stale"] is False
     (src / "new.py").write_text("")
     assert record(kaizen, "G4", id)["stale"] is True
@@ -437,7 +539,11 @@ def test_a_superseded_lesson_and_its_successor_know_each_other(kaizen, request, 
 def test_a_successor_must_be_another_active_lesson_of_the_same_kind(kaizen, gotcha, learning):
     id, retired = gotcha(), gotcha()
     kaizen("L11", id=retired, reason="r")
-    for successor, says in ((id, "itself"), (retired, "is retired"), (learning(), "not by a learning")):
+    for successor, says in (
+        (id, "itself"),
+        (retired, "is retired"),
+        (learning(), "not by a learning"),
+    ):
         with pytest.raises(Refused, match=says):
             kaizen("L11", id=id, reason="r", superseded_by=successor)
     with pytest.raises(NotFound):
@@ -446,7 +552,9 @@ def test_a_successor_must_be_another_active_lesson_of_the_same_kind(kaizen, gotc
     assert record(kaizen, "G4", id)["status"] == "active"
 
 
-def test_a_gotcha_that_is_taken_back_may_supersede_its_own_successor_without_a_circle(kaizen, gotcha):
+def test_a_gotcha_that_is_taken_back_may_supersede_its_own_successor_without_a_circle(
+    kaizen, gotcha
+):
     first, second = gotcha(), gotcha()
     kaizen("L11", id=first, reason="r", superseded_by=second)
     kaizen("G5", id=first, status="active", note="It was right.")
@@ -481,7 +589,9 @@ def test_last_is_the_newest_lesson_of_the_actor_whatever_its_kind(kaizen, gotcha
 # L10
 
 
-def test_context_by_path_finds_lessons_by_their_globs_proven_ones_first(kaizen, gotcha, learning, learned, src):
+def test_context_by_path_finds_lessons_by_their_globs_proven_ones_first(
+    kaizen, gotcha, learning, learned, src
+):
     proven, pitfall = learned(paths=["src/**"]), gotcha(paths=["src/x.py"])
     taught = learning(paths=["src/*.py"])
     learned(paths=["docs/**"])
@@ -518,7 +628,9 @@ def test_context_by_query_and_path_has_both_what_fits_both_first(kaizen, gotcha)
     ]
 
 
-def test_context_gives_each_kind_its_turn_so_that_a_fitting_gotcha_is_not_hidden(kaizen, gotcha, learned):
+def test_context_gives_each_kind_its_turn_so_that_a_fitting_gotcha_is_not_hidden(
+    kaizen, gotcha, learned
+):
     pitfall = gotcha(title="Zebra")
     for _ in range(5):
         learned(title="Zebra")
@@ -545,7 +657,11 @@ def test_context_shows_what_was_promoted_only_as_the_lineage_of_what_it_became(k
     third = kaizen("L3", id=second, waive="Seen for a month.")["id"]
     [shown] = kaizen("L10", path=["src/x.py"])["records"]
 
-    assert shown["id"] == third and [row["id"] for row in shown["lineage"]] == [first, second, third]
+    assert shown["id"] == third and [row["id"] for row in shown["lineage"]] == [
+        first,
+        second,
+        third,
+    ]
     assert (shown["evidence"], shown["paths"], shown["stale"]) == (["e"], ["src/*.py"], False)
     assert [row["text"] for row in shown["backing"]] == ["Seen for a month."]
     assert {name: shown[name] for name in TEXT} == TEXT
@@ -558,11 +674,17 @@ def test_context_marks_what_is_stale_and_says_why(kaizen, gotcha, src):
     changed_later(src / "x.py")
     found = kaizen("L10", path=["src/x.py", "src/deep/z.py"])["records"]
 
-    assert {row["title"]: row["stale"] for row in found} == {"Stale": True, "Stale too": True, "Fresh": False}
+    assert {row["title"]: row["stale"] for row in found} == {
+        "Stale": True,
+        "Stale too": True,
+        "Fresh": False,
+    }
     assert all("src/x.py" in row["stale_because"] for row in found if row["stale"])
 
 
-def test_context_leaves_out_what_is_retired_or_superseded_and_puts_what_is_resolved_last(kaizen, gotcha, learned):
+def test_context_leaves_out_what_is_retired_or_superseded_and_puts_what_is_resolved_last(
+    kaizen, gotcha, learned
+):
     for make in (gotcha, learned):
         kaizen("L11", id=make(title="Zebra", paths=["x.py"]), reason="r")
         old = make(title="Zebra", paths=["x.py"])
@@ -572,14 +694,19 @@ def test_context_leaves_out_what_is_retired_or_superseded_and_puts_what_is_resol
     kaizen("G5", id=resolved, status="resolved")
 
     assert ids(kaizen("L10", path=["x.py"])) == [other, active, resolved]
-    assert ids(kaizen("L10", query="zebra"))[-1] == resolved and len(ids(kaizen("L10", query="zebra"))) == 3
+    assert (
+        ids(kaizen("L10", query="zebra"))[-1] == resolved
+        and len(ids(kaizen("L10", query="zebra"))) == 3
+    )
 
 
 def test_context_follows_the_paths_of_a_revision(kaizen, gotcha):
     id = gotcha(paths=["old/*.py"])
     kaizen("G5", id=id, paths=["new/*.py"])
 
-    assert ids(kaizen("L10", path=["old/x.py"])) == [] and ids(kaizen("L10", path=["new/x.py"])) == [id]
+    assert ids(kaizen("L10", path=["old/x.py"])) == [] and ids(
+        kaizen("L10", path=["new/x.py"])
+    ) == [id]
 
 
 def test_a_path_outside_the_project_and_a_query_without_words_are_no_bugs(kaizen, gotcha):
@@ -592,14 +719,27 @@ def test_a_path_outside_the_project_and_a_query_without_words_are_no_bugs(kaizen
 
 def test_a_person_sees_lineage_evidence_and_staleness(cli, root):
     (root / "x.py").write_text("1")
-    text = ("--title", "WAL grows", "--summary", "s", "--body", "b", "--evidence", "3 GB", "--paths", "x.py")
+    text = (
+        "--title",
+        "WAL grows",
+        "--summary",
+        "s",
+        "--body",
+        "b",
+        "--evidence",
+        "3 GB",
+        "--paths",
+        "x.py",
+    )
     first = cli("G1", *text, "--json").json["id"]
     cli("L2", "--id", "@last")
     cli("L3", "--id", "@last", "--waive", "Seen for a month.")
     (root / "x.py").write_text("2")
     out = " ".join(cli("L10", "--path", "x.py").out.split())
 
-    assert all(word in out for word in (first, "3 GB", "x.py fits x.py", "Seen for a month.", "promoted"))
+    assert all(
+        word in out for word in (first, "3 GB", "x.py fits x.py", "Seen for a month.", "promoted")
+    )
     assert "stale because" in out
 
 

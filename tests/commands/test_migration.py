@@ -19,9 +19,7 @@ from kaizen_components.records.search.search import ranked
 
 from ..conftest import LAUNCHER, ROOT
 
-GOTCHAS = (
-    "# Gotchas\n\n- The WAL grows. Close readers.\n  - nested\n- One writer only\n\n## Deploys\n\nNot on Friday.\n"
-)
+GOTCHAS = "# Gotchas\n\n- The WAL grows. Close readers.\n  - nested\n- One writer only\n\n## Deploys\n\nNot on Friday.\n"
 LEARNED = "Learned\n=======\n\n- Gelernt: Grüße, 日本 🎉\r\n- Twice\n- Twice\n"
 
 
@@ -41,7 +39,9 @@ def rows(kaizen, kind):
 
 
 def bodies(kaizen):
-    return sorted(row["body"] for kind in ("gotcha", "learning", "learned") for row in rows(kaizen, kind))
+    return sorted(
+        row["body"] for kind in ("gotcha", "learning", "learned") for row in rows(kaizen, kind)
+    )
 
 
 ALL_BODIES = [
@@ -51,13 +51,20 @@ ALL_BODIES = [
 
 
 def states(kaizen, **more):
-    return {row["file"]: (row["state"], row["entries"], row["new"]) for row in kaizen("M1", **more)["records"]}
+    return {
+        row["file"]: (row["state"], row["entries"], row["new"])
+        for row in kaizen("M1", **more)["records"]
+    }
 
 
 def everything(root):
     """Every file of the project but the database, with its bytes, its mode and when it was changed."""
     return {
-        str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns)
+        str(path.relative_to(root)): (
+            path.read_bytes(),
+            path.stat().st_mode,
+            path.stat().st_mtime_ns,
+        )
         for path in root.rglob("*")
         if path.is_file() and "kaizen.db" not in path.name
     }
@@ -117,7 +124,11 @@ def test_a_scan_passes_over_tools_caches_records_and_links_that_lead_out(kaizen,
     (root / "a" / "gotcha.md").mkdir()
     answer = kaizen("M1")
 
-    assert [row["file"] for row in answer["records"]] == [".github/GOTCHA.md", "caches/GOTCHA.md", "src/AI/GOTCHA.md"]
+    assert [row["file"] for row in answer["records"]] == [
+        ".github/GOTCHA.md",
+        "caches/GOTCHA.md",
+        "src/AI/GOTCHA.md",
+    ]
     assert {row["path"]: row["why"] for row in answer["passed_over"]} == {
         "LEARNED.md": "a link that leads out of the project", "LEARNING.md": "not a file",
     }  # fmt: skip
@@ -144,12 +155,18 @@ def test_another_project_below_keeps_its_lessons(kaizen, root):
     Door(str(root / "other"))("K1")
 
     assert kaizen("M1")["records"] == []
-    assert kaizen("M1")["passed_over"] == [{"path": "other", "why": "a project with records of its own"}]
+    assert kaizen("M1")["passed_over"] == [
+        {"path": "other", "why": "a project with records of its own"}
+    ]
 
 
 def test_roots_limit_the_search_and_may_overlap(kaizen, root, lessons):
     assert list(states(kaizen, roots=["docs"])) == ["docs/learned.md"]
-    assert list(states(kaizen, roots=["docs", ".", "docs/../docs"])) == ["GOTCHA.md", "LEARNING.MD", "docs/learned.md"]
+    assert list(states(kaizen, roots=["docs", ".", "docs/../docs"])) == [
+        "GOTCHA.md",
+        "LEARNING.MD",
+        "docs/learned.md",
+    ]
     kaizen("M3", roots=["docs"])
 
     assert (root / "GOTCHA.md").read_text() == GOTCHAS and len(bodies(kaizen)) == 3
@@ -157,10 +174,19 @@ def test_roots_limit_the_search_and_may_overlap(kaizen, root, lessons):
 
 @pytest.mark.parametrize(
     "roots, error",
-    [("..", Refused), ("/", Refused), ("out", Refused), ("nowhere", NotFound), ("GOTCHA.md", Usage), ("AI", Refused)],
+    [
+        ("..", Refused),
+        ("/", Refused),
+        ("out", Refused),
+        ("nowhere", NotFound),
+        ("GOTCHA.md", Usage),
+        ("AI", Refused),
+    ],
 )
 @pytest.mark.parametrize("code", ["M1", "M2", "M3"])
-def test_roots_that_are_no_folders_of_the_project_are_refused(kaizen, root, lessons, tmp_path, code, roots, error):
+def test_roots_that_are_no_folders_of_the_project_are_refused(
+    kaizen, root, lessons, tmp_path, code, roots, error
+):
     (root / "AI").mkdir()
     (root / "out").symlink_to(tmp_path)
     with pytest.raises(error):
@@ -191,9 +217,13 @@ def test_the_preview_is_what_then_happens(kaizen, root, lessons):
         return [(row["kind"], row["file"], row["line"], row["title"]) for row in found]
 
     assert [row["state"] for row in preview["records"]] == ["new", "recorded", "new"]
-    assert entries(row for row in preview["records"] if row["state"] == "new") == entries(done["entries"])
+    assert entries(row for row in preview["records"] if row["state"] == "new") == entries(
+        done["entries"]
+    )
     assert preview["new"] == done["added"] == 2
-    assert preview["would_become_stubs"] == [{"file": row["file"], "backup": row["backup"]} for row in done["files"]]
+    assert preview["would_become_stubs"] == [
+        {"file": row["file"], "backup": row["backup"]} for row in done["files"]
+    ]
     assert [row["now"] for row in done["files_now"]] == ["stub"]
     assert all((root / row["backup"]).exists() for row in done["files"])
 
@@ -211,8 +241,15 @@ def test_every_entry_becomes_a_record_with_its_file_and_line(kaizen, root, lesso
     assert (answer["added"], len(answer["entries"]), len(answer["files"])) == (6, 6, 2)
 
     first = rows(kaizen, "gotcha")[0]
-    assert (first["title"], first["body"]) == ("The WAL grows.", "The WAL grows. Close readers.\n- nested")
-    assert (first["source_path"], first["source_line"], first["scope"]) == ("GOTCHA.md", 3, "project")
+    assert (first["title"], first["body"]) == (
+        "The WAL grows.",
+        "The WAL grows. Close readers.\n- nested",
+    )
+    assert (first["source_path"], first["source_line"], first["scope"]) == (
+        "GOTCHA.md",
+        3,
+        "project",
+    )
     assert json.loads(first["evidence"]) == ["GOTCHA.md:3"]
     assert kaizen.store.reader().value("SELECT DISTINCT status FROM gotcha_current") == "active"
     assert bodies(kaizen) == ALL_BODIES and kaizen("K8")["verified"]
@@ -231,7 +268,13 @@ def test_the_files_become_stubs_that_say_where_the_lessons_are(kaizen, root, les
     kaizen("M3")
     stub = (root / "GOTCHA.md").read_text()
 
-    for said in ("3 lessons", "kaizen G1", "kaizen G2", "kaizen M5", "AI/db/backups/lessons/GOTCHA.md-"):
+    for said in (
+        "3 lessons",
+        "kaizen G1",
+        "kaizen G2",
+        "kaizen M5",
+        "AI/db/backups/lessons/GOTCHA.md-",
+    ):
         assert said in stub
     assert "kaizen L7" in (root / "docs" / "learned.md").read_text()
     assert (root / "GOTCHA.md").stat().st_mode & 0o777 == 0o640
@@ -314,7 +357,9 @@ def test_a_file_that_disappears_meanwhile_is_no_failure(kaizen, root, lessons, m
 
     monkeypatch.setattr(kaizen.store, "look", remove_first)
 
-    assert {row["file"]: row["now"] for row in kaizen("M3")["files_now"]}["GOTCHA.md"] == "kept: it is gone"
+    assert {row["file"]: row["now"] for row in kaizen("M3")["files_now"]}[
+        "GOTCHA.md"
+    ] == "kept: it is gone"
     assert kaizen("M4")["entries"] == 6
 
 
@@ -327,7 +372,9 @@ BAD = [
 
 
 @pytest.mark.parametrize("data, code, where", BAD, ids=["latin-1", "nul", "utf-16", "too long"])
-def test_a_file_that_cannot_be_recorded_stops_all_before_anything_is_written(kaizen, root, lessons, data, code, where):
+def test_a_file_that_cannot_be_recorded_stops_all_before_anything_is_written(
+    kaizen, root, lessons, data, code, where
+):
     (root / "GOTCHA.md").write_bytes(data)
     before = everything(root)
     for command in ("M2", "M3"):
@@ -358,15 +405,23 @@ def key():
         ("# G\n\n```\n{key}```\n", 4, "private key"),
     ],
 )
-def test_a_secret_anywhere_in_a_file_stops_all_and_is_never_shown(cli, root, lessons, text, line, kind):
+def test_a_secret_anywhere_in_a_file_stops_all_and_is_never_shown(
+    cli, root, lessons, text, line, kind
+):
     (root / "GOTCHA.md").write_text(text.format(token=token(), key=key()))
     for command in ("M1", "M2", "M3"):
         for answer in (cli(command), cli(command, "--json")):
-            assert token()[:12] not in answer.out + answer.err and "MIIE" not in answer.out + answer.err
+            assert (
+                token()[:12] not in answer.out + answer.err
+                and "MIIE" not in answer.out + answer.err
+            )
             assert answer.exit_code == (0 if command == "M1" else 1)
     assert f"GOTCHA.md:{line} seems to hold a secret ({kind})." == answer.error["what"]
 
-    assert not (root / "AI").exists() and (root / "docs" / "learned.md").read_bytes() == LEARNED.encode()
+    assert (
+        not (root / "AI").exists()
+        and (root / "docs" / "learned.md").read_bytes() == LEARNED.encode()
+    )
 
 
 def test_a_secret_in_the_name_of_a_folder_is_refused_too(kaizen, root):
@@ -393,15 +448,22 @@ def test_odd_names_of_folders_are_kept(kaizen, root):
         (root / name / "GOTCHA.md").write_text(f"- In {len(name)}\n")
     kaizen("M3")
 
-    assert kaizen("M4")["entries"] == 5 and {row["state"] for row in kaizen("M1")["records"]} == {"stub"}
-    assert {row["source_path"] for row in rows(kaizen, "gotcha")} >= {"日本/GOTCHA.md", "a --> b/GOTCHA.md"}
+    assert kaizen("M4")["entries"] == 5 and {row["state"] for row in kaizen("M1")["records"]} == {
+        "stub"
+    }
+    assert {row["source_path"] for row in rows(kaizen, "gotcha")} >= {
+        "日本/GOTCHA.md",
+        "a --> b/GOTCHA.md",
+    }
 
 
 def test_it_is_not_tried_with_test_records(kaizen, root, lessons):
     with pytest.raises(Refused, match="--test"):
         kaizen("M3", test=True)
 
-    assert (root / "GOTCHA.md").read_text() == GOTCHAS and not (root / "AI" / "db" / "backups" / "lessons").exists()
+    assert (root / "GOTCHA.md").read_text() == GOTCHAS and not (
+        root / "AI" / "db" / "backups" / "lessons"
+    ).exists()
 
 
 def test_the_same_op_id_again_gives_the_first_answer(kaizen, root, lessons):
@@ -423,10 +485,14 @@ def test_inside_a_batch_the_files_stay_until_it_is_committed(kaizen, root, lesso
     first, second = kaizen("K5", file=str(batch))["records"]
     assert (first["added"], second["added"]) == (6, 0)
     assert all("not committed" in row["now"] for row in first["files_now"] + second["files_now"])
-    assert (root / "GOTCHA.md").read_text() == GOTCHAS and states(kaizen)["GOTCHA.md"][0] == "recorded"
+    assert (root / "GOTCHA.md").read_text() == GOTCHAS and states(kaizen)["GOTCHA.md"][
+        0
+    ] == "recorded"
     assert kaizen("M4")["not_yet_stubs"] == [{"file": "GOTCHA.md"}, {"file": "docs/learned.md"}]
 
-    assert kaizen("K5", file=str(batch))["records"][0]["files_now"][0]["now"] == "stub", "committed by the batch before"
+    assert kaizen("K5", file=str(batch))["records"][0]["files_now"][0]["now"] == "stub", (
+        "committed by the batch before"
+    )
     assert bodies(kaizen) == ALL_BODIES and kaizen("M4")["verified"] and kaizen("K8")["verified"]
 
 
@@ -443,7 +509,11 @@ def test_ten_thousand_entries_are_migrated_and_proven(kaizen, root):
 @pytest.fixture
 def bound(root, tool):
     """`bound(argv…)`: a command without the rights that let root write anywhere."""
-    as_user = [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+    as_user = (
+        [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"]
+        if os.getuid() == 0
+        else []
+    )
 
     def run(*argv):
         env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
@@ -459,7 +529,9 @@ def test_a_read_only_folder_stops_all_before_anything_is_written(bound, root, le
     code, error = bound("M3")
     (root / "docs").chmod(0o755)
 
-    assert (code, error["code"]) == (5, "file_not_writable") and error["what"].startswith("docs/learned.md")
+    assert (code, error["code"]) == (5, "file_not_writable") and error["what"].startswith(
+        "docs/learned.md"
+    )
     assert not (root / "AI").exists() and (root / "GOTCHA.md").read_text() == GOTCHAS
     assert bound("M3")[1]["added"] == 6
 
@@ -487,18 +559,26 @@ def test_a_backup_folder_that_cannot_be_written_stops_all(bound, root, lessons):
     (root / "AI" / "db" / "backups").chmod(0o755)
 
     assert (code, error["code"]) == (5, "file_not_writable") and "backup" in error["why"]
-    assert (root / "GOTCHA.md").read_text() == GOTCHAS and not (root / "AI" / "db" / "kaizen.db").exists()
+    assert (root / "GOTCHA.md").read_text() == GOTCHAS and not (
+        root / "AI" / "db" / "kaizen.db"
+    ).exists()
 
 
-def test_a_stub_that_cannot_be_written_says_so_and_the_next_run_completes(kaizen, root, lessons, monkeypatch):
+def test_a_stub_that_cannot_be_written_says_so_and_the_next_run_completes(
+    kaizen, root, lessons, monkeypatch
+):
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(lesson_copy.os, "replace", lambda *args: full() if "/docs/" in args[1] else os.rename(*args))
+    monkeypatch.setattr(
+        lesson_copy.os, "replace", lambda *args: full() if "/docs/" in args[1] else os.rename(*args)
+    )
     with pytest.raises(Unavailable, match=r"docs/learned\.md"):
         kaizen("M3")
     monkeypatch.undo()
-    assert (root / "docs" / "learned.md").read_bytes() == LEARNED.encode() and bodies(kaizen) == ALL_BODIES
+    assert (root / "docs" / "learned.md").read_bytes() == LEARNED.encode() and bodies(
+        kaizen
+    ) == ALL_BODIES
     assert kaizen("M3")["added"] == 0
 
     assert "kaizen:stub" in (root / "docs" / "learned.md").read_text() and leftovers(root) == []
@@ -538,7 +618,9 @@ def require_complete(root):
         door("M3")
         assert bodies(door) == ALL_BODIES
         assert door("M4")["entries"] == 6 and door("K8")["verified"]
-        assert {row["state"] for row in door("M1")["records"]} == {"stub", "empty"} and leftovers(root) == []
+        assert {row["state"] for row in door("M1")["records"]} == {"stub", "empty"} and leftovers(
+            root
+        ) == []
     finally:
         door.close()
 
@@ -594,7 +676,9 @@ def test_kills_at_random_moments_lose_nothing_and_double_nothing(root, lessons):
 def test_many_at_once_record_every_entry_once(root, lessons):
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
     racers = [
-        subprocess.Popen([sys.executable, str(LAUNCHER), "M3", "--json"], env=env, stdout=subprocess.PIPE)
+        subprocess.Popen(
+            [sys.executable, str(LAUNCHER), "M3", "--json"], env=env, stdout=subprocess.PIPE
+        )
         for _ in range(8)
     ]
     answers = [json.loads(racer.communicate()[0]) for racer in racers]
@@ -610,7 +694,11 @@ def test_verify_counts_what_it_proved(kaizen, lessons):
     kaizen("M3")
     answer = kaizen("M4")
 
-    assert answer["verified"] and (answer["imports"], answer["files"], answer["entries"]) == (2, 2, 6)
+    assert answer["verified"] and (answer["imports"], answer["files"], answer["entries"]) == (
+        2,
+        2,
+        6,
+    )
     assert (answer["gotcha"], answer["learning"], answer["learned"]) == (3, 0, 3)
 
 
@@ -631,13 +719,17 @@ def test_files_still_to_be_migrated_are_pending(kaizen, root, lessons):
     with pytest.raises(Refused, match=r"LEARNING\.MD has 2 entries not recorded yet") as caught:
         kaizen("M4")
 
-    assert "M3" in caught.value.next and caught.value.findings == [{"file": "LEARNING.MD", "new": 2, "problem": None}]
+    assert "M3" in caught.value.next and caught.value.findings == [
+        {"file": "LEARNING.MD", "new": 2, "problem": None}
+    ]
 
 
 def tampered(kaizen, sql, *params):
     """A record changed or removed behind our back, as a damaged file would have it."""
     with kaizen.store.writing() as connection:
-        for row in connection.rows("SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%no_%'"):
+        for row in connection.rows(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%no_%'"
+        ):
             connection.execute(f"DROP TRIGGER {row['name']}")
         connection.execute(sql, params)
 
@@ -646,8 +738,14 @@ def tampered(kaizen, sql, *params):
     "sql, says",
     [
         ("DELETE FROM gotcha WHERE source_line = 5", "GOTCHA.md:5 is not in the database."),
-        ("UPDATE gotcha SET body = 'Other' WHERE source_line = 5", "GOTCHA.md:5 reads differently in gotcha_"),
-        ("UPDATE gotcha SET title = 'Other' WHERE source_line = 7", "GOTCHA.md:7 reads differently in gotcha_"),
+        (
+            "UPDATE gotcha SET body = 'Other' WHERE source_line = 5",
+            "GOTCHA.md:5 reads differently in gotcha_",
+        ),
+        (
+            "UPDATE gotcha SET title = 'Other' WHERE source_line = 7",
+            "GOTCHA.md:7 reads differently in gotcha_",
+        ),
     ],
 )
 def test_a_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
@@ -656,11 +754,17 @@ def test_a_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
     with pytest.raises(Integrity) as caught:
         kaizen("M4")
 
-    assert caught.value.what.startswith(says) and caught.value.exit_code == 7 and len(caught.value.findings) == 1
+    assert (
+        caught.value.what.startswith(says)
+        and caught.value.exit_code == 7
+        and len(caught.value.findings) == 1
+    )
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed"])
-def test_a_backup_that_is_gone_or_changed_fails_and_coming_back_heals_it(kaizen, root, lessons, damage):
+def test_a_backup_that_is_gone_or_changed_fails_and_coming_back_heals_it(
+    kaizen, root, lessons, damage
+):
     backup = root / kaizen("M3")["files"][0]["backup"]
     backup.unlink() if damage == "missing" else backup.write_text("- Forged\n")
     with pytest.raises(Integrity, match=r"GOTCHA\.md: its backup AI/db/backups/lessons/"):

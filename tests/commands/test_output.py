@@ -26,7 +26,11 @@ def test_without_a_kind_every_command_that_writes_is_listed(kaizen):
 
 @pytest.mark.parametrize("kind", ["W1", "w1", "task-start", "TASK-START"])
 def test_a_payload_that_the_command_would_take_is_valid(kaizen, root, kind):
-    answer = kaizen("Q8", kind=kind, payload_json={"title": "A", "summary": "B", "done_when": ["x"], "actor": "bob"})
+    answer = kaizen(
+        "Q8",
+        kind=kind,
+        payload_json={"title": "A", "summary": "B", "done_when": ["x"], "actor": "bob"},
+    )
 
     assert (answer["valid"], answer["kind"], answer["command"]) == (True, "W1", "task-start")
     assert "exit_code" not in answer and "not checked" in answer["hint"]
@@ -42,10 +46,25 @@ def test_every_problem_is_found_and_names_its_option(kaizen):
     found = problems(
         kaizen,
         "W1",
-        {"title": " ", "priority": "urgent", "done_when": ["fine", 3], "bogus": 1, "parent": None, "test": "yes"},
+        {
+            "title": " ",
+            "priority": "urgent",
+            "done_when": ["fine", 3],
+            "bogus": 1,
+            "parent": None,
+            "test": "yes",
+        },
     )
 
-    assert set(found) == {"--title", "--summary", "--priority", "--done-when", "--bogus", "--parent", "--test"}
+    assert set(found) == {
+        "--title",
+        "--summary",
+        "--priority",
+        "--done-when",
+        "--bogus",
+        "--parent",
+        "--test",
+    }
     assert all(option in what for option, what in found.items())
 
 
@@ -72,7 +91,11 @@ def test_the_problem_is_the_error_that_the_command_gives(kaizen, payload):
         ("Q4", {"case_id": "x", "outcome": "passed", "score": 1.5}, "--score"),
         ("Q2", {"conclusion": "FINE", "summary": "S"}, "--conclusion"),
         ("Q2", {"conclusion": "PROOF_RECORDED", "summary": "S", "findings": "[1]"}, "--findings"),
-        ("W5", {"task_id": "x", "title": "T", "summary": "S", "payload_json": "{"}, "--payload-json"),
+        (
+            "W5",
+            {"task_id": "x", "title": "T", "summary": "S", "payload_json": "{"},
+            "--payload-json",
+        ),
         ("W9", {"since": "yesterday"}, "--since"),
         ("K5", {"file": ""}, "--file"),
     ],
@@ -81,7 +104,9 @@ def test_each_kind_of_value_is_checked(kaizen, kind, payload, option):
     assert list(problems(kaizen, kind, payload)) == [option]
 
 
-@pytest.mark.parametrize("kind, payload", [("W2", {"id": "task_nope", "note": "n"}), ("K5", {"file": "/nowhere"})])
+@pytest.mark.parametrize(
+    "kind, payload", [("W2", {"id": "task_nope", "note": "n"}), ("K5", {"file": "/nowhere"})]
+)
 def test_ids_and_files_are_not_looked_up(kaizen, kind, payload):
     assert kaizen("Q8", kind=kind, payload_json=payload)["valid"]
 
@@ -91,7 +116,9 @@ def test_a_payload_that_is_no_object_is_invalid(kaizen, payload):
     assert list(problems(kaizen, "W1", json.dumps(payload))) == ["--payload-json"]
 
 
-@pytest.mark.parametrize("kind, near", [("W99", "W9"), ("task-strat", "task-start"), ("zzzz", None)])
+@pytest.mark.parametrize(
+    "kind, near", [("W99", "W9"), ("task-strat", "task-start"), ("zzzz", None)]
+)
 def test_an_unknown_kind_is_not_found_and_near_ones_are_named(kaizen, kind, near):
     with pytest.raises(NotFound) as caught:
         kaizen("Q8", kind=kind)
@@ -118,8 +145,16 @@ def test_the_command_line_says_yes_or_lists_what_is_wrong(cli):
     bad = cli("Q8", "--kind", "W1", "--payload-json", '{"title": ""}', "--json")
 
     assert good.exit_code == 0 and "valid    yes" in good.out
-    assert bad.exit_code == 1 and [row["option"] for row in bad.json["problems"]] == ["--summary", "--title"]
+    assert bad.exit_code == 1 and [row["option"] for row in bad.json["problems"]] == [
+        "--summary",
+        "--title",
+    ]
     assert cli("Q8", "--kind", "nope").exit_code == 3
-    assert "required" in cli("Q8", "--kind", "W1").out and '"maxLength":200' in cli("Q8", "--kind", "W1").out
+    assert (
+        "required" in cli("Q8", "--kind", "W1").out
+        and '"maxLength":200' in cli("Q8", "--kind", "W1").out
+    )
     assert "title, summary" in cli("Q8", env={"COLUMNS": "200"}).out
-    assert cli("Q8", "--kind", "K5", "--payload-json", "{}", stdin=b"").exit_code == 0, "stdin is not read"
+    assert cli("Q8", "--kind", "K5", "--payload-json", "{}", stdin=b"").exit_code == 0, (
+        "stdin is not read"
+    )

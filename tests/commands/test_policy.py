@@ -33,7 +33,11 @@ def test_an_added_rule_is_kept_as_it_was_given(kaizen):
     inspected = kaizen("X4", id="@last")
 
     assert {name: inspected["record"][name] for name in given} == given
-    assert (inspected["id"], inspected["record"]["status"], inspected["record"]["rev"]) == (added["id"], "active", 1)
+    assert (inspected["id"], inspected["record"]["status"], inspected["record"]["rev"]) == (
+        added["id"],
+        "active",
+        1,
+    )
     assert inspected["revisions"] == []
     assert inspected["log"]["content_hash"] == added["hash"]
     assert inspected["log"]["command"] == "X1"
@@ -112,7 +116,9 @@ def test_the_list_says_when_there_is_more(kaizen, rule):
 
 
 def test_a_query_finds_rules_by_title_rule_body_and_trigger_the_best_first(kaizen, rule):
-    by_body = rule("One", body="Something about checkpoints, among many other words that stand here.")
+    by_body = rule(
+        "One", body="Something about checkpoints, among many other words that stand here."
+    )
     by_trigger = rule("Two", trigger="Before a checkpoint")
     by_title = rule("Checkpoint")
     by_rule = rule("Three", "Make a checkpoint.")
@@ -135,7 +141,9 @@ def test_a_query_finds_retired_rules_too_unless_told_and_keeps_to_a_scope(kaizen
     assert kaizen("X3", query="checkpoint", limit=1)["more"] is True
 
 
-@pytest.mark.parametrize("query", ["%", '"', "nothing-like-it", "' OR 1=1 --", "+", "*", "NEAR(", "a:b"])
+@pytest.mark.parametrize(
+    "query", ["%", '"', "nothing-like-it", "' OR 1=1 --", "+", "*", "NEAR(", "a:b"]
+)
 def test_a_query_is_words_and_never_syntax(kaizen, rule, query):
     rule("Checkpoint")
 
@@ -200,7 +208,13 @@ def test_a_session_learns_the_rules_by_priority_and_among_equals_the_oldest_firs
 
 
 def test_a_rule_in_the_context_says_what_to_do_when_and_which_record_it_is(kaizen, rule):
-    id = rule("Ask first", "A release needs a person's word.", priority="high", trigger="Before a release", body="B")
+    id = rule(
+        "Ask first",
+        "A release needs a person's word.",
+        priority="high",
+        trigger="Before a release",
+        body="B",
+    )
 
     assert kaizen("X5")["rules"] == [
         {
@@ -229,9 +243,13 @@ def test_a_budget_holds_whole_rules_only_and_names_what_it_left_out(kaizen, rule
     cost = {one["id"]: tokens(one) for one in everything["rules"]}
     context = kaizen("X5", budget=cost[first] + cost[small])
 
-    assert ids(context, "rules") == [first, small], "a smaller rule may use the room that a bigger one could not"
+    assert ids(context, "rules") == [first, small], (
+        "a smaller rule may use the room that a bigger one could not"
+    )
     assert context["rules"] == [one for one in everything["rules"] if one["id"] != big]
-    assert context["left_out"] == [{"priority": "normal", "title": "Big", "id": big, "tokens": cost[big]}]
+    assert context["left_out"] == [
+        {"priority": "normal", "title": "Big", "id": big, "tokens": cost[big]}
+    ]
     assert (context["complete"], context["tokens"], context["left_out_tokens"]) == (
         False,
         cost[first] + cost[small],
@@ -317,12 +335,21 @@ def test_without_a_database_a_read_says_so(cli):
 
 
 def test_the_context_reads_well_in_a_narrow_terminal(rule, cli):
-    rule("Ask before a release", "A release needs the word of a person. " * 5, trigger="Before a release " * 8)
+    rule(
+        "Ask before a release",
+        "A release needs the word of a person. " * 5,
+        trigger="Before a release " * 8,
+    )
     rule("Left out", "Long. " * 300, priority="critical")
     out = cli("X5", "--budget", "300", env={"COLUMNS": "80"}).out
 
     assert all(len(line) <= 80 for line in out.splitlines())
-    for part in ("Ask before a release", "Before a release", "\nleft out\n", "  rule      A release needs"):
+    for part in (
+        "Ask before a release",
+        "Before a release",
+        "\nleft out\n",
+        "  rule      A release needs",
+    ):
         assert part in out
 
 
@@ -352,4 +379,6 @@ def test_rules_are_added_found_and_retired_in_one_batch(kaizen, root):
 def test_every_priority_has_its_place(kaizen, rule, priority):
     rule(priority=priority)
 
-    assert kaizen("X5")["rules"][0]["priority"] == kaizen("X2")["records"][0]["priority"] == priority
+    assert (
+        kaizen("X5")["rules"][0]["priority"] == kaizen("X2")["records"][0]["priority"] == priority
+    )

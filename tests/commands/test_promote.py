@@ -10,13 +10,22 @@ from kaizen_components.records.ledger.hashing import log_end
 from kaizen_components.records.ledger.transaction import Write
 from kaizen_components.store.gate import share
 
-TEXT = {"title": "WAL grows", "summary": "A reader pins the checkpoint.", "body": "Close readers first."}
+TEXT = {
+    "title": "WAL grows",
+    "summary": "A reader pins the checkpoint.",
+    "body": "Close readers first.",
+}
 WITNESSED = {
     "title": "Ran it", "tier": "witnessed", "outcome": "passed", "command": "pytest -q", "argv": '["pytest","-q"]',
     "exit_code": 0, "duration_ms": 5, "tree_hash": "0" * 64, "stdout_hash": "1" * 64, "stderr_hash": "2" * 64,
     "platform": "linux",
 }  # fmt: skip
-REPORTED = {"title": "Somebody said so", "tier": "reported", "outcome": "passed", "command": "pytest -q"}
+REPORTED = {
+    "title": "Somebody said so",
+    "tier": "reported",
+    "outcome": "passed",
+    "command": "pytest -q",
+}
 VERDICT = {"scope": "project", "conclusion": "VERIFIED_ACCEPTABLE", "summary": "All checks passed."}
 
 
@@ -58,7 +67,9 @@ def record(kaizen, code, id):
 # L2
 
 
-def test_a_learning_carries_over_what_the_gotcha_says_and_freshly_hashes_its_files(kaizen, gotcha, root):
+def test_a_learning_carries_over_what_the_gotcha_says_and_freshly_hashes_its_files(
+    kaizen, gotcha, root
+):
     (root / "x.py").write_text("1")
     task = kaizen("W1", title="T", summary="S")["id"]
     id = gotcha(scope="store", task_id=task, evidence=["e", task], paths=["x.py"])
@@ -69,15 +80,25 @@ def test_a_learning_carries_over_what_the_gotcha_says_and_freshly_hashes_its_fil
 
     same = ("title", "summary", "body", "scope", "task_id", "evidence", "paths")
     assert {name: kept[name] for name in same} == {name: before[name] for name in same}
-    assert (kept["gotcha_id"], kept["status"], after["status"], after["rev"]) == (id, "active", "promoted", 2)
+    assert (kept["gotcha_id"], kept["status"], after["status"], after["rev"]) == (
+        id,
+        "active",
+        "promoted",
+        2,
+    )
     assert before["stale"] and not kept["stale"] and kept["paths_hash"] != before["paths_hash"]
-    assert kaizen("G4", id=id)["log"]["command"] == "G1" and kaizen("L6", id="@last")["log"]["command"] == "L2"
+    assert (
+        kaizen("G4", id=id)["log"]["command"] == "G1"
+        and kaizen("L6", id="@last")["log"]["command"] == "L2"
+    )
 
 
 def test_texts_override_evidence_is_added_and_paths_replace(kaizen, gotcha):
     id = gotcha(paths=["x.py"])
     given = {"title": "Taught", "summary": "In short.", "body": "At length."}
-    kept = record(kaizen, "L6", kaizen("L2", id=id, **given, evidence=["more", "e"], paths=["y.py"])["id"])
+    kept = record(
+        kaizen, "L6", kaizen("L2", id=id, **given, evidence=["more", "e"], paths=["y.py"])["id"]
+    )
 
     assert {name: kept[name] for name in given} == given
     assert (kept["evidence"], kept["paths"]) == (["e", "more"], ["y.py"])
@@ -91,7 +112,9 @@ def test_a_gotcha_without_evidence_is_promoted_only_with_evidence_given(kaizen, 
 
     assert f"L2 --id {id} --evidence" in refused.value.next
     assert record(kaizen, "G4", id)["status"] == "active" and kaizen("L4")["count"] == 0
-    assert record(kaizen, "L6", kaizen("L2", id=id, evidence=["Seen."])["id"])["evidence"] == ["Seen."]
+    assert record(kaizen, "L6", kaizen("L2", id=id, evidence=["Seen."])["id"])["evidence"] == [
+        "Seen."
+    ]
 
 
 @pytest.mark.parametrize("status", ["resolved", "retired"])
@@ -109,7 +132,10 @@ def test_a_gotcha_that_is_not_active_is_not_promoted(kaizen, gotcha, status):
 def test_a_second_promotion_conflicts_and_names_what_there_is(kaizen, learning):
     second, first = learning()
     third = kaizen("L3", id=second, waive="w")["id"]
-    for code, id, became, more in (("L2", first, second, {}), ("L3", second, third, {"waive": "w"})):
+    for code, id, became, more in (
+        ("L2", first, second, {}),
+        ("L3", second, third, {"waive": "w"}),
+    ):
         with pytest.raises(Conflict, match="promoted already") as refused:
             kaizen(code, id=id, **more)
         assert became in refused.value.why
@@ -137,7 +163,9 @@ def test_an_unknown_id_is_not_found(kaizen, gotcha, code, noun):
         kaizen(code, id=f"{noun}_nope")
 
 
-def test_a_reader_that_had_to_keep_writers_out_does_not_keep_out_its_own_promotion(kaizen, gotcha, monkeypatch):
+def test_a_reader_that_had_to_keep_writers_out_does_not_keep_out_its_own_promotion(
+    kaizen, gotcha, monkeypatch
+):
     """As on a disk where a reader cannot make its -shm file."""
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0")
     id = gotcha()
@@ -182,14 +210,21 @@ def test_a_waiver_is_a_record_that_the_lesson_points_to(kaizen, learning):
     assert record(kaizen, "L6", id)["status"] == "promoted"
 
 
-def test_a_learned_lesson_carries_over_texts_can_be_overridden_and_files_are_hashed_anew(kaizen, learning, root):
+def test_a_learned_lesson_carries_over_texts_can_be_overridden_and_files_are_hashed_anew(
+    kaizen, learning, root
+):
     (root / "x.py").write_text("1")
     id, _ = learning(scope="store", evidence=["e"], paths=["x.py"])
     (root / "x.py").write_text("2")
     kept = record(kaizen, "L9", kaizen("L3", id=id, waive="w", title="Known")["id"])
 
     assert (kept["title"], kept["summary"], kept["scope"]) == ("Known", TEXT["summary"], "store")
-    assert (kept["evidence"], kept["paths"], kept["stale"], kept["learning_id"]) == (["e"], ["x.py"], False, id)
+    assert (kept["evidence"], kept["paths"], kept["stale"], kept["learning_id"]) == (
+        ["e"],
+        ["x.py"],
+        False,
+        id,
+    )
 
 
 @pytest.mark.parametrize("superseded", [True, False])
@@ -207,7 +242,9 @@ BACKINGS = [("proof", WITNESSED), ("verification", VERDICT)]
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
 @pytest.mark.parametrize("about", ["learning", "gotcha"])
-def test_what_is_about_the_learning_or_its_gotcha_proves_it(kaizen, learning, recorded, kind, values, about):
+def test_what_is_about_the_learning_or_its_gotcha_proves_it(
+    kaizen, learning, recorded, kind, values, about
+):
     second, first = learning()
     backing = recorded(kind, **values, about_id={"learning": second, "gotcha": first}[about])
     promoted = kaizen("L3", id=second)
@@ -249,13 +286,19 @@ UNFIT = [
     ("proof", {**WITNESSED, "outcome": "failed", "exit_code": 1}, "did not pass (failed)"),
     ("proof", {**WITNESSED, "outcome": "timeout", "exit_code": -9}, "did not pass (timeout)"),
     ("verification", {**VERDICT, "conclusion": "VERIFICATION_FAILED"}, "says VERIFICATION_FAILED"),
-    ("verification", {**VERDICT, "conclusion": "NEEDS_HUMAN_DECISION"}, "says NEEDS_HUMAN_DECISION"),
+    (
+        "verification",
+        {**VERDICT, "conclusion": "NEEDS_HUMAN_DECISION"},
+        "says NEEDS_HUMAN_DECISION",
+    ),
     ("verification", {**VERDICT, "conclusion": "PROOF_RECORDED"}, "says PROOF_RECORDED"),
 ]
 
 
 @pytest.mark.parametrize("kind, values, says", UNFIT)
-def test_what_does_not_pass_is_refused_with_the_reason_given_or_found(kaizen, learning, recorded, kind, values, says):
+def test_what_does_not_pass_is_refused_with_the_reason_given_or_found(
+    kaizen, learning, recorded, kind, values, says
+):
     id, _ = learning()
     backing = recorded(kind, **values)
     for more in ({}, {"waive": "w"}):
@@ -275,7 +318,9 @@ def test_what_does_not_pass_is_refused_with_the_reason_given_or_found(kaizen, le
 def test_concerns_are_acceptable_and_the_newest_passing_verdict_counts(kaizen, learning, recorded):
     id, _ = learning()
     recorded("verification", **VERDICT, about_id=id)
-    newest = recorded("verification", **{**VERDICT, "conclusion": "ACCEPTABLE_WITH_CONCERNS"}, about_id=id)
+    newest = recorded(
+        "verification", **{**VERDICT, "conclusion": "ACCEPTABLE_WITH_CONCERNS"}, about_id=id
+    )
     proof = recorded("proof", **WITNESSED, about_id=id)
     promoted = kaizen("L3", id=id)
 
@@ -285,7 +330,9 @@ def test_concerns_are_acceptable_and_the_newest_passing_verdict_counts(kaizen, l
 def test_a_later_blocking_verdict_counts_against_what_came_before_it(kaizen, learning, recorded):
     id, _ = learning()
     proof = recorded("proof", **WITNESSED, about_id=id)
-    objection = recorded("verification", **{**VERDICT, "conclusion": "VERIFICATION_FAILED"}, about_id=id)
+    objection = recorded(
+        "verification", **{**VERDICT, "conclusion": "VERIFICATION_FAILED"}, about_id=id
+    )
     for more in ({}, {"proof_id": proof}):
         with pytest.raises(Refused) as refused:
             kaizen("L3", id=id, **more)
@@ -330,4 +377,6 @@ def test_a_lesson_proven_by_a_test_record_is_one(kaizen, learning, recorded):
     kaizen("K7")
 
     assert kaizen("L7")["count"] == 0 and record(kaizen, "L6", id)["status"] == "active"
-    assert kaizen("K8")["verified"] and set(kaizen("K1", integrity=True)["integrity"].values()) == {"ok"}
+    assert kaizen("K8")["verified"] and set(kaizen("K1", integrity=True)["integrity"].values()) == {
+        "ok"
+    }

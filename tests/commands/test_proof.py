@@ -69,7 +69,18 @@ def test_a_command_that_a_signal_ended_exits_as_a_shell_would(repository, cli):
 
 
 def test_the_words_after_the_dashes_are_never_options_of_ours(repository, cli):
-    ran = cli("Q1", "--run", "--", PYTHON, "-c", "import sys; print(sys.argv[1:])", "--json", "--title", "x", "--")
+    ran = cli(
+        "Q1",
+        "--run",
+        "--",
+        PYTHON,
+        "-c",
+        "import sys; print(sys.argv[1:])",
+        "--json",
+        "--title",
+        "x",
+        "--",
+    )
 
     assert ran.exit_code == 0
     assert "['--json', '--title', 'x', '--']" in ran.err
@@ -88,7 +99,9 @@ def test_there_is_no_shell(repository, cli):
     assert "$HOME; ls" in run(cli, "echo", "$HOME;", "ls").err
 
 
-def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(repository, cli, tmp_path):
+def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(
+    repository, cli, tmp_path
+):
     mark = tmp_path / "mark"
     script = f"import subprocess, time; subprocess.Popen(['sh', '-c', 'sleep 3; touch {mark}']); time.sleep(60)"
     ran = cli("Q1", "--json", "--timeout-s", "1", "--run", "--", PYTHON, "-c", script)
@@ -108,7 +121,9 @@ def test_the_environment_is_scrubbed_but_for_what_is_asked_for(repository, cli):
 
 def test_a_secret_in_the_output_is_not_kept(repository, cli):
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3jL5"
-    ran = run(cli, PYTHON, "-c", f"print('before'); print('{token[:4]}' + '{token[4:]}'); print('after')")
+    ran = run(
+        cli, PYTHON, "-c", f"print('before'); print('{token[:4]}' + '{token[4:]}'); print('after')"
+    )
 
     assert ran.exit_code == 0, ran.err
     assert artifact_text(repository, ran.json) == "before\n[line removed: GitHub token]\nafter\n"
@@ -151,7 +166,10 @@ def test_a_proof_belongs_to_the_task_that_was_last_before_the_run(repository, cl
 def test_whatever_would_refuse_the_record_refuses_before_the_run(repository, cli):
     assert cli("Q1", "--run", "--", "sh", "-c", "touch ran #" + "x" * 20_000).exit_code == 2
     assert not (repository / "ran").exists()
-    assert cli("Q1", "--summary", "\n\nfoo", "--json", "--run", "--", "true").json["outcome"] == "passed"
+    assert (
+        cli("Q1", "--summary", "\n\nfoo", "--json", "--run", "--", "true").json["outcome"]
+        == "passed"
+    )
     assert cli("Q1", "--title", "tests pass", "--run", "--").exit_code == 2
 
 
@@ -164,7 +182,9 @@ def test_a_run_is_recorded_even_if_its_output_cannot_be_kept(repository, cli):
     assert any("could not be kept" in note for note in ran.json["notes"])
 
 
-def test_a_process_of_the_session_with_a_group_of_its_own_does_not_outlive_the_limit(repository, cli, tmp_path):
+def test_a_process_of_the_session_with_a_group_of_its_own_does_not_outlive_the_limit(
+    repository, cli, tmp_path
+):
     mark = tmp_path / "mark"
     line = f"timeout 20 sh -c 'sleep 4; touch \"{mark}\"'; true"
     ran = cli("Q1", "--json", "--timeout-s", "1", "--run", "--", "bash", "-c", line)
@@ -177,7 +197,9 @@ def test_what_nohup_ignores_stays_ignored(repository, kaizen):
     kaizen("K1")
     line = f"trap '' HUP; exec '{PYTHON}' '{_launcher()}' Q1 --json --run -- sleep 2"
     running = subprocess.Popen(
-        ["bash", "-c", line], env={**os.environ, "KAIZEN_REPO_ROOT": str(repository)}, stdout=subprocess.PIPE
+        ["bash", "-c", line],
+        env={**os.environ, "KAIZEN_REPO_ROOT": str(repository)},
+        stdout=subprocess.PIPE,
     )
     time.sleep(1)
     running.send_signal(signal.SIGHUP)
@@ -195,7 +217,9 @@ def test_a_flood_of_output_is_capped_in_store_but_hashed_whole(repository, cli):
     assert len(text) < 1_100_000
 
 
-def test_an_unknown_command_an_unknown_task_and_nothing_at_all_are_refused_and_nothing_runs(repository, cli, kaizen):
+def test_an_unknown_command_an_unknown_task_and_nothing_at_all_are_refused_and_nothing_runs(
+    repository, cli, kaizen
+):
     kaizen("K1")
     assert cli("Q1", "--run", "--", "no-such-command-here").exit_code == 3
     assert cli("Q1", "--task-id", "task_nope", "--run", "--", "touch", "ran").exit_code == 3
@@ -259,8 +283,12 @@ def test_a_command_is_not_run_inside_a_batch(kaizen, root):
     assert caught.value.what.startswith("Line 1: ")
 
 
-@pytest.mark.parametrize("how, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_whoever_ends_us_ends_the_command_and_nothing_is_recorded(repository, kaizen, tmp_path, how, code):
+@pytest.mark.parametrize(
+    "how, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_whoever_ends_us_ends_the_command_and_nothing_is_recorded(
+    repository, kaizen, tmp_path, how, code
+):
     kaizen("K1")
     mark = tmp_path / "mark"
     command = ["sh", "-c", f"echo started > '{mark}'; sleep 3; echo late > '{mark}'"]
@@ -315,7 +343,9 @@ def test_a_reported_proof_does_not_close_a_task(task, kaizen):
 
 def test_a_failed_run_on_this_tree_is_a_failure_even_after_a_pass(task, kaizen, repository):
     (repository / "flaky.log").write_text("")  # ignored, so the tree stays the same
-    (repository / "flaky.py").write_text("import os, sys; sys.exit(not os.path.exists('flaky.log'))\n")
+    (repository / "flaky.py").write_text(
+        "import os, sys; sys.exit(not os.path.exists('flaky.log'))\n"
+    )
     flaky = kaizen("W1", title="Flaky", summary="y", done_when=[FLAKY])["id"]
     kaizen("Q1", run=[PYTHON, "flaky.py"])
     (repository / "flaky.log").unlink()

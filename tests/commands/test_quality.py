@@ -18,11 +18,17 @@ def recorded(kaizen):
 
 
 def proof(recorded, test=False, **more):
-    return recorded("proof", {"title": "The tests pass", "tier": "reported", "outcome": "passed", **more}, test)
+    return recorded(
+        "proof", {"title": "The tests pass", "tier": "reported", "outcome": "passed", **more}, test
+    )
 
 
 def artifact(recorded, name="a.txt", test=False):
-    return recorded("artifact", {"name": name, "path": name, "kind": "file", "sha256": "0" * 64, "bytes": 1}, test)
+    return recorded(
+        "artifact",
+        {"name": name, "path": name, "kind": "file", "sha256": "0" * 64, "bytes": 1},
+        test,
+    )
 
 
 def test_a_proof_is_shown_with_its_place_in_the_log(kaizen, recorded):
@@ -36,12 +42,19 @@ def test_a_proof_is_shown_with_its_place_in_the_log(kaizen, recorded):
 def test_a_verdict_and_a_run_keep_the_proof_and_the_artifacts_they_rest_on(kaizen, recorded):
     id, files = proof(recorded), [artifact(recorded, "a.txt"), artifact(recorded, "b.txt")]
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
-    given = {"proof_id": "@last", "artifact_id": [*files, files[0][:-1]], "about": files[0], "evidence": [id[:-1]]}
+    given = {
+        "proof_id": "@last",
+        "artifact_id": [*files, files[0][:-1]],
+        "about": files[0],
+        "evidence": [id[:-1]],
+    }
     kaizen("Q2", conclusion="PROOF_RECORDED", summary="S", **given)
     kept = kaizen("Q7", id="@last")["record"]
     run = kaizen("Q4", case_id=case, outcome="passed", proof_id=id[:-1])
 
-    assert (kept["proof_id"], kept["artifact_ids"], kept["evidence"]) == (id, files, [id]), "each once, and in full"
+    assert (kept["proof_id"], kept["artifact_ids"], kept["evidence"]) == (id, files, [id]), (
+        "each once, and in full"
+    )
     assert kept["about_id"] == files[0]
     assert run["proof_id"] == kaizen("Q7", id=run["id"])["record"]["proof_id"] == id
     assert kaizen("K8")["verified"]
@@ -70,7 +83,11 @@ def test_at_last_is_the_newest_of_all_the_kinds_by_the_same_actor(kaizen):
 
     assert kaizen("Q7", id="@last")["id"] == pattern
     assert kaizen("Q7", id="@last", actor="bob")["kind"] == "verification"
-    assert [kaizen("Q7", id=prefix)["id"] for prefix in ("case_", "erun_", "anti_2")] == [case, run, pattern]
+    assert [kaizen("Q7", id=prefix)["id"] for prefix in ("case_", "erun_", "anti_2")] == [
+        case,
+        run,
+        pattern,
+    ]
 
 
 @pytest.mark.parametrize("id", ["task_", "case_nope", "nonsense", "@last", "%", "'"])

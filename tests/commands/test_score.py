@@ -47,7 +47,9 @@ def test_a_score_keeps_what_it_is_about_and_who_gave_it(kaizen):
     assert kaizen("K8")["verified"] is True
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999", "", "half", True, None, float("nan"), [1], 2e300])
+@pytest.mark.parametrize(
+    "value", ["nan", "inf", "-inf", "1e999", "", "half", True, None, float("nan"), [1], 2e300]
+)
 def test_a_value_that_is_no_finite_number_is_a_usage_error(kaizen, value):
     with pytest.raises(Usage, match="--value"):
         kaizen("T2", name="x", value=value)
@@ -87,7 +89,14 @@ def test_what_a_score_names_must_exist(kaizen, score):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"name": " "}, {"name": "x" * 201}, {"source": "dog"}, {"unit": "x" * 51}, {"summary": "x" * 1_000_000}]
+    "wrong",
+    [
+        {"name": " "},
+        {"name": "x" * 201},
+        {"source": "dog"},
+        {"unit": "x" * 51},
+        {"summary": "x" * 1_000_000},
+    ],
 )
 def test_a_score_with_a_bad_text_is_a_usage_error(kaizen, wrong):
     with pytest.raises(Usage):
@@ -149,12 +158,18 @@ VALUES = [3.5, -2, 10, 0.25, 7, 7, 1e6, 4, 4.5, 0, -11, 12.75, 6, 6.5]
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, len(VALUES)])
 @pytest.mark.parametrize("query", [None, "coverage"])
-def test_aggregates_are_over_all_that_match_and_not_over_the_page(kaizen, score, root, count, query):
+def test_aggregates_are_over_all_that_match_and_not_over_the_page(
+    kaizen, score, root, count, query
+):
     for value in VALUES[:count]:
         score(value, source="human")
     score(1_000_000, name="other")
     values, third = VALUES[:count], count // 3
-    answer = kaizen("T4", name="coverage", query=query, limit=2) if query else kaizen("T4", name="coverage", limit=2)
+    answer = (
+        kaizen("T4", name="coverage", query=query, limit=2)
+        if query
+        else kaizen("T4", name="coverage", limit=2)
+    )
     [group] = answer["aggregates"]
 
     assert len(answer["records"]) == min(2, count)
@@ -188,7 +203,13 @@ def test_each_name_has_its_own_numbers_and_units_are_never_mixed(kaizen, score):
         score(value, name="time")
         score(-value, name="Time")
     groups = {
-        (row["name"], row["unit"]): (row["count"], row["mean"], row["median"], row["last"], round(row["deviation"], 3))
+        (row["name"], row["unit"]): (
+            row["count"],
+            row["mean"],
+            row["median"],
+            row["last"],
+            round(row["deviation"], 3),
+        )
         for row in kaizen("T4")["aggregates"]
     }
 
@@ -213,7 +234,11 @@ def test_equal_scores_do_not_deviate(kaizen, score):
     for _ in range(4):
         score(0.1)
 
-    assert (aggregate(kaizen)["deviation"], aggregate(kaizen)["mean"], aggregate(kaizen)["trend"]) == (0, 0.1, 0)
+    assert (
+        aggregate(kaizen)["deviation"],
+        aggregate(kaizen)["mean"],
+        aggregate(kaizen)["trend"],
+    ) == (0, 0.1, 0)
 
 
 def test_thousands_of_scores_count_although_a_page_shows_a_few(kaizen, root):
@@ -224,7 +249,12 @@ def test_thousands_of_scores_count_although_a_page_shows_a_few(kaizen, root):
     kaizen("K5", file=str(root / "batch.jsonl"))
     for answer in (kaizen("T4", limit=5), kaizen("T4", limit=5, query="common")):
         [group] = answer["aggregates"]
-        assert (group["count"], group["mean"], group["median"], group["trend"]) == (3_000, 1_499.5, 1_499.5, 2_000)
+        assert (group["count"], group["mean"], group["median"], group["trend"]) == (
+            3_000,
+            1_499.5,
+            1_499.5,
+            2_000,
+        )
         assert [row["value"] for row in answer["records"]] == [2_999, 2_998, 2_997, 2_996, 2_995]
 
 

@@ -52,7 +52,10 @@ def test_a_source_keeps_all_that_was_said_of_it(kaizen):
 
     expected = {**given, "commit_hash": "0123abc", "content_hash": "ab" * 32}
     assert {name: kept["record"][name] for name in given} == expected
-    assert (kept["record"]["retrieved_at"], kept["record"]["task_id"]) == ("2026-01-02T03:04:05.000Z", task)
+    assert (kept["record"]["retrieved_at"], kept["record"]["task_id"]) == (
+        "2026-01-02T03:04:05.000Z",
+        task,
+    )
     assert kept["log"]["content_hash"] == added["hash"] and kept["log"]["command"] == "S1"
 
 
@@ -154,9 +157,16 @@ def test_a_local_copy_is_hashed_and_stored_by_its_path_in_the_project(kaizen, lo
     sha256 = hashlib.sha256(b"sorted keys").hexdigest()
     for path in ("docs/rfc.txt", str(root / "docs" / "rfc.txt"), "docs/../docs/rfc.txt"):
         kept = record(kaizen, lock(path=path))
-        assert (kept["path"], kept["content_hash"], "url" in kept) == ("docs/rfc.txt", sha256, False)
+        assert (kept["path"], kept["content_hash"], "url" in kept) == (
+            "docs/rfc.txt",
+            sha256,
+            False,
+        )
 
-    assert record(kaizen, lock(path="docs/rfc.txt", content_hash=sha256.upper()))["content_hash"] == sha256
+    assert (
+        record(kaizen, lock(path="docs/rfc.txt", content_hash=sha256.upper()))["content_hash"]
+        == sha256
+    )
     error = failure(lock, path="docs/rfc.txt", content_hash="0" * 64)
     assert (error.exit_code, error.code) == (4, "other_content")
     assert "000000000000" in error.why and sha256[:12] in error.why
@@ -167,9 +177,9 @@ def test_a_copy_must_be_a_file_of_the_project(kaizen, lock, root, tmp_path):
     (root / "leak").symlink_to(tmp_path / "outside.txt")
     os.mkfifo(root / "pipe")
 
-    assert {failure(lock, path=path).code for path in ("../outside.txt", "leak", "/etc/hostname")} == {
-        "outside_project"
-    }
+    assert {
+        failure(lock, path=path).code for path in ("../outside.txt", "leak", "/etc/hostname")
+    } == {"outside_project"}
     assert failure(lock, path="nope.txt").exit_code == 3
     assert failure(lock, path="pipe").code == "special_file"
     assert failure(lock, path=os.fsdecode(b"\xff")).code == "path_not_utf8"
@@ -187,7 +197,10 @@ def test_a_source_supersedes_one_that_is_there_and_not_superseded_yet(kaizen, lo
     assert (type(taken), taken.exit_code) == (Conflict, 4) and second in taken.why
     with pytest.raises(NotFound):
         lock(supersedes="src_nope")
-    assert {row["id"]: row["superseded_by"] for row in kaizen("S2")["records"]} == {first: second, second: None}
+    assert {row["id"]: row["superseded_by"] for row in kaizen("S2")["records"]} == {
+        first: second,
+        second: None,
+    }
 
 
 def test_an_inspect_shows_the_whole_line_both_ways(kaizen, lock):
@@ -226,7 +239,9 @@ def test_what_supersedes_a_test_source_or_belongs_to_a_test_task_is_one(kaizen, 
 
 
 def test_the_same_op_id_locks_once(kaizen):
-    first, again = (kaizen("S1", title="t", tier="primary", url=URL, op_id="once") for _ in range(2))
+    first, again = (
+        kaizen("S1", title="t", tier="primary", url=URL, op_id="once") for _ in range(2)
+    )
 
     assert again == {**first, "replayed": True} and len(found(kaizen)) == 1
 
@@ -238,12 +253,26 @@ def test_sources_are_found_by_words_and_filters(kaizen, lock, root):
     (root / "guide.txt").write_text("x")
     task = kaizen("W1", title="T", summary="s")["id"]
     rfc = lock("RFC 8785", summary="Canonical JSON", task_id=task)
-    guide = lock("A guide", tier="secondary", path="guide.txt", scope="docs", license="Apache-2.0", body="canonical")
+    guide = lock(
+        "A guide",
+        tier="secondary",
+        path="guide.txt",
+        scope="docs",
+        license="Apache-2.0",
+        body="canonical",
+    )
 
     assert found(kaizen) == [guide, rfc]
     assert found(kaizen, query="canonical") == [rfc, guide], "a summary counts more than a body"
-    assert found(kaizen, query="canonical", scope="docs") == found(kaizen, query="apache") == [guide]
-    assert found(kaizen, tier="canonical") == found(kaizen, task_id=task) == found(kaizen, query="editor.org") == [rfc]
+    assert (
+        found(kaizen, query="canonical", scope="docs") == found(kaizen, query="apache") == [guide]
+    )
+    assert (
+        found(kaizen, tier="canonical")
+        == found(kaizen, task_id=task)
+        == found(kaizen, query="editor.org")
+        == [rfc]
+    )
     assert found(kaizen, since="1h") == [guide, rfc] and found(kaizen, until="1h") == []
     assert kaizen("S2", limit=1)["more"] is True
     assert found(kaizen, query='" OR 1=1; --%') == []
@@ -263,8 +292,14 @@ HOSTILE = "A *bold* _title_ `code` [link](x) <b> # | \\ & ünïcode 日本"
 
 @pytest.fixture
 def several(kaizen, lock):
-    first = lock(HOSTILE, version="1", summary="Line one\r\nline two", body="# Heading\n\n```\nnot closed\n")
-    return [first, lock("Second", tier="secondary", supersedes=first, scope="docs"), lock("Tried", test=True)]
+    first = lock(
+        HOSTILE, version="1", summary="Line one\r\nline two", body="# Heading\n\n```\nnot closed\n"
+    )
+    return [
+        first,
+        lock("Second", tier="secondary", supersedes=first, scope="docs"),
+        lock("Tried", test=True),
+    ]
 
 
 @pytest.mark.parametrize("format", ["json", "md"])
@@ -291,19 +326,31 @@ def test_an_export_as_json_has_every_value(kaizen, several, root):
 def test_an_export_as_markdown_shows_text_as_it_is(kaizen, several, root):
     text = (root / kaizen("S4", format="md")["path"]).read_text()
 
-    assert text.count("\n## ") == 2 and f"- URL: <{URL}>" in text and f"- superseded by: `{several[1]}`" in text
+    assert (
+        text.count("\n## ") == 2
+        and f"- URL: <{URL}>" in text
+        and f"- superseded by: `{several[1]}`" in text
+    )
     assert "\\*bold\\*" in text and "\\<b\\>" in text
-    assert "> Line one\n> line two\n" in text and "\n# Heading" not in text and "> # Heading\n>\n> ```" in text
+    assert (
+        "> Line one\n> line two\n" in text
+        and "\n# Heading" not in text
+        and "> # Heading\n>\n> ```" in text
+    )
 
 
 def test_an_export_of_one_scope_has_only_that(kaizen, several, root):
     answer = kaizen("S4", scope="docs")
 
-    assert [source["id"] for source in json.loads((root / answer["path"]).read_bytes())["sources"]] == [several[1]]
+    assert [
+        source["id"] for source in json.loads((root / answer["path"]).read_bytes())["sources"]
+    ] == [several[1]]
     assert kaizen("S4", scope="nothing")["count"] == 0
 
 
-def test_an_export_to_a_file_that_is_the_same_changes_nothing_and_never_overwrites(kaizen, several, root, lock):
+def test_an_export_to_a_file_that_is_the_same_changes_nothing_and_never_overwrites(
+    kaizen, several, root, lock
+):
     out = root / "new" / "sources.json"
     first = kaizen("S4", out=str(out))
     before = out.stat().st_mtime_ns
@@ -311,7 +358,11 @@ def test_an_export_to_a_file_that_is_the_same_changes_nothing_and_never_overwrit
     lock("Third")
     error = failure(kaizen, "S4", out=str(out))
 
-    assert (first["path"], first["unchanged"], again["unchanged"]) == ("new/sources.json", False, True)
+    assert (first["path"], first["unchanged"], again["unchanged"]) == (
+        "new/sources.json",
+        False,
+        True,
+    )
     assert first["sha256"] == again["sha256"]
     assert (error.exit_code, error.code) == (4, "file_exists")
     assert out.stat().st_mtime_ns == before
@@ -325,7 +376,9 @@ def test_an_export_that_cannot_be_written_is_unavailable(kaizen, several):
 def test_a_person_sees_the_line_of_a_source(cli):
     for version in ("1", "2"):
         more = ("--supersedes", "@last") if version == "2" else ()
-        cli("S1", "--title", "RFC", "--tier", "canonical", "--url", URL, "--version", version, *more)
+        cli(
+            "S1", "--title", "RFC", "--tier", "canonical", "--url", URL, "--version", version, *more
+        )
     shown, listed = cli("S3", "--id", "@last").out, cli("S2").out
 
     assert "older" in shown and "none: newer" in shown and "supersedes id" in shown

@@ -72,7 +72,13 @@ def test_an_unknown_id_is_told_with_what_lists_its_kind_and_what_it_really_is(ka
 
 def test_a_started_task_is_open_and_keeps_its_definition_of_done(kaizen):
     started = kaizen(
-        "W1", title="T", summary="S", body="B", scope="docs", priority="high", done_when=["pytest -q", "ruff check ."]
+        "W1",
+        title="T",
+        summary="S",
+        body="B",
+        scope="docs",
+        priority="high",
+        done_when=["pytest -q", "ruff check ."],
     )
     inspected = kaizen("W10", id=started["id"])
     kept = inspected["record"]
@@ -84,7 +90,11 @@ def test_a_started_task_is_open_and_keeps_its_definition_of_done(kaizen):
         "docs",
         "high",
     )
-    assert (kept["status"], kept["done_when"], kept["rev"]) == ("open", ["pytest -q", "ruff check ."], 1)
+    assert (kept["status"], kept["done_when"], kept["rev"]) == (
+        "open",
+        ["pytest -q", "ruff check ."],
+        1,
+    )
     assert inspected["log"]["content_hash"] == started["hash"]
     assert inspected["log"]["command"] == "W1"
 
@@ -108,7 +118,9 @@ def test_an_update_changes_one_thing_as_a_revision_and_keeps_the_rest(kaizen, ta
 
     assert {name: after["record"][name] for name in change} == change
     unchanged = set(before) - set(change) - {"rev", "changed_at"}
-    assert {name: after["record"][name] for name in unchanged} == {name: before[name] for name in unchanged}
+    assert {name: after["record"][name] for name in unchanged} == {
+        name: before[name] for name in unchanged
+    }
     assert revised["rev"] == after["record"]["rev"] == 2
     assert {name: after["revisions"][0][name] for name in change} == change
 
@@ -144,7 +156,13 @@ def test_the_list_filters_by_status_actor_scope_priority_holder_and_age(kaizen, 
 
     assert ids() == [other, done, plain]
     assert ids(status="done") == [done]
-    assert ids(actor="bob") == ids(scope="docs") == ids(priority="critical") == ids(holder="carol") == [other]
+    assert (
+        ids(actor="bob")
+        == ids(scope="docs")
+        == ids(priority="critical")
+        == ids(holder="carol")
+        == [other]
+    )
     assert ids(since="1h") == [other, done, plain]
     assert ids(until="1h") == []
     assert ids(since="2020-01-01", until="2021-01-01T10:00") == []
@@ -159,7 +177,9 @@ def test_a_list_says_when_there_is_more(kaizen, task):
     assert kaizen("W9", limit=3)["more"] is False
 
 
-@pytest.mark.parametrize("when", ["yesterday", "2026-13-01", "7x", "d", "99999999999999999999d", "0001-01-01"])
+@pytest.mark.parametrize(
+    "when", ["yesterday", "2026-13-01", "7x", "d", "99999999999999999999d", "0001-01-01"]
+)
 def test_a_time_that_is_none_is_refused(kaizen, task, when):
     task()
     with pytest.raises(Usage):
@@ -201,7 +221,9 @@ def test_an_ambiguous_prefix_and_an_unknown_id_are_told_apart(kaizen, task):
 
 
 def test_ready_lists_open_tasks_the_most_urgent_and_oldest_first(kaizen, task):
-    low, normal, critical, normal2 = (task(priority=p) for p in ("low", "normal", "critical", "normal"))
+    low, normal, critical, normal2 = (
+        task(priority=p) for p in ("low", "normal", "critical", "normal")
+    )
 
     assert ready(kaizen) == [critical, normal, normal2, low]
     assert ready(kaizen, limit=1) == [critical]
@@ -286,7 +308,10 @@ def test_links_are_shown_from_both_ends(kaizen, task):
     kaizen("W11", id=one, kind="blocks", target_id=two)
 
     assert {row["link"] for row in kaizen("W10", id=one)["links"]} == {"blocks", "relates to"}
-    assert {row["link"] for row in kaizen("W10", id=two)["links"]} == {"is blocked by", "relates to"}
+    assert {row["link"] for row in kaizen("W10", id=two)["links"]} == {
+        "is blocked by",
+        "relates to",
+    }
 
 
 def test_a_link_to_itself_a_second_parent_and_an_unknown_task_are_refused(kaizen, task):
@@ -313,7 +338,9 @@ def test_a_task_may_start_as_part_of_another(kaizen, task):
     parent = task()
     child = task(parent=parent)
 
-    assert [(row["link"], row["task_id"]) for row in kaizen("W10", id=child)["links"]] == [("is part of", parent)]
+    assert [(row["link"], row["task_id"]) for row in kaizen("W10", id=child)["links"]] == [
+        ("is part of", parent)
+    ]
 
 
 # W13
@@ -339,7 +366,9 @@ def test_an_active_task_whose_lease_ran_out_or_was_released_is_ready_again(kaize
     kaizen("W13", id=returned, action="release", token=token)
     time.sleep(2.1)
 
-    assert ready(kaizen) == [abandoned, returned], "an active task that nobody ever claimed is somebody's work"
+    assert ready(kaizen) == [abandoned, returned], (
+        "an active task that nobody ever claimed is somebody's work"
+    )
 
 
 def test_a_second_claim_is_refused_and_names_the_holder(kaizen, task):
@@ -496,7 +525,9 @@ def test_a_plan_belongs_to_a_task_and_keeps_its_versions(kaizen, task):
     kaizen("W4", id=plan, status="active", body="1. do it\n2. check it", note="Second step.")
     inspected = kaizen("W14", id=plan)
 
-    assert inspected["record"]["status"] == "active" and inspected["record"]["body"].endswith("check it")
+    assert inspected["record"]["status"] == "active" and inspected["record"]["body"].endswith(
+        "check it"
+    )
     assert inspected["record"]["title"] == "P" and inspected["record"]["rev"] == 2
     assert inspected["revisions"][0]["note"] == "Second step."
     assert [row["id"] for row in kaizen("W10", id=id)["plans"]] == [plan]
@@ -510,21 +541,37 @@ def test_a_plan_can_have_each_of_its_states(kaizen, task, status):
     assert kaizen("W14", id=plan)["record"]["status"] == status
 
 
-@pytest.mark.parametrize("create, ingest, kind", [("W5", "W6", "subagent"), ("W7", "W8", "diagnostic")])
+@pytest.mark.parametrize(
+    "create, ingest, kind", [("W5", "W6", "subagent"), ("W7", "W8", "diagnostic")]
+)
 def test_a_packet_and_what_it_brought_back_are_linked(kaizen, task, create, ingest, kind):
     id = task()
     packet = kaizen(
-        create, task_id=id, title="Look", summary="S", recipient="scout", payload_json={"b": [1, None], "a": "ü"}
+        create,
+        task_id=id,
+        title="Look",
+        summary="S",
+        recipient="scout",
+        payload_json={"b": [1, None], "a": "ü"},
     )["id"]
     assert [row["id"] for row in kaizen("W15", task_id=id, open=True)["records"]] == [packet]
-    result = kaizen(ingest, id=packet, summary="Found it.", outcome="partial", payload_json='{"n": 1}')
+    result = kaizen(
+        ingest, id=packet, summary="Found it.", outcome="partial", payload_json='{"n": 1}'
+    )
 
     shown = kaizen("W10", id=id)
-    assert shown["packets"][0]["payload"] == '{"a":"ü","b":[1,null]}', "nothing of a payload is dropped"
-    assert (shown["packet_results"][0]["summary"], shown["packet_results"][0]["payload"]) == ("Found it.", '{"n":1}')
+    assert shown["packets"][0]["payload"] == '{"a":"ü","b":[1,null]}', (
+        "nothing of a payload is dropped"
+    )
+    assert (shown["packet_results"][0]["summary"], shown["packet_results"][0]["payload"]) == (
+        "Found it.",
+        '{"n":1}',
+    )
     assert (result["packet_id"], result["task_id"]) == (packet, id)
     assert kaizen("W15", task_id=id, open=True)["records"] == []
-    assert [(row["kind"], row["outcome"]) for row in kaizen("W15", task_id=id)["records"]] == [(kind, "partial")]
+    assert [(row["kind"], row["outcome"]) for row in kaizen("W15", task_id=id)["records"]] == [
+        (kind, "partial")
+    ]
     assert kaizen("W15", kind="subagent" if kind == "diagnostic" else "diagnostic")["records"] == []
 
 
@@ -537,7 +584,17 @@ def test_a_packet_is_ingested_by_the_command_of_its_kind(kaizen, task):
 
 
 @pytest.mark.parametrize(
-    "payload", ["{", "nan", '{"a": NaN}', "[" * 100_000, "1e400", "[" * 330 + "]" * 330, '"\\ud800"', '"\\u0000"']
+    "payload",
+    [
+        "{",
+        "nan",
+        '{"a": NaN}',
+        "[" * 100_000,
+        "1e400",
+        "[" * 330 + "]" * 330,
+        '"\\ud800"',
+        '"\\u0000"',
+    ],
 )
 def test_a_payload_that_is_not_json_is_refused(kaizen, task, payload):
     task()
@@ -580,4 +637,7 @@ def test_a_token_of_a_closed_task_has_nothing_left_to_do(kaizen, task, call):
 
     with pytest.raises(Conflict, match="does not hold") as stale:
         kaizen(call[0], id=id, token=token, **call[1])
-    assert "is done, which ended its lease" in stale.value.why and "Nothing is left" in stale.value.next
+    assert (
+        "is done, which ended its lease" in stale.value.why
+        and "Nothing is left" in stale.value.next
+    )

@@ -16,7 +16,9 @@ def lines(kaizen, root):
 
     def add(*spans, **more):
         path = root / "spans.jsonl"
-        path.write_text("\n".join(one if isinstance(one, str) else json.dumps(one) for one in spans))
+        path.write_text(
+            "\n".join(one if isinstance(one, str) else json.dumps(one) for one in spans)
+        )
         return kaizen("T1", jsonl=str(path), **more)
 
     return add
@@ -60,7 +62,8 @@ def test_a_span_keeps_everything_it_was_given(kaizen):
 def test_a_span_that_does_not_say_when_it_began_ended_now(kaizen):
     added = kaizen("T1", name="x", duration_ms=60_000)
     ended = kaizen.store.reader().value(
-        "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '+60 seconds') FROM span WHERE id = ?", (added["id"],)
+        "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '+60 seconds') FROM span WHERE id = ?",
+        (added["id"],),
     )
 
     assert ended == added["at"]
@@ -69,7 +72,9 @@ def test_a_span_that_does_not_say_when_it_began_ended_now(kaizen):
 @pytest.mark.parametrize("reference", ["full", "prefix", "@last"])
 def test_a_child_is_in_the_trace_of_its_parent(kaizen, reference):
     parent = kaizen("T1", name="run", trace_id="mine")["id"]
-    child = kaizen("T1", name="part", parent={"full": parent, "prefix": parent[:-3]}.get(reference, reference))
+    child = kaizen(
+        "T1", name="part", parent={"full": parent, "prefix": parent[:-3]}.get(reference, reference)
+    )
 
     assert (child["trace_id"], child["parent_id"]) == ("mine", parent)
 
@@ -78,7 +83,10 @@ def test_a_child_may_repeat_the_trace_of_its_parent_but_not_name_another(kaizen)
     parent = kaizen("T1", name="run")
     other = kaizen("T1", name="other")
 
-    assert kaizen("T1", name="a", parent=parent["id"], trace_id=parent["id"])["trace_id"] == parent["trace_id"]
+    assert (
+        kaizen("T1", name="a", parent=parent["id"], trace_id=parent["id"])["trace_id"]
+        == parent["trace_id"]
+    )
     for wrong in (other["id"], "mine"):
         with pytest.raises(Conflict, match="belongs to another trace") as refused:
             kaizen("T1", name="b", parent=parent["id"], trace_id=wrong)
@@ -89,10 +97,16 @@ def test_a_child_may_repeat_the_trace_of_its_parent_but_not_name_another(kaizen)
 def test_a_span_joins_a_trace_by_its_name_its_id_or_a_span_in_it(kaizen):
     first = kaizen("T1", name="run")
     child = kaizen("T1", name="part", parent=first["id"])
-    joined = [kaizen("T1", name="x", trace_id=ref)["trace_id"] for ref in (first["id"], child["id"], "@last")]
+    joined = [
+        kaizen("T1", name="x", trace_id=ref)["trace_id"]
+        for ref in (first["id"], child["id"], "@last")
+    ]
 
     assert joined == [first["id"]] * 3
-    assert kaizen("T1", name="y", trace_id="mine")["trace_id"] == kaizen("T1", name="z", trace_id="mine")["trace_id"]
+    assert (
+        kaizen("T1", name="y", trace_id="mine")["trace_id"]
+        == kaizen("T1", name="z", trace_id="mine")["trace_id"]
+    )
 
 
 def test_a_mistyped_span_id_begins_no_trace(kaizen):
@@ -127,12 +141,17 @@ def test_a_value_that_makes_no_sense_is_a_usage_error_alone_and_in_jsonl(kaizen,
     assert not kaizen.store.exists()
 
 
-@pytest.mark.parametrize("name", ["100 % 'quoted' \"twice\"; DROP TABLE span;--", "漢字", "-", "{{ 7 * 7 }}", "$1.id"])
+@pytest.mark.parametrize(
+    "name", ["100 % 'quoted' \"twice\"; DROP TABLE span;--", "漢字", "-", "{{ 7 * 7 }}", "$1.id"]
+)
 def test_a_name_is_kept_as_it_is(kaizen, lines, name):
     kaizen("T1", name=name)
     lines({"name": name})
 
-    assert [row["name"] for row in kaizen.store.reader().rows("SELECT name FROM span")] == [name, name]
+    assert [row["name"] for row in kaizen.store.reader().rows("SELECT name FROM span")] == [
+        name,
+        name,
+    ]
 
 
 def test_a_secret_in_a_span_is_refused_alone_and_in_jsonl(kaizen, lines):
@@ -183,13 +202,25 @@ def test_the_same_op_id_records_a_span_once(kaizen, lines):
 def test_an_everyday_record_loads_nothing_outside_the_allow_list(root, cli, code, as_json):
     first = cli("T1", "--name", "run", "--json").json["id"]
     argv = {
-        "T1": ["T1", "--name", "x", "--parent", "@last", "--duration-ms", "12", "--cost-usd", "0.1"],
+        "T1": [
+            "T1",
+            "--name",
+            "x",
+            "--parent",
+            "@last",
+            "--duration-ms",
+            "12",
+            "--cost-usd",
+            "0.1",
+        ],
         "T2": ["T2", "--name", "x", "--value", "0.5", "--about", first, "--trace-id", "@last"],
     }[code]
 
     loaded = modules_after(root, [*argv, "--json"] if as_json else argv)
 
-    assert [name for name in loaded if name not in ALLOWED and not name.startswith("kaizen_components.")] == []
+    assert [
+        name for name in loaded if name not in ALLOWED and not name.startswith("kaizen_components.")
+    ] == []
 
 
 # T1 --jsonl
@@ -211,7 +242,14 @@ def test_many_spans_come_from_jsonl_and_name_earlier_lines(kaizen, lines):
 
     assert (done["count"], done["traces"], done["trace_ids"]) == (6, 2, [ids["run"], ids["other"]])
     assert (done["first_id"], done["last_id"]) == (ids["run"], ids["other"])
-    assert parents == {"run": None, "a": ids["run"], "b": ids["a"], "c": None, "d": None, "other": None}
+    assert parents == {
+        "run": None,
+        "a": ids["run"],
+        "b": ids["a"],
+        "c": None,
+        "d": None,
+        "other": None,
+    }
     assert [row["trace_id"] for row in rows] == [ids["run"]] * 5 + [ids["other"]]
     assert kaizen("K8")["verified"] is True
 
@@ -254,10 +292,19 @@ def test_a_bad_line_is_named_and_nothing_is_written(kaizen, lines, line, what):
 
 
 def test_jsonl_comes_from_stdin_too(cli):
-    done = cli("T1", "--jsonl", "-", "--json", stdin='{"name": "a"}\r\n{"name": "ü", "parent": "$1"}\r\n'.encode())
+    done = cli(
+        "T1",
+        "--jsonl",
+        "-",
+        "--json",
+        stdin='{"name": "a"}\r\n{"name": "ü", "parent": "$1"}\r\n'.encode(),
+    )
 
     assert done.json["count"] == 2
-    assert cli("T3", "--trace-id", "@last", "--format", "json").json["traces"][0]["spans"][1]["name"] == "ü"
+    assert (
+        cli("T3", "--trace-id", "@last", "--format", "json").json["traces"][0]["spans"][1]["name"]
+        == "ü"
+    )
 
 
 @pytest.mark.parametrize(
@@ -300,7 +347,10 @@ def test_jsonl_works_inside_a_batch(kaizen, root):
 
 
 def test_thousands_of_spans_are_one_transaction_and_one_log(kaizen, lines):
-    done = lines({"name": "run"}, *({"name": f"s{n}", "parent": "$1", "duration_ms": n} for n in range(2_000)))
+    done = lines(
+        {"name": "run"},
+        *({"name": f"s{n}", "parent": "$1", "duration_ms": n} for n in range(2_000)),
+    )
 
     assert (done["count"], done["traces"]) == (2_001, 1)
     assert kaizen("K8")["entries"] == 2_001
@@ -318,9 +368,29 @@ def trace(lines):
 
     return lines(
         {"name": "run", "kind": "run", "started_at": at(0), "duration_ms": 10_000},
-        {"name": "first", "kind": "model", "parent": "$1", "started_at": at(0), "duration_ms": 4_000, "tokens_in": 7},
-        {"name": "beside", "kind": "tool", "parent": "$1", "started_at": at(1), "duration_ms": 2_000},
-        {"name": "second", "kind": "model", "parent": "$1", "started_at": at(4), "duration_ms": 5_000, "cost_usd": 0.5},
+        {
+            "name": "first",
+            "kind": "model",
+            "parent": "$1",
+            "started_at": at(0),
+            "duration_ms": 4_000,
+            "tokens_in": 7,
+        },
+        {
+            "name": "beside",
+            "kind": "tool",
+            "parent": "$1",
+            "started_at": at(1),
+            "duration_ms": 2_000,
+        },
+        {
+            "name": "second",
+            "kind": "model",
+            "parent": "$1",
+            "started_at": at(4),
+            "duration_ms": 5_000,
+            "cost_usd": 0.5,
+        },
     )["trace_ids"][0]
 
 
@@ -335,7 +405,9 @@ def test_the_report_has_totals_self_time_and_the_critical_path(kaizen, trace):
         ("tool", 1, 2_000),
         ("run", 1, 1_000),
     ]
-    assert [(step["name"], step["ms"], step["share"]) for step in report["traces"][0]["critical_path"]] == [
+    assert [
+        (step["name"], step["ms"], step["share"]) for step in report["traces"][0]["critical_path"]
+    ] == [
         ("run", 1_000, 0.1),
         ("first", 4_000, 0.4),
         ("second", 5_000, 0.5),
@@ -346,7 +418,9 @@ def test_the_report_has_totals_self_time_and_the_critical_path(kaizen, trace):
 @pytest.mark.parametrize("which", ["id", "prefix", "@last", "child"])
 def test_a_trace_is_found_by_its_id_a_prefix_last_or_any_span_in_it(kaizen, trace, which):
     kaizen("T1", name="elsewhere", trace_id="other", actor="bob")
-    ref = {"id": trace, "prefix": trace[:-2], "child": spans(kaizen, trace)[2]["id"]}.get(which, "@last")
+    ref = {"id": trace, "prefix": trace[:-2], "child": spans(kaizen, trace)[2]["id"]}.get(
+        which, "@last"
+    )
 
     assert kaizen("T3", trace_id=ref, format="json")["trace_ids"] == [trace]
 
@@ -379,9 +453,18 @@ def test_a_task_shows_all_its_traces_whole(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     with pytest.raises(NotFound, match="has no trace"):
         kaizen("T3", task_id=task)
-    first = kaizen("T1", name="first", task_id=task, duration_ms=5, started_at="2026-11-16T03:00:00Z")["id"]
+    first = kaizen(
+        "T1", name="first", task_id=task, duration_ms=5, started_at="2026-11-16T03:00:00Z"
+    )["id"]
     kaizen("T1", name="inside", parent=first, started_at="2026-11-16T03:00:00Z")
-    kaizen("T1", name="second", task_id=task, trace_id="mine", duration_ms=7, started_at="2026-11-17T03:00:00Z")
+    kaizen(
+        "T1",
+        name="second",
+        task_id=task,
+        trace_id="mine",
+        duration_ms=7,
+        started_at="2026-11-17T03:00:00Z",
+    )
     kaizen("T1", name="of no task")
     report = kaizen("T3", task_id=task)
 
@@ -433,6 +516,8 @@ def test_a_report_without_a_database_is_not_found(cli):
 def test_another_process_sees_the_same_trace(kaizen, trace, root):
     other = Door(str(root))
     try:
-        assert other("T3", trace_id=trace, format="json") == kaizen("T3", trace_id=trace, format="json")
+        assert other("T3", trace_id=trace, format="json") == kaizen(
+            "T3", trace_id=trace, format="json"
+        )
     finally:
         other.close()

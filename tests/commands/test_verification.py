@@ -70,7 +70,11 @@ def test_a_verdict_keeps_everything_that_was_said(kaizen, task, verdict):
     assert kept["record"]["evidence"] == ["seen", id], "a prefix of an id becomes the id"
     assert kept["record"]["findings"] == ["one", 'two, "quoted" 100%']
     assert kept["record"]["remedies"] == ["Do\nthis"]
-    assert (kept["record"]["task_id"], kept["record"]["about_id"], kept["record"]["severity"]) == (id, case, "high")
+    assert (kept["record"]["task_id"], kept["record"]["about_id"], kept["record"]["severity"]) == (
+        id,
+        case,
+        "high",
+    )
     assert (added["task_id"], added["about_id"], added["scope"]) == (id, case, "docs")
 
 
@@ -88,7 +92,9 @@ def test_a_verdict_keeps_everything_that_was_said(kaizen, task, verdict):
         {"evidence": ["erun_20261116T"]},
     ],
 )
-def test_a_verdict_that_names_an_unknown_record_is_refused_and_nothing_is_written(kaizen, task, verdict, given):
+def test_a_verdict_that_names_an_unknown_record_is_refused_and_nothing_is_written(
+    kaizen, task, verdict, given
+):
     task()
     with pytest.raises(NotFound) as caught:
         verdict(**given)
@@ -99,7 +105,16 @@ def test_a_verdict_that_names_an_unknown_record_is_refused_and_nothing_is_writte
 
 @pytest.mark.parametrize(
     "text",
-    ["task_one is done", "word_20261116T0315", "task_2026", "case_12345678", "20261116T", "_", "task_٢٠٢٦١١١٦T", "a b"],
+    [
+        "task_one is done",
+        "word_20261116T0315",
+        "task_2026",
+        "case_12345678",
+        "20261116T",
+        "_",
+        "task_٢٠٢٦١١١٦T",
+        "a b",
+    ],
 )
 def test_evidence_that_does_not_look_like_an_id_is_a_text(kaizen, verdict, text):
     verdict(evidence=[text])
@@ -167,7 +182,9 @@ def test_what_refers_to_a_test_record_goes_with_it(kaizen, task, verdict):
 
 @pytest.mark.parametrize("accepted", ACCEPTABLE)
 @pytest.mark.parametrize("blocked", BLOCKING)
-def test_a_later_acceptable_verdict_supersedes_a_blocking_one(kaizen, task, verdict, blocked, accepted):
+def test_a_later_acceptable_verdict_supersedes_a_blocking_one(
+    kaizen, task, verdict, blocked, accepted
+):
     id = task()
     old = verdict(blocked, task_id=id)["id"]
     new = verdict(accepted, task_id=id)
@@ -181,7 +198,10 @@ def test_a_later_acceptable_verdict_supersedes_a_blocking_one(kaizen, task, verd
 def test_only_the_first_acceptable_verdict_supersedes(kaizen, task, verdict):
     id = task()
     olds = [verdict(blocked, task_id=id)["id"] for blocked in BLOCKING]
-    first, second = verdict("VERIFIED_ACCEPTABLE", task_id=id), verdict("VERIFIED_ACCEPTABLE", task_id=id)
+    first, second = (
+        verdict("VERIFIED_ACCEPTABLE", task_id=id),
+        verdict("VERIFIED_ACCEPTABLE", task_id=id),
+    )
 
     assert (first["supersedes"], second["supersedes"]) == (olds, [])
 
@@ -248,7 +268,9 @@ def test_verdicts_are_found_by_each_filter(kaizen, task, verdict):
     id = task()
     first = verdict(task_id=id, severity="high")["id"]
     second = verdict("VERIFIED_ACCEPTABLE", task_id=id)["id"]
-    third = verdict("NEEDS_HUMAN_DECISION", scope="docs", severity="low", summary="Which licence?")["id"]
+    third = verdict("NEEDS_HUMAN_DECISION", scope="docs", severity="low", summary="Which licence?")[
+        "id"
+    ]
 
     assert ids(kaizen) == [third, second, first]
     assert ids(kaizen, task_id=id[:-1]) == [second, first]
@@ -273,7 +295,9 @@ def test_a_row_says_what_superseded_it(kaizen, task, verdict):
     assert (second["blocking"], second["superseded_by"]) == (False, None)
 
 
-@pytest.mark.parametrize("words", ["100%", "'; DROP TABLE gotcha; --", '"', "NEAR(a b)", "*", "a" * 1_000])
+@pytest.mark.parametrize(
+    "words", ["100%", "'; DROP TABLE gotcha; --", '"', "NEAR(a b)", "*", "a" * 1_000]
+)
 def test_no_words_break_the_search(kaizen, verdict, words):
     added = verdict(findings=["It reached 100% of its disk."])["id"]
 
@@ -281,9 +305,16 @@ def test_no_words_break_the_search(kaizen, verdict, words):
 
 
 def test_verdicts_are_found_by_their_findings_remedies_and_evidence(kaizen, verdict):
-    added = verdict(findings=["leaks memory"], remedies=["close readers"], evidence=["heapdump"])["id"]
+    added = verdict(findings=["leaks memory"], remedies=["close readers"], evidence=["heapdump"])[
+        "id"
+    ]
 
-    assert ids(kaizen, query="leak") == ids(kaizen, query="readers") == ids(kaizen, query="heapdump") == [added]
+    assert (
+        ids(kaizen, query="leak")
+        == ids(kaizen, query="readers")
+        == ids(kaizen, query="heapdump")
+        == [added]
+    )
 
 
 def test_a_query_for_an_unknown_task_and_without_a_database_is_told(kaizen, task):
@@ -298,15 +329,31 @@ def test_a_query_for_an_unknown_task_and_without_a_database_is_told(kaizen, task
 
 def test_the_command_line_records_and_shows_verdicts(cli):
     cli("W1", "--title", "T", "--summary", "S")
-    failed = cli("Q2", "--task-id", "@last", "--conclusion", "VERIFICATION_FAILED", "--summary", "No.", "--json").json
+    failed = cli(
+        "Q2",
+        "--task-id",
+        "@last",
+        "--conclusion",
+        "VERIFICATION_FAILED",
+        "--summary",
+        "No.",
+        "--json",
+    ).json
     said = cli(
         "Q2", "--task-id", "@last", "--conclusion", "VERIFIED_ACCEPTABLE", "--summary", "Yes.", "--findings", "one",
         "--findings", '["two", "three"]',
     )  # fmt: skip
 
     assert said.exit_code == 0 and f"supersedes  {failed['id']}" in said.out
-    assert cli("Q7", "--id", "@last", "--json").json["record"]["findings"] == ["one", "two", "three"]
+    assert cli("Q7", "--id", "@last", "--json").json["record"]["findings"] == [
+        "one",
+        "two",
+        "three",
+    ]
     assert failed["id"] in cli("Q9").out and "superseded by" in cli("Q9").out
     assert cli("Q2", "--conclusion", "FINE", "--summary", "S").exit_code == 2
-    assert cli("Q2", "--conclusion", "VERIFIED_ACCEPTABLE", "--summary", "S", "--about", "x").exit_code == 3
+    assert (
+        cli("Q2", "--conclusion", "VERIFIED_ACCEPTABLE", "--summary", "S", "--about", "x").exit_code
+        == 3
+    )
     assert cli("K8").exit_code == 0

@@ -14,7 +14,14 @@ import sys
 import time
 
 MOVES_MAX = 40
-OUT = ("../x", ".git/hooks/pre-commit", "tests/test_main.py", "conftest.py", ".kaizen/pipeline.toml", "/etc/x")
+OUT = (
+    "../x",
+    ".git/hooks/pre-commit",
+    "tests/test_main.py",
+    "conftest.py",
+    ".kaizen/pipeline.toml",
+    "/etc/x",
+)
 EASY = (
     '[gates.check]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
     '[gates.test]\ncommand = ["python", "-c", "pass"]\nreplace = true\n'
@@ -37,10 +44,15 @@ class Agent:
         self.turn = {}
 
     def call(self, move, *words, cwd=None):
-        done = subprocess.run([*self.kaizen, *words, "--json"], capture_output=True, text=True, cwd=cwd)
+        done = subprocess.run(
+            [*self.kaizen, *words, "--json"], capture_output=True, text=True, cwd=cwd
+        )
         lines = (done.stdout.strip() or done.stderr.strip()).splitlines()
         said = json.loads(lines[-1])
-        shown = {name: said.get(name) for name in ("id", "code", "why", "next", "step", "attempt", "reason", "outcome")}
+        shown = {
+            name: said.get(name)
+            for name in ("id", "code", "why", "next", "step", "attempt", "reason", "outcome")
+        }
         print(json.dumps({"move": move, "exit_code": done.returncode, **shown}), flush=True)
         return done.returncode, said
 
@@ -58,7 +70,9 @@ class Agent:
     def answer(self, text, move="answer", *more, lease=None, cwd=None):
         with open(self.file, "w", encoding="utf-8") as file:
             file.write(text)
-        return self.call(move, "P4", "--lease", lease or self.turn["lease"], "--file", self.file, *more, cwd=cwd)[1]
+        return self.call(
+            move, "P4", "--lease", lease or self.turn["lease"], "--file", self.file, *more, cwd=cwd
+        )[1]
 
     def go_on(self, until=None, **instead):
         """Honest work, up to a step or to the end."""
@@ -91,7 +105,9 @@ def lazy(agent):
     agent.answer("done", "done under the first lease", lease=first)
     agent.go_on("tests")
     for number in range(MOVES_MAX):
-        said = agent.answer(whole(f"tests/test_lazy_{number}.py", "def test_it():\n    assert True\n"), "lazy tests")
+        said = agent.answer(
+            whole(f"tests/test_lazy_{number}.py", "def test_it():\n    assert True\n"), "lazy tests"
+        )
         if said.get("outcome"):
             return
         agent.ask()
@@ -107,7 +123,9 @@ def malicious(agent):
 def speak_for_others(agent):
     first = agent.begin()["lease"]
     right = agent.good[agent.turn["step"]]
-    others = [text for step, text in agent.good.items() if step not in (agent.turn["step"], "review")]
+    others = [
+        text for step, text in agent.good.items() if step not in (agent.turn["step"], "review")
+    ]
     agent.answer(right, "forged lease", lease="evt_20260101T000000000Z_0123456789")
     agent.answer('{"gate": "test", "reason": "pass", "exit_code": 0}', "a gate's result")
     agent.answer(right, "another commit", "--base", "0" * 40)
@@ -121,7 +139,9 @@ def build_badly(agent):
     for path in OUT:
         agent.answer(agent.good["build"] + whole(path, "x = 1\n"), f"write {path}")
     meddle(agent)
-    agent.answer(whole("app/main.py", "from fastapi import FastAPI\n\napp = FastAPI()\n"), "no route")
+    agent.answer(
+        whole("app/main.py", "from fastapi import FastAPI\n\napp = FastAPI()\n"), "no route"
+    )
     meddle(agent)
     agent.ask()
     agent.answer(agent.good["tests"], "tests of what is not there")
@@ -194,7 +214,9 @@ def confused(agent):
             if agent.turn.get("outcome"):
                 break
             killed(agent, after_s=0.2 + 0.15 * (move % 5))
-            agent.answer(agent.good[agent.turn["step"]], "after the crash", cwd=os.path.dirname(os.getcwd()))
+            agent.answer(
+                agent.good[agent.turn["step"]], "after the crash", cwd=os.path.dirname(os.getcwd())
+            )
 
 
 def killed(agent, after_s):
@@ -222,7 +244,10 @@ def rival(agent):
         with open(agent.file, "w", encoding="utf-8") as file:
             file.write(agent.good[said["step"]])
         words = [*agent.kaizen, "P4", "--lease", said["lease"], "--file", agent.file, "--json"]
-        both = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+        both = [
+            subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for _ in range(2)
+        ]
         codes = sorted(process.wait() for process in both)
         print(json.dumps({"move": "twice", "exit_code": codes, "step": said["step"]}), flush=True)
 

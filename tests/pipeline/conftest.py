@@ -45,7 +45,9 @@ def factory(tmp_path, root, cli):
     def run(model, *more, settings="", repo=None, env=None, **words):
         repo = repo or target(tmp_path / "targetapp", settings)
         with server(model) as serving:
-            done = cli(*run_words(repo, *more, **words), env={**environment(serving.url), **(env or {})})
+            done = cli(
+                *run_words(repo, *more, **words), env={**environment(serving.url), **(env or {})}
+            )
         return Run(cli, root, repo, done)
 
     return run

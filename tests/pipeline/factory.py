@@ -18,11 +18,19 @@ BEGINNINGS = {  # how the prompt of each step begins
 }  # fmt: skip
 SPEC = {
     "title": "Add a health endpoint",
-    "criteria": [{"id": "C1", "text": 'GET /health answers with status 200 and the JSON body {"status": "ok"}'}],
+    "criteria": [
+        {
+            "id": "C1",
+            "text": 'GET /health answers with status 200 and the JSON body {"status": "ok"}',
+        }
+    ],
     "constraints": ["GET / keeps its answer"],
     "out_of_scope": ["Any other route"],
 }
-BRIEF = {"files": ["app/main.py", "tests/test_main.py"], "conventions": ["routes are functions that return a dict"]}
+BRIEF = {
+    "files": ["app/main.py", "tests/test_main.py"],
+    "conventions": ["routes are functions that return a dict"],
+}
 ROUTE = '\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
 TEST = (
     "from fastapi.testclient import TestClient\n\nfrom app.main import app\n\n\n"
@@ -52,9 +60,7 @@ PLAIN_FILES = {
         'from app.main import root\n\n\ndef test_root() -> None:\n    assert root() == {"service": "targetapp"}\n'
     ),
 }
-PLAIN_TEST = (
-    "from app.main import health\n\n\ndef test_health_is_ok() -> None:\n    assert health() == {'status': 'ok'}\n"
-)
+PLAIN_TEST = "from app.main import health\n\n\ndef test_health_is_ok() -> None:\n    assert health() == {'status': 'ok'}\n"
 PLAIN_ROUTE = '\n\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
 PLAIN = {
     "build": [whole("app/main.py", PLAIN_FILES["app/main.py"] + PLAIN_ROUTE)],
@@ -102,7 +108,13 @@ def environment(url):
 def target(folder, settings="", files=None):
     """A FastAPI project in git, with what it says about its gates."""
     return repository(
-        folder, {**FASTAPI, **LEAN, **({".kaizen/pipeline.toml": settings} if settings else {}), **(files or {})}
+        folder,
+        {
+            **FASTAPI,
+            **LEAN,
+            **({".kaizen/pipeline.toml": settings} if settings else {}),
+            **(files or {}),
+        },
     )
 
 
@@ -120,7 +132,9 @@ class Run:
         self.root = root
         self.repo = repo
         self.done = done
-        self.answer = done.json if done.out else json.loads(done.err.splitlines()[-1])  # after the progress
+        self.answer = (
+            done.json if done.out else json.loads(done.err.splitlines()[-1])
+        )  # after the progress
 
     @property
     def id(self):
@@ -146,4 +160,6 @@ class Run:
         return [event for event in self.trace if event["event"] == name]
 
     def git(self, *words):
-        return subprocess.run(["git", *words], cwd=self.repo, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            ["git", *words], cwd=self.repo, check=True, capture_output=True, text=True
+        ).stdout

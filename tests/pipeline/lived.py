@@ -13,7 +13,10 @@ from .witnessed import Records
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "agent.py")
 # What an agent is told about a protocol: how a run begins, right answers, wrong ones, and files that would like those.
-FACTORY = {"words": ["--request", REQUEST], "good": {step: texts[0] for step, texts in GOOD.items()}}
+FACTORY = {
+    "words": ["--request", REQUEST],
+    "good": {step: texts[0] for step, texts in GOOD.items()},
+}
 OWN = {
     "words": ["--protocol", "release-notes", "--request", "2.0 adds /health."], "good": {"notes": GOOD_NOTES},
     "bad": {"notes": EMPTY_NOTES}, "files": {".kaizen/check_notes.py": ""},
@@ -66,7 +69,12 @@ def life(door, character, target, *names, given=FACTORY, records=Records):
     with open(answers, "w", encoding="utf-8") as file:
         json.dump(given, file)
     words = [sys.executable, SCRIPT, character, str(target), answers, sys.executable, warm.__file__]
-    environment = {**os.environ, "KAIZEN_REPO_ROOT": root, "KAIZEN_SANDBOX_MAX": "L1", warm.SERVER: warm.server()}
+    environment = {
+        **os.environ,
+        "KAIZEN_REPO_ROOT": root,
+        "KAIZEN_SANDBOX_MAX": "L1",
+        warm.SERVER: warm.server(),
+    }
     started = [
         subprocess.Popen(
             words, cwd=root, env={**environment, "KAIZEN_ACTOR": name}, stdout=subprocess.PIPE,

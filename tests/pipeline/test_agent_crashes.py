@@ -53,7 +53,9 @@ sys.exit(0)
 """
 EVENTS = 38
 UNLIKE = ("spent", "spent_on", "lease", "leases", "answers")  # ids, times, and who had to ask again
-COUNTS = "SELECT (SELECT count(*) FROM proof), (SELECT count(*) FROM task), (SELECT count(*) FROM span)"
+COUNTS = (
+    "SELECT (SELECT count(*) FROM proof), (SELECT count(*) FROM task), (SELECT count(*) FROM span)"
+)
 
 
 def live(root, repo, number=0, memory="remembers"):
@@ -68,9 +70,13 @@ def told(root, repo):
     records.check(run)
     assert door("K8")["status"] == "OK"
     words = ["git", "diff", "main", f"kaizen/{run['id']}"]
-    events = [event for event in records.events(run) if event["event"] not in ("leased", "released")]
+    events = [
+        event for event in records.events(run) if event["event"] not in ("leased", "released")
+    ]
     found = {
-        "events": [(event["event"], event["step"], event["attempt"], event["reason"]) for event in events],
+        "events": [
+            (event["event"], event["step"], event["attempt"], event["reason"]) for event in events
+        ],
         "state": {name: value for name, value in records.state(run).items() if name not in UNLIKE},
         "diff": subprocess.run(words, cwd=repo, capture_output=True, check=True).stdout,
         "counts": list(records.db.one(COUNTS, ()).values()),
@@ -87,8 +93,12 @@ def undisturbed(tmp_path_factory):
     return told(root, root / "targetapp")
 
 
-@pytest.mark.parametrize("number", [*range(1, EVENTS, 5), EVENTS])  # each takes seconds; test_resume has them all
-def test_an_agent_goes_on_after_a_crash_as_if_there_had_been_none(tmp_path, monkeypatch, undisturbed, number):
+@pytest.mark.parametrize(
+    "number", [*range(1, EVENTS, 5), EVENTS]
+)  # each takes seconds; test_resume has them all
+def test_an_agent_goes_on_after_a_crash_as_if_there_had_been_none(
+    tmp_path, monkeypatch, undisturbed, number
+):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     repo = target(tmp_path / "targetapp", QUICK)
     dead = live(tmp_path, repo, number)

@@ -40,7 +40,9 @@ def test_a_lazy_agent_is_told_so_and_its_work_is_not_accepted(live, repo):
     assert lived.told("no file") == [(3, "file_not_found")]
     assert lived.told("skip to the review") == [(4, "another_step")]
     assert lived.told("done again") == [(1, "rejected_before")]
-    assert lived.told("done under the first lease") == [(0, None)]  # the same answer again: the same verdict
+    assert lived.told("done under the first lease") == [
+        (0, None)
+    ]  # the same answer again: the same verdict
     assert lived.refusals() == ["another-step", "rejected-before"]
     assert [state["outcome"] for state in lived.states()] in (["stuck"], ["exhausted"])
     assert everything(repo) == before
@@ -52,13 +54,23 @@ def test_a_malicious_agent_is_refused_and_changes_no_verdict(live, repo):
 
     assert lived.told_of_cheats() == CHEATS
     writes = [move for move in lived.moves if move["move"].startswith("write ")]
-    assert {(move["exit_code"], move["code"]) for move in writes} == {(1, "write_set")} and len(writes) == 6
+    assert {(move["exit_code"], move["code"]) for move in writes} == {(1, "write_set")} and len(
+        writes
+    ) == 6
     assert all("write-set" in move["why"] and "P5 --id" in move["next"] for move in writes)
-    before_the_end = ["unknown-lease", "gates-are-ours", "changed-base", "lease-used", *["write-set"] * 6]
+    before_the_end = [
+        "unknown-lease",
+        "gates-are-ours",
+        "changed-base",
+        "lease-used",
+        *["write-set"] * 6,
+    ]
     assert lived.refusals() == [*before_the_end, "stale-lease", "run-ended"]
     tests = next(move for move in lived.moves if move["move"] == "tests of what is not there")
     assert (tests["exit_code"], tests["reason"]) == (0, "pass")
-    assert [move["step"] for move in lived.moves if move["move"] == "ask"][-1] == "build"  # the gate said no
+    assert [move["step"] for move in lived.moves if move["move"] == "ask"][
+        -1
+    ] == "build"  # the gate said no
     assert lived.told("abort") == [(0, None)]
     assert lived.told("ask after the abort") == [(1, None)]
     assert lived.told("abort again") == [(4, "run_ended")]
@@ -83,24 +95,34 @@ def test_a_confused_agent_loses_nothing_and_nothing_counts_twice(live, repo):
 
 
 def test_two_agents_at_once_share_the_steps_and_every_answer_counts_once(live, cli, repo):
-    begun = cli(*run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"}).json
+    begun = cli(
+        *run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"}
+    ).json
     lived = live("rival", "one", "two", on=begun["id"])
 
     assert [state["outcome"] for state in lived.states()] == ["accepted"]
     (run,) = lived.records.runs()
     events = lived.records.events(run)
-    holders = {event["id"]: event["payload"]["holder"] for event in events if event["event"] == "leased"}
+    holders = {
+        event["id"]: event["payload"]["holder"] for event in events if event["event"] == "leased"
+    }
     answers = [event for event in events if event["event"] == "answered"]
     assert [event["step"] for event in answers] == ["plan", "scout", "build", "tests", "review"]
-    assert [holders[event["payload"]["lease"]] for event in answers] == [event["actor"] for event in answers]
+    assert [holders[event["payload"]["lease"]] for event in answers] == [
+        event["actor"] for event in answers
+    ]
     twice = [move["exit_code"] for move in lived.moves if move["move"] == "twice"]
-    taken = [codes for codes in twice if codes != [6, 6]]  # where both were told that the other agent is at it
+    taken = [
+        codes for codes in twice if codes != [6, 6]
+    ]  # where both were told that the other agent is at it
     assert len(taken) == 5 and all(codes in ([0, 0], [0, 6]) for codes in taken), twice
     refused = {(move["exit_code"], move["code"]) for move in lived.moves if move["move"] == "ask"}
     assert refused <= {(0, None), (4, "step_is_leased"), (6, "run_is_driven"), (6, "busy")}
 
 
-def test_a_models_run_refuses_an_agents_answer_and_has_it_on_record(cli, root, repo, door, tmp_path):
+def test_a_models_run_refuses_an_agents_answer_and_has_it_on_record(
+    cli, root, repo, door, tmp_path
+):
     with server(Model(plan=[html()])) as serving:
         cli(*run_words(repo), env=environment(serving.url))
     records = Records(door)
@@ -109,10 +131,18 @@ def test_a_models_run_refuses_an_agents_answer_and_has_it_on_record(cli, root, r
     (tmp_path / "answer.txt").write_text(GOOD["plan"][0])
     said = cli("P4", "--lease", lease, "--file", str(tmp_path / "answer.txt"), "--json")
 
-    assert (said.exit_code, json.loads(said.err.splitlines()[-1])["code"]) == (4, "not_an_agents_run")
-    assert [event["reason"] for event in records.events(run) if event["event"] == "refused"] == ["not-an-agents-run"]
+    assert (said.exit_code, json.loads(said.err.splitlines()[-1])["code"]) == (
+        4,
+        "not_an_agents_run",
+    )
+    assert [event["reason"] for event in records.events(run) if event["event"] == "refused"] == [
+        "not-an-agents-run"
+    ]
     with server(Model()) as serving:
-        assert cli("P7", "--id", run["id"], "--json", env=environment(serving.url)).json["outcome"] == "accepted"
+        assert (
+            cli("P7", "--id", run["id"], "--json", env=environment(serving.url)).json["outcome"]
+            == "accepted"
+        )
 
 
 def test_an_answer_that_nobody_judged_before_the_abort_is_told_so(root, repo, door, tmp_path):
@@ -123,7 +153,9 @@ def test_an_answer_that_nobody_judged_before_the_abort_is_told_so(root, repo, do
     lease = Records(door).state(Records(door).runs()[0])["lease"]["id"]
     (tmp_path / "answer.txt").write_text(GOOD["plan"][0])
     number = len(Records(door).events(Records(door).runs()[0]))
-    killed_after(number + 1, ["P4", "--lease", lease, "--file", str(tmp_path / "answer.txt")], {}, root)
+    killed_after(
+        number + 1, ["P4", "--lease", lease, "--file", str(tmp_path / "answer.txt")], {}, root
+    )
     another = Door(str(root))
     another("P7", id="@last", abort=True)
     said = another("P4", lease=lease, file=str(tmp_path / "answer.txt"))

@@ -35,9 +35,18 @@ def test_a_malicious_agent_is_refused_and_its_wrong_answers_are_caught(live, pro
     lived = live("malicious")
 
     assert lived.told_of_cheats() == CHEATS
-    rules = ["unknown-lease", "gates-are-ours", "changed-base", "lease-used", "stale-lease", "run-ended"]
+    rules = [
+        "unknown-lease",
+        "gates-are-ours",
+        "changed-base",
+        "lease-used",
+        "stale-lease",
+        "run-ended",
+    ]
     assert lived.refusals() == rules
-    said = [(one["move"], one["reason"]) for one in lived.moves if one["move"].startswith("answer ")]
+    said = [
+        (one["move"], one["reason"]) for one in lived.moves if one["move"].startswith("answer ")
+    ]
     assert said == {
         "codemode": [
             ("answer exploration-plan", "check"), ("answer exploration-plan", "pass"),
@@ -45,7 +54,9 @@ def test_a_malicious_agent_is_refused_and_its_wrong_answers_are_caught(live, pro
         ],
         "own": [("answer notes", "pass")],
     }[protocol]  # fmt: skip
-    assert [one["step"] for one in lived.moves if one["move"] == "ask"][-1] == said[-1][0].split()[1]  # once more
+    assert [one["step"] for one in lived.moves if one["move"] == "ask"][-1] == said[-1][0].split()[
+        1
+    ]  # once more
     assert [state["outcome"] for state in lived.states()] == ["aborted"]
     assert everything(repo) == before
     assert not (root / "evals").exists()
@@ -55,7 +66,11 @@ def test_a_confused_agent_loses_nothing_and_nothing_counts_twice(live, protocol,
     lived = live("confused")
     asks = {"codemode": 3, "own": 1}[protocol]
 
-    assert [(state["outcome"], state["asks"]) for state in lived.states()] == [("accepted", asks)] * 2
+    assert [(state["outcome"], state["asks"]) for state in lived.states()] == [
+        ("accepted", asks)
+    ] * 2
     assert lived.told("the next step too soon") == [(4, "another_step")]
     evals = sorted(path.name for path in root.glob("evals/codemode/*"))
-    assert evals == (["app_text_slugify.yml", "app_text_slugify_2.yml"] if protocol == "codemode" else [])
+    assert evals == (
+        ["app_text_slugify.yml", "app_text_slugify_2.yml"] if protocol == "codemode" else []
+    )

@@ -30,7 +30,10 @@ def test_what_stands_round_an_object_is_tolerated(text):
 
 
 def test_braces_and_quotes_inside_strings_do_not_count():
-    assert extract_json('x {"a": "}{ \\" }", "b": {"c": "\\\\"}} y') == {"a": '}{ " }', "b": {"c": "\\"}}
+    assert extract_json('x {"a": "}{ \\" }", "b": {"c": "\\\\"}} y') == {
+        "a": '}{ " }',
+        "b": {"c": "\\"},
+    }
 
 
 MALFORMED = {

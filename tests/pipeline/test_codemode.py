@@ -41,7 +41,9 @@ class Session:
 
     def say(self, text):
         self.file.write_text(text)
-        said = self.cli("P4", "--lease", self.turn["lease"], "--file", str(self.file), "--json").json
+        said = self.cli(
+            "P4", "--lease", self.turn["lease"], "--file", str(self.file), "--json"
+        ).json
         if not said.get("outcome"):
             self.turn = self.cli("P5", "--id", self.turn["id"], "--json").json
         return said
@@ -60,7 +62,12 @@ def session(cli, root, tmp_path):
 
 
 def run_later(session, *more):
-    words = [sys.executable, "-m", "kaizen_components.pipeline.codemode", str(session.root / FIXTURE)]
+    words = [
+        sys.executable,
+        "-m",
+        "kaizen_components.pipeline.codemode",
+        str(session.root / FIXTURE),
+    ]
     words += ["--repo", str(session.repo), "--python", sys.executable, *more]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
 
@@ -72,17 +79,24 @@ def test_an_honest_agent_makes_an_eval_that_can_be_run_later_and_notices_a_chang
     assert everything(session.repo) == before
     record = session.cli("Q7", "--id", last["run"]["case_id"], "--json").json["record"]
     assert (record["category"], record["fixture"]) == ("behavior", FIXTURE)
-    assert f"python -m kaizen_components.pipeline.codemode {FIXTURE} --repo ../app" in record["command"]
+    assert (
+        f"python -m kaizen_components.pipeline.codemode {FIXTURE} --repo ../app"
+        in record["command"]
+    )
 
     assert run_later(session).returncode == 0
     (session.repo / "app" / "text.py").write_text(BROKEN)
     later = run_later(session)
     assert later.returncode == 1
     assert "C1 FAIL  slugify('A b')" in later.stdout
-    assert session.cli("P6", "--id", session.turn["id"], "--json").json["same"] is True  # on the commit it began with
+    assert (
+        session.cli("P6", "--id", session.turn["id"], "--json").json["same"] is True
+    )  # on the commit it began with
 
 
-def test_the_command_of_the_case_runs_as_it_is_recorded_in_the_projects_folder(cli, root, tmp_path, door):
+def test_the_command_of_the_case_runs_as_it_is_recorded_in_the_projects_folder(
+    cli, root, tmp_path, door
+):
     """The folder is one that has adopted Kaizen, and `python` the one of its environment."""
     git(root, "init", "-q")
     assert cli("adopt", str(root), "--apply").exit_code == 0
@@ -96,29 +110,44 @@ def test_the_command_of_the_case_runs_as_it_is_recorded_in_the_projects_folder(c
 
     def later(line=command):
         env = {"PATH": path, "HOME": str(tmp_path)}
-        return subprocess.run(line, shell=True, cwd=root, env=env, capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            line, shell=True, cwd=root, env=env, capture_output=True, text=True, timeout=120
+        )
 
     assert state["outcome"] == "accepted"
     passed = later()
-    assert (passed.returncode, passed.stdout.splitlines()[-1]) == (0, "6 passed, 0 failed: app.text:slugify"), passed
+    assert (passed.returncode, passed.stdout.splitlines()[-1]) == (
+        0,
+        "6 passed, 0 failed: app.text:slugify",
+    ), passed
     (repo / "app" / "text.py").write_text(BROKEN)
     failed = later()
-    assert (failed.returncode, failed.stdout.splitlines()[-1]) == (1, "5 passed, 1 failed: app.text:slugify"), failed
+    assert (failed.returncode, failed.stdout.splitlines()[-1]) == (
+        1,
+        "5 passed, 1 failed: app.text:slugify",
+    ), failed
     assert "C1 FAIL  slugify('A b')" in failed.stdout
     (repo / "app" / "text.py").unlink()
     assert later().returncode == 1  # what is not there any more does not do what it should
     bare = later(command.replace("python -m", "python -S -m", 1))
-    assert (bare.returncode, "Use the Python that Kaizen runs with" in bare.stderr) == (2, True), bare
+    assert (bare.returncode, "Use the Python that Kaizen runs with" in bare.stderr) == (2, True), (
+        bare
+    )
     shutil.rmtree(repo)
     assert later().returncode == 2
 
 
-def test_a_function_that_contradicts_its_requirement_is_rejected_and_makes_no_eval(cli, root, tmp_path):
+def test_a_function_that_contradicts_its_requirement_is_rejected_and_makes_no_eval(
+    cli, root, tmp_path
+):
     session = Session(cli, root, tmp_path, BROKEN).begin()
     last = session.through("exploration-plan", "execution-analysis", "spec-synthesis")
 
     assert last["outcome"] == "rejected"
-    assert "slugify('A b')" in last["run"]["findings"][0] and "by the requirement" in last["run"]["findings"][0]
+    assert (
+        "slugify('A b')" in last["run"]["findings"][0]
+        and "by the requirement" in last["run"]["findings"][0]
+    )
     assert not (root / "evals").exists()
 
 
@@ -140,32 +169,50 @@ def listed(number):
 
 def test_another_round_goes_on_counting_and_there_are_two_at_most(session):
     session.through("exploration-plan")
-    number, codes = len(CODES), iter(f"slugify('{letter} z')" for letter in "abcdefghijklmnopqrstuvw")
+    number, codes = (
+        len(CODES),
+        iter(f"slugify('{letter} z')" for letter in "abcdefghijklmnopqrstuvw"),
+    )
     for _ in range(2):
         assert session.say(MORE.replace('"S8"', listed(number)))["reason"] == "more"
         assert "What about other blanks?" in session.turn["feedback"]
         again = json.loads(SNIPPETS)["snippets"][:10]
         for at, one in enumerate(again, number + 1):
-            one |= {"id": f"S{at}", "code": next(codes), "expects": "error" if at < number + 4 else "value"}
+            one |= {
+                "id": f"S{at}",
+                "code": next(codes),
+                "expects": "error" if at < number + 4 else "value",
+            }
         number += 10
         assert session.say(json.dumps({"snippets": again}))["reason"] == "pass"
 
-    assert session.say(MORE.replace('"S8"', listed(number)))["next_step"] == "spec-synthesis"  # no round is left
+    assert (
+        session.say(MORE.replace('"S8"', listed(number)))["next_step"] == "spec-synthesis"
+    )  # no round is left
 
 
 def test_a_weak_spec_may_be_added_to_and_nothing_may_be_taken_away(cli, root, tmp_path):
     session = Session(cli, root, tmp_path, settings="kill_floor = 1.0\n").begin()
     session.through("exploration-plan", "execution-analysis")
     wrong_type = case(3, "slugify(None)", "raises: TypeError", "S9")
-    weak = SPEC.partition("  - id: C3")[0] + wrong_type + case(4, "slugify('x' * 101)", "raises: ValueError", "S11")
+    weak = (
+        SPEC.partition("  - id: C3")[0]
+        + wrong_type
+        + case(4, "slugify('x' * 101)", "raises: ValueError", "S11")
+    )
     said = session.say(weak)
-    assert (said["then"][0][:23], said["next_step"]) == ("spec-validation 1: weak", "spec-refinement")
+    assert (said["then"][0][:23], said["next_step"]) == (
+        "spec-validation 1: weak",
+        "spec-refinement",
+    )
     assert "No case notices this mistake" in session.turn["question"]
     gone = session.say(weak.replace(wrong_type, "").replace("id: C4", "id: C3"))
     assert gone["reason"] == "check"
     assert any("C4 is gone" in one for one in gone["findings"])
     limit = case(5, "slugify('x' * 100)", f'expect: "{"x" * 100!r}"', "S6")
-    last = session.say(weak + limit + case(6, "slugify('  two  words ')", "expect: \"'two-words'\"", "S3"))
+    last = session.say(
+        weak + limit + case(6, "slugify('  two  words ')", "expect: \"'two-words'\"", "S3")
+    )
 
     assert last["outcome"] == "accepted", last
 
@@ -197,7 +244,16 @@ def test_a_function_is_named_where_it_is_needed_and_nowhere_else(cli, tmp_path, 
 
 def test_a_function_that_is_not_there_blocks_the_run_and_says_which_is(cli, root, tmp_path):
     repo = repository(tmp_path / "app", {"app/text.py": SOURCE})
-    words = ("--function", "app.text:slugfy", "--driver", "agent", "--request", "x", "--repo", str(repo))
+    words = (
+        "--function",
+        "app.text:slugfy",
+        "--driver",
+        "agent",
+        "--request",
+        "x",
+        "--repo",
+        str(repo),
+    )
     done = cli("P1", "--protocol", "codemode", *words, "--python", sys.executable, "--json")
 
     assert (done.exit_code, done.json["outcome"]) == (5, "blocked")
@@ -209,7 +265,9 @@ def test_every_gate_of_an_accepted_run_has_its_witnessed_proof(session):
     run = session.cli("P2", "--id", session.turn["id"], "--json").json
     gates = {row["step"]: row["proof_id"] for row in run["gates"] if row["proof_id"]}
 
-    assert set(gates) == {step.name for step in load("codemode").steps.values() if step.kind == "gate"}
+    assert set(gates) == {
+        step.name for step in load("codemode").steps.values() if step.kind == "gate"
+    }
 
 
 BEGINNINGS = {
@@ -238,7 +296,15 @@ def model(asked):
 
 
 def model_words(repo):
-    words = ("--function", "app/text.py:slugify", "--repo", str(repo), "--python", sys.executable, "--json")
+    words = (
+        "--function",
+        "app/text.py:slugify",
+        "--repo",
+        str(repo),
+        "--python",
+        sys.executable,
+        "--json",
+    )
     return ["P1", "--protocol", "codemode", "--request", REQUEST, *words]
 
 
@@ -254,7 +320,9 @@ def test_a_model_can_drive_it_as_well(cli, root, tmp_path):
 
 
 @pytest.mark.parametrize("moment", [8, 17, "delivery"])
-def test_a_run_that_is_killed_and_resumed_asks_nothing_twice_and_delivers_once(cli, root, tmp_path, moment):
+def test_a_run_that_is_killed_and_resumed_asks_nothing_twice_and_delivers_once(
+    cli, root, tmp_path, moment
+):
     repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
     asked = []
     with server(model(asked)) as serving:
@@ -280,4 +348,7 @@ def test_yaml_that_breaks_its_reader_is_malformed_and_the_run_can_be_ended(sessi
     said = session.say("function: !!bool x\ncases: []\n")
     assert (said["reason"], said["next_step"]) == ("malformed", "spec-synthesis")
 
-    assert session.cli("P7", "--id", session.turn["id"], "--abort", "--json").json["outcome"] == "aborted"
+    assert (
+        session.cli("P7", "--id", session.turn["id"], "--abort", "--json").json["outcome"]
+        == "aborted"
+    )

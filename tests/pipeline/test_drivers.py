@@ -66,14 +66,19 @@ def test_each_stage_has_its_model_and_its_temperature(driving, monkeypatch):
 
 def test_a_stage_ends_at_its_own_time(driving, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUILD_TIMEOUT_S", "1")
-    with ModelServer([Answer("x", delay_s=6)]) as server, pytest.raises(Unavailable, match="within 1 s"):
+    with (
+        ModelServer([Answer("x", delay_s=6)]) as server,
+        pytest.raises(Unavailable, match="within 1 s"),
+    ):
         driving(server).ask(STEPS["build"], QUESTION)
 
 
 def test_half_a_file_does_not_pass_for_a_whole_one(driving):
     """A missing last marker is tolerated, but not where the server cut the answer off."""
     half = "FILE: a.py\n<<<<<<< WHOLE\nx = 1\n"
-    with ModelServer([Answer(half), Answer(half, finish="length"), Answer(BRIEF, finish="length")]) as server:
+    with ModelServer(
+        [Answer(half), Answer(half, finish="length"), Answer(BRIEF, finish="length")]
+    ) as server:
         made = driving(server)
         assert edits.parse(made.ask(STEPS["build"], QUESTION).text)
         with pytest.raises(edits.EditRefused, match="cut off"):
@@ -121,7 +126,10 @@ def test_a_scout_that_never_stops_is_asked_once_without_tools(driving):
 
     assert reply.text == BRIEF and len(server.requests) == 4
     last = server.requests[-1]
-    assert "tools" not in last and [message["role"] for message in last["messages"]] == ["system", "user"]
+    assert "tools" not in last and [message["role"] for message in last["messages"]] == [
+        "system",
+        "user",
+    ]
     assert last["messages"][1]["content"].count("app/main.py") == 5  # of eight; three were searches
     assert reply.calls == STEPS["scout"].calls == 8
 
@@ -130,7 +138,9 @@ def test_a_scout_that_never_stops_is_asked_once_without_tools(driving):
 def test_a_server_without_tools_is_asked_without_and_remembered(driving, status):
     def script(request):
         if "tools" in request:
-            return Answer(status=status, raw=b'{"error": {"message": "model does not support tools"}}')
+            return Answer(
+                status=status, raw=b'{"error": {"message": "model does not support tools"}}'
+            )
         return Answer(BRIEF)
 
     with ModelServer(script) as server:

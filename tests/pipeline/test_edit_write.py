@@ -33,7 +33,9 @@ def test_files_are_made_changed_and_deleted(target):
     assert sorted(os.listdir(target)) == ["a", "run.sh"]
 
 
-@pytest.mark.parametrize("path", ["../target-evil/x", "/etc/x", "a/../../target-evil/x", ".git/config", "..", "a\\b"])
+@pytest.mark.parametrize(
+    "path", ["../target-evil/x", "/etc/x", "a/../../target-evil/x", ".git/config", "..", "a\\b"]
+)
 def test_a_path_that_leaves_the_folder_is_refused_before_anything_is_written(target, path):
     with pytest.raises(EditRefused):
         write(str(target), {"fine.py": b"x", path: b"evil"})

@@ -19,7 +19,9 @@ def root() -> dict[str, str]:
     return {"hello": "world"}
 """
 BASE = {"app/main.py": APP.encode(), "README.md": b"# App\n", "win.txt": b"one\r\ntwo\r\nthree\r\n"}
-HEALTH = APP + '\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
+HEALTH = (
+    APP + '\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
+)
 
 
 def applied(text, base=BASE, **more):
@@ -37,7 +39,9 @@ def refusal(text, base=BASE, **more):
 
 
 def test_a_block_replaces_the_lines_it_searches_for():
-    found = applied(block("app/main.py", '    return {"hello": "world"}', '    return {"hello": "you"}'))
+    found = applied(
+        block("app/main.py", '    return {"hello": "world"}', '    return {"hello": "you"}')
+    )
 
     assert found == {"app/main.py": APP.replace("world", "you").encode()}
 
@@ -107,7 +111,10 @@ def test_a_path_holds_for_the_blocks_that_follow_it():
     second = block("", "app = FastAPI()", "app = FastAPI(title='x')").partition("\n")[2]
     found = applied(block("app/main.py", RETURN, NEW) + "\nand\n" + second)
 
-    assert found["app/main.py"] == APP.replace("world", "you").replace("FastAPI()", "FastAPI(title='x')").encode()
+    assert (
+        found["app/main.py"]
+        == APP.replace("world", "you").replace("FastAPI()", "FastAPI(title='x')").encode()
+    )
 
 
 MALFORMED = {
@@ -145,7 +152,9 @@ def test_the_nearest_place_is_found_where_no_line_is_the_same():
 
 
 def test_a_block_that_fits_twice_is_refused_with_the_lines():
-    assert "fits in 2 places, at lines 1, 3" in refusal(block("a.py", "x", "y"), {"a.py": b"x\nz\nx\n"})
+    assert "fits in 2 places, at lines 1, 3" in refusal(
+        block("a.py", "x", "y"), {"a.py": b"x\nz\nx\n"}
+    )
     assert "fits in 2 places" in refusal(block("a.py", "x", "y"), {"a.py": b"x \nz\nx\t\n"})
     assert "fits in 2 places" in refusal(block("a.py", "x", "y"), {"a.py": b" x\nz\n\tx\n"})
 
@@ -171,7 +180,8 @@ REFUSED = {
     "FILE: README.md\n<<<<<<< WHOLE\nx\ufffd\n>>>>>>> END": "no text",
     "FILE: README.md\n<<<<<<< WHOLE\ny\ud800\n>>>>>>> END": "UTF-8",
     "FILE: README.md\n<<<<<<< WHOLE\n" + "x" * 1_000_001 + "\n>>>>>>> END": "1,000,002 bytes",
-    block("README.md", "# App", "# B") + "DELETE: README.md": "Blocks 1 and 2 are both for README.md",
+    block("README.md", "# App", "# B")
+    + "DELETE: README.md": "Blocks 1 and 2 are both for README.md",
     block("new.py", "", "x") + block("new.py", "", "y"): "Blocks 1 and 2 are both for new.py",
     block("app/main.py", RETURN, NEW) * 2: "Blocks 1 and 2 overlap in app/main.py, at line 8",
     block("app/main.py", "def root() -> dict[str, str]:\n" + RETURN, "x")
@@ -185,7 +195,8 @@ def test_edits_that_make_no_sense_are_refused(text, said):
 
 
 @pytest.mark.parametrize(
-    "data, said", [(b"a\0b", "not a text file"), (b"\xff\xfe", "not a text"), (b"x" * 1_000_001, "bytes")]
+    "data, said",
+    [(b"a\0b", "not a text file"), (b"\xff\xfe", "not a text"), (b"x" * 1_000_001, "bytes")],
 )
 def test_binary_and_huge_files_are_left_as_they_are(data, said):
     assert said in refusal("FILE: b\n<<<<<<< WHOLE\nx\n>>>>>>> END", {"b": data})
@@ -272,15 +283,32 @@ def test_lines_that_a_block_only_repeats_keep_their_blanks():
 
 
 def test_blanks_at_the_end_of_a_line_can_be_taken_away():
-    assert edits.apply([Edit("replace", "x", ("a  ",), ("a",))], {"x": b"a  \n"}.get) == {"x": b"a\n"}
+    assert edits.apply([Edit("replace", "x", ("a  ",), ("a",))], {"x": b"a  \n"}.get) == {
+        "x": b"a\n"
+    }
 
 
 @pytest.mark.parametrize(
     "base, search, text, new",
     [
-        (b"if x:\n\tif y:\n\t\tz\n", ("if x:", "    if y:", "        z"), ("if x:", "    w"), b"if x:\n\tw\n"),
-        (b"if x:\n  if y:\n    z\n", ("if x:", "\tif y:", "\t\tz"), ("if x:", "\tw"), b"if x:\n  w\n"),
-        (b"    if x:\n\n        y\n", ("if x:", "", "    y"), ("if x:", "", "    z"), b"    if x:\n\n        z\n"),
+        (
+            b"if x:\n\tif y:\n\t\tz\n",
+            ("if x:", "    if y:", "        z"),
+            ("if x:", "    w"),
+            b"if x:\n\tw\n",
+        ),
+        (
+            b"if x:\n  if y:\n    z\n",
+            ("if x:", "\tif y:", "\t\tz"),
+            ("if x:", "\tw"),
+            b"if x:\n  w\n",
+        ),
+        (
+            b"    if x:\n\n        y\n",
+            ("if x:", "", "    y"),
+            ("if x:", "", "    z"),
+            b"    if x:\n\n        z\n",
+        ),
     ],
 )
 def test_the_indentation_of_the_base_is_kept(base, search, text, new):
@@ -288,7 +316,13 @@ def test_the_indentation_of_the_base_is_kept(base, search, text, new):
 
 
 def test_after_two_refusals_whole_files_are_asked_for_once():
-    assert ["<<<<<<< WHOLE" in edits.advice(refused) for refused in range(5)] == [False, False, True, False, False]
+    assert ["<<<<<<< WHOLE" in edits.advice(refused) for refused in range(5)] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 # Lines that models and files have, those that look like our own markers in part among them.
@@ -321,7 +355,11 @@ def is_marker(line):
 )
 def test_edits_written_in_our_form_are_read_back_as_they_were(written):
     assume(
-        not any(OPENING.match(line) or CLOSING.match(line) for edit in written for line in (*edit.search, *edit.text))
+        not any(
+            OPENING.match(line) or CLOSING.match(line)
+            for edit in written
+            for line in (*edit.search, *edit.text)
+        )
     )
 
     assert edits.parse(edits.render(written)) == written
@@ -344,7 +382,9 @@ def test_random_edits_of_random_files_give_exactly_the_intended_result(data):
 
     text = edits.render([Edit("replace", "a.py", search, tuple(new))])
 
-    assert edits.apply(edits.parse(text), {"a.py": base}.get) == {"a.py": (crlf.join(wanted) + crlf * last).encode()}
+    assert edits.apply(edits.parse(text), {"a.py": base}.get) == {
+        "a.py": (crlf.join(wanted) + crlf * last).encode()
+    }
 
 
 GARBAGE = st.lists(

@@ -34,11 +34,16 @@ def _outside(place, stack, monkeypatch):
     for name in ("outside/secret", "home/.netrc", "repo/AI/db/kaizen.db"):
         (place / name).write_text("not for the box")
     token = f"kaizen-{os.getpid()}-{time.monotonic_ns()}"
-    tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    tcp, udp = (
+        socket.create_server(("127.0.0.1", 0)),
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+    )
     udp.bind(("127.0.0.1", 0))
     udp.setblocking(False)
     named, abstract = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
-    short = pathlib.Path(f"/var/tmp/{token}")  # a socket's path has 108 bytes; and /tmp is another place in the box
+    short = pathlib.Path(
+        f"/var/tmp/{token}"
+    )  # a socket's path has 108 bytes; and /tmp is another place in the box
     named.bind(str(short))
     abstract.bind("\0" + token)
     monkeypatch.setenv("KAIZEN_ESCAPE_SECRET", "not-for-the-box")
@@ -67,7 +72,9 @@ def got_out(seen, outside):
     """By its own word, or by what it left outside."""
     shared = pathlib.Path("/dev/shm") / outside["facts"]["token"]
     left = [
-        name for name in ("outside/written", "repo/.git/hooks/x", "env/evil.pth") if (outside["place"] / name).exists()
+        name
+        for name in ("outside/written", "repo/.git/hooks/x", "env/evil.pth")
+        if (outside["place"] / name).exists()
     ]
     if shared.exists():
         shared.unlink()
@@ -92,7 +99,11 @@ def expected(escape, level):
         said = DENIED if said in (ROOT, LATE) else said
         if level == "L1" and any(word in escape.name for word in OFTEN_CLOSED_TO_USERS):
             return {said, DENIED}
-    if level == "L2" and landlock.version() < 6 and any(word in escape.name for word in NEW_IN_LINUX_6_12):
+    if (
+        level == "L2"
+        and landlock.version() < 6
+        and any(word in escape.name for word in NEW_IN_LINUX_6_12)
+    ):
         return {OPEN}
     return {said}
 
@@ -114,20 +125,35 @@ def attempt(escape, folder, outside):
 def test_a_way_out_is_denied_or_not_as_the_table_says(escape, level, folder, outside):
     became, seen = attempt(escape, folder, outside)
 
-    assert became in expected(escape, level), (seen.exit_code, seen.stopped, seen.stderr.text()[-1500:])
+    assert became in expected(escape, level), (
+        seen.exit_code,
+        seen.stopped,
+        seen.stderr.text()[-1500:],
+    )
     assert seen.timed_out == ("outlive" in escape.name)
     assert seen.level == level
 
 
-UNBOXED_TOO = ("environment", "flood", "outlive", "temporary")  # the runner scrubs, caps and ends without any box
+UNBOXED_TOO = (
+    "environment",
+    "flood",
+    "outlive",
+    "temporary",
+)  # the runner scrubs, caps and ends without any box
 
 
 @pytest.mark.parametrize(
     "escape",
-    [one for one in ESCAPES if one.is_everywhere_denied and not any(word in one.name for word in UNBOXED_TOO)],
+    [
+        one
+        for one in ESCAPES
+        if one.is_everywhere_denied and not any(word in one.name for word in UNBOXED_TOO)
+    ],
     ids=lambda one: one.name.replace(" ", "-"),
 )
-def test_a_way_out_that_each_level_closes_is_one_without_a_box(escape, folder, outside, monkeypatch):
+def test_a_way_out_that_each_level_closes_is_one_without_a_box(
+    escape, folder, outside, monkeypatch
+):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L0")
 
     assert attempt(escape, folder, outside)[0] == OPEN
@@ -136,13 +162,19 @@ def test_a_way_out_that_each_level_closes_is_one_without_a_box(escape, folder, o
 def test_the_page_shows_the_table_of_the_tests():
     page = (PROJECT / "docs/sandbox.md").read_text()
 
-    assert page.partition("<!-- escapes -->\n")[2].partition("<!-- /escapes -->")[0].strip() == table()
+    assert (
+        page.partition("<!-- escapes -->\n")[2].partition("<!-- /escapes -->")[0].strip() == table()
+    )
 
 
 def table():
     rows = ["| attempt | L3 | L2 | L1 |", "|---|---|---|---|"]
     return "\n".join(
-        rows + [f"| {one.name} | {' | '.join(one.expected[level] for level in BOXES)} |" for one in ESCAPES]
+        rows
+        + [
+            f"| {one.name} | {' | '.join(one.expected[level] for level in BOXES)} |"
+            for one in ESCAPES
+        ]
     )
 
 
@@ -173,12 +205,17 @@ def test_a_fork_bomb_is_contained_and_gone_afterwards(strongest, folder, monkeyp
     monkeypatch.setattr(runner, "run", counted)
     seen = boxed(folder, BOMB, timeout_s=3, limits=Limits(processes=40))
 
-    assert seen.timed_out and seen.stopped == "" and seen.stdout.text() == "begun\n", seen.stderr.text()
+    assert seen.timed_out and seen.stopped == "" and seen.stdout.text() == "begun\n", (
+        seen.stderr.text()
+    )
     assert 20 < max(counts) <= 40 + 2  # bubblewrap's own two are outside of the limit
     assert living_in(folder) == []
 
 
 def test_a_daemon_is_gone_when_the_run_is_over(strongest, folder):
-    boxed(folder, "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n")
+    boxed(
+        folder,
+        "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n",
+    )
 
     assert living_in(folder) == []

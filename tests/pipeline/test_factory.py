@@ -17,7 +17,9 @@ TYPE_ERROR = ROUTE.replace('"ok"', "1")
 WRONG_VALUE = ROUTE.replace('"ok"', '"fine"')
 
 
-def test_health_is_built_in_one_attempt_and_everything_about_it_is_on_record(factory, tmp_path, strongest):
+def test_health_is_built_in_one_attempt_and_everything_about_it_is_on_record(
+    factory, tmp_path, strongest
+):
     repo = target(tmp_path / "targetapp")
     write(repo, {"notes.txt": "not committed\n"})
     run = factory(Model(), repo=repo)
@@ -63,7 +65,9 @@ def scaffolded(tmp_path_factory):
     uv = os.path.dirname(find_tool("uv", os.path.dirname(sys.executable)))
     environment = {**os.environ, "PATH": uv + os.pathsep + os.environ["PATH"]}
     environment.pop("VIRTUAL_ENV", None)
-    subprocess.run(["bash", "-euc", SCAFFOLD], cwd=folder, env=environment, check=True, capture_output=True)
+    subprocess.run(
+        ["bash", "-euc", SCAFFOLD], cwd=folder, env=environment, check=True, capture_output=True
+    )
     repo = folder / "targetapp"
     write(repo, FASTAPI)
     git(repo, "add", "-A")
@@ -77,7 +81,10 @@ def test_scaffolded_target_gets_its_health_route(factory, scaffolded, level):
     assert run.done.exit_code == 0, run.done.err
     assert (run.answer["outcome"], run.card["gates"][-2]["reason"]) == ("accepted", "pass")
     proofs = [gate["proof_id"] for gate in run.card["gates"] if gate["proof_id"]]
-    assert all(level in run.cli("Q7", "--id", proof, "--json").json["record"]["protection"] for proof in proofs)
+    assert all(
+        level in run.cli("Q7", "--id", proof, "--json").json["record"]["protection"]
+        for proof in proofs
+    )
 
 
 def test_a_type_error_is_fed_back_and_the_second_attempt_mends_it(factory):
@@ -124,7 +131,10 @@ def test_a_failing_base_is_refused_unless_it_is_allowed(factory, tmp_path):
     refused = factory(Model(**PLAIN), repo=repo)
 
     assert refused.done.exit_code == 5
-    assert (refused.answer["outcome"], refused.steps) == ("blocked", [("plan", 1, "pass"), ("ready", 1, "check")])
+    assert (refused.answer["outcome"], refused.steps) == (
+        "blocked",
+        [("plan", 1, "pass"), ("ready", 1, "check")],
+    )
     assert "--allow-failing-baseline" in refused.card["gates"][1]["says"]
     assert everything(repo) == before
     allowed = factory(Model(**PLAIN), "--allow-failing-baseline", repo=repo)
@@ -140,7 +150,10 @@ def test_a_src_layout_with_subpackages_and_no_tests_yet_works(factory, tmp_path)
         },
     )  # fmt: skip
     added = source + "\n\ndef gross(net: float) -> float:\n    return net * 1.2\n"
-    spec = {"title": "Add gross", "criteria": [{"id": "C1", "text": "gross(10) in src/shop/money/price.py returns 12"}]}
+    spec = {
+        "title": "Add gross",
+        "criteria": [{"id": "C1", "text": "gross(10) in src/shop/money/price.py returns 12"}],
+    }
     test = "from shop.money.price import gross\n\n\ndef test_gross() -> None:\n    assert gross(10) == 12\n"
     model = Model(
         plan=[json.dumps(spec)], scout=[json.dumps({"files": ["src/shop/money/price.py"]})],
@@ -168,7 +181,12 @@ def test_tools_that_are_installed_and_broken_block_before_anything_is_built(fact
     (packages,) = (repo / ".venv").glob("lib/python3*/site-packages")
     for name in ("ruff", "mypy", "pytest", "coverage"):
         write(packages, {f"{name}/__init__.py": "raise ImportError('half of it is gone')\n"})
-        write(packages, {f"{name}-9.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 9.0\n"})
+        write(
+            packages,
+            {
+                f"{name}-9.0.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 9.0\n"
+            },
+        )
     model = Model()
     run = factory(model, repo=repo, python=".venv/bin/python")
 
@@ -185,12 +203,19 @@ def test_a_project_in_another_language_brings_its_own_gates(factory, tmp_path, t
     )
     source = "exports.add = (a, b) => a + b;\n"
     start = 'const test = require("node:test");\nconst assert = require("node:assert");\n'
-    old = start + 'const { add } = require("../sums.js");\ntest("add", () => assert.strictEqual(add(1, 2), 3));\n'
+    old = (
+        start
+        + 'const { add } = require("../sums.js");\ntest("add", () => assert.strictEqual(add(1, 2), 3));\n'
+    )
     new = old.replace("add", "double").replace("double(1, 2), 3", "double(3), 6")
     repo = repository(
-        tmp_path / "sums", {"sums.js": source, "test/add.test.js": old, ".kaizen/pipeline.toml": settings}
+        tmp_path / "sums",
+        {"sums.js": source, "test/add.test.js": old, ".kaizen/pipeline.toml": settings},
     )
-    spec = {"title": "Add double", "criteria": [{"id": "C1", "text": "double(3) in sums.js returns 6"}]}
+    spec = {
+        "title": "Add double",
+        "criteria": [{"id": "C1", "text": "double(3) in sums.js returns 6"}],
+    }
     wrong, right = (source + f"exports.double = (a) => a {word};\n" for word in ("+ 2", "* 2"))
     model = Model(
         plan=[json.dumps(spec)], scout=[json.dumps({"files": ["sums.js"]})],

@@ -29,7 +29,11 @@ def test_a_first_attempt_has_no_feedback():
 
 
 def test_the_findings_that_sent_the_run_back_are_said_sorted():
-    history = [*PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F841, F401, says="2 new findings.")]
+    history = [
+        *PLANNED,
+        judged("build", 1, "pass"),
+        judged("validate", 1, "check", F841, F401, says="2 new findings."),
+    ]
 
     assert feedback(history, "build", PLANS).splitlines() == [
         "validate 1 ended with check: 2 new findings.",
@@ -78,7 +82,9 @@ def test_each_step_hears_only_what_sent_the_run_back_to_it():
 
 def test_a_malformed_answer_is_answered_with_its_reason_once():
     text = "The answer has no block."
-    said = feedback([*PLANNED, judged("build", 1, "malformed", f":0:form:{text}", says=text)], "build", PLANS)
+    said = feedback(
+        [*PLANNED, judged("build", 1, "malformed", f":0:form:{text}", says=text)], "build", PLANS
+    )
 
     assert said.count(text) == 1
 
@@ -90,14 +96,19 @@ def test_a_new_plan_makes_old_failures_void():
     ]  # fmt: skip
 
     assert "which one?" in feedback(history, "plan", PLANS)
-    assert feedback([*history, judged("plan", 2, "pass"), judged("scout", 2, "pass")], "build", PLANS) == ""
+    assert (
+        feedback([*history, judged("plan", 2, "pass"), judged("scout", 2, "pass")], "build", PLANS)
+        == ""
+    )
 
 
 def test_much_is_cut_and_counted():
     many = [f"app/x.py:{n}:F401:unused {n}" for n in range(1, 200)]
     long = [f"app/x.py:{n}:E:{'word ' * 900}{n}" for n in range(1, 30)]
 
-    assert f"… and {199 - FINDINGS_MAX} more" in feedback([judged("build", 1, "check", *many)], "build", PLANS)
+    assert f"… and {199 - FINDINGS_MAX} more" in feedback(
+        [judged("build", 1, "check", *many)], "build", PLANS
+    )
     assert len(feedback([judged("build", 1, "check", *long)], "build", PLANS)) <= CHARS_MAX
 
 
@@ -111,7 +122,9 @@ def test_much_is_cut_and_counted():
     ],
 )
 def test_the_same_failure_has_the_same_fingerprint(one, other):
-    first, second = (Verdict("check", "", [Finding("R", text, "a.py", n)]) for n, text in enumerate((one, other)))
+    first, second = (
+        Verdict("check", "", [Finding("R", text, "a.py", n)]) for n, text in enumerate((one, other))
+    )
 
     assert fingerprint(first) == fingerprint(second) != ""
 

@@ -12,7 +12,9 @@ from kaizen_components.pipeline.run import machine
 from kaizen_components.pipeline.verdict import REASONS
 
 FACTORY = load("factory")
-EVENTS = sorted({name for allowed in machine.TABLE.values() for name in allowed} | set(machine.ANYWHERE))
+EVENTS = sorted(
+    {name for allowed in machine.TABLE.values() for name in allowed} | set(machine.ANYWHERE)
+)
 
 
 def event(name, state, **more):
@@ -36,7 +38,11 @@ def passed(state, *steps):
     """Through these steps, each passing."""
     for step in steps:
         assert state["step"] == step
-        state = go(state, *(("asked", "answered") if FACTORY.steps[step].kind == "ask" else ("started",)), "judged")
+        state = go(
+            state,
+            *(("asked", "answered") if FACTORY.steps[step].kind == "ask" else ("started",)),
+            "judged",
+        )
     return state
 
 
@@ -58,11 +64,22 @@ def test_a_run_in_which_everything_passes_is_accepted(start):
 @pytest.mark.parametrize("phase, name", list(itertools.product(machine.TABLE, EVENTS)))
 def test_what_the_table_does_not_name_is_refused(start, phase, name):
     for step, outcome in itertools.product(FACTORY.steps, (None, *RUN_OUTCOME)):
-        state = {**start, "phase": phase, "step": step, "outcome": outcome, "tries": {step: 1}, "attempt": 1}
+        state = {
+            **start,
+            "phase": phase,
+            "step": step,
+            "outcome": outcome,
+            "tries": {step: 1},
+            "attempt": 1,
+        }
         kind = FACTORY.steps[step].kind
-        wanted = name in machine.TABLE[phase] or name in (("refused",) if phase == "ended" else machine.ANYWHERE)
+        wanted = name in machine.TABLE[phase] or name in (
+            ("refused",) if phase == "ended" else machine.ANYWHERE
+        )
         wanted &= not (phase == "due" and name == ("started" if kind == "ask" else "asked"))
-        wanted &= not (phase == "ending" and name == ("ended" if outcome == "accepted" else "delivering"))
+        wanted &= not (
+            phase == "ending" and name == ("ended" if outcome == "accepted" else "delivering")
+        )
         try:
             machine.after(FACTORY, state, event(name, state))
         except machine.Illegal:
@@ -132,15 +149,22 @@ def test_a_spent_budget_ends_the_run(start, name, spent):
 def test_a_pause_costs_its_time_and_not_the_question_that_is_under_way(start):
     protocol = machine_with(asks=1, seconds=10)
     asked = go(start, "asked")
-    paused = machine.after(protocol, asked, {"event": "released", "why": "slow", "spent": {"seconds": 4}})
-    again = machine.after(protocol, paused, {"event": "released", "why": "slow", "spent": {"seconds": 6}})
+    paused = machine.after(
+        protocol, asked, {"event": "released", "why": "slow", "spent": {"seconds": 4}}
+    )
+    again = machine.after(
+        protocol, paused, {"event": "released", "why": "slow", "spent": {"seconds": 6}}
+    )
 
     assert (paused["phase"], paused["paused"], paused["spent"]["seconds"]) == ("asked", "slow", 4)
     assert (again["outcome"], again["why"]) == ("exhausted", "the budget of seconds is spent")
 
 
 def test_a_step_may_have_a_budget_of_its_own():
-    given = {**FACTORY.given, "steps": {**FACTORY.given["steps"], "plan": {**FACTORY.given["steps"]["plan"]}}}
+    given = {
+        **FACTORY.given,
+        "steps": {**FACTORY.given["steps"], "plan": {**FACTORY.given["steps"]["plan"]}},
+    }
     given["steps"]["plan"]["budget"] = {"tokens": 100}
     protocol = Protocol(given)
     state = machine.beginning(protocol)
@@ -150,7 +174,10 @@ def test_a_step_may_have_a_budget_of_its_own():
     ):  # fmt: skip
         state = machine.after(protocol, state, event(name, state, **more))
 
-    assert (state["outcome"], state["why"]) == ("exhausted", "the budget of tokens for plan is spent")
+    assert (state["outcome"], state["why"]) == (
+        "exhausted",
+        "the budget of tokens for plan is spent",
+    )
     assert machine.seconds_left(protocol, state, protocol.steps["plan"]) == 3600 - 7
     assert machine.seconds_left(machine_with(seconds=20), state, protocol.steps["plan"]) == 13
 
@@ -160,7 +187,9 @@ def machine_with(**budget):
 
 
 def test_usage_that_nobody_told_is_unknown_and_not_zero(start):
-    state = go(go(start, "asked"), "answered", spent={"tokens_in": None, "tokens_out": None, "seconds": 2})
+    state = go(
+        go(start, "asked"), "answered", spent={"tokens_in": None, "tokens_out": None, "seconds": 2}
+    )
 
     assert state["usage_unknown"] == 1 and state["spent"]["seconds"] == 2
 
@@ -202,7 +231,8 @@ def test_a_lease_keeps_others_out_until_it_ends(start):
 @settings(max_examples=300, deadline=None)
 @given(
     choices=st.lists(
-        st.tuples(st.integers(0, 50), st.sampled_from(REASONS + ("pass",) * 9), st.integers(0, 9)), max_size=150
+        st.tuples(st.integers(0, 50), st.sampled_from(REASONS + ("pass",) * 9), st.integers(0, 9)),
+        max_size=150,
     )
 )
 def test_whatever_happens_accepted_means_that_every_step_passed_last(choices):
@@ -217,13 +247,19 @@ def test_whatever_happens_accepted_means_that_every_step_passed_last(choices):
         state = machine.after(
             FACTORY,
             state,
-            event(name, state, **({"reason": reason, "fingerprint": str(fingerprint)} if name == "judged" else {})),
+            event(
+                name,
+                state,
+                **({"reason": reason, "fingerprint": str(fingerprint)} if name == "judged" else {}),
+            ),
         )
         if name == "judged" and reason == "pass":
             order.append(before["step"])
         elif name == "judged":
             order = [step for step in order if step != before["step"]]
-        assert all(number <= FACTORY.steps[step].attempts for step, number in state["tries"].items())
+        assert all(
+            number <= FACTORY.steps[step].attempts for step, number in state["tries"].items()
+        )
     if state["outcome"] == "accepted":
         newest = {step: at for at, step in enumerate(order)}
         assert set(newest) == set(ALL)

@@ -25,7 +25,9 @@ class Agent:
         self.door = door
         self.root = root
         self.records = Records(door)
-        self.turn = door("P1", request=REQUEST, repo=str(repo), driver="agent", python=sys.executable)
+        self.turn = door(
+            "P1", request=REQUEST, repo=str(repo), driver="agent", python=sys.executable
+        )
         self.folder = root / "AI" / "work" / "runs" / self.turn["id"]
 
     def hand_in(self, text, meddle=lambda: None):
@@ -43,7 +45,11 @@ class Agent:
     def reasons(self, step):
         (run,) = self.records.runs()
         events = self.records.events(run)
-        return [event["reason"] for event in events if (event["event"], event["step"]) == ("judged", step)]
+        return [
+            event["reason"]
+            for event in events
+            if (event["event"], event["step"]) == ("judged", step)
+        ]
 
 
 @pytest.fixture
@@ -115,7 +121,10 @@ def test_an_object_that_was_planted_is_not_delivered(agent, tmp_path):
 
     assert agent.turn["outcome"] == "accepted"
     words = ["git", "show", f"kaizen/{agent.turn['id']}:app/main.py"]
-    assert subprocess.run(words, cwd=tmp_path / "targetapp", capture_output=True, check=True).stdout == good
+    assert (
+        subprocess.run(words, cwd=tmp_path / "targetapp", capture_output=True, check=True).stdout
+        == good
+    )
 
 
 def test_a_lock_that_is_a_folder_is_said_and_a_trace_that_is_one_stops_nobody(agent):
@@ -142,6 +151,8 @@ def test_a_brief_may_stay_when_the_spec_was_at_fault(agent):
 
 def test_a_file_may_hold_the_words_of_a_gate(agent):
     agent.go_on("build")
-    said = agent.hand_in(whole("app/prices.json", '{"tier": "gold", "gate": "north"}\n') + GOOD["build"][0])
+    said = agent.hand_in(
+        whole("app/prices.json", '{"tier": "gold", "gate": "north"}\n') + GOOD["build"][0]
+    )
 
     assert said["passed"] is True

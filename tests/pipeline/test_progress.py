@@ -38,7 +38,9 @@ def on_terminal(columns=80, leaves_after_s=None):
     """(stdout, all that the terminal got, exit code) of RUN."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([sys.executable, "-c", RUN], cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs)
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN], cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs
+    )
     os.close(theirs)
     seen, begun = b"", time.monotonic()
     while leaves_after_s is None or time.monotonic() < begun + leaves_after_s:
@@ -90,7 +92,10 @@ def test_a_terminal_that_goes_away_does_not_end_the_run():
 def test_a_pipe_gets_one_plain_line_when_a_step_ends():
     done = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True)
 
-    assert re.fullmatch(r"build 2  check  \d+\.\d s  2 findings\n", done.stderr) and done.stdout == "done"
+    assert (
+        re.fullmatch(r"build 2  check  \d+\.\d s  2 findings\n", done.stderr)
+        and done.stdout == "done"
+    )
 
 
 def test_a_closed_or_missing_stderr_is_no_reason_to_fail(monkeypatch):

@@ -40,9 +40,14 @@ def asks(tmp_path, root):
         run = {
             "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(), "request": "r",
         }  # fmt: skip
-        texts = {"plan": json.dumps(SPEC), **{name: json.dumps(given) for name, given in answers.items()}}
+        texts = {
+            "plan": json.dumps(SPEC),
+            **{name: json.dumps(given) for name, given in answers.items()},
+        }
         work = Work(Place(str(root)), run, {})
-        return [one["content"] for one in messages(STEPS[step], work, Asked(FACTORY, request, texts))]
+        return [
+            one["content"] for one in messages(STEPS[step], work, Asked(FACTORY, request, texts))
+        ]
 
     return ask
 
@@ -56,7 +61,8 @@ def test_the_example_in_a_prompt_keeps_to_its_contract(contract):
 
 
 @pytest.mark.parametrize(
-    ("request_", "shown"), [("add a /health endpoint", "GET /zone"), ("add slug(text) in app/text.py", "double(3)")]
+    ("request_", "shown"),
+    [("add a /health endpoint", "GET /zone"), ("add slug(text) in app/text.py", "double(3)")],
 )
 def test_a_plan_has_an_example_of_its_own_kind_that_keeps_to_the_contract(asks, request_, shown):
     system, _ = asks("plan", request=request_)
@@ -71,7 +77,10 @@ def test_the_builder_sees_the_sources_of_a_small_repository_that_its_scout_forgo
 
 
 def test_a_new_file_that_is_there_already_is_shown_as_one_to_change(asks):
-    _, user = asks("build", scout={"files": ["tests/test_main.py"], "new_files": ["app/__init__.py", "app/main.py"]})
+    _, user = asks(
+        "build",
+        scout={"files": ["tests/test_main.py"], "new_files": ["app/__init__.py", "app/main.py"]},
+    )
 
     assert user.count("=== app/main.py\n") == 1
     assert "Files that should be made" not in user
@@ -120,11 +129,19 @@ def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
 
 def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root):
     repo = repository(tmp_path / "target", FASTAPI)
-    run = {"id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(), "request": "r"}
+    run = {
+        "id": "run_1",
+        "repo": os.path.relpath(repo, root),
+        "base_commit": Target(str(repo)).head(),
+        "request": "r",
+    }
     asked = Asked(FACTORY, "add /health", {"plan": json.dumps(SPEC)})
 
     verdict = judged(
-        STEPS["build"], Work(Place(str(root)), run, {}), asked, whole("app/x.py", "x = 1\n=======\nx = 2\n")
+        STEPS["build"],
+        Work(Place(str(root)), run, {}),
+        asked,
+        whole("app/x.py", "x = 1\n=======\nx = 2\n"),
     )
 
     assert verdict.reason == "check"
@@ -142,9 +159,15 @@ def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root
     ],
 )
 def test_a_plan_names_the_result_that_the_request_names(request_, forgets):
-    spec = {**SPEC, "criteria": [{"id": "C1", "text": "GET /health returns status 200"}], "constraints": []}
+    spec = {
+        **SPEC,
+        "criteria": [{"id": "C1", "text": "GET /health returns status 200"}],
+        "constraints": [],
+    }
 
-    assert [one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)] == forgets
+    assert [
+        one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)
+    ] == forgets
 
 
 @pytest.mark.parametrize(
@@ -158,13 +181,22 @@ def test_a_plan_names_the_result_that_the_request_names(request_, forgets):
     ],
 )  # fmt: skip
 def test_a_plan_for_something_else_is_refused(request_, forgets):
-    spec = {"title": "Add", "criteria": [{"id": "C1", "text": "add(2, 3) in calc.py returns 5"}], "constraints": []}
+    spec = {
+        "title": "Add",
+        "criteria": [{"id": "C1", "text": "add(2, 3) in calc.py returns 5"}],
+        "constraints": [],
+    }
 
-    assert [one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)] == forgets
+    assert [
+        one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)
+    ] == forgets
 
 
 def test_whoever_writes_tests_is_given_a_path_that_is_free(asks):
-    _, user = asks("tests", {"tests/test_add_a_health_endpoint.py": "def test_nothing() -> None:\n    assert 1 == 1\n"})
+    _, user = asks(
+        "tests",
+        {"tests/test_add_a_health_endpoint.py": "def test_nothing() -> None:\n    assert 1 == 1\n"},
+    )
 
     assert "Write the new file tests/test_add_a_health_endpoint_2.py." in user
 
@@ -192,7 +224,10 @@ def test_deleting_is_explained_only_where_the_spec_speaks_of_it():
 
 def test_blocks_are_explained_only_where_a_file_is_long():
     assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 199]))] == ["whole"]
-    assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 200]))] == ["whole", "replace"]
+    assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 200]))] == [
+        "whole",
+        "replace",
+    ]
 
 
 def test_a_template_of_a_protocols_own_is_made_apart():
@@ -204,7 +239,9 @@ def test_a_template_of_a_protocols_own_is_made_apart():
 
 def test_it_has_jinja_from_wherever_we_have_it(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
-    script = "from kaizen_components.pipeline import prompt; print(prompt.own('{{ x }}', {'x': 'made'}))"
+    script = (
+        "from kaizen_components.pipeline import prompt; print(prompt.own('{{ x }}', {'x': 'made'}))"
+    )
     paths = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
     done = subprocess.run(
         [str(tmp_path / "bin" / "python"), "-c", script], env={**os.environ, "PYTHONPATH": paths}, capture_output=True,

@@ -11,7 +11,9 @@ def test_every_step_takes_what_is_good_and_refuses_what_is_bad():
 
 
 def test_a_fixture_that_expects_something_else_is_not_ok(monkeypatch, tmp_path):
-    (tmp_path / "factory.yml").write_text("plan:\n  - {name: wrong, answer: prose, expects: pass}\n")
+    (tmp_path / "factory.yml").write_text(
+        "plan:\n  - {name: wrong, answer: prose, expects: pass}\n"
+    )
     monkeypatch.setattr(prove, "FOLDER", str(tmp_path))
 
     (row,) = prove.answers("factory")
@@ -22,6 +24,8 @@ def test_the_doctor_proves_every_step_and_says_so(cli):
     found = cli("K11", "--gates", "--json").json
 
     rows = [row for row in found["checks"] if row["check"].startswith("gate ")]
-    assert [row["check"] for row in rows] == [f"gate {name} {step}" for name in shipped() for step in load(name).steps]
+    assert [row["check"] for row in rows] == [
+        f"gate {name} {step}" for name in shipped() for step in load(name).steps
+    ]
     assert [row for row in rows if row["state"] != "ok"] == []
     assert all("good" in row["says"] and "bad" in row["says"] for row in rows)

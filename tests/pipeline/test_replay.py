@@ -40,7 +40,9 @@ from .targets import FASTAPI, everything, write
 from .test_resume import kaizen_in, killed_after
 
 BELOW = ("errors", "records", "store")  # a gate uses them, and they judge nothing
-REJECTION = json.dumps({"verdict": "reject", "reasons": [{"criterion": "C1", "text": "It answers with a list."}]})
+REJECTION = json.dumps(
+    {"verdict": "reject", "reasons": [{"criterion": "C1", "text": "It answers with a list."}]}
+)
 WRONG = main_with(ROUTE.replace("/health", "/wrong"))
 ENDS = {  # how a run ends: what the model answers, what P1 is told
     "accepted": ({"build": ["nothing of use", WRONG, main_with(ROUTE)]}, {}),
@@ -60,7 +62,9 @@ def run(kaizen, tmp_path, monkeypatch):
         with server(model) as serving:
             for name, value in environment(serving.url).items():
                 monkeypatch.setenv(name, value)
-            made = kaizen("P1", **{"request": REQUEST, "repo": str(repo), "python": sys.executable, **more})
+            made = kaizen(
+                "P1", **{"request": REQUEST, "repo": str(repo), "python": sys.executable, **more}
+            )
         for name in environment(""):
             monkeypatch.delenv(name)  # a replay needs no model
         return made
@@ -79,11 +83,15 @@ def again(kaizen, made, repo=None, **more):
 
 
 def steps(kaizen, run_id):
-    return [(gate["step"], gate["attempt"], gate["reason"]) for gate in kaizen("P2", id=run_id)["gates"]]
+    return [
+        (gate["step"], gate["attempt"], gate["reason"]) for gate in kaizen("P2", id=run_id)["gates"]
+    ]
 
 
 def failing(job):
-    return Verdict("check", "One new finding.", [Finding("X1", "It is not liked any more.", "app/main.py", 3)])
+    return Verdict(
+        "check", "One new finding.", [Finding("X1", "It is not liked any more.", "app/main.py", 3)]
+    )
 
 
 # P6
@@ -92,14 +100,20 @@ def failing(job):
 @pytest.mark.parametrize("outcome", ENDS)
 def test_a_run_is_judged_again_as_it_was_whatever_its_end(kaizen, run, tmp_path, outcome):
     answers, more = ENDS[outcome]
-    files = {"app/main.py": FASTAPI["app/main.py"] + 'KEY = "ghp_' + "a1B2" * 9 + '"\n'} if outcome == "blocked" else {}
+    files = (
+        {"app/main.py": FASTAPI["app/main.py"] + 'KEY = "ghp_' + "a1B2" * 9 + '"\n'}
+        if outcome == "blocked"
+        else {}
+    )
     made = run(Model(**answers), files=files, **more)
     assert made["outcome"] == outcome
     before, events = everything(tmp_path / "targetapp"), kaizen("P2", id=made["id"])["events"]
     found = kaizen("P6", id=made["id"])
 
     assert found["same"] is True and "exit_code" not in found, found["text"]
-    assert [(row["step"], row["attempt"], row["recorded"]) for row in found["steps"]] == steps(kaizen, made["id"])
+    assert [(row["step"], row["attempt"], row["recorded"]) for row in found["steps"]] == steps(
+        kaizen, made["id"]
+    )
     assert (found["changed"], found["questions_changed"]) == ([], 0)
     assert found["verdicts"] == len(found["steps"]) - (outcome == "blocked")  # nobody was asked
     assert everything(tmp_path / "targetapp") == before
@@ -117,7 +131,9 @@ def test_an_agents_run_is_judged_again_as_it_was(kaizen, tmp_path):
     found = kaizen("P6", id=turn["id"])
 
     assert (said["outcome"], found["same"], found["different"]) == ("accepted", True, 0)
-    assert ("build", 1, "malformed") in [(row["step"], row["attempt"], row["replayed"]) for row in found["steps"]]
+    assert ("build", 1, "malformed") in [
+        (row["step"], row["attempt"], row["replayed"]) for row in found["steps"]
+    ]
     assert steps(kaizen, again(kaizen, turn, clone(tmp_path))["id"]) == steps(kaizen, turn["id"])
 
 
@@ -126,7 +142,11 @@ def test_a_replay_leaves_a_report_and_a_witnessed_proof_and_nothing_else(kaizen,
     first, second = kaizen("P6", id=made["id"]), kaizen("P6", id=made["id"])
 
     proof = kaizen("Q7", id=first["proof_id"])["record"]
-    assert (proof["tier"], proof["outcome"], proof["about_id"]) == ("witnessed", "passed", made["id"])
+    assert (proof["tier"], proof["outcome"], proof["about_id"]) == (
+        "witnessed",
+        "passed",
+        made["id"],
+    )
     assert (proof["stdout_id"], proof["commit_hash"]) == (
         first["artifact_id"],
         kaizen("P2", id=made["id"])["base_commit"],
@@ -134,7 +154,9 @@ def test_a_replay_leaves_a_report_and_a_witnessed_proof_and_nothing_else(kaizen,
     assert kaizen("A5", id=first["artifact_id"])["state"] == "ok"
     assert json.loads((root / first["path"]).read_text())["steps"] == first["steps"]
     assert second["path"] == first["path"]
-    assert [path.name for path in (root / "AI/work/replays").iterdir()] == [pathlib.Path(first["path"]).name]
+    assert [path.name for path in (root / "AI/work/replays").iterdir()] == [
+        pathlib.Path(first["path"]).name
+    ]
     assert kaizen("K8")["status"] == "OK"
 
 
@@ -159,18 +181,34 @@ def rewritten(root, run_id, step, old, new):
     plain.close()
 
 
-def test_an_answer_that_was_changed_in_the_records_is_named_even_if_every_verdict_is_the_same(kaizen, run, root):
+def test_an_answer_that_was_changed_in_the_records_is_named_even_if_every_verdict_is_the_same(
+    kaizen, run, root
+):
     made = run(Model())
     assert kaizen("P6", id=made["id"])["same"] is True
     kaizen.close()
     rewritten(root, made["id"], "scout", "routes are functions", "routes are classes")
     found = kaizen("P6", id=made["id"])
 
-    assert (found["same"], found["exit_code"], found["different"], found["answers_changed"]) == (False, 1, 0, 1)
-    assert found["text"].startswith(f"DIFFERENT: 1 answer of {made['id']} on record, and 0 of its verdicts.")
+    assert (found["same"], found["exit_code"], found["different"], found["answers_changed"]) == (
+        False,
+        1,
+        0,
+        1,
+    )
+    assert found["text"].startswith(
+        f"DIFFERENT: 1 answer of {made['id']} on record, and 0 of its verdicts."
+    )
     (row,) = [row for row in found["steps"] if not row["same"]]
-    assert (row["step"], row["attempt"], row["recorded"], row["replayed"]) == ("scout", 1, "answered", "changed")
-    assert row["why"].startswith("The answer on record is not the one that was given: its sha256 was ")
+    assert (row["step"], row["attempt"], row["recorded"], row["replayed"]) == (
+        "scout",
+        1,
+        "answered",
+        "changed",
+    )
+    assert row["why"].startswith(
+        "The answer on record is not the one that was given: its sha256 was "
+    )
     assert row["why"] in found["text"] and "proof_id" not in found
     blocked = again(kaizen, made)
     assert (blocked["outcome"], blocked["exit_code"]) == ("blocked", 5)
@@ -185,7 +223,10 @@ def test_a_result_that_was_changed_on_the_disk_is_named_and_is_no_other_verdict(
     found = kaizen("P6", id=made["id"])
 
     assert found["same"] is True
-    assert [line.rpartition("/")[2].split(" was ")[0] for line in found["changed"]] == ["change.diff", "spec.md"]
+    assert [line.rpartition("/")[2].split(" was ")[0] for line in found["changed"]] == [
+        "change.diff",
+        "spec.md",
+    ]
     assert found["changed"][1].endswith(" and is gone")
 
 
@@ -207,7 +248,9 @@ def test_another_version_of_a_tool_is_named_and_is_no_other_verdict(kaizen, run,
     assert "ruff was" in found["text"]
 
 
-def test_a_gate_that_decides_otherwise_is_a_different_verdict_and_its_code_is_named(kaizen, run, monkeypatch):
+def test_a_gate_that_decides_otherwise_is_a_different_verdict_and_its_code_is_named(
+    kaizen, run, monkeypatch
+):
     made = run(Model())
     monkeypatch.setattr(static, "judge", failing)
     monkeypatch.setattr(conditions, "gate_version", lambda: "another")
@@ -225,12 +268,17 @@ def test_other_findings_for_the_same_reason_are_a_difference(kaizen, run, monkey
     monkeypatch.setattr(static, "judge", failing)
     made = run(Model())
     assert made["outcome"] == "stuck"
-    other = Verdict("check", "One new finding.", [Finding("X1", "It is not liked any more.", "app/main.py", 4)])
+    other = Verdict(
+        "check", "One new finding.", [Finding("X1", "It is not liked any more.", "app/main.py", 4)]
+    )
     monkeypatch.setattr(static, "judge", lambda job: other)
     found = kaizen("P6", id=made["id"])
 
     assert (found["exit_code"], found["different"]) == (1, 3)
-    assert "Not found now: app/main.py:3: X1" in found["text"] and "Found now: app/main.py:4: X1" in found["text"]
+    assert (
+        "Not found now: app/main.py:3: X1" in found["text"]
+        and "Found now: app/main.py:4: X1" in found["text"]
+    )
 
 
 def test_a_machine_that_leads_elsewhere_is_a_difference(kaizen, run, monkeypatch):
@@ -239,12 +287,18 @@ def test_a_machine_that_leads_elsewhere_is_a_difference(kaizen, run, monkeypatch
     found = kaizen("P6", id=made["id"])
 
     (row,) = [row for row in found["steps"] if not row["same"]]
-    assert (row["recorded"], row["replayed"], found["exit_code"]) == ("ending stuck", "due build", 1)
+    assert (row["recorded"], row["replayed"], found["exit_code"]) == (
+        "ending stuck",
+        "due build",
+        1,
+    )
 
 
 def test_an_objection_that_is_none_any_more_is_a_difference(kaizen, run, monkeypatch):
     spec = json.dumps({**SPEC, "out_of_scope": ["app/__init__.py"]})
-    made = run(Model(plan=[spec], build=[GOOD["build"][0] + whole("app/__init__.py", '"""The app."""\n')]))
+    made = run(
+        Model(plan=[spec], build=[GOOD["build"][0] + whole("app/__init__.py", '"""The app."""\n')])
+    )
     assert steps(kaizen, made["id"])[-1] == ("review", 1, "check")
     assert kaizen("P6", id=made["id"])["same"] is True
     monkeypatch.setattr(ReviewKind, "objection", lambda self, work, asked: None)
@@ -266,7 +320,9 @@ def test_a_prompt_that_changed_is_named_with_its_first_difference_and_is_no_othe
 
     assert (found["same"], found["questions_changed"]) == (True, 1)
     (row,) = [row for row in found["questions"] if not row["same"]]
-    assert row["step"] == "plan" and row["why"].startswith("First difference: line 2: recorded 'You plan a change")
+    assert row["step"] == "plan" and row["why"].startswith(
+        "First difference: line 2: recorded 'You plan a change"
+    )
     assert "now 'You plan otherwise.'" in row["why"]
 
 
@@ -285,7 +341,9 @@ def test_without_the_commit_that_it_started_from_a_run_cannot_be_replayed(kaizen
         kaizen("P6", id=made["id"])
 
 
-def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_and_exits_with_5(kaizen, run, tmp_path):
+def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_and_exits_with_5(
+    kaizen, run, tmp_path
+):
     environment = tmp_path / "tools"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     made = run(Model(), python=str(environment / "bin" / "python"))
@@ -293,7 +351,11 @@ def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_a
     found = kaizen("P6", id=made["id"])
 
     assert (made["outcome"], found["same"], found["exit_code"]) == ("accepted", False, 5)
-    assert [row["step"] for row in found["steps"] if not row["same"]] == ["ready", "validate", "test"]
+    assert [row["step"] for row in found["steps"] if not row["same"]] == [
+        "ready",
+        "validate",
+        "test",
+    ]
     assert "There is no interpreter" in found["steps"][1]["why"]
     assert found["text"].startswith("CANNOT TELL: 3 of 8 verdicts")
 
@@ -309,7 +371,9 @@ def test_the_real_gates_give_the_same_verdicts_again(kaizen, run, strongest):
 # --driver replay
 
 
-def test_another_checkout_with_the_same_content_gets_the_same_verdicts_without_a_model(kaizen, run, tmp_path):
+def test_another_checkout_with_the_same_content_gets_the_same_verdicts_without_a_model(
+    kaizen, run, tmp_path
+):
     made = run(Model(**ENDS["accepted"][0]))
     other = clone(tmp_path)
     found = again(kaizen, made, other)
@@ -318,7 +382,9 @@ def test_another_checkout_with_the_same_content_gets_the_same_verdicts_without_a
     assert steps(kaizen, found["id"]) == steps(kaizen, made["id"])
     assert found["id"] != made["id"] and found["task_id"] != made["task_id"]
     diffs = [
-        subprocess.run(["git", "diff", "main", run_["branch"]], cwd=repo, check=True, capture_output=True).stdout
+        subprocess.run(
+            ["git", "diff", "main", run_["branch"]], cwd=repo, check=True, capture_output=True
+        ).stdout
         for run_, repo in ((made, tmp_path / "targetapp"), (found, other))
     ]
     assert diffs[0] == diffs[1] != b""
@@ -326,7 +392,9 @@ def test_another_checkout_with_the_same_content_gets_the_same_verdicts_without_a
     assert kaizen("P6", id=found["id"])["same"] is True
 
 
-def test_without_a_repo_the_recorded_one_is_used_wherever_it_is_called_from(kaizen, run, tmp_path, monkeypatch):
+def test_without_a_repo_the_recorded_one_is_used_wherever_it_is_called_from(
+    kaizen, run, tmp_path, monkeypatch
+):
     made = run(Model())
     monkeypatch.chdir("/")
 
@@ -404,7 +472,11 @@ def test_a_question_is_kept_with_its_run_but_no_secret_in_it(kaizen, run, root):
     )
     kept = [path for path in root.rglob("*") if path.is_file()]
 
-    assert "[user]" in asked[0] and "from fastapi import FastAPI" in asked[0] and secret not in asked[0]
+    assert (
+        "[user]" in asked[0]
+        and "from fastapi import FastAPI" in asked[0]
+        and secret not in asked[0]
+    )
     assert [path.name for path in kept if secret.encode() in path.read_bytes()] == []
 
 
@@ -412,7 +484,10 @@ def test_two_replays_at_once_say_the_same_and_one_that_was_killed_leaves_nothing
     made = run(Model())
     words = [sys.executable, str(ROOT / "kaizen.py"), "P6", "--id", made["id"], "--json"]
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
-    three = [subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "123"]
+    three = [
+        subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in "123"
+    ]
     three[0].stderr.readline()  # its first words: it has begun
     three[0].kill()
     said = [json.loads(one.communicate(timeout=300)[0] or "{}") for one in three]
@@ -433,6 +508,10 @@ def test_gate_version_covers_every_module_a_gate_reaches():
         reached.add(name)
         left += layers.find_imports(name, modules) - reached
 
-    judging = {modules[name].relative_to(layers.PACKAGE).as_posix() for name in reached if not name.startswith(BELOW)}
+    judging = {
+        modules[name].relative_to(layers.PACKAGE).as_posix()
+        for name in reached
+        if not name.startswith(BELOW)
+    }
     assert judging - set(conditions.files()) == set()
     assert len(judging) > 50

@@ -42,7 +42,9 @@ def killed_after(number, words, env, root):
 
 
 def kaizen_in(root, *words, env=None):
-    done = warm.run([*words, "--json"], {**os.environ, **(env or {}), "KAIZEN_REPO_ROOT": str(root)}, root)
+    done = warm.run(
+        [*words, "--json"], {**os.environ, **(env or {}), "KAIZEN_REPO_ROOT": str(root)}, root
+    )
     return done.returncode, json.loads((done.stdout or done.stderr).splitlines()[-1])
 
 
@@ -50,8 +52,19 @@ def told(root, repo, answer):
     """What must be the same with and without a crash."""
     path = root / "AI" / "work" / "runs" / answer["id"] / "trace.jsonl"
     events = [json.loads(line) for line in path.read_text().splitlines()]
-    diff = subprocess.run(["git", "diff", "main", answer["branch"]], cwd=repo, capture_output=True, check=True).stdout
-    same = ("outcome", "why", "build_attempts", "attempts", "tokens_in", "tokens_out", "cost_usd", "rejected_answers")
+    diff = subprocess.run(
+        ["git", "diff", "main", answer["branch"]], cwd=repo, capture_output=True, check=True
+    ).stdout
+    same = (
+        "outcome",
+        "why",
+        "build_attempts",
+        "attempts",
+        "tokens_in",
+        "tokens_out",
+        "cost_usd",
+        "rejected_answers",
+    )
     return {
         "events": [
             (event["event"], event.get("step"), event.get("attempt"), event.get("reason"))
@@ -70,7 +83,10 @@ def counted(root):
     door = Door(str(root))
     try:
         assert door("K8")["status"] == "OK"
-        return {"tasks": len(door("W9")["records"]), "proofs": len(door("R4", format="json")["data"]["proofs"])}
+        return {
+            "tasks": len(door("W9")["records"]),
+            "proofs": len(door("R4", format="json")["data"]["proofs"]),
+        }
     finally:
         door.close()
 
@@ -88,7 +104,9 @@ def undisturbed(tmp_path_factory):
 
 
 @pytest.mark.parametrize("number", range(1, EVENTS + 1))
-def test_a_run_that_is_killed_after_an_event_ends_as_if_it_had_not_been(root, tmp_path, undisturbed, number):
+def test_a_run_that_is_killed_after_an_event_ends_as_if_it_had_not_been(
+    root, tmp_path, undisturbed, number
+):
     repo = target(tmp_path / "targetapp", QUICK)
     model = Model(**ANSWERS)
     with server(model) as serving:
@@ -103,7 +121,14 @@ def test_a_run_that_is_killed_after_an_event_ends_as_if_it_had_not_been(root, tm
         assert code == 0, answer
 
     assert told(root, repo, answer) == undisturbed
-    assert [step for step, _ in model.asked] == ["plan", "scout", "build", "build", "tests", "review"]
+    assert [step for step, _ in model.asked] == [
+        "plan",
+        "scout",
+        "build",
+        "build",
+        "tests",
+        "review",
+    ]
 
 
 def test_the_whole_run_has_as_many_events_as_are_killed(factory):
@@ -113,7 +138,9 @@ def test_the_whole_run_has_as_many_events_as_are_killed(factory):
 
 
 def test_a_run_that_is_killed_while_a_gate_runs_is_resumed(cli, root, tmp_path):
-    slow = '[gates.check]\ncommand = ["python", "-c", "import time; time.sleep(3)"]\nreplace = true\n'
+    slow = (
+        '[gates.check]\ncommand = ["python", "-c", "import time; time.sleep(3)"]\nreplace = true\n'
+    )
     repo = target(tmp_path / "targetapp", slow + QUICK[QUICK.index("[gates.test]") :])
     with server(Model()) as serving:
         env = {**os.environ, **environment(serving.url), "KAIZEN_REPO_ROOT": str(root)}
@@ -143,14 +170,23 @@ def test_a_budget_is_not_refilled_by_a_restart(cli, root, tmp_path):
         run_id = cli("P3", "--json").json["records"][0]["id"]
         resumed = cli("P7", "--id", run_id, "--json", env=environment(serving.url))
 
-    assert (resumed.json["outcome"], resumed.json["why"]) == ("exhausted", "the budget of asks is spent")
+    assert (resumed.json["outcome"], resumed.json["why"]) == (
+        "exhausted",
+        "the budget of asks is spent",
+    )
     assert len(serving.requests) == 3
 
 
 def test_what_is_not_legal_is_refused_at_the_door_and_nothing_is_written(door):
     """Every event that cannot follow the first one, through the only way into the table."""
     protocol = load("factory")
-    values = {"driver": "model", "request": "r", "repo": ".", "base_commit": "0" * 40, "options": {}}
+    values = {
+        "driver": "model",
+        "request": "r",
+        "repo": ".",
+        "base_commit": "0" * 40,
+        "options": {},
+    }
     command = SimpleNamespace(code="P1", can_be_first=True)
 
     def write(do):
@@ -159,10 +195,17 @@ def test_what_is_not_legal_is_refused_at_the_door_and_nothing_is_written(door):
     task = door("W1", title="t", summary="s")["id"]
     run = write(lambda tx: dict(ledger.start(tx, protocol, tx.find("task", task), values)))
     write(lambda tx: ledger.append(tx, run, {"event": "asked", "step": "plan", "attempt": 1}, 0)[0])
-    names = sorted({name for allowed in machine.TABLE.values() for name in allowed} - {"answered", "judged", "aborted"})
+    names = sorted(
+        {name for allowed in machine.TABLE.values() for name in allowed}
+        - {"answered", "judged", "aborted"}
+    )
     for name in names:
         with pytest.raises(Conflict, match="not legal"):
-            write(lambda tx, name=name: ledger.append(tx, run, {"event": name, "step": "plan", "attempt": 1}, 1))
+            write(
+                lambda tx, name=name: ledger.append(
+                    tx, run, {"event": name, "step": "plan", "attempt": 1}, 1
+                )
+            )
     with pytest.raises(Conflict, match="moved on"):
         write(lambda tx: ledger.append(tx, run, {"event": "aborted"}, 0))
 

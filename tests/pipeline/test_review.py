@@ -22,24 +22,40 @@ def rules(changes, **spec):
 
 @pytest.mark.parametrize(
     "text",
-    ["app/db.py", "Changes to app/db.py", "changing `app/db.py`.", "Touching app/*", "modify the file app/db.py"],
+    [
+        "app/db.py",
+        "Changes to app/db.py",
+        "changing `app/db.py`.",
+        "Touching app/*",
+        "modify the file app/db.py",
+    ],
 )
 def test_a_path_out_of_scope_is_objected_to(text):
     assert rules({"app/db.py": b"x = 1\n"}, out_of_scope=[text]) == [("out-of-scope", "app/db.py")]
 
 
-@pytest.mark.parametrize("text", ["Other routes in app/main.py", "Any other route", "New functions beside app/main.py"])
+@pytest.mark.parametrize(
+    "text", ["Other routes in app/main.py", "Any other route", "New functions beside app/main.py"]
+)
 def test_a_file_that_is_only_mentioned_may_change(text):
     assert rules({"app/main.py": b"x = 1\n"}, out_of_scope=[text]) == []
 
 
 def test_new_dependencies_are_objected_to():
     assert rules({"requirements.txt": b"requests\n"}) == [("dependency", "requirements.txt")]
-    assert rules({"app/main.py": b"import json\nimport requests\n"}) == [("dependency", "app/main.py")]
+    assert rules({"app/main.py": b"import json\nimport requests\n"}) == [
+        ("dependency", "app/main.py")
+    ]
 
 
 @pytest.mark.parametrize(
-    "source", [b"import os, sqlite3\n", b"from app import db\n", b"from shop.money import x\n", b"import fastapi\n"]
+    "source",
+    [
+        b"import os, sqlite3\n",
+        b"from app import db\n",
+        b"from shop.money import x\n",
+        b"import fastapi\n",
+    ],
 )
 def test_what_is_there_already_needs_no_new_dependency(source):
     assert rules({"app/main.py": source}) == []
@@ -63,7 +79,17 @@ def test_what_the_project_depends_on_is_looked_at_in_every_folder(path):
     assert rules({path: b"{}"}) == [("dependency", path)]
 
 
-GRANTS = ["**", "*", "**/*", "*.py", "tests/**", "tests/test_main.py", "pyproject.toml", "uv.lock", ".kaizen/**"]
+GRANTS = [
+    "**",
+    "*",
+    "**/*",
+    "*.py",
+    "tests/**",
+    "tests/test_main.py",
+    "pyproject.toml",
+    "uv.lock",
+    ".kaizen/**",
+]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +109,9 @@ def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
 
 def test_a_rejection_names_what_is_not_met():
     with pytest.raises(AnswerRefused, match="criterion"):
-        validated('{"verdict": "reject", "reasons": [{"text": "I do not like it"}]}', MODELS["review"])
+        validated(
+            '{"verdict": "reject", "reasons": [{"text": "I do not like it"}]}', MODELS["review"]
+        )
 
 
 def test_a_changed_schema_is_objected_to_unless_it_is_granted():

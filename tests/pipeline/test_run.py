@@ -27,7 +27,9 @@ from .factory import (
 )  # fmt: skip
 from .targets import FASTAPI, everything, write
 
-VERSION = '\n\n@app.get("/version")\ndef version() -> dict[str, str]:\n    return {"version": "1"}\n'
+VERSION = (
+    '\n\n@app.get("/version")\ndef version() -> dict[str, str]:\n    return {"version": "1"}\n'
+)
 
 
 @pytest.fixture
@@ -42,7 +44,10 @@ def rejecting(question):
     """A reviewer who reads: it approves what was asked for, and nothing else."""
     if "/version" not in question:
         return json.dumps({"verdict": "approve"})
-    reason = {"criterion": "Any other route", "text": "The diff adds GET /version, which the spec never asks for."}
+    reason = {
+        "criterion": "Any other route",
+        "text": "The diff adds GET /version, which the spec never asks for.",
+    }
     return json.dumps({"verdict": "reject", "reasons": [reason]})
 
 
@@ -74,7 +79,11 @@ def test_a_diff_that_a_reviewer_would_see_only_in_part_blocks(quick):
     model = Model(build=[GOOD["build"][0] + whole("app/big.py", "# something\n" * 6_000)])
     run = quick(model)
 
-    assert (run.done.exit_code, run.answer["outcome"], model.questions("review")) == (5, "blocked", [])
+    assert (run.done.exit_code, run.answer["outcome"], model.questions("review")) == (
+        5,
+        "blocked",
+        [],
+    )
     assert "a reviewer is shown 60,000 at most" in run.answer["findings"][0]
 
 
@@ -86,12 +95,16 @@ def test_another_model_reviews_if_one_is_configured(quick):
         return Answer(GOOD["review"][0])
 
     with server(review) as other:
-        run = quick(Model(), env={"KAIZEN_REVIEW_BASE_URL": other.url, "KAIZEN_REVIEW_MODEL": "another"})
+        run = quick(
+            Model(), env={"KAIZEN_REVIEW_BASE_URL": other.url, "KAIZEN_REVIEW_MODEL": "another"}
+        )
 
     assert (run.answer["outcome"], seen) == ("accepted", ["another"])
 
 
-@pytest.mark.parametrize("path", ["../x", "/tmp/x", "app/../../x", ".git/hooks/post-checkout", "C:\\x", "a\0b"])
+@pytest.mark.parametrize(
+    "path", ["../x", "/tmp/x", "app/../../x", ".git/hooks/post-checkout", "C:\\x", "a\0b"]
+)
 def test_an_answer_that_writes_outside_is_refused_and_asked_again(quick, tmp_path, path):
     hostile = whole(path, "owned\n")
     model = Model(build=[hostile, GOOD["build"][0]])
@@ -109,12 +122,18 @@ def test_a_hostile_answer_that_never_changes_ends_the_run_as_stuck(quick, tmp_pa
     run = quick(Model(build=[whole("../x", "owned\n")]), repo=repo)
 
     assert (run.answer["outcome"], run.done.exit_code) == ("stuck", 1)
-    assert [step for step in run.steps if step[0] == "build"] == [("build", n, "malformed") for n in (1, 2, 3)]
+    assert [step for step in run.steps if step[0] == "build"] == [
+        ("build", n, "malformed") for n in (1, 2, 3)
+    ]
     assert everything(repo) == before
 
 
 def test_a_protected_file_is_not_the_builders_to_change(quick):
-    model = Model(build=[GOOD["build"][0] + whole("tests/test_main.py", "def test_root():\n    assert True\n")])
+    model = Model(
+        build=[
+            GOOD["build"][0] + whole("tests/test_main.py", "def test_root():\n    assert True\n")
+        ]
+    )
     run = quick(model)
 
     assert ("build", 1, "check") in run.steps
@@ -139,8 +158,16 @@ def test_a_builder_may_refuse_an_ambiguous_spec_once(quick):
     [
         ("plan", "I cannot do that.", "no JSON object"),
         ("plan", '{"title": "x"}', "criteria"),
-        ("plan", json.dumps({**SPEC, "criteria": [{"id": "C1", "text": "It works well and fast."}]}), "/health"),
-        ("scout", json.dumps({"files": ["app/nothing.py"]}), "app/nothing.py is not in the repository"),
+        (
+            "plan",
+            json.dumps({**SPEC, "criteria": [{"id": "C1", "text": "It works well and fast."}]}),
+            "/health",
+        ),
+        (
+            "scout",
+            json.dumps({"files": ["app/nothing.py"]}),
+            "app/nothing.py is not in the repository",
+        ),
         ("build", "Here is the code you want.", "edit"),
         ("build", main_with("\n\ndef broken(:\n"), "app/main.py"),
         ("build", Answer(GOOD["build"][0][:60], finish="length"), "cut off"),
@@ -150,7 +177,9 @@ def test_a_builder_may_refuse_an_ambiguous_spec_once(quick):
         ("review", '{"verdict": "maybe"}', "verdict"),
     ],
 )
-def test_an_answer_that_cannot_be_used_is_charged_and_asked_again_with_the_reason(quick, step, bad, told):
+def test_an_answer_that_cannot_be_used_is_charged_and_asked_again_with_the_reason(
+    quick, step, bad, told
+):
     model = Model(**{step: [bad, GOOD[step][0]]})
     run = quick(model)
 
@@ -161,7 +190,9 @@ def test_an_answer_that_cannot_be_used_is_charged_and_asked_again_with_the_reaso
 
 def test_prose_and_fences_round_an_answer_are_tolerated(quick):
     model = Model(
-        plan=[f"Sure! Here is the plan:\n```json\n{json.dumps(SPEC, indent=1)}\n```\nDoes that help?"],
+        plan=[
+            f"Sure! Here is the plan:\n```json\n{json.dumps(SPEC, indent=1)}\n```\nDoes that help?"
+        ],
         build=[f"I changed one file.\n\n```\n{GOOD['build'][0]}```\n"],
     )
     run = quick(model)
@@ -172,13 +203,19 @@ def test_prose_and_fences_round_an_answer_are_tolerated(quick):
 def test_after_two_refused_patches_whole_files_are_asked_for_once(quick):
     model = Model(
         build=[
-            *(f"FILE: app/main.py\n<<<<<<< SEARCH\nnot there {n}\n=======\nx\n>>>>>>> REPLACE\n" for n in (1, 2, 3)),
+            *(
+                f"FILE: app/main.py\n<<<<<<< SEARCH\nnot there {n}\n=======\nx\n>>>>>>> REPLACE\n"
+                for n in (1, 2, 3)
+            ),
             GOOD["build"][0],
         ]
     )
     quick(model)
 
-    asked = ["write every file that you change as a whole" in question for question in model.questions("build")]
+    asked = [
+        "write every file that you change as a whole" in question
+        for question in model.questions("build")
+    ]
     assert asked == [False, False, True, False]
 
 
@@ -202,7 +239,10 @@ def test_a_run_out_of_budget_ends_as_exhausted(quick, tmp_path, budget, why):
 def test_the_targets_settings_may_limit_a_run_too(quick):
     run = quick(Model(), settings="[budget]\nasks = 1\n" + QUICK)
 
-    assert (run.answer["outcome"], run.answer["why"]) == ("exhausted", "the budget of asks is spent")
+    assert (run.answer["outcome"], run.answer["why"]) == (
+        "exhausted",
+        "the budget of asks is spent",
+    )
 
 
 def test_a_model_that_is_busy_for_a_while_is_asked_again(quick):
@@ -219,7 +259,9 @@ def test_a_model_that_is_busy_for_a_while_is_asked_again(quick):
         (huge(9_000_000), "backend_floods"), (Answer(status=401, raw=b"{}"), "backend_refuses_key"),
     ],
 )  # fmt: skip
-def test_a_model_that_does_not_answer_leaves_the_run_where_it_is_and_it_goes_on_later(quick, bad, code):
+def test_a_model_that_does_not_answer_leaves_the_run_where_it_is_and_it_goes_on_later(
+    quick, bad, code
+):
     model = Model(build=[bad])
     first = quick(model, env={"KAIZEN_BUILD_TIMEOUT_S": "1" if code == "backend_slow" else "60"})
 
@@ -227,11 +269,18 @@ def test_a_model_that_does_not_answer_leaves_the_run_where_it_is_and_it_goes_on_
     run_id = first.cli("P3", "--json").json["records"][0]["id"]
     assert f"P7 --id {run_id}" in first.answer["next"]
     card = first.cli("P2", "--id", run_id, "--json").json
-    assert (card["outcome"], card["phase"], card["step"], card["attempts"]["build"]) == (None, "asked", "build", 1)
+    assert (card["outcome"], card["phase"], card["step"], card["attempts"]["build"]) == (
+        None,
+        "asked",
+        "build",
+        1,
+    )
     with server(Model()) as serving:
         then = first.cli("P7", "--id", run_id, "--json", env=environment(serving.url))
     assert (then.json["outcome"], then.json["build_attempts"]) == ("accepted", 1)
-    assert [request["model"] for request in serving.requests] == ["scripted"] * 3  # build, tests, review: nothing twice
+    assert [request["model"] for request in serving.requests] == [
+        "scripted"
+    ] * 3  # build, tests, review: nothing twice
 
 
 def test_usage_that_the_server_does_not_tell_is_unknown_and_not_zero(quick):
@@ -239,12 +288,20 @@ def test_usage_that_the_server_does_not_tell_is_unknown_and_not_zero(quick):
     run = quick(Model(**quiet))
 
     assert run.answer["outcome"] == "accepted", run.done.err
-    assert (run.answer["tokens_in"], run.answer["cost_usd"], run.answer["usage_unknown"]) == (None, None, 5)
+    assert (run.answer["tokens_in"], run.answer["cost_usd"], run.answer["usage_unknown"]) == (
+        None,
+        None,
+        5,
+    )
 
 
 def test_a_secret_in_a_file_that_would_be_quoted_is_never_sent(quick, tmp_path):
     secret = "ghp_" + "a1B2" * 9
-    repo = target(tmp_path / "targetapp", QUICK, {"app/main.py": FASTAPI["app/main.py"] + f'KEY = "{secret}"\n'})
+    repo = target(
+        tmp_path / "targetapp",
+        QUICK,
+        {"app/main.py": FASTAPI["app/main.py"] + f'KEY = "{secret}"\n'},
+    )
     model = Model()
     run = quick(model, repo=repo)
 
@@ -269,7 +326,11 @@ def test_apply_puts_the_change_into_the_tree_and_leaves_it_unstaged(quick, tmp_p
     run = quick(Model(), "--apply", repo=repo)
 
     assert run.answer["applied"] is True, run.done.err
-    assert run.git("status", "--short").splitlines() == [" M app/main.py", "?? README.md", "?? tests/test_health.py"]
+    assert run.git("status", "--short").splitlines() == [
+        " M app/main.py",
+        "?? README.md",
+        "?? tests/test_health.py",
+    ]
 
 
 def test_apply_does_not_write_over_uncommitted_work(quick, tmp_path):
@@ -326,7 +387,9 @@ def test_only_one_process_drives_a_run(cli, root, tmp_path):
     slow = Model(build=[Answer(GOOD["build"][0], delay_s=4)])
     with server(slow) as serving:
         results = []
-        first = threading.Thread(target=lambda: results.append(cli(*run_words(repo), env=environment(serving.url))))
+        first = threading.Thread(
+            target=lambda: results.append(cli(*run_words(repo), env=environment(serving.url)))
+        )
         first.start()
         while not slow.questions("build"):
             time.sleep(0.05)
@@ -347,7 +410,11 @@ def test_an_aborted_run_has_ended_and_left_the_target_alone(quick, tmp_path):
     run_id = first.cli("P3", "--json").json["records"][0]["id"]
     done = first.cli("P7", "--id", run_id, "--abort", "--reason", "no longer wanted", "--json")
 
-    assert (done.exit_code, done.json["outcome"], done.json["why"]) == (0, "aborted", "no longer wanted")
+    assert (done.exit_code, done.json["outcome"], done.json["why"]) == (
+        0,
+        "aborted",
+        "no longer wanted",
+    )
     assert everything(repo) == before
     again = first.cli("P7", "--id", run_id, "--json", env=environment("http://127.0.0.1:9/v1"))
     assert (again.exit_code, again.error["code"]) == (4, "run_ended")
@@ -359,7 +426,8 @@ def test_piped_progress_is_one_plain_line_a_step_and_the_id_comes_first(quick):
 
     assert lines[0].startswith(run.id)
     assert [line.split()[:3] for line in lines[1:]] == [
-        [step, "1", "pass"] for step in ("plan", "ready", "scout", "build", "validate", "tests", "test", "review")
+        [step, "1", "pass"]
+        for step in ("plan", "ready", "scout", "build", "validate", "tests", "test", "review")
     ]
     assert "\r" not in run.done.err and "\x1b" not in run.done.err
 
@@ -417,5 +485,10 @@ def test_a_terminal_shows_one_line_a_step_with_attempt_and_time(tmp_path, root):
         process.communicate()
     assert process.returncode == 0
     text = seen.decode()
-    assert "- build 1  " in text or "\\ build 1  " in text or "| build 1  " in text or "/ build 1  " in text
+    assert (
+        "- build 1  " in text
+        or "\\ build 1  " in text
+        or "| build 1  " in text
+        or "/ build 1  " in text
+    )
     assert "characters" in text and "build 1  pass" in text

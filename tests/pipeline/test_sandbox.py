@@ -226,8 +226,16 @@ def test_an_ordinary_user_gets_the_strongest_level_too(tmp_path, tool):
     (place / "secret").write_text("secret")
     (place / "folder").mkdir()
     os.chown(place / "folder", 12_345, 12_345)
-    code = AS_SOMEBODY.format(root=str(ROOT), secret=str(place / "secret"), folder=str(place / "folder"))
-    somebody = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--bounding-set=-all"]
+    code = AS_SOMEBODY.format(
+        root=str(ROOT), secret=str(place / "secret"), folder=str(place / "folder")
+    )
+    somebody = [
+        "setpriv",
+        "--reuid=12345",
+        "--regid=12345",
+        "--clear-groups",
+        "--bounding-set=-all",
+    ]
     try:
         environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
         command = [*somebody, "/usr/bin/python3", "-B", "-c", code]

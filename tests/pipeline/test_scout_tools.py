@@ -38,11 +38,16 @@ def test_files_are_listed_read_and_searched():
     assert call("list") == "app/main.py\napp/x.py\nenv\nlogo.png"
     assert call("list", folder="./app/") == "app/main.py\napp/x.py"
     assert call("read", path="app/x.py") == "app/x.py, lines 1-1 of 1:\ndef Health(): ..."
-    assert call("read", path="app/main.py", start=499) == "app/main.py, lines 499-500 of 500:\nline 499\nline 500"
+    assert (
+        call("read", path="app/main.py", start=499)
+        == "app/main.py, lines 499-500 of 500:\nline 499\nline 500"
+    )
     assert call("grep", text="health", folder="app") == "app/x.py:1: def Health(): ..."
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../../etc/passwd", "app/../env/../../x", "app", "", ".git/config"])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../../etc/passwd", "app/../env/../../x", "app", "", ".git/config"]
+)
 def test_nothing_outside_the_base_can_be_read(path):
     assert call("read", path=path).startswith("There is no such file.")
 

@@ -39,7 +39,12 @@ def test_every_key_is_read(tmp_path):
     write(tmp_path, {".kaizen/pipeline.toml": ALL})
     found = read_settings(str(tmp_path))
 
-    assert (found.coverage_floor, found.kill_floor, found.mutation_s, found.repeats) == (0.5, 0.4, 5, 2)
+    assert (found.coverage_floor, found.kill_floor, found.mutation_s, found.repeats) == (
+        0.5,
+        0.4,
+        5,
+        2,
+    )
     assert (found.timeout_s, found.minimum_level) == (30, "L3")
     assert found.protected == (*PROTECTED, "schema/**")
     assert found.budget == {"asks": 3, "calls": 9, "tokens": 1000, "cost_usd": 0.5, "seconds": 60}

@@ -12,7 +12,9 @@ from ..model_server import Answer
 from .factory import GOOD, QUICK, REQUEST, ROUTE, Model, environment, main_with, server, target
 
 BROKEN = main_with(ROUTE).replace("def health()", "def health(")
-REJECTION = json.dumps({"verdict": "reject", "reasons": [{"criterion": "C1", "text": "It answers with a list."}]})
+REJECTION = json.dumps(
+    {"verdict": "reject", "reasons": [{"criterion": "C1", "text": "It answers with a list."}]}
+)
 ENTRIES = "SELECT count(*) FROM log"
 
 
@@ -29,7 +31,13 @@ def run(kaizen, tmp_path, monkeypatch):
             for name, value in environment(serving.url).items():
                 monkeypatch.setenv(name, value)
             try:
-                return kaizen("P1", request=request, repo=str(targets[settings]), python=sys.executable, **more)
+                return kaizen(
+                    "P1",
+                    request=request,
+                    repo=str(targets[settings]),
+                    python=sys.executable,
+                    **more,
+                )
             except Unavailable:
                 return None
 
@@ -40,7 +48,9 @@ def lines_of(kaizen, **options):
     return kaizen("P2", id="@last", **options)["text"].split("\n")
 
 
-def test_a_card_begins_with_the_outcome_and_has_a_line_for_each_attempt_with_what_was_found(kaizen, run):
+def test_a_card_begins_with_the_outcome_and_has_a_line_for_each_attempt_with_what_was_found(
+    kaizen, run
+):
     made = run(Model(build=[BROKEN, main_with(ROUTE)]))
     lines = lines_of(kaizen)
 
@@ -50,7 +60,10 @@ def test_a_card_begins_with_the_outcome_and_has_a_line_for_each_attempt_with_wha
     assert lines[at + 1].strip().startswith("app/main.py:12: syntax: invalid syntax: def health(")
     assert ["build", "2", "pass"] in [line.split()[:3] for line in lines]
     assert f"branch       {made['branch']}" in lines
-    assert lines[-1] == f"`git -C ../targetapp0 diff {kaizen('P2', id='@last')['base_commit'][:10]} {made['branch']}`"
+    assert (
+        lines[-1]
+        == f"`git -C ../targetapp0 diff {kaizen('P2', id='@last')['base_commit'][:10]} {made['branch']}`"
+    )
     assert "rejected     1 answer, 18 tokens, <$0.0001" in lines
 
 
@@ -65,14 +78,18 @@ def test_a_rejected_run_says_the_reviewers_reason_first_and_has_no_branch(kaizen
 def test_a_blocked_run_says_what_has_to_be_mended(kaizen, run):
     run(Model(), settings=QUICK.replace("import os;", "raise SystemExit(3);"))
 
-    assert "BLOCKED: ready ended with check. The base does not pass its own command." in " ".join(lines_of(kaizen))
+    assert "BLOCKED: ready ended with check. The base does not pass its own command." in " ".join(
+        lines_of(kaizen)
+    )
 
 
 def test_a_paused_run_says_why_and_how_to_go_on_and_rejects_nothing_yet(kaizen, run):
     assert run(Model(build=[Answer(status=401, raw=b"{}")])) is None
     card = kaizen("P2", id="@last")
 
-    assert card["text"].startswith("PAUSED: build 1 waits for an answer. ") and "401" in card["text"]
+    assert (
+        card["text"].startswith("PAUSED: build 1 waits for an answer. ") and "401" in card["text"]
+    )
     assert card["text"].endswith(f"`kaizen P7 --id {card['id']}`; with --abort\nit ends.")
     assert "rejected" not in card["text"]
 
@@ -92,7 +109,10 @@ def test_usage_that_no_server_told_is_unknown_and_not_zero(kaizen, run):
 
 
 def test_hostile_text_steers_no_terminal_and_no_line_is_broader_than_the_screen(kaizen, run):
-    run(Model(plan=["\x1b]0;title\x07 \u202e" + "x" * 500]), request="\x1b[31mred\x1b[0m \u202egnp.exe " + "界" * 200)
+    run(
+        Model(plan=["\x1b]0;title\x07 \u202e" + "x" * 500]),
+        request="\x1b[31mred\x1b[0m \u202egnp.exe " + "界" * 200,
+    )
     text = kaizen("P2", id="@last")["text"]
 
     assert "\x1b" not in text and "\u202e" not in text and "\\x1b[31mred" in text
@@ -113,7 +133,10 @@ def test_looking_at_a_card_writes_nothing_and_json_has_the_same(kaizen, run, cli
 def test_a_card_is_no_file(run, cli, kaizen):
     run(Model())
 
-    assert cli("P2", "--id", "@last", "--out", "card.txt", "--json").error["code"] == "out_without_page"
+    assert (
+        cli("P2", "--id", "@last", "--out", "card.txt", "--json").error["code"]
+        == "out_without_page"
+    )
     assert cli("P2", "--id", "@last", "--open", "--json").error["code"] == "open_without_html"
 
 
@@ -122,7 +145,10 @@ def test_the_list_says_how_often_each_stage_passes_and_which_is_the_flakiest(kai
     run(Model(build=[BROKEN, main_with(ROUTE)], review=[REJECTION]))
     run(Model(build=[BROKEN]), test=True)  # nothing hangs on a test record
     found = kaizen("P3")
-    rates = {row["stage"]: (row["passed"], row["judged"], row["runs"], row["pass_rate"]) for row in found["stages"]}
+    rates = {
+        row["stage"]: (row["passed"], row["judged"], row["runs"], row["pass_rate"])
+        for row in found["stages"]
+    }
 
     assert rates["build"] == (2, 4, 2, 0.5) and rates["review"] == (1, 2, 2, 0.5)
     assert rates["test"] == (4, 4, 2, 1)  # the tests that were written, and the gate

@@ -20,7 +20,9 @@ def test_a_skill_is_valid_and_up_to_date(path):
     given = yaml.safe_load(front)
 
     assert set(given) == {"name", "description"}
-    assert given["name"] == path.split("/")[-2] == given["name"].lower() and len(given["name"]) <= 64
+    assert (
+        given["name"] == path.split("/")[-2] == given["name"].lower() and len(given["name"]) <= 64
+    )
     assert 1 <= len(given["description"]) <= 1024
     assert [line for line in body.splitlines() if line.startswith("## ")] == [
         "## Input", "## Output", "## Validator", "## Next", "## Commands",
@@ -31,7 +33,10 @@ def test_a_skill_is_valid_and_up_to_date(path):
 
 def test_every_step_that_is_answered_has_a_skill_and_no_gate_has():
     asked = {
-        f"kaizen-{name}-{step.name}" for name in shipped() for step in load(name).steps.values() if step.kind == "ask"
+        f"kaizen-{name}-{step.name}"
+        for name in shipped()
+        for step in load(name).steps.values()
+        if step.kind == "ask"
     }
 
     assert {path.split("/")[-2] for path in EVERY} == asked
@@ -40,7 +45,9 @@ def test_every_step_that_is_answered_has_a_skill_and_no_gate_has():
 def test_the_schema_of_a_skill_is_the_contract():
     text = EVERY[".agents/skills/kaizen-factory-plan/SKILL.md"]
 
-    assert json.loads(text.split("```json\n")[1].split("```")[0]) == MODELS["spec"].model_json_schema()
+    assert (
+        json.loads(text.split("```json\n")[1].split("```")[0]) == MODELS["spec"].model_json_schema()
+    )
 
 
 def test_both_hosts_find_the_same_skills():

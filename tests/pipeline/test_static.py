@@ -19,7 +19,12 @@ from kaizen_components.pipeline.target.toolchain import tools
 from .targets import FASTAPI, everything, repository, write
 
 OLD = 'import os\n\nX: int = "wrong already"\n'
-BASE = {"ruff.toml": 'lint.select = ["F", "E"]\n', "app/__init__.py": "", "app/main.py": OLD, "README.md": "# It\n"}
+BASE = {
+    "ruff.toml": 'lint.select = ["F", "E"]\n',
+    "app/__init__.py": "",
+    "app/main.py": OLD,
+    "README.md": "# It\n",
+}
 GOOD = OLD + "\n\ndef double(number: int) -> int:\n    return number * 2\n"
 UNUSED = OLD.replace("import os\n", "import os\nimport json\n")
 WRONG = GOOD.replace("number * 2", "str(number)")
@@ -37,11 +42,17 @@ def judged(tmp_path, scratch):
 
     def judge(base, changes, **given):
         job = made(
-            tmp_path / f"case {len(os.listdir(tmp_path))}", base, changes, given.pop("scratch", scratch), **given
+            tmp_path / f"case {len(os.listdir(tmp_path))}",
+            base,
+            changes,
+            given.pop("scratch", scratch),
+            **given,
         )
         before = everything(job.base), everything(job.head)
         verdict = static.judge(job)
-        assert (everything(job.base), everything(job.head)) == before, "a gate writes into neither tree"
+        assert (everything(job.base), everything(job.head)) == before, (
+            "a gate writes into neither tree"
+        )
         return verdict
 
     return judge
@@ -58,11 +69,15 @@ def made(place, base, changes, scratch, tests=(), granted=(), settings=None, ver
     for path in (path for path, data in changes.items() if data is None):
         os.unlink(os.path.join(folders[1], path))
     objects = str(place / "objects")
-    as_bytes = {path: data.encode() if isinstance(data, str) else data for path, data in changes.items()}
+    as_bytes = {
+        path: data.encode() if isinstance(data, str) else data for path, data in changes.items()
+    }
     head = target.commit(commit, as_bytes, "m", objects)
     found = tools(target, sys.executable)
     if versions is not None:
-        found = Tools(found.python, found.reads, found.paths, {**found.versions, **versions}, found.install)
+        found = Tools(
+            found.python, found.reads, found.paths, {**found.versions, **versions}, found.install
+        )
     return Job(
         *folders, target.tree(commit), target.tree(head, objects), target.changed_lines(commit, head, objects), found,
         settings or Settings(minimum_level="L0"), tests, granted, scratch,
@@ -86,7 +101,9 @@ def test_old_findings_are_not_held_against_a_change_and_every_run_is_recorded(ju
     assert (verdict.reason, verdict.findings) == ("pass", [])
     assert verdict.facts["versions"].keys() >= {"python", "ruff", "mypy"}
     assert verdict.facts["mypy"] == {"base": 1, "head": 1}
-    assert verdict.runs[-1].tree != verdict.runs[0].tree or len(verdict.runs) == 3  # the base may be known already
+    assert (
+        verdict.runs[-1].tree != verdict.runs[0].tree or len(verdict.runs) == 3
+    )  # the base may be known already
 
 
 def test_findings_that_only_moved_are_old(judged):
@@ -100,12 +117,17 @@ def test_one_more_of_the_same_is_new_and_it_is_the_one_on_the_changed_line(judge
     base = {**BASE, "app/main.py": OLD + "\n\ndef g() -> None:\n    import os\n"}
     both = base["app/main.py"].replace("def g", "def f() -> None:\n    import os\n\n\ndef g")
 
-    assert rules(judged(BASE, {"app/main.py": twice})) == [("F401", "app/main.py", 7), ("F811", "app/main.py", 7)]
+    assert rules(judged(BASE, {"app/main.py": twice})) == [
+        ("F401", "app/main.py", 7),
+        ("F811", "app/main.py", 7),
+    ]
     assert {line for _, _, line in rules(judged(base, {"app/main.py": both}))} == {7}
 
 
 def test_a_new_finding_of_each_tool_is_named_with_its_place(judged):
-    verdict = judged(BASE, {"app/main.py": WRONG.replace("import os\n", "import os\nimport json\n")})
+    verdict = judged(
+        BASE, {"app/main.py": WRONG.replace("import os\n", "import os\nimport json\n")}
+    )
 
     assert verdict.reason == "check"
     assert rules(verdict) == [("F401", "app/main.py", 2), ("return-value", "app/main.py", 8)]
@@ -143,14 +165,20 @@ def test_what_does_not_compile_is_said_before_anything_else(judged):
     ids=str,
 )
 def test_settings_of_the_candidate_do_not_count(judged, changes):
-    assert ("F401", "app/main.py", 2) in rules(judged(BASE, {"app/main.py": UNUSED, **changes}, granted=("**",)))
+    assert ("F401", "app/main.py", 2) in rules(
+        judged(BASE, {"app/main.py": UNUSED, **changes}, granted=("**",))
+    )
 
 
 @pytest.mark.parametrize("name", ["mypy.ini", "setup.cfg"])
 def test_settings_of_mypy_come_from_the_base(judged, name):
     base = {**BASE, name: "[mypy]\ndisallow_untyped_defs = True\nfiles = app\n"}
     verdict = judged(
-        base, {"app/main.py": OLD + "\n\ndef f(x):\n    return x\n", name: "[mypy]\nignore_errors = True\n"}
+        base,
+        {
+            "app/main.py": OLD + "\n\ndef f(x):\n    return x\n",
+            name: "[mypy]\nignore_errors = True\n",
+        },
     )
 
     assert rules(verdict) == [("no-untyped-def", "app/main.py", 6)]
@@ -162,7 +190,9 @@ def test_a_plugin_of_mypy_and_a_file_that_ruff_extends_come_from_the_base(tmp_pa
         "ruff.toml": 'extend = "more/base.toml"\n',
         "more/base.toml": 'lint.select = ["F"]\n', "tools/plugin.py": "OLD = 1\n", "app/plugin.py": "OLD = 1\n",
     }  # fmt: skip
-    changed = dict.fromkeys(("more/base.toml", "tools/plugin.py", "app/plugin.py", "app/main.py"), "NEW = 1\n")
+    changed = dict.fromkeys(
+        ("more/base.toml", "tools/plugin.py", "app/plugin.py", "app/main.py"), "NEW = 1\n"
+    )
     job = made(tmp_path / "case", base, changed, scratch, granted=("**",))
     room = Room(job)
     room.fill(job.head)
@@ -186,7 +216,9 @@ def test_silencing_that_was_there_may_stay_and_text_that_looks_so_is_text(tmp_pa
     base = {**BASE, "app/main.py": "import os  # noqa: F401\nY = 1\n"}
     edited = '"""Says # noqa."""\nimport os  # noqa:  F401\nY = "# type: ignore"\n'
     job = made(tmp_path / "case", base, {"app/main.py": edited}, scratch)
-    more = made(tmp_path / "more", base, {"app/main.py": edited + "import json  # noqa: F401\n"}, scratch)
+    more = made(
+        tmp_path / "more", base, {"app/main.py": edited + "import json  # noqa: F401\n"}, scratch
+    )
 
     assert hiding.look(job) == []
     assert [one.line for one in hiding.look(more)] == [4]
@@ -204,7 +236,9 @@ def test_no_type_check_and_a_stub_before_a_source_are_findings(tmp_path, scratch
 
 def test_modules_of_the_candidate_do_not_pass_for_tools(judged):
     forged = "import sys\nsys.stdout.write('[]')\nsys.exit(0)\n"
-    verdict = judged(BASE, {"app/main.py": UNUSED, "ruff.py": forged, "mypy.py": forged, "json.py": forged})
+    verdict = judged(
+        BASE, {"app/main.py": UNUSED, "ruff.py": forged, "mypy.py": forged, "json.py": forged}
+    )
 
     assert ("F401", "app/main.py", 2) in rules(verdict)
 
@@ -228,7 +262,12 @@ def test_a_tool_that_cannot_judge_the_base_blocks_and_says_how_to_go_on(judged):
 
 
 def test_a_tool_that_breaks_only_on_the_candidate_is_a_finding(judged):
-    settings = {**BASE, "mypy.ini": "[mypy]\nfiles = app, lib\n", "lib/__init__.py": "", "lib/a.py": ""}
+    settings = {
+        **BASE,
+        "mypy.ini": "[mypy]\nfiles = app, lib\n",
+        "lib/__init__.py": "",
+        "lib/a.py": "",
+    }
     verdict = judged(settings, {"lib/__init__.py": None, "lib/a.py": None})
 
     assert verdict.reason == "check"
@@ -237,11 +276,16 @@ def test_a_tool_that_breaks_only_on_the_candidate_is_a_finding(judged):
 
 def test_missing_tools_and_a_weak_sandbox_are_not_a_pass(tmp_path, scratch):
     job = made(tmp_path / "case", BASE, {"app/main.py": GOOD}, scratch)
-    job.tools = Tools(job.tools.python, job.tools.reads, job.tools.paths, {"python": "3.11"}, "pip install")
+    job.tools = Tools(
+        job.tools.python, job.tools.reads, job.tools.paths, {"python": "3.11"}, "pip install"
+    )
     verdict = static.judge(job)
 
     assert verdict.reason == "missing"
-    assert [one.text.split(": ")[1] for one in verdict.findings] == ["pip install ruff", "pip install mypy"]
+    assert [one.text.split(": ")[1] for one in verdict.findings] == [
+        "pip install ruff",
+        "pip install mypy",
+    ]
 
 
 def test_the_base_is_looked_at_once_per_tree_and_versions(judged, tmp_path):
@@ -272,7 +316,9 @@ def test_an_old_mypy_without_json_is_read_by_its_lines(judged):
 
 
 def test_settings_of_folders_around_the_run_are_not_the_targets(judged, tmp_path):
-    write(tmp_path, {"ruff.toml": "lint.select = []\n", "mypy.ini": "[mypy]\nignore_errors = True\n"})
+    write(
+        tmp_path, {"ruff.toml": "lint.select = []\n", "mypy.ini": "[mypy]\nignore_errors = True\n"}
+    )
     scratch = tmp_path / "inside"
     scratch.mkdir()
     plain = {name: text for name, text in BASE.items() if name != "ruff.toml"}
@@ -283,7 +329,12 @@ def test_settings_of_folders_around_the_run_are_not_the_targets(judged, tmp_path
 
 def test_a_src_layout_with_subpackages_is_checked_as_it_is_imported(judged):
     inner = "def f() -> int:\n    return 1\n"
-    base = {"src/pkg/__init__.py": "", "src/pkg/sub/__init__.py": "", "src/pkg/sub/a.py": inner, "src/pkg/b.py": ""}
+    base = {
+        "src/pkg/__init__.py": "",
+        "src/pkg/sub/__init__.py": "",
+        "src/pkg/sub/a.py": inner,
+        "src/pkg/b.py": "",
+    }
     good = judged(base, {"src/pkg/b.py": "from pkg.sub.a import f\n\nY: int = f()\n"})
     bad = judged(base, {"src/pkg/b.py": "from pkg.sub.a import f\n\nY: str = f()\n"})
 
@@ -292,7 +343,9 @@ def test_a_src_layout_with_subpackages_is_checked_as_it_is_imported(judged):
 
 def test_a_fastapi_application_gets_a_route_and_its_type_error_is_seen(judged):
     main = FASTAPI["app/main.py"]
-    health = '\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
+    health = (
+        '\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
+    )
     good = judged(FASTAPI, {"app/main.py": main + health})
     bad = judged(FASTAPI, {"app/main.py": main + health.replace('"ok"', "1")})
 
@@ -301,7 +354,12 @@ def test_a_fastapi_application_gets_a_route_and_its_type_error_is_seen(judged):
 
 
 def own(command, replace=False, **given):
-    return Settings(minimum_level="L0", commands={"check": command}, replaces=["check"] if replace else [], **given)
+    return Settings(
+        minimum_level="L0",
+        commands={"check": command},
+        replaces=["check"] if replace else [],
+        **given,
+    )
 
 
 def test_a_command_of_the_repositorys_own_runs_after_ours_or_instead_of_them(judged):
@@ -323,40 +381,67 @@ sys.exit(1)"""
     check = ["python", "-c", code]
     base = {"d.txt": "bad one\n"}
 
-    assert rules(judged(base, {"d.txt": "x\nbad one\nbad two\n"}, settings=own(check, True))) == [("own", "d.txt", 3)]
+    assert rules(judged(base, {"d.txt": "x\nbad one\nbad two\n"}, settings=own(check, True))) == [
+        ("own", "d.txt", 3)
+    ]
     assert judged(base, {"d.txt": "x\nbad one\n"}, settings=own(check, True)).reason == "missing"
     allowed = own(check, True, allow_failing_baseline=True)
     assert judged(base, {"d.txt": "x\nbad one\n"}, settings=allowed).reason == "pass"
-    assert rules(judged(base, {"d.txt": "bad one\nbad two\n"}, settings=allowed)) == [("own", "d.txt", 2)]
+    assert rules(judged(base, {"d.txt": "bad one\nbad two\n"}, settings=allowed)) == [
+        ("own", "d.txt", 2)
+    ]
     silent = own(["python", "-c", "import sys; sys.exit(1)"], True, allow_failing_baseline=True)
-    assert judged(base, {"d.txt": "x\n"}, settings=silent).reason == "missing"  # nothing shows that it is no worse
+    assert (
+        judged(base, {"d.txt": "x\n"}, settings=silent).reason == "missing"
+    )  # nothing shows that it is no worse
 
 
 def test_a_command_reads_protected_files_of_the_base(judged):
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
     changes = {"check.py": "", "d.txt": "bad"}
 
-    assert judged(base, changes, settings=own(["python", "check.py"], True, protected=["check.py"])).reason == "check"
-    assert judged(base, changes, settings=own(["python", "check.py"], True, protected=[])).reason == "pass"
+    assert (
+        judged(
+            base, changes, settings=own(["python", "check.py"], True, protected=["check.py"])
+        ).reason
+        == "check"
+    )
+    assert (
+        judged(base, changes, settings=own(["python", "check.py"], True, protected=[])).reason
+        == "pass"
+    )
 
 
 def test_tests_of_the_repositorys_own_that_passed_before_are_a_regression(tmp_path, scratch):
     settings = Settings(commands={"test": ["python", "check.py"]}, replaces=["test"])
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
     job = made(tmp_path / "case", base, {"d.txt": "bad"}, scratch, settings=settings)
-    failing = made(tmp_path / "failing", {**base, "d.txt": "bad"}, {"d.txt": "worse"}, scratch, settings=settings)
+    failing = made(
+        tmp_path / "failing",
+        {**base, "d.txt": "bad"},
+        {"d.txt": "worse"},
+        scratch,
+        settings=settings,
+    )
 
-    assert own_gate.around(job, "test", lambda job: pytest.fail("it is replaced")).reason == "regression"
+    assert (
+        own_gate.around(job, "test", lambda job: pytest.fail("it is replaced")).reason
+        == "regression"
+    )
     assert own_gate.baseline(job, "test").reason == "pass"
     assert own_gate.baseline(failing, "test").reason == "check"
     failing.settings.allow_failing_baseline = True
     assert own_gate.baseline(failing, "test").reason == "pass"
 
 
-def test_a_command_of_the_repositorys_own_is_not_run_in_a_weaker_box_than_it_asks_for(tmp_path, scratch, monkeypatch):
+def test_a_command_of_the_repositorys_own_is_not_run_in_a_weaker_box_than_it_asks_for(
+    tmp_path, scratch, monkeypatch
+):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     settings = Settings(commands={"test": ["true"]}, replaces=["test"], minimum_level="L3")
-    job = made(tmp_path / "case", {"d.txt": "good"}, {"d.txt": "better"}, scratch, settings=settings)
+    job = made(
+        tmp_path / "case", {"d.txt": "good"}, {"d.txt": "better"}, scratch, settings=settings
+    )
 
     for judge in (own_gate.judge, own_gate.baseline):
         with pytest.raises(KaizenError):
@@ -369,7 +454,10 @@ def test_what_is_kept_about_a_base_is_plain_data(judged, tmp_path):
     judged(BASE, {"app/main.py": GOOD}, scratch=str(own))
     (kept,) = own.glob("static-*.json")
 
-    assert {tool: len(found) for tool, found in json.loads(kept.read_text()).items()} == {"ruff": 1, "mypy": 1}
+    assert {tool: len(found) for tool, found in json.loads(kept.read_text()).items()} == {
+        "ruff": 1,
+        "mypy": 1,
+    }
     kept.write_text("{")
     assert judged(BASE, {"app/main.py": GOOD}, scratch=str(own)).reason == "pass"
     shutil.rmtree(own)

@@ -15,7 +15,8 @@ from ..conftest import git
 from .targets import FASTAPI, everything, repository, write
 
 NEW_MAIN = (
-    FASTAPI["app/main.py"].encode() + b'\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {}\n'
+    FASTAPI["app/main.py"].encode()
+    + b'\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {}\n'
 )
 CHANGE = {"app/main.py": NEW_MAIN, "app/new.py": b"ONE = 1\n", "tests/test_main.py": None}
 
@@ -45,9 +46,13 @@ def files(folder):
     }
 
 
-def test_looking_and_building_leaves_the_repository_byte_for_byte_as_it_was(repo, tmp_path, objects):
+def test_looking_and_building_leaves_the_repository_byte_for_byte_as_it_was(
+    repo, tmp_path, objects
+):
     write(repo, {"app/main.py": "dirty = 1\n", "untracked.txt": "mine\n"})
-    os.utime(repo / "tests" / "test_main.py", (1e9, 1e9))  # so that a careless `git status` would write the index anew
+    os.utime(
+        repo / "tests" / "test_main.py", (1e9, 1e9)
+    )  # so that a careless `git status` would write the index anew
     before = everything(repo)
 
     target = Target(str(repo))
@@ -66,7 +71,9 @@ def test_looking_and_building_leaves_the_repository_byte_for_byte_as_it_was(repo
 def test_the_export_is_the_commit_and_not_the_dirty_tree(repo, tmp_path):
     write(repo, {"app/main.py": "dirty = 1\n", "untracked.txt": "mine\n"})
 
-    assert files(exported(Target(str(repo)), tmp_path)) == {name: text.encode() for name, text in FASTAPI.items()}
+    assert files(exported(Target(str(repo)), tmp_path)) == {
+        name: text.encode() for name, text in FASTAPI.items()
+    }
 
 
 def test_the_tree_hash_is_the_one_that_a_witnessed_proof_has(repo, tmp_path, objects):
@@ -161,7 +168,11 @@ def test_no_configuration_changes_the_output_or_runs_anything(repo, tmp_path, ob
 def test_a_candidates_attributes_hide_nothing_from_a_reviewer(repo, objects):
     target = Target(str(repo))
     base = target.head()
-    change = {"app/main.py": NEW_MAIN, ".gitattributes": b"*.py binary -diff\n", "logo.png": b"\x89PNG\0\0"}
+    change = {
+        "app/main.py": NEW_MAIN,
+        ".gitattributes": b"*.py binary -diff\n",
+        "logo.png": b"\x89PNG\0\0",
+    }
     said = target.diff(base, target.commit(base, change, "m", objects), objects)
 
     assert '+@app.get("/health")' in said
@@ -182,16 +193,25 @@ def test_changed_lines_are_those_of_the_new_text_whatever_the_files_are_called(r
     }
     head = target.commit(base, change, "m", objects)
 
-    assert target.changed_lines(base, head, objects) == {"app/main.py": {2, 9}, odd: {1, 2}, "e": set()}
+    assert target.changed_lines(base, head, objects) == {
+        "app/main.py": {2, 9},
+        odd: {1, 2},
+        "e": set(),
+    }
 
 
 def test_the_same_change_is_the_same_commit_and_nobody_wrote_it(repo, tmp_path, objects):
     one = Target(str(repo)).commit(Target(str(repo)).head(), CHANGE, "Title\n\nText\n", objects)
     target = Target(str(repo))
-    assert target.commit(target.head(), CHANGE, "Title\n\nText\n", str(tmp_path / "other objects")) == one
+    assert (
+        target.commit(target.head(), CHANGE, "Title\n\nText\n", str(tmp_path / "other objects"))
+        == one
+    )
 
     target.adopt(objects, one)
-    said = subprocess.run(["git", "cat-file", "commit", one], cwd=repo, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        ["git", "cat-file", "commit", one], cwd=repo, capture_output=True, text=True
+    ).stdout
     assert said.endswith("\n\nTitle\n\nText\n")
     assert "Kaizen <kaizen@localhost>" in said
 
@@ -206,7 +226,10 @@ def test_any_name_and_any_content_come_into_a_commit_as_they_are(repo, objects):
     target = Target(str(repo))
     head = target.commit(target.head(), change, "m", objects)
 
-    found = {entry.path: target.store.blob(entry.id, objects) for entry in target.store.entries(head, "", objects)}
+    found = {
+        entry.path: target.store.blob(entry.id, objects)
+        for entry in target.store.entries(head, "", objects)
+    }
     assert found == {**{name: text.encode() for name, text in FASTAPI.items()}, **change}
 
 
@@ -229,10 +252,18 @@ def test_a_link_is_not_written_through(repo, objects):
         target.commit(target.head(), {"link": b"x"}, "m", objects)
 
 
-DISGUISED = [".g\u200cit/config", "a\\.git\\config", ".git::$INDEX_ALLOCATION/x", "GIT~1/x", ".git ./x"]
+DISGUISED = [
+    ".g\u200cit/config",
+    "a\\.git\\config",
+    ".git::$INDEX_ALLOCATION/x",
+    "GIT~1/x",
+    ".git ./x",
+]
 
 
-@pytest.mark.parametrize("path", ["../x", ".git/config", "a/../../x", ".GIT/hooks/x", "/etc/x", *DISGUISED])
+@pytest.mark.parametrize(
+    "path", ["../x", ".git/config", "a/../../x", ".GIT/hooks/x", "/etc/x", *DISGUISED]
+)
 def test_a_path_that_leads_out_is_refused(repo, objects, path):
     target = Target(str(repo))
 
@@ -242,7 +273,8 @@ def test_a_path_that_leads_out_is_refused(repo, objects, path):
 
 def test_a_folder_of_a_repository_is_a_target_of_its_own(tmp_path, objects):
     repo = repository(
-        tmp_path / "mono", {f"apps/öne/{name}": text for name, text in FASTAPI.items()} | {"other.py": ""}
+        tmp_path / "mono",
+        {f"apps/öne/{name}": text for name, text in FASTAPI.items()} | {"other.py": ""},
     )
     target = Target(str(repo / "apps" / "öne"))
     base = target.head()
@@ -277,7 +309,9 @@ def test_a_worktree_a_shallow_clone_and_a_sha256_repository_are_targets(repo, tm
         assert (tmp_path / name / "app" / "new.py").read_bytes() == b"ONE = 1\n"
 
 
-@pytest.mark.parametrize("name", ["a\n--kaizen-next-path\nb", "a\n--next/path\nb", "a\n", " --next"])
+@pytest.mark.parametrize(
+    "name", ["a\n--kaizen-next-path\nb", "a\n--next/path\nb", "a\n", " --next"]
+)
 def test_a_folder_may_have_lines_in_its_name(tmp_path, objects, name):
     target = Target(str(repository(tmp_path / name / "apps", FASTAPI)))
     base = target.head()
@@ -290,7 +324,16 @@ def test_a_folder_may_have_lines_in_its_name(tmp_path, objects, name):
 
 def test_a_submodule_is_left_out_and_named(repo, tmp_path):
     inner = repository(tmp_path / "inner", {"x.py": ""})
-    git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "vendor/inner")
+    git(
+        repo,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(inner),
+        "vendor/inner",
+    )
     git(repo, "commit", "-q", "-m", "submodule")
     target = Target(str(repo))
     folder = exported(target, tmp_path)
@@ -321,7 +364,9 @@ def test_what_is_no_repository_with_files_and_a_commit_is_refused_with_the_reaso
 
 def test_a_missing_object_is_an_error_of_ours(repo, tmp_path):
     target = Target(str(repo))
-    id = subprocess.run(["git", "rev-parse", "HEAD:app/main.py"], cwd=repo, capture_output=True, text=True).stdout
+    id = subprocess.run(
+        ["git", "rev-parse", "HEAD:app/main.py"], cwd=repo, capture_output=True, text=True
+    ).stdout
     os.unlink(repo / ".git" / "objects" / id[:2] / id[2:].strip())
 
     with pytest.raises(Integrity):
@@ -379,7 +424,9 @@ def test_a_branch_is_made_once_and_never_moved(repo, accepted):
         target.branch("kaizen/run_1", base)
     with pytest.raises(Conflict):
         target.branch("kaizen", base)
-    said = subprocess.run(["git", "rev-parse", "kaizen/run_1", "HEAD"], cwd=repo, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        ["git", "rev-parse", "kaizen/run_1", "HEAD"], cwd=repo, capture_output=True, text=True
+    ).stdout
     assert said.split() == [head, base]
 
 

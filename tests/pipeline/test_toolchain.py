@@ -53,8 +53,13 @@ def test_the_targets_own_environment_comes_first_and_what_it_lacks_has_its_insta
 
     assert found.python == [str(repo / ".venv" / "bin" / "python")]
     assert [one.rule for one in missing(found)] == ["ruff", "mypy", "pytest", "coverage"]
-    assert missing(found)[0].text.endswith("Install it: uv pip install --python .venv/bin/python ruff")
-    assert [one.rule for one in missing(found, Settings(replaces=["check"]))] == ["pytest", "coverage"]
+    assert missing(found)[0].text.endswith(
+        "Install it: uv pip install --python .venv/bin/python ruff"
+    )
+    assert [one.rule for one in missing(found, Settings(replaces=["check"]))] == [
+        "pytest",
+        "coverage",
+    ]
 
 
 def test_a_folder_of_a_repository_uses_the_environment_further_up(tmp_path):
@@ -102,7 +107,9 @@ def test_without_anything_else_it_is_the_python_on_the_path_itself_and_not_a_scr
 
 def test_packages_below_src_are_found_there(tmp_path):
     flat = repository(tmp_path / "flat", FASTAPI)
-    nested = repository(tmp_path / "nested", {f"src/{name}": text for name, text in FASTAPI.items()})
+    nested = repository(
+        tmp_path / "nested", {f"src/{name}": text for name, text in FASTAPI.items()}
+    )
     package = repository(tmp_path / "package", {"src/__init__.py": "", "src/a.py": ""})
 
     found = [tools(Target(str(repo)), sys.executable).paths for repo in (flat, nested, package)]

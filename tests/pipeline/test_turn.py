@@ -9,7 +9,18 @@ import pytest
 from kaizen_components.pipeline.run import results
 
 from ..model_server import html
-from .factory import GOOD, QUICK, ROUTE, Model, environment, main_with, run_words, server, target, whole
+from .factory import (
+    GOOD,
+    QUICK,
+    ROUTE,
+    Model,
+    environment,
+    main_with,
+    run_words,
+    server,
+    target,
+    whole,
+)
 from .targets import everything
 
 FORGED = "evt_20260101T000000000Z_0000000000"
@@ -73,7 +84,16 @@ def test_an_agent_is_told_all_it_needs_and_its_work_is_accepted(agent):
     first = agent.begin()
 
     assert (first["step"], first["attempt"], first["phase"]) == ("plan", 1, "asked")
-    assert {"lease", "until", "question", "schema", "write_set", "budget_left", "base_commit", "inputs"} <= first.keys()
+    assert {
+        "lease",
+        "until",
+        "question",
+        "schema",
+        "write_set",
+        "budget_left",
+        "base_commit",
+        "inputs",
+    } <= first.keys()
     assert first["lease"].startswith("evt_") and "/health" in first["question"]
     assert (agent.repo.parent / "a project" / first["inputs"] / "app" / "main.py").is_file()
     said = agent.answer()
@@ -92,10 +112,14 @@ def test_an_agent_is_told_all_it_needs_and_its_work_is_accepted(agent):
     assert (card["tokens_in"], card["usage_unknown"], card["driver"]) == (None, 5, "agent")
 
 
-def test_the_files_to_read_are_found_from_any_folder_and_a_builders_own_review_is_called_that(agent):
+def test_the_files_to_read_are_found_from_any_folder_and_a_builders_own_review_is_called_that(
+    agent,
+):
     first = agent.begin()
 
-    assert os.path.isabs(first["inputs"]) and os.path.isfile(os.path.join(first["inputs"], "app", "main.py"))
+    assert os.path.isabs(first["inputs"]) and os.path.isfile(
+        os.path.join(first["inputs"], "app", "main.py")
+    )
     agent.answer()
     assert (
         "reviewed by  agent, who built it too: only the gates are independent here"
@@ -140,7 +164,10 @@ def test_asking_twice_gives_the_same_lease_and_another_agent_none(agent):
 
     assert agent.next().json["lease"] == lease
     other = Said(agent.next(actor="another"))
-    assert (other.exit_code, other["code"]) == (4, "step_is_leased") and "Rule step-is-leased" in other["why"]
+    assert (other.exit_code, other["code"]) == (
+        4,
+        "step_is_leased",
+    ) and "Rule step-is-leased" in other["why"]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +198,9 @@ def test_a_lease_nobody_gave_out_is_unknown_and_on_record(agent):
     agent.begin()
     said = agent.hand_in(GOOD["plan"][0], lease=FORGED)
 
-    assert (said.exit_code, said["code"]) == (3, "unknown_lease") and "Rule unknown-lease" in said["why"]
+    assert (said.exit_code, said["code"]) == (3, "unknown_lease") and "Rule unknown-lease" in said[
+        "why"
+    ]
     assert agent.refusals() == ["unknown-lease"]
     assert agent.hand_in(GOOD["plan"][0])["passed"] is True
 
@@ -210,7 +239,9 @@ def test_a_lease_nobody_gave_out_is_unknown_also_where_the_waiting_run_cannot_be
     assert agent.hand_in(GOOD["plan"][0], lease=FORGED)["code"] == "unknown_lease"
 
 
-def test_the_box_is_that_of_the_beginning_whoever_lowers_it_before_the_first_answer(agent, strongest):
+def test_the_box_is_that_of_the_beginning_whoever_lowers_it_before_the_first_answer(
+    agent, strongest
+):
     agent.begin()
     said = agent.hand_in(GOOD["plan"][0], env={"KAIZEN_SANDBOX_MAX": "L0"})
 
@@ -218,7 +249,9 @@ def test_the_box_is_that_of_the_beginning_whoever_lowers_it_before_the_first_ans
     assert agent.cli("P5", "--id", agent.turn["id"], "--json").json["step"] == "scout"
 
 
-def test_an_abort_that_was_killed_is_finished_by_the_next_one_also_without_the_target(agent, door, monkeypatch):
+def test_an_abort_that_was_killed_is_finished_by_the_next_one_also_without_the_target(
+    agent, door, monkeypatch
+):
     agent.begin()
     monkeypatch.setattr(results, "leave", killed)
     with pytest.raises(KeyboardInterrupt):
@@ -271,7 +304,9 @@ def test_a_path_outside_of_the_write_set_is_refused(agent):
         agent.hand_in(GOOD[step][0])
         agent.next()
     before = everything(agent.repo)
-    said = agent.hand_in(GOOD["build"][0] + whole("tests/test_main.py", "def test_root():\n    assert True\n"))
+    said = agent.hand_in(
+        GOOD["build"][0] + whole("tests/test_main.py", "def test_root():\n    assert True\n")
+    )
 
     assert (said.exit_code, said["code"]) == (1, "write_set")
     assert "tests/test_main.py" in said["what"]

@@ -35,11 +35,15 @@ def hand_in(cli, tmp_path, turn, text):
     return cli("P4", "--lease", turn["lease"], "--file", str(tmp_path / "answer"), "--json")
 
 
-def test_an_agent_is_asked_by_the_contract_and_a_gate_of_the_users_own_decides(cli, root, repo, begun, tmp_path):
+def test_an_agent_is_asked_by_the_contract_and_a_gate_of_the_users_own_decides(
+    cli, root, repo, begun, tmp_path
+):
     assert (begun["step"], begun["schema"]) == ("notes", NOTES["steps"]["notes"]["schema"])
     assert "2.0 adds /health." in begun["question"]
     first = hand_in(cli, tmp_path, begun, EMPTY)
-    assert first.json["then"] == ["check 1: check. `python .kaizen/check_notes.py` fails with exit code 1."]
+    assert first.json["then"] == [
+        "check 1: check. `python .kaizen/check_notes.py` fails with exit code 1."
+    ]
     turn = cli("P5", "--id", begun["id"], "--json").json
     assert "says nothing: Various fixes." in turn["feedback"]
     last = hand_in(cli, tmp_path, turn, GOOD)
@@ -47,21 +51,34 @@ def test_an_agent_is_asked_by_the_contract_and_a_gate_of_the_users_own_decides(c
     assert (last.json["outcome"], last.exit_code) == ("accepted", 0)
     kept = root / "AI" / "work" / "runs" / begun["id"] / "notes.json"
     assert json.loads(kept.read_text()) == json.loads(GOOD)
-    gates = [row for row in cli("P2", "--id", begun["id"], "--json").json["gates"] if row["step"] == "check"]
+    gates = [
+        row
+        for row in cli("P2", "--id", begun["id"], "--json").json["gates"]
+        if row["step"] == "check"
+    ]
     proofs = [cli("Q7", "--id", row["proof_id"], "--json").json["record"] for row in gates]
-    assert [(one["outcome"], one["tier"]) for one in proofs] == [("failed", "witnessed"), ("passed", "witnessed")]
+    assert [(one["outcome"], one["tier"]) for one in proofs] == [
+        ("failed", "witnessed"),
+        ("passed", "witnessed"),
+    ]
     assert cli("P6", "--id", begun["id"], "--json").json["same"] is True
 
 
 REFUSED = {  # what a model answers first: why that leads nowhere, and what it is told then
     "right": ([], [], None),
     "malformed": (["Sure: {}"], [("notes", 1, "malformed")], "'title' is a required property"),
-    "caught by the gate": ([EMPTY], [("notes", 1, "pass"), ("check", 1, "check")], "says nothing: Various fixes."),
+    "caught by the gate": (
+        [EMPTY],
+        [("notes", 1, "pass"), ("check", 1, "check")],
+        "says nothing: Various fixes.",
+    ),
 }
 
 
 @pytest.mark.parametrize("first", REFUSED)
-def test_a_model_is_asked_by_the_contract_and_its_second_answer_counts_if_the_first_is_refused(cli, root, repo, first):
+def test_a_model_is_asked_by_the_contract_and_its_second_answer_counts_if_the_first_is_refused(
+    cli, root, repo, first
+):
     put(root, NOTES)
     texts, refused, told = REFUSED[first]
     with server([Answer(text) for text in (*texts, f"```json\n{GOOD}\n```")]) as serving:
@@ -72,7 +89,10 @@ def test_a_model_is_asked_by_the_contract_and_its_second_answer_counts_if_the_fi
     assert json.loads(system.partition(":\n")[2]) == NOTES["steps"]["notes"]["schema"]
     assert (user, len(serving.requests)) == ("2.0 adds /health.", len(texts) + 1)
     assert told is None or told in serving.requests[1]["messages"][1]["content"]
-    assert (done.json["tokens_in"], done.json["rejected_answers"]) == (11 * (len(texts) + 1), len(texts))
+    assert (done.json["tokens_in"], done.json["rejected_answers"]) == (
+        11 * (len(texts) + 1),
+        len(texts),
+    )
     card = cli("P2", "--id", done.json["id"], "--json").json
     judged = [(row["step"], row["attempt"], row["reason"]) for row in card["gates"]]
     assert judged[: len(refused)] == refused and judged[-1][0::2] == ("check", "pass")
@@ -95,7 +115,9 @@ def test_a_file_that_is_changed_later_moves_no_goal_posts(cli, root, begun, tmp_
     assert said["then"][0].startswith("check 1: check.")
 
 
-def test_a_gate_that_lets_its_bad_fixture_through_is_refused_before_anything_is_recorded(cli, root, repo):
+def test_a_gate_that_lets_its_bad_fixture_through_is_refused_before_anything_is_recorded(
+    cli, root, repo
+):
     put(root, changed(lambda given: given["steps"]["check"].update(command=["true"])))
     done = cli(*words(repo), "--json")
 
@@ -105,7 +127,12 @@ def test_a_gate_that_lets_its_bad_fixture_through_is_refused_before_anything_is_
 
 
 def test_a_protocol_with_faults_is_refused_with_all_of_them(cli, root, repo):
-    put(root, changed(lambda given: (given.update(start="x"), given["steps"]["check"].update(gate="vibes"))))
+    put(
+        root,
+        changed(
+            lambda given: (given.update(start="x"), given["steps"]["check"].update(gate="vibes"))
+        ),
+    )
     done = cli(*words(repo), "--json")
 
     assert (done.exit_code, done.error["code"]) == (1, "bad_protocol")
@@ -114,11 +141,15 @@ def test_a_protocol_with_faults_is_refused_with_all_of_them(cli, root, repo):
 
 
 def test_the_targets_own_protocol_is_read_from_its_last_commit(cli, tmp_path):
-    target = repository(tmp_path / "app", {".kaizen/check_notes.py": SCRIPT, ".kaizen/protocols/x.yml": "name: x\n"})
+    target = repository(
+        tmp_path / "app", {".kaizen/check_notes.py": SCRIPT, ".kaizen/protocols/x.yml": "name: x\n"}
+    )
     put(target, NOTES)
 
     assert cli(*words(target), "--json").error["code"] == "unknown_protocol"  # it is not committed
-    assert [row["name"] for row in cli("P11", "--repo", str(target), "--json").json["protocols"]][-1] == "x"
+    assert [row["name"] for row in cli("P11", "--repo", str(target), "--json").json["protocols"]][
+        -1
+    ] == "x"
 
 
 def test_two_of_one_name_are_refused_and_what_we_ship_cannot_be_replaced(cli, root, repo):
@@ -138,7 +169,9 @@ def test_p11_checks_a_protocol_proves_its_gates_and_writes_its_steps_as_skills(c
     assert skill.read_text().startswith("---\nname: kaizen-release-notes-notes\n")
 
 
-def test_p11_names_what_links_the_written_skills_for_claude_code_until_they_are_linked(cli, root, repo):
+def test_p11_names_what_links_the_written_skills_for_claude_code_until_they_are_linked(
+    cli, root, repo
+):
     put(root, NOTES)
     argv = ("P11", "--name", "release-notes", "--repo", str(repo))
     assert cli(*argv, "--json").json["hint"] is None
@@ -156,7 +189,11 @@ def test_p11_names_every_fault_and_ends_with_1(cli, root, repo):
 
     assert (done.exit_code, done.json["usable"]) == (1, False)
     assert "check has no bad fixture: nobody has seen it fail." in done.json["faults"]
-    assert cli("P11").out.splitlines()[-1].endswith("cannot be run: 2 faults; `P11 --name release-notes`")
+    assert (
+        cli("P11")
+        .out.splitlines()[-1]
+        .endswith("cannot be run: 2 faults; `P11 --name release-notes`")
+    )
 
 
 @pytest.mark.parametrize("text", ["", "name: [", "\0", "name: release-notes\nname: x\n", "- 1\n"])
@@ -167,7 +204,9 @@ def test_a_file_that_is_no_protocol_is_said_to_be_none(cli, root, repo, text):
     assert (done.exit_code, done.json["usable"], bool(done.json["faults"])) == (1, False, True)
 
 
-def test_a_box_that_was_lowered_since_the_first_gate_is_refused_and_nothing_is_lost(cli, begun, tmp_path, strongest):
+def test_a_box_that_was_lowered_since_the_first_gate_is_refused_and_nothing_is_lost(
+    cli, begun, tmp_path, strongest
+):
     hand_in(cli, tmp_path, begun, EMPTY)
     turn = cli("P5", "--id", begun["id"], "--json").json
     (tmp_path / "answer").write_text(GOOD)
@@ -183,7 +222,9 @@ DEEP = '{"a": ' + "[" * 3_000 + "]" * 3_000 + "}"
 
 
 @pytest.mark.parametrize("text", [DEEP, '{"title": "Two", "lines": ' + "[" * 500])
-def test_an_answer_that_no_reader_stands_is_malformed_and_the_run_goes_on(cli, begun, tmp_path, text):
+def test_an_answer_that_no_reader_stands_is_malformed_and_the_run_goes_on(
+    cli, begun, tmp_path, text
+):
     said = hand_in(cli, tmp_path, begun, text).json
 
     assert (said["reason"], said["next_step"]) == ("malformed", "notes")
@@ -200,7 +241,10 @@ def test_a_question_that_cannot_be_made_blocks_the_run_and_says_why(cli, root, r
 
 
 def test_a_prompt_cannot_ask_for_all_of_the_memory(cli, root, repo):
-    put(root, changed(lambda given: given["steps"]["notes"].update(prompt="{{ 'x' * 10000000000 }}")))
+    put(
+        root,
+        changed(lambda given: given["steps"]["notes"].update(prompt="{{ 'x' * 10000000000 }}")),
+    )
 
     assert "* is not read in a prompt" in cli(*words(repo), "--json").json["findings"][0]
 
@@ -226,10 +270,15 @@ def test_a_steps_own_budget_of_asks_ends_the_run(cli, root, repo, tmp_path):
     turn = cli(*words(repo), "--json").json
     said = hand_in(cli, tmp_path, turn, EMPTY).json
 
-    assert (said["outcome"], said["run"]["why"]) == ("exhausted", "the budget of asks for notes is spent")
+    assert (said["outcome"], said["run"]["why"]) == (
+        "exhausted",
+        "the budget of asks for notes is spent",
+    )
 
 
-def test_a_gate_sees_what_the_answers_and_the_candidate_are_and_a_folder_is_no_protocol(cli, root, repo):
+def test_a_gate_sees_what_the_answers_and_the_candidate_are_and_a_folder_is_no_protocol(
+    cli, root, repo
+):
     (root / ".kaizen" / "protocols" / "folder.yml").mkdir(parents=True)
     put(root, NOTES)
     rows = {row["name"]: row["faults"] for row in cli("P11", "--json").json["protocols"]}
@@ -237,7 +286,9 @@ def test_a_gate_sees_what_the_answers_and_the_candidate_are_and_a_folder_is_no_p
     assert rows["folder"] > 0 and rows["release-notes"] == 0
 
 
-def test_words_of_a_gate_are_refused_only_where_the_contract_has_them_not(cli, root, repo, tmp_path):
+def test_words_of_a_gate_are_refused_only_where_the_contract_has_them_not(
+    cli, root, repo, tmp_path
+):
     def tiered(given):
         given["steps"]["notes"]["schema"]["properties"]["tier"] = {"type": "string"}
 

@@ -64,14 +64,20 @@ class Walk(RuleBasedStateMachine):
         assert branches(self.repo) == accepted
         for name in accepted:
             words = ["git", "grep", "-q", "/health", f"kaizen/{name}", "--", "app/main.py"]
-            assert subprocess.run(words, cwd=self.repo).returncode == 0, "accepted, and its own gate would not"
+            assert subprocess.run(words, cwd=self.repo).returncode == 0, (
+                "accepted, and its own gate would not"
+            )
 
     def teardown(self):
         try:
             if self.door.store.exists():
                 assert self.door("K8")["status"] == "OK"
-            outcomes = {run["id"]: self.records.state(run)["outcome"] for run in self.records.runs()}
-            self.look_at_accepted({name for name, outcome in outcomes.items() if outcome == "accepted"})
+            outcomes = {
+                run["id"]: self.records.state(run)["outcome"] for run in self.records.runs()
+            }
+            self.look_at_accepted(
+                {name for name, outcome in outcomes.items() if outcome == "accepted"}
+            )
             for outcome in outcomes.values():
                 counted(f"a run was {outcome}")  # for --hypothesis-show-statistics
             assert not (self.place / "x").exists()
@@ -132,7 +138,11 @@ class Walk(RuleBasedStateMachine):
             if turn and "lease" in turn:
                 if cheats:
                     self.meddle()
-                self.answer(turn["lease"], {**self.right, **(self.cheat if cheats else {})}[turn["step"]], actor=actor)
+                self.answer(
+                    turn["lease"],
+                    {**self.right, **(self.cheat if cheats else {})}[turn["step"]],
+                    actor=actor,
+                )
 
     @rule(text=TEXTS, newest=st.booleans(), at=st.integers(0, 30), actor=ACTORS, step=STEPS)
     def hand_in(self, text, newest, at, actor, step):
@@ -148,18 +158,37 @@ class Walk(RuleBasedStateMachine):
     def answered(self, lease):
         """The same answer under the same lease is answered as it was the first time."""
         events = [event for run in self.records.runs() for event in self.records.events(run)]
-        return any(event["payload"].get("lease") == lease for event in events if event["event"] == "answered")
+        return any(
+            event["payload"].get("lease") == lease
+            for event in events
+            if event["event"] == "answered"
+        )
 
-    @rule(at=st.integers(0, RUNS_MAX - 1), abort=st.integers(0, 9).map(lambda number: number == 9), actor=ACTORS)
+    @rule(
+        at=st.integers(0, RUNS_MAX - 1),
+        abort=st.integers(0, 9).map(lambda number: number == 9),
+        actor=ACTORS,
+    )
     def resume(self, at, abort, actor):
         runs = self.records.runs()
-        self.moved("P7", id=runs[at % len(runs)]["id"], actor=actor, **({"abort": True} if abort else {}))
+        self.moved(
+            "P7", id=runs[at % len(runs)]["id"], actor=actor, **({"abort": True} if abort else {})
+        )
 
     @rule()
     def meddle(self):
         """Gates that pass what is wrong, put where the gates' own files are."""
         for run in self.records.runs():
-            settings = self.place / "AI" / "work" / "runs" / run["id"] / "base" / ".kaizen" / "pipeline.toml"
+            settings = (
+                self.place
+                / "AI"
+                / "work"
+                / "runs"
+                / run["id"]
+                / "base"
+                / ".kaizen"
+                / "pipeline.toml"
+            )
             settings.parent.mkdir(parents=True, exist_ok=True)
             settings.write_text(EASY)
 
@@ -211,7 +240,16 @@ class WalkOfOwn(Walk):
         """A gate that likes everything, put where the gate's own files are."""
         put(self.place, changed(lambda given: given["steps"]["check"].update(command=["true"])))
         for run in self.records.runs():
-            script = self.place / "AI" / "work" / "runs" / run["id"] / "base" / ".kaizen" / "check_notes.py"
+            script = (
+                self.place
+                / "AI"
+                / "work"
+                / "runs"
+                / run["id"]
+                / "base"
+                / ".kaizen"
+                / "check_notes.py"
+            )
             script.parent.mkdir(parents=True, exist_ok=True)
             script.write_text("")
 
@@ -221,7 +259,9 @@ WalkOfOwn.TestCase.settings = Walk.TestCase.settings
 
 class Held:
     def setUp(self):
-        os.environ["KAIZEN_SANDBOX_MAX"] = "L1"  # the gates are quick, and what is walked is not about the box
+        os.environ["KAIZEN_SANDBOX_MAX"] = (
+            "L1"  # the gates are quick, and what is walked is not about the box
+        )
 
     def tearDown(self):
         del os.environ["KAIZEN_SANDBOX_MAX"]

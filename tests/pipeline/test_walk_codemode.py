@@ -60,7 +60,9 @@ class WalkOfCodemode(Walk):
 
 
 WalkOfCodemode.TestCase.settings = settings(
-    Walk.TestCase.settings, max_examples=int(os.environ.get("KAIZEN_WALKS", "3")), stateful_step_count=15
+    Walk.TestCase.settings,
+    max_examples=int(os.environ.get("KAIZEN_WALKS", "3")),
+    stateful_step_count=15,
 )
 
 

@@ -19,11 +19,16 @@ from kaizen_components.store.place import Place
 from ..conftest import ROOT
 from .targets import FASTAPI, everything, repository, write
 
-SPEC = {"title": "Add /health", "criteria": [{"id": "C1", "text": "GET /health answers with status ok"}]}
+SPEC = {
+    "title": "Add /health",
+    "criteria": [{"id": "C1", "text": "GET /health answers with status ok"}],
+}
 GIVEN = {**SPEC, "constraints": [], "out_of_scope": [], "grants": []}
 BRIEF = {"files": ["app/main.py"], "conventions": ["routes return dict[str, str]"]}
 ROUTE = '\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
-TEST = 'from app.main import app\n\n\ndef test_health() -> None:\n    assert app.title == "FastAPI"\n'
+TEST = (
+    'from app.main import app\n\n\ndef test_health() -> None:\n    assert app.title == "FastAPI"\n'
+)
 
 
 def whole(path, text):
@@ -78,14 +83,19 @@ def records(work):
     return Records(work.run)
 
 
-def test_a_gate_gets_both_trees_their_hashes_and_what_changed_and_the_target_is_as_before(repo, work):
+def test_a_gate_gets_both_trees_their_hashes_and_what_changed_and_the_target_is_as_before(
+    repo, work
+):
     write(repo, {"app/main.py": "dirty = 1\n"})
     before = everything(repo)
     job = work.job(GIVEN, BUILD, TESTS)
 
     assert working_tree(job.base).sha256 == job.base_tree
     assert working_tree(job.head).sha256 == job.head_tree
-    assert job.changed == {"app/main.py": set(range(9, 14)), "tests/test_health.py": set(range(1, 6))}
+    assert job.changed == {
+        "app/main.py": set(range(9, 14)),
+        "tests/test_health.py": set(range(1, 6)),
+    }
     assert (job.tests, job.granted) == (("tests/test_health.py",), ())
     assert os.path.isdir(job.scratch)
     assert set(job.tools.versions) == {"python", "ruff", "mypy", "pytest", "coverage"}
@@ -116,7 +126,9 @@ def test_validate_judges_what_a_run_made(work):
     assert [one.rule for one in static.judge(work.job(GIVEN, bad, TESTS)).findings] == ["dict-item"]
 
 
-def test_what_is_left_of_a_run_is_its_spec_its_brief_and_its_last_candidate(root, repo, work, records):
+def test_what_is_left_of_a_run_is_its_spec_its_brief_and_its_last_candidate(
+    root, repo, work, records
+):
     for step, text in (("plan", SPEC), ("scout", BRIEF)):
         records.answer(step, 1, f"Here it is:\n{json.dumps(text)}\n")
     records.answer("build", 1, whole("app/other.py", "X = 1\n"))

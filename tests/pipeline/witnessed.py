@@ -36,10 +36,14 @@ class Records:
         """Every promise about one run."""
         protocol, events, state = ledger.protocol_of(run), self.events(run), self.state(run)
         assert folded(protocol, events) == state
-        assert all(tries <= protocol.steps[name].attempts for name, tries in state["tries"].items()), state["tries"]
+        assert all(
+            tries <= protocol.steps[name].attempts for name, tries in state["tries"].items()
+        ), state["tries"]
         assert state["asks"] <= protocol.budget["asks"]
         assert state["refusals"] == sum(event["event"] == "refused" for event in events)
-        once = [(event["step"], event["attempt"]) for event in events if event["event"] == "answered"]
+        once = [
+            (event["step"], event["attempt"]) for event in events if event["event"] == "answered"
+        ]
         leases = [event["payload"].get("lease") for event in events if event["event"] == "answered"]
         assert len(once) == len(set(once)) and len(leases) == len(set(leases))
         if state["outcome"] == "accepted":
@@ -48,10 +52,16 @@ class Records:
     def check_accepted(self, run, protocol, events):
         """Each step has passed, and each gate has a witnessed proof that is newer than the newest build."""
         edits = [name for name, step in protocol.steps.items() if step.answer in ("edits", "json")]
-        built = max(event["n"] for event in events if event["event"] == "answered" and event["step"] in edits)
+        built = max(
+            event["n"]
+            for event in events
+            if event["event"] == "answered" and event["step"] in edits
+        )
         trees = {}
         for name, step in protocol.steps.items():
-            passed = [event for event in events if event["event"] == "judged" and event["step"] == name]
+            passed = [
+                event for event in events if event["event"] == "judged" and event["step"] == name
+            ]
             assert passed and passed[-1]["reason"] == "pass", name
             if step.kind == "gate":
                 assert step.gate in BEFORE or passed[-1]["n"] > built, name
@@ -74,7 +84,11 @@ def folded(protocol, events):
     """The state that the events alone make."""
     state = machine.beginning(protocol)
     for event in events:
-        named = {name: event[name] for name in ("event", "step", "attempt", "reason", "at") if event[name] is not None}
+        named = {
+            name: event[name]
+            for name in ("event", "step", "attempt", "reason", "at")
+            if event[name] is not None
+        }
         state = machine.after(protocol, state, {**named, **event["payload"]})
     return json.loads(json.dumps(state))
 
@@ -82,4 +96,6 @@ def folded(protocol, events):
 def branches(repo):
     """The runs that left a branch in the target."""
     words = ["git", "for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/kaizen/"]
-    return set(subprocess.run(words, cwd=repo, check=True, capture_output=True, text=True).stdout.split())
+    return set(
+        subprocess.run(words, cwd=repo, check=True, capture_output=True, text=True).stdout.split()
+    )

@@ -15,6 +15,12 @@ class CodemodeRecords(Records):
         for name, step in protocol.steps.items():
             if step.kind == "gate":
                 assert self.db.value(PASSED, (newest[name]["payload"]["proof_id"], run["id"])), name
-        written = [name for name, step in protocol.steps.items() if step.answer in ("cases", "refined")]
-        cases = [event["n"] for event in events if event["event"] == "answered" and event["step"] in written]
+        written = [
+            name for name, step in protocol.steps.items() if step.answer in ("cases", "refined")
+        ]
+        cases = [
+            event["n"]
+            for event in events
+            if event["event"] == "answered" and event["step"] in written
+        ]
         assert newest["spec-validation"]["n"] > max(cases)

@@ -39,7 +39,9 @@ def test_no_file_means_no_anchors(tmp_path):
     assert anchor.read(str(tmp_path / "none")) == ([], 0)
 
 
-def test_an_anchor_that_contradicts_the_database_is_reported_and_what_was_found_is_anchored_too(tmp_path):
+def test_an_anchor_that_contradicts_the_database_is_reported_and_what_was_found_is_anchored_too(
+    tmp_path,
+):
     path = str(tmp_path / "checkpoints")
     anchor.Anchors(path).append("o", grown(0), grown(5))
     warning = anchor.Anchors(path).append("o", grown(4), grown(6))

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from kaizen_components.records import ids
 from kaizen_components.records.kinds import KINDS
 from kaizen_components.records.ledger.canonical import canonical, compact, number
-from kaizen_components.records.ledger.hashing import EMPTY_ROOT, Frontier, leaf_hash, node_hash, text_hash
+from kaizen_components.records.ledger.hashing import (
+    EMPTY_ROOT,
+    Frontier,
+    leaf_hash,
+    node_hash,
+    text_hash,
+)
 
 from ..conftest import ROOT
 
@@ -84,7 +90,10 @@ def test_the_frontier_gives_the_root_of_rfc_6962_at_every_size():
 def test_hashes_are_plain_sha256():
     assert text_hash("ü") == hashlib.sha256("ü".encode()).hexdigest()
     assert leaf_hash("x") == hashlib.sha256(b"\0x").hexdigest()
-    assert node_hash("00" * 32, "ff" * 32) == hashlib.sha256(b"\1" + b"\0" * 32 + b"\xff" * 32).hexdigest()
+    assert (
+        node_hash("00" * 32, "ff" * 32)
+        == hashlib.sha256(b"\1" + b"\0" * 32 + b"\xff" * 32).hexdigest()
+    )
 
 
 def test_the_example_in_the_format_document_is_true():
@@ -99,7 +108,8 @@ def test_the_example_in_the_format_document_is_true():
 @pytest.mark.parametrize("prefix", [kind.prefix for kind in KINDS.values()])
 def test_an_id_is_its_prefix_a_stamp_and_ten_hex_digits(prefix):
     assert re.fullmatch(
-        prefix + r"_\d{8}T\d{9}Z_[0-9a-f]{10}", ids.new(prefix, ids.iso(ids.now_ms()), ids.random_number())
+        prefix + r"_\d{8}T\d{9}Z_[0-9a-f]{10}",
+        ids.new(prefix, ids.iso(ids.now_ms()), ids.random_number()),
     )
 
 

@@ -46,7 +46,9 @@ def test_a_path_is_stored_relative_to_the_project(root, monkeypatch, given, stor
     assert files.inside(str(root), os.path.join(str(root), given)) == stored
 
 
-@pytest.mark.parametrize("given", ["..", "../x", "docs/../../x", "/", "/etc", "../a project 2", "a/b/../../.."])
+@pytest.mark.parametrize(
+    "given", ["..", "../x", "docs/../../x", "/", "/etc", "../a project 2", "a/b/../../.."]
+)
 def test_a_path_that_climbs_out_is_outside(root, given):
     assert files.inside(str(root), given) is None
     with pytest.raises(Refused, match="outside the project"):
@@ -63,7 +65,15 @@ def test_a_link_counts_as_where_it_leads(root, outside):
     (root / "twice").symlink_to("out")
 
     assert files.inside(str(root), "in/guide.md") == "in/guide.md"
-    for path in ("out", "out/secret.txt", "leak.txt", "dangling", "twice", "in/../out/secret.txt", "out/new/deep"):
+    for path in (
+        "out",
+        "out/secret.txt",
+        "leak.txt",
+        "dangling",
+        "twice",
+        "in/../out/secret.txt",
+        "out/new/deep",
+    ):
         assert files.inside(str(root), path) is None
 
 
@@ -119,7 +129,11 @@ def test_a_large_file_is_hashed_in_constant_memory(root):
         "before = peak(); print(file_hash(sys.argv[1])[1], peak() - before)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(root / "large")], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, str(root / "large")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     size, growth = map(int, done.stdout.split())
 
@@ -160,7 +174,9 @@ def test_a_special_file_is_refused_and_never_waited_for(root, kind):
         files.file_hash(str(root / "special"))
 
 
-def test_a_fifo_that_takes_the_place_of_a_file_at_the_last_moment_is_not_waited_for(root, monkeypatch):
+def test_a_fifo_that_takes_the_place_of_a_file_at_the_last_moment_is_not_waited_for(
+    root, monkeypatch
+):
     os.mkfifo(root / "pipe")
     (root / "file").write_text("x")
     regular = os.stat(root / "file")

@@ -19,7 +19,11 @@ from kaizen_components.records.lessons.promotion import PROOFS, VERDICTS
 from ..conftest import ROOT
 from ..test_faults import killed, together, verified
 
-TEXT = {"title": "WAL grows", "summary": "A reader pins the checkpoint.", "body": "Close readers first."}
+TEXT = {
+    "title": "WAL grows",
+    "summary": "A reader pins the checkpoint.",
+    "body": "Close readers first.",
+}
 APART = """
 import json, sys
 from tests.records import test_lesson
@@ -63,14 +67,22 @@ def assert_whole(root, acknowledged):
     with contextlib.closing(Door(str(root))) as door:
         for kind, code, following in (("gotcha", "G2", "learning"), ("learning", "L4", "learned")):
             status = {row["id"]: row["status"] for row in door(code, limit=10_000)["records"]}
-            next_of = door.store.reader().tuples(f"SELECT {kind}_id FROM {following} WHERE {kind}_id NOT NULL")
-            assert sorted(id for (id,) in next_of) == sorted(id for id in status if status[id] == "promoted")
+            next_of = door.store.reader().tuples(
+                f"SELECT {kind}_id FROM {following} WHERE {kind}_id NOT NULL"
+            )
+            assert sorted(id for (id,) in next_of) == sorted(
+                id for id in status if status[id] == "promoted"
+            )
             assert set(status.values()) <= {"active", "promoted"}
         reader = door.store.reader()
         assert reader.tuples("SELECT waiver_id FROM learned ORDER BY 1") == reader.tuples(
             "SELECT id FROM waiver ORDER BY 1"
         )
-        found = {id for kind in ("learning", "learned") for (id,) in reader.tuples(f"SELECT id FROM {kind}")}
+        found = {
+            id
+            for kind in ("learning", "learned")
+            for (id,) in reader.tuples(f"SELECT id FROM {kind}")
+        }
     assert set(acknowledged) <= found
     verified(root)
     return len(found)
@@ -141,7 +153,9 @@ def test_of_16_that_promote_at_once_one_does_and_the_others_are_told_what_there_
 
 
 @pytest.mark.parametrize("change", ["UPDATE {kind} SET actor = 'x'", "DELETE FROM {kind}"])
-@pytest.mark.parametrize("kind", ["gotcha", "gotcha_revision", "learning", "learning_revision", "learned"])
+@pytest.mark.parametrize(
+    "kind", ["gotcha", "gotcha_revision", "learning", "learning_revision", "learned"]
+)
 def test_no_step_can_be_changed_or_removed_in_place(kaizen, kind, change):
     kaizen("G1", **TEXT, evidence=["e"])
     kaizen("L3", id=kaizen("L2", id="@last")["id"], waive="w")
@@ -167,6 +181,13 @@ def test_other_text_is_no_id(text):
 @pytest.mark.parametrize("sql", [PROOFS, VERDICTS], ids=["proofs", "verdicts"])
 def test_what_is_linked_to_a_lesson_is_found_by_indexes(kaizen, sql):
     kaizen("K1")
-    steps = [row[3] for row in kaizen.store.reader().tuples("EXPLAIN QUERY PLAN " + sql, ("a", "b", "[]"))]
+    steps = [
+        row[3]
+        for row in kaizen.store.reader().tuples("EXPLAIN QUERY PLAN " + sql, ("a", "b", "[]"))
+    ]
 
-    assert not [step for step in steps if step.startswith("SCAN") and "json_each" not in step and "VIRTUAL" not in step]
+    assert not [
+        step
+        for step in steps
+        if step.startswith("SCAN") and "json_each" not in step and "VIRTUAL" not in step
+    ]

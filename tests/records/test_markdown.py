@@ -45,7 +45,10 @@ def texts(text):
         ("## Topic\n\n- One\n- Two\n\nA word after.\n", ["Topic"]),
         ("## Topic\n\n- One\n\n***\n\n- Two\n<!-- x -->", ["One", "Two"]),
         ("# Only this\n\nText is all there is.\n\nIn two paragraphs.", ["Only this"]),
-        ("First\n=====\n\nText.\n\nSecond\n---\nText.\n\nThird\n---\nText.", ["Text.", "Second", "Third"]),
+        (
+            "First\n=====\n\nText.\n\nSecond\n---\nText.\n\nThird\n---\nText.",
+            ["Text.", "Second", "Third"],
+        ),
         ("- \n-\n- One\n*   \n", ["One"]),
         ("#hashtag is text", ["#hashtag is text"]),
         ("##\nText below an empty heading.", ["Text below an empty heading."]),
@@ -59,7 +62,10 @@ def test_headings_with_text_and_outermost_items_are_entries(text, expected):
     "text, expected",
     [
         ("- One\n  - nested\n    1. deeper\n- Two", ["One\n- nested\n  1. deeper", "Two"]),
-        ("- One\n\n  A second paragraph.\n\n      # code\n- Two", ["One\n\nA second paragraph.\n\n    # code", "Two"]),
+        (
+            "- One\n\n  A second paragraph.\n\n      # code\n- Two",
+            ["One\n\nA second paragraph.\n\n    # code", "Two"],
+        ),
         ("- One\nlazy line\n- Two", ["One\nlazy line", "Two"]),
         ("10. One\n    - nested\n11. Two", ["One\n- nested", "Two"]),
         ("-\tOne\n\t- nested\n\t\t- deeper", ["One\n- nested\n\t- deeper"]),
@@ -67,11 +73,17 @@ def test_headings_with_text_and_outermost_items_are_entries(text, expected):
         ("- ```sh\n  # comment\n  - flag\n  ```\n- Two", ["```sh\n# comment\n- flag\n```", "Two"]),
         ("```\n# no heading\n- no item\n```", ["```\n# no heading\n- no item\n```"]),
         ("~~~~\n~~~\n```\n- no item\n~~~~\n- One", ["~~~~\n~~~\n```\n- no item\n~~~~", "One"]),
-        ("```\n- never closed\n# so all of it is code", ["```\n- never closed\n# so all of it is code"]),
+        (
+            "```\n- never closed\n# so all of it is code",
+            ["```\n- never closed\n# so all of it is code"],
+        ),
         ("    # indented\n    - code", ["    # indented\n    - code"]),
         ("> # quoted\n> - item\nlazy\n\n- One", ["> # quoted\n> - item\nlazy", "One"]),
         ("| a | b |\n|---|---|\n| - | # |", ["| a | b |\n|---|---|\n| - | # |"]),
-        ("<details>\n- hidden\n# also\n</details>\n\n- One", ["<details>\n- hidden\n# also\n</details>", "One"]),
+        (
+            "<details>\n- hidden\n# also\n</details>\n\n- One",
+            ["<details>\n- hidden\n# also\n</details>", "One"],
+        ),
         ("A year:\n1986. A great one.", ["A year:\n1986. A great one."]),
         ("A line\n    - goes on", ["A line\n    - goes on"]),
     ],
@@ -81,7 +93,9 @@ def test_what_is_nested_quoted_or_code_stays_with_its_entry(text, expected):
 
 
 def test_an_entry_says_where_it_stood_and_below_which_headings():
-    entries = read("# Gotchas\n\n## SQLite\n\n### WAL\n\n- Grows\n\n## Deploy\n\n### Friday\nNever.\n").entries
+    entries = read(
+        "# Gotchas\n\n## SQLite\n\n### WAL\n\n- Grows\n\n## Deploy\n\n### Friday\nNever.\n"
+    ).entries
 
     assert [(entry.line, entry.title, entry.context) for entry in entries] == [
         (7, "Grows", ("SQLite", "WAL")),
@@ -98,7 +112,10 @@ def test_a_heading_with_nothing_below_is_no_entry_and_is_listed():
 
 
 def test_an_underlined_heading_with_nothing_below_is_a_paragraph_above_a_rule():
-    assert texts("## A\n\nOne.\n\nTwo\nlines.\n---\n\n## B\nText.") == ["One.\n\nTwo\nlines.\n---", "Text."]
+    assert texts("## A\n\nOne.\n\nTwo\nlines.\n---\n\n## B\nText.") == [
+        "One.\n\nTwo\nlines.\n---",
+        "Text.",
+    ]
     assert texts("Alone.\n---\n") == ["Alone.\n---"]
 
 
@@ -121,14 +138,23 @@ def test_front_matter_is_metadata_and_only_its_keys_are_told():
 
 @pytest.mark.parametrize(
     "text",
-    ["---\nNot metadata\n---\n", "---\n\ntitle: x\n\n---\n", "---\ntitle: x\nNever closed.\n", "---\ntitle: x", "---"],
+    [
+        "---\nNot metadata\n---\n",
+        "---\n\ntitle: x\n\n---\n",
+        "---\ntitle: x\nNever closed.\n",
+        "---\ntitle: x",
+        "---",
+    ],
 )
 def test_a_rule_at_the_top_is_not_front_matter(text):
     assert re.findall(r"\w+", " ".join(texts(text))) == re.findall(r"\w+", text)
 
 
 def test_comments_are_no_entries_but_words_beside_them_are():
-    assert texts("<!-- a -->\n\n- One\n<!--\n- no item\n\n# no heading\n-->\n- Two") == ["One", "Two"]
+    assert texts("<!-- a -->\n\n- One\n<!--\n- no item\n\n# no heading\n-->\n- Two") == [
+        "One",
+        "Two",
+    ]
     assert texts("## A\n\nOne\n<!-- hidden -->\n\nTwo") == ["One\n\nTwo"]
     assert texts("One\n<!-- a -->\nTwo") == ["One\nTwo"]
     assert texts("<!-- a --> word") == ["<!-- a --> word"]
@@ -160,13 +186,19 @@ def test_what_is_written_above_between_or_below_the_lines_of_a_stub_is_kept():
 
 
 def test_a_mark_that_is_not_ours_hides_nothing():
-    assert texts("<!-- kaizen:stub v1 gotcha 1 2026-11-16 x.md -->\n# Gotchas\n\n- A lesson") == ["A lesson"]
+    assert texts("<!-- kaizen:stub v1 gotcha 1 2026-11-16 x.md -->\n# Gotchas\n\n- A lesson") == [
+        "A lesson"
+    ]
     assert texts("<!-- kaizen:stub v9 what -->\nText.\n") == ["Text."]
 
 
 def test_the_words_of_a_stub_never_change_within_a_version():
     """Files out there have them: with other words, the lines of an old stub would be taken for lessons. Make a v2."""
-    made = [stub(kind, count, "2026-11-16", "b.md") for kind in ("gotcha", "learning", "learned") for count in (1, 2)]
+    made = [
+        stub(kind, count, "2026-11-16", "b.md")
+        for kind in ("gotcha", "learning", "learned")
+        for count in (1, 2)
+    ]
 
     assert sha256("".join(made).encode()).hexdigest() == STUB_WORDS
 
@@ -209,10 +241,17 @@ def test_a_very_long_line_is_one_entry():
     assert len(entry.title) == 200 and len(entry.summary) == 2_000 and len(entry.body) == 900_000
 
 
-@given(st.text(st.characters(exclude_categories=("Cs",)), max_size=300), st.sampled_from(["", "## H\n", "- ", "> "]))
+@given(
+    st.text(st.characters(exclude_categories=("Cs",)), max_size=300),
+    st.sampled_from(["", "## H\n", "- ", "> "]),
+)
 def test_any_text_makes_entries_that_a_record_can_hold(text, before):
     for entry in read(before + text).entries:
-        assert 1 <= len(entry.title) <= 200 and len(entry.title.splitlines()) == 1 and entry.title.strip()
+        assert (
+            1 <= len(entry.title) <= 200
+            and len(entry.title.splitlines()) == 1
+            and entry.title.strip()
+        )
         assert 1 <= len(entry.summary) <= 2_000 and entry.summary.strip() and entry.body.strip()
 
 
@@ -230,10 +269,21 @@ def test_equal_entries_of_a_file_are_all_kept_apart_by_their_number():
 
 def test_the_hash_of_an_entry_stands_on_its_kind_file_headings_and_text_only():
     [plain] = hashes("- One\n")
-    assert hashes("\n\n*   One  \r\n\r\n") == [plain], "neither its line, its marker nor blanks at its end count"
+    assert hashes("\n\n*   One  \r\n\r\n") == [plain], (
+        "neither its line, its marker nor blanks at its end count"
+    )
     assert plain not in hashes("## A\n- One\n") + hashes("- one\n") + hashes("## One\nOne\n")
     [entry] = read("- One").entries
-    assert len({plain, entry.source_hash("learned", "GOTCHA.md"), entry.source_hash("gotcha", "a/GOTCHA.md")}) == 3
+    assert (
+        len(
+            {
+                plain,
+                entry.source_hash("learned", "GOTCHA.md"),
+                entry.source_hash("gotcha", "a/GOTCHA.md"),
+            }
+        )
+        == 3
+    )
 
 
 # No text is lost. Each @ becomes a word of its own that must be in exactly one entry; each % may be left out.
@@ -247,16 +297,36 @@ TEXTS = [
 ]  # fmt: skip
 HEADINGS = ["# %", "## %", "### % ###", "###### %", "## %\n\n### %"]
 NOTHING = ["<!-- % -->", "<!--\n- %\n\n# %\n-->", "***", "___", "-", "##", ""]
-AMBIGUOUS = ["---", "===", "@\n---", "@\n@\n===", "   ---", "- - -", "```", "<!--", "-->", "<div>", "  @", "\t- @", ">"]
+AMBIGUOUS = [
+    "---",
+    "===",
+    "@\n---",
+    "@\n@\n===",
+    "   ---",
+    "- - -",
+    "```",
+    "<!--",
+    "-->",
+    "<div>",
+    "  @",
+    "\t- @",
+    ">",
+]
 
 
 def numbered(text):
     count = iter(range(10**6))
-    return re.sub("[@%]", lambda mark: f"{'Kept' if mark[0] == '@' else 'Left'}{next(count)}x", text)
+    return re.sub(
+        "[@%]", lambda mark: f"{'Kept' if mark[0] == '@' else 'Left'}{next(count)}x", text
+    )
 
 
 def documents(*parts, between):
-    pieces = st.lists(st.tuples(st.sampled_from([one for part in parts for one in part]), st.sampled_from(between)))
+    pieces = st.lists(
+        st.tuples(
+            st.sampled_from([one for part in parts for one in part]), st.sampled_from(between)
+        )
+    )
     return pieces.map(lambda found: numbered("".join(piece + gap for piece, gap in found)))
 
 
@@ -278,7 +348,9 @@ def test_every_line_of_text_is_in_exactly_one_entry(text):
 @example(numbered("<!--\n@\n"))
 def test_no_word_is_lost_or_doubled_however_lines_meet(text):
     """What a line below made a heading may be a title or stand around others; what two marks made a comment is one."""
-    visible = re.sub("<!--.*?-->", lambda hidden: "\n" * hidden[0].count("\n"), text, flags=re.DOTALL)
+    visible = re.sub(
+        "<!--.*?-->", lambda hidden: "\n" * hidden[0].count("\n"), text, flags=re.DOTALL
+    )
     page = read(text)
     found = [word for entry in page.entries for word in words(entry.heading + " " + entry.text)]
     around = [word for entry in page.entries for word in words(" ".join(entry.context))]
@@ -292,6 +364,10 @@ def test_no_word_is_lost_or_doubled_however_lines_meet(text):
 def title(text):
     """The heading that a file begins with, which is no entry."""
     lines = text.split("\n")
-    said = [block for block in blocks(lines) if words("\n".join(lines[block.start : block.last + 1]))]
+    said = [
+        block for block in blocks(lines) if words("\n".join(lines[block.start : block.last + 1]))
+    ]
     first = next((block for block in said if block.kind != "comment"), None)
-    return " ".join(lines[first.start : first.last + 1]) if first and first.kind == "heading" else ""
+    return (
+        " ".join(lines[first.start : first.last + 1]) if first and first.kind == "heading" else ""
+    )

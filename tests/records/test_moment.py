@@ -29,7 +29,9 @@ def test_an_age_lies_behind_and_a_plus_ahead(text, meant):
     assert moment.read_moment(text) == meant
 
 
-@pytest.mark.parametrize("text", ["+", "+d", "++7d", "+-7d", "-7d", "+7", "+7x", "+1.5d", "+7 d", "", {}, [], None, 7])
+@pytest.mark.parametrize(
+    "text", ["+", "+d", "++7d", "+-7d", "-7d", "+7", "+7x", "+1.5d", "+7 d", "", {}, [], None, 7]
+)
 def test_what_is_no_time_is_refused(text):
     with pytest.raises((ValueError, TypeError)):
         moment.read_moment(text)

@@ -49,7 +49,9 @@ def test_a_star_stays_in_its_folder_and_two_cross_folders(glob, path, expected):
     assert fits(glob, path) is expected
 
 
-NAMES = st.text("ab*?[]!.", min_size=1, max_size=5).filter(lambda name: "**" not in name and name not in (".", ".."))
+NAMES = st.text("ab*?[]!.", min_size=1, max_size=5).filter(
+    lambda name: "**" not in name and name not in (".", "..")
+)
 
 
 @generated(NAMES, st.text("ab.", min_size=1, max_size=5))
@@ -62,7 +64,17 @@ def test_a_glob_made_to_be_slow_is_not(root):
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../x.py", "src/../../x.py", "src/..", "~/x.py", "C:/x.py", "C:\\x.py", "\\\\server\\x"]
+    "path",
+    [
+        "/etc/passwd",
+        "../x.py",
+        "src/../../x.py",
+        "src/..",
+        "~/x.py",
+        "C:/x.py",
+        "C:\\x.py",
+        "\\\\server\\x",
+    ],
 )
 def test_a_path_from_outside_the_project_is_refused(root, path):
     with pytest.raises(Refused, match="project's root"):
@@ -72,7 +84,9 @@ def test_a_path_from_outside_the_project_is_refused(root, path):
 def test_globs_are_stored_in_one_spelling_and_a_folder_is_all_that_is_below_it(root):
     (root / "src").mkdir()
 
-    assert given(str(root), ["./src/x.py", "src//x.py", "src", "src/", "later/", "a/**/**/b", "."]) == [
+    assert given(
+        str(root), ["./src/x.py", "src//x.py", "src", "src/", "later/", "a/**/**/b", "."]
+    ) == [
         "src/x.py",
         "src/**",
         "later/**",
@@ -90,7 +104,11 @@ def test_two_stars_that_do_not_stand_alone_are_explained(root, glob):
 
 
 def test_a_file_somebody_works_on_may_be_given_in_full(root):
-    assert relative(str(root), str(root / "src" / "x.py")) == relative(str(root), "./src/x.py") == "src/x.py"
+    assert (
+        relative(str(root), str(root / "src" / "x.py"))
+        == relative(str(root), "./src/x.py")
+        == "src/x.py"
+    )
     with pytest.raises(Refused):
         relative(str(root), "/etc/passwd")
 
@@ -98,7 +116,15 @@ def test_a_file_somebody_works_on_may_be_given_in_full(root):
 @pytest.fixture
 def tree(root, tmp_path):
     """A project with files, folders, links in and out, a repository, a database and a pipe."""
-    for name in ("src/x.py", "src/a/y.py", "src/a/b/z.py", "top.md", ".git/HEAD", "AI/db/kaizen.db", "AI/work/n.md"):
+    for name in (
+        "src/x.py",
+        "src/a/y.py",
+        "src/a/b/z.py",
+        "top.md",
+        ".git/HEAD",
+        "AI/db/kaizen.db",
+        "AI/work/n.md",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(name)
     outside = tmp_path / "outside"
@@ -117,12 +143,25 @@ def tree(root, tmp_path):
         (["src/*.py"], ["src/dead.py", "src/x.py"]),
         (["src/**/*.py"], ["src/a/b/z.py", "src/a/y.py", "src/dead.py", "src/x.py"]),
         (["src/out/*.py", "src/out/**"], []),
-        (["**"], ["AI/work/n.md", "src/a/b/z.py", "src/a/y.py", "src/dead.py", "src/out", "src/x.py", "top.md"]),
+        (
+            ["**"],
+            [
+                "AI/work/n.md",
+                "src/a/b/z.py",
+                "src/a/y.py",
+                "src/dead.py",
+                "src/out",
+                "src/x.py",
+                "top.md",
+            ],
+        ),
         (["*/a/*.py", "src/a/**"], ["src/a/b/z.py", "src/a/y.py"]),
         (["nowhere/**", "src/x.py/z"], []),
     ],
 )
-def test_globs_find_files_but_follow_no_link_and_leave_out_repository_and_database(tree, globs, found):
+def test_globs_find_files_but_follow_no_link_and_leave_out_repository_and_database(
+    tree, globs, found
+):
     assert tree().matched(globs) == found
 
 
@@ -160,7 +199,10 @@ def test_staleness_says_which_files_were_modified_or_that_none_is_left(tree, roo
     assert staleness(tree(), ["src/*.py"], recorded, at) == {"stale": False}
     assert staleness(tree(), [], None, at) == {"stale": False}
     (root / "src" / "x.py").write_text("other")
-    assert "Modified since: src/x.py." in staleness(tree(), ["src/*.py"], recorded, at)["stale_because"]
+    assert (
+        "Modified since: src/x.py."
+        in staleness(tree(), ["src/*.py"], recorded, at)["stale_because"]
+    )
     (root / "src" / "x.py").unlink()
     (root / "src" / "dead.py").unlink()
     assert staleness(tree(), ["src/*.py"], recorded, at) == {

@@ -81,7 +81,9 @@ def test_percent_and_underscore_are_plain(kaizen):
     assert found(kaizen, "task%") == ["the task_id column"]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.text(min_size=1, max_size=60).filter(lambda text: text.strip() and "\0" not in text))
 def test_no_text_is_a_syntax_error(shared, query):
     must, may = search.parse(query)
@@ -117,7 +119,11 @@ def test_a_batch_that_adds_and_changes_leaves_one_entry(kaizen, root):
     ran = kaizen("K5", file=str(root / "b.jsonl"))
 
     assert [row["title"] for row in ran["records"][2]["records"]] == ["Between"]
-    assert (found(kaizen, "before"), found(kaizen, "between"), found(kaizen, "after")) == ([], [], ["After"])
+    assert (found(kaizen, "before"), found(kaizen, "between"), found(kaizen, "after")) == (
+        [],
+        [],
+        ["After"],
+    )
 
 
 def test_what_is_purged_is_not_found_and_what_a_purged_revision_hid_is_again(kaizen):
@@ -133,7 +139,9 @@ def test_what_is_purged_is_not_found_and_what_a_purged_revision_hid_is_again(kai
 
 def test_a_refused_write_leaves_nothing_to_find(kaizen, root):
     kaizen("K1")
-    (root / "b.jsonl").write_text('{"command": "W1", "args": {"title": "Ghost", "summary": "x"}}\n{"command": "W1"}\n')
+    (root / "b.jsonl").write_text(
+        '{"command": "W1", "args": {"title": "Ghost", "summary": "x"}}\n{"command": "W1"}\n'
+    )
     with pytest.raises(KaizenError):
         kaizen("K5", file=str(root / "b.jsonl"))
 
@@ -168,7 +176,9 @@ def large(tmp_path_factory):
     chance = random.Random(5)
     lines = []
     for number in range(3_000):
-        words = [f"common{chance.randrange(3)}" for _ in range(6)] + [f"seldom{chance.randrange(40)}"]
+        words = [f"common{chance.randrange(3)}" for _ in range(6)] + [
+            f"seldom{chance.randrange(40)}"
+        ]
         words += [f"rare{number}"] if number % 100 == 0 else []
         title = " ".join(chance.sample(words, len(words)))
         lines.append(f'{{"command": "W1", "args": {{"title": "{title}", "summary": "x"}}}}')
@@ -210,7 +220,9 @@ def test_in_a_large_database_a_must_is_kept(pruned):
     assert found(pruned, "nowhere") == []
 
 
-def test_in_a_large_database_the_answer_is_that_of_plain_bm25_when_no_word_is_common(large, monkeypatch):
+def test_in_a_large_database_the_answer_is_that_of_plain_bm25_when_no_word_is_common(
+    large, monkeypatch
+):
     plain = found(large, "seldom3 rare700 seldom9", limit=10)
     monkeypatch.setattr(search, "LARGE", 100)
 
@@ -221,7 +233,9 @@ def test_in_a_large_database_a_filter_and_a_large_limit_leave_nothing_out(tmp_pa
     for name, value in {"LARGE": 100, "SCORED_MAX": 50, "WINDOW": 40, "PROBED": 20}.items():
         monkeypatch.setattr(search, name, value)
     door = Door(str(tmp_path), keep_open=True)
-    lines = ['{"command": "W1", "args": {"title": "common old", "summary": "x", "scope": "special"}}'] * 5
+    lines = [
+        '{"command": "W1", "args": {"title": "common old", "summary": "x", "scope": "special"}}'
+    ] * 5
     lines += ['{"command": "W1", "args": {"title": "common", "summary": "x"}}'] * 300
     (tmp_path / "b.jsonl").write_text("\n".join(lines))
     door("K5", file=str(tmp_path / "b.jsonl"))

@@ -22,7 +22,9 @@ URLSAFE = ALNUM + "-_"
 BASE64 = ALNUM + "+/"
 HEX = "0123456789abcdef"
 SIGNED = ALNUM + "!@#$%^*_-"
-DJANGO = string.ascii_lowercase + string.digits + "!@#$%^&*(-_=+)"  # what its startproject draws from
+DJANGO = (
+    string.ascii_lowercase + string.digits + "!@#$%^&*(-_=+)"
+)  # what its startproject draws from
 
 
 def some(alphabet, length, seed=7):
@@ -51,11 +53,22 @@ LOGINS = (
 
 
 AWS_FORMS = (
-    *("aws configure set aws_secret_access_key @", "AWS Secret Access Key [None]: @", "ENV AWS_SECRET_ACCESS_KEY @"),
-    *('setx AWS_SECRET_ACCESS_KEY "@"', "AWS_SECRET_ACCESS_KEY=@", "<SecretAccessKey>@</SecretAccessKey>"),
+    *(
+        "aws configure set aws_secret_access_key @",
+        "AWS Secret Access Key [None]: @",
+        "ENV AWS_SECRET_ACCESS_KEY @",
+    ),
+    *(
+        'setx AWS_SECRET_ACCESS_KEY "@"',
+        "AWS_SECRET_ACCESS_KEY=@",
+        "<SecretAccessKey>@</SecretAccessKey>",
+    ),
     "AWS Secret Access Key [****************Ab4d]: @",
 )
-AWS_KEYS = (some(BASE64, 40), "Ab/" + some(string.ascii_letters + "+/", 40)[3:].replace("7", "x").replace("4", "y"))
+AWS_KEYS = (
+    some(BASE64, 40),
+    "Ab/" + some(string.ascii_letters + "+/", 40)[3:].replace("7", "x").replace("4", "y"),
+)
 
 
 def pem(label, newline="\n", headers=""):
@@ -66,11 +79,25 @@ def pem(label, newline="\n", headers=""):
 def framed(frame, label="RSA PRIVATE KEY"):
     """A key as a tool shows it: each line in a frame, "#" for its number."""
     lines = pem(label).split("\n")
-    return "\n".join(frame.replace("#", str(at)).replace("@", line) for at, line in enumerate(lines, 9))
+    return "\n".join(
+        frame.replace("#", str(at)).replace("@", line) for at, line in enumerate(lines, 9)
+    )
 
 
 PEM_FRAMES = (
-    *("-@", "+@", "     #\t@", "#:@", "id_rsa-#-@", "conf/id_rsa:#:@", "web-1  | @", " * @", "// @", "- @", "* @"),
+    *(
+        "-@",
+        "+@",
+        "     #\t@",
+        "#:@",
+        "id_rsa-#-@",
+        "conf/id_rsa:#:@",
+        "web-1  | @",
+        " * @",
+        "// @",
+        "- @",
+        "* @",
+    ),
     *(
         "@\\",
         "@<br>",
@@ -91,7 +118,10 @@ def encoded(label):
 
 PROVIDED = [
     ("OpenAI key", "s" + "k-" + some(ALNUM, 48)),
-    *(("OpenAI key", f"s{'k'}-{scope}-" + some(URLSAFE, 120)) for scope in ("proj", "svcacct", "admin", "None")),
+    *(
+        ("OpenAI key", f"s{'k'}-{scope}-" + some(URLSAFE, 120))
+        for scope in ("proj", "svcacct", "admin", "None")
+    ),
     ("Anthropic key", "s" + "k-ant-api03-" + some(URLSAFE, 93) + "AA"),
     ("OpenRouter key", "s" + "k-or-v1-" + some(HEX, 64)),
     ("Google API key", "AI" + "za" + some(URLSAFE, 35)),
@@ -104,12 +134,27 @@ PROVIDED = [
     ("GitHub token", "github" + "_pat_" + some(ALNUM, 22) + "_" + some(ALNUM, 59)),
     *(("GitLab token", "gl" + use + "-" + some(URLSAFE, 20)) for use in GITLAB_USES.split()),
     ("GitLab token", "GR13" + "48941" + some(URLSAFE, 20)),
-    *(("Slack token", "xo" + f"x{letter}-" + DIGITS + "-" + some(ALNUM, 24)) for letter in "bparsecd"),
+    *(
+        ("Slack token", "xo" + f"x{letter}-" + DIGITS + "-" + some(ALNUM, 24))
+        for letter in "bparsecd"
+    ),
     ("Slack token", "xa" + "pp-1-A" + DIGITS + "-" + some(HEX, 64)),
-    ("Slack webhook", "https://hooks.slack" + f".com/services/T{UPPER[:8]}/B{UPPER[8:]}/" + some(ALNUM, 24)),
-    ("Slack webhook", "https://hooks.slack" + f".com/triggers/T{UPPER[:8]}/{DIGITS}/" + some(HEX, 32)),
-    ("Discord webhook", "https://discord.com/api/web" + f"hooks/7{DIGITS}77777/" + some(URLSAFE, 68)),
-    *(("Stripe key", letters + "_" + mode + "_" + some(ALNUM, 24)) for letters, mode in STRIPE_USES),
+    (
+        "Slack webhook",
+        "https://hooks.slack" + f".com/services/T{UPPER[:8]}/B{UPPER[8:]}/" + some(ALNUM, 24),
+    ),
+    (
+        "Slack webhook",
+        "https://hooks.slack" + f".com/triggers/T{UPPER[:8]}/{DIGITS}/" + some(HEX, 32),
+    ),
+    (
+        "Discord webhook",
+        "https://discord.com/api/web" + f"hooks/7{DIGITS}77777/" + some(URLSAFE, 68),
+    ),
+    *(
+        ("Stripe key", letters + "_" + mode + "_" + some(ALNUM, 24))
+        for letters, mode in STRIPE_USES
+    ),
     ("Stripe webhook secret", "wh" + "sec_" + some(ALNUM, 32)),
     ("npm token", "np" + "m_" + some(ALNUM, 36)),
     *(("PyPI token", "py" + f"pi-AgE{letter}" + some(URLSAFE, 150)) for letter in "IN"),
@@ -128,30 +173,58 @@ PROVIDED = [
     *(("JSON Web Token", before + JWT) for before in ("_", "-", "session-", "id_token_")),
     ("JSON Web Token", f"_{JWT}_"),
     *(("private key", framed(frame)) for frame in PEM_FRAMES),
-    ("private key", framed(" * @").replace("\n", "\n * Proc-Type: 4,ENCRYPTED\n * DEK-Info: AES-128-CBC,0A\n *\n", 1)),
+    (
+        "private key",
+        framed(" * @").replace(
+            "\n", "\n * Proc-Type: 4,ENCRYPTED\n * DEK-Info: AES-128-CBC,0A\n *\n", 1
+        ),
+    ),
     ("private key", pem("EC PRIVATE KEY").replace("\n", "`n")),
-    *(("private key", quote(pem("RSA PRIVATE KEY"))) for quote in (urllib.parse.quote, urllib.parse.quote_plus)),
+    *(
+        ("private key", quote(pem("RSA PRIVATE KEY")))
+        for quote in (urllib.parse.quote, urllib.parse.quote_plus)
+    ),
     *(("private key", "client-key-data: " + encoded(label)) for label in PEM_LABELS),
     ("private key", "Private-Lines: 14\n+" + some(BASE64, 64) + "\n+" + some(BASE64, 64, 9)),
     *(("private key", pem(label, newline)) for label in PEM_LABELS for newline in NEWLINES),
     ("private key", pem("RSA PRIVATE KEY")[:80]),
-    ("private key", pem("RSA PRIVATE KEY", headers="Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n")),
+    (
+        "private key",
+        pem("RSA PRIVATE KEY", headers="Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n"),
+    ),
     ("private key", pem("PGP PRIVATE KEY BLOCK", headers="Version: GnuPG v2\nComment: of Ann\n\n")),
     (
         "private key",
-        pem("SSH2 ENCRYPTED PRIVATE KEY").replace("-----BEGIN", "---- BEGIN").replace("KEY-----", "KEY ----"),
+        pem("SSH2 ENCRYPTED PRIVATE KEY")
+        .replace("-----BEGIN", "---- BEGIN")
+        .replace("KEY-----", "KEY ----"),
     ),
-    ("private key", "Private-Lines: 14\n" + some(BASE64, 64) + "\n" + some(BASE64, 64, 9) + "\nPrivate-MAC: 0a"),
-    *(("bearer token", f"Authorization: {scheme} " + some(ALNUM, 24)) for scheme in ("Bearer", "BEARER")),
-    *(("authorization header", f"Authorization: {scheme} " + some(HEX, 40)) for scheme in ("token", "Token", "Key")),
+    (
+        "private key",
+        "Private-Lines: 14\n" + some(BASE64, 64) + "\n" + some(BASE64, 64, 9) + "\nPrivate-MAC: 0a",
+    ),
+    *(
+        ("bearer token", f"Authorization: {scheme} " + some(ALNUM, 24))
+        for scheme in ("Bearer", "BEARER")
+    ),
+    *(
+        ("authorization header", f"Authorization: {scheme} " + some(HEX, 40))
+        for scheme in ("token", "Token", "Key")
+    ),
     ("authorization header", '"Authorization": "token ' + some(HEX, 40) + '"'),
     ("bearer token", "curl -H 'authorization: bearer " + some(HEX, 16) + "'"),
     ("basic authorization", "Authorization: Basic " + "dXNlcj" + "pwYXNz"),
     ("basic authorization", "-H 'Proxy-Authorization: Basic " + "YWRtaW46" + "aHVudGVyMg=='"),
-    *(("password in a URL", f"{scheme}://{login}@db.internal:5432/app") for scheme, login in LOGINS),
+    *(
+        ("password in a URL", f"{scheme}://{login}@db.internal:5432/app")
+        for scheme, login in LOGINS
+    ),
     ("password in a URL", "https://app:" + "Tr0ub#" + "4dor@db/app"),
     ("token in a URL", "https://" + some(HEX, 40) + "@git.internal/app.git"),
-    *(("password assignment", f"password:{blank}" + "hunt" + "er2") for blank in ("\xa0", "\u202f", "\u3000")),
+    *(
+        ("password assignment", f"password:{blank}" + "hunt" + "er2")
+        for blank in ("\xa0", "\u202f", "\u3000")
+    ),
     ("AWS secret access key", "aws_secret_access_key = " + some(BASE64, 40)),
     ("AWS secret access key", '"SecretAccessKey": "' + some(BASE64, 40) + '"'),
     *(("AWS secret access key", form.replace("@", key)) for form in AWS_FORMS for key in AWS_KEYS),
@@ -217,11 +290,24 @@ pwd=s3cr|3t
 
 NAMES = {
     "token assignment": ("token", "MY_API_TOKEN", "authToken", "auth_token", "npm-token"),
-    "key assignment": ("api_key", "apiKey", "API key", "X-Api-Key", "accessKey", "private_key", "SECRETKEY"),
+    "key assignment": (
+        "api_key",
+        "apiKey",
+        "API key",
+        "X-Api-Key",
+        "accessKey",
+        "private_key",
+        "SECRETKEY",
+    ),
     "secret assignment": ("secret", "client_secret", "clientSecret", "APP_SECRET"),
 }
 FORMS = ("{}={}", "{}: {}", '{} = "{}"', '"{}": "{}",', "{}='{}'", "?{}={}&page=2")
-VALUES = (some(ALNUM, 32), some(HEX, 32), some(URLSAFE, 43), "550e8400-" + "e29b-41d4-a716-446655440000")
+VALUES = (
+    some(ALNUM, 32),
+    some(HEX, 32),
+    some(URLSAFE, 43),
+    "550e8400-" + "e29b-41d4-a716-446655440000",
+)
 
 # "|" is cut out here too, and "@" stands for a generated password.
 ASSIGNMENTS_CUT = r"""
@@ -250,7 +336,10 @@ export DB_PASSWORD=a,Kd83|kfIw92x
 
 ASSIGNED = [
     *(
-        ("password assignment", text.replace("|", "").replace("\\n", "\n").replace("@", "Xk9m" + "Q2pLwR"))
+        (
+            "password assignment",
+            text.replace("|", "").replace("\\n", "\n").replace("@", "Xk9m" + "Q2pLwR"),
+        )
         for text in ASSIGNMENTS_CUT
     ),
     ("key assignment", "SECRET_KEY_BASE=" + some(HEX, 128)),
@@ -260,7 +349,13 @@ ASSIGNED = [
     ("token assignment", "ENV API_TOKEN " + some(ALNUM, 20)),
     *(("password assignment", form.replace("@", "Tr0ub" + "4dor")) for form in PASSWORD_FORMS),
     *(("password assignment", text.replace("|", "")) for text in PASSWORDS_CUT),
-    *((kind, f.format(n, v)) for kind, names in NAMES.items() for n in names for f in FORMS for v in VALUES),
+    *(
+        (kind, f.format(n, v))
+        for kind, names in NAMES.items()
+        for n in names
+        for f in FORMS
+        for v in VALUES
+    ),
     ("secret assignment", "secret=hunt" + "er2"),
     ("key assignment", "api_key=abc" + "12345"),
     ("key assignment", "Protocol=https;AccountKey=" + some(BASE64, 86) + "==;EndpointSuffix=x"),
@@ -381,11 +476,19 @@ CLEAN = [
 ]
 
 CLEAN += [
-    "-----BEGIN RSA PRIVATE KEY" + "-----\n ...\n-----END RSA PRIVATE KEY-----\nsha512-" + some(BASE64, 86),
-    "+-----BEGIN PRIVATE KEY" + "-----\n+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA...\n+-----END PRIVATE KEY-----",
-    "begins with -----BEGIN PRIVATE KEY" + "-----: see org/bouncycastle/asn1/pkcs/EncryptedPrivateKeyInfoFactory2",
-    "begins with -----BEGIN PRIVATE KEY" + "-----, then test_a_private_key_of_2048_bits_is_read_from_its_PEM_file",
-    *(encoded(label) for label in ("CERTIFICATE", "PUBLIC KEY", "CERTIFICATE REQUEST", "PGP PUBLIC KEY BLOCK")),
+    "-----BEGIN RSA PRIVATE KEY"
+    + "-----\n ...\n-----END RSA PRIVATE KEY-----\nsha512-"
+    + some(BASE64, 86),
+    "+-----BEGIN PRIVATE KEY"
+    + "-----\n+MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA...\n+-----END PRIVATE KEY-----",
+    "begins with -----BEGIN PRIVATE KEY"
+    + "-----: see org/bouncycastle/asn1/pkcs/EncryptedPrivateKeyInfoFactory2",
+    "begins with -----BEGIN PRIVATE KEY"
+    + "-----, then test_a_private_key_of_2048_bits_is_read_from_its_PEM_file",
+    *(
+        encoded(label)
+        for label in ("CERTIFICATE", "PUBLIC KEY", "CERTIFICATE REQUEST", "PGP PUBLIC KEY BLOCK")
+    ),
     base64.b64encode(b"-----BEGIN RSA PRIVATE KEY" + b"-----\n").decode(),
     "the secret access key of 40 characters is shown only once",
     "AWS Secret Access Key [None]: ",
@@ -441,7 +544,17 @@ FAKE = [
 ]
 
 PLACES = [
-    *("{}", "{} ", "see {} for it", "({})", "a\n{}\nb", "Wörter 🔑 {}", "\x00{}\x00", "\ud800 {}", "密{}"),
+    *(
+        "{}",
+        "{} ",
+        "see {} for it",
+        "({})",
+        "a\n{}\nb",
+        "Wörter 🔑 {}",
+        "\x00{}\x00",
+        "\ud800 {}",
+        "密{}",
+    ),
     *("example fake dummy placeholder {}", "{} example your_ xxxx"),
 ]
 
@@ -482,7 +595,9 @@ def rate(form, alphabet, length):
     return sum(bool(secrets.find(text)) for text in texts) / 500
 
 
-@pytest.mark.parametrize("form", ["{}=@", "{}: @", '{} = "@"', "{}='@'", '"{}": "@",', "export MY_{}=@"])
+@pytest.mark.parametrize(
+    "form", ["{}=@", "{}: @", '{} = "@"', "{}='@'", '"{}": "@",', "export MY_{}=@"]
+)
 @pytest.mark.parametrize("name", ["secret", "API_TOKEN", "api_key", "SECRET_KEY"])
 def test_nearly_every_random_value_with_signs_is_refused(name, form):
     form = form.format(name)
@@ -492,7 +607,9 @@ def test_nearly_every_random_value_with_signs_is_refused(name, form):
     assert rate(form, DJANGO, 50) >= 0.92
 
 
-@pytest.mark.parametrize("form", ["SECRET_KEY=@", "export DJANGO_SECRET_KEY=@", "SECRET_KEY = '@'", 'SECRET_KEY = "@"'])
+@pytest.mark.parametrize(
+    "form", ["SECRET_KEY=@", "export DJANGO_SECRET_KEY=@", "SECRET_KEY = '@'", 'SECRET_KEY = "@"']
+)
 def test_a_django_key_in_an_env_line_or_its_settings_is_refused(form):
     assert rate(form, DJANGO, 50) >= 0.97
 
@@ -529,7 +646,10 @@ def test_a_fake_of_the_same_kind_before_a_real_one_does_not_hide_it():
 
     assert secrets.find(f"ghp_{'x' * 36}, ghp_{'0' * 36}, {real}") == "GitHub token"
     assert secrets.find("pwd=changeme pwd=<pw> pwd=" + "Tr0ub" + "4dor") == "password assignment"
-    assert secrets.find("redis://:***@a redis://:$PW@b redis://:" + "Tr0ub" + "4dor@c") == "password in a URL"
+    assert (
+        secrets.find("redis://:***@a redis://:$PW@b redis://:" + "Tr0ub" + "4dor@c")
+        == "password in a URL"
+    )
 
 
 AFTER_A_WORD = (
@@ -565,7 +685,10 @@ def test_the_path_names_where_the_secret_is():
     token = "gh" + "p_" + some(ALNUM, 36)
 
     assert secrets.find_in(token) == ("", "GitHub token")
-    assert secrets.find_in({"env": [1, None, {"token": token}]}) == (".env[2].token", "GitHub token")
+    assert secrets.find_in({"env": [1, None, {"token": token}]}) == (
+        ".env[2].token",
+        "GitHub token",
+    )
     assert secrets.find_in(("a", ["b", token])) == ("[1][1]", "GitHub token")
     assert secrets.find_in({"my key": {"b-c": token}}) == ("['my key'].b-c", "GitHub token")
     assert secrets.find_in({3: token}) == ("[3]", "GitHub token")
@@ -598,7 +721,13 @@ def test_a_value_is_judged_by_its_key(key, value, kind):
 @pytest.mark.parametrize(
     "value",
     [
-        *({"token": 3}, {"token": "7"}, {"token": None}, {"tokens": 1200}, {"next_token": some(HEX, 32)}),
+        *(
+            {"token": 3},
+            {"token": "7"},
+            {"token": None},
+            {"tokens": 1200},
+            {"next_token": some(HEX, 32)},
+        ),
         *({"password": True}, {"password": ""}, {"password": "$PW"}, {"password": "changeme"}),
         *({"password": "required"}, {"secret": {"name": "a1b2c3"}}),
         *({"token": "task_20251116T032400_0a1b2c3d4e"}, {}, [], (), None, 3, 2.5, b"x"),
@@ -623,7 +752,16 @@ def test_a_value_nested_deeper_than_the_stack_is_walked():
 
 @given(st.text() | st.text(alphabet="abkpsey01234:/=_-.'\"\\\n\t $<{@\x00\ud800🔑"))
 def test_no_text_makes_it_raise(text):
-    for hit in ("", "password=", "token: '", "gh" + "p_", "eyJ", "x://:", "Bearer ", pem("PRIVATE KEY")[:27]):
+    for hit in (
+        "",
+        "password=",
+        "token: '",
+        "gh" + "p_",
+        "eyJ",
+        "x://:",
+        "Bearer ",
+        pem("PRIVATE KEY")[:27],
+    ):
         secrets.find(hit + text)
         secrets.find(text + hit + text)
 
@@ -660,7 +798,9 @@ assert secrets.find_in({"title": text, "rows": [text, 1, None]}) is None
 new = {name for name in sys.modules if name not in before and not name.startswith("kaizen_components")}
 assert not new and "re" not in sys.modules, new
 """
-    subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, check=True)  # -S: nothing preloaded by site
+    subprocess.run(
+        [sys.executable, "-S", "-c", code], cwd=ROOT, check=True
+    )  # -S: nothing preloaded by site
 
 
 HOSTILE = [
@@ -675,9 +815,32 @@ HOSTILE = [
         "getenv('token', ",
         "ENV token ",
     ),
-    *("PASSWORD '", "login a password ", "login ", "mysql -p", "mysql ", "TOKEN=a;", "TOKEN=$(", "SECRET=a(", "1//0"),
+    *(
+        "PASSWORD '",
+        "login a password ",
+        "login ",
+        "mysql -p",
+        "mysql ",
+        "TOKEN=a;",
+        "TOKEN=$(",
+        "SECRET=a(",
+        "1//0",
+    ),
     *("-eyJaaaaaaaa.", "eyJaaaaaaaa.aaaaaaaa-", "_eyJaaaaaaaaa", "token: " + "a1$" * 30),
-    *("sk-", "sk-proj-", "-eyJ", "eyJ.", "eyJa", "SG.", "AKIA", " ghp_" + "x" * 36, "1:AA", "9", "a", "A"),
+    *(
+        "sk-",
+        "sk-proj-",
+        "-eyJ",
+        "eyJ.",
+        "eyJa",
+        "SG.",
+        "AKIA",
+        " ghp_" + "x" * 36,
+        "1:AA",
+        "9",
+        "a",
+        "A",
+    ),
     *(" ", "\\n", "=", ":", "_", "-", "://", "x://a:a", "x://:@", "🔑=", "<", "{{"),
 ]
 
@@ -703,7 +866,10 @@ def test_time_grows_in_proportion_to_a_hostile_text(part):
 def test_a_payload_of_many_short_strings_costs_about_as_much_as_one_text():
     rows = [{"title": f"row {at}", "state": "done"} for at in range(20_000)]
 
-    assert cpu_seconds(secrets.find_in, rows) <= 100 * cpu_seconds(secrets.find, json.dumps(rows)) + 0.2
+    assert (
+        cpu_seconds(secrets.find_in, rows)
+        <= 100 * cpu_seconds(secrets.find, json.dumps(rows)) + 0.2
+    )
 
 
 def test_the_page_for_users_names_every_kind_and_can_itself_be_recorded():
@@ -711,6 +877,10 @@ def test_the_page_for_users_names_every_kind_and_can_itself_be_recorded():
     kinds = {row[0] for table in (secrets.PREFIXED, secrets.SHAPES, secrets.NAMED) for row in table}
 
     assert [kind for kind in sorted(kinds) if kind not in page] == []
-    assert [m for m in (*secret_value.FAKE_MARKERS, *secret_value.FAKE_MARKERS_EXACT) if m.lower() not in page] == []
+    assert [
+        m
+        for m in (*secret_value.FAKE_MARKERS, *secret_value.FAKE_MARKERS_EXACT)
+        if m.lower() not in page
+    ] == []
     assert secrets.find(page) is None
     assert kinds == {kind for kind, _ in REAL}

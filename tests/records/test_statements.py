@@ -19,11 +19,15 @@ def constants():
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if name.isupper() and isinstance(value, str) and value.strip().startswith(STARTS):
-                yield pytest.param(value, id=f"{module.name.removeprefix('kaizen_components.')}.{name}")
+                yield pytest.param(
+                    value, id=f"{module.name.removeprefix('kaizen_components.')}.{name}"
+                )
 
 
 def plan(connection, sql):
-    return [row[3] for row in connection.tuples("EXPLAIN QUERY PLAN " + sql, (None,) * sql.count("?"))]
+    return [
+        row[3] for row in connection.tuples("EXPLAIN QUERY PLAN " + sql, (None,) * sql.count("?"))
+    ]
 
 
 @pytest.mark.parametrize("sql", list(constants()))
@@ -36,7 +40,15 @@ def test_a_statement_fits_the_schema(kaizen, sql):
 
 @pytest.mark.parametrize(
     "sql",
-    [task.READY, link.REACHES, link.EXISTING, link.PARENT, link.AROUND, transaction.ENTRY_OF, hashing.LOCAL],
+    [
+        task.READY,
+        link.REACHES,
+        link.EXISTING,
+        link.PARENT,
+        link.AROUND,
+        transaction.ENTRY_OF,
+        hashing.LOCAL,
+    ],
     ids=["ready", "reaches", "existing", "parent", "around", "entry", "frontier"],
 )
 def test_an_everyday_question_is_answered_by_indexes(kaizen, sql):
@@ -48,7 +60,14 @@ def test_an_everyday_question_is_answered_by_indexes(kaizen, sql):
         step
         for step in scans
         if not step.startswith(
-            ("SCAN reach", "SCAN (subquery", "SCAN CONSTANT", "SCAN log", "SCAN c", "SCAN v VIRTUAL")
+            (
+                "SCAN reach",
+                "SCAN (subquery",
+                "SCAN CONSTANT",
+                "SCAN log",
+                "SCAN c",
+                "SCAN v VIRTUAL",
+            )
         )
     ] == []
 
@@ -57,7 +76,9 @@ def test_ready_tasks_come_in_order_from_the_index(kaizen):
     kaizen("K1")
     steps = plan(kaizen.store.reader(), task.READY)
 
-    assert any("task_state_ready" in step for step in steps) and any("task_state_abandoned" in step for step in steps)
+    assert any("task_state_ready" in step for step in steps) and any(
+        "task_state_abandoned" in step for step in steps
+    )
     assert sum("TEMP B-TREE" in step for step in steps) <= 1, "only the few chosen rows are sorted"
 
 

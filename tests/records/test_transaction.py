@@ -19,7 +19,9 @@ TASK = {"title": "A task", "summary": "That somebody wrote."}
 
 def test_two_that_keep_their_connections_write_one_log(kaizen, root):
     other = Door(str(root), keep_open=True)
-    written = [door("W1", **TASK)["log_index"] for _ in range(5) for door in (kaizen, other, kaizen)]
+    written = [
+        door("W1", **TASK)["log_index"] for _ in range(5) for door in (kaizen, other, kaizen)
+    ]
     other.close()
 
     assert written == list(range(15))

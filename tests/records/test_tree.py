@@ -64,7 +64,9 @@ def test_a_cache_never_hides_a_change(repository, tmp_path):
     assert hash_of(repository, cache) != first
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"a.txt": [1]}', b"\xff\xfe", b'{"a.txt": null}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"a.txt": [1]}', b"\xff\xfe", b'{"a.txt": null}']
+)
 def test_a_broken_cache_is_ignored(repository, tmp_path, content):
     cache = tmp_path / "cache.json"
     cache.write_bytes(content)
@@ -151,7 +153,16 @@ def test_a_submodule_that_is_not_set_up_is_no_problem(repository, tmp_path):
     (inner / "c.txt").write_text("c")
     git(inner, "add", "-A")
     git(inner, "commit", "-qm", "inner")
-    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "module")
+    git(
+        repository,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        str(inner),
+        "module",
+    )
     git(repository, "commit", "-qm", "with a submodule")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(repository), str(clone))
@@ -165,7 +176,9 @@ def test_a_submodule_that_is_not_set_up_is_no_problem(repository, tmp_path):
     assert hash_of(repository) != first
 
 
-def test_what_vanishes_meanwhile_does_not_count_and_what_cannot_be_read_does(repository, monkeypatch):
+def test_what_vanishes_meanwhile_does_not_count_and_what_cannot_be_read_does(
+    repository, monkeypatch
+):
     plain = hash_of(repository)
     (repository / "z.txt").write_text("z")
 

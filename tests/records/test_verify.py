@@ -20,7 +20,9 @@ def original(tmp_path_factory):
     """A small database with records of work in it; tests/support_scripts has one with every kind."""
     root = tmp_path_factory.mktemp("ledger")
     door = Door(str(root), keep_open=True)
-    one = door("W1", title="One", summary='Ünïcode and "quotes"', body="B\n\tody", done_when=["true"])["id"]
+    one = door(
+        "W1", title="One", summary='Ünïcode and "quotes"', body="B\n\tody", done_when=["true"]
+    )["id"]
     two = door("W1", title="Two", summary="s", depends_on=[one], op_id="op")["id"]
     door("W1", title="Trial", summary="s", test=True)
     door("W2", id=one, status="active", note="n")
@@ -52,13 +54,18 @@ class Tampered:
         plain = sqlite3.connect(self.path)
         changed = " ".join(str(one) for one in statements)
         triggers = plain.execute(
-            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND instr(?, tbl_name)", (changed,)
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND instr(?, tbl_name)",
+            (changed,),
         ).fetchall()
         for name, _ in triggers:
             plain.execute(f"DROP TRIGGER {name}")
         found = None
         for statement in statements:
-            found = plain.execute(*statement) if isinstance(statement, tuple) else plain.execute(statement)
+            found = (
+                plain.execute(*statement)
+                if isinstance(statement, tuple)
+                else plain.execute(statement)
+            )
             found = found.fetchall()
         for _, text in triggers:
             plain.execute(text)
@@ -87,9 +94,16 @@ class Tampered:
             if record:
                 entry["content_hash"] = text_hash(canonical(record))
             leaf = leaf_hash(canonical(entry))
-            self.sql(("UPDATE log SET content_hash = ?, leaf = ? WHERE seq = ?", (entry["content_hash"], leaf, row[0])))
+            self.sql(
+                (
+                    "UPDATE log SET content_hash = ?, leaf = ? WHERE seq = ?",
+                    (entry["content_hash"], leaf, row[0]),
+                )
+            )
             frontier.append(leaf)
-        self.sql(("UPDATE frontier SET size = ?, peaks = ?", (frontier.size, " ".join(frontier.peaks))))
+        self.sql(
+            ("UPDATE frontier SET size = ?, peaks = ?", (frontier.size, " ".join(frontier.peaks)))
+        )
 
     def record(self, kind, seq):
         plain = sqlite3.connect(self.path)
@@ -113,15 +127,24 @@ def test_an_edited_record_is_named(ledger):
     found = ledger.problem()
 
     assert found.code == "ledger_edit" and found.exit_code == 7
-    assert ledger.sql("SELECT id FROM task WHERE seq = 1")[0][0] in found.why and "log index 0" in found.why
+    assert (
+        ledger.sql("SELECT id FROM task WHERE seq = 1")[0][0] in found.why
+        and "log index 0" in found.why
+    )
 
 
 def test_the_first_of_several_bad_records_is_named(ledger):
-    ledger.sql("UPDATE packet SET title = 'x'", "UPDATE task SET title = 'x'", "UPDATE plan SET title = 'x'")
+    ledger.sql(
+        "UPDATE packet SET title = 'x'",
+        "UPDATE task SET title = 'x'",
+        "UPDATE plan SET title = 'x'",
+    )
     found = ledger.problem()
 
     assert "log index 0" in found.why and f"{len(found.findings)} findings" in found.why
-    assert [f["log_index"] for f in found.findings] == sorted(f["log_index"] for f in found.findings)
+    assert [f["log_index"] for f in found.findings] == sorted(
+        f["log_index"] for f in found.findings
+    )
 
 
 @pytest.mark.parametrize(
@@ -191,10 +214,15 @@ def test_swapped_places_are_a_reordering(ledger):
 
 
 def test_swapped_entries_under_their_numbers_are_a_reordering(ledger):
-    one, two = ledger.sql("SELECT record_id, content_hash, kind, at, command FROM log WHERE seq IN (1, 2) ORDER BY seq")
+    one, two = ledger.sql(
+        "SELECT record_id, content_hash, kind, at, command FROM log WHERE seq IN (1, 2) ORDER BY seq"
+    )
     for seq, row in ((1, two), (2, one)):
         ledger.sql(
-            ("UPDATE log SET record_id = ?, content_hash = ?, kind = ?, at = ?, command = ? WHERE seq = ?", (*row, seq))
+            (
+                "UPDATE log SET record_id = ?, content_hash = ?, kind = ?, at = ?, command = ? WHERE seq = ?",
+                (*row, seq),
+            )
         )
 
     assert ledger.problem().code == "ledger_reordering"
@@ -211,8 +239,13 @@ def test_swapped_records_are_a_reordering(ledger):
 
 
 def test_swapped_leaves_are_a_reordering(ledger):
-    one, two = (row[0] for row in ledger.sql("SELECT leaf FROM log WHERE seq IN (2, 3) ORDER BY seq"))
-    ledger.sql(("UPDATE log SET leaf = ? WHERE seq = 2", (two,)), ("UPDATE log SET leaf = ? WHERE seq = 3", (one,)))
+    one, two = (
+        row[0] for row in ledger.sql("SELECT leaf FROM log WHERE seq IN (2, 3) ORDER BY seq")
+    )
+    ledger.sql(
+        ("UPDATE log SET leaf = ? WHERE seq = 2", (two,)),
+        ("UPDATE log SET leaf = ? WHERE seq = 3", (one,)),
+    )
 
     assert ledger.problem().code == "ledger_reordering"
 
@@ -271,7 +304,10 @@ def test_a_write_of_two_entries_does_not_hide_a_rollback_of_one(ledger, tmp_path
         ("DROP TRIGGER task_no_update", "trigger task_no_update"),
         ("DROP INDEX task_actor", "index task_actor"),
         ("CREATE TRIGGER mine AFTER INSERT ON task BEGIN SELECT 1; END", "trigger mine"),
-        ("CREATE TABLE mine (seq INTEGER PRIMARY KEY, id TEXT, at TEXT, actor TEXT, test INTEGER)", "table mine"),
+        (
+            "CREATE TABLE mine (seq INTEGER PRIMARY KEY, id TEXT, at TEXT, actor TEXT, test INTEGER)",
+            "table mine",
+        ),
         ("DROP VIEW packet_current", "view packet_current"),
         ("CREATE UNIQUE INDEX mine ON lease (actor)", "index mine"),
         ("CREATE INDEX mine ON task_state (rev)", "index mine"),
@@ -331,10 +367,14 @@ def test_a_damaged_frontier_is_an_integrity_error_for_everybody(ledger, statemen
 
 def test_a_reordered_and_rehashed_history_is_found_by_the_anchors(ledger):
     columns = "at, actor, command, kind, record_id, test, content_hash"
-    one, two = ledger.sql(f"SELECT {columns} FROM log WHERE record_id GLOB 'task_*' AND test = 0 ORDER BY seq LIMIT 2")
+    one, two = ledger.sql(
+        f"SELECT {columns} FROM log WHERE record_id GLOB 'task_*' AND test = 0 ORDER BY seq LIMIT 2"
+    )
     first, second = (row[0] for row in ledger.sql("SELECT seq FROM task ORDER BY seq LIMIT 2"))
     for seq, row in ((first, two), (second, one)):
-        ledger.sql((f"UPDATE log SET ({columns}) = (?, ?, ?, ?, ?, ?, ?) WHERE seq = ?", (*row, seq)))
+        ledger.sql(
+            (f"UPDATE log SET ({columns}) = (?, ?, ?, ?, ?, ?, ?) WHERE seq = ?", (*row, seq))
+        )
     ledger.sql(
         f"UPDATE task SET seq = 900 WHERE seq = {first}",
         f"UPDATE task SET seq = {first} WHERE seq = {second}",
@@ -395,7 +435,18 @@ def test_a_lost_last_anchor_is_no_finding(ledger):
 
 
 def every_value(ledger):
-    tables = ["log", "op", "purge", "task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet"]
+    tables = [
+        "log",
+        "op",
+        "purge",
+        "task",
+        "task_revision",
+        "task_link",
+        "lease",
+        "plan",
+        "plan_revision",
+        "packet",
+    ]
     for table in [*tables, "packet_result"]:
         for column in [row[1] for row in ledger.sql(f"PRAGMA table_info({table})")]:
             for seq, kind, value in ledger.sql(
@@ -411,7 +462,10 @@ def test_one_changed_byte_in_each_value_is_found(ledger):
     for table, column, seq, kind, value in list(every_value(ledger)):
         if kind == "text":
             changed = bytes([value[0] ^ 1]) + value[1:]
-            statement = (f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE seq = ?", (changed, seq))
+            statement = (
+                f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE seq = ?",
+                (changed, seq),
+            )
         else:
             statement = (f"UPDATE {table} SET {column} = {column} + 1000 WHERE seq = ?", (seq,))
         ledger.sql("PRAGMA ignore_check_constraints = ON", statement)
@@ -422,7 +476,9 @@ def test_one_changed_byte_in_each_value_is_found(ledger):
     assert tried > 200
 
 
-@pytest.mark.parametrize("column, value", [("test", b"\0"), ("idx", b"\2"), ("leaf", b"x" * 64), ("kind", b"task")])
+@pytest.mark.parametrize(
+    "column, value", [("test", b"\0"), ("idx", b"\2"), ("leaf", b"x" * 64), ("kind", b"task")]
+)
 def test_a_value_of_another_type_in_the_log_is_found(ledger, column, value):
     plain = sqlite3.connect(ledger.path)
     plain.execute("DROP TRIGGER log_no_update")
@@ -430,7 +486,10 @@ def test_a_value_of_another_type_in_the_log_is_found(ledger, column, value):
     plain.execute("UPDATE sqlite_master SET sql = replace(sql, ') STRICT', ')') WHERE name = 'log'")
     plain.commit()
     plain.close()
-    ledger.sql("PRAGMA ignore_check_constraints = ON", (f"UPDATE log SET {column} = ? WHERE seq = 3", (value,)))
+    ledger.sql(
+        "PRAGMA ignore_check_constraints = ON",
+        (f"UPDATE log SET {column} = ? WHERE seq = 3", (value,)),
+    )
 
     assert ledger.problem().exit_code == 7
 
@@ -438,7 +497,9 @@ def test_a_value_of_another_type_in_the_log_is_found(ledger, column, value):
 def test_a_text_turned_into_a_blob_of_the_same_bytes_is_found(ledger):
     raw = bytearray(ledger.path.read_bytes())
     title = raw.index(b"One\xc3\x9cn\xc3\xaf")  # title and summary lie side by side in the row
-    header = raw.rindex(bytes([2 * 3 + 13]), title - 200, title)  # serial type of a text of three bytes
+    header = raw.rindex(
+        bytes([2 * 3 + 13]), title - 200, title
+    )  # serial type of a text of three bytes
     raw[header] ^= 1
     ledger.path.write_bytes(raw)
 

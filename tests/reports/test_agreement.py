@@ -43,7 +43,9 @@ def test_a_canceled_task_has_no_objection_to_look_at(kaizen, told):
     kaizen("W2", id=task, status="canceled")
 
     assert told("R8")["data"]["next"] == []
-    assert "does not work" not in next((one["items"] for one in kaizen("R0")["parts"] if one["name"] == "verdicts"), "")
+    assert "does not work" not in next(
+        (one["items"] for one in kaizen("R0")["parts"] if one["name"] == "verdicts"), ""
+    )
 
 
 def test_a_flow_counts_from_the_number_that_it_names(kaizen, told):
@@ -68,7 +70,11 @@ def test_times_are_meant_in_the_timezone_that_is_asked_for(kaizen, monkeypatch, 
     found = []
     for zone in ("UTC", "Asia/Kathmandu"):
         monkeypatch.setenv("TZ", zone)
-        found.append(kaizen("R4", out="-", format="md", since="2026-11-12", timezone="Europe/Berlin")["document"])
+        found.append(
+            kaizen("R4", out="-", format="md", since="2026-11-12", timezone="Europe/Berlin")[
+                "document"
+            ]
+        )
 
     assert found[0] == found[1] and "since 2026-11-12 00:00" in found[0]
 
@@ -109,7 +115,16 @@ def test_a_zone_that_is_another_one_elsewhere_is_refused(cli, name):
 
 def test_a_time_without_a_day_in_the_zone_is_refused(cli):
     cli("K1")
-    answer = cli("R1", "--until", "9999-12-31T23:00Z", "--timezone", "Pacific/Kiritimati", "--out", "-", "--json")
+    answer = cli(
+        "R1",
+        "--until",
+        "9999-12-31T23:00Z",
+        "--timezone",
+        "Pacific/Kiritimati",
+        "--out",
+        "-",
+        "--json",
+    )
 
     assert (answer.exit_code, answer.error["code"]) == (2, "time_out_of_range")
 
@@ -121,7 +136,9 @@ def test_ordinary_letters_and_spaces_stay_as_they_are(kaizen):
     assert title in kaizen("R1", id=task, out="-", format="html")["document"]
 
 
-def test_a_named_period_is_the_same_on_every_day_and_a_note_says_what_else_there_is(kaizen, monkeypatch):
+def test_a_named_period_is_the_same_on_every_day_and_a_note_says_what_else_there_is(
+    kaizen, monkeypatch
+):
     from kaizen_components.records import ids
 
     start(kaizen)

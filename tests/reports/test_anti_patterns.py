@@ -2,7 +2,9 @@
 
 
 def add(kaizen, title="Sleep in tests", **more):
-    return kaizen("Q5", title=title, symptom="Tests wait.", correction="Wait for the event.", **more)["id"]
+    return kaizen(
+        "Q5", title=title, symptom="Tests wait.", correction="Wait for the event.", **more
+    )["id"]
 
 
 def report(kaizen, **more):
@@ -10,7 +12,14 @@ def report(kaizen, **more):
 
 
 def test_every_text_of_a_pattern_stands_under_its_own_name(kaizen):
-    add(kaizen, harm="Slow.", trigger="A race.", exceptions="None.", verification="Search for it.", body="More.")
+    add(
+        kaizen,
+        harm="Slow.",
+        trigger="A race.",
+        exceptions="None.",
+        verification="Search for it.",
+        body="More.",
+    )
     text = report(kaizen)["document"]
 
     for label, said in {
@@ -30,7 +39,10 @@ def test_verdicts_proofs_scores_and_lessons_that_refer_to_a_pattern_are_counted(
         kaizen("Q1", title="Seen", about=pattern)["id"],
     }
     kaizen("Q2", about=pattern, conclusion="VERIFICATION_FAILED", summary="A trial.", test=True)
-    found = {row["id"]: {one["id"] for one in row["references"]} for row in report(kaizen)["data"]["patterns"]}
+    found = {
+        row["id"]: {one["id"] for one in row["references"]}
+        for row in report(kaizen)["data"]["patterns"]
+    }
 
     assert found == {pattern: named, other: set()}
 
@@ -39,5 +51,8 @@ def test_the_newest_comes_first_and_words_choose(kaizen):
     first, second = add(kaizen, "The first"), add(kaizen, "The second")
     add(kaizen, "Unlike")
 
-    assert [row["id"] for row in report(kaizen, query="first second")["data"]["patterns"]] == [second, first]
+    assert [row["id"] for row in report(kaizen, query="first second")["data"]["patterns"]] == [
+        second,
+        first,
+    ]
     assert "2 more are not shown" in report(kaizen, limit=1)["document"]

@@ -66,8 +66,23 @@ def test_today_is_that_of_the_reader():
 @pytest.mark.parametrize(
     "unit, wrong",
     [
-        *(("week", word) for word in ("2026-W54", "2025-W53", "2026-W00", "x", "", "2026W46", "2026-46", "0001-W01")),
-        *(("month", word) for word in ("2026-13", "2026-00", "2026-1", "1969-12", "9999-01", "2026/11", "-026-11")),
+        *(
+            ("week", word)
+            for word in (
+                "2026-W54",
+                "2025-W53",
+                "2026-W00",
+                "x",
+                "",
+                "2026W46",
+                "2026-46",
+                "0001-W01",
+            )
+        ),
+        *(
+            ("month", word)
+            for word in ("2026-13", "2026-00", "2026-1", "1969-12", "9999-01", "2026/11", "-026-11")
+        ),
     ],
 )
 def test_a_period_that_does_not_exist_is_refused_with_an_example(unit, wrong):
@@ -79,7 +94,12 @@ def test_a_period_that_does_not_exist_is_refused_with_an_example(unit, wrong):
 
 
 @pytest.mark.parametrize(
-    "given", [{"given": "2026-W46", "last": True}, {"last": True, "days": 7}, {"given": "2026-W46", "days": 7}]
+    "given",
+    [
+        {"given": "2026-W46", "last": True},
+        {"last": True, "days": 7},
+        {"given": "2026-W46", "days": 7},
+    ],
 )
 def test_more_than_one_period_is_refused(given):
     with pytest.raises(Usage, match="more than one period"):
@@ -96,11 +116,17 @@ def test_until_belongs_to_days():
 def test_days_end_today_and_are_compared_with_as_many_before():
     found = period("week", "Europe/Berlin", days=3)
 
-    assert (found.first, found.last, found.before_first) == (date(2026, 11, 14), date(2026, 11, 16), date(2026, 11, 11))
+    assert (found.first, found.last, found.before_first) == (
+        date(2026, 11, 14),
+        date(2026, 11, 16),
+        date(2026, 11, 11),
+    )
     assert found.until == "2026-11-16T23:00:00.000Z"
 
 
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "UTC"])
+@pytest.mark.parametrize(
+    "zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "UTC"]
+)
 @pytest.mark.parametrize("month", ["2026-03", "2026-04", "2026-10", "2026-11"])
 def test_every_hour_falls_on_the_day_that_a_calendar_here_shows(zone, month):
     found, clock = period("month", zone, given=month), Zone(zone)
@@ -111,7 +137,9 @@ def test_every_hour_falls_on_the_day_that_a_calendar_here_shows(zone, month):
         moment += timedelta(minutes=15)
 
 
-@pytest.mark.parametrize("zone", ["Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Europe/Berlin"])
+@pytest.mark.parametrize(
+    "zone", ["Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Europe/Berlin"]
+)
 def test_a_zone_off_by_half_an_hour_or_a_quarter_is_exact_to_the_minute(zone):
     found, clock = period("week", zone, given="2026-W46"), Zone(zone)
     fold, midnight = Fold(found), datetime.fromisoformat(found.limits()[3])
@@ -121,7 +149,9 @@ def test_a_zone_off_by_half_an_hour_or_a_quarter_is_exact_to_the_minute(zone):
         assert found.steps()[fold.place(fold.key(at))].isoformat() == clock.day(at)
 
 
-@pytest.mark.parametrize("day, hours", [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 11, 9), 24)])
+@pytest.mark.parametrize(
+    "day, hours", [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 11, 9), 24)]
+)
 def test_a_day_on_which_the_clock_changes_has_23_or_25_hours(day, hours):
     found = period("week", "Europe/Berlin", given=f"2026-W{day.isocalendar()[1]:02d}")
     begins = [*found.limits(), found.until]
@@ -135,9 +165,24 @@ def test_a_day_on_which_the_clock_changes_has_23_or_25_hours(day, hours):
     "unit, given, at, cut",
     [
         ("week", "2026-W47", "2026-11-18T12:30:00.000Z", "2026-11-11T12:30:00.000Z"),
-        ("month", "2026-11", "2026-11-16T11:00:00.000Z", "2026-10-16T10:00:00.000Z"),  # noon here, an hour of DST apart
-        ("month", "2027-03", "2027-03-30T10:00:00.000Z", "2027-02-28T23:00:00.000Z"),  # February has no 30th: all of it
-        ("year", 2028, "2028-12-31T12:00:00.000Z", "2027-12-31T23:00:00.000Z"),  # a day longer than the year before
+        (
+            "month",
+            "2026-11",
+            "2026-11-16T11:00:00.000Z",
+            "2026-10-16T10:00:00.000Z",
+        ),  # noon here, an hour of DST apart
+        (
+            "month",
+            "2027-03",
+            "2027-03-30T10:00:00.000Z",
+            "2027-02-28T23:00:00.000Z",
+        ),  # February has no 30th: all of it
+        (
+            "year",
+            2028,
+            "2028-12-31T12:00:00.000Z",
+            "2027-12-31T23:00:00.000Z",
+        ),  # a day longer than the year before
     ],
 )
 def test_a_period_under_way_is_compared_with_the_same_part_of_the_one_before(unit, given, at, cut):
@@ -155,7 +200,14 @@ def test_a_period_that_is_over_is_compared_with_the_whole_even_if_the_last_recor
 
 
 @pytest.mark.parametrize(
-    "days, step, bars", [(1, "day", 1), (62, "day", 62), (63, "7 days", 9), (365, "7 days", 53), (3660, "30 days", 122)]
+    "days, step, bars",
+    [
+        (1, "day", 1),
+        (62, "day", 62),
+        (63, "7 days", 9),
+        (365, "7 days", 53),
+        (3660, "30 days", 122),
+    ],
 )
 def test_long_spans_of_days_are_shown_in_fewer_bars(days, step, bars):
     found = period("year", days=days)

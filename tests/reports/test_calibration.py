@@ -20,7 +20,9 @@ def closed(kaizen):
     def add(predictions, title="A release", **more):
         review = kaizen("I1", title=title, summary="S", **more)["id"]
         for probability, outcome in predictions:
-            made = kaizen("I2", irl_id=review, summary="It holds.", probability=probability, deadline="+7d")["id"]
+            made = kaizen(
+                "I2", irl_id=review, summary="It holds.", probability=probability, deadline="+7d"
+            )["id"]
             if outcome:
                 kaizen("I4", prediction_id=made, outcome=outcome, summary="S")
         return review
@@ -77,7 +79,12 @@ def test_the_scores_are_those_computed_by_hand(kaizen, closed):
     report = kaizen("I5")
 
     assert (report["brier"], report["base_rate"], report["base_rate_brier"]) == (0.158, 0.4, 0.24)
-    assert (report["predictions"], report["closed"], report["happened"], report["void"]) == (7, 5, 2, 1)
+    assert (report["predictions"], report["closed"], report["happened"], report["void"]) == (
+        7,
+        5,
+        2,
+        1,
+    )
     assert (report["not_due_yet"], report["overdue_count"], report["reviews"]) == (1, 0, 1)
     assert "better than" in report["reading"]
 
@@ -86,11 +93,18 @@ def test_the_table_has_ten_ranges_with_mean_and_observed_frequency(kaizen, close
     closed(BY_HAND)
     report = kaizen("I5")
 
-    assert [row["predicted"] for row in report["calibration"]] == [f"{low}-{low + 10} %" for low in range(0, 100, 10)]
+    assert [row["predicted"] for row in report["calibration"]] == [
+        f"{low}-{low + 10} %" for low in range(0, 100, 10)
+    ]
     assert filled(report) == {
         "10-20 %": (1, 0.1, 0), "30-40 %": (1, 0.3, 0), "80-90 %": (2, 0.8, 0.5), "90-100 %": (1, 0.9, 1),
     }  # fmt: skip
-    assert report["calibration"][0] == {"predicted": "0-10 %", "count": 0, "mean_predicted": None, "observed": None}
+    assert report["calibration"][0] == {
+        "predicted": "0-10 %",
+        "count": 0,
+        "mean_predicted": None,
+        "observed": None,
+    }
 
 
 @pytest.mark.parametrize("tenth", range(11))
@@ -116,7 +130,9 @@ def test_the_mean_of_a_range_is_that_of_its_probabilities(kaizen, closed):
         ([(0.2, "happened")], 0.64, 0, "worse than"),
     ],
 )
-def test_the_score_is_compared_with_always_saying_the_base_rate(kaizen, closed, predictions, brier, base_brier, said):
+def test_the_score_is_compared_with_always_saying_the_base_rate(
+    kaizen, closed, predictions, brier, base_brier, said
+):
     closed(predictions)
     report = kaizen("I5")
 
@@ -142,7 +158,11 @@ def test_a_report_is_of_one_review_or_of_all(kaizen, closed):
     closed([(0, "happened"), (0.5, None)], "Bad")
     kaizen("I3", irl_id=good, summary="S")
 
-    assert (kaizen("I5")["brier"], kaizen("I5")["reviews"], kaizen("I5")["corrections"]) == (0.5, 2, 1)
+    assert (kaizen("I5")["brier"], kaizen("I5")["reviews"], kaizen("I5")["corrections"]) == (
+        0.5,
+        2,
+        1,
+    )
     one = kaizen("I5", id=good)
     assert (one["brier"], one["reviews"], one["predictions"], one["review_id"]) == (0, 1, 1, good)
     last = kaizen("I5", id="@last")
@@ -229,7 +249,10 @@ def test_the_page_is_well_formed_and_holds_the_numbers_and_the_plot(kaizen, clos
         "It holds.",
     ):
         assert any(said in one for one in page.texts), said
-    assert ("role", "img") in page.attributes and ("aria-labelledby", "plot-title plot-desc") in page.attributes
+    assert ("role", "img") in page.attributes and (
+        "aria-labelledby",
+        "plot-title plot-desc",
+    ) in page.attributes
 
 
 def test_a_point_stands_where_its_numbers_say():
@@ -275,7 +298,11 @@ def test_a_page_is_written_below_exports_or_where_told_and_never_over_another(ka
     closed(BY_HAND)
 
     first, second = (kaizen("I5", format="html")["path"] for _ in range(2))
-    assert first != second and first.startswith("AI/db/exports/calibration-") and first.endswith(".html")
+    assert (
+        first != second
+        and first.startswith("AI/db/exports/calibration-")
+        and first.endswith(".html")
+    )
     target = root / "new folder" / "report.html"
     assert kaizen("I5", format="html", out=str(target))["path"] == "new folder/report.html"
     before = target.read_bytes()

@@ -85,7 +85,9 @@ def test_the_year_stands_with_the_name_of_the_axis_and_the_table_has_whole_dates
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.text("abcdé世", min_size=1, max_size=40), min_size=1, max_size=400), st.booleans())
+@given(
+    st.lists(st.text("abcdé世", min_size=1, max_size=40), min_size=1, max_size=400), st.booleans()
+)
 def test_labels_do_not_run_into_each_other_and_the_last_is_there(labels, cuts):
     place = 490 / len(labels)
     kept = thinned(labels, place, cuts)
@@ -96,13 +98,17 @@ def test_labels_do_not_run_into_each_other_and_the_last_is_there(labels, cuts):
 
 
 def test_names_are_cut_before_one_is_left_out():
-    made = drawn(labels=["a rather long name of a thing " + c for c in "abcdef"], series={"one": [1] * 6})
+    made = drawn(
+        labels=["a rather long name of a thing " + c for c in "abcdef"], series={"one": [1] * 6}
+    )
 
     assert len(made["x_ticks"]) == 6 and all(text.endswith("…") for text in texts(made["x_ticks"]))
     assert made["marks"][0]["says"] == "a rather long name of a thing a: 1"
 
 
-@pytest.mark.parametrize("ms, said", [(0, "0 ms"), (60_000, "1 min"), (24 * HOUR, "1 d"), (90_000, "90 s")])
+@pytest.mark.parametrize(
+    "ms, said", [(0, "0 ms"), (60_000, "1 min"), (24 * HOUR, "1 d"), (90_000, "90 s")]
+)
 def test_an_edge_is_said_in_the_largest_unit_that_fits_it(ms, said):
     assert exact(ms, time_taken) == said
 
@@ -121,7 +127,10 @@ def test_bars_stand_on_the_zero_line_and_on_each_other():
 
     assert lower["y"] + lower["height"] == made["bottom"] == alone["y"] + alone["height"]
     assert upper["y"] + upper["height"] == pytest.approx(lower["y"])
-    assert (upper["y"], lower["height"]) == (made["top"], pytest.approx(3 * upper["height"], abs=0.2))
+    assert (upper["y"], lower["height"]) == (
+        made["top"],
+        pytest.approx(3 * upper["height"], abs=0.2),
+    )
     assert [mark["says"] for mark in made["marks"]] == ["a: 3 passed", "a: 1 failed", "b: 2 failed"]
 
 
@@ -144,7 +153,11 @@ def test_the_legend_has_what_is_drawn_and_is_not_needed_for_one_series():
 
 
 def test_a_line_has_a_gap_where_nothing_is_known():
-    made = drawn(charts.lines, labels="abcde", series={"one": [1, 2, None, 3, 4], "two": [None, 1, None, 1, None]})
+    made = drawn(
+        charts.lines,
+        labels="abcde",
+        series={"one": [1, 2, None, 3, 4], "two": [None, 1, None, 1, None]},
+    )
 
     assert [len(mark["paths"]) for mark in made["marks"]] == [2, 0]
     assert [len(mark["dots"]) for mark in made["marks"]] == [4, 2]
@@ -153,7 +166,8 @@ def test_a_line_has_a_gap_where_nothing_is_known():
 def test_areas_end_where_the_next_begin():
     made = drawn(charts.areas, series={"done": [1, 2], "open": [2, 1]})
     done, still_open = (
-        [tuple(map(float, point.split(","))) for point in mark["points"].split()] for mark in made["marks"]
+        [tuple(map(float, point.split(","))) for point in mark["points"].split()]
+        for mark in made["marks"]
     )
 
     assert done[:2] == still_open[:1:-1]

@@ -49,9 +49,19 @@ def gallery(tmp_path_factory):
 
 
 def rendered(made):
-    ledger = {"origin": "kaizen.local/1", "entries": 1, "root": "ab" * 32, "checkpoint": "kaizen.local/1\n1\nqqo="}
+    ledger = {
+        "origin": "kaizen.local/1",
+        "entries": 1,
+        "root": "ab" * 32,
+        "checkpoint": "kaizen.local/1\n1\nqqo=",
+    }
     return page.render(
-        "report.html", made=made, made_from="A log.", ledger=ledger, again="kaizen R4", anchors={"proof_1"}
+        "report.html",
+        made=made,
+        made_from="A log.",
+        ledger=ledger,
+        again="kaizen R4",
+        anchors={"proof_1"},
     )
 
 
@@ -61,15 +71,44 @@ def every_block():
     closed = [(0.9, True), (0.8, False), (0.3, False), (0.1, False)]
     drawn = [
         charts.bars("Throughput", "day", "tasks", DAYS, {"tasks": counts}, "About two a day."),
-        charts.bars("Outcomes", "tier", "runs", ["seen", "told"], {"passed": [9, 0], "failed": [5, 1]}, "Most passed."),
-        charts.bars("Cost", "day", "cost", DAYS, {"a": [1.5] * 30, "b": [0.1] * 30}, "$48.", dollars),
-        charts.bars("Names", "n", "tasks", [f"a long name {n} of a thing" for n in range(9)], {"t": [1] * 9}, "One."),
+        charts.bars(
+            "Outcomes",
+            "tier",
+            "runs",
+            ["seen", "told"],
+            {"passed": [9, 0], "failed": [5, 1]},
+            "Most passed.",
+        ),
+        charts.bars(
+            "Cost", "day", "cost", DAYS, {"a": [1.5] * 30, "b": [0.1] * 30}, "$48.", dollars
+        ),
+        charts.bars(
+            "Names",
+            "n",
+            "tasks",
+            [f"a long name {n} of a thing" for n in range(9)],
+            {"t": [1] * 9},
+            "One.",
+        ),
         charts.areas("Flow", "day", "tasks", DAYS, flow, "It flows."),
-        charts.lines("Rate", "day", "rate", DAYS, {"x": [0.5, None] * 15, "y": [0.2] * 30}, "Even.", percent),
+        charts.lines(
+            "Rate", "day", "rate", DAYS, {"x": [0.5, None] * 15, "y": [0.2] * 30}, "Even.", percent
+        ),
         calibration.block(calibration.bins(closed), "Rather good."),
     ]
-    rows = [[Own(f"proof_{n}"), Ref("proof_1"), word("failed" if n % 2 else "passed"), n] for n in range(12)]
-    told = [{"at": "2026-11-16 10:00", "what": word("failed"), "by": "agent", "refs": [Ref("proof_1")], "text": "a\nb"}]
+    rows = [
+        [Own(f"proof_{n}"), Ref("proof_1"), word("failed" if n % 2 else "passed"), n]
+        for n in range(12)
+    ]
+    told = [
+        {
+            "at": "2026-11-16 10:00",
+            "what": word("failed"),
+            "by": "agent",
+            "refs": [Ref("proof_1")],
+            "text": "a\nb",
+        }
+    ]
     return document("Gallery", ["Every kind of block."], [
         section("Numbers", facts(fact("Done", 12, 9, "higher"), fact("Failed", 3, 1, "lower"))),
         section("Charts", *drawn),
@@ -87,7 +126,9 @@ def wrong(browser):
 
 
 @pytest.mark.parametrize("code", world.codes())
-def test_a_report_with_hostile_records_is_sound_in_every_view(browser, hostile_project, tmp_path, code):
+def test_a_report_with_hostile_records_is_sound_in_every_view(
+    browser, hostile_project, tmp_path, code
+):
     path = world.made(code, hostile_project, tmp_path / "report.html")
     browser.open(path)
     found = {}
@@ -101,7 +142,9 @@ def test_a_report_with_hostile_records_is_sound_in_every_view(browser, hostile_p
 
 
 @pytest.mark.parametrize("code", [code for code in world.codes() if code.startswith("R")])
-def test_a_report_of_an_empty_project_is_sound_or_says_that_nothing_is_there(browser, cli, tmp_path, code):
+def test_a_report_of_an_empty_project_is_sound_or_says_that_nothing_is_there(
+    browser, cli, tmp_path, code
+):
     cli("K1")
     done = cli(code, *world.words(code, format="html", out=tmp_path / "report.html"))
 
@@ -144,7 +187,9 @@ def test_on_paper_the_data_is_open_and_nothing_asks_for_input(browser, gallery):
     printed = browser.printed()
 
     assert (open_without_script, asking) == (tables, 0)
-    assert browser.evaluate("document.querySelectorAll('details[open]').length") == 0  # as it was before
+    assert (
+        browser.evaluate("document.querySelectorAll('details[open]').length") == 0
+    )  # as it was before
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
 
 
@@ -223,10 +268,16 @@ def test_a_contrast_that_fails_only_in_the_dark_is_found(browser, gallery):
     assert light == {} and "text has a contrast of 4.5" in wrong(browser)
 
 
-@pytest.mark.parametrize("script", ["console.error('x')", "throw new Error('x')", "document.write('<img src=x.png>')"])
-def test_a_script_that_is_not_ours_does_not_run_and_is_complained_about(browser, gallery, tmp_path, script):
+@pytest.mark.parametrize(
+    "script", ["console.error('x')", "throw new Error('x')", "document.write('<img src=x.png>')"]
+)
+def test_a_script_that_is_not_ours_does_not_run_and_is_complained_about(
+    browser, gallery, tmp_path, script
+):
     path = tmp_path / "hacked.html"
-    path.write_text(gallery.read_text().replace("<main>", f"<script>hacked = 1; {script}</script><main>"))
+    path.write_text(
+        gallery.read_text().replace("<main>", f"<script>hacked = 1; {script}</script><main>")
+    )
     browser.open(path)
 
     assert browser.evaluate("typeof hacked") == "undefined"
@@ -235,7 +286,9 @@ def test_a_script_that_is_not_ours_does_not_run_and_is_complained_about(browser,
 
 def test_what_a_page_asks_from_elsewhere_and_says_to_the_console_is_seen(browser, tmp_path):
     path = tmp_path / "page.html"
-    path.write_text("<img src=elsewhere.png><script>console.error('said'); throw new Error('thrown')</script>")
+    path.write_text(
+        "<img src=elsewhere.png><script>console.error('said'); throw new Error('thrown')</script>"
+    )
     browser.open(path)
 
     assert [url.rsplit("/", 1)[1] for url in browser.requests()] == ["page.html", "elsewhere.png"]

@@ -56,13 +56,19 @@ def test_two_models_are_compared_on_the_requests_that_both_had(kaizen, run):
     run(answers("large"), "large", request="add a /health route that says status ok")
     found = kaizen("P8", left="model=small", right="model=large")
 
-    assert (found["left"]["runs"], found["left"]["accepted"], found["right"]["accepted"]) == (2, 1, 2)
+    assert (found["left"]["runs"], found["left"]["accepted"], found["right"]["accepted"]) == (
+        2,
+        1,
+        2,
+    )
     assert (found["left"]["rounds"]["mean"], found["right"]["rounds"]["mean"]) == (5.5, 5)
     assert found["left_out"] == {"left": 0, "right": 1}
     assert found["left"]["accepted_interval"][0] < 0.5 < found["left"]["accepted_interval"][1]
     lines = found["text"].splitlines()
     assert lines[0] == "1 request that both sides had: 2 runs against 2."
-    assert any(line.startswith("accepted") and "1 of 2 (" in line and "2 of 2 (" in line for line in lines)
+    assert any(
+        line.startswith("accepted") and "1 of 2 (" in line and "2 of 2 (" in line for line in lines
+    )
     assert "rejected, accepted | accepted, accepted" in found["text"]
 
 
@@ -70,13 +76,17 @@ def test_runs_can_be_named_by_their_ids_and_the_page_is_the_same_when_made_again
     one, two = run(Model())["id"], run(Model())["id"]
     kaizen("P6", id=one)
     found = kaizen("P8", left=one, right=two)
-    assert [(found[side]["replayed_same"], found[side]["replayed"]) for side in ("left", "right")] == [(1, 1), (0, 0)]
+    assert [
+        (found[side]["replayed_same"], found[side]["replayed"]) for side in ("left", "right")
+    ] == [(1, 1), (0, 0)]
     first = kaizen("P8", left=one, right=two, format="html", timezone="UTC", out="-")["document"]
     again = kaizen("P8", left=one, right=two, format="html", timezone="UTC", out="-")["document"]
 
     assert first == again
     assert "Request by request" in first
-    assert kaizen("P8", left=one, right=two, format="md", timezone="UTC", out="-")["document"].startswith("# run\\_")
+    assert kaizen("P8", left=one, right=two, format="md", timezone="UTC", out="-")[
+        "document"
+    ].startswith("# run\\_")
 
 
 # Two notes by a model, and two by agents: what somebody sees who asks which is better.
@@ -97,7 +107,11 @@ def notes(kaizen, root, own, monkeypatch):
         with server([Answer(text) for text in texts]) as serving:
             for key, value in environment(serving.url).items():
                 monkeypatch.setenv(key, value)
-            words = {"protocol": "release-notes", "request": "2.0 adds /health.", "python": sys.executable}
+            words = {
+                "protocol": "release-notes",
+                "request": "2.0 adds /health.",
+                "python": sys.executable,
+            }
             return kaizen("P1", **{**words, "repo": str(repo), **more})
 
     return made
@@ -111,7 +125,12 @@ def rows(found):
 
 def refused_caught_and_aborted(kaizen, repo, file):
     """An agent's run with an answer for another commit, one that the gate refuses, and no other."""
-    words = {"protocol": "release-notes", "request": "2.0 adds /health.", "repo": str(repo), "driver": "agent"}
+    words = {
+        "protocol": "release-notes",
+        "request": "2.0 adds /health.",
+        "repo": str(repo),
+        "driver": "agent",
+    }
     turn = kaizen("P1", **words, python=sys.executable)
     file.write_text(EMPTY_NOTES)
     with pytest.raises(Conflict):
@@ -120,7 +139,9 @@ def refused_caught_and_aborted(kaizen, repo, file):
     kaizen("P7", id=turn["id"], abort=True)
 
 
-def test_a_model_and_agents_are_compared_in_every_number_and_on_the_page_too(kaizen, root, notes, own):
+def test_a_model_and_agents_are_compared_in_every_number_and_on_the_page_too(
+    kaizen, root, notes, own
+):
     first = notes("nothing", EMPTY_NOTES, GOOD_NOTES)
     notes(GOOD_NOTES)
     kaizen("P6", id=first["id"])
@@ -132,10 +153,15 @@ def test_a_model_and_agents_are_compared_in_every_number_and_on_the_page_too(kai
     assert shown["accepted"] == ["2 of 2 (34.2 % to 100.0 %)", "1 of 2 (9.5 % to 90.5 %)"]
     assert shown["caught by gates"] == ["1 in 2 runs", "1 in 2 runs"]
     assert shown["illegal moves refused"] == ["0 in 2 runs", "1 in 2 runs"]
-    assert shown["rounds: how often somebody was asked"] == ["2.00 (0.00 to 14.71)", "1.50 (0.00 to 7.85)"]
+    assert shown["rounds: how often somebody was asked"] == [
+        "2.00 (0.00 to 14.71)",
+        "1.50 (0.00 to 7.85)",
+    ]
     assert shown["tokens"] == ["36 (0 to 265)", "unknown"]
     assert shown["cost"] == ["<$0.0001 ($0 to $0.0004)", "unknown"]
-    assert found["left"]["cost_usd"]["mean"] == 0.00005  # each answer 11 tokens at 1 and 7 at 2 dollars a million
+    assert (
+        found["left"]["cost_usd"]["mean"] == 0.00005
+    )  # each answer 11 tokens at 1 and 7 at 2 dollars a million
     assert shown["replayed with the same verdicts"] == ["1 of 1", "not replayed"]
     assert shown["models"] == ["scripted", "none named"]
     assert shown["protocols, by version"][0] == shown["protocols, by version"][1]
@@ -145,7 +171,9 @@ def test_a_model_and_agents_are_compared_in_every_number_and_on_the_page_too(kai
             assert low < found[side][name]["mean"] < high and found[side][name]["unknown"] == 0
     assert found["left"]["wall_seconds"]["mean"] >= found["left"]["seconds"]["mean"] > 0
 
-    page = kaizen("P8", left="driver=model", right="driver=agent", format="html", timezone="UTC", out="-")["document"]
+    page = kaizen(
+        "P8", left="driver=model", right="driver=agent", format="html", timezone="UTC", out="-"
+    )["document"]
     for label, cells in shown.items():
         for text in (label, *cells):
             assert html.escape(text, quote=False) in page, text
@@ -171,16 +199,26 @@ def test_a_version_is_of_steps_and_prompts_and_another_budget_is_none(kaizen, ro
     before = kaizen("P11", name="release-notes", repo=str(own))["hash"]
     notes(GOOD_NOTES)
     notes(EMPTY_NOTES, GOOD_NOTES, budget_json={"asks": 5, "tokens": 100_000})
-    put(root, changed(lambda given: given["steps"]["notes"].update(prompt="Be short.\n-----\n{{ request }}")))
+    put(
+        root,
+        changed(
+            lambda given: given["steps"]["notes"].update(prompt="Be short.\n-----\n{{ request }}")
+        ),
+    )
     after = kaizen("P11", name="release-notes", repo=str(own))["hash"]
     notes(GOOD_NOTES)
     found = kaizen("P8", left=f"version={before}", right=f"version={after[:8]}")
 
     assert (found["left"]["runs"], found["right"]["runs"]) == (2, 1)
-    assert rows(found)["protocols, by version"] == [f"release-notes {before[:12]}", f"release-notes {after[:12]}"]
+    assert rows(found)["protocols, by version"] == [
+        f"release-notes {before[:12]}",
+        f"release-notes {after[:12]}",
+    ]
     assert rows(found)["rounds: how often somebody was asked"][0].startswith("1.50 ")
     with pytest.raises(Usage):
-        kaizen("P8", left="version=1", right=f"version={after}")  # the number that a protocol has in its file
+        kaizen(
+            "P8", left="version=1", right=f"version={after}"
+        )  # the number that a protocol has in its file
 
 
 def test_a_prompt_that_we_ship_is_part_of_a_version(monkeypatch, tmp_path):
@@ -212,7 +250,11 @@ def test_rounds_are_those_of_every_step_that_thinks_in_codemode_too(kaizen, tmp_
     with server(codemode_model([])) as serving:
         for key, value in {**environment(serving.url), "KAIZEN_SANDBOX_MAX": "L1"}.items():
             monkeypatch.setenv(key, value)
-        words = {"protocol": "codemode", "function": "app.text:slugify", "request": FUNCTION_REQUEST}
+        words = {
+            "protocol": "codemode",
+            "function": "app.text:slugify",
+            "request": FUNCTION_REQUEST,
+        }
         made = kaizen("P1", **words, repo=str(repo), python=sys.executable)
     found = kaizen("P8", left=made["id"], right="protocol=codemode")
 
@@ -237,7 +279,8 @@ def test_a_side_that_cannot_be_read_or_has_nothing_is_refused(kaizen, run, left,
 
 
 @pytest.mark.parametrize(
-    "order", [*itertools.permutations([("a", {"1"}), ("b", {"1", "2"}), ("c", {"2"}), ("d", set())])]
+    "order",
+    [*itertools.permutations([("a", {"1"}), ("b", {"1", "2"}), ("c", {"2"}), ("d", set())])],
 )
 def test_clones_are_one_repository_in_whatever_order_their_runs_ended(order):
     homes = compare._homes(dict(order))

@@ -20,9 +20,7 @@ from ..conftest import ROOT, git
 from ..records.test_statements import plan
 
 TEXT = {"title": "A title", "summary": "In short."}
-HOSTILE = (
-    "</h1><script>alert(1)</script> [a](javascript:x) `b` **c** \x1b[31mred\x1b[0m \u202egnp.exe \n\n# Heading\n- item"
-)
+HOSTILE = "</h1><script>alert(1)</script> [a](javascript:x) `b` **c** \x1b[31mred\x1b[0m \u202egnp.exe \n\n# Heading\n- item"
 DAY_MS = 86_400_000
 
 
@@ -130,14 +128,22 @@ def test_ready_work_is_what_w12_lists_the_most_urgent_first(kaizen, digest):
     task(kaizen, depends_on=[high])
     answer = digest()
 
-    assert ids_of(answer, "ready work") == [row["id"] for row in kaizen("W12")["records"]] == [high, low]
+    assert (
+        ids_of(answer, "ready work")
+        == [row["id"] for row in kaizen("W12")["records"]]
+        == [high, low]
+    )
     assert_tells(answer, "ready work", high, "W10 --id")
 
 
-def test_a_blocking_verdict_stays_until_a_later_one_of_the_same_task_and_scope_clears_it(kaizen, digest):
+def test_a_blocking_verdict_stays_until_a_later_one_of_the_same_task_and_scope_clears_it(
+    kaizen, digest
+):
     first, second = task(kaizen), task(kaizen)
     failed = [
-        kaizen("Q2", task_id=id, conclusion="VERIFICATION_FAILED", summary="No.", severity=severity)["id"]
+        kaizen(
+            "Q2", task_id=id, conclusion="VERIFICATION_FAILED", summary="No.", severity=severity
+        )["id"]
         for id, severity in ((first, "low"), (second, "high"))
     ]
     assert ids_of(digest(), "verdicts that block") == failed[::-1], "the severe first"
@@ -318,7 +324,13 @@ def full(tmp_path_factory):
         blocker = door("W1", **texts, scope="*" * 200)["id"]
         door("W1", **texts, depends_on=[blocker])
         door("Q1", title=title, command="*" * 2_000, exit_code=1)
-        door("Q2", task_id=blocker, conclusion="VERIFICATION_FAILED", summary=texts["summary"], body="y" * 1_000_000)
+        door(
+            "Q2",
+            task_id=blocker,
+            conclusion="VERIFICATION_FAILED",
+            summary=texts["summary"],
+            body="y" * 1_000_000,
+        )
         door("L1", **texts, body="x" + "\u202e" * 999_999, evidence=["e"])
         door("L3", id="@last", waive="Seen.")
         door("I1", **texts)
@@ -341,7 +353,10 @@ def test_whatever_is_recorded_the_text_stays_within_its_budget(full, budget, act
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 items = st.lists(st.builds(item, st.just("id"), words, words), max_size=6)
 made_parts = st.lists(
-    st.builds(part, words, st.just("Heading"), items, words, st.booleans(), st.integers(0, 9**9), words), max_size=5
+    st.builds(
+        part, words, st.just("Heading"), items, words, st.booleans(), st.integers(0, 9**9), words
+    ),
+    max_size=5,
 )
 
 
@@ -478,7 +493,9 @@ def test_a_busy_database_is_told_of_all_the_same_with_a_note(kaizen, digest, mon
 def test_a_digest_waits_only_shortly_for_its_turn_to_write(kaizen, digest, monkeypatch):
     from kaizen_components.reports.digest import digest as module
 
-    monkeypatch.setattr(module, "PATIENCE_S", 0.05)  # while a write of somebody's work would wait 30 seconds
+    monkeypatch.setattr(
+        module, "PATIENCE_S", 0.05
+    )  # while a write of somebody's work would wait 30 seconds
     with Gate(kaizen.store.place.lock):
         assert "id" not in digest()
     assert kaizen.store.gate.wait_s() == 30
@@ -547,7 +564,9 @@ def test_a_question_of_the_digest_uses_its_index(kaizen, sql, index):
     from kaizen_components.reports.digest import parts as digest_part
 
     kaizen("K1")
-    steps = plan(kaizen.store.reader(), getattr(digest_part, sql, None) or getattr(digest_news, sql))
+    steps = plan(
+        kaizen.store.reader(), getattr(digest_part, sql, None) or getattr(digest_news, sql)
+    )
 
     assert any(index in step for step in steps), steps
 
@@ -556,7 +575,9 @@ def test_no_part_of_what_changed_reads_a_table_from_its_beginning(kaizen):
     kaizen("K1")
     for sql in (digest_news.NOTABLE, digest_news.COUNTS, digest_news.OLDER):
         steps = plan(kaizen.store.reader(), sql)
-        assert not [step for step in steps if step.startswith("SCAN") and "subquery" not in step.lower()], steps
+        assert not [
+            step for step in steps if step.startswith("SCAN") and "subquery" not in step.lower()
+        ], steps
 
 
 def test_an_unknown_database_is_not_made_by_asking(kaizen):

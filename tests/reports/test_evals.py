@@ -11,7 +11,9 @@ def case(kaizen):
         made = kaizen("Q3", title=title, summary="S", category=category, **more)["id"]
         for run in runs.split():
             outcome, _, score = run.partition(":")
-            kaizen("Q4", case_id=made, outcome=outcome, **({"score": float(score)} if score else {}))
+            kaizen(
+                "Q4", case_id=made, outcome=outcome, **({"score": float(score)} if score else {})
+            )
         return made
 
     return add
@@ -54,7 +56,9 @@ def test_a_score_trend_is_that_of_t4(kaizen, case):
     for value in (0.9, 0.2, 0.4, 0.7, 0.1, 0.3, 0.8):
         kaizen("T2", name="same", value=value, about=id)
 
-    assert one(kaizen)["score_trend"] == pytest.approx(kaizen("T4", name="same")["aggregates"][0]["trend"])
+    assert one(kaizen)["score_trend"] == pytest.approx(
+        kaizen("T4", name="same")["aggregates"][0]["trend"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,11 +91,28 @@ def test_categories_count_their_cases_runs_and_outcomes(kaizen, case):
     case("passed skipped", category="security")
     case("failed", category="security")
     case(category="proof")
-    security, proof = sorted(found(kaizen)["categories"], key=lambda row: row["category"], reverse=True)
+    security, proof = sorted(
+        found(kaizen)["categories"], key=lambda row: row["category"], reverse=True
+    )
 
-    assert (security["cases"], security["runs"], security["pass_rate"], security["failing"]) == (2, 3, 0.5, 1)
-    assert (security["passed"], security["failed"], security["error"], security["skipped"]) == (1, 1, 0, 1)
-    assert (proof["cases"], proof["runs"], proof["pass_rate"], proof["never_run"]) == (1, 0, None, 1)
+    assert (security["cases"], security["runs"], security["pass_rate"], security["failing"]) == (
+        2,
+        3,
+        0.5,
+        1,
+    )
+    assert (security["passed"], security["failed"], security["error"], security["skipped"]) == (
+        1,
+        1,
+        0,
+        1,
+    )
+    assert (proof["cases"], proof["runs"], proof["pass_rate"], proof["never_run"]) == (
+        1,
+        0,
+        None,
+        1,
+    )
 
 
 def test_a_time_is_about_runs_and_words_are_about_cases(kaizen, case):
@@ -99,7 +120,9 @@ def test_a_time_is_about_runs_and_words_are_about_cases(kaizen, case):
     case("failed", title="Other")
 
     assert [row["id"] for row in found(kaizen, query="key")["cases"]] == [id]
-    assert [row["id"] for row in found(kaizen, query="key", until="2020-01-01")["never_run"]] == [id]
+    assert [row["id"] for row in found(kaizen, query="key", until="2020-01-01")["never_run"]] == [
+        id
+    ]
     assert found(kaizen, category="proof")["categories"] == []
 
 

@@ -41,7 +41,9 @@ def start(kaizen, title="README polish", **more):
 
 
 def test_every_kind_of_record_has_one_sentence_of_its_own_and_one_for_many():
-    assert {name for name, kind in KINDS.items() if not kind.sentence} == set(SENTENCES), "in kinds.py or as code"
+    assert {name for name, kind in KINDS.items() if not kind.sentence} == set(SENTENCES), (
+        "in kinds.py or as code"
+    )
     assert all("40" in many(kind, 40) for kind in KINDS)
 
 
@@ -93,7 +95,11 @@ def test_a_report_is_told_as_a_report_once_something_follows_it(kaizen):
     assert whats(kaizen) == ['opened task "README polish"']
 
     start(kaizen, "Next")
-    assert whats(kaizen) == ['opened task "Next"', 'made the report "Proofs"', 'opened task "README polish"']
+    assert whats(kaizen) == [
+        'opened task "Next"',
+        'made the report "Proofs"',
+        'opened task "README polish"',
+    ]
 
 
 def test_a_purged_test_record_is_named_as_one_and_several_are_counted(kaizen):
@@ -127,9 +133,17 @@ def test_days_are_those_of_the_reader_the_newest_first_and_each_in_order(kaizen,
     start(kaizen, "Late")
     kaizen("W2", id="@last", note="Later.")
 
-    utc, tokyo = written(kaizen), kaizen("R2", out="-", format="md", timezone="Asia/Tokyo")["document"]
+    utc, tokyo = (
+        written(kaizen),
+        kaizen("R2", out="-", format="md", timezone="Asia/Tokyo")["document"],
+    )
     assert utc.index("Noon") < utc.index("Late") and "## 2026-11-17" not in utc
-    assert tokyo.index("## 2026-11-17") < tokyo.index("Late") < tokyo.index("## 2026-11-16") < tokyo.index("Noon")
+    assert (
+        tokyo.index("## 2026-11-17")
+        < tokyo.index("Late")
+        < tokyo.index("## 2026-11-16")
+        < tokyo.index("Noon")
+    )
     assert "08:30 opened task" in tokyo
 
 
@@ -149,7 +163,12 @@ def test_each_actor_of_a_day_has_a_story(kaizen):
     start(kaizen, "Three", actor="ada")
 
     text = written(kaizen)
-    assert text.index("**ada: 2 entries**") < text.index("One") < text.index("Three") < text.index("**ben: 1 entry**")
+    assert (
+        text.index("**ada: 2 entries**")
+        < text.index("One")
+        < text.index("Three")
+        < text.index("**ben: 1 entry**")
+    )
     assert told(kaizen)["actors"] == {"ada": 2, "ben": 1}
 
 
@@ -167,7 +186,9 @@ def test_a_time_or_words_narrow_it_down(kaizen, at):
         start(kaizen, title)
     gotcha = kaizen("G1", title="A cache", summary="s", body="b")["id"]
 
-    assert whats(kaizen, since="2026-11-16T13:00:00Z", until="2026-11-16T14:00:00Z") == ['opened task "Gate"']
+    assert whats(kaizen, since="2026-11-16T13:00:00Z", until="2026-11-16T14:00:00Z") == [
+        'opened task "Gate"'
+    ]
     assert told(kaizen, query="cache")["entries"][0]["id"] == gotcha
     assert whats(kaizen, query="cache", until="2026-11-16T13:30:00Z") == ['opened task "Cache"']
     assert whats(kaizen, query="cache", limit=1) == ['met the gotcha "A cache"']
@@ -184,7 +205,9 @@ def test_the_same_report_again_has_the_same_bytes(kaizen, root, format):
     kaizen("R2", format=format)
     start(kaizen, "Later")
 
-    again = kaizen("R2", out="-", format=format, timezone="Europe/Berlin", as_of=first["ledger"]["entries"])
+    again = kaizen(
+        "R2", out="-", format=format, timezone="Europe/Berlin", as_of=first["ledger"]["entries"]
+    )
     assert again["document"] == first["document"]
 
 
@@ -194,7 +217,12 @@ def test_hostile_text_stays_text(kaizen):
     kaizen("W2", id="@last", note="<img src=x onerror=alert(1)>\n# no heading\n- no point")
 
     html, text = written(kaizen, "html"), written(kaizen)
-    assert "<script>alert" not in html and "<img" not in html and "\x1b" not in html and "\u202e" not in html
+    assert (
+        "<script>alert" not in html
+        and "<img" not in html
+        and "\x1b" not in html
+        and "\u202e" not in html
+    )
     assert "\\<script\\>" in text and "\n# no heading" not in text and "\x1b" not in text
     assert len(html) < 40_000
 

@@ -33,7 +33,9 @@ def test_a_lesson_is_shown_once_as_far_as_it_has_come_with_where_it_came_from(ka
 def test_what_backs_a_proven_lesson_is_said_with_the_reason_of_a_waiver(kaizen, gotcha):
     kaizen("L3", id=kaizen("L2", id=gotcha())["id"], waive="Seen for a month.")
     checked = kaizen("L2", id=gotcha())["id"]
-    verdict = kaizen("Q2", about=checked, conclusion="VERIFIED_ACCEPTABLE", summary="Read twice.")["id"]
+    verdict = kaizen("Q2", about=checked, conclusion="VERIFIED_ACCEPTABLE", summary="Read twice.")[
+        "id"
+    ]
     kaizen("L3", id=checked)
     made = report(kaizen)
 
@@ -42,7 +44,9 @@ def test_what_backs_a_proven_lesson_is_said_with_the_reason_of_a_waiver(kaizen, 
     assert f"Backed by verdict {verdict}".replace("_", "\\_") in made["document"]
 
 
-def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_looked(kaizen, root, gotcha):
+def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_looked(
+    kaizen, root, gotcha
+):
     (root / "a.py").write_text("1")
     (root / "b.py").write_text("1")
     changed, same = gotcha(paths=["a.py"]), gotcha(paths=["b.py"])
@@ -51,7 +55,11 @@ def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_l
     made = report(kaizen)
     stale = made["data"]["stale"]
 
-    assert (stale["looked_at"], stale["number"], [row["id"] for row in stale["lessons"]]) == (2, 1, [changed])
+    assert (stale["looked_at"], stale["number"], [row["id"] for row in stale["lessons"]]) == (
+        2,
+        1,
+        [changed],
+    )
     assert "the working tree as they are now" in made["document"]
     assert {row["id"]: row["stale"] for row in made["data"]["lessons"]["gotcha"]}[same] is False
     assert "Fresh: b.py as it was then." in made["document"]
@@ -94,4 +102,7 @@ def test_more_lessons_than_are_shown_are_counted(kaizen, gotcha):
         gotcha()
     made = report(kaizen, limit=1)
 
-    assert len(made["data"]["lessons"]["gotcha"]) == 1 and "2 older ones are not shown." in made["document"]
+    assert (
+        len(made["data"]["lessons"]["gotcha"]) == 1
+        and "2 older ones are not shown." in made["document"]
+    )

@@ -22,14 +22,31 @@ def fill(kaizen, text="The gate", scope="project", test=False):
     case = kaizen("Q3", title=text, summary=text, category="security", **more)["id"]
     kaizen("Q4", case_id=case, outcome="failed", score=0.5, test=test)
     source = kaizen("S1", title=text, tier="primary", url="https://example.org/gate", **more)["id"]
-    kaizen("S1", title=text, tier="primary", url="https://example.org/2", supersedes=source, version=text, **more)
+    kaizen(
+        "S1",
+        title=text,
+        tier="primary",
+        url="https://example.org/2",
+        supersedes=source,
+        version=text,
+        **more,
+    )
     pattern = kaizen("Q5", title=text, symptom=text, correction=text, **more)["id"]
-    kaizen("Q2", about=pattern, conclusion="VERIFICATION_FAILED", summary=text, evidence=[source], **more)
+    kaizen(
+        "Q2",
+        about=pattern,
+        conclusion="VERIFICATION_FAILED",
+        summary=text,
+        evidence=[source],
+        **more,
+    )
 
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])
 @pytest.mark.parametrize("code", CODES)
-def test_the_same_report_is_the_same_bytes_also_after_others_were_recorded(kaizen, root, code, format):
+def test_the_same_report_is_the_same_bytes_also_after_others_were_recorded(
+    kaizen, root, code, format
+):
     fill(kaizen)
     first = kaizen(code, **asked(code, format=format, timezone="Asia/Kolkata"))
     for other in CODES:
@@ -59,8 +76,17 @@ def test_hostile_text_stays_text(kaizen, code):
     page = kaizen(code, **asked(code, out="-", format="html"))["document"]
     text = kaizen(code, **asked(code, out="-", format="md"))["document"]
 
-    assert "alert(1)" in page and "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page
-    assert "\\<script\\>" in text and "<script>" not in text.replace("\\<script", "") and "\x1b" not in text
+    assert (
+        "alert(1)" in page
+        and "<script>alert" not in page
+        and "\x1b" not in page
+        and "\u202e" not in page
+    )
+    assert (
+        "\\<script\\>" in text
+        and "<script>" not in text.replace("\\<script", "")
+        and "\x1b" not in text
+    )
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -80,7 +106,9 @@ def test_test_records_are_left_out(kaizen, code):
     fill(kaizen, "Only a trial of the gate", test=True)
     made = kaizen(code, **asked(code, out="-", format="md"))
 
-    assert {**made["data"], "at": None} == {**nothing, "at": None} and "trial" not in made["document"]
+    assert {**made["data"], "at": None} == {**nothing, "at": None} and "trial" not in made[
+        "document"
+    ]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -95,7 +123,12 @@ def test_a_scope_a_time_and_words_narrow_a_report_and_it_says_so(kaizen, code):
         and "before 2100" in made["document"]
     )
     assert made["document"].count("The gate") == 0
-    assert "The gate" in kaizen(code, **{**asked(code), "query": "gate", "scope": "engine", "out": "-"})["document"]
+    assert (
+        "The gate"
+        in kaizen(code, **{**asked(code), "query": "gate", "scope": "engine", "out": "-"})[
+            "document"
+        ]
+    )
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -103,7 +136,9 @@ def test_what_a_report_found_is_plain_json_and_the_file_an_artifact(kaizen, root
     fill(kaizen)
     made = kaizen(code, **asked(code, format="json"))
 
-    assert json.loads((root / made["path"]).read_text())["data"] == json.loads(json.dumps(made["data"]))
+    assert json.loads((root / made["path"]).read_text())["data"] == json.loads(
+        json.dumps(made["data"])
+    )
     assert kaizen("A5", id=made["artifact_id"])["status"] == "OK"
 
 

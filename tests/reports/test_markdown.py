@@ -54,9 +54,13 @@ def test_plain_text_reads_as_it_was_and_holds_no_markup(text):
 @settings(max_examples=500, deadline=None)
 @given(NASTY.filter(lambda text: one_line(text)))
 def test_code_reads_as_it_was(text):
-    span = re.fullmatch(r"(`+)(.*?[^`])\1(?!`)", markdown.code(text))  # ends at the first fence of the same length
+    span = re.fullmatch(
+        r"(`+)(.*?[^`])\1(?!`)", markdown.code(text)
+    )  # ends at the first fence of the same length
 
-    assert span and (span[2][1:-1] if span[2][:1] == span[2][-1:] == " " else span[2]) == one_line(text)
+    assert span and (span[2][1:-1] if span[2][:1] == span[2][-1:] == " " else span[2]) == one_line(
+        text
+    )
 
 
 def test_nothing_as_code_is_nothing():
@@ -88,14 +92,30 @@ def test_no_text_begins_a_block_of_its_own(text):
 
 
 def test_every_line_of_prose_stays_quoted():
-    assert markdown.quoted("a\r\n# b\r\n\r\n> c\u2028d") == ["> a  ", "> \\# b  ", ">", "> \\> c\\\\u2028d  "]
+    assert markdown.quoted("a\r\n# b\r\n\r\n> c\u2028d") == [
+        "> a  ",
+        "> \\# b  ",
+        ">",
+        "> \\> c\\\\u2028d  ",
+    ]
 
 
-@pytest.mark.parametrize("code", [code for code in world.codes("md") if code.startswith("R") and code != "R0"])
-def test_a_report_of_hostile_records_holds_no_tag_and_no_escape_sequence(code, hostile_project, tmp_path):
+@pytest.mark.parametrize(
+    "code", [code for code in world.codes("md") if code.startswith("R") and code != "R0"]
+)
+def test_a_report_of_hostile_records_holds_no_tag_and_no_escape_sequence(
+    code, hostile_project, tmp_path
+):
     for format in ("md", "json", "html"):
-        text = world.made(code, hostile_project, tmp_path / f"report.{format}", format).read_text(encoding="utf-8")
-        if format != "json":  # which says them as its own escapes, or as they are inside of a string
+        text = world.made(code, hostile_project, tmp_path / f"report.{format}", format).read_text(
+            encoding="utf-8"
+        )
+        if (
+            format != "json"
+        ):  # which says them as its own escapes, or as they are inside of a string
             assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
-        assert not re.search(r"(?<!\\)<(script>hacked|img src|/title></style|b>s)", text) or format == "json"
+        assert (
+            not re.search(r"(?<!\\)<(script>hacked|img src|/title></style|b>s)", text)
+            or format == "json"
+        )
         assert len(text) < 3_000_000

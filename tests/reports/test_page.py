@@ -8,7 +8,17 @@ import pytest
 
 from kaizen_components.errors import Conflict, Unavailable
 from kaizen_components.reports.engine import page
-from kaizen_components.reports.engine.document import Code, Own, Ref, document, paragraph, section, story, table, word
+from kaizen_components.reports.engine.document import (
+    Code,
+    Own,
+    Ref,
+    document,
+    paragraph,
+    section,
+    story,
+    table,
+    word,
+)
 
 from . import world
 
@@ -23,7 +33,12 @@ def rendered(*blocks, anchors=(), **ledger):
     }
     made = document("Title", ["Lead."], [section("Section", *blocks)])
     return page.render(
-        "report.html", made=made, made_from="A log.", ledger=ledger, again="kaizen R4", anchors=set(anchors)
+        "report.html",
+        made=made,
+        made_from="A log.",
+        ledger=ledger,
+        again="kaizen R4",
+        anchors=set(anchors),
     )
 
 
@@ -36,7 +51,9 @@ def test_the_policy_allows_the_one_script_of_the_page_and_nothing_else():
 
 
 def test_a_page_names_nothing_elsewhere():
-    html = rendered(paragraph("x"), table("T", {"a": ""}, [[Own("x_1")], [Ref("x_1")]]), anchors=["x_1"])
+    html = rendered(
+        paragraph("x"), table("T", {"a": ""}, [[Own("x_1")], [Ref("x_1")]]), anchors=["x_1"]
+    )
 
     assert not re.search(r"https?://|@import|\bsrc=|<link", html)
     assert set(re.findall(r'href="([^"]*)"', html)) == {"#x_1"}
@@ -46,7 +63,12 @@ def test_a_page_names_nothing_elsewhere():
 def test_a_cell_is_text_whatever_it_holds(kind):
     html = rendered(table("T", {"a": "", "b": ""}, [[kind(world.LINE), "x"]]))
 
-    assert "<script>hacked" not in html and "<img" not in html and "\x1b" not in html and "\u202e" not in html
+    assert (
+        "<script>hacked" not in html
+        and "<img" not in html
+        and "\x1b" not in html
+        and "\u202e" not in html
+    )
     assert "&lt;script&gt;hacked=1&lt;/script&gt;" in html
 
 
@@ -74,7 +96,10 @@ def test_short_tables_have_no_filter_and_narrow_ones_are_not_stacked():
     short = rendered(table("T", {"a": ""}, [["x"]] * 10))
     long = rendered(table("T", dict.fromkeys("abcd", ""), [["x"] * 4] * 11))
 
-    assert ("data-filters=" in short.split("</style>")[1], 'class="stacks"' in short) == (False, False)
+    assert ("data-filters=" in short.split("</style>")[1], 'class="stacks"' in short) == (
+        False,
+        False,
+    )
     assert 'data-filters="b1-1"' in long and 'class="stacks"' in long and 'data-of="d"' in long
 
 

@@ -18,7 +18,11 @@ from support_scripts.every_kind import record_every_kind
 from ..conftest import ROOT
 from . import world
 
-REPORTS = [code for code in world.codes("md") if code.startswith("R") and "as_of" in world.find_command(code).options]
+REPORTS = [
+    code
+    for code in world.codes("md")
+    if code.startswith("R") and "as_of" in world.find_command(code).options
+]
 VIEWS = "SELECT count(*) FROM temp.sqlite_master"
 KINDS_AND_VIEWS = """
 SELECT DISTINCT name FROM (
@@ -36,7 +40,9 @@ def asked(code, **more):
 def printed(code, root, *words):
     """What the report prints, from a process of its own."""
     command = [sys.executable, str(ROOT / "kaizen.py"), code, *words]
-    done = subprocess.run(command, cwd=root, env={"KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=root, env={"KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -63,12 +69,16 @@ def project(tmp_path_factory):
 def change_everything(door, root):
     """What was open is done, what was done is open, and there is more of every kind."""
     for row in door("W9", limit=100)["records"]:
-        changed = {"status": "open"} if row["status"] == "done" else {"status": "done", "waive": "Later."}
+        changed = (
+            {"status": "open"} if row["status"] == "done" else {"status": "done", "waive": "Later."}
+        )
         door("W2", id=row["id"], note="Changed.", **changed)
     record_every_kind(lambda code, op_id=None, **given: door(code, **given), root)
 
 
-@pytest.mark.parametrize("code, format", [*((code, "html") for code in REPORTS), ("R4", "md"), ("R4", "json")])
+@pytest.mark.parametrize(
+    "code, format", [*((code, "html") for code in REPORTS), ("R4", "md"), ("R4", "json")]
+)
 def test_as_of_a_moment_is_byte_for_byte_the_report_of_a_copy_made_then(project, code, format):
     root, copy, size = project
     words = asked(code, format=format)
@@ -86,7 +96,9 @@ def test_every_table_and_view_has_what_it_had_then(project):
     with as_of(reading(now), size) as (db, _):
         for (name,) in reading(then).tuples(KINDS_AND_VIEWS):
             what = f"SELECT * FROM {name}"
-            assert sorted(map(repr, db.tuples(what))) == sorted(map(repr, reading(then).tuples(what))), name
+            assert sorted(map(repr, db.tuples(what))) == sorted(
+                map(repr, reading(then).tuples(what))
+            ), name
             compared += 1
 
     assert compared > 40
@@ -114,7 +126,9 @@ def test_the_past_has_its_own_clock(kaizen):
         assert db.at == moment.at == db.value("SELECT at FROM task WHERE id = ?", (first["id"],))
 
 
-def test_a_second_report_right_after_the_first_is_the_same_though_the_first_was_recorded(kaizen, root):
+def test_a_second_report_right_after_the_first_is_the_same_though_the_first_was_recorded(
+    kaizen, root
+):
     kaizen("Q1", title="Seen")
     made = [kaizen("R4", format=format) for format in ("html", "md", "json") for _ in range(2)]
     texts = [(root / one["path"]).read_bytes() for one in made]
@@ -168,14 +182,19 @@ def test_what_others_write_meanwhile_is_not_in_the_report(kaizen, root):
 def test_a_report_made_while_others_write_can_be_made_again(kaizen, root, cli):
     script = "from kaizen_components.call import Door\nd = Door()\nfor n in range(40): d('Q1', title=f'Seen {n}')"
     kaizen("Q1", title="Seen")
-    writer = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env={"KAIZEN_REPO_ROOT": str(root)})
+    writer = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=ROOT, env={"KAIZEN_REPO_ROOT": str(root)}
+    )
     made = []
     while writer.poll() is None or not made:
         made.append(kaizen("R4", out="-", format="md"))
 
     assert writer.returncode == 0
     for one in {one["ledger"]["entries"]: one for one in made}.values():
-        assert kaizen("R4", out="-", format="md", as_of=one["ledger"]["entries"])["document"] == one["document"]
+        assert (
+            kaizen("R4", out="-", format="md", as_of=one["ledger"]["entries"])["document"]
+            == one["document"]
+        )
 
 
 def test_there_is_no_moment_beyond_the_end(kaizen):

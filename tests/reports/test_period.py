@@ -52,7 +52,12 @@ def written(kaizen, code="R8", format="md", **options):
 
 def test_tasks_are_counted_in_the_week_in_which_something_became_of_them(kaizen, task, clock):
     task("2026-11-03T08:00", "2026-11-04T08:00 done")
-    task("2026-11-05T08:00", "2026-11-10T08:00 done", "2026-11-11T08:00 open", "2026-11-12T08:00 done")
+    task(
+        "2026-11-05T08:00",
+        "2026-11-10T08:00 done",
+        "2026-11-11T08:00 open",
+        "2026-11-12T08:00 done",
+    )
     task("2026-11-09T08:00", "2026-11-09T10:00 canceled", "2026-11-10T10:00 active")
     task("2026-11-15T23:59")
     task("2026-11-16T00:00", "2026-11-16T00:01 done")
@@ -66,7 +71,9 @@ def test_tasks_are_counted_in_the_week_in_which_something_became_of_them(kaizen,
     assert (before["opened"], before["done"], before["open_at_end"]) == (2, 1, 1)
 
 
-def test_what_stood_open_is_counted_from_the_changes_and_not_from_what_became_of_it_later(kaizen, task, clock):
+def test_what_stood_open_is_counted_from_the_changes_and_not_from_what_became_of_it_later(
+    kaizen, task, clock
+):
     task("2026-11-02T08:00", "2026-11-10T08:00 done", "2026-11-18T08:00 open")
     task("2026-11-03T08:00", "2026-11-18T08:00 done")
     clock("2026-11-20T08:00")
@@ -76,7 +83,9 @@ def test_what_stood_open_is_counted_from_the_changes_and_not_from_what_became_of
     assert bars["done_standing"] == [0, 1, 1, 1, 1, 1, 1]
 
 
-def test_lead_time_is_from_start_to_the_last_done_with_median_and_85th_percentile(kaizen, task, clock):
+def test_lead_time_is_from_start_to_the_last_done_with_median_and_85th_percentile(
+    kaizen, task, clock
+):
     for hour in range(1, 21):
         task("2026-11-09T00:00", f"2026-11-09T{hour:02d}:00 done")
     clock("2026-11-20T08:00")
@@ -93,7 +102,12 @@ def test_a_failed_verdict_after_done_is_rework_and_one_before_is_not(kaizen, tas
     kaizen("Q2", task_id=judged_before, conclusion="VERIFICATION_FAILED", summary="No.")
     clock("2026-11-09T12:00")
     kaizen("W2", id=judged_before, status="done")
-    kaizen("Q2", task_id=judged_after, conclusion="STRUCTURAL_REWORK_RECOMMENDED", summary="Not like this.")
+    kaizen(
+        "Q2",
+        task_id=judged_after,
+        conclusion="STRUCTURAL_REWORK_RECOMMENDED",
+        summary="Not like this.",
+    )
     clock("2026-11-20T08:00")
 
     now = numbers(kaizen, week="2026-W46")
@@ -102,7 +116,12 @@ def test_a_failed_verdict_after_done_is_rework_and_one_before_is_not(kaizen, tas
 
 def test_pass_rate_is_of_verdicts_and_a_recorded_proof_is_none(kaizen, clock):
     clock("2026-11-09T08:00")
-    for conclusion in ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS", "VERIFICATION_FAILED", "PROOF_RECORDED"):
+    for conclusion in (
+        "VERIFIED_ACCEPTABLE",
+        "ACCEPTABLE_WITH_CONCERNS",
+        "VERIFICATION_FAILED",
+        "PROOF_RECORDED",
+    ):
         kaizen("Q2", conclusion=conclusion, summary="S")
     clock("2026-11-20T08:00")
 
@@ -115,7 +134,8 @@ def test_a_day_is_that_of_the_reader(kaizen, task, clock):
     clock("2026-11-20T08:00")
 
     opened = {
-        zone: data(kaizen, week="2026-W46", timezone=zone)["bars"]["opened"] for zone in ("UTC", "Asia/Kathmandu")
+        zone: data(kaizen, week="2026-W46", timezone=zone)["bars"]["opened"]
+        for zone in ("UTC", "Asia/Kathmandu")
     }
     assert opened == {"UTC": [1, 0, 0, 0, 0, 0, 0], "Asia/Kathmandu": [0, 1, 0, 0, 0, 0, 0]}
 
@@ -174,7 +194,9 @@ def test_predictions_closed_in_the_period_are_scored(kaizen, clock):
     clock("2026-11-09T08:00")
     review = kaizen("I1", title="R", summary="S")["id"]
     for probability, outcome in ((0.8, "happened"), (0.4, "did-not-happen"), (0.5, "void")):
-        made = kaizen("I2", irl_id=review, summary="P", probability=probability, deadline="+1d")["id"]
+        made = kaizen("I2", irl_id=review, summary="P", probability=probability, deadline="+1d")[
+            "id"
+        ]
         kaizen("I4", prediction_id=made, outcome=outcome, summary="S")
     clock("2026-11-20T08:00")
 
@@ -183,14 +205,20 @@ def test_predictions_closed_in_the_period_are_scored(kaizen, clock):
     assert "Calibration" in written(kaizen, week="2026-W46", format="html")
 
 
-def test_what_to_look_at_next_names_what_is_open_with_the_command_that_leads_on(kaizen, task, clock):
+def test_what_to_look_at_next_names_what_is_open_with_the_command_that_leads_on(
+    kaizen, task, clock
+):
     blocked = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="Waits for the vendor")
     task("2026-11-09T08:00", "2026-11-10T09:00 blocked", title="Waits too")
     held = task("2026-11-09T08:00", title="Held")
     kaizen("W13", id=held, ttl_s=60)
-    verdict = kaizen("Q2", conclusion="VERIFICATION_FAILED", summary="It leaks.", task_id=held)["id"]
+    verdict = kaizen("Q2", conclusion="VERIFICATION_FAILED", summary="It leaks.", task_id=held)[
+        "id"
+    ]
     review = kaizen("I1", title="R", summary="S")["id"]
-    prediction = kaizen("I2", irl_id=review, summary="No rollback", probability=0.5, deadline="+1d")["id"]
+    prediction = kaizen(
+        "I2", irl_id=review, summary="No rollback", probability=0.5, deadline="+1d"
+    )["id"]
     gotcha = kaizen("G1", title="WAL grows", summary="S", body="B", evidence=["seen"])["id"]
     clock("2026-11-14T08:00")
     kaizen("T1", name="a", task_id=held, cost_usd=1)
@@ -256,7 +284,13 @@ def test_scope_narrows_everything_to_what_belongs_to_it(kaizen, task, clock):
 
     found = data(kaizen, week="2026-W46", scope="docs")
     now = found["numbers"]["now"]
-    assert (now["opened"], now["done"], now["cost_usd"], now["pass_rate"], now["gotchas"]) == (1, 1, 1.0, 1.0, 1)
+    assert (now["opened"], now["done"], now["cost_usd"], now["pass_rate"], now["gotchas"]) == (
+        1,
+        1,
+        1.0,
+        1.0,
+        1,
+    )
     assert [point["what"] for point in found["next"]] == ["Most expensive"]
 
 
@@ -271,9 +305,13 @@ def test_a_week_under_way_says_so_and_is_compared_with_the_same_days(kaizen, tas
     assert "| Tasks opened | 1 | 1 |" in text
 
 
-@pytest.mark.parametrize("code, options", [("R8", {}), ("R9", {"last": True}), ("R10", {}), ("R8", {"days": 5})])
+@pytest.mark.parametrize(
+    "code, options", [("R8", {}), ("R9", {"last": True}), ("R10", {}), ("R8", {"days": 5})]
+)
 @pytest.mark.parametrize("format", ["html", "md", "json"])
-def test_the_footer_makes_the_same_report_again_whenever_it_is_asked(kaizen, task, clock, code, options, format):
+def test_the_footer_makes_the_same_report_again_whenever_it_is_asked(
+    kaizen, task, clock, code, options, format
+):
     import shlex
 
     task("2026-10-03T08:00", "2026-11-09T10:00 blocked")
@@ -304,7 +342,9 @@ def test_an_empty_database_gives_a_report_that_says_what_to_do(kaizen, clock, co
 
 
 def test_hostile_texts_stay_texts(kaizen, task, clock):
-    made = task("2026-11-09T08:00", "2026-11-09T09:00 blocked", title="<script>alert(1)</script> | **bold**")
+    made = task(
+        "2026-11-09T08:00", "2026-11-09T09:00 blocked", title="<script>alert(1)</script> | **bold**"
+    )
     kaizen("Q2", conclusion="VERIFICATION_FAILED", summary=HOSTILE, task_id=made)
     kaizen("T1", name="x", task_id=made, cost_usd=1)
     page, text = written(kaizen, format="html"), written(kaizen)

@@ -38,8 +38,14 @@ def test_what_is_written_becomes_an_artifact_with_its_hash_and_an_anchor(seen, r
     artifact = artifact_of(seen, made)
 
     assert made["sha256"] == artifact["sha256"] == hashlib.sha256(data).hexdigest()
-    assert (artifact["path"], artifact["bytes"], artifact["summary"]) == (made["path"], len(data), made["again"])
-    assert made["path"].startswith("AI/db/exports/proof-report-") and data.decode().endswith(ENDINGS[format])
+    assert (artifact["path"], artifact["bytes"], artifact["summary"]) == (
+        made["path"],
+        len(data),
+        made["again"],
+    )
+    assert made["path"].startswith("AI/db/exports/proof-report-") and data.decode().endswith(
+        ENDINGS[format]
+    )
     assert seen("A5", id=made["artifact_id"])["status"] == "OK"
     assert entries(seen) == before + 1 == seen("K8")["entries"]
 
@@ -52,7 +58,9 @@ def test_a_report_that_was_changed_is_found_by_its_hash(seen, root, cli):
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_the_footer_names_the_log_its_size_its_root_and_the_command_that_makes_it_again(seen, root, format):
+def test_the_footer_names_the_log_its_size_its_root_and_the_command_that_makes_it_again(
+    seen, root, format
+):
     origin, size, top = anchor.last(seen.store.place.anchors)
     made = seen("R4", format=format, timezone="Europe/Berlin")
     text = (root / made["path"]).read_text()
@@ -95,9 +103,18 @@ def test_a_file_outside_of_the_project_is_recorded_by_its_name(seen, root, tmp_p
     made = seen("R4", out=str(tmp_path / "elsewhere" / "report.html"))
     artifact = artifact_of(seen, made)
 
-    assert (artifact["kind"], artifact["name"], artifact.get("path")) == ("external", "report.html", None)
+    assert (artifact["kind"], artifact["name"], artifact.get("path")) == (
+        "external",
+        "report.html",
+        None,
+    )
     assert str(tmp_path) not in json.dumps(artifact) and made["path"].startswith(str(tmp_path))
-    assert seen("A5", id=made["artifact_id"], path=str(tmp_path / "elsewhere" / "report.html"))["status"] == "OK"
+    assert (
+        seen("A5", id=made["artifact_id"], path=str(tmp_path / "elsewhere" / "report.html"))[
+            "status"
+        ]
+        == "OK"
+    )
 
 
 @pytest.mark.parametrize("format", ENDINGS)
@@ -135,7 +152,11 @@ def test_open_hands_the_file_to_the_browser(seen, root, cli, tmp_path):
 
 
 def test_without_a_browser_the_report_is_there_and_says_so(seen, root, cli, tmp_path):
-    done = cli("R4", "--open", env={"PATH": str(tmp_path), "BROWSER": None, "DISPLAY": None, "WAYLAND_DISPLAY": None})
+    done = cli(
+        "R4",
+        "--open",
+        env={"PATH": str(tmp_path), "BROWSER": None, "DISPLAY": None, "WAYLAND_DISPLAY": None},
+    )
 
     assert done.exit_code == 0 and len(exports(root)) == 1
     assert "open the file by hand" in done.out + done.err
@@ -172,4 +193,8 @@ def test_without_a_database_a_report_says_what_to_do(cli):
 def test_a_terminal_gets_the_numbers_the_path_and_the_command(seen, cli):
     done = cli("R4")
 
-    assert "reported, unknown  1" in done.out and "HTML: AI/db/exports/" in done.out and "Again: kaizen R4" in done.out
+    assert (
+        "reported, unknown  1" in done.out
+        and "HTML: AI/db/exports/" in done.out
+        and "Again: kaizen R4" in done.out
+    )

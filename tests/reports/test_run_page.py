@@ -6,7 +6,17 @@ import sys
 import pytest
 
 from ..model_server import Answer
-from ..pipeline.factory import GOOD, QUICK, REQUEST, ROUTE, Model, environment, main_with, server, target
+from ..pipeline.factory import (
+    GOOD,
+    QUICK,
+    REQUEST,
+    ROUTE,
+    Model,
+    environment,
+    main_with,
+    server,
+    target,
+)
 
 BROKEN = main_with(ROUTE).replace("def health()", "def health(")
 MADE = {"out": "-", "timezone": "UTC"}
@@ -101,7 +111,10 @@ def test_what_no_server_told_is_unknown_on_the_page(kaizen, run):
 
 def test_the_report_of_a_task_tells_its_run_and_each_verdict_once(kaizen, run):
     made = run(Model(build=[BROKEN, main_with(ROUTE)]))
-    story = [event["what"] for event in kaizen("R1", id=made["task_id"], format="json", **MADE)["data"]["events"]]
+    story = [
+        event["what"]
+        for event in kaizen("R1", id=made["task_id"], format="json", **MADE)["data"]["events"]
+    ]
 
     assert "began a run of factory" in story and "ended a run: accepted" in story
     judged = [what for what in story if what.startswith("judged build")]
@@ -115,7 +128,12 @@ def test_the_report_of_the_ledger_tells_every_event_of_a_run(kaizen, run):
     run(Model())
     story = kaizen("R2", format="md", **MADE)["document"]
 
-    for said in ("began a run of factory", "asked for plan 1", "got an answer for plan 1", "started the gate ready 1"):
+    for said in (
+        "began a run of factory",
+        "asked for plan 1",
+        "got an answer for plan 1",
+        "started the gate ready 1",
+    ):
         assert said in story
 
 

@@ -21,14 +21,18 @@ def test_a_line_goes_from_the_oldest_version_to_the_one_that_holds(kaizen, sourc
     source("Alone")
     third = source(version="3", supersedes=second)
 
-    assert [[row["id"] for row in chain] for chain in found(kaizen)["chains"]] == [[first, second, third]]
+    assert [[row["id"] for row in chain] for chain in found(kaizen)["chains"]] == [
+        [first, second, third]
+    ]
 
 
 def test_words_that_only_an_old_version_has_find_its_whole_line(kaizen, source):
     first = source("Handbook")
     second = source("Manual", supersedes=first)
 
-    assert [[row["id"] for row in chain] for chain in found(kaizen, query="handbook")["chains"]] == [[first, second]]
+    assert [
+        [row["id"] for row in chain] for chain in found(kaizen, query="handbook")["chains"]
+    ] == [[first, second]]
 
 
 def test_a_test_source_takes_no_place_in_a_line(kaizen, source):
@@ -80,7 +84,11 @@ def test_what_a_source_lacks_is_counted_by_tier(kaizen, source):
     source(tier="canonical")
     canonical, primary = found(kaizen)["tiers"]
 
-    assert (canonical["tier"], canonical["without_license"], canonical["without_version"]) == ("canonical", 1, 1)
+    assert (canonical["tier"], canonical["without_license"], canonical["without_version"]) == (
+        "canonical",
+        1,
+        1,
+    )
     assert (primary["sources"], primary["without_license"], primary["without_hash"]) == (2, 1, 1)
     assert primary["without_version"] == 0, "a commit is a version"
     assert len(found(kaizen, tier="canonical")["sources"]) == 1

@@ -34,7 +34,12 @@ def test_a_day_is_the_readers_own():
 
 @pytest.mark.parametrize(
     "last, unit",
-    [("2026-02-20", "day"), ("2026-06-01", "week"), ("2029-01-01", "month"), ("2096-01-01", "year")],
+    [
+        ("2026-02-20", "day"),
+        ("2026-06-01", "week"),
+        ("2029-01-01", "month"),
+        ("2096-01-01", "year"),
+    ],
 )
 def test_too_many_periods_become_fewer_and_longer_ones(last, unit):
     used, periods = labels("day", "2026-01-01T00:00:00.000Z", f"{last}T00:00:00.000Z")

@@ -51,7 +51,13 @@ def test_everything_that_names_the_task_is_told_in_the_order_of_the_log(kaizen):
     packet = kaizen("W5", task_id=task, title="Links", summary="s", recipient="codex")["id"]
     kaizen("W6", id=packet, summary="Two are dead.")
     kaizen("Q1", task_id=task, title="Looked", command="make", exit_code=1)
-    kaizen("Q2", task_id=task, conclusion="NEEDS_HUMAN_DECISION", summary="Hm.", findings=["First", "Second"])
+    kaizen(
+        "Q2",
+        task_id=task,
+        conclusion="NEEDS_HUMAN_DECISION",
+        summary="Hm.",
+        findings=["First", "Second"],
+    )
     kaizen("T2", task_id=task, name="quality", value=0.5)
     kaizen("G1", task_id=task, title="Pitfall", summary="s", body="b")
     kaizen("S1", task_id=task, title="A page", url="https://example.org/", tier="primary")
@@ -89,20 +95,31 @@ def test_everything_that_names_the_task_is_told_in_the_order_of_the_log(kaizen):
 def test_only_the_uppermost_span_of_a_task_is_told_with_what_all_below_it_took(kaizen):
     task, other = start(kaizen), start(kaizen, "Other")
     top = kaizen("T1", name="run", kind="run", task_id=task, duration_ms=9_000, cost_usd=0.5)["id"]
-    inner = kaizen("T1", name="model", kind="model", parent=top, task_id=task, tokens_in=100, tokens_out=20)["id"]
+    inner = kaizen(
+        "T1", name="model", kind="model", parent=top, task_id=task, tokens_in=100, tokens_out=20
+    )["id"]
     kaizen("T1", name="tool", parent=inner, cost_usd=0.25)
     kaizen("T1", name="elsewhere", parent=top, task_id=other, cost_usd=8)
 
     assert events(kaizen, task)[1:] == [
         'recorded the span "run" (run, ok, 9.00 s): 4 spans, 100 tokens in, 20 out, $8.7500'
     ]
-    assert told(kaizen, id=task)["cost"] == {"spans": 3, "tokens_in": 100, "tokens_out": 20, "cost_usd": 0.75}
+    assert told(kaizen, id=task)["cost"] == {
+        "spans": 3,
+        "tokens_in": 100,
+        "tokens_out": 20,
+        "cost_usd": 0.75,
+    }
 
 
-def test_of_a_task_with_ten_thousand_events_the_newest_are_told_and_the_others_counted(kaizen, tmp_path):
+def test_of_a_task_with_ten_thousand_events_the_newest_are_told_and_the_others_counted(
+    kaizen, tmp_path
+):
     task = start(kaizen)
     lines = tmp_path / "notes.jsonl"
-    lines.write_text(f'{{"command": "W2", "args": {{"id": "{task}", "note": "Again."}}}}\n' * 10_000)
+    lines.write_text(
+        f'{{"command": "W2", "args": {{"id": "{task}", "note": "Again."}}}}\n' * 10_000
+    )
     kaizen("K5", file=str(lines))
     kaizen("W2", id=task, status="done")
 
@@ -126,7 +143,11 @@ def test_the_numbers_say_how_old_it_is_and_how_long_it_took(kaizen, at):
     found = told(kaizen, id=task)
     assert (found["age_ms"], found["lead_time_ms"]) == (5 * DAY_MS, 3 * DAY_MS)
     text = written(kaizen, id=task)
-    assert "| age | 5.0 d |" in text and "| lead time to done | 3.0 d |" in text and "| priority | critical |" in text
+    assert (
+        "| age | 5.0 d |" in text
+        and "| lead time to done | 3.0 d |" in text
+        and "| priority | critical |" in text
+    )
 
 
 def test_proofs_are_counted_by_outcome_and_tier(kaizen):
@@ -146,7 +167,9 @@ def test_a_command_of_the_definition_of_done_is_witnessed_on_a_tree_or_never(kai
     proof = kaizen("Q1", run=["true"], task_id=task)
 
     text = written(kaizen, id=task)
-    assert re.search(rf"\| `true` \| passed \| `{proof['tree_hash'][:12]}…` \| .* \| `{proof['id']}` \|", text)
+    assert re.search(
+        rf"\| `true` \| passed \| `{proof['tree_hash'][:12]}…` \| .* \| `{proof['id']}` \|", text
+    )
     assert "| `pytest -q` | never witnessed | – | – | – |" in text
 
 
@@ -179,14 +202,19 @@ def test_the_trace_of_a_task_is_drawn_in_html_and_a_table_in_markdown(kaizen):
 
     page = written(kaizen, "html", id=task)
     drawing = ET.fromstring(re.search(r'<svg class="waterfall".*?</svg>', page, re.DOTALL)[0])
-    assert [label.text for label in drawing.iter() if label.get("class") == "label"] == ["run <b>", "✗ tool"]
+    assert [label.text for label in drawing.iter() if label.get("class") == "label"] == [
+        "run <b>",
+        "✗ tool",
+    ]
     assert "| · tool | tool | error |" in written(kaizen, id=task)
 
 
 def test_a_trace_with_too_many_spans_is_counted_and_not_drawn(kaizen, tmp_path):
     task = start(kaizen)
     lines = tmp_path / "spans.jsonl"
-    lines.write_text("".join(f'{{"name": "s", "trace_id": "big", "task_id": "{task}"}}\n' for _ in range(1_001)))
+    lines.write_text(
+        "".join(f'{{"name": "s", "trace_id": "big", "task_id": "{task}"}}\n' for _ in range(1_001))
+    )
     kaizen("T1", jsonl=str(lines))
 
     page = written(kaizen, "html", id=task)
@@ -204,8 +232,16 @@ def scans(kaizen, sql):
 def test_no_question_about_one_task_reads_a_whole_table(kaizen):
     kaizen("K1")
 
-    for sql in (task_story.NEWEST, task_story.NUMBER, task_story.COST, task_story.BELOW, task_story.TRACES):
-        assert scans(kaizen, sql) <= {"SCAN e", "SCAN own", "SCAN below"}, "only what was chosen before"
+    for sql in (
+        task_story.NEWEST,
+        task_story.NUMBER,
+        task_story.COST,
+        task_story.BELOW,
+        task_story.TRACES,
+    ):
+        assert scans(kaizen, sql) <= {"SCAN e", "SCAN own", "SCAN below"}, (
+            "only what was chosen before"
+        )
     for kind in KINDS:
         assert scans(kaizen, event_words.question(kind).format(asked=event.BY_SEQ)) == set()
 
@@ -263,7 +299,9 @@ def test_the_same_report_again_has_the_same_bytes(kaizen, format):
     kaizen("R1", id=task, format=format)
     kaizen("W2", id=task, status="active")
 
-    again = kaizen("R1", id=task, out="-", format=format, timezone="UTC", as_of=first["ledger"]["entries"])
+    again = kaizen(
+        "R1", id=task, out="-", format=format, timezone="UTC", as_of=first["ledger"]["entries"]
+    )
     assert again["document"] == first["document"]
 
 

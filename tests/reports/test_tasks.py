@@ -28,7 +28,11 @@ def test_tasks_are_counted_by_status_and_listed_with_proofs_and_cost(kaizen):
     assert found["statuses"] == {"open": 1, "active": 0, "blocked": 0, "done": 1, "canceled": 0}
     listed = {row["id"]: row for row in found["tasks"]}
     assert list(listed) == [other, done]
-    assert (listed[done]["proofs_passed"], listed[done]["proofs_failed"], listed[done]["cost_usd"]) == (1, 1, 0.5)
+    assert (
+        listed[done]["proofs_passed"],
+        listed[done]["proofs_failed"],
+        listed[done]["cost_usd"],
+    ) == (1, 1, 0.5)
     assert "2 tasks: 1 done, 1 to do." in written(kaizen)
 
 
@@ -55,13 +59,21 @@ def test_opened_and_done_are_counted_by_the_days_of_the_reader(kaizen, at):
     assert told(kaizen)["throughput"] == {
         "per": "day", "periods": ["2026-11-16", "2026-11-17", "2026-11-18"], "opened": [2, 0, 0], "done": [0, 0, 1],
     }  # fmt: skip
-    kathmandu = kaizen("R1", out="-", format="json", timezone="Asia/Kathmandu")["data"]["throughput"]
+    kathmandu = kaizen("R1", out="-", format="json", timezone="Asia/Kathmandu")["data"][
+        "throughput"
+    ]
     assert kathmandu["opened"] == [1, 1, 0]
 
 
 def test_a_task_that_was_reopened_or_closed_twice_is_done_once_or_not_at_all(kaizen):
     twice, reopened = start(kaizen), start(kaizen, "Reopened")
-    for id, status in ((twice, "done"), (twice, "open"), (twice, "done"), (twice, "done"), (reopened, "done")):
+    for id, status in (
+        (twice, "done"),
+        (twice, "open"),
+        (twice, "done"),
+        (twice, "done"),
+        (reopened, "done"),
+    ):
         kaizen("W2", id=id, status=status)
     kaizen("W2", id=reopened, status="open")
     kaizen("W2", id=twice, note="A note takes nothing back.")
@@ -75,7 +87,9 @@ def test_labels_of_a_chart_leave_room_between_them(kaizen, at):
         at(day)
         start(kaizen)
 
-    labels = re.findall(r'<text class="tick" x="([0-9.]+)"[^>]*>[0-9]{2}-[0-9]{2}<', written(kaizen, "html"))
+    labels = re.findall(
+        r'<text class="tick" x="([0-9.]+)"[^>]*>[0-9]{2}-[0-9]{2}<', written(kaizen, "html")
+    )
     gaps = [float(right) - float(left) for left, right in itertools.pairwise(labels)]
     assert len(labels) >= 3 and min(gaps) > 5 * 7, "five letters of seven units"
 
@@ -87,7 +101,11 @@ def test_a_longer_time_is_counted_by_weeks(kaizen, at):
     start(kaizen, "Later")
 
     flow = told(kaizen)["throughput"]
-    assert flow["per"] == "week" and flow["periods"][0] == "2026-W47" and flow["periods"][-1] == "2027-W02"
+    assert (
+        flow["per"] == "week"
+        and flow["periods"][0] == "2026-W47"
+        and flow["periods"][-1] == "2027-W02"
+    )
     assert flow["opened"] == [1, 0, 0, 0, 0, 0, 0, 0, 1]
 
 

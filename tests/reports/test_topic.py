@@ -82,7 +82,10 @@ def test_beyond_what_is_looked_at_it_says_at_least(kaizen, monkeypatch):
     ids = [task(kaizen, "The gate") for _ in range(4)]
     made = report(kaizen, "gate")
 
-    assert "The best 2 of at least 2 records of 1 kind." in made["document"] and "≥ 2" in made["document"]
+    assert (
+        "The best 2 of at least 2 records of 1 kind." in made["document"]
+        and "≥ 2" in made["document"]
+    )
     assert [row["id"] for row in made["data"]["records"]] == ids[:1:-1]
 
 
@@ -95,7 +98,9 @@ def test_a_scope_is_that_of_the_record_or_of_its_task(kaizen):
     assert set(best(kaizen, "gate", scope="engine")) == {there, proof}
 
 
-@pytest.mark.parametrize("query", ["+++", '"', "nothing like it", "AND OR NOT", "title : x*", "(((", "-"])
+@pytest.mark.parametrize(
+    "query", ["+++", '"', "nothing like it", "AND OR NOT", "title : x*", "(((", "-"]
+)
 def test_no_query_is_a_mistake_and_no_hit_is_friendly(kaizen, query):
     task(kaizen, "The gate")
 
@@ -122,8 +127,13 @@ def test_a_report_is_no_hit_of_a_later_one(kaizen, root):
     assert best(kaizen, "gate") == [file]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(words=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40), seen=st.characters(categories=SEEN))
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    words=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40),
+    seen=st.characters(categories=SEEN),
+)
 def test_any_words_get_an_answer(kaizen, words, seen):
     task(kaizen, "The gate \u00b2 \u1ed7")
 

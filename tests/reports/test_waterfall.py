@@ -31,7 +31,13 @@ def analysed(*spans):
 
 def report(*spans):
     found = analysed(*spans)
-    total = {"traces": 1, **{name: found[name] for name in ("count", "self_ms", "tokens_in", "tokens_out", "cost_usd")}}
+    total = {
+        "traces": 1,
+        **{
+            name: found[name]
+            for name in ("count", "self_ms", "tokens_in", "tokens_out", "cost_usd")
+        },
+    }
     return {
         "trace_ids": ["t"], "total": {**total, "wall_ms": found["wall_ms"]}, "kinds": trace.by_kind(found["spans"]),
         "traces": [found],
@@ -50,7 +56,9 @@ def tree(*spans):
 
 
 def test_spans_stand_below_their_parents_by_time_whatever_the_order_of_recording():
-    assert tree(span("b", 50, 1, "run"), span("b1", 50, 1, "b"), span("a", 10, 1, "run"), span("run", 0, 99)) == [
+    assert tree(
+        span("b", 50, 1, "run"), span("b1", 50, 1, "b"), span("a", 10, 1, "run"), span("run", 0, 99)
+    ) == [
         ("run", 0),
         ("a", 1),
         ("b", 1),
@@ -74,7 +82,10 @@ def test_a_circle_of_parents_is_shown_once_each_and_ends():
 
 
 def test_a_chain_of_ten_thousand_spans_is_no_deeper_than_memory():
-    chain = [span("0", 0, 10_000), *(span(str(n), n, 10_000 - n, str(n - 1)) for n in range(1, 10_000))]
+    chain = [
+        span("0", 0, 10_000),
+        *(span(str(n), n, 10_000 - n, str(n - 1)) for n in range(1, 10_000)),
+    ]
     found = report(*chain)
 
     assert found["traces"][0]["spans"][-1]["depth"] == 9_999
@@ -87,10 +98,18 @@ def test_a_chain_of_ten_thousand_spans_is_no_deeper_than_memory():
 
 def test_self_time_is_what_no_child_covers_and_overlaps_count_once():
     spans = analysed(
-        span("run", 0, 100), span("a", 10, 30, "run"), span("b", 20, 30, "run"), span("out", 90, 50, "run")
+        span("run", 0, 100),
+        span("a", 10, 30, "run"),
+        span("b", 20, 30, "run"),
+        span("out", 90, 50, "run"),
     )["spans"]
 
-    assert {one["name"]: one["self_ms"] for one in spans} == {"run": 50, "a": 30, "b": 30, "out": 50}
+    assert {one["name"]: one["self_ms"] for one in spans} == {
+        "run": 50,
+        "a": 30,
+        "b": 30,
+        "out": 50,
+    }
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -118,12 +137,19 @@ def test_the_path_goes_backwards_from_the_child_that_ended_last():
 
 
 def test_a_span_that_overlaps_the_one_on_the_path_is_beside_it():
-    assert path(span("run", 0, 100), span("long", 0, 90, "run"), span("last", 80, 20, "run")) == {"run": 80, "last": 20}
+    assert path(span("run", 0, 100), span("long", 0, 90, "run"), span("last", 80, 20, "run")) == {
+        "run": 80,
+        "last": 20,
+    }
 
 
 def test_a_parent_without_a_duration_of_its_own_lasts_as_long_as_its_children():
     """What the command line gives: the parent is recorded first, when nobody knows how long it will take."""
-    assert path(span("run", 0, 0), span("a", 0, 30, "run"), span("b", 40, 60, "run")) == {"run": 10, "a": 30, "b": 60}
+    assert path(span("run", 0, 0), span("a", 0, 30, "run"), span("b", 40, 60, "run")) == {
+        "run": 10,
+        "a": 30,
+        "b": 60,
+    }
 
 
 def test_the_path_starts_at_the_root_that_ends_last_and_goes_back_over_earlier_roots():
@@ -163,10 +189,28 @@ def rows_of(block):
 
 @pytest.mark.parametrize("width", [80, 90, 100])
 def test_no_line_of_the_drawing_is_broader_than_the_width_and_the_bars_line_up(width):
-    names = ["run", "漢字かな" * 20, "x" * 200, "e\u0301" * 60, "a\x1b[31mred", "\u202etxet", "tab\there"]
+    names = [
+        "run",
+        "漢字かな" * 20,
+        "x" * 200,
+        "e\u0301" * 60,
+        "a\x1b[31mred",
+        "\u202etxet",
+        "tab\there",
+    ]
     spans = [span("run", 0, 10**9, tokens_in=10**12, tokens_out=999, cost_usd=10**9)]
     spans += [
-        span(f"s{n}", n * 7, 3**n, "run", name=name, kind="human", status="unset", cost_usd=1 / 10**n, tokens_in=10**n)
+        span(
+            f"s{n}",
+            n * 7,
+            3**n,
+            "run",
+            name=name,
+            kind="human",
+            status="unset",
+            cost_usd=1 / 10**n,
+            tokens_in=10**n,
+        )
         for n, name in enumerate(names)
     ]
     block = waterfall.text(report(*spans), width)
@@ -226,7 +270,14 @@ def test_a_duration_is_in_ms_or_s_and_short(ms, shown):
 
 @pytest.mark.parametrize(
     "usd, shown",
-    [(0, ""), (0.00001, "<$0.0001"), (0.0123, "$0.0123"), (12.5, "$12.50"), (12_345.6, "$12,346"), (10**9, "$1,000M")],
+    [
+        (0, ""),
+        (0.00001, "<$0.0001"),
+        (0.0123, "$0.0123"),
+        (12.5, "$12.50"),
+        (12_345.6, "$12,346"),
+        (10**9, "$1,000M"),
+    ],
 )
 def test_money_is_exact_where_it_is_small_and_never_shown_as_nothing(usd, shown):
     assert drawing.money(usd) == shown
@@ -234,7 +285,10 @@ def test_money_is_exact_where_it_is_small_and_never_shown_as_nothing(usd, shown)
 
 
 def test_a_ready_block_is_printed_as_it_is_but_cannot_steer_the_terminal():
-    assert face.render({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, Command("T3")) == "a  b\n  c\\x1b[0m\n"
+    assert (
+        face.render({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, Command("T3"))
+        == "a  b\n  c\\x1b[0m\n"
+    )
 
 
 # HTML
@@ -257,7 +311,10 @@ HOSTILE = "<script>alert(1)</script> \"quoted\" 'single' & {{ 7 * 7 }} </svg></t
 
 
 def test_no_name_becomes_markup(page):
-    html = page(span("run", 0, 10, name=HOSTILE, model=HOSTILE), span("a", 0, 5, "run", name=HOSTILE, status="error"))
+    html = page(
+        span("run", 0, 10, name=HOSTILE, model=HOSTILE),
+        span("a", 0, 5, "run", name=HOSTILE, status="error"),
+    )
 
     assert "<script" not in html and "{{ 7" in html and "49" not in html.split("<style>")[0]
     assert html.count("</svg>") == 1
@@ -265,7 +322,9 @@ def test_no_name_becomes_markup(page):
 
 
 def test_the_drawing_has_a_title_a_text_alternative_an_axis_and_a_table_with_every_span(page):
-    html = page(span("run", 0, 5_000), span("part", 1_000, 2_000, "run"), span("mark", 4_000, 0, "run"))
+    html = page(
+        span("run", 0, 5_000), span("part", 1_000, 2_000, "run"), span("mark", 4_000, 0, "run")
+    )
     svg = ET.fromstring(re.search(r"<svg.*</svg>", html, re.S).group())
     named = svg.attrib["aria-labelledby"].split()
     labels = [element.text for element in svg.iter("text") if element.attrib.get("class") == "tick"]

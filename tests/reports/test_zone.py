@@ -66,7 +66,9 @@ def test_a_zone_that_is_told_wins(monkeypatch):
     assert Zone().show("2026-11-16T10:00:00.000Z") == "2026-11-16 15:30"
 
 
-@pytest.mark.parametrize("name", ["Nowhere/Else", "../../etc/passwd", "\x1b[31m", "", "Europe/Berlin "])
+@pytest.mark.parametrize(
+    "name", ["Nowhere/Else", "../../etc/passwd", "\x1b[31m", "", "Europe/Berlin "]
+)
 def test_an_unknown_timezone_is_refused_with_what_would_do(cli, name):
     cli("K1")
     refused = cli("R4", "--timezone", name, "--json")
@@ -86,10 +88,14 @@ def test_a_day_begins_at_the_readers_midnight_also_when_clocks_change():
 
 
 def test_where_midnight_is_skipped_the_day_begins_with_its_first_moment():
-    assert Zone("America/Sao_Paulo").midnight(date(2018, 11, 4)) == "2018-11-04T03:00:00.000Z"  # 01:00 there
+    assert (
+        Zone("America/Sao_Paulo").midnight(date(2018, 11, 4)) == "2018-11-04T03:00:00.000Z"
+    )  # 01:00 there
 
 
-@pytest.mark.parametrize("name", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Kiritimati", "UTC"])
+@pytest.mark.parametrize(
+    "name", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Kiritimati", "UTC"]
+)
 def test_every_moment_belongs_to_the_day_whose_midnight_it_follows(name):
     there = Zone(name)
     for month in range(1, 13):

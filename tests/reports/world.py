@@ -70,7 +70,12 @@ def record(door, root):
         door("W1", title=f"Task {number}", summary=LINE, actor="<b>somebody</b>")
         door("W2", id="@last", status="done", actor="<b>somebody</b>", note=LINE)
         door("I2", irl_id="@last", summary=LINE, probability=number / 12, deadline="+7d")
-        door("I4", prediction_id="@last", outcome="happened" if number % 2 else "did-not-happen", summary=LINE)
+        door(
+            "I4",
+            prediction_id="@last",
+            outcome="happened" if number % 2 else "did-not-happen",
+            summary=LINE,
+        )
 
 
 def record_run(door, root):
@@ -84,14 +89,21 @@ def record_run(door, root):
         review=[json.dumps(review)],
     )  # fmt: skip
     repo = factory.target(root / "targetapp", factory.QUICK)
-    with factory.server(model) as serving, mock.patch.dict(os.environ, factory.environment(serving.url)):
+    with (
+        factory.server(model) as serving,
+        mock.patch.dict(os.environ, factory.environment(serving.url)),
+    ):
         return door("P1", request=request, repo=str(repo), python=sys.executable)
 
 
 def codes(format="html"):
     """The reports that can be had in this format."""
     commands = [find_command(code) for code in COMMANDS]
-    return [one.code for one in commands if "format" in one.options and format in fields.field(one, "format").choices]
+    return [
+        one.code
+        for one in commands
+        if "format" in one.options and format in fields.field(one, "format").choices
+    ]
 
 
 def words(code, **other):
@@ -107,6 +119,8 @@ def words(code, **other):
 def made(code, root, path, format="html"):
     """The report that the example of a command asks for, written to `path`."""
     command = [sys.executable, str(ROOT / "kaizen.py"), code, *words(code, format=format, out=path)]
-    done = subprocess.run(command, cwd=root, env={"KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=root, env={"KAIZEN_REPO_ROOT": str(root)}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return path

@@ -54,16 +54,31 @@ def make_wheel(folder, name, version, tag="py3-none-any", main=""):
     with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as wheel:
         wheel.writestr(f"{name}/__init__.py", "")
         wheel.writestr(f"{name}/__main__.py", main)
-        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
         wheel.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
         wheel.writestr(f"{info}/RECORD", "")
 
 
 def open_door(root, *arguments, door="setup.sh", cwd=None, **environment):
     """Run a door from another folder, knowing no package index but what the test names."""
-    personal = ("PIP_", "PYTHON", "KAIZEN_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "LC_")
+    personal = (
+        "PIP_",
+        "PYTHON",
+        "KAIZEN_",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "LC_",
+    )
     env = {key: value for key, value in os.environ.items() if not key.startswith(personal)}
-    env |= {"PYTHON": sys.executable, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"} | environment
+    env |= {
+        "PYTHON": sys.executable,
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_NO_INDEX": "1",
+    } | environment
     return subprocess.run(
         ["bash", str(root / "setup" / door), *arguments],
         cwd=cwd or root.parent,
@@ -121,7 +136,11 @@ def test_first_run_makes_everything_and_records_one_loop(fresh):
     assert "[1/6] virtual environment … created" in run.stdout
     assert "[2/6] packages … installing … libsql==9.9.9, click==9.9.9" in run.stdout
     assert (root / "tasks").read_text() == "task_1"
-    assert [line.split("kaizen.py ")[1].split()[0] for line in run.stdout.splitlines() if line.startswith("$ ")] == [
+    assert [
+        line.split("kaizen.py ")[1].split()[0]
+        for line in run.stdout.splitlines()
+        if line.startswith("$ ")
+    ] == [
         "W1",
         "W2",
         "W2",
@@ -137,7 +156,9 @@ def test_every_command_shown_works_when_typed(fresh):
     assert f'cd "{root.name}"' in typed
     for command in typed:
         if "test.sh" not in command and not command.startswith("cd "):
-            assert subprocess.run(["bash", "-c", command], cwd=root, check=False).returncode == 0, command
+            assert subprocess.run(["bash", "-c", command], cwd=root, check=False).returncode == 0, (
+                command
+            )
 
 
 def test_second_run_asks_no_index_and_records_nothing(fresh):
@@ -149,14 +170,19 @@ def test_second_run_asks_no_index_and_records_nothing(fresh):
     assert "$ .venv/bin/python kaizen.py W1" not in run.stdout
 
 
-@pytest.mark.parametrize("demo", [None, "raise ValueError('no room')", "import sys; sys.exit('no room')"])
+@pytest.mark.parametrize(
+    "demo", [None, "raise ValueError('no room')", "import sys; sys.exit('no room')"]
+)
 def test_demo_that_fails_is_a_note_and_set_up_is_ready_all_the_same(bare, demo):
     if demo:
         (bare / "support_scripts").mkdir()
         (bare / "support_scripts" / "demo.py").write_text(demo)
     run = open_door(bare)
     assert (run.returncode, run.stderr) == (0, "")
-    assert "[6/6] demo … left out, nothing depends on it: " in run.stdout and "Traceback" not in run.stdout
+    assert (
+        "[6/6] demo … left out, nothing depends on it: " in run.stdout
+        and "Traceback" not in run.stdout
+    )
     assert "Ready. Next:" in run.stdout and not (bare / "AI").exists()
 
 
@@ -223,7 +249,9 @@ def test_moved_folder_gets_a_new_venv_and_keeps_its_data(bare):
 def test_folder_that_is_no_virtual_environment_is_left_alone(bare):
     (bare / ".venv").mkdir()
     (bare / ".venv" / "thesis.txt").write_text("ten years of work")
-    assert_stopped_with_one_line(open_door(bare), ".venv", "not a virtual environment", "move it away")
+    assert_stopped_with_one_line(
+        open_door(bare), ".venv", "not a virtual environment", "move it away"
+    )
     assert (bare / ".venv" / "thesis.txt").exists()
 
 
@@ -266,7 +294,9 @@ def test_missing_part_of_the_repository_is_named(bare, name):
 
 
 def test_package_that_is_nowhere_is_named(unmet):
-    assert_stopped_with_one_line(unmet[1], "pip could not install libsql==9.9.9", "network", "PIP_FIND_LINKS")
+    assert_stopped_with_one_line(
+        unmet[1], "pip could not install libsql==9.9.9", "network", "PIP_FIND_LINKS"
+    )
     assert "    ERROR: No matching distribution found for libsql==9.9.9\n" in unmet[1].stderr
 
 
@@ -277,7 +307,9 @@ def without_ensurepip(root):
     (packages / "no_ensurepip.pth").write_text("import sys; sys.modules['ensurepip'] = None\n")
 
 
-@pytest.mark.skipif(not find_spec("pip"), reason="the Python that runs the tests has no pip of its own")
+@pytest.mark.skipif(
+    not find_spec("pip"), reason="the Python that runs the tests has no pip of its own"
+)
 def test_pip_outside_the_venv_helps_where_ensurepip_is_missing(tmp_path, wheels):
     root = make_project(tmp_path / "on debian", ["click==9.9.9"])
     without_ensurepip(root)
@@ -327,7 +359,9 @@ def test_full_disk_is_named(tmp_path):
     disk.mkdir()
     root = make_project(tmp_path / "a project", ["click==9.9.9"])
     mount = 'unshare --mount --map-root-user bash -c \'mount -t tmpfs -o size=1m tmpfs "$0" && '
-    trial = subprocess.run(["bash", "-c", mount + 'true\' "$0"', disk], capture_output=True, check=False)
+    trial = subprocess.run(
+        ["bash", "-c", mount + 'true\' "$0"', disk], capture_output=True, check=False
+    )
     if trial.returncode:
         pytest.skip("this machine lets nobody mount a small disk")
     script = mount + 'cp -r "$1/." "$0" && bash "$0/setup/setup.sh"\' "$0" "$1"'
@@ -350,9 +384,13 @@ def test_old_python_is_told_so_by_the_door_and_by_bootstrap(bare, python):
         text=True,
         check=True,
     ).stdout.strip()
-    direct = subprocess.run([python, bare / "setup/bootstrap.py", "setup"], text=True, capture_output=True, check=False)
+    direct = subprocess.run(
+        [python, bare / "setup/bootstrap.py", "setup"], text=True, capture_output=True, check=False
+    )
     door = open_door(bare, PYTHON=str(python))
-    assert_stopped_with_one_line(door, f"needs Python 3.11 or newer; this is {version}. ", "PYTHON=", code=2)
+    assert_stopped_with_one_line(
+        door, f"needs Python 3.11 or newer; this is {version}. ", "PYTHON=", code=2
+    )
     assert (direct.returncode, direct.stderr) == (door.returncode, door.stderr)
 
 
@@ -367,7 +405,9 @@ def test_door_passes_over_a_python_that_is_there_but_does_not_run(bare):
     assert (run.returncode, run.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("python", "words"), [("", "none was found"), ("/no/python", "does not run")])
+@pytest.mark.parametrize(
+    ("python", "words"), [("", "none was found"), ("/no/python", "does not run")]
+)
 def test_no_python_at_all_is_one_line(bare, python, words):
     tools = bare.parent / "tools"
     tools.mkdir()
@@ -419,8 +459,14 @@ def test_real_door_sets_up_a_copy_of_this_repository(tmp_path):
     assert "the database has tasks already" in second.stdout
     assert "$ .venv/bin/python AI/work/demo/kaizen.py W9\n" in first.stdout
     assert "demo … already there: AI/work/demo" in second.stdout
-    look = ["bash", "-c", ".venv/bin/python AI/work/demo/kaizen.py W9 --json; .venv/bin/python kaizen.py W9 --json"]
-    demo, own = subprocess.run(look, cwd=root, env=env, text=True, capture_output=True, check=True).stdout.splitlines()
+    look = [
+        "bash",
+        "-c",
+        ".venv/bin/python AI/work/demo/kaizen.py W9 --json; .venv/bin/python kaizen.py W9 --json",
+    ]
+    demo, own = subprocess.run(
+        look, cwd=root, env=env, text=True, capture_output=True, check=True
+    ).stdout.splitlines()
     assert demo.count('"id"') == 24 and own.count('"id"') == 1
     assert (root / "AI/db/kaizen.db").exists()
     assert list(root.glob("kaizen_components/__pycache__/*.pyc"))

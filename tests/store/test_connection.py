@@ -23,7 +23,9 @@ def path(tmp_path):
 @pytest.fixture
 def connection(path):
     opened = Connection(path, busy_timeout_s=0.1)
-    opened.execute("CREATE TABLE t (seq INTEGER PRIMARY KEY, x TEXT NOT NULL UNIQUE CHECK (x <> 'no')) STRICT")
+    opened.execute(
+        "CREATE TABLE t (seq INTEGER PRIMARY KEY, x TEXT NOT NULL UNIQUE CHECK (x <> 'no')) STRICT"
+    )
     yield opened
     opened.close()
 
@@ -86,12 +88,12 @@ def test_text_that_is_not_utf8_is_an_integrity_error_and_not_a_panic(connection,
 
 
 def test_a_locked_database_is_busy(connection, path):
-    script = (
-        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN EXCLUSIVE'); "
-    )
+    script = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN EXCLUSIVE'); "
     script += "print('locked', flush=True); sys.stdin.read()"
     # In a process of its own: file locks of one process do not exclude each other.
-    other = subprocess.Popen([sys.executable, "-c", script, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     other.stdout.readline()
 
     with pytest.raises(Busy) as caught:
@@ -155,7 +157,9 @@ def test_a_cursors_script_call_tells_its_errors_so_rows_can_wait_for_one():
     raw = driver_connect()(":memory:", isolation_level=None)
 
     with pytest.raises(ValueError, match="no such table"):
-        raw.cursor().executescript("CREATE TABLE a (x); INSERT INTO nowhere VALUES (1); CREATE TABLE b (x)")
+        raw.cursor().executescript(
+            "CREATE TABLE a (x); INSERT INTO nowhere VALUES (1); CREATE TABLE b (x)"
+        )
 
 
 class TestRowsThatWait:
@@ -164,7 +168,9 @@ class TestRowsThatWait:
 
         assert connection.value("SELECT x FROM t") == "a"
 
-    def test_one_that_is_refused_is_our_own_error_and_takes_the_transaction_with_it(self, connection):
+    def test_one_that_is_refused_is_our_own_error_and_takes_the_transaction_with_it(
+        self, connection
+    ):
         connection.begin_to_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.insert("t", {"seq": 2, "x": "no"})
@@ -200,9 +206,14 @@ class TestRowsThatWait:
             connection.insert("t", {"seq": number, "x": f"row {number}"})
         connection.commit()
 
-        assert connection.tuples("SELECT seq, x FROM t") == [(number, f"row {number}") for number in range(1, 101)]
+        assert connection.tuples("SELECT seq, x FROM t") == [
+            (number, f"row {number}") for number in range(1, 101)
+        ]
 
-    @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), st.integers(-(2**63), 2**63 - 1))
+    @given(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+        st.integers(-(2**63), 2**63 - 1),
+    )
     @example("'; DROP TABLE v; --", 2**63 - 1)
     @example('?1 :x \\ "\n\r', -(2**63))
     @example("long " * 1_000, 2**53 + 1)
@@ -249,7 +260,9 @@ def test_a_migration_file_is_split_into_whole_statements():
         assert all(sqlite3.complete_statement(one) for one in statements(text))
 
 
-@pytest.mark.parametrize("text", ["CREATE TABLE a (x)", "CREATE TABLE a (x); -- why", "CREATE TABLE a (x); SELECT 1;"])
+@pytest.mark.parametrize(
+    "text", ["CREATE TABLE a (x)", "CREATE TABLE a (x); -- why", "CREATE TABLE a (x); SELECT 1;"]
+)
 def test_an_unfinished_or_hidden_statement_is_our_own_mistake(text):
     with pytest.raises(AssertionError):
         list(statements(text))
@@ -277,7 +290,9 @@ def test_an_old_python_gets_one_line():
     ]
     if not olds:
         pytest.skip("no older Python is installed")
-    launcher = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "kaizen.py")
+    launcher = os.path.join(
+        os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "kaizen.py"
+    )
     for old in olds:
         done = subprocess.run([old, launcher, "K1"], capture_output=True, text=True)
         assert (
@@ -306,10 +321,14 @@ def test_without_the_driver_the_answer_is_how_to_install_it(tmp_path):
     "number", [2**31 - 1, 2**31, -(2**63), -(2**31) - 1, 2**40 + 1, 2**53 + 1, 2**62 + 1, 2**63 - 1]
 )
 def test_a_large_integer_stays_one(connection, number):
-    assert driver_connect()(":memory:").execute("SELECT typeof(?)", (2**31,)).fetchone() == ("real",)
+    assert driver_connect()(":memory:").execute("SELECT typeof(?)", (2**31,)).fetchone() == (
+        "real",
+    )
     connection.execute("INSERT INTO t (seq, x) VALUES (?, ?)", (number, "a"))
 
     assert connection.rows("SELECT seq, typeof(seq) AS kind FROM t WHERE seq = ?", (number,)) == [
         {"seq": number, "kind": "integer"}
     ]
-    assert connection.tuples("SELECT ?, typeof(?), ?", ("b", number, "c")) == [("b", "integer", "c")]
+    assert connection.tuples("SELECT ?, typeof(?), ?", ("b", number, "c")) == [
+        ("b", "integer", "c")
+    ]

@@ -46,7 +46,8 @@ def test_without_a_database_a_command_that_needs_one_exits_3_and_creates_nothing
 
 
 @pytest.mark.parametrize(
-    "argv", [("K0", "anything"), ("K11",), ("--help",), ("help", "W1"), ("W",), ("W1", "--title", "x")]
+    "argv",
+    [("K0", "anything"), ("K11",), ("--help",), ("help", "W1"), ("W",), ("W1", "--title", "x")],
 )
 def test_what_needs_no_database_creates_none(cli, root, argv):
     assert cli(*argv).exit_code in (0, 2)
@@ -58,7 +59,13 @@ def test_the_first_write_creates_the_database_and_says_so(cli, root):
 
     assert "note: Created the database AI/db/kaizen.db." in first.err
     assert second.err == ""
-    assert sorted(os.listdir(root / "AI" / "db")) == ["backups", "exports", "kaizen.db", "kaizen.db.lock", "manifests"]
+    assert sorted(os.listdir(root / "AI" / "db")) == [
+        "backups",
+        "exports",
+        "kaizen.db",
+        "kaizen.db.lock",
+        "manifests",
+    ]
 
 
 def test_the_file_is_ordinary_sqlite_in_wal_mode_with_every_promise_in_it(kaizen, root):
@@ -69,7 +76,12 @@ def test_the_file_is_ordinary_sqlite_in_wal_mode_with_every_promise_in_it(kaizen
     assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert plain.execute("PRAGMA application_id").fetchone() == (0x4B41495A,)
     assert plain.execute("SELECT title FROM task_current").fetchall() == [("t",)]
-    for sql in ("UPDATE task SET title = 'x'", "DELETE FROM task", "UPDATE log SET actor = 'x'", "DELETE FROM log"):
+    for sql in (
+        "UPDATE task SET title = 'x'",
+        "DELETE FROM task",
+        "UPDATE log SET actor = 'x'",
+        "DELETE FROM log",
+    ):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             plain.execute(sql)
 
@@ -80,7 +92,9 @@ def test_a_new_file_has_small_pages_and_so_has_its_backup(kaizen, root):
     kaizen.close()
 
     for path in (db_path(root), backup):
-        assert sqlite3.connect(path).execute("PRAGMA page_size").fetchone() == (database.PAGE_BYTES,)
+        assert sqlite3.connect(path).execute("PRAGMA page_size").fetchone() == (
+            database.PAGE_BYTES,
+        )
 
 
 def test_a_file_that_has_something_keeps_its_pages(kaizen, root):
@@ -119,7 +133,9 @@ def next_version(monkeypatch, tmp_path):
     """An engine with one more migration than this one."""
     folder = tmp_path / "migrations"
     shutil.copytree(migrate.FOLDER, folder)
-    (folder / f"{NEXT:04d}_more.sql").write_text("-- One more.\nALTER TABLE task ADD COLUMN colour TEXT;\n")
+    (folder / f"{NEXT:04d}_more.sql").write_text(
+        "-- One more.\nALTER TABLE task ADD COLUMN colour TEXT;\n"
+    )
 
     def use(text=None):
         if text:
@@ -168,15 +184,21 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(root, next_version
         Door(str(root))("W1", title="u", summary="s")
     plain = sqlite3.connect(db_path(root))
     assert plain.execute("PRAGMA user_version").fetchone() == (NEXT - 1,)
-    assert plain.execute("SELECT count(*) FROM sqlite_master WHERE name = 'fine'").fetchone() == (0,)
+    assert plain.execute("SELECT count(*) FROM sqlite_master WHERE name = 'fine'").fetchone() == (
+        0,
+    )
     assert len(before) == db_path(root).stat().st_size
     assert not os.listdir(root / "AI" / "db" / "backups")
 
 
-def test_a_migration_that_fails_behind_another_keeps_the_backup_and_names_it(root, next_version, monkeypatch):
+def test_a_migration_that_fails_behind_another_keeps_the_backup_and_names_it(
+    root, next_version, monkeypatch
+):
     Door(str(root))("W1", title="t", summary="s")
     next_version()
-    (pathlib.Path(migrate.FOLDER) / f"{NEXT + 1:04d}_broken.sql").write_text("INSERT INTO nowhere VALUES (1);\n")
+    (pathlib.Path(migrate.FOLDER) / f"{NEXT + 1:04d}_broken.sql").write_text(
+        "INSERT INTO nowhere VALUES (1);\n"
+    )
     monkeypatch.setattr(database, "SCHEMA_VERSION", NEXT + 1)
     new = Door(str(root))
 
@@ -188,8 +210,12 @@ def test_a_migration_that_fails_behind_another_keeps_the_backup_and_names_it(roo
     assert new("K2")["schema"] == NEXT
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), Unavailable("disk_error", "The disk failed.", "", "")])
-def test_a_backup_stays_where_nobody_knows_whether_its_migration_was_committed(root, next_version, monkeypatch, error):
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), Unavailable("disk_error", "The disk failed.", "", "")]
+)
+def test_a_backup_stays_where_nobody_knows_whether_its_migration_was_committed(
+    root, next_version, monkeypatch, error
+):
     Door(str(root))("W1", title="t", summary="s")
     next_version()
     apply = migrate._apply
@@ -212,7 +238,14 @@ def test_an_engine_older_than_the_file_says_so_and_touches_nothing(cli, root):
     plain.commit()
     plain.close()
     before = db_path(root).read_bytes()
-    for argv in (("W1", "--title", "u", "--summary", "s"), ("W9",), ("K1",), ("K8",), ("K3",), ("K6",)):
+    for argv in (
+        ("W1", "--title", "u", "--summary", "s"),
+        ("W9",),
+        ("K1",),
+        ("K8",),
+        ("K3",),
+        ("K6",),
+    ):
         answer = cli(*argv, "--json")
         assert (answer.exit_code, answer.error["code"]) == (1, "database_is_newer")
 
@@ -245,7 +278,9 @@ def test_an_empty_file_becomes_a_database(cli, root):
     assert cli("K8").exit_code == 0
 
 
-@pytest.mark.parametrize("argv", [("K5",), ("W1", "--title", "t", "--summary", "s", "--parent", "nope")])
+@pytest.mark.parametrize(
+    "argv", [("K5",), ("W1", "--title", "t", "--summary", "s", "--parent", "nope")]
+)
 def test_a_first_write_that_fails_leaves_nothing(cli, root, argv):
     answer = cli(*argv, "--json", stdin=b"garbage")
 
@@ -257,14 +292,24 @@ def test_a_first_write_that_fails_leaves_nothing(cli, root, argv):
 
 
 @pytest.mark.parametrize(
-    "argv", [("W1", "--title", "t", "--summary", "s", "--parent", "no"), ("W9",), ("K2",), ("K6",), ("K7",), ("K8",)]
+    "argv",
+    [
+        ("W1", "--title", "t", "--summary", "s", "--parent", "no"),
+        ("W9",),
+        ("K2",),
+        ("K6",),
+        ("K7",),
+        ("K8",),
+    ],
 )
 def test_an_empty_file_is_no_database_and_stays_empty(cli, root, argv):
     db_path(root).parent.mkdir(parents=True)
     db_path(root).touch()
 
     assert cli(*argv).exit_code == 3
-    assert [path.name for path in db_path(root).parent.iterdir()] == ["kaizen.db"] and not db_path(root).stat().st_size
+    assert [path.name for path in db_path(root).parent.iterdir()] == ["kaizen.db"] and not db_path(
+        root
+    ).stat().st_size
     assert cli("K1", "--json").json["created"] is True
 
 
@@ -321,11 +366,17 @@ def test_a_schema_version_that_is_not_the_files_own_is_an_integrity_error(cli, r
     answer = cli("K1", "--json")
 
     assert (answer.exit_code, answer.error["code"]) == (7, "migration_failed")
-    assert not os.listdir(root / "AI" / "db" / "backups"), "nothing was migrated, so no backup of it stays"
+    assert not os.listdir(root / "AI" / "db" / "backups"), (
+        "nothing was migrated, so no backup of it stays"
+    )
 
 
-@pytest.mark.parametrize("argv", [("W9",), ("K8",), ("K2",), ("W1", "--title", "t", "--summary", "s")])
-def test_a_full_database_that_says_it_is_empty_is_an_integrity_error_and_no_new_one(cli, root, argv):
+@pytest.mark.parametrize(
+    "argv", [("W9",), ("K8",), ("K2",), ("W1", "--title", "t", "--summary", "s")]
+)
+def test_a_full_database_that_says_it_is_empty_is_an_integrity_error_and_no_new_one(
+    cli, root, argv
+):
     cli("W1", "--title", "t", "--summary", "s")
     plain = sqlite3.connect(db_path(root))
     plain.execute("PRAGMA user_version = 0")
@@ -334,7 +385,9 @@ def test_a_full_database_that_says_it_is_empty_is_an_integrity_error_and_no_new_
 
     assert answer.exit_code == 7 and "AI/db/backups" in answer.error["next"], answer
     doctor = Door(str(root))("K11")
-    assert doctor["healthy"] is False and any("has tables" in row["says"] for row in doctor["checks"])
+    assert doctor["healthy"] is False and any(
+        "has tables" in row["says"] for row in doctor["checks"]
+    )
 
 
 def test_a_first_write_that_fails_leaves_the_folders_that_were_there(cli, root):
@@ -346,7 +399,15 @@ def test_a_first_write_that_fails_leaves_the_folders_that_were_there(cli, root):
 
 
 def test_a_root_that_does_not_exist_is_not_made(cli, tmp_path):
-    answer = cli("W1", "--title", "t", "--summary", "s", "--json", env={"KAIZEN_REPO_ROOT": str(tmp_path / "typo")})
+    answer = cli(
+        "W1",
+        "--title",
+        "t",
+        "--summary",
+        "s",
+        "--json",
+        env={"KAIZEN_REPO_ROOT": str(tmp_path / "typo")},
+    )
 
     assert (answer.exit_code, answer.error["code"]) == (3, "no_root")
     assert not (tmp_path / "typo").exists()
@@ -389,7 +450,9 @@ def test_a_long_lived_process_notices_a_replaced_or_newer_file(door, root):
 COPY = "import sqlite3, sys; a, b = map(sqlite3.connect, sys.argv[1:]); a.backup(b); a.close(); b.close()"
 
 
-def test_a_write_that_was_overtaken_past_the_lock_is_refused_and_the_next_goes_on(door, root, monkeypatch, tmp_path):
+def test_a_write_that_was_overtaken_past_the_lock_is_refused_and_the_next_goes_on(
+    door, root, monkeypatch, tmp_path
+):
     """Somebody restores an older copy between our look at the log's end and our BEGIN, which may wait for him."""
 
     def copy(one, other):  # in a process of its own: locks of one process do not exclude each other
@@ -439,7 +502,10 @@ def test_text_that_is_not_utf8_in_the_file_is_one_json_error_and_no_panic(cli, r
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "soon"])
 def test_a_strange_time_limit_is_harmless(cli, value):
-    assert cli("W1", "--title", "t", "--summary", "s", env={"KAIZEN_BUSY_TIMEOUT_S": value}).exit_code == 0
+    assert (
+        cli("W1", "--title", "t", "--summary", "s", env={"KAIZEN_BUSY_TIMEOUT_S": value}).exit_code
+        == 0
+    )
 
 
 def test_a_path_that_is_not_utf8_is_refused_clearly(tmp_path):
@@ -461,7 +527,9 @@ def test_a_held_gate_makes_a_writer_wait_and_then_say_busy(cli, root):
     with open(root / "AI" / "db" / "kaizen.db.lock", "r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         started = time.monotonic()
-        answer = cli("W1", "--title", "t", "--summary", "s", "--json", env={"KAIZEN_BUSY_TIMEOUT_S": "0.3"})
+        answer = cli(
+            "W1", "--title", "t", "--summary", "s", "--json", env={"KAIZEN_BUSY_TIMEOUT_S": "0.3"}
+        )
         waited = time.monotonic() - started
         assert cli("W9").exit_code == 0, "readers do not queue"
 
@@ -500,7 +568,9 @@ def test_a_program_that_locks_the_database_itself_gives_busy(cli, root):
     cli("K1")
     plain = sqlite3.connect(db_path(root), isolation_level=None)
     plain.execute("BEGIN IMMEDIATE")
-    answer = cli("W1", "--title", "t", "--summary", "s", "--json", env={"KAIZEN_BUSY_TIMEOUT_S": "0.3"})
+    answer = cli(
+        "W1", "--title", "t", "--summary", "s", "--json", env={"KAIZEN_BUSY_TIMEOUT_S": "0.3"}
+    )
     plain.close()
 
     assert answer.exit_code == 6
@@ -515,7 +585,11 @@ def read_only(root, tool):
     door = Door(str(root))
     door("W1", title="Readable", summary="s")
     door.close()
-    as_user = [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+    as_user = (
+        [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search"]
+        if os.getuid() == 0
+        else []
+    )
 
     def run(*argv, folder=root, closed=None, **env):
         for path in [*folder.rglob("*"), folder]:
@@ -557,7 +631,9 @@ def test_a_file_format_that_sqlite_does_not_know_is_damage_and_no_bug(cli, root,
     assert cli(code, *(("--title", "t", "--summary", "s") if code == "W1" else ())).exit_code == 7
 
 
-@pytest.mark.parametrize("argv", [("K8",), ("K1", "--integrity"), ("K1", "--reindex"), ("W1", *TASK)])
+@pytest.mark.parametrize(
+    "argv", [("K8",), ("K1", "--integrity"), ("K1", "--reindex"), ("W1", *TASK)]
+)
 def test_a_damaged_search_index_is_damage_and_no_bug(cli, root, argv):
     cli("W1", *TASK)
     plain = sqlite3.connect(db_path(root))
@@ -588,12 +664,19 @@ def test_a_digest_in_a_read_only_folder_answers_and_says_that_it_is_not_recorded
 
 @pytest.mark.parametrize("closed", ["AI", "AI/db"])
 def test_a_folder_that_may_not_be_looked_into_is_not_called_empty(read_only, closed):
-    listed, written = read_only("W9", closed=closed), read_only("W1", "--title", "t", "--summary", "s", closed=closed)
+    listed, written = (
+        read_only("W9", closed=closed),
+        read_only("W1", "--title", "t", "--summary", "s", closed=closed),
+    )
     doctor = read_only("K11", "--json", closed=closed)
 
     assert listed.returncode == written.returncode == 5
-    assert "may not be looked into" in listed.stderr and "`K1`" not in listed.stderr + written.stderr
-    assert json.loads(doctor.stdout)["healthy"] is False and "there is none yet" not in doctor.stdout
+    assert (
+        "may not be looked into" in listed.stderr and "`K1`" not in listed.stderr + written.stderr
+    )
+    assert (
+        json.loads(doctor.stdout)["healthy"] is False and "there is none yet" not in doctor.stdout
+    )
 
 
 def test_no_database_can_be_made_in_a_read_only_folder(read_only, tmp_path):

@@ -23,12 +23,24 @@ def run_traced(root, argv, name, call, fault=""):
     """Run a command under strace. Return its exit code, its answer and the traced calls on the file `name`."""
     trace = root / "trace"
     inject = ["-e", f"inject={call}:{fault}"] if fault else []
-    command = [find_tool("strace"), "-f", "--seccomp-bpf", "-o", str(trace), "-P", str(root / "AI/db" / name)]
+    command = [
+        find_tool("strace"),
+        "-f",
+        "--seccomp-bpf",
+        "-o",
+        str(trace),
+        "-P",
+        str(root / "AI/db" / name),
+    ]
     command += ["-e", f"trace={call}", *inject, sys.executable, str(LAUNCHER), *argv, "--json"]
     environment = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, json.loads(done.stdout or done.stderr), re.findall(rf"\b{call}\(.*", trace.read_text())
+    return (
+        done.returncode,
+        json.loads(done.stdout or done.stderr),
+        re.findall(rf"\b{call}\(.*", trace.read_text()),
+    )
 
 
 def check_nothing_lost(root, acknowledged):
@@ -47,10 +59,14 @@ def run_with_every_fault(seed, folder, argv, name, call, error):
     answers = []
     while True:
         shutil.copytree(project, root)
-        exit_code, answer, calls = run_traced(root, argv, name, call, f"error={error}:when={len(answers) + 1}")
+        exit_code, answer, calls = run_traced(
+            root, argv, name, call, f"error={error}:when={len(answers) + 1}"
+        )
         if not any("INJECTED" in line for line in calls):
             return answers
-        check_nothing_lost(root, acknowledged | ({answer["id"]} if exit_code == 0 and argv == WRITE else set()))
+        check_nothing_lost(
+            root, acknowledged | ({answer["id"]} if exit_code == 0 and argv == WRITE else set())
+        )
         answers.append((exit_code, answer))
         shutil.rmtree(root)
 
@@ -72,7 +88,9 @@ def seed_with_wal(tmp_path_factory, seed):
         "import os, sys\nfrom kaizen_components.call import Door\ndoor = Door(sys.argv[1], keep_open=True)\n"
         "print(door('W1', title='Left', summary='In the WAL.')['id'], flush=True)\nos._exit(9)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(root)], cwd=LAUNCHER.parent, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(root)], cwd=LAUNCHER.parent, capture_output=True, text=True
+    )
     assert (root / "AI/db/kaizen.db-wal").stat().st_size
     return root, seed[1] | {done.stdout.strip()}
 

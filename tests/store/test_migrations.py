@@ -22,7 +22,10 @@ def db_path(root):
 
 
 def insert(plain, table, row):
-    plain.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", [*row.values()])
+    plain.execute(
+        f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+        [*row.values()],
+    )
 
 
 def make(root, version):
@@ -33,12 +36,22 @@ def make(root, version):
         text = migrate.text_of(name)
         for statement in migrate.statements(text):
             plain.execute(statement)
-        plain.execute("INSERT INTO migration VALUES (?, ?, ?, '2026', '0')", (number, name, migrate.digest(text)))
+        plain.execute(
+            "INSERT INTO migration VALUES (?, ?, ?, '2026', '0')",
+            (number, name, migrate.digest(text)),
+        )
     plain.execute(f"PRAGMA application_id = {connection.APPLICATION_ID}")
     plain.execute(f"PRAGMA user_version = {version}")
     (origin,) = plain.execute("SELECT origin FROM frontier").fetchone()
     shared = {name: RECORD[name] for name in ("at", "actor", "test")}
-    entry = {**shared, "origin": origin, "idx": 0, "command": "W1", "kind": "op", "record_id": RECORD["id"]}
+    entry = {
+        **shared,
+        "origin": origin,
+        "idx": 0,
+        "command": "W1",
+        "kind": "op",
+        "record_id": RECORD["id"],
+    }
     entry["content_hash"] = text_hash(canonical(RECORD))
     frontier = Frontier()
     frontier.append(leaf_hash(canonical(entry)))
@@ -56,15 +69,22 @@ def test_a_backup_of_an_older_schema_is_verified_as_it_is(root, version):
     (name,) = os.listdir(root / "AI" / "db" / "backups")
 
     assert door("K8", file=str(root / "AI" / "db" / "backups" / name))["intact"] == 1
-    assert door("K8")["intact"] == 1 and door("K1", integrity=True)["schema"] == database.SCHEMA_VERSION
+    assert (
+        door("K8")["intact"] == 1
+        and door("K1", integrity=True)["schema"] == database.SCHEMA_VERSION
+    )
 
 
-@pytest.mark.parametrize("change", [-1, -2, 5 - database.SCHEMA_VERSION, -3 - database.SCHEMA_VERSION])
+@pytest.mark.parametrize(
+    "change", [-1, -2, 5 - database.SCHEMA_VERSION, -3 - database.SCHEMA_VERSION]
+)
 def test_a_lowered_schema_version_is_told_from_an_old_file(root, change):
     make(root, database.SCHEMA_VERSION)
     lower(root, change)
     before = db_path(root).read_bytes()
-    says = f"The schema version is {database.SCHEMA_VERSION + change}, but the table migration lists"
+    says = (
+        f"The schema version is {database.SCHEMA_VERSION + change}, but the table migration lists"
+    )
     door = Door(str(root))
     for call in (("K1", {}), ("W1", {"title": "t", "summary": "s"})):
         with pytest.raises(Integrity) as caught:
@@ -80,7 +100,9 @@ def test_a_lowered_schema_version_is_told_from_an_old_file(root, change):
         assert caught.value.code == "schema_version_changed" and says in caught.value.why
     (database_check,) = [row for row in door("K11")["checks"] if row["check"] == "database"]
     assert database_check["state"] == "fail" and says in database_check["says"]
-    assert not os.path.exists(root / "AI" / "db" / "backups") or not os.listdir(root / "AI" / "db" / "backups")
+    assert not os.path.exists(root / "AI" / "db" / "backups") or not os.listdir(
+        root / "AI" / "db" / "backups"
+    )
     assert db_path(root).read_bytes()[100:] == before[100:]
 
 
@@ -97,7 +119,9 @@ def lower(root, change):
         "DROP TABLE migration",
     ],
 )
-def test_a_migration_that_finds_another_file_than_it_was_told_is_an_integrity_error(root, statement):
+def test_a_migration_that_finds_another_file_than_it_was_told_is_an_integrity_error(
+    root, statement
+):
     make(root, database.SCHEMA_VERSION)
     lower(root, 10 - database.SCHEMA_VERSION)
     plain = sqlite3.connect(db_path(root))

@@ -12,7 +12,9 @@ from ..conftest import ROOT
 
 SCRIPT = ROOT / "support_scripts" / "bench.py"
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="posix_spawn, kill -9 and getrusage are POSIX")
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="posix_spawn, kill -9 and getrusage are POSIX"
+)
 
 
 def bench(*argv):
@@ -23,7 +25,9 @@ def test_table_has_a_line_for_each_promise_and_says_whether_it_is_met():
     done = bench("--quick", "memory", "batch")
 
     table, conditions = done.stdout.split("\n\n")
-    head, rule, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    head, rule, *rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()
+    ]
     assert head == ["what", "measured", "promise", "met"]
     assert rule == ["---"] * 4
     assert [(what, promise) for what, _, promise, _ in rows] == [
@@ -76,8 +80,12 @@ def test_unknown_benchmark_is_a_usage_error_that_names_those_there_are():
 
 
 def test_the_figures_in_readme_are_those_of_the_page():
-    page, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/benchmarks.md", "README.md"))
-    figures = readme.split("<!-- bench: begin -->\n")[1].split("<!-- bench: end -->")[0].splitlines()
+    page, readme = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("docs/benchmarks.md", "README.md")
+    )
+    figures = (
+        readme.split("<!-- bench: begin -->\n")[1].split("<!-- bench: end -->")[0].splitlines()
+    )
 
     assert len(figures) == 7 and set(figures) <= set(page.splitlines())
     assert not [line for line in page.splitlines() if "**no**" in line]

@@ -21,9 +21,38 @@ SCRIPTS = ROOT / "support_scripts"
 SAMPLES = ROOT / "docs" / "sample"
 PAGE_BYTES_MAX = 150_000
 TOLD = (
-    *("task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet", "packet_result", "waiver"),
-    *("artifact", "proof", "verification", "gotcha", "gotcha_revision", "learning", "learned", "eval_case", "eval_run"),
-    *("anti_pattern", "policy", "policy_revision", "source", "irl", "irl_prediction", "irl_correction", "irl_outcome"),
+    *(
+        "task",
+        "task_revision",
+        "task_link",
+        "lease",
+        "plan",
+        "plan_revision",
+        "packet",
+        "packet_result",
+        "waiver",
+    ),
+    *(
+        "artifact",
+        "proof",
+        "verification",
+        "gotcha",
+        "gotcha_revision",
+        "learning",
+        "learned",
+        "eval_case",
+        "eval_run",
+    ),
+    *(
+        "anti_pattern",
+        "policy",
+        "policy_revision",
+        "source",
+        "irl",
+        "irl_prediction",
+        "irl_correction",
+        "irl_outcome",
+    ),
     *("span", "score", "purge"),
 )
 
@@ -40,7 +69,9 @@ def demo():
 def told(tmp_path_factory):
     """A demo as a person makes it, and what that printed."""
     folder = tmp_path_factory.mktemp("demo") / "a demo"
-    done = subprocess.run([sys.executable, SCRIPTS / "demo.py", folder], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "demo.py", folder], capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return folder, done.stdout
 
@@ -56,15 +87,29 @@ def ferry(told):
 def contents(folder):
     """path -> bytes of everything but what SQLite keeps beside a database, and the launcher, which knows its place."""
     passing = (".lock", "-shm", "-wal", "kaizen.py")
-    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(passing))
+    found = (
+        path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(passing)
+    )
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_umask_and_order_of_hashes(told, tmp_path):
-    elsewhere = {**os.environ, "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "7", "KAIZEN_ACTOR": "somebody", "LC_ALL": "C"}
+def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_umask_and_order_of_hashes(
+    told, tmp_path
+):
+    elsewhere = {
+        **os.environ,
+        "TZ": "Asia/Kathmandu",
+        "PYTHONHASHSEED": "7",
+        "KAIZEN_ACTOR": "somebody",
+        "LC_ALL": "C",
+    }
     elsewhere["CLAUDE_CODE_SESSION_ID"] = "5f1c7a52-0b7e-4b0a-9a55-3f6f0c3d2e11"
     done = subprocess.run(
-        [sys.executable, SCRIPTS / "demo.py", "d"], cwd=tmp_path, env=elsewhere, umask=0o077, capture_output=True
+        [sys.executable, SCRIPTS / "demo.py", "d"],
+        cwd=tmp_path,
+        env=elsewhere,
+        umask=0o077,
+        capture_output=True,
     )
 
     assert done.returncode == 0, done.stderr.decode()
@@ -73,10 +118,14 @@ def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_umask_and_order_
 
 def test_the_samples_in_docs_are_those_that_the_demo_gives(demo):
     made = importlib.import_module("make_docs").documents()
-    stale = [name for name, text in made.items() if (ROOT / name).read_text(encoding="utf-8") != text]
+    stale = [
+        name for name, text in made.items() if (ROOT / name).read_text(encoding="utf-8") != text
+    ]
 
     assert stale == [], "run `make docs`"
-    assert {path.name for path in SAMPLES.iterdir()} == {name.split("/")[2] for name in made if "/sample/" in name}
+    assert {path.name for path in SAMPLES.iterdir()} == {
+        name.split("/")[2] for name in made if "/sample/" in name
+    }
 
 
 def test_its_ledger_verifies_and_the_database_is_whole(ferry):
@@ -91,7 +140,10 @@ def test_it_has_records_of_many_kinds_and_weeks_of_tasks_in_every_state(ferry):
 
     assert without == []
     assert states["done"] >= 15 and set(states) == {"open", "active", "blocked", "done", "canceled"}
-    assert reader.value("SELECT count(*) FROM verification_current WHERE superseded_by IS NOT NULL") >= 3
+    assert (
+        reader.value("SELECT count(*) FROM verification_current WHERE superseded_by IS NOT NULL")
+        >= 3
+    )
     assert reader.value("SELECT count(DISTINCT substr(at, 1, 10)) FROM log") == 31
 
 
@@ -115,7 +167,9 @@ def test_its_launcher_looks_into_the_demo_wherever_it_is_called(told, tmp_path):
 
 def test_a_second_time_it_is_only_shown(told):
     before = contents(told[0])
-    done = subprocess.run([sys.executable, SCRIPTS / "demo.py", told[0]], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "demo.py", told[0]], capture_output=True, text=True
+    )
 
     assert done.stdout.startswith("The demo is there already")
     assert contents(told[0]) == before
@@ -123,13 +177,17 @@ def test_a_second_time_it_is_only_shown(told):
 
 def test_a_folder_with_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("ten years of work")
-    done = subprocess.run([sys.executable, SCRIPTS / "demo.py", tmp_path], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "demo.py", tmp_path], capture_output=True, text=True
+    )
 
     assert done.returncode == 1 and "is not the demo" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_one_that_fails_leaves_no_folder_and_gives_the_engine_its_clock_back(demo, tmp_path, monkeypatch):
+def test_one_that_fails_leaves_no_folder_and_gives_the_engine_its_clock_back(
+    demo, tmp_path, monkeypatch
+):
     before = ids.now_ms, ids.random_number, runner.run, tree.working_tree
     monkeypatch.setattr(demo, "show", lambda stage: 1 / 0)
 
@@ -152,14 +210,22 @@ def test_a_chart_stands_alone_with_its_words_and_its_colours(path):
 
     assert "title" in kinds and "desc" in kinds and "style" in kinds
     assert "var(" not in text and "prefers-color-scheme: dark" in text
-    assert set(re.findall(r"url\(#([\w-]+)\)", text)) <= set(re.findall(r'<pattern id="([\w-]+)"', text))
+    assert set(re.findall(r"url\(#([\w-]+)\)", text)) <= set(
+        re.findall(r'<pattern id="([\w-]+)"', text)
+    )
 
 
 def test_the_sample_page_is_small():
-    assert [path.name for path in SAMPLES.glob("*.html") if path.stat().st_size > PAGE_BYTES_MAX] == []
+    assert [
+        path.name for path in SAMPLES.glob("*.html") if path.stat().st_size > PAGE_BYTES_MAX
+    ] == []
 
 
 def test_every_file_that_the_page_about_reports_names_is_there():
     for page in ("docs/reports.md", "README.md"):
-        names = re.findall(r"\]\(((?:docs/)?sample/[^)]+)\)", (ROOT / page).read_text(encoding="utf-8"))
-        assert names and [name for name in names if not ((ROOT / page).parent / name).exists()] == []
+        names = re.findall(
+            r"\]\(((?:docs/)?sample/[^)]+)\)", (ROOT / page).read_text(encoding="utf-8")
+        )
+        assert (
+            names and [name for name in names if not ((ROOT / page).parent / name).exists()] == []
+        )

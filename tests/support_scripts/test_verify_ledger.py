@@ -37,7 +37,9 @@ EMPTY_ROOT = sha256().hexdigest()
 OTHER_ORIGIN = "kaizen.local/0123456789abcdef"
 
 spec = importlib.util.spec_from_file_location("verify_ledger", SCRIPT)
-verifier = sys.modules["verify_ledger"] = importlib.util.module_from_spec(spec)  # dataclasses look it up there
+verifier = sys.modules["verify_ledger"] = importlib.util.module_from_spec(
+    spec
+)  # dataclasses look it up there
 spec.loader.exec_module(verifier)
 
 
@@ -72,11 +74,24 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     root = folder / "now"
     root.mkdir()
-    first = start_task(root, 'A "quoted" täsk', "--body", "Tab\t, line\nand \x7f.", "--done-when", "pytest -q")
+    first = start_task(
+        root, 'A "quoted" täsk', "--body", "Tab\t, line\nand \x7f.", "--done-when", "pytest -q"
+    )
     kaizen(root, "W2", "--id", first, "--status", "active", "--note", "Begun.")
     kaizen(root, "W3", "--task-id", first, "--title", "A plan", "--summary", "Two steps.")
     kaizen(root, "W4", "--id", "@last", "--status", "active")
-    kaizen(root, "W5", "--task-id", first, "--title", "Ask", "--summary", "Look.", "--payload-json", '{"a": 1.5}')
+    kaizen(
+        root,
+        "W5",
+        "--task-id",
+        first,
+        "--title",
+        "Ask",
+        "--summary",
+        "Look.",
+        "--payload-json",
+        '{"a": 1.5}',
+    )
     kaizen(root, "W6", "--id", "@last", "--summary", "Seen.")
     second = start_task(root, "Second", "--op-id", "once")
     kaizen(root, "W11", "--id", second, "--kind", "blocks", "--target-id", first)
@@ -148,7 +163,9 @@ def swap(table, columns, one, other):
         db.execute(f"DELETE FROM {table} {both}")
         for row, its in ((left, right), (right, left)):
             new = row | {column: its[column] for column in columns.split(", ")}
-            db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(new))})", tuple(new.values()))
+            db.execute(
+                f"INSERT INTO {table} VALUES ({', '.join('?' * len(new))})", tuple(new.values())
+            )
         db.row_factory = None
 
     return swapped
@@ -157,7 +174,10 @@ def swap(table, columns, one, other):
 def close_up(db):
     """Remove the first packet's result and its entry, and move everything after it up."""
     gone = places(db)["packet_result"]
-    for table in [name for (name,) in db.execute("SELECT DISTINCT kind FROM log")] + ["log", "task_state"]:
+    for table in [name for (name,) in db.execute("SELECT DISTINCT kind FROM log")] + [
+        "log",
+        "task_state",
+    ]:
         db.execute(f"DELETE FROM {table} WHERE seq = {gone}")
         db.execute(f"UPDATE {table} SET seq = seq - 1 WHERE seq > {gone}")
 
@@ -227,7 +247,9 @@ def rewrite(db):
             entry |= {"at": values["at"], "actor": values["actor"], "record_id": values["id"]}
         entry["idx"] = sizes[entry["origin"]]
         sizes[entry["origin"]] += 1
-        db.execute(f"UPDATE log SET {', '.join(f'{k} = :{k}' for k in entry)} WHERE seq = :seq", entry)
+        db.execute(
+            f"UPDATE log SET {', '.join(f'{k} = :{k}' for k in entry)} WHERE seq = :seq", entry
+        )
     db.row_factory = None
     rewrite_leaves(db)
 
@@ -237,11 +259,16 @@ def rewrite_leaves(db):
     db.row_factory = sqlite3.Row
     leaves = defaultdict(list)
     for entry in map(dict, db.execute("SELECT * FROM log ORDER BY seq").fetchall()):
-        leaf = sha256(b"\0" + canonical({k: v for k, v in entry.items() if k not in ("seq", "leaf")})).digest()
+        leaf = sha256(
+            b"\0" + canonical({k: v for k, v in entry.items() if k not in ("seq", "leaf")})
+        ).digest()
         leaves[entry["origin"]].append(leaf)
         db.execute("UPDATE log SET leaf = ? WHERE seq = ?", (leaf.hex(), entry["seq"]))
     for origin, of in leaves.items():
-        db.execute("UPDATE frontier SET size = ?, peaks = ? WHERE origin = ?", (len(of), peaks_of(of), origin))
+        db.execute(
+            "UPDATE frontier SET size = ?, peaks = ? WHERE origin = ?",
+            (len(of), peaks_of(of), origin),
+        )
     db.row_factory = None
 
 
@@ -281,7 +308,9 @@ def test_database_in_order_is_one_line_and_exit_0(root, tmp_path):
     ran = command_line(root / DATABASE, cwd=tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert re.fullmatch(r"In order: 14 entries, 13 records, 1 purged, root [0-9a-f]{64}, 13 anchors\.\n", ran.stdout)
+    assert re.fullmatch(
+        r"In order: 14 entries, 13 records, 1 purged, root [0-9a-f]{64}, 13 anchors\.\n", ran.stdout
+    )
 
 
 def test_json_has_the_numbers_and_the_root_that_k8_has(root):
@@ -316,7 +345,9 @@ def test_relative_path_is_found_from_where_one_stands(root):
 def test_commits_that_are_only_in_the_wal_are_read(root):
     with opened(root / DATABASE) as reader:
         reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM log").fetchone()  # keeps the engine from emptying the -wal
+        reader.execute(
+            "SELECT count(*) FROM log"
+        ).fetchone()  # keeps the engine from emptying the -wal
         start_task(root, "While somebody reads")
         assert Path(f"{root / DATABASE}-wal").stat().st_size
 
@@ -359,7 +390,8 @@ def test_logs_of_two_origins_in_one_file_are_in_order(root):
 def test_memory_does_not_grow_with_the_records(tmp_path):
     body = "A long body. " * 300
     lines = [
-        json.dumps({"command": "W1", "args": {"title": f"T{n}", "summary": "S", "body": body}}) for n in range(1500)
+        json.dumps({"command": "W1", "args": {"title": f"T{n}", "summary": "S", "body": body}})
+        for n in range(1500)
     ]
     (tmp_path / "batch.jsonl").write_text("\n".join(lines))
     kaizen(tmp_path, "K5", "--file", str(tmp_path / "batch.jsonl"))
@@ -412,8 +444,13 @@ def test_number_that_json_cannot_say_is_refused(number):
 
 def test_example_of_the_document_has_the_hash_it_prints():
     document = (REPO / "docs" / "format.md").read_text(encoding="utf-8")
-    printed = next(line.strip() for line in document.splitlines() if line.startswith('    {"actor"'))
-    values = {name: item.encode() if isinstance(item, str) else item for name, item in json.loads(printed).items()}
+    printed = next(
+        line.strip() for line in document.splitlines() if line.startswith('    {"actor"')
+    )
+    values = {
+        name: item.encode() if isinstance(item, str) else item
+        for name, item in json.loads(printed).items()
+    }
 
     content = verifier.canonical(verifier.members([*values, "body"]), values | {"body": None})
 
@@ -485,7 +522,16 @@ def is_found(memory, sql, *values):
 
 
 WORK = [
-    *("task", "task_revision", "task_link", "lease", "plan", "plan_revision", "packet", "packet_result"),
+    *(
+        "task",
+        "task_revision",
+        "task_link",
+        "lease",
+        "plan",
+        "plan_revision",
+        "packet",
+        "packet_result",
+    ),
     *("op", "purge", "log", "frontier"),
 ]
 OTHERS = [kind for kind in KINDS if kind not in WORK]
@@ -495,15 +541,24 @@ TABLES = [*WORK, *OTHERS]
 
 def values_of(db, table):
     """Each value of the table: its column, the row and the value."""
-    columns = [name.decode() for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+    columns = [
+        name.decode() for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    ]
     for row in db.execute(f"SELECT rowid, {', '.join(columns)} FROM {table}").fetchall():
         yield from ((column, row[0], value) for column, value in zip(columns, row[1:], strict=True))
 
 
 def test_every_kind_of_record_is_there_to_be_changed(memories):
-    kinds = [{kind.decode() for (kind,) in memory.db.execute("SELECT kind FROM log")} for memory in memories]
+    kinds = [
+        {kind.decode() for (kind,) in memory.db.execute("SELECT kind FROM log")}
+        for memory in memories
+    ]
 
-    assert kinds == [set(WORK) - {"log", "frontier"}, set(KINDS), {"task", "span", "run", "run_event"}]
+    assert kinds == [
+        set(WORK) - {"log", "frontier"},
+        set(KINDS),
+        {"task", "span", "run", "run_event"},
+    ]
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -540,7 +595,9 @@ def test_value_where_there_was_none_and_none_where_there_was_one_are_found(memor
     for column, row, value in values_of(memory.db, table):
         new = b"x" if value is None else None
         with contextlib.suppress(sqlite3.IntegrityError):  # NOT NULL
-            if not is_found(memory, f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = {row}", new):
+            if not is_found(
+                memory, f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = {row}", new
+            ):
                 missed.append((column, row))
 
     assert missed == []
@@ -590,18 +647,32 @@ def test_text_that_is_not_utf_8_is_an_edit(root, table):
 # Each kind of tampering, by both verifiers
 
 ENTRY = "at, actor, command, kind, record_id, test, content_hash"
-PLAN = "id || 'x', at, actor, test, task_id, title, summary, body, status FROM plan WHERE seq = {plan}"
+PLAN = (
+    "id || 'x', at, actor, test, task_id, title, summary, body, status FROM plan WHERE seq = {plan}"
+)
 OTHER = "CASE substr({0}, 1, 1) WHEN '0' THEN '1' ELSE '0' END || substr({0}, 2)"  # its first digit is another one
 TAMPERINGS = {
     "a record is edited": ("edit", "UPDATE plan SET title = 'Another' WHERE seq = {plan}"),
     "a record's id is edited": ("edit", "UPDATE plan SET id = id || 'x' WHERE seq = {plan}"),
-    "a NUL and more are put at the end of a text": ("edit", "UPDATE plan SET title = title || char(0) || 'x'"),
+    "a NUL and more are put at the end of a text": (
+        "edit",
+        "UPDATE plan SET title = title || char(0) || 'x'",
+    ),
     "an entry's actor is edited": ("edit", "UPDATE log SET actor = 'me' WHERE seq = {plan}"),
     "an entry's kind is edited": ("edit", "UPDATE log SET kind = 'task' WHERE seq = {plan}"),
-    "an entry's leaf is edited": ("edit", f"UPDATE log SET leaf = {OTHER.format('leaf')} WHERE seq = {{plan}}"),
+    "an entry's leaf is edited": (
+        "edit",
+        f"UPDATE log SET leaf = {OTHER.format('leaf')} WHERE seq = {{plan}}",
+    ),
     "an entry is marked as a test": ("edit", "UPDATE log SET test = 1 WHERE seq = {plan}"),
-    "the frontier's peaks are edited": ("edit", f"UPDATE frontier SET peaks = {OTHER.format('peaks')}"),
-    "a NUL and more are put at the end of the peaks": ("edit", "UPDATE frontier SET peaks = peaks || char(0) || 'x'"),
+    "the frontier's peaks are edited": (
+        "edit",
+        f"UPDATE frontier SET peaks = {OTHER.format('peaks')}",
+    ),
+    "a NUL and more are put at the end of the peaks": (
+        "edit",
+        "UPDATE frontier SET peaks = peaks || char(0) || 'x'",
+    ),
     "rows are hidden from an index": ("edit", hide_from_an_index),
     "the frontier is deleted": ("edit", "DELETE FROM frontier"),
     "no origin is local": ("edit", "UPDATE frontier SET local = 0"),
@@ -626,20 +697,35 @@ TAMPERINGS = {
         "UPDATE purge SET records = replace(hex(zeroblob(50000)), '00', '[')",
     ),
     "the purge no longer names a record": ("deletion", "UPDATE purge SET records = '[]'"),
-    "a record without an entry is put at the end": ("insertion", f"INSERT INTO plan SELECT 1 + {{last}}, {PLAN}"),
-    "a record without an entry is put beside another": ("insertion", f"INSERT INTO plan SELECT {{packet}}, {PLAN}"),
+    "a record without an entry is put at the end": (
+        "insertion",
+        f"INSERT INTO plan SELECT 1 + {{last}}, {PLAN}",
+    ),
+    "a record without an entry is put beside another": (
+        "insertion",
+        f"INSERT INTO plan SELECT {{packet}}, {PLAN}",
+    ),
     "an entry is put at the first place that there is": (
         "insertion",
         f"INSERT INTO log SELECT -9223372036854775808, origin, idx + 1, {ENTRY}, leaf FROM log WHERE seq = {{last}}",
     ),
-    "a frontier of nobody is added": ("insertion", "INSERT INTO frontier VALUES ('{origin}', 0, 0, '')"),
-    "a record without an entry is put before all": ("insertion", f"INSERT INTO plan SELECT -5, {PLAN}"),
+    "a frontier of nobody is added": (
+        "insertion",
+        "INSERT INTO frontier VALUES ('{origin}', 0, 0, '')",
+    ),
+    "a record without an entry is put before all": (
+        "insertion",
+        f"INSERT INTO plan SELECT -5, {PLAN}",
+    ),
     "the frontier counts one less": ("insertion", "UPDATE frontier SET size = size - 1"),
     "an entry is put before all": ("insertion", "UPDATE log SET seq = -5 WHERE seq = {plan}"),
     "two entries swap their idx": ("reordering", swap("log", "idx", "{plan}", "{packet}")),
     "two entries swap their seq": ("reordering", swap("log", "seq", "{plan}", "{packet}")),
     "two entries swap what they say": ("reordering", swap("log", ENTRY, "{plan}", "{packet}")),
-    "two entries swap all but their idx": ("reordering", swap("log", f"{ENTRY}, leaf", "{plan}", "{packet}")),
+    "two entries swap all but their idx": (
+        "reordering",
+        swap("log", f"{ENTRY}, leaf", "{plan}", "{packet}"),
+    ),
     "two records swap their seq": ("reordering", swap("task", "seq", "{task}", "{last}")),
     "two records swap their ids": ("reordering", swap("task", "id", "{task}", "{last}")),
     "a record moves to the end": ("reordering", "UPDATE plan SET seq = 1000 WHERE seq = {plan}"),
@@ -654,7 +740,11 @@ TAMPERINGS = {
         "DELETE FROM task_state WHERE seq > {purge}",
     ),
     "the frontier counts one more": ("truncation", "UPDATE frontier SET size = size + 1"),
-    "a record is edited and all hashes recomputed": ("edit", "UPDATE plan SET title = 'Another'", rewrite),
+    "a record is edited and all hashes recomputed": (
+        "edit",
+        "UPDATE plan SET title = 'Another'",
+        rewrite,
+    ),
     "the last commit is removed and all hashes recomputed": (
         "rollback",
         "DELETE FROM log WHERE seq = {last}",
@@ -663,12 +753,20 @@ TAMPERINGS = {
         rewrite,
     ),
 }
-UNCLEAR_END = f"SELECT 9223372036854775807, origin, idx + 1, {ENTRY}, leaf FROM log WHERE seq = {{last}}"
+UNCLEAR_END = (
+    f"SELECT 9223372036854775807, origin, idx + 1, {ENTRY}, leaf FROM log WHERE seq = {{last}}"
+)
 # What happened is a matter of opinion here, or was when this was written; that something did is not.
 UNCLEAR = {
-    "an entry's origin is edited": ("edit", "UPDATE log SET origin = '{origin}' WHERE seq = {plan}"),
+    "an entry's origin is edited": (
+        "edit",
+        "UPDATE log SET origin = '{origin}' WHERE seq = {plan}",
+    ),
     "an entry's idx is edited": ("edit", "UPDATE log SET idx = 1000 WHERE seq = {plan}"),
-    "an entry is put at the last place that there is": ("insertion", f"INSERT INTO log {UNCLEAR_END}"),
+    "an entry is put at the last place that there is": (
+        "insertion",
+        f"INSERT INTO log {UNCLEAR_END}",
+    ),
     "an entry's seq is edited": ("insertion", "UPDATE log SET seq = 1000 WHERE seq = {plan}"),
     "the frontier's origin is edited": ("edit", "UPDATE frontier SET origin = '{origin}'"),
     "two entries swap their leaves": ("reordering", swap("log", "leaf", "{plan}", "{packet}")),
@@ -814,7 +912,9 @@ def test_first_bad_record_is_named_by_the_verifier_and_by_k8(root, name):
     change(root, *statements)
     findings = [verify(root / DATABASE)[1]["findings"], run_kaizen(root, "K8")[1]["findings"]]
 
-    assert [(found[0]["problem"], found[0]["record_id"]) for found in findings] == [(problem, record_id)] * 2
+    assert [(found[0]["problem"], found[0]["record_id"]) for found in findings] == [
+        (problem, record_id)
+    ] * 2
 
 
 def test_entry_that_names_a_record_that_never_was_is_an_edit_without_anchors_too(root):
@@ -838,7 +938,9 @@ def test_anchor_of_an_origin_that_nobody_has_is_a_rollback_for_both(root, origin
     assert verdict(root) == engine_verdict(root) == (7, "rollback")
 
 
-@pytest.mark.parametrize("between", [b"\n \n", b"\n\x0c\n", b"\r\n\r\n", b"\nsigned \xff\n\n", b"\n\n\n\n"])
+@pytest.mark.parametrize(
+    "between", [b"\n \n", b"\n\x0c\n", b"\r\n\r\n", b"\nsigned \xff\n\n", b"\n\n\n\n"]
+)
 def test_anchors_are_counted_alike_whatever_stands_between_them(root, between):
     whole = (root / ANCHORS).read_bytes()
     (root / ANCHORS).write_bytes(whole.replace(b"\n\n", between))
@@ -851,7 +953,10 @@ def test_anchors_are_counted_alike_whatever_stands_between_them(root, between):
 
 def test_text_whose_bytes_are_spelled_in_the_record_is_not_taken_for_it(root):
     start_task(root, r"A path \xff here")
-    change(root, "UPDATE task SET title = CAST(x'41207061746820ff2068657265' AS TEXT) WHERE seq = {last}")
+    change(
+        root,
+        "UPDATE task SET title = CAST(x'41207061746820ff2068657265' AS TEXT) WHERE seq = {last}",
+    )
 
     assert verdict(root) == engine_verdict(root) == (7, "edit")
 
@@ -874,9 +979,19 @@ def test_number_that_no_json_has_is_found(root):
 def test_purged_record_put_back_as_it_was_is_an_insertion(root):
     start_task(root, "Rehearsal", "--test")
     saved = []
-    change(root, lambda db: saved.extend(db.execute("SELECT * FROM task ORDER BY seq DESC LIMIT 1").fetchall()))
+    change(
+        root,
+        lambda db: saved.extend(
+            db.execute("SELECT * FROM task ORDER BY seq DESC LIMIT 1").fetchall()
+        ),
+    )
     kaizen(root, "K7")
-    change(root, lambda db: db.execute(f"INSERT INTO task VALUES ({', '.join('?' * len(saved[0]))})", saved[0]))
+    change(
+        root,
+        lambda db: db.execute(
+            f"INSERT INTO task VALUES ({', '.join('?' * len(saved[0]))})", saved[0]
+        ),
+    )
 
     assert verdict(root) == engine_verdict(root) == (7, "insertion")
 
@@ -898,15 +1013,22 @@ def test_deleted_entry_is_named_by_k8_too(root):
     change(root, "DELETE FROM log WHERE seq = {plan}")
     finding = run_kaizen(root, "K8")[1]["findings"][0]
 
-    assert finding["record_id"] == verify(root / DATABASE)[1]["findings"][0]["record_id"] is not None
+    assert (
+        finding["record_id"] == verify(root / DATABASE)[1]["findings"][0]["record_id"] is not None
+    )
 
 
 def test_rewritten_batch_is_named_from_its_beginning(root):
-    lines = [json.dumps({"command": "W1", "args": {"title": f"T{n}", "summary": "s"}}) for n in range(5)]
+    lines = [
+        json.dumps({"command": "W1", "args": {"title": f"T{n}", "summary": "s"}}) for n in range(5)
+    ]
     (root / "lines").write_text("\n".join(lines))
     kaizen(root, "K5", "--file", str(root / "lines"))
     change(root, "UPDATE task SET title = 'Another' WHERE seq = {last} - 1", rewrite)
-    ours, theirs = run_kaizen(root, "K8")[1]["findings"][0], verify(root / DATABASE)[1]["findings"][0]
+    ours, theirs = (
+        run_kaizen(root, "K8")[1]["findings"][0],
+        verify(root / DATABASE)[1]["findings"][0],
+    )
 
     assert ours["log_index"] == theirs["log_index"] == places_of(root)["last"] - 5
     assert ours["record_id"] == theirs["record_id"]
@@ -936,7 +1058,9 @@ def test_anchor_with_a_size_that_is_none_is_damaged_for_both(root, size):
     origin = anchors.read_text().partition("\n")[0]
     anchors.write_text(f"{origin}\n{size}\n{'A' * 43}=\n\n" + anchors.read_text())
 
-    assert verify(root / DATABASE)[1]["damaged_anchors"] == kaizen(root, "K8")["damaged_anchors"] == 1
+    assert (
+        verify(root / DATABASE)[1]["damaged_anchors"] == kaizen(root, "K8")["damaged_anchors"] == 1
+    )
 
 
 def test_finding_is_a_sentence_with_the_kind_the_id_and_the_log_index(root):
@@ -1081,7 +1205,9 @@ def test_anchor_cut_off_anywhere_is_counted_and_nothing_more(root):
         assert (code, report["anchors"], report["damaged_anchors"]) == (0, 12, 1)
 
 
-@pytest.mark.parametrize("line", ["", "seven", "-7", "7", "9" * 5000, "7\nAAAA", "7\n" + "A" * 44, "7\nÄ\n8"])
+@pytest.mark.parametrize(
+    "line", ["", "seven", "-7", "7", "9" * 5000, "7\nAAAA", "7\n" + "A" * 44, "7\nÄ\n8"]
+)
 def test_anchor_that_cannot_be_read_is_counted_and_the_next_one_is_read(root, line):
     whole = (root / ANCHORS).read_text()
     (root / ANCHORS).write_text(f"kaizen.local/x\n{line}\n\n{whole}", encoding="utf-8")
@@ -1122,7 +1248,9 @@ def test_usage_is_exit_2(arguments):
     assert command_line(*arguments).returncode == 2
 
 
-@pytest.mark.parametrize("content", [b"", b"Not a database.\n" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"", b"Not a database.\n" * 100, b"SQLite format 3\0" + b"\xff" * 5000]
+)
 def test_file_that_is_no_kaizen_database_is_an_edit(tmp_path, content):
     (tmp_path / "file.db").write_bytes(content)
 
@@ -1178,7 +1306,9 @@ def test_damage_of_any_kind_ends_in_a_verdict(root, tmp_path):
     for number in range(300):
         damaged = bytearray(whole)
         for _ in range(chance.choice([1, 10, 100])):
-            damaged[chance.randrange(len(whole) if number % 2 else 4096)] ^= 1 << chance.randrange(8)
+            damaged[chance.randrange(len(whole) if number % 2 else 4096)] ^= 1 << chance.randrange(
+                8
+            )
         file = tmp_path / f"{number}.db"
         file.write_bytes(damaged)
 

@@ -50,10 +50,18 @@ later the tests."""
         Of what is said to exist only that counts which says where: a small scout finds the feature before it is built.
         """
         spec, there = asked.spec, set(work.paths())
-        brief = asked.brief if asked.text("brief") else {"files": [], "new_files": [], "prior_art": []}
+        brief = (
+            asked.brief if asked.text("brief") else {"files": [], "new_files": [], "prior_art": []}
+        )
         cited = dict.fromkeys([*brief["files"], *brief["new_files"]])
         refused = {one.path for one in protected([*cited, *there], work, spec["grants"])}
-        files = work.shown([path for path in cited if path in there and not (path in refused and work.is_test(path))])
+        files = work.shown(
+            [
+                path
+                for path in cited
+                if path in there and not (path in refused and work.is_test(path))
+            ]
+        )
         files.sort(key=lambda file: file["path"] in refused)
         return {
             "brief": brief, "files": files, "protected": refused,
@@ -64,7 +72,9 @@ later the tests."""
 
     def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
         if text.strip().upper().startswith(AMBIGUOUS):
-            return Verdict("ambiguous", text.strip()[:500], [Finding("ambiguous", text.strip()[:500])])
+            return Verdict(
+                "ambiguous", text.strip()[:500], [Finding("ambiguous", text.strip()[:500])]
+            )
         changes = work.edited(text)
         wrong = unparsable(changes) + protected(changes, work, asked.spec["grants"])
         if wrong:
@@ -75,7 +85,11 @@ later the tests."""
         return [one.path for one in protected(changes, work, asked.spec["grants"])]
 
     def write_set(self, work: Work, asked: Asked) -> dict[str, Any]:
-        return {"may": ["**"], "may_not": list(work.settings.protected), "granted": list(asked.spec["grants"])}
+        return {
+            "may": ["**"],
+            "may_not": list(work.settings.protected),
+            "granted": list(asked.spec["grants"]),
+        }
 
 
 class TestsKind(Changing):
@@ -97,7 +111,9 @@ change, and notice mutants."""
     def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
         changes, there = work.edited(text), set(work.paths())
         wrong = [
-            Finding("exists", f"{path} is there already; write a new file.", path) for path in changes if path in there
+            Finding("exists", f"{path} is there already; write a new file.", path)
+            for path in changes
+            if path in there
         ]
         wrong += [
             Finding("not-a-test", f"{path} is not named as the tests here are.", path)
@@ -141,7 +157,9 @@ def _syntax(path, error):
 def protected(paths, work: Work, grants: list[str]) -> list[Finding]:
     return [
         Finding(
-            "protected", f"{path} is protected, and the spec does not let it change: leave it out of your answer.", path
+            "protected",
+            f"{path} is protected, and the spec does not let it change: leave it out of your answer.",
+            path,
         )
         for path in sorted(paths)
         if named(path, work.settings.protected) and not named(path, tuple(grants))

@@ -28,7 +28,14 @@ class Asked:
 
     def text(self, kind: str) -> str | None:
         """The newest answer of that kind; None if there is none."""
-        return next((self.texts.get(step.name) for step in self.protocol.steps.values() if step.answer == kind), None)
+        return next(
+            (
+                self.texts.get(step.name)
+                for step in self.protocol.steps.values()
+                if step.answer == kind
+            ),
+            None,
+        )
 
     def read(self, kind: str) -> dict[str, Any]:
         """An accepted answer as its contract has it."""
@@ -51,7 +58,13 @@ class Asked:
         """The plan; a protocol that plans nothing has only what was requested, and grants nothing."""
         if self.text("spec") is None:
             title = self.request.strip().splitlines()[0][:TITLE_CHARS]
-            return {"title": title, "criteria": [], "constraints": [], "out_of_scope": [], "grants": []}
+            return {
+                "title": title,
+                "criteria": [],
+                "constraints": [],
+                "out_of_scope": [],
+                "grants": [],
+            }
         spec = self.read("spec")
         return {**spec, "grants": granted(spec["grants"], self.request)}
 

@@ -52,7 +52,9 @@ class TextKind(Kind):
         if not text.strip():
             raise AnswerRefused("The answer is empty.")
         if len(text) > TEXT_CHARS_MAX:
-            raise AnswerRefused(f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read.")
+            raise AnswerRefused(
+                f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read."
+            )
         return Verdict("pass", text.strip().splitlines()[0][:SHOWN_CHARS])
 
     def kept(self, step: Step, text: str) -> tuple[str, str, str]:

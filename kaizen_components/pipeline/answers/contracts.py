@@ -21,10 +21,14 @@ class Spec(Contract):
 
     title: str = Field(min_length=3, max_length=120)
     criteria: list[Criterion] = Field(min_length=1, max_length=12)
-    constraints: list[str] = Field(default=[], max_length=12, description="What the change must keep to")
+    constraints: list[str] = Field(
+        default=[], max_length=12, description="What the change must keep to"
+    )
     out_of_scope: list[str] = Field(default=[], max_length=12, description="What must not be done")
     grants: list[str] = Field(
-        default=[], max_length=6, description="Protected paths (globs) that the request itself says must change"
+        default=[],
+        max_length=6,
+        description="Protected paths (globs) that the request itself says must change",
     )
 
     @field_validator("criteria")
@@ -39,15 +43,21 @@ class Spec(Contract):
 class Brief(Contract):
     """What the builder should know about the repository."""
 
-    files: list[str] = Field(min_length=1, max_length=20, description="Existing files to read or change")
+    files: list[str] = Field(
+        min_length=1, max_length=20, description="Existing files to read or change"
+    )
     new_files: list[str] = Field(default=[], max_length=10, description="Files that should be made")
     conventions: list[str] = Field(default=[], max_length=12)
-    prior_art: list[str] = Field(default=[], max_length=12, description="What is there already and can be used")
+    prior_art: list[str] = Field(
+        default=[], max_length=12, description="What is there already and can be used"
+    )
 
 
 class Reason(Contract):
     criterion: str = Field(
-        min_length=1, max_length=LINE, description="The id, such as C2, or the constraint that is broken"
+        min_length=1,
+        max_length=LINE,
+        description="The id, such as C2, or the constraint that is broken",
     )
     text: str = Field(min_length=3, max_length=LINE)
 

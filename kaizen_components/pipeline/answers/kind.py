@@ -16,8 +16,12 @@ class Kind:
     how = "plain text"
     checked = ""  # what its checks look at, as a skill says it
     reasons: tuple[str, ...] = ("pass", "malformed", "check")  # how its checks can end
-    needs: tuple[str, ...] = ()  # answers and gates that come before, because the prompt that we ship quotes them
-    needs_anyway: tuple[str, ...] = ()  # those that its checks use, also with a prompt of the protocol's own
+    needs: tuple[
+        str, ...
+    ] = ()  # answers and gates that come before, because the prompt that we ship quotes them
+    needs_anyway: tuple[
+        str, ...
+    ] = ()  # those that its checks use, also with a prompt of the protocol's own
     is_result = True  # what it says is part of what the run delivers, so a gate has to see it
     is_edits = False
 

@@ -18,7 +18,9 @@ TEXT_CHARS_MAX = 1_000_000
 WRONG_MAX = 8
 TRIED_MAX = 100  # braces that open something: each may cost a look at the rest of the text
 DEPTH_MAX = 100
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}]', re.DOTALL)  # a string, or a brace outside of strings
+TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}]', re.DOTALL
+)  # a string, or a brace outside of strings
 Model = TypeVar("Model", bound="BaseModel")
 Found = TypeVar("Found")
 Fault = tuple[tuple[Any, ...], str]  # where in the object, and what is wrong there
@@ -30,7 +32,9 @@ class AnswerRefused(Refused):
     reason = "malformed"
 
     def __init__(self, what: str, wrong: list[str] | None = None):
-        super().__init__("answer_refused", what, "", "Answer with one JSON object that keeps to the schema.")
+        super().__init__(
+            "answer_refused", what, "", "Answer with one JSON object that keeps to the schema."
+        )
         self.wrong = wrong or []
 
     def __str__(self) -> str:
@@ -76,15 +80,22 @@ def first(text: str, fits: Callable[[dict[str, Any]], tuple[Found | None, list[F
 
 def _bounded(text):
     if len(text) > TEXT_CHARS_MAX:
-        raise AnswerRefused(f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read.")
+        raise AnswerRefused(
+            f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read."
+        )
     if text.rstrip().endswith(CUT):
-        raise AnswerRefused("The answer was cut off before its end, because it was too long. Answer with less text.")
+        raise AnswerRefused(
+            "The answer was cut off before its end, because it was too long. Answer with less text."
+        )
     return THOUGHTS.sub("", text)
 
 
 def _nothing(wrong):
     if wrong:
-        return AnswerRefused("The answer has no JSON object that can be read:", list(dict.fromkeys(wrong))[:WRONG_MAX])
+        return AnswerRefused(
+            "The answer has no JSON object that can be read:",
+            list(dict.fromkeys(wrong))[:WRONG_MAX],
+        )
     return AnswerRefused("The answer has no JSON object.")
 
 

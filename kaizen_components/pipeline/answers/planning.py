@@ -11,7 +11,9 @@ from ..verdict import Finding, Verdict
 from .context import Asked
 from .kind import Structured, faults
 
-ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")  # a small model plans a route for a function if its example is a route
+ROUTE = re.compile(
+    r"(?:^|\s)[`\"']?/\w"
+)  # a small model plans a route for a function if its example is a route
 
 
 class SpecKind(Structured):
@@ -28,7 +30,11 @@ or a constraint."""
     def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
         spec = self.read(text)
         wrong = findings(spec, asked.request)
-        return Verdict("check", f"The spec has {faults(wrong)}.", wrong) if wrong else Verdict("pass", spec["title"])
+        return (
+            Verdict("check", f"The spec has {faults(wrong)}.", wrong)
+            if wrong
+            else Verdict("pass", spec["title"])
+        )
 
     def kept(self, step: Step, text: str) -> tuple[str, str, str]:
         return "spec.md", "The spec", markdown(self.read(text))
@@ -56,4 +62,8 @@ class BriefKind(Structured):
         return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
 
     def kept(self, step: Step, text: str) -> tuple[str, str, str]:
-        return "brief.json", "The scout's brief", json.dumps(self.read(text), indent=1, ensure_ascii=False) + "\n"
+        return (
+            "brief.json",
+            "The scout's brief",
+            json.dumps(self.read(text), indent=1, ensure_ascii=False) + "\n",
+        )

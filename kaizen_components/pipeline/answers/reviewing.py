@@ -33,7 +33,9 @@ before."""
         if review["verdict"] == "approve":
             return Verdict("pass", "The reviewer approves.")
         reasons = [Finding(reason["criterion"], reason["text"]) for reason in review["reasons"]]
-        return Verdict("reject", "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000], reasons)
+        return Verdict(
+            "reject", "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000], reasons
+        )
 
     def objection(self, work: Work, asked: Asked) -> Verdict | None:
         """A reviewer is not asked about what the spec does not allow, nor about what he could see only in part."""

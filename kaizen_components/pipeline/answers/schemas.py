@@ -51,5 +51,7 @@ def _is_there(schema: Any, pointer: str) -> bool:
 def _references(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
         yield from (one for name, one in value.items() if name in ("$ref", "$dynamicRef"))
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for inner in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from _references(inner)

@@ -16,25 +16,42 @@ from ..verdict import Finding, Verdict
 
 BREAK = "\n-----\n"
 SAYS_CHARS_MAX = 500
-VALUES = ("request", "feedback", "previous", "listing", "spec", "answers", "form")  # of every prompt
+VALUES = (
+    "request",
+    "feedback",
+    "previous",
+    "listing",
+    "spec",
+    "answers",
+    "form",
+)  # of every prompt
 
 
 def messages(step: Step, work: Work, asked: Asked) -> list[dict[str, str]]:
     """The conversation that asks: a system text and a user text, made from records and the base alone."""
     try:
         values = _values(step, work, asked)
-        made = prompt.own(step.prompt, values) if step.prompt else prompt.shipped(str(step.answer), values)
+        made = (
+            prompt.own(step.prompt, values)
+            if step.prompt
+            else prompt.shipped(str(step.answer), values)
+        )
     except KaizenError:
         raise
     except Exception as error:  # such as an answer that the prompt quotes and nobody has given
         raise Refused(
             "no_question",
             f"The prompt of {step.name} cannot be made.",
-            (str(error) if type(error) is prompt.NotMade else f"{type(error).__name__}: {error}.")[:SAYS_CHARS_MAX],
+            (str(error) if type(error) is prompt.NotMade else f"{type(error).__name__}: {error}.")[
+                :SAYS_CHARS_MAX
+            ],
             "Mend the prompt, and begin another run.",
         ) from None
     system, _, user = made.partition(BREAK)
-    return [{"role": "system", "content": system.strip()}, {"role": "user", "content": user.strip()}]
+    return [
+        {"role": "system", "content": system.strip()},
+        {"role": "user", "content": user.strip()},
+    ]
 
 
 def _values(step: Step, work: Work, asked: Asked) -> dict[str, Any]:
@@ -61,7 +78,11 @@ def values_of(asked: Asked) -> dict[str, Any]:
 
 
 def _form(form):
-    return json.dumps(form["schema"], indent=1, ensure_ascii=False) if "schema" in form else form["format"]
+    return (
+        json.dumps(form["schema"], indent=1, ensure_ascii=False)
+        if "schema" in form
+        else form["format"]
+    )
 
 
 def judged(step: Step, work: Work, asked: Asked, text: str) -> Verdict:
@@ -72,6 +93,8 @@ def judged(step: Step, work: Work, asked: Asked, text: str) -> Verdict:
         return Verdict("malformed", str(error), [Finding("form", str(error))])
     except KaizenError:  # it is not the answer's fault
         raise
-    except Exception as error:  # an answer that our checks do not stand must not stop the run for ever
+    except (
+        Exception
+    ) as error:  # an answer that our checks do not stand must not stop the run for ever
         says = f"The answer could not be checked: {type(error).__name__}: {error}"[:SAYS_CHARS_MAX]
         return Verdict("malformed", says, [Finding("form", says)])

@@ -33,7 +33,12 @@ def feedback(history: list[Judged], step: str, plans: frozenset[str]) -> str:
     if not sent:
         return ""
     newest = sent[-1]
-    before = {_key(one) for event in sent[:-1] if event["step"] == newest["step"] for one in _findings(event)}
+    before = {
+        _key(one)
+        for event in sent[:-1]
+        if event["step"] == newest["step"]
+        for one in _findings(event)
+    }
     parts = [_said(newest, before)]
     for gate in dict.fromkeys(event["step"] for event in reversed(sent[:-1])):
         last = next(event for event in reversed(history) if event["step"] == gate)
@@ -41,7 +46,10 @@ def feedback(history: list[Judged], step: str, plans: frozenset[str]) -> str:
             parts.append("Not looked at again yet:\n" + _said(last, set()))
     fixed = _fixed(history, sent)
     if fixed:
-        parts.append("Found before and not now; it must not come back:\n" + "\n".join(f"- {line}" for line in fixed))
+        parts.append(
+            "Found before and not now; it must not come back:\n"
+            + "\n".join(f"- {line}" for line in fixed)
+        )
     return _cut("\n\n".join(parts), CHARS_MAX)
 
 
@@ -62,7 +70,12 @@ def current(history: list[Judged], step: str, plans: frozenset[str]) -> list[Jud
     if step in plans:
         return history
     at = max(
-        (at for at, event in enumerate(history) if event["step"] in plans and event["reason"] == "pass"), default=-1
+        (
+            at
+            for at, event in enumerate(history)
+            if event["step"] in plans and event["reason"] == "pass"
+        ),
+        default=-1,
     )
     return history[at + 1 :]
 
@@ -70,16 +83,23 @@ def current(history: list[Judged], step: str, plans: frozenset[str]) -> list[Jud
 def _sent(history, step):
     """Each failure after which this step came next: that is what it sent the run back to."""
     following = [*(event["step"] for event in history), step][1:]
-    return [event for event, then in zip(history, following, strict=True) if event["reason"] != "pass" and then == step]
+    return [
+        event
+        for event, then in zip(history, following, strict=True)
+        if event["reason"] != "pass" and then == step
+    ]
 
 
 def _said(event, before):
     """One verdict: a heading, and its findings sorted and capped."""
-    found = sorted(_findings(event), key=lambda one: (one["path"], one["line"], one["rule"], one["text"]))
-    head = (
-        f"{event['step']} {event['attempt']} ended with {event['reason']}: {_cut(event['says'] or '', TEXT_CHARS_MAX)}"
+    found = sorted(
+        _findings(event), key=lambda one: (one["path"], one["line"], one["rule"], one["text"])
     )
-    lines = [f"- {line_of(one)}{' (again)' if _key(one) in before else ''}" for one in found[:FINDINGS_MAX]]
+    head = f"{event['step']} {event['attempt']} ended with {event['reason']}: {_cut(event['says'] or '', TEXT_CHARS_MAX)}"
+    lines = [
+        f"- {line_of(one)}{' (again)' if _key(one) in before else ''}"
+        for one in found[:FINDINGS_MAX]
+    ]
     more = [f"- … and {len(found) - FINDINGS_MAX} more"] if len(found) > FINDINGS_MAX else []
     if [one["text"] for one in found] == [event["says"]]:
         return head  # it would only be said twice
@@ -109,7 +129,11 @@ def _key(one) -> Key:
 def line_of(one: dict[str, Any]) -> str:
     """A finding on one line: where, by which rule, in words."""
     place = (
-        f"{one['path']}:{one['line']}: " if one["path"] and one["line"] else f"{one['path']}: " if one["path"] else ""
+        f"{one['path']}:{one['line']}: "
+        if one["path"] and one["line"]
+        else f"{one['path']}: "
+        if one["path"]
+        else ""
     )
     return f"{place}{one['rule']}: {_cut(one['text'], TEXT_CHARS_MAX)}"
 

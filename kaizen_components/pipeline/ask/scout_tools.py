@@ -26,7 +26,10 @@ def _schema(name, about, required, **properties):
         "type": "object", "required": required,
         "properties": {word: {"type": kind, "description": said} for word, (kind, said) in properties.items()},
     }  # fmt: skip
-    return {"type": "function", "function": {"name": name, "description": about, "parameters": parameters}}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": about, "parameters": parameters},
+    }
 
 
 SCHEMAS: list[dict[str, Any]] = [

@@ -19,14 +19,20 @@ def main(words: list[str] | None = None) -> int:
         prog="python -m kaizen_components.pipeline.codemode", description="Run an eval fixture."
     )
     parser.add_argument("fixture", help="the file that a codemode run made")
-    parser.add_argument("--repo", required=True, help="the repository with the function, as it is on disk now")
+    parser.add_argument(
+        "--repo", required=True, help="the repository with the function, as it is on disk now"
+    )
     parser.add_argument("--python", help="the interpreter of the target, where it is not found")
     parser.add_argument("--json", action="store_true", help="the answer as data")
     given = parser.parse_args(words)
     try:
         found = _run(given)
     except KaizenError as error:
-        said = json.dumps(error.as_dict()) if given.json else f"{error.what} {error.why} {error.next}".strip()
+        said = (
+            json.dumps(error.as_dict())
+            if given.json
+            else f"{error.what} {error.why} {error.next}".strip()
+        )
         sys.stderr.write(said + "\n")
         return 2
     sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n" if given.json else _lines(found))
@@ -44,7 +50,12 @@ def _run(given) -> dict[str, Any]:
 
 def _lines(found: dict[str, Any]) -> str:
     lines = [_line(case) for case in found["cases"]]
-    return "\n".join([*lines, f"{found['passed']} passed, {found['failed']} failed: {found['function']}"]) + "\n"
+    return (
+        "\n".join(
+            [*lines, f"{found['passed']} passed, {found['failed']} failed: {found['function']}"]
+        )
+        + "\n"
+    )
 
 
 def _line(case):

@@ -14,7 +14,9 @@ PINNED = ("success", "output", "stdout", "error", "error_type", "stable")
 
 class Cluster(Contract):
     name: str = Field(min_length=2, max_length=120)
-    ids: list[str] = Field(min_length=1, max_length=200, description="Of the snippets that show this behaviour")
+    ids: list[str] = Field(
+        min_length=1, max_length=200, description="Of the snippets that show this behaviour"
+    )
     notes: str = Field(min_length=3, max_length=2_000, description="What the function does here")
 
 
@@ -23,8 +25,12 @@ class Analysis(Contract):
 
     clusters: list[Cluster] = Field(min_length=1, max_length=40)
     more: bool = Field(description="true, if there is behaviour that no snippet has shown yet")
-    questions: list[str] = Field(default=[], max_length=20, description="What another round should find out")
-    results: list[dict[str, Any]] = Field(default=[], max_length=200, description="May be left out; never changed")
+    questions: list[str] = Field(
+        default=[], max_length=20, description="What another round should find out"
+    )
+    results: list[dict[str, Any]] = Field(
+        default=[], max_length=200, description="May be left out; never changed"
+    )
 
 
 def read(text: str) -> dict[str, Any]:
@@ -37,13 +43,22 @@ def judge(text: str, results: list[dict[str, Any]], rounds_left: int) -> Verdict
     given = read(text)
     wrong = [*_ids(given, results), *_echoed(given["results"], {one["id"]: one for one in results})]
     if given["more"] and not [one for one in given["questions"] if one.strip()]:
-        wrong.append(Finding("more", "More is true, and no question says what to find out: add one, or say false."))
+        wrong.append(
+            Finding(
+                "more",
+                "More is true, and no question says what to find out: add one, or say false.",
+            )
+        )
     if wrong:
-        return Verdict("check", f"The analysis has {len(wrong)} fault{'s' * (len(wrong) > 1)}.", wrong)
+        return Verdict(
+            "check", f"The analysis has {len(wrong)} fault{'s' * (len(wrong) > 1)}.", wrong
+        )
     names = ", ".join(one["name"] for one in given["clusters"][:5])
     if given["more"] and rounds_left > 0:
         return Verdict(
-            "more", f"Another round: {shown('; '.join(given['questions']), 300)}", facts={"rounds_left": rounds_left}
+            "more",
+            f"Another round: {shown('; '.join(given['questions']), 300)}",
+            facts={"rounds_left": rounds_left},
         )
     kinds = f"{len(given['clusters'])} kind{'s' * (len(given['clusters']) > 1)} of behaviour"
     return Verdict("pass", f"{kinds}: {shown(names, 200)}")
@@ -59,7 +74,9 @@ def _ids(given, results):
     ]
     left = [id for id in known if id not in named]
     if left:
-        wrong.append(Finding("left-out", f"In no cluster: {', '.join(left)}. Every snippet shows something."))
+        wrong.append(
+            Finding("left-out", f"In no cluster: {', '.join(left)}. Every snippet shows something.")
+        )
     return wrong
 
 
@@ -73,5 +90,10 @@ def _echoed(echoed, known):
         for key in PINNED:
             if key in one and one[key] != known[id][key]:
                 was, told = shown(repr(known[id][key]), 120), shown(repr(one[key]), 120)
-                wrong.append(Finding("changed", f"{id}: {key} was {was}, and is told as {told}. Leave results out."))
+                wrong.append(
+                    Finding(
+                        "changed",
+                        f"{id}: {key} was {was}, and is told as {told}. Leave results out.",
+                    )
+                )
     return wrong

@@ -18,18 +18,30 @@ from .function import Function
 LEAST, MOST = 3, 80
 WRONG_MAX = 8
 Model = TypeVar("Model", bound=BaseModel)
-FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*\w*[ \t]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
-FORM = "Answer with YAML: function, and cases with id, description, call, expect or raises, and from."
+FENCE = re.compile(
+    r"^[ \t]*(`{3,}|~{3,})[ \t]*\w*[ \t]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE
+)
+FORM = (
+    "Answer with YAML: function, and cases with id, description, call, expect or raises, and from."
+)
 
 
 class Case(Contract):
     id: str = Field(pattern=r"^C[1-9][0-9]{0,2}$", description="C1, C2, … in order")
     description: str = Field(min_length=3, max_length=LINE)
     call: str = Field(min_length=3, max_length=code.CHARS_MAX)
-    expect: str | None = Field(default=None, max_length=2_100, description="The value, as Python writes it")
-    raises: str | None = Field(default=None, pattern=r"^[A-Za-z_]\w*$", description="The kind of error")
-    match: str | None = Field(default=None, min_length=1, max_length=200, description="A part of the error's text")
-    source: str = Field(alias="from", pattern=r"^(S[1-9][0-9]{0,2}|requirement)$", description="S3, or requirement")
+    expect: str | None = Field(
+        default=None, max_length=2_100, description="The value, as Python writes it"
+    )
+    raises: str | None = Field(
+        default=None, pattern=r"^[A-Za-z_]\w*$", description="The kind of error"
+    )
+    match: str | None = Field(
+        default=None, min_length=1, max_length=200, description="A part of the error's text"
+    )
+    source: str = Field(
+        alias="from", pattern=r"^(S[1-9][0-9]{0,2}|requirement)$", description="S3, or requirement"
+    )
 
     @field_validator("expect", mode="before")
     @classmethod
@@ -55,7 +67,11 @@ class Case(Contract):
         return f"raises {self.raises}" + (f" with {self.match!r}" if self.match else "")
 
     def as_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in self.model_dump(by_alias=True).items() if value is not None}
+        return {
+            name: value
+            for name, value in self.model_dump(by_alias=True).items()
+            if value is not None
+        }
 
 
 class Spec(Contract):
@@ -87,15 +103,23 @@ def checked(given: Any, model: type[Model]) -> Model:
     except ValidationError as error:
         faults = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False)]
         more = [f"and {len(faults) - WRONG_MAX} more"] if len(faults) > WRONG_MAX else []
-        raise AnswerRefused(f"The YAML does not keep to the form. {FORM}", [*faults[:WRONG_MAX], *more]) from None
+        raise AnswerRefused(
+            f"The YAML does not keep to the form. {FORM}", [*faults[:WRONG_MAX], *more]
+        ) from None
 
 
 def loaded(text: str) -> Any:
     """The YAML in a text, fenced or not; AnswerRefused where there is none that can be read."""
     if text.rstrip().endswith(CUT):
-        raise AnswerRefused("The answer was cut off before its end, because it was too long. Write fewer cases.")
+        raise AnswerRefused(
+            "The answer was cut off before its end, because it was too long. Write fewer cases."
+        )
     plain = THOUGHTS.sub("", text)
-    fenced = [block for _, block in FENCE.findall(plain) if "cases" in block] if len(text) <= CHARS_MAX else []
+    fenced = (
+        [block for _, block in FENCE.findall(plain) if "cases" in block]
+        if len(text) <= CHARS_MAX
+        else []
+    )
     try:
         return yaml_file.read(fenced[0] if fenced else plain, "The answer")
     except Refused as error:
@@ -106,7 +130,9 @@ def _place(location):
     return shown(".".join(str(step) for step in location)) or "the YAML"
 
 
-def judge(function: Function, request: str, results_with_code: list[dict[str, Any]], text: str) -> Verdict:
+def judge(
+    function: Function, request: str, results_with_code: list[dict[str, Any]], text: str
+) -> Verdict:
     """Whether every end that the spec expects was seen or asked for; AnswerRefused where it is no spec."""
     spec = read(text)
     wrong = faults(function, request, results_with_code, spec)
@@ -117,19 +143,32 @@ def judge(function: Function, request: str, results_with_code: list[dict[str, An
     return Verdict("pass", says, facts={"cases": len(spec.cases), "from_requirement": asked})
 
 
-def faults(function: Function, request: str, results: list[dict[str, Any]], spec: Spec) -> list[Finding]:
+def faults(
+    function: Function, request: str, results: list[dict[str, Any]], spec: Spec
+) -> list[Finding]:
     """Everything that speaks against a spec."""
     wrong = []
     if spec.function != str(function):
-        wrong.append(Finding("function", f"The spec is about {shown(spec.function, 60)}, not about {function}."))
+        wrong.append(
+            Finding(
+                "function", f"The spec is about {shown(spec.function, 60)}, not about {function}."
+            )
+        )
     sound = []
     for case in spec.cases:
-        bad = [Finding("code", f"{case.id}: its call {one}") for one in code.faults(function, case.call)]
+        bad = [
+            Finding("code", f"{case.id}: its call {one}")
+            for one in code.faults(function, case.call)
+        ]
         said = [] if bad else evidence.faults(function, request, results, case)
         bad += [Finding("evidence", f"{case.id}: {one}") for one in said]
         wrong += bad
         sound += [] if bad else [case]
-    return [*wrong, *_repeated(function, sound), *evidence.uncovered(function, request, results, spec.cases)]
+    return [
+        *wrong,
+        *_repeated(function, sound),
+        *evidence.uncovered(function, request, results, spec.cases),
+    ]
 
 
 def _repeated(function, cases):
@@ -138,5 +177,7 @@ def _repeated(function, cases):
     for case in cases:
         first = seen.setdefault(code.normal(function, case.call), case.id)
         if first != case.id:
-            wrong.append(Finding("repeated", f"{case.id} makes the same call as {first}: each call once."))
+            wrong.append(
+                Finding("repeated", f"{case.id} makes the same call as {first}: each call once.")
+            )
     return wrong

@@ -23,7 +23,9 @@ FORBIDDEN = frozenset((
     "exec", "eval", "compile", "__import__", "globals", "locals", "vars", "setattr", "delattr", "breakpoint", "input",
     "exit", "quit",
 ))  # fmt: skip
-DUNDERS = frozenset(("__name__", "__qualname__", "__class__", "__doc__", "__module__", "__annotations__"))
+DUNDERS = frozenset(
+    ("__name__", "__qualname__", "__class__", "__doc__", "__module__", "__annotations__")
+)
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -53,7 +55,9 @@ def parsed(code: str) -> ast.Module:
             warnings.simplefilter("ignore")  # of an odd escape in somebody else's text
             return ast.parse(code)
     except SyntaxError as error:
-        raise ValueError(f"{error.msg} in line {error.lineno}: {shown((error.text or '').strip(), 60)}") from None
+        raise ValueError(
+            f"{error.msg} in line {error.lineno}: {shown((error.text or '').strip(), 60)}"
+        ) from None
     except (RecursionError, MemoryError):
         raise ValueError("it is nested too deeply") from None
 
@@ -78,10 +82,16 @@ def _faults(function: Function, node: ast.AST) -> Iterator[str]:
 
 
 def _import(function, node):
-    if isinstance(node, ast.ImportFrom) and (node.level or any(one.name == "*" for one in node.names)):
+    if isinstance(node, ast.ImportFrom) and (
+        node.level or any(one.name == "*" for one in node.names)
+    ):
         yield "imports by a relative name or a star: import each name from its module."
         return
-    modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+    modules = (
+        [node.module or ""]
+        if isinstance(node, ast.ImportFrom)
+        else [one.name for one in node.names]
+    )
     own = function.module.split(".")[0]
     for module in modules:
         if module.split(".")[0] not in (*ALLOWED, own):
@@ -111,14 +121,19 @@ def _imports_it(function, node):
     """`from app.text import slugify`, and nothing else in the line."""
     if not isinstance(node, ast.ImportFrom) or node.level or node.module != function.module:
         return False
-    return all((one.name == function.name) == ((one.asname or one.name) == function.name) for one in node.names)
+    return all(
+        (one.name == function.name) == ((one.asname or one.name) == function.name)
+        for one in node.names
+    )
 
 
 def _calls(function, node):
     if not isinstance(node, ast.Call):
         return False
     name = ast.unparse(node.func) if isinstance(node.func, ast.Name | ast.Attribute) else ""
-    return name == function.name or ("." in name and f".{function.module}.{function.name}".endswith("." + name))
+    return name == function.name or (
+        "." in name and f".{function.module}.{function.name}".endswith("." + name)
+    )
 
 
 def _patched(function, nodes):

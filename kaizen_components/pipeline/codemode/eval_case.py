@@ -17,12 +17,19 @@ def deliver(root: str, run: dict[str, Any], asked: Asked) -> dict[str, Any]:
     from .kinds import function, spec_text
 
     named, spec = function(asked), cases.read(spec_text(asked))
-    data = fixture.text(spec, named, run["id"], run["request"], run["base_commit"]).encode("utf-8", "replace")
+    data = fixture.text(spec, named, run["id"], run["request"], run["base_commit"]).encode(
+        "utf-8", "replace"
+    )
     path = _free(root, fixture.path(named), data)
     edits.write(root, {path: data})
     words = ["python", "-m", "kaizen_components.pipeline.codemode", path, "--repo", run["repo"]]
     words += ["--python", asked.options["python"]] if asked.options.get("python") else []
-    return {"fixture": path, "command": joined(words), "function": str(named), "cases": len(spec.cases)}
+    return {
+        "fixture": path,
+        "command": joined(words),
+        "function": str(named),
+        "cases": len(spec.cases),
+    }
 
 
 def _free(root, path, data):

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 SHOWN = 160
 
 
-def faults(function: Function, request: str, results: list[dict[str, Any]], case: "Case") -> list[str]:
+def faults(
+    function: Function, request: str, results: list[dict[str, Any]], case: "Case"
+) -> list[str]:
     """Why the end that a case expects is not known, in words."""
     if case.source == "requirement":
         return _asked_for(function, request, case)
@@ -33,7 +35,11 @@ def faults(function: Function, request: str, results: list[dict[str, Any]], case
 def met(result: dict[str, Any], case: "Case") -> bool:
     """Whether a result is the end that the case expects."""
     if case.raises is None:
-        return result["success"] and not result["cut"] and expected(case.expect or "", result["output"])
+        return (
+            result["success"]
+            and not result["cut"]
+            and expected(case.expect or "", result["output"])
+        )
     return result["error_type"] == case.raises and (case.match or "") in result["error"]
 
 
@@ -44,7 +50,9 @@ def seen(result: dict[str, Any]) -> str:
     return shown(f"raises {result['error_type']}: {result['error']}", SHOWN).rstrip(": ")
 
 
-def uncovered(function: Function, request: str, results: list[dict[str, Any]], cases: "list[Case]") -> list[Finding]:
+def uncovered(
+    function: Function, request: str, results: list[dict[str, Any]], cases: "list[Case]"
+) -> list[Finding]:
     """Kinds of errors that were seen, and examples of the request, that no case has."""
     kinds = {one["error_type"]: one["id"] for one in reversed(results) if _is_its_own(one)}
     raised = {case.raises for case in cases}
@@ -53,7 +61,11 @@ def uncovered(function: Function, request: str, results: list[dict[str, Any]], c
         for kind, id in sorted(kinds.items())
         if kind not in raised
     ]
-    asked = {code.normal(function, _call(function, case)) for case in cases if case.source == "requirement"}
+    asked = {
+        code.normal(function, _call(function, case))
+        for case in cases
+        if case.source == "requirement"
+    }
     for one in requirement.examples(function, request):
         if one.says and code.normal(function, one.call) not in asked:
             text = f"The requirement gives an example that no case has: {shown(one.call + one.after, SHOWN)}. "
@@ -82,10 +94,16 @@ def _is_its_own(result):
 
 def _asked_for(function, request, case):
     is_error = case.raises is not None
-    why = requirement.supports(function, request, case.call, case.raises or case.expect or "", is_error)
+    why = requirement.supports(
+        function, request, case.call, case.raises or case.expect or "", is_error
+    )
     if not why and case.match and case.match not in request:
         why = f"the requirement does not say {case.match!r}"
-    return [f"it is not in the requirement: {why}. Cite a snippet instead, if one showed it."] if why else []
+    return (
+        [f"it is not in the requirement: {why}. Cite a snippet instead, if one showed it."]
+        if why
+        else []
+    )
 
 
 def _differs(result, case):

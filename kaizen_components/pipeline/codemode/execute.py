@@ -29,7 +29,9 @@ def judge(job: Job, function: Function, snippets: list[dict[str, Any]]) -> Verdi
     return Verdict("pass", says, [], runs, {"results": results, "unstable": unstable})
 
 
-def with_code(snippets: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_code(
+    snippets: list[dict[str, Any]], results: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Each result with the snippet that it is of, as prompts and later steps want them."""
     by_id = {one["id"]: one for one in snippets}
     return [{**by_id.get(one["id"], {"description": "", "code": ""}), **one} for one in results]
@@ -43,7 +45,8 @@ def twice(
     runs: list[sandbox.Boxed] = []
     first, second = (_once(job, function, asked, seed, runs) for seed in SEEDS)
     return [
-        {"id": one["id"], **first[one["id"]], "stable": _same(first[one["id"]], second[one["id"]])} for one in asked
+        {"id": one["id"], **first[one["id"]], "stable": _same(first[one["id"]], second[one["id"]])}
+        for one in asked
     ], runs
 
 
@@ -54,7 +57,11 @@ def _once(job, function, items, seed, runs):
     except Broken as broken:
         runs.append(broken.boxed)
         if len(items) == 1:
-            return {items[0]["id"]: failed(KILLED, broken.boxed.stopped or "It ended the whole sandbox.")}
+            return {
+                items[0]["id"]: failed(
+                    KILLED, broken.boxed.stopped or "It ended the whole sandbox."
+                )
+            }
         half = len(items) // 2
         return {
             **_once(job, function, items[:half], seed, runs),

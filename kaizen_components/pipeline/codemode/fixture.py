@@ -55,9 +55,15 @@ def read(file_path: str) -> Fixture:
         ) from None
     except UnicodeDecodeError:
         raise Refused(
-            "bad_fixture", f"{file_path[-80:]!r} is no text in UTF-8.", "", "Take it from git again."
+            "bad_fixture",
+            f"{file_path[-80:]!r} is no text in UTF-8.",
+            "",
+            "Take it from git again.",
         ) from None
     except AnswerRefused as error:
         raise Refused(
-            "bad_fixture", f"{file_path[-80:]!r} is no fixture.", f"{error}", "Take it from git again."
+            "bad_fixture",
+            f"{file_path[-80:]!r} is no fixture.",
+            f"{error}",
+            "Take it from git again.",
         ) from None

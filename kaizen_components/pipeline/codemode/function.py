@@ -51,7 +51,11 @@ def _module(text):
 
 def _unusable(text):
     method = re.fullmatch(r"[\w./-]+:[A-Za-z_]\w*(\.\w+)+", text.strip())
-    why = "It names a method; only functions of a module can be explored." if method else "It is not in that form."
+    why = (
+        "It names a method; only functions of a module can be explored."
+        if method
+        else "It is not in that form."
+    )
     return Usage(
         "bad_function",
         f"{shown(text, 60)!r} does not name a function.",
@@ -71,7 +75,9 @@ def place(where: Job | str, function: Function) -> Place:
             text = file.read(ROOM)
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError) as error:  # such as another encoding
-        raise NotFound("unreadable_module", f"{path} is not valid Python.", f"{error}.", "Mend it first.") from None
+        raise NotFound(
+            "unreadable_module", f"{path} is not valid Python.", f"{error}.", "Mend it first."
+        ) from None
     for node in reversed(_flat(body)):
         if isinstance(node, DEFINED) and node.name == function.name:
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
@@ -102,7 +108,9 @@ def _flat(body):
         found.append(node)
         if isinstance(node, ast.If | ast.Try | ast.With):
             inner = [*node.body, *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
-            found += _flat([*inner, *(one for part in getattr(node, "handlers", []) for one in part.body)])
+            found += _flat(
+                [*inner, *(one for part in getattr(node, "handlers", []) for one in part.body)]
+            )
     return found
 
 
@@ -112,8 +120,12 @@ def _no_module(folder, paths, function):
     return NotFound(
         "no_module",
         f"There is no module {function.module} in the base.",
-        "It is looked for in the last commit, in " + " and ".join(_said(path) for path in paths) + ".",
-        f"Did you mean {close[0]}:{function.name}?" if close else "Name it as an import statement would.",
+        "It is looked for in the last commit, in "
+        + " and ".join(_said(path) for path in paths)
+        + ".",
+        f"Did you mean {close[0]}:{function.name}?"
+        if close
+        else "Name it as an import statement would.",
     )
 
 
@@ -127,20 +139,30 @@ def _modules(root):
         parts = [] if here == root else os.path.relpath(here, root).split(os.sep)
         for name in files:
             if name.endswith(".py"):
-                yield ".".join([*parts, *([] if name == "__init__.py" else [name.removesuffix(".py")])])
+                yield ".".join(
+                    [*parts, *([] if name == "__init__.py" else [name.removesuffix(".py")])]
+                )
 
 
 def _no_function(path, body, function):
     names = [node.name for node in body if isinstance(node, DEFINED)]
     close = difflib.get_close_matches(function.name, names, 1)
-    next = f"Did you mean {function.module}:{close[0]}?" if close else "Name one that is defined there."
+    next = (
+        f"Did you mean {function.module}:{close[0]}?"
+        if close
+        else "Name one that is defined there."
+    )
     why = "It defines " + (", ".join(names[:10]) or "no function") + "."
     for node in body:
         if isinstance(node, ast.ClassDef) and node.name == function.name:
             why = f"{function.name} is a class there; only functions can be explored."
-        if isinstance(node, ast.ImportFrom) and function.name in [one.asname or one.name for one in node.names]:
+        if isinstance(node, ast.ImportFrom) and function.name in [
+            one.asname or one.name for one in node.names
+        ]:
             why, next = _imported(node, function)
-    return NotFound("no_function", f"{path} does not define the function {function.name}.", why, next)
+    return NotFound(
+        "no_function", f"{path} does not define the function {function.name}.", why, next
+    )
 
 
 def _imported(node, function):

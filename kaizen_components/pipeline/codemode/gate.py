@@ -27,10 +27,14 @@ def fails_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
             return Verdict("missing", NO_REPORT, [Finding("sandbox", says)], [broken.boxed])
         except OSError as error:
             says = f"The sandbox could not be set up: {error.strerror or error}."
-            return Verdict("missing", says, [Finding("sandbox", f"{says} Look at the disk and its rights.")])
+            return Verdict(
+                "missing", says, [Finding("sandbox", f"{says} Look at the disk and its rights.")]
+            )
         except KaizenError as error:
             return Verdict(
-                "missing", error.what, [Finding(error.code, f"{error.what} {error.why} {error.next}".strip())]
+                "missing",
+                error.what,
+                [Finding(error.code, f"{error.what} {error.why} {error.next}".strip())],
             )
 
     return judged

@@ -38,7 +38,9 @@ def judge_validation(step: Step, job: Job, asked: Asked) -> Verdict:
 def _timed(verdict):
     rows: list[dict[str, Any]] = verdict.facts.get("results", [])
     verdict.facts["ms"] = {one["id"]: one["ms"] for one in rows}
-    verdict.facts["results"] = [{name: value for name, value in one.items() if name != "ms"} for one in rows]
+    verdict.facts["results"] = [
+        {name: value for name, value in one.items() if name != "ms"} for one in rows
+    ]
     return verdict
 
 
@@ -48,14 +50,18 @@ def check_function(job: Job, function: Function) -> Verdict:
     try:
         found = place(job, function)
     except NotFound as error:
-        return Verdict("check", error.what, [Finding(error.code, f"{error.what} {error.why} {error.next}")])
+        return Verdict(
+            "check", error.what, [Finding(error.code, f"{error.what} {error.why} {error.next}")]
+        )
     (seen,), boxed = session.run(job, function, [session.group([])], hash_seed=1)
     facts = {"function": str(function), "path": found.path, "lines": [found.first, found.last]}
     said = seen["import"] or failed(TIMEOUT, "The import did not end.")
     if said["error_type"]:
         says = f"{function.module} cannot be imported: {said['error_type']}: {said['error']}"
         reason, next = _unimportable(said, job)
-        return Verdict(reason, says, [Finding("import", f"{says}. {next}", found.path)], [boxed], facts)
+        return Verdict(
+            reason, says, [Finding("import", f"{says}. {next}", found.path)], [boxed], facts
+        )
     if not said["callable"]:
         says = f"{function} is not callable once its module is imported."
         return Verdict("check", says, [Finding("not-callable", says, found.path)], [boxed], facts)
@@ -66,5 +72,8 @@ def _unimportable(said, job):
     absent = re.match(r"No module named '([^']+)'", said["error"])
     if absent and said["error_type"] == "ModuleNotFoundError":
         name = absent[1].split(".")[0]
-        return "missing", f"Install it where the target's tests run: {job.tools.install or 'pip install'} {name}"
+        return (
+            "missing",
+            f"Install it where the target's tests run: {job.tools.install or 'pip install'} {name}",
+        )
     return "check", "Mend the module first: what cannot be imported cannot be explored."

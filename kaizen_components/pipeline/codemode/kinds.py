@@ -49,7 +49,11 @@ class Exploring(Kind):
         }  # fmt: skip
 
     def kept(self, step: Step, text: str) -> tuple[str, str, str]:
-        return f"{step.name}.json", f"The answer to {step.name}", json.dumps(self.value(step, text), indent=1) + "\n"
+        return (
+            f"{step.name}.json",
+            f"The answer to {step.name}",
+            json.dumps(self.value(step, text), indent=1) + "\n",
+        )
 
 
 class SnippetsKind(Exploring):
@@ -114,4 +118,6 @@ as all others."""
     def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
         last = asked.newest(VALIDATION)
         before = cases.read(last["spec"])
-        return refine.judge(before, last["failing"], function(asked), asked.request, results(asked), text)
+        return refine.judge(
+            before, last["failing"], function(asked), asked.request, results(asked), text
+        )

@@ -32,8 +32,12 @@ def run(fixture: Fixture, repo: str, python: str | None = None) -> dict[str, Any
         finally:
             target.close()
     if verdict.reason == "missing":
-        raise Unavailable("cannot_run", verdict.says, verdict.findings[0].text, "Mend that, then run it again.")
-    cases = verdict.facts.get("cases") or [_failed(case, f"cannot be called. {verdict.says}") for case in fixture.cases]
+        raise Unavailable(
+            "cannot_run", verdict.says, verdict.findings[0].text, "Mend that, then run it again."
+        )
+    cases = verdict.facts.get("cases") or [
+        _failed(case, f"cannot be called. {verdict.says}") for case in fixture.cases
+    ]
     passed = sum(case["ok"] for case in cases)
     return {
         "function": fixture.function, "repo_tree": job.base_tree, "passed": passed, "failed": len(cases) - passed,
@@ -51,7 +55,9 @@ def _job(target, place, python):
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             shutil.copy2(source, copy, follow_symlinks=False)
     hash = working_tree(target.path).sha256
-    return Job(tree, tree, hash, hash, {}, tools(target, python), read_settings(tree), scratch=scratch)
+    return Job(
+        tree, tree, hash, hash, {}, tools(target, python), read_settings(tree), scratch=scratch
+    )
 
 
 @fails_closed
@@ -62,13 +68,26 @@ def _judged(job: Job, function: Function, fixture: Fixture) -> Verdict:
         return Verdict("check", f"{error.what} {error.next}")
     results, runs = validate.ran(job, function, fixture)
     cases = [_told(case, one) for case, one in zip(fixture.cases, results, strict=True)]
-    return Verdict("pass" if all(one["ok"] for one in cases) else "check", "", [], runs, {"cases": cases})
+    return Verdict(
+        "pass" if all(one["ok"] for one in cases) else "check", "", [], runs, {"cases": cases}
+    )
 
 
 def _told(case, result):
-    got = result["got"] if result["stable"] else f"{result['got']}, and something else the second time"
+    got = (
+        result["got"]
+        if result["stable"]
+        else f"{result['got']}, and something else the second time"
+    )
     return {**_failed(case, got), "ok": result["met"] and result["stable"], "ms": result["ms"]}
 
 
 def _failed(case, got):
-    return {"id": case.id, "call": case.call, "expected": case.end, "got": got, "ok": False, "ms": 0.0}
+    return {
+        "id": case.id,
+        "call": case.call,
+        "expected": case.end,
+        "got": got,
+        "ok": False,
+        "ms": 0.0,
+    }

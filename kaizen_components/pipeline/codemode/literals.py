@@ -51,10 +51,13 @@ def _equal(one, other):
         return len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, dict):
         return len(one) == len(other) and all(
-            key in other and _typed(other, key) and _equal(value, other[key]) for key, value in one.items()
+            key in other and _typed(other, key) and _equal(value, other[key])
+            for key, value in one.items()
         )
     if isinstance(one, set):
-        return one == other and {(type(part), part) for part in one} == {(type(part), part) for part in other}
+        return one == other and {(type(part), part) for part in one} == {
+            (type(part), part) for part in other
+        }
     return one == other and repr(one) == repr(other)  # 0.0 is not -0.0
 
 

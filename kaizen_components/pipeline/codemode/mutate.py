@@ -15,7 +15,9 @@ SLOWER = 10.0  # a mistake that makes a case so many times slower than the slowe
 LEAST_S = 2.0
 
 
-def run(job: Job, function: Function, spec: Spec, slowest_ms: float) -> tuple[Mutation, sandbox.Boxed | None]:
+def run(
+    job: Job, function: Function, spec: Spec, slowest_ms: float
+) -> tuple[Mutation, sandbox.Boxed | None]:
     """Try the mutants in an order that the tree decides, for at most settings.mutation_s."""
     found = place(job, function)
     made = mutants.make(found.path, found.text, set(range(found.first, found.last + 1)))
@@ -24,11 +26,18 @@ def run(job: Job, function: Function, spec: Spec, slowest_ms: float) -> tuple[Mu
     chosen = made[:MUTANTS_MAX]
     if not chosen:
         return seen, None
-    for tidy in (False, True):  # to put 600 files back takes longer than a case, and few functions write any
-        said, boxed = _tried(job, function, found, spec, [one.text for one in chosen], slowest_ms, tidy)
+    for tidy in (
+        False,
+        True,
+    ):  # to put 600 files back takes longer than a case, and few functions write any
+        said, boxed = _tried(
+            job, function, found, spec, [one.text for one in chosen], slowest_ms, tidy
+        )
         if said and _complete(said[0], spec) and not _noticed(said[0], spec):
             return _counted(seen, chosen, said[1:], spec), boxed
-    seen.doubts.append("The cases do not hold on the function itself in the time that a mistake has.")
+    seen.doubts.append(
+        "The cases do not hold on the function itself in the time that a mistake has."
+    )
     return seen, boxed
 
 
@@ -57,7 +66,10 @@ def findings(found: Mutation) -> list[Finding]:
     """Each mistake that no case notices."""
     return [
         Finding(
-            "mutant", f"No case notices this mistake: {one}. Add a case whose end differs with it.", one.path, one.line
+            "mutant",
+            f"No case notices this mistake: {one}. Add a case whose end differs with it.",
+            one.path,
+            one.line,
         )
         for one in found.survived[:SHOWN_MAX]
     ]
@@ -68,4 +80,6 @@ def _noticed(said, spec):
     if said["import"] and said["import"]["error_type"]:
         return True
     results = said["results"]
-    return any(case.id in results and not evidence.met(results[case.id], case) for case in spec.cases)
+    return any(
+        case.id in results and not evidence.met(results[case.id], case) for case in spec.cases
+    )

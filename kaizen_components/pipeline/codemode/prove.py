@@ -57,13 +57,19 @@ def _explored() -> list[dict[str, Any]]:
 
 def _results() -> list[dict[str, Any]]:
     """As the engine records them; written down here, so that the steps after it are proved without it."""
-    return execute.with_code(_explored(), [{"id": one["id"], **_result(one)} for one in _explored()])
+    return execute.with_code(
+        _explored(), [{"id": one["id"], **_result(one)} for one in _explored()]
+    )
 
 
 def _result(one):
     kind = ERRORS.get(one["code"])
     if kind:
-        return {**failed(kind, "too large" if kind == "ValueError" else "wrong type"), "inside": True, "stable": True}
+        return {
+            **failed(kind, "too large" if kind == "ValueError" else "wrong type"),
+            "inside": True,
+            "stable": True,
+        }
     output = "<object object at 0x7f>" if one["id"] == UNSTABLE else str(2 * int(one["code"][7:-1]))
     return {**failed("", ""), "success": True, "output": output, "stable": one["id"] != UNSTABLE}
 
@@ -95,7 +101,9 @@ def _execution(case: Case, tools: Tools) -> Verdict:
 def _analysis(case: Case, tools: Tools) -> Verdict:
     given, results = dict(case["answer"]), _results()
     for cluster in given.get("clusters", ()):
-        cluster["ids"] = [one["id"] for one in results] if cluster["ids"] == "all" else cluster["ids"]
+        cluster["ids"] = (
+            [one["id"] for one in results] if cluster["ids"] == "all" else cluster["ids"]
+        )
     return analysis.judge(json.dumps(given), results, 1)
 
 
@@ -109,7 +117,9 @@ def _validation(case: Case, tools: Tools) -> Verdict:
 
 
 def _refinement(case: Case, tools: Tools) -> Verdict:
-    before = cases.read(_text(next(one for one in _fixtures()["spec-synthesis"] if one["expects"] == "pass")))
+    before = cases.read(
+        _text(next(one for one in _fixtures()["spec-synthesis"] if one["expects"] == "pass"))
+    )
     return refine.judge(before, case["failing"], DOUBLE, REQUEST, _results(), _text(case))
 
 
@@ -134,7 +144,9 @@ def _job(tools: Tools, source: str = SOURCE) -> Iterator[Job]:
         for name, text in (("sums.py", source), ("broken.py", source + "\n1 / 0\n")):
             with open(os.path.join(base, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        settings = Settings(mutation_s=60.0, timeout_s=120.0, minimum_level="L0")  # our own code is in it
+        settings = Settings(
+            mutation_s=60.0, timeout_s=120.0, minimum_level="L0"
+        )  # our own code is in it
         yield Job(base, base, "proof", "proof", {}, tools, settings, scratch=scratch)
 
 

@@ -54,13 +54,19 @@ def examples(function: Function, request: str) -> list[Example]:
         spans = _calls(function, sentence)
         for place, (start, end) in enumerate(spans):
             until = spans[place + 1][0] if place + 1 < len(spans) else len(sentence)
-            found.append(Example(sentence[start:end], sentence[end:until], _without(sentence, spans)))
+            found.append(
+                Example(sentence[start:end], sentence[end:until], _without(sentence, spans))
+            )
     return found
 
 
 def sentences(request: str) -> list[str]:
     """The parts between full stops, semicolons and line ends; those inside of quotes divide nothing."""
-    return [one.strip() for one in SENTENCE.findall(request[:REQUEST_CHARS_MAX].translate(QUOTES)) if one.strip()]
+    return [
+        one.strip()
+        for one in SENTENCE.findall(request[:REQUEST_CHARS_MAX].translate(QUOTES))
+        if one.strip()
+    ]
 
 
 def literals(text: str) -> list[str]:
@@ -114,7 +120,11 @@ def _follows(example, value, is_error):
     """The value right after the call, if there is one; else any in its words, or in its sentence."""
     if example.says:
         return example.says == value if is_error else expected(value, example.says)
-    told = example.after if literals(example.after) or ERROR.search(example.after) else example.sentence
+    told = (
+        example.after
+        if literals(example.after) or ERROR.search(example.after)
+        else example.sentence
+    )
     return _says(told, value, is_error)
 
 
@@ -154,7 +164,8 @@ def _is_example(text):
     if not isinstance(node, ast.Call):
         return False
     return all(
-        literal(ast.unparse(one)) is not NO_LITERAL for one in (*node.args, *(one.value for one in node.keywords))
+        literal(ast.unparse(one)) is not NO_LITERAL
+        for one in (*node.args, *(one.value for one in node.keywords))
     )
 
 

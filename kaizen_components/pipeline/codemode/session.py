@@ -29,7 +29,14 @@ Group = dict[str, Any]
 def group(items: list[dict[str, str]], edits: dict[str, str] | None = None, **more: Any) -> Group:
     """Pieces of code (id, code) on one version of the tree; `stop` ends it at the first that takes too long, and `tidy`
     puts the files back before each one."""
-    return {"items": items, "edits": edits or {}, "item_s": ITEM_S, "stop": False, "tidy": True, **more}
+    return {
+        "items": items,
+        "edits": edits or {},
+        "item_s": ITEM_S,
+        "stop": False,
+        "tidy": True,
+        **more,
+    }
 
 
 def run(
@@ -39,7 +46,9 @@ def run(
     folder = tempfile.mkdtemp(prefix="code-", dir=job.scratch or None)
     key = secrets.token_hex(32)
     try:
-        _prepare(job, function, folder, groups, key, min(seconds or job.settings.timeout_s, _most(job)))
+        _prepare(
+            job, function, folder, groups, key, min(seconds or job.settings.timeout_s, _most(job))
+        )
         boxed = sandbox.run(
             [*job.tools.python, "-s", "-B", "-c", BEGIN, folder], folder, job.settings.timeout_s, tree=job.base_tree,
             reads=job.tools.reads, variables={"PYTHONHASHSEED": str(hash_seed)},

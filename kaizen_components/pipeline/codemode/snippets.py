@@ -14,10 +14,19 @@ LEAST, MOST, ERRORS_LEAST = 10, 40, 3
 
 
 class Snippet(Contract):
-    id: str = Field(pattern=r"^S[1-9][0-9]{0,2}$", description="S1, S2, … in order; a later round goes on counting")
+    id: str = Field(
+        pattern=r"^S[1-9][0-9]{0,2}$",
+        description="S1, S2, … in order; a later round goes on counting",
+    )
     description: str = Field(min_length=3, max_length=LINE, description="What it tries out")
-    code: str = Field(min_length=1, max_length=code.CHARS_MAX, description="Calls the function; ends in an expression")
-    expects: Literal["value", "error"] = Field(description="error, if you think that the function raises here")
+    code: str = Field(
+        min_length=1,
+        max_length=code.CHARS_MAX,
+        description="Calls the function; ends in an expression",
+    )
+    expects: Literal["value", "error"] = Field(
+        description="error, if you think that the function raises here"
+    )
 
 
 class Snippets(Contract):
@@ -52,9 +61,15 @@ def judge(function: Function, text: str, earlier: list[dict[str, Any]]) -> Verdi
     repeated = _repeated(function, [one for one in found if not bad[one["id"]]], earlier)
     if wrong or repeated:
         count = sum(map(bool, bad.values())) + len(repeated)
-        return Verdict("check", f"{count} of {len(found)} snippets cannot be used.", [*wrong, *repeated])
+        return Verdict(
+            "check", f"{count} of {len(found)} snippets cannot be used.", [*wrong, *repeated]
+        )
     errors = sum(one["expects"] == "error" for one in found)
-    return Verdict("pass", f"{len(found)} snippets, {errors} of which expect an error.", facts={"snippets": len(found)})
+    return Verdict(
+        "pass",
+        f"{len(found)} snippets, {errors} of which expect an error.",
+        facts={"snippets": len(found)},
+    )
 
 
 def _repeated(function, found, earlier):
@@ -63,6 +78,10 @@ def _repeated(function, found, earlier):
     for one in [*earlier, *found]:
         key = code.normal(function, one["code"])
         if key in seen and one not in earlier:
-            wrong.append(Finding("repeated", f"{one['id']} is the same code as {seen[key]}: try something else."))
+            wrong.append(
+                Finding(
+                    "repeated", f"{one['id']} is the same code as {seen[key]}: try something else."
+                )
+            )
         seen.setdefault(key, one["id"])
     return wrong

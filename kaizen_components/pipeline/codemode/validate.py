@@ -25,17 +25,30 @@ def judge(job: Job, function: Function, spec: Spec, request: str) -> Verdict:
     facts["failing"] = sorted({case.id for case in [*failing, *flaky]}, key=lambda id: int(id[1:]))
     broken = [case for case in failing if case.source == "requirement" and case not in flaky]
     if broken:
-        return _verdict("reject", "The function does not do what the requirement says", broken, results, runs, facts)
+        return _verdict(
+            "reject",
+            "The function does not do what the requirement says",
+            broken,
+            results,
+            runs,
+            facts,
+        )
     if flaky:
-        return _verdict("flaky", "Cases end differently from run to run", flaky, results, runs, facts)
+        return _verdict(
+            "flaky", "Cases end differently from run to run", flaky, results, runs, facts
+        )
     if failing:
         return _verdict("check", "Cases fail", failing, results, runs, facts)
     return _mutated(job, function, spec, runs, facts)
 
 
-def ran(job: Job, function: Function, spec: Spec) -> tuple[list[dict[str, Any]], list[sandbox.Boxed]]:
+def ran(
+    job: Job, function: Function, spec: Spec
+) -> tuple[list[dict[str, Any]], list[sandbox.Boxed]]:
     """What became of each case in two runs: `met`, `got`, `stable`, `ms`. What is expected stays on this side."""
-    results, runs = execute.twice(job, function, [{"id": case.id, "code": case.call} for case in spec.cases])
+    results, runs = execute.twice(
+        job, function, [{"id": case.id, "code": case.call} for case in spec.cases]
+    )
     return [_told(case, result) for case, result in zip(spec.cases, results, strict=True)], runs
 
 
@@ -51,7 +64,10 @@ def _told(case, result):
 
 
 def _verdict(reason, says, cases, results, runs, facts):
-    found = [Finding(RULES[reason], _sentence(reason, case, results_of(results, case)["got"])) for case in cases]
+    found = [
+        Finding(RULES[reason], _sentence(reason, case, results_of(results, case)["got"]))
+        for case in cases
+    ]
     return Verdict(reason, f"{says}: {', '.join(case.id for case in cases)}.", found, runs, facts)
 
 
@@ -79,6 +95,10 @@ def _mutated(job, function, spec, runs, facts):
     said = f"{found.killed} of {found.tried} small mistakes in {function.name} are noticed"
     if found.rate < job.settings.kill_floor:
         return Verdict(
-            "weak", f"Only {said}; {job.settings.kill_floor:.0%} must be.", mutate.findings(found), runs, facts
+            "weak",
+            f"Only {said}; {job.settings.kill_floor:.0%} must be.",
+            mutate.findings(found),
+            runs,
+            facts,
         )
     return Verdict("pass", f"{len(spec.cases)} cases hold, twice; {said}.", [], runs, facts)

@@ -31,7 +31,11 @@ WHOLE_FILES = (
 
 
 def apply(
-    edits: list[Edit], read: Read, *, there: Iterable[str] = (), is_link: Callable[[str], bool] = lambda path: False
+    edits: list[Edit],
+    read: Read,
+    *,
+    there: Iterable[str] = (),
+    is_link: Callable[[str], bool] = lambda path: False,
 ) -> dict[str, bytes | None]:
     """Path -> new content (None: deleted) of every file that changes, or EditRefused.
 
@@ -50,7 +54,11 @@ def apply(
         if new != base:
             changes[path] = new
     if not changes:
-        raise EditRefused("The edits change nothing.", "Every file is the same afterwards.", "Write what is to change.")
+        raise EditRefused(
+            "The edits change nothing.",
+            "Every file is the same afterwards.",
+            "Write what is to change.",
+        )
     return changes
 
 
@@ -60,11 +68,15 @@ def _changed(path, of_file, base):
     if whole and len(of_file) > 1:
         numbers = " and ".join(str(edit.number) for edit in of_file[:2])
         raise EditRefused(
-            f"Blocks {numbers} are both for {shown(path)}, and one is for the whole file.", "", "Write one."
+            f"Blocks {numbers} are both for {shown(path)}, and one is for the whole file.",
+            "",
+            "Write one.",
         )
     if first.kind == "delete":
         if base is None:
-            raise EditRefused(f"{first.name} deletes a file that is not there.", "", "Leave it out.")
+            raise EditRefused(
+                f"{first.name} deletes a file that is not there.", "", "Leave it out."
+            )
         return None
     old = _text(path, base)
     new = _whole(first, old) if whole else _replaced(path, of_file, base, old)
@@ -81,14 +93,18 @@ def _text(path, base):
         return ""
     if len(base) > FILE_BYTES_MAX:
         raise EditRefused(
-            f"{shown(path)} has {len(base):,} bytes.", f"{FILE_BYTES_MAX:,} can be edited.", "Leave it as it is."
+            f"{shown(path)} has {len(base):,} bytes.",
+            f"{FILE_BYTES_MAX:,} can be edited.",
+            "Leave it as it is.",
         )
     try:
         text = base.decode()
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise EditRefused(f"{shown(path)} is not a text file.", "It is binary or not UTF-8.", "Leave it as it is.")
+        raise EditRefused(
+            f"{shown(path)} is not a text file.", "It is binary or not UTF-8.", "Leave it as it is."
+        )
     return text
 
 
@@ -132,7 +148,9 @@ def _replaced(path, of_file, base, old):
 def _placed(edit, lines):
     if not any(line.strip() for line in edit.search):
         raise EditRefused(
-            f"{edit.name} searches for nothing.", "", "Search for the lines before the place, and repeat them."
+            f"{edit.name} searches for nothing.",
+            "",
+            "Search for the lines before the place, and repeat them.",
         )
     return place(edit, lines)
 
@@ -158,7 +176,11 @@ def _put(raw: list[str], found: Place, crlf: bool) -> None:
 def _sound(path, old, new):
     """The new content as bytes, if nothing in it is a slip of the answer."""
     if "\0" in new:
-        raise EditRefused(f"{shown(path)} would have a NUL byte.", "No text file has one.", "Write it as an escape.")
+        raise EditRefused(
+            f"{shown(path)} would have a NUL byte.",
+            "No text file has one.",
+            "Write it as an escape.",
+        )
     for leak in LEAKS:
         slips = [line for line in new.split("\n") if line.startswith(leak)]
         if len(slips) > sum(line.startswith(leak) for line in old.split("\n")):
@@ -168,16 +190,22 @@ def _sound(path, old, new):
                 "Write every block with its own markers, and no marker inside.",
             )
     if new.count(UNREADABLE) > old.count(UNREADABLE):
-        raise EditRefused(f"{shown(path)} would have a character that is no text.", "", "Write it as an escape.")
+        raise EditRefused(
+            f"{shown(path)} would have a character that is no text.", "", "Write it as an escape."
+        )
     try:
         data = new.encode()
     except UnicodeEncodeError:
         raise EditRefused(
-            f"{shown(path)} would not be UTF-8.", "It has half a character.", "Write it as an escape."
+            f"{shown(path)} would not be UTF-8.",
+            "It has half a character.",
+            "Write it as an escape.",
         ) from None
     if len(data) > FILE_BYTES_MAX:
         raise EditRefused(
-            f"{shown(path)} would have {len(data):,} bytes.", f"{FILE_BYTES_MAX:,} are allowed.", "Write less."
+            f"{shown(path)} would have {len(data):,} bytes.",
+            f"{FILE_BYTES_MAX:,} are allowed.",
+            "Write less.",
         )
     return data
 

@@ -33,18 +33,26 @@ Where the text of a file itself has a line of equals signs as long as the marker
 DELETE_FORM = "A file that must go takes one line: the word DELETE, a colon and its path."
 GOING = re.compile(r"\b(?:delet|remov|renam|mov|drop|replac|split|merg|rid\b)", re.IGNORECASE)
 FORMAT = "\n\n".join((DELETE_FORM, WHOLE_FORM, BLOCK_FORM))
-WHOLE_LINES_MAX = 200  # up to here models write a whole file more surely than a patch, and it costs little
+WHOLE_LINES_MAX = (
+    200  # up to here models write a whole file more surely than a patch, and it costs little
+)
 
 BLANKS = r"[ \t]{0,3}"  # before a marker; further in, it is text
 OPENING = re.compile(BLANKS + r"(<{3,})[ \t]*(SEARCH|WHOLE)\b:?(.*)$", re.IGNORECASE)
 DIVIDER = re.compile(BLANKS + r"(={5,})[ \t]*$")
 CLOSING = re.compile(BLANKS + r">{3,}[ \t]*(?:REPLACE|END|WHOLE|SEARCH)[ \t]*$", re.IGNORECASE)
-BARE_CLOSING = re.compile(BLANKS + r"(>{5,})[ \t]*$")  # counts where it is as long as the opening one
+BARE_CLOSING = re.compile(
+    BLANKS + r"(>{5,})[ \t]*$"
+)  # counts where it is as long as the opening one
 FENCE = re.compile(BLANKS + r"(`{3,}|~{3,})[ \t]*([^`]*)$")
 DECORATED = r"[ \t]*(?:[#>*=/-]+[ \t]+)?[*`]*"
-HEADER = re.compile(DECORATED + r"(FILE(?:[ _]?(?:NAME|PATH))?|PATH|DELETE)[*`]*[ \t]*:[ \t]*(\S.*)$", re.IGNORECASE)
+HEADER = re.compile(
+    DECORATED + r"(FILE(?:[ _]?(?:NAME|PATH))?|PATH|DELETE)[*`]*[ \t]*:[ \t]*(\S.*)$", re.IGNORECASE
+)
 BARE_PATH = re.compile(DECORATED + r"([^\s`*:\"'<>()]*[./][^\s`*:\"'<>()/.]+)[*`:]*[ \t]*$")
-REMARK = re.compile(r"[ \t]\((?:new|modified|changed|existing|updated)\b[^()]{0,40}\)$", re.IGNORECASE)
+REMARK = re.compile(
+    r"[ \t]\((?:new|modified|changed|existing|updated)\b[^()]{0,40}\)$", re.IGNORECASE
+)
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 # Put by a driver under an answer that the server cut off: half a file must not pass for a whole one.
 CUT = "[The answer was cut off here: it reached the limit of its length.]"
@@ -96,5 +104,7 @@ class Edit:
 
 def shown(text: str, most: int = 80) -> str:
     """A piece of an answer as a message quotes it: short, on one line, printable."""
-    plain = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text[: most + 1])
+    plain = "".join(
+        char if char.isprintable() else f"\\x{ord(char):02x}" for char in text[: most + 1]
+    )
     return plain if len(text) <= most else plain[:most] + "…"

@@ -42,7 +42,9 @@ def place(edit: Edit, lines: Lines) -> Place:
         for start, change in found.items():
             return Place(edit, start, start + len(search), [change(line) for line in text])
     raise EditRefused(
-        f"{edit.name} matches nothing in the file.", nearest(search, lines), "Copy the lines as they stand."
+        f"{edit.name} matches nothing in the file.",
+        nearest(search, lines),
+        "Copy the lines as they stand.",
     )
 
 

@@ -22,11 +22,21 @@ from .format import (  # fmt: skip
 def parse(text: str) -> list[Edit]:
     """The edits of an answer in their order, or EditRefused."""
     if "\0" in text:
-        raise EditRefused("The answer has a NUL byte.", "No text file has one.", "Write it as an escape, such as \\0.")
+        raise EditRefused(
+            "The answer has a NUL byte.",
+            "No text file has one.",
+            "Write it as an escape, such as \\0.",
+        )
     if len(text) > TEXT_CHARS_MAX:
-        raise EditRefused(f"The answer has {len(text):,} characters.", f"{TEXT_CHARS_MAX:,} are read.", "Write less.")
+        raise EditRefused(
+            f"The answer has {len(text):,} characters.",
+            f"{TEXT_CHARS_MAX:,} are read.",
+            "Write less.",
+        )
     if text.rstrip().endswith(CUT):
-        raise EditRefused("The answer was cut off before its end.", "It was too long.", "Answer with less text.")
+        raise EditRefused(
+            "The answer was cut off before its end.", "It was too long.", "Answer with less text."
+        )
     found = _Reader(text).read()
     if not found:
         raise EditRefused(
@@ -83,7 +93,9 @@ class _Reader:
         self.at += 1
         if self.fenced and self._is_fence(self._next_text(self.at)):
             self.fenced = False  # the one before was never closed
-        if self.fenced and not self._leads_to_block(self.at):  # the path stands inside the fence, the file below it
+        if self.fenced and not self._leads_to_block(
+            self.at
+        ):  # the path stands inside the fence, the file below it
             self.fenced = False
             self._add("whole", path, text=self._until_fence("```"))
 
@@ -113,7 +125,9 @@ class _Reader:
         while at < len(self.lines) and (not self.lines[at].strip() or FENCE.match(self.lines[at])):
             fences += bool(self.lines[at].strip())
             at += 1
-        return at < len(self.lines) and bool(OPENING.match(self.lines[at]) or (fences and not self.fenced))
+        return at < len(self.lines) and bool(
+            OPENING.match(self.lines[at]) or (fences and not self.fenced)
+        )
 
     def _next_text(self, at):
         """Where the next line stands that is not blank."""
@@ -150,7 +164,9 @@ class _Reader:
         kind, length, number = opening[2].upper(), len(opening[1]), len(self.found) + 1
         if not path:
             raise EditRefused(
-                f"Block {number} does not say which file it is for.", "", "Put a line `FILE: path` above the block."
+                f"Block {number} does not say which file it is for.",
+                "",
+                "Put a line `FILE: path` above the block.",
             )
         self.at += 1
         lines = self._until_closing(length, number, path)
@@ -232,7 +248,9 @@ def _divided(lines, length, number, path):
 def unfenced(lines, path):
     """Without the fence that a model put round the lines. In Markdown a fence is text, unless it says markdown."""
     first = FENCE.match(lines[0]) if lines else None
-    if not first or (path.lower().endswith(MARKDOWN) and first[2].strip().lower() not in ("markdown", "md")):
+    if not first or (
+        path.lower().endswith(MARKDOWN) and first[2].strip().lower() not in ("markdown", "md")
+    ):
         return lines
     end = len(_trimmed(lines)) - 1
     last = FENCE.match(lines[end])

@@ -20,7 +20,9 @@ DEVICES = frozenset(
     }
 )
 # Characters that macOS leaves out of a name: ".g\u200cit" is ".git" there.
-IGNORED = dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
+IGNORED = dict.fromkeys(
+    [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+)
 
 
 def checked(path: str) -> str:
@@ -56,7 +58,9 @@ def _wrong(path):
 def _wrong_name(name):
     if name == "..":
         return "it leads upwards"
-    if not name.isprintable() or any(char in ':<>"|?*\ufffd' for char in name):  # the last stands for no text at all
+    if not name.isprintable() or any(
+        char in ':<>"|?*\ufffd' for char in name
+    ):  # the last stands for no text at all
         return f"{shown(name)!r} has a character that file names cannot have everywhere"
     if len(name.encode()) > NAME_BYTES_MAX:
         return "a name in it is too long"
@@ -95,7 +99,10 @@ class Neighbours:
         for part in (*above(path), path):
             if self.is_link(part):
                 raise PathRefused(
-                    path, f"{shown(path)} is refused: {shown(part)} is a symbolic link.", "", "Name the file itself."
+                    path,
+                    f"{shown(path)} is refused: {shown(part)} is a symbolic link.",
+                    "",
+                    "Name the file itself.",
                 )
             other = self.spelled.setdefault(folded(part), part)
             if other != part:
@@ -108,6 +115,8 @@ class Neighbours:
             raise EditRefused(f"{shown(path)} is a folder.", "", "Name a file in it.")
         inside = next((folder for folder in above(path) if folder in self.files), None)
         if inside:
-            raise EditRefused(f"{shown(path)} cannot be: {shown(inside)} is a file.", "", "Choose another folder.")
+            raise EditRefused(
+                f"{shown(path)} cannot be: {shown(inside)} is a file.", "", "Choose another folder."
+            )
         self.files.add(path)
         self.folders.update(above(path))

@@ -17,7 +17,13 @@ def render(edits: list[Edit]) -> str:
         length = _length([*parts[0], *parts[1]])
         words = ("SEARCH", "REPLACE") if edit.kind == "replace" else ("WHOLE", "END")
         middle = [*parts[0], "=" * length] if edit.kind == "replace" else []
-        lines = [f"FILE: {edit.path}", f"{'<' * length} {words[0]}", *middle, *parts[1], f"{'>' * length} {words[1]}"]
+        lines = [
+            f"FILE: {edit.path}",
+            f"{'<' * length} {words[0]}",
+            *middle,
+            *parts[1],
+            f"{'>' * length} {words[1]}",
+        ]
         pieces.append("\n".join(lines))
     return "\n\n".join(pieces) + "\n"
 
@@ -30,7 +36,12 @@ def _fenced(lines, path):
 
 
 def _length(lines):
-    taken = {len(found[1]) for line in lines for found in (DIVIDER.match(line), BARE_CLOSING.match(line)) if found}
+    taken = {
+        len(found[1])
+        for line in lines
+        for found in (DIVIDER.match(line), BARE_CLOSING.match(line))
+        if found
+    }
     length = LENGTH
     while length in taken:
         length += 1

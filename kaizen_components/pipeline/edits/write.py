@@ -12,8 +12,19 @@ from ...errors import Unavailable
 from .format import EditRefused, shown
 from .paths import checked
 
-FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+FOLDER = (
+    os.O_RDONLY
+    | getattr(os, "O_DIRECTORY", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+)
+FRESH = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+)
 HAS_DIR_FD = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd
 MODE = 0o644
 
@@ -51,7 +62,9 @@ class _Walk:
 
     def _at(self, name):
         """What the functions of os take for a name in the folder where we stand."""
-        return (name, {"dir_fd": self.held[-1]}) if self.held else (os.path.join(self.path, name), {})
+        return (
+            (name, {"dir_fd": self.held[-1]}) if self.held else (os.path.join(self.path, name), {})
+        )
 
     def into(self, name: str, make: bool) -> None:
         place, where = self._at(name)
@@ -75,7 +88,9 @@ class _Walk:
             return None
         if not stat.S_ISREG(facts.st_mode):
             raise EditRefused(
-                f"{shown(name)} is refused: it is a link, a folder or a device.", "", "Name a plain file."
+                f"{shown(name)} is refused: it is a link, a folder or a device.",
+                "",
+                "Name a plain file.",
             )
         return stat.S_IMODE(facts.st_mode) & 0o777
 
@@ -120,8 +135,14 @@ def _is_plain(path, is_kind):
 
 
 def _problem(path, error):
-    if isinstance(error, FileNotFoundError | NotADirectoryError) or error.errno == 40:  # ELOOP: a link
+    if (
+        isinstance(error, FileNotFoundError | NotADirectoryError) or error.errno == 40
+    ):  # ELOOP: a link
         return EditRefused(
-            f"{shown(path)} is refused: a part of it is a link or no folder.", "", "Name a path through plain folders."
+            f"{shown(path)} is refused: a part of it is a link or no folder.",
+            "",
+            "Name a path through plain folders.",
         )
-    return Unavailable("cannot_write", f"{shown(path)} cannot be written.", str(error.strerror), "Check the disk.")
+    return Unavailable(
+        "cannot_write", f"{shown(path)} cannot be written.", str(error.strerror), "Check the disk."
+    )

@@ -35,9 +35,21 @@ def judge(step: Step, job: Job, asked: Asked) -> Verdict:
         return Verdict("pass", f"{shown} passes.", [], [boxed], facts)
     if boxed.exit_code in NOT_RUN:
         says = f"{shown} cannot be started here."
-        return Verdict("missing", says, [Finding(step.name, f"{says} {_tail(boxed, room, answers)}")], [boxed], facts)
+        return Verdict(
+            "missing",
+            says,
+            [Finding(step.name, f"{says} {_tail(boxed, room, answers)}")],
+            [boxed],
+            facts,
+        )
     ended = "does not end in time" if boxed.timed_out else f"fails with exit code {boxed.exit_code}"
-    return Verdict("check", f"{shown} {ended}.", [Finding(step.name, _tail(boxed, room, answers))], [boxed], facts)
+    return Verdict(
+        "check",
+        f"{shown} {ended}.",
+        [Finding(step.name, _tail(boxed, room, answers))],
+        [boxed],
+        facts,
+    )
 
 
 def _lay_out(folder: str, asked: Asked) -> None:
@@ -47,7 +59,9 @@ def _lay_out(folder: str, asked: Asked) -> None:
     texts = {"request.txt": asked.request}
     for name, value in values_of(asked).items():
         is_text = isinstance(value, str)
-        texts[f"{name}.txt" if is_text else f"{name}.json"] = value if is_text else json.dumps(value, indent=1)
+        texts[f"{name}.txt" if is_text else f"{name}.json"] = (
+            value if is_text else json.dumps(value, indent=1)
+        )
     for name, text in texts.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8", errors="replace") as file:
             file.write(text)

@@ -11,7 +11,11 @@ def judge(job: Job) -> Verdict:
     """What could not be judged at its end is not built."""
     absent = missing(job.tools, job.settings)
     if absent:
-        return Verdict("missing", f"{', '.join(one.rule for one in absent)} cannot be run in the target.", absent)
+        return Verdict(
+            "missing",
+            f"{', '.join(one.rule for one in absent)} cannot be run in the target.",
+            absent,
+        )
     sandbox.require(job.settings.minimum_level)
     return own.baseline(job, "test") if "test" in job.settings.replaces else _tested(job)
 
@@ -20,12 +24,26 @@ def _tested(job):
     from .tests.gate import baseline
 
     found = baseline(job)
-    facts = {"passed": len(found.passed), "failed": sorted(found.failed)[:50], "flaky": sorted(found.flaky)[:50]}
+    facts = {
+        "passed": len(found.passed),
+        "failed": sorted(found.failed)[:50],
+        "flaky": sorted(found.flaky)[:50],
+    }
     if found.doubts:
-        wrong = [Finding("baseline", f"The tests of the base cannot be judged: {doubt}.") for doubt in found.doubts]
-        return Verdict("missing", "The tests of the base cannot be judged.", wrong, found.runs, facts)
+        wrong = [
+            Finding("baseline", f"The tests of the base cannot be judged: {doubt}.")
+            for doubt in found.doubts
+        ]
+        return Verdict(
+            "missing", "The tests of the base cannot be judged.", wrong, found.runs, facts
+        )
     if found.failed and not job.settings.allow_failing_baseline:
-        wrong = [Finding("baseline", f"{test} fails before anything is changed.") for test in sorted(found.failed)]
+        wrong = [
+            Finding("baseline", f"{test} fails before anything is changed.")
+            for test in sorted(found.failed)
+        ]
         says = f"Failing on the base already: {len(wrong)} of {len(wrong) + len(found.passed)} tests. {own.HOW}"
         return Verdict("check", says, wrong, found.runs, facts)
-    return Verdict("pass", f"Passing on the base: {len(found.passed)} tests.", runs=found.runs, facts=facts)
+    return Verdict(
+        "pass", f"Passing on the base: {len(found.passed)} tests.", runs=found.runs, facts=facts
+    )

@@ -20,7 +20,8 @@ OWN = ("json", "text", "command")  # kinds that a protocol may have as often as 
 
 def faults(given: Any) -> list[str]:
     wrong = list(_strange(given, "the file")) or [
-        f"{'.'.join(map(str, where)) or 'the file'}: {what}" for where, what in schema_faults(_shape(), given)
+        f"{'.'.join(map(str, where)) or 'the file'}: {what}"
+        for where, what in schema_faults(_shape(), given)
     ]
     if wrong:
         return wrong
@@ -41,7 +42,9 @@ def _strange(value: Any, place: str) -> Iterator[str]:
         for inner in value:
             yield from _strange(inner, place)
     elif isinstance(value, str):
-        if "\0" in value or value.encode(errors="ignore").decode() != value:  # NUL, or half of a character
+        if (
+            "\0" in value or value.encode(errors="ignore").decode() != value
+        ):  # NUL, or half of a character
             yield f"{place}: it has a character that cannot be kept."
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         if not -LARGE < value < LARGE:
@@ -114,7 +117,9 @@ def _prompt(step: Step) -> Iterator[str]:
         return
     known = set(VALUES)
     if step.answer and os.path.exists(prompt.path(step.answer)):
-        known |= meta.find_undeclared_variables(prompt.environment().parse(prompt.source(step.answer)))
+        known |= meta.find_undeclared_variables(
+            prompt.environment().parse(prompt.source(step.answer))
+        )
     for name in sorted(used - known):
         yield f"{step.name}: its prompt uses {name}, which is not there; there are {', '.join(sorted(known))}."
 
@@ -189,9 +194,16 @@ def _accepted(protocol: Protocol) -> Iterator[str]:
         for reason, (to, _) in step.next.items():
             if reason != "pass" and to == "accepted":
                 yield f"{step.name}: only pass may lead to accepted, and {reason} does."
-            if reason != "pass" and step.kind == "ask" and to in protocol.steps and protocol.steps[to].kind == "gate":
+            if (
+                reason != "pass"
+                and step.kind == "ask"
+                and to in protocol.steps
+                and protocol.steps[to].kind == "gate"
+            ):
                 yield f"{step.name}: {reason} leads to the gate {to}; an answer that failed is asked for again first."
-    if "accepted" in _from(protocol, [protocol.start], lambda one, why: one.kind == "ask" or why != "pass"):
+    if "accepted" in _from(
+        protocol, [protocol.start], lambda one, why: one.kind == "ask" or why != "pass"
+    ):
         yield "A run can be accepted without a gate having passed."
 
 
@@ -214,7 +226,9 @@ def _needs(protocol: Protocol) -> Iterator[str]:
         for kind in needs:
             givers = {one.name for one in protocol.steps.values() if kind in (one.answer, one.gate)}
             start = [protocol.start] if protocol.start not in givers else []
-            if step.name in _from(protocol, start, lambda one, why, givers=givers: one.next[why][0] not in givers):
+            if step.name in _from(
+                protocol, start, lambda one, why, givers=givers: one.next[why][0] not in givers
+            ):
                 yield f"{step.name} can be reached before any step of kind {kind}, which it needs."
 
 
@@ -245,7 +259,10 @@ def _fixture(protocol: Protocol, fixture: dict[str, Any]) -> Iterator[str]:
             yield f"a fixture answers {name}, and no such step is asked."
         elif step.answer == "json":
             wrong = schema_faults(step.schema or {}, value)
-            yield from (f"a fixture's answer to {name} does not keep to its schema: {what}." for _, what in wrong[:1])
+            yield from (
+                f"a fixture's answer to {name} does not keep to its schema: {what}."
+                for _, what in wrong[:1]
+            )
     for path in fixture.get("files", {}):
         try:
             checked(path)

@@ -18,7 +18,9 @@ from ..target.work import Work
 WANTED = {"good": "pass", "bad": "check"}
 
 
-def proved(protocol: Protocol, store, repo: str, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def proved(
+    protocol: Protocol, store, repo: str, options: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     """A row for each fixture, on the target's last commit; the command runs in the box, as it does in a run."""
     gates = [step for step in protocol.steps.values() if step.gate == "command"]
     if not gates:
@@ -39,14 +41,23 @@ def proved(protocol: Protocol, store, repo: str, options: dict[str, Any]) -> Ite
 
 
 def _each(fixtures):
-    return ((which, number, one) for which, rows in fixtures.items() for number, one in enumerate(rows, 1))
+    return (
+        (which, number, one)
+        for which, rows in fixtures.items()
+        for number, one in enumerate(rows, 1)
+    )
 
 
 def _work(store, repo, options, folder):
     target = Target(repo)
     inside, commit = os.path.relpath(target.path, store.place.root), target.head()
     target.close()
-    return Work(store.place, {"id": "run_0", "repo": inside, "base_commit": commit, "request": ""}, options, folder)
+    return Work(
+        store.place,
+        {"id": "run_0", "repo": inside, "base_commit": commit, "request": ""},
+        options,
+        folder,
+    )
 
 
 def _job(work: Work, fixture: dict[str, Any]) -> Job:
@@ -56,7 +67,9 @@ def _job(work: Work, fixture: dict[str, Any]) -> Job:
         head = os.path.join(work.folder, "head")
         shutil.rmtree(head, ignore_errors=True)
         shutil.copytree(job.base, head, symlinks=True)
-        edits.write(head, {path: text.encode("utf-8", "replace") for path, text in fixture["files"].items()})
+        edits.write(
+            head, {path: text.encode("utf-8", "replace") for path, text in fixture["files"].items()}
+        )
         job.head = head
     return job
 

@@ -40,7 +40,9 @@ def usable(name: str, store, repo: str, options: dict[str, Any]) -> Protocol:
     source = one(name, store.place.root, repo)
     protocol, wrong = read(source)
     if protocol is None or wrong:
-        shown = "; ".join(wrong[:SHOWN_MAX]) + (f"; and {len(wrong) - SHOWN_MAX} more" * (len(wrong) > SHOWN_MAX))
+        shown = "; ".join(wrong[:SHOWN_MAX]) + (
+            f"; and {len(wrong) - SHOWN_MAX} more" * (len(wrong) > SHOWN_MAX)
+        )
         place = " --repo REPO" if source.whose == "target" else ""
         raise Refused(
             "bad_protocol",
@@ -104,7 +106,9 @@ def _text(path):
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(yaml_file.CHARS_MAX + 1)
-    except OSError as error:  # a folder of that name, or one that may not be read: no protocol, and said as that
+    except (
+        OSError
+    ) as error:  # a folder of that name, or one that may not be read: no protocol, and said as that
         return f"# {error.strerror}\n"
 
 
@@ -115,6 +119,9 @@ def _committed(repo):
         for path in target.paths(commit):
             folder, _, name = path.rpartition("/")
             if folder == FOLDER and name.endswith(".yml"):
-                yield name.removesuffix(".yml"), (target.blob(commit, path) or b"").decode("utf-8", "replace")
+                yield (
+                    name.removesuffix(".yml"),
+                    (target.blob(commit, path) or b"").decode("utf-8", "replace"),
+                )
     finally:
         target.close()

@@ -33,7 +33,11 @@ NOBODY = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
 def prove() -> list[dict[str, Any]]:
     """A row for each fixture of all protocols: the step, what it should say, what it said; half a minute."""
     gates = {"validate": static.prove(), "test": testing.prove()}
-    factory = [*answers("factory"), *base(), *({"step": step, **row} for step, rows in gates.items() for row in rows)]
+    factory = [
+        *answers("factory"),
+        *base(),
+        *({"step": step, **row} for step, rows in gates.items() for row in rows),
+    ]
     return [*_in_order("codemode", codemode.prove()), *_in_order("factory", factory)]
 
 
@@ -53,7 +57,9 @@ def answers(protocol: str) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
         work = _work(place)
         try:
-            return [_answered(given, name, work, case) for name, rows in cases.items() for case in rows]
+            return [
+                _answered(given, name, work, case) for name, rows in cases.items() for case in rows
+            ]
         finally:
             work.close()
 
@@ -61,7 +67,11 @@ def answers(protocol: str) -> list[dict[str, Any]]:
 def _work(place):
     repo = os.path.join(place, "repo")
     lay_out(repo, FILES)
-    for words in (["init", "-q"], ["add", "-A", "-f"], [*NOBODY, "commit", "-q", "--no-verify", "-m", "base"]):
+    for words in (
+        ["init", "-q"],
+        ["add", "-A", "-f"],
+        [*NOBODY, "commit", "-q", "--no-verify", "-m", "base"],
+    ):
         subprocess.run(["git", *words], cwd=repo, check=True, capture_output=True)
     run = {"id": "run_0", "repo": "repo", "base_commit": Target(repo).head(), "request": REQUEST}
     return Work(Place(place), run, {})
@@ -71,7 +81,11 @@ def _answered(protocol: Protocol, name: str, work: Work, case: dict[str, str]) -
     """A case with a `build` is about what speaks against asking at all."""
     step, before = protocol.steps[name], {"plan": SPEC, "build": case.get("build")}
     asked = Asked(protocol, REQUEST, {**dict.fromkeys(protocol.steps), **before})
-    objects = kind_of(step).objection(work, asked) if "build" in case else judged(step, work, asked, case["answer"])
+    objects = (
+        kind_of(step).objection(work, asked)
+        if "build" in case
+        else judged(step, work, asked, case["answer"])
+    )
     return _row(name, case["name"], case["expects"], objects)
 
 
@@ -80,7 +94,10 @@ def base() -> list[dict[str, Any]]:
     found = []
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
         work = _work(place)
-        for name, code, expects in (("a base that passes", "pass", "pass"), ("a base that fails", "1/0", "check")):
+        for name, code, expects in (
+            ("a base that passes", "pass", "pass"),
+            ("a base that fails", "1/0", "check"),
+        ):
             job = work.untouched()
             job.settings = Settings(
                 commands={"check": ["true"], "test": ["python", "-c", code]}, replaces=("check", "test"),
@@ -94,4 +111,11 @@ def base() -> list[dict[str, Any]]:
 def _row(step, name, expects, verdict):
     got = verdict.reason if verdict else "pass"
     says = verdict.says if verdict else ""
-    return {"step": step, "case": name, "expected": expects, "got": got, "says": says, "ok": got == expects}
+    return {
+        "step": step,
+        "case": name,
+        "expected": expects,
+        "got": got,
+        "says": says,
+        "ok": got == expects,
+    }

@@ -16,16 +16,29 @@ def listed(store, repo: str | None) -> dict[str, Any]:
 
 def _listed(source: Source) -> dict[str, Any]:
     protocol, wrong = read(source)
-    about = {"version": protocol.version, "about": protocol.about} if protocol else {"version": None, "about": None}
+    about = (
+        {"version": protocol.version, "about": protocol.about}
+        if protocol
+        else {"version": None, "about": None}
+    )
     return {"name": source.name, "whose": source.whose, **about, "faults": len(wrong)}
 
 
-def checked(store, name: str, repo: str, options: dict[str, Any], write_skills: bool) -> dict[str, Any]:
+def checked(
+    store, name: str, repo: str, options: dict[str, Any], write_skills: bool
+) -> dict[str, Any]:
     """Everything about one protocol; its steps as skills are written only if it can be run."""
     source = one(name, store.place.root, repo)
     protocol, wrong = read(source)
     if protocol is None:
-        return {"name": name, "whose": source.whose, "usable": False, "faults": wrong, "fixtures": [], "skills": []}
+        return {
+            "name": name,
+            "whose": source.whose,
+            "usable": False,
+            "faults": wrong,
+            "fixtures": [],
+            "skills": [],
+        }
     wrong = faults(protocol.given) + _taken(source, protocol)
     rows, trouble = _proved(protocol, store, repo, options)
     usable = not wrong and not trouble and all(row["ok"] for row in rows)
@@ -39,7 +52,11 @@ def checked(store, name: str, repo: str, options: dict[str, Any], write_skills: 
 
 def _taken(source: Source, protocol: Protocol) -> list[str]:
     """`codemode-spec` with a step `synthesis` would write the skill of another protocol."""
-    ours = {path for name in shipped() for path in skills.documents(load(name))} if source.text is not None else set()
+    ours = (
+        {path for name in shipped() for path in skills.documents(load(name))}
+        if source.text is not None
+        else set()
+    )
     return [
         f"{path} is a skill of a protocol that Kaizen ships; rename the step."
         for path in ours & {*skills.documents(protocol)}

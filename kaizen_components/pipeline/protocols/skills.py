@@ -76,4 +76,6 @@ def _output(step: Step) -> str:
     form = kind_of(step).form(step)
     if "schema" in form:
         return f"One JSON object that keeps to this schema:\n\n```json\n{json.dumps(form['schema'], indent=1)}\n```"
-    return "Plain text:\n\n" + "\n".join(f"    {line}".rstrip() for line in form["format"].splitlines())
+    return "Plain text:\n\n" + "\n".join(
+        f"    {line}".rstrip() for line in form["format"].splitlines()
+    )

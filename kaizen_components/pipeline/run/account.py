@@ -12,7 +12,9 @@ def summary(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
     """
     answers = [event for event in events if event["event"] == "answered"]
     paused = [
-        event for event in events if event["event"] == "released" and "tokens_in" in event["payload"].get("spent", {})
+        event
+        for event in events
+        if event["event"] == "released" and "tokens_in" in event["payload"].get("spent", {})
     ]
     rejected = _rejected(state, answers)
     return {
@@ -22,7 +24,10 @@ def summary(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
         "attempts": dict(state["tries"]),
         "seconds": state["spent"]["seconds"],
         "calls": state["spent"]["calls"],
-        **{name: _sum([*answers, *paused], name) for name in ("tokens_in", "tokens_out", "cost_usd")},
+        **{
+            name: _sum([*answers, *paused], name)
+            for name in ("tokens_in", "tokens_out", "cost_usd")
+        },
         "usage_unknown": state["usage_unknown"],
         "rejected_answers": len(rejected),
         "rejected_tokens": _both(_sum(rejected, "tokens_in"), _sum(rejected, "tokens_out")),
@@ -37,7 +42,11 @@ def _rejected(state, answers):
 
 
 def _sum(answers, name):
-    known = [event["payload"]["spent"][name] for event in answers if event["payload"]["spent"].get(name) is not None]
+    known = [
+        event["payload"]["spent"][name]
+        for event in answers
+        if event["payload"]["spent"].get(name) is not None
+    ]
     return round(sum(known), 6) if known or not answers else None
 
 

@@ -43,7 +43,9 @@ class Book:
     def events(self) -> list[dict[str, Any]]:
         return recorder.events(self.db, self.run)
 
-    def add(self, event: str, step: str | None = None, attempt: int | None = None, **more: Any) -> None:
+    def add(
+        self, event: str, step: str | None = None, attempt: int | None = None, **more: Any
+    ) -> None:
         place = {"step": step, "attempt": attempt} if step else {}
         named = {"leased"}  # whose own id is what others call it by
         self._append(
@@ -62,10 +64,14 @@ class Book:
 
     def _append(self, made) -> None:
         """Write what `made(tx)` gives, with whatever it adds beside it; then the file that mirrors the records."""
-        self.number, self.state = self._write(lambda tx: recorder.append(tx, self.run, made(tx), self.number))
+        self.number, self.state = self._write(
+            lambda tx: recorder.append(tx, self.run, made(tx), self.number)
+        )
         try:
             self._export()
-        except OSError as error:  # the records have it all; a mirror that cannot be written stops nobody
+        except (
+            OSError
+        ) as error:  # the records have it all; a mirror that cannot be written stops nobody
             note = f"trace.jsonl of {self.run['id']} could not be written: {error.strerror}."
             self.store.notes += [note] if note not in self.store.notes else []
 
@@ -84,13 +90,21 @@ class Book:
             }
         )  # fmt: skip
 
-    def judge(self, step: Step, attempt: int, verdict: Verdict, fingerprint: str, seconds: float) -> None:
+    def judge(
+        self, step: Step, attempt: int, verdict: Verdict, fingerprint: str, seconds: float
+    ) -> None:
         kept = proof.keep_text(self.store, _log(step, verdict)) if step.kind == "gate" else None
-        self._append(lambda tx: self._judged(tx, step, attempt, verdict, fingerprint, seconds, kept))
+        self._append(
+            lambda tx: self._judged(tx, step, attempt, verdict, fingerprint, seconds, kept)
+        )
 
     def _judged(self, tx, step, attempt, verdict, fingerprint, seconds, kept):
         task = tx.find("task", self.run["task_id"])
-        proof_id = self._proof(tx, task, step, attempt, verdict, seconds, kept) if step.kind == "gate" else None
+        proof_id = (
+            self._proof(tx, task, step, attempt, verdict, seconds, kept)
+            if step.kind == "gate"
+            else None
+        )
         answered = self._answered(tx, step, attempt)
         spent = answered.get("spent", {})
         about = {
@@ -148,7 +162,9 @@ class Book:
     def _ended(self, tx, numbers, delivered, files):
         task = tx.find("task", self.run["task_id"])
         artifacts = {
-            name: tx.add("artifact", {"task_id": task["id"], "about_id": self.run["id"], **facts}, of=(task,))["id"]
+            name: tx.add(
+                "artifact", {"task_id": task["id"], "about_id": self.run["id"], **facts}, of=(task,)
+            )["id"]
             for name, facts in files.items()
         }
         if "fixture" in delivered:
@@ -165,7 +181,11 @@ class Book:
         path = os.path.join(folder, "trace.jsonl")
         with open(path + ".part", "w", encoding="utf-8") as file:
             for event in self.events():
-                flat = {name: value for name, value in event.items() if value is not None and name != "payload"}
+                flat = {
+                    name: value
+                    for name, value in event.items()
+                    if value is not None and name != "payload"
+                }
                 file.write(json.dumps({**flat, **event["payload"]}, ensure_ascii=False) + "\n")
         os.replace(path + ".part", path)
 
@@ -185,6 +205,8 @@ def _log(step: Step, verdict: Verdict) -> str:
     lines += [f"{one.path}:{one.line}: {one.rule}: {one.text}" for one in verdict.findings]
     for run in verdict.runs:
         ended = f"exit {run.exit_code}, {run.duration_ms} ms, {run.protection}"
-        ended += f", stopped: {run.stopped}" if run.stopped else ", out of time" if run.timed_out else ""
+        ended += (
+            f", stopped: {run.stopped}" if run.stopped else ", out of time" if run.timed_out else ""
+        )
         lines += ["", f"$ {joined(run.argv)}", ended, run.stdout.text(), run.stderr.text()]
     return "\n".join(lines) + "\n"

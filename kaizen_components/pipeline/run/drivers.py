@@ -26,7 +26,9 @@ class ModelDriver:
 
     def __init__(self, work: scout_tools.Base | None = None):
         self.work = work  # what a scout may look at; without it there are no tools
-        self._chats = {stage: Chat.from_environment(stage) for stage in STAGES}  # refused here if one is missing
+        self._chats = {
+            stage: Chat.from_environment(stage) for stage in STAGES
+        }  # refused here if one is missing
         self._toolless: set[str] = set()
 
     def ask(
@@ -67,7 +69,11 @@ class ModelDriver:
             })  # fmt: skip
             for one in reply.tool_calls:
                 left = talk.step.calls - len(notes)
-                said = scout_tools.call(base, one.name, one.arguments) if left > 0 else "No call is left."
+                said = (
+                    scout_tools.call(base, one.name, one.arguments)
+                    if left > 0
+                    else "No call is left."
+                )
                 notes.append(f"{one.name} {one.arguments[:200]}\n{said}")
                 talk.calls = min(len(notes), talk.step.calls)
                 messages.append({"role": "tool", "tool_call_id": one.id, "content": said})
@@ -91,7 +97,11 @@ class _Talk:
     def ask(self, messages: Messages, tools: list[dict[str, Any]] | None = None) -> Reply:
         left_s = max(0.1, self.end - time.monotonic()) if self.replies else self.timeout_s
         reply = self.chat.ask(
-            messages, temperature=self.step.temperature, timeout_s=left_s, tools=tools, on_text=self.on_text
+            messages,
+            temperature=self.step.temperature,
+            timeout_s=left_s,
+            tools=tools,
+            on_text=self.on_text,
         )
         self.replies.append(reply)
         return replace(
@@ -101,8 +111,15 @@ class _Talk:
 
     def spent(self) -> dict[str, Any]:
         """What it took so far, as far as it was told."""
-        told = {name: self._sum(name) for name in ("tokens_in", "tokens_out", "cost_usd")} if self.replies else {}
-        return {"calls": self.calls, **{name: value for name, value in told.items() if value is not None}}
+        told = (
+            {name: self._sum(name) for name in ("tokens_in", "tokens_out", "cost_usd")}
+            if self.replies
+            else {}
+        )
+        return {
+            "calls": self.calls,
+            **{name: value for name, value in told.items() if value is not None},
+        }
 
     def _sum(self, name):
         """None if one of them is unknown: a part is not the whole."""

@@ -45,7 +45,9 @@ class Engine:
             "ending": self._ending, "delivering": self._delivering,
         }  # fmt: skip
         while self.book.state["phase"] != "ended" and not self.waits:
-            phases[self.book.state["phase"]](self.protocol.steps[self.book.state["step"]], self.book.state)
+            phases[self.book.state["phase"]](
+                self.protocol.steps[self.book.state["step"]], self.book.state
+            )
 
     def _due(self, step: Step, state: machine.State) -> None:
         attempt = state["tries"].get(step.name, 0) + 1
@@ -84,11 +86,15 @@ class Engine:
         began = time.monotonic()
         most_s = machine.seconds_left(self.protocol, state, step)
         try:
-            reply = self.driver.ask(step, self.question(step, state), self.progress.text, most_s, state["attempt"])
+            reply = self.driver.ask(
+                step, self.question(step, state), self.progress.text, most_s, state["attempt"]
+            )
         except Unavailable as error:
             self._pause(step, error, began)
             return
-        except KaizenError as error:  # such as a secret in what would be sent: waiting would not help
+        except (
+            KaizenError
+        ) as error:  # such as a secret in what would be sent: waiting would not help
             self._judge(step, state, _missing("question", error), began)
             return
         self.book.answer(step.name, state["attempt"], reply)
@@ -135,7 +141,11 @@ class Engine:
 
     def _judge(self, step, state, verdict, began):
         self.book.judge(
-            step, state["attempt"], verdict, fingerprint(verdict), round(max(0.0, time.monotonic() - began), 3)
+            step,
+            state["attempt"],
+            verdict,
+            fingerprint(verdict),
+            round(max(0.0, time.monotonic() - began), 3),
         )
         self.progress.judged(step.name, state["attempt"], verdict)
 
@@ -152,14 +162,18 @@ class Engine:
         """Made once for each attempt: what it is made of does not change while the attempt lasts."""
         attempt = state["tries"].get(step.name, 0) + (state["phase"] == "due")
         if (step.name, attempt) not in self._questions:
-            self._questions[step.name, attempt] = messages(step, self.work, self.so_far(step, state))
+            self._questions[step.name, attempt] = messages(
+                step, self.work, self.so_far(step, state)
+            )
         return self._questions[step.name, attempt]
 
     def _verdicts(self):
         return [event for event in self.book.events() if event["event"] == "judged"]
 
     def so_far(self, step: Step, state: machine.State) -> Asked:
-        texts = {name: recorder.answer_text(self.book.db, state, name) for name in self.protocol.steps}
+        texts = {
+            name: recorder.answer_text(self.book.db, state, name) for name in self.protocol.steps
+        }
         history = self._verdicts()
         told, previous = feedback(history, step.name, self.protocol.plans), None
         if step.kind == "ask" and kind_of(step).is_edits:
@@ -167,8 +181,18 @@ class Engine:
             since = current(history, step.name, self.protocol.plans)
             refused = [one for one in since if (one["step"], one["reason"]) == (step.name, FORM)]
             told = "\n\n".join(filter(None, (told, edits.advice(len(refused)) if told else "")))
-        return Asked(self.protocol, self.book.run["request"], texts, told, previous, history, self.work.options)
+        return Asked(
+            self.protocol,
+            self.book.run["request"],
+            texts,
+            told,
+            previous,
+            history,
+            self.work.options,
+        )
 
 
 def _missing(rule: str, error: KaizenError) -> Verdict:
-    return Verdict("missing", error.what, [Finding(rule, f"{error.what} {error.why} {error.next}".strip())])
+    return Verdict(
+        "missing", error.what, [Finding(rule, f"{error.what} {error.why} {error.next}".strip())]
+    )

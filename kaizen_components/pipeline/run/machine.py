@@ -23,7 +23,11 @@ TABLE = {
     "ended": (),  # nothing moves any more
 }
 REFUSED = "refused"  # whoever tries what is not legal is counted, also after the end
-ANYWHERE = ("leased", "released", REFUSED)  # these change nothing but the lease and the count of refusals
+ANYWHERE = (
+    "leased",
+    "released",
+    REFUSED,
+)  # these change nothing but the lease and the count of refusals
 SPENT = ("calls", "tokens_in", "tokens_out", "cost_usd", "seconds")
 SAME_FAILURE_MAX = 3
 
@@ -60,7 +64,11 @@ def after(protocol: Protocol, state: State, event: Event) -> State:
     name = event["event"]
     if name not in legal(protocol, state):
         raise Illegal(f"{name} cannot follow in {state['phase']} of {state['step']}")
-    if name not in ANYWHERE and "step" in event and (event["step"], event["attempt"]) != _place(state, name):
+    if (
+        name not in ANYWHERE
+        and "step" in event
+        and (event["step"], event["attempt"]) != _place(state, name)
+    ):
         raise Illegal(f"{event['step']} {event['attempt']} is not what is next")
     return _CHANGES[name](protocol, _copied(state), event)
 
@@ -85,7 +93,9 @@ def _answered(protocol, state, event):
 
 def _charged(state, event):
     spent = event.get("spent", {})
-    state["spent_on"][state["step"]] = dict(state["spent_on"].get(state["step"]) or dict.fromkeys(SPENT, 0))
+    state["spent_on"][state["step"]] = dict(
+        state["spent_on"].get(state["step"]) or dict.fromkeys(SPENT, 0)
+    )
     for purse in (state["spent"], state["spent_on"][state["step"]]):
         for name in SPENT:
             purse[name] = round(purse[name] + (spent.get(name) or 0), 6)
@@ -97,7 +107,10 @@ def _judged(protocol, state, event):
     step, reason = protocol.steps[state["step"]], event["reason"]
     state = _charged(state, event)
     if reason == "pass":
-        state["passed"] = [*(name for name in state["passed"] if name not in (step.name, *step.clears)), step.name]
+        state["passed"] = [
+            *(name for name in state["passed"] if name not in (step.name, *step.clears)),
+            step.name,
+        ]
         for name in step.clears:
             state["answers"].pop(name, None)
     else:
@@ -105,7 +118,9 @@ def _judged(protocol, state, event):
         key = f"{step.name} {event.get('fingerprint', '')}"
         state["failures"][key] = state["failures"].get(key, 0) + 1
         if state["failures"][key] >= SAME_FAILURE_MAX and event.get("fingerprint"):
-            return _ending(state, "stuck", f"{step.name} failed in the same way {SAME_FAILURE_MAX} times")
+            return _ending(
+                state, "stuck", f"{step.name} failed in the same way {SAME_FAILURE_MAX} times"
+            )
     return _routed(protocol, state, step, reason)
 
 
@@ -121,7 +136,11 @@ def _routed(protocol, state, step, reason):
     edge = f"{step.name} {reason}"
     state["taken"][edge] = state["taken"].get(edge, 0) + 1
     if times and state["taken"][edge] > times:
-        return _ending(state, "failed", f"{step.name} ended with {reason} more than {times} time{'s' * (times > 1)}")
+        return _ending(
+            state,
+            "failed",
+            f"{step.name} ended with {reason} more than {times} time{'s' * (times > 1)}",
+        )
     following = protocol.steps[target]
     if following.keep and following.name in state["passed"] and reason == "pass":
         return _routed(protocol, state, following, "pass")
@@ -158,8 +177,13 @@ def _sums(spent):
 
 def seconds_left(protocol: Protocol, state: State, step: Step) -> float:
     """What is left of the budgets; how long one answer may take besides is the driver's to say."""
-    own = step.budget.get("seconds", float("inf")) - _sums(state["spent_on"].get(step.name))["seconds"]
-    return max(1.0, min(own, protocol.budget.get("seconds", float("inf")) - state["spent"]["seconds"]))
+    own = (
+        step.budget.get("seconds", float("inf"))
+        - _sums(state["spent_on"].get(step.name))["seconds"]
+    )
+    return max(
+        1.0, min(own, protocol.budget.get("seconds", float("inf")) - state["spent"]["seconds"])
+    )
 
 
 def _ending(state, outcome, why):
@@ -179,7 +203,9 @@ def _leased(protocol, state, event):
     if held and held["until"] > event["at"] and held["holder"] != event["holder"]:
         raise Illegal(f"{held['holder']} has the lease until {held['until']}")
     token = state["leases"] + 1  # higher than every one before, so that a late writer can be told
-    given = {name: event[name] for name in ("id", "place") if event.get(name)}  # of a lease on one question
+    given = {
+        name: event[name] for name in ("id", "place") if event.get(name)
+    }  # of a lease on one question
     lease = {"holder": event["holder"], "token": token, "until": event["until"], **given}
     return {**state, "leases": token, "paused": None, "lease": lease}
 
@@ -188,7 +214,11 @@ def _released(protocol, state, event):
     """Whoever drove it let go; `why` says that it could not go on, and what that took is charged."""
     state = {**_charged(state, event), "lease": None, "paused": event.get("why")}
     before = {**state, "asks": state["asks"] - 1}  # the question that is under way was allowed
-    gone = exceeded(protocol, before, protocol.steps[state["step"]]) if state["phase"] == "asked" else None
+    gone = (
+        exceeded(protocol, before, protocol.steps[state["step"]])
+        if state["phase"] == "asked"
+        else None
+    )
     return _ending(state, "exhausted", f"{gone} is spent") if gone else state
 
 
@@ -197,7 +227,9 @@ def _refused(protocol, state, event):
 
 
 def _copied(state):
-    return {name: dict(value) if isinstance(value, dict) else value for name, value in state.items()}
+    return {
+        name: dict(value) if isinstance(value, dict) else value for name, value in state.items()
+    }
 
 
 _CHANGES = {

@@ -15,7 +15,9 @@ USUAL = "factory"
 
 class Order(NamedTuple):
     protocol: Protocol
-    driving: drivers.Driver  # made before anything is recorded: a model that is not configured is refused
+    driving: (
+        drivers.Driver
+    )  # made before anything is recorded: a model that is not configured is refused
     request: str
     repo: str
     options: dict[str, Any]
@@ -27,14 +29,23 @@ def order(look, store, given: dict[str, Any], options: dict[str, Any]) -> Order:
     if given["driver"] == "replay":
         return _again(look, store, given, options, budget)
     if given["from"]:
-        raise Usage("from_without_replay", "--from is for --driver replay.", "", "Give both, or neither.")
+        raise Usage(
+            "from_without_replay", "--from is for --driver replay.", "", "Give both, or neither."
+        )
     for name in ("request", "repo"):
         if not given[name]:
-            raise Usage("missing_option", f"P1 pipeline-run needs --{name}.", "", "`help P1` shows all options.")
+            raise Usage(
+                "missing_option",
+                f"P1 pipeline-run needs --{name}.",
+                "",
+                "`help P1` shows all options.",
+            )
     protocol = protocol_file.usable(given["protocol"] or USUAL, store, given["repo"], options)
     _check_function(protocol, options)
     protocol = with_budget(protocol, {**runs.budget_of_target(given["repo"]), **budget})
-    return Order(protocol, drivers.driver(given["driver"]), given["request"], given["repo"], options)
+    return Order(
+        protocol, drivers.driver(given["driver"]), given["request"], given["repo"], options
+    )
 
 
 def _check_function(protocol: Protocol, options: dict[str, Any]) -> None:
@@ -48,7 +59,12 @@ def _check_function(protocol: Protocol, options: dict[str, Any]) -> None:
             "Name it, such as --function app.text:slugify.",
         )
     if not explores and options.get("function"):
-        raise Usage("function_without_use", f"{protocol.name} explores no function.", "", "Leave --function out.")
+        raise Usage(
+            "function_without_use",
+            f"{protocol.name} explores no function.",
+            "",
+            "Leave --function out.",
+        )
     if explores:
         from ..codemode.function import Function
 
@@ -69,7 +85,8 @@ def _again(look, store, given, options, budget) -> Order:
     old = json.loads(run["options"])
     kept = {
         "python": options["python"] or old.get("python"),
-        "allow_failing_baseline": options["allow_failing_baseline"] or bool(old.get("allow_failing_baseline")),
+        "allow_failing_baseline": options["allow_failing_baseline"]
+        or bool(old.get("allow_failing_baseline")),
         **({"function": old["function"]} if old.get("function") else {}),
     }
     return Order(

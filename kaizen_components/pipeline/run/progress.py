@@ -71,7 +71,9 @@ class Progress:
     def _draw(self):
         self._turn += 1
         told = f"  {self._chars:,} characters" if self._chars else ""
-        line = f"{SPINNER[self._turn % 4]} {self._name}  {time.monotonic() - self._begun:.0f} s{told}"
+        line = (
+            f"{SPINNER[self._turn % 4]} {self._name}  {time.monotonic() - self._begun:.0f} s{told}"
+        )
         line = line[: max(_columns() - 1, 0)]  # a longer one would wrap, and could not be wiped
         self._write(self._wiped() + line)
         self._shown = len(line)

@@ -35,7 +35,11 @@ def protocol_of(run: dict[str, Any]) -> Protocol:
 def state_of(db, run: dict[str, Any]) -> tuple[int, machine.State]:
     """(number of the newest event, the state after it)."""
     found = db.one(LAST, (run["id"],))
-    return (found["n"], json.loads(found["state"])) if found else (0, machine.beginning(protocol_of(run)))
+    return (
+        (found["n"], json.loads(found["state"]))
+        if found
+        else (0, machine.beginning(protocol_of(run)))
+    )
 
 
 def append(tx, run: dict[str, Any], event: machine.Event, known: int) -> tuple[int, machine.State]:
@@ -46,13 +50,19 @@ def append(tx, run: dict[str, Any], event: machine.Event, known: int) -> tuple[i
     number, state = state_of(tx, run)
     if number != known:
         raise Conflict(
-            "run_moved_on", f"{run['id']} has moved on.", "Somebody else drives it.", f"`P2 --id {run['id']}` shows it."
+            "run_moved_on",
+            f"{run['id']} has moved on.",
+            "Somebody else drives it.",
+            f"`P2 --id {run['id']}` shows it.",
         )
     try:
         new = machine.after(protocol_of(run), state, {**event, "at": tx.at})
     except machine.Illegal as error:
         raise Conflict(
-            "illegal_transition", f"{event['event']} is not legal now.", f"{error}.", f"`P2 --id {run['id']}` shows it."
+            "illegal_transition",
+            f"{event['event']} is not legal now.",
+            f"{error}.",
+            f"`P2 --id {run['id']}` shows it.",
         ) from None
     payload = {name: value for name, value in event.items() if name not in ("event", *COLUMNS)}
     tx.add(
@@ -70,7 +80,10 @@ def append(tx, run: dict[str, Any], event: machine.Event, known: int) -> tuple[i
 
 def events(db, run: dict[str, Any]) -> list[dict[str, Any]]:
     """Everything that happened, in order, the payload as what it is."""
-    return [{**row, "payload": json.loads(row["payload"] or "{}")} for row in db.rows(EVENTS, (run["id"],))]
+    return [
+        {**row, "payload": json.loads(row["payload"] or "{}")}
+        for row in db.rows(EVENTS, (run["id"],))
+    ]
 
 
 def states(db, run: dict[str, Any]) -> dict[int, machine.State]:

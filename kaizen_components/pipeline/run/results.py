@@ -20,7 +20,9 @@ def leave(work: Work, db) -> dict[str, dict[str, Any]]:
 
     The answers of a failed run may be broken: of each step the newest that can be used counts.
     """
-    answers = [event for event in reversed(recorder.events(db, work.run)) if event["event"] == "answered"]
+    answers = [
+        event for event in reversed(recorder.events(db, work.run)) if event["event"] == "answered"
+    ]
     newest = _Newest(work, recorder.protocol_of(work.run), answers, db)
     kept = {
         name: {**_keep(work, name, text), "title": f"{title} of {work.run['id']}"}
@@ -48,9 +50,15 @@ class _Newest:
         build = self._of("edits", lambda step, text: self.work.changes(text, None))
         if build:
             tests = self._of("tests", lambda step, text: self.work.changes(None, text))
-            spec = self._of("spec", lambda step, text: kind_of(step).value(step, text)) or self._unplanned()
+            spec = (
+                self._of("spec", lambda step, text: kind_of(step).value(step, text))
+                or self._unplanned()
+            )
             commit = self.work.target.commit(
-                self.work.commit, {**build, **(tests or {})}, message(spec, self.work.run), self.work.objects
+                self.work.commit,
+                {**build, **(tests or {})},
+                message(spec, self.work.run),
+                self.work.objects,
             )
             yield "change.diff", "The last candidate", self.work.diff(commit)
 

@@ -24,7 +24,9 @@ from .book import Book
 from .engine import Engine
 from .progress import Progress
 
-LEASE_MS = 6 * 3_600_000  # whoever dies before has his lock let go by the system, and P7 takes the lease over
+LEASE_MS = (
+    6 * 3_600_000
+)  # whoever dies before has his lock let go by the system, and P7 takes the lease over
 WAITING = "SELECT id FROM run_current WHERE driver = 'agent' AND phase <> 'ended' ORDER BY seq DESC LIMIT 1"
 TITLE_CHARS = 200
 FINDINGS_SHOWN = 5
@@ -36,11 +38,21 @@ NOTHING = {
 UNJUDGED: dict[str, Any] = {
     "reason": None, "says": "Nobody has judged it: the run ended before.", "payload": {"findings": []},
 }  # fmt: skip
-EXIT_CODES = {"accepted": 0, "blocked": 5}  # everything else is 1: a result, but not the one that was wanted
+EXIT_CODES = {
+    "accepted": 0,
+    "blocked": 5,
+}  # everything else is 1: a result, but not the one that was wanted
 
 
 def begin(
-    write, store, protocol: Protocol, driver: str, request: str, repo: str, task_id: str | None, options
+    write,
+    store,
+    protocol: Protocol,
+    driver: str,
+    request: str,
+    repo: str,
+    task_id: str | None,
+    options,
 ) -> dict[str, Any]:
     """Record a new run with its task and its root span; nothing has happened in it yet."""
     target = Target(repo)
@@ -53,9 +65,13 @@ def begin(
         "options": {**options, "sandbox": sandbox.level()},
     }  # fmt: skip
     if target.dirty():
-        store.notes.append("The target has uncommitted changes; the run starts from its last commit without them.")
+        store.notes.append(
+            "The target has uncommitted changes; the run starts from its last commit without them."
+        )
     if target.submodules(commit):
-        store.notes.append(f"Submodules are no part of the run: {', '.join(target.submodules(commit)[:5])}.")
+        store.notes.append(
+            f"Submodules are no part of the run: {', '.join(target.submodules(commit)[:5])}."
+        )
 
     def do(tx):
         task = tx.find("task", task_id) if task_id else _task(tx, request)
@@ -85,7 +101,9 @@ def go_on(write, look, store, run_id: str, driver) -> dict[str, Any]:
         _refuse_ended(book)
         if book.state["lease"]:
             book.add("released")  # its holder is gone, or we could not hold the lock
-        book.add("leased", holder=f"{book.actor} {os.getpid()}", until=ids.iso(ids.now_ms() + LEASE_MS))
+        book.add(
+            "leased", holder=f"{book.actor} {os.getpid()}", until=ids.iso(ids.now_ms() + LEASE_MS)
+        )
         driver.work = work  # what a scout may look at
         _drive(book, work, driver)
         return answer(book.run, book)
@@ -126,7 +144,10 @@ def _record_unknown_lease(write, look, store):
     """
     waiting = look().value(WAITING)
     if waiting:
-        with suppress(KaizenError), _opened(write, look, store, waiting, needs_target=False) as (book, _):
+        with (
+            suppress(KaizenError),
+            _opened(write, look, store, waiting, needs_target=False) as (book, _),
+        ):
             book.refuse("unknown-lease", "A lease was named that nobody gave out.")
 
 
@@ -155,9 +176,20 @@ def _judged(book, place):
     }  # fmt: skip
     if book.state["phase"] == "ended":
         ended = answer(book.run, book)
-        code = ended.pop("exit_code", 0)  # of the call as a whole: `P4 && deploy` must not deploy what was rejected
-        return {**said, "run": ended, "outcome": book.state["outcome"], **({"exit_code": code} if code else {})}
-    return {**said, "next_step": book.state["step"], "hint": f"`P5 --id {book.run['id']}` gives the next step."}
+        code = ended.pop(
+            "exit_code", 0
+        )  # of the call as a whole: `P4 && deploy` must not deploy what was rejected
+        return {
+            **said,
+            "run": ended,
+            "outcome": book.state["outcome"],
+            **({"exit_code": code} if code else {}),
+        }
+    return {
+        **said,
+        "next_step": book.state["step"],
+        "hint": f"`P5 --id {book.run['id']}` gives the next step.",
+    }
 
 
 def _contract(book, work, engine):
@@ -198,7 +230,9 @@ def _require_target(work):
 def _drive(book, work, driver) -> Engine:
     progress = Progress()
     try:
-        progress.begin(book.run["id"], f"{book.run['protocol']}: {' '.join(book.run['request'].split())[:100]}")
+        progress.begin(
+            book.run["id"], f"{book.run['protocol']}: {' '.join(book.run['request'].split())[:100]}"
+        )
         engine = Engine(book, work, driver, progress)
         engine.drive()
         return engine
@@ -209,7 +243,10 @@ def _drive(book, work, driver) -> Engine:
 def _refuse_ended(book):
     if book.state["phase"] == "ended":
         raise Conflict(
-            "run_ended", f"{book.run['id']} has ended.", f"It was {book.state['outcome']}.", "Begin another: `P1`."
+            "run_ended",
+            f"{book.run['id']} has ended.",
+            f"It was {book.state['outcome']}.",
+            "Begin another: `P1`.",
         )
 
 
@@ -254,7 +291,9 @@ def _hint(run, delivered):
     if "fixture" in delivered:
         return f"Run it later, as {delivered['case_id']} says: {delivered['command']}"
     if delivered:
-        return f"Look at it: git -C {run['repo']} diff {run['base_commit'][:10]} {delivered['branch']}"
+        return (
+            f"Look at it: git -C {run['repo']} diff {run['base_commit'][:10]} {delivered['branch']}"
+        )
     return f"`P2 --id {run['id']}` shows every gate and attempt."
 
 
@@ -320,7 +359,8 @@ def budget_of_target(repo: str) -> dict[str, float]:
 def budget_of(given: Any) -> dict[str, float]:
     """--budget-json as numbers, or a Usage error."""
     if not isinstance(given, dict) or not all(
-        isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 for value in given.values()
+        isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+        for value in given.values()
     ):
         raise Usage(
             "bad_budget",

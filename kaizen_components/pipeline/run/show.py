@@ -31,7 +31,9 @@ def card(db, run: dict[str, Any]) -> dict[str, Any]:
     """Everything about one run that fits on a screen."""
     number, state = recorder.state_of(db, run)
     events = recorder.events(db, run)
-    ended: dict[str, Any] = next((event["payload"] for event in reversed(events) if event["event"] == "ended"), {})
+    ended: dict[str, Any] = next(
+        (event["payload"] for event in reversed(events) if event["event"] == "ended"), {}
+    )
     return {
         "id": run["id"], "kind": "run", "request": run["request"], "protocol": run["protocol"], "driver": run["driver"],
         "repo": run["repo"], "base_commit": run["base_commit"], "task_id": run["task_id"], "test": bool(run["test"]),
@@ -69,7 +71,11 @@ def _who(event):
 
 def gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[str, Any]]:
     """One row for each step and attempt that was judged; the seconds are those of the answer and of its checks."""
-    answered = {(event["step"], event["attempt"]): event["payload"] for event in events if event["event"] == "answered"}
+    answered = {
+        (event["step"], event["attempt"]): event["payload"]
+        for event in events
+        if event["event"] == "answered"
+    }
     return [
         _gate(event, answered.get((event["step"], event["attempt"]), {}), protocol)
         for event in events
@@ -93,10 +99,17 @@ def _gate(event, answer, protocol):
 def stages(db, protocol: str | None = None) -> list[dict[str, Any]]:
     """How often each stage passes, over all runs; the one that fails most often first."""
     rows = db.rows(STAGES, (protocol,))
-    return [{**row, "pass_rate": round(row["passed"] / row["judged"], 4) if row["judged"] else None} for row in rows]
+    return [
+        {**row, "pass_rate": round(row["passed"] / row["judged"], 4) if row["judged"] else None}
+        for row in rows
+    ]
 
 
 def flakiest(found: list[dict[str, Any]]) -> str | None:
     """The stage that fails most often; None where none ever did."""
     first = found[0] if found else None
-    return first["stage"] if first and first["pass_rate"] is not None and first["pass_rate"] < 1 else None
+    return (
+        first["stage"]
+        if first and first["pass_rate"] is not None and first["pass_rate"] < 1
+        else None
+    )

@@ -16,7 +16,9 @@ from . import machine
 from .book import Book
 
 LEASED = "SELECT run_id, at FROM run_event WHERE id = ? AND event = 'leased'"
-OURS = frozenset({"gate", "gates", "proof", "proof_id", "exit_code", "tier"})  # words that only a gate says
+OURS = frozenset(
+    {"gate", "gates", "proof", "proof_id", "exit_code", "tier"}
+)  # words that only a gate says
 
 
 def place(state: machine.State) -> str:
@@ -88,7 +90,9 @@ def handed_in(book: Book, lease_id: str, text: str) -> dict[str, Any] | None:
         if event["event"] == "answered" and event["payload"].get("lease") == lease_id:
             if event["payload"]["sha256"] == sha256:
                 return event
-            raise _refused(book, "lease-used", "This lease has been used for another answer.", Conflict)
+            raise _refused(
+                book, "lease-used", "This lease has been used for another answer.", Conflict
+            )
     return None
 
 
@@ -115,7 +119,12 @@ def check(book: Book, step: Step, given: dict[str, Any]) -> None:
 def check_paths(book: Book, work: Work, step: Step, asked: Asked, text: str) -> None:
     wrong = kind_of(step).outside(work, asked, text)
     if wrong:
-        raise _refused(book, "write-set", f"{', '.join(wrong[:5])} is outside of what this step may write.", Refused)
+        raise _refused(
+            book,
+            "write-set",
+            f"{', '.join(wrong[:5])} is outside of what this step may write.",
+            Refused,
+        )
 
 
 def _rejected(book, step):
@@ -144,7 +153,9 @@ def _gates_words(step: Step, text: str) -> list[str]:
             return []
     except (AnswerRefused, edits.EditRefused):
         pass
-    if "schema" not in kind.form(step) and not text.strip().removeprefix("```json").lstrip("`\n ").startswith("{"):
+    if "schema" not in kind.form(step) and not text.strip().removeprefix("```json").lstrip(
+        "`\n "
+    ).startswith("{"):
         return []
     try:
         return sorted(OURS & extract_json(text).keys())
@@ -157,7 +168,10 @@ def _refused(book, rule, what, kind):
     book.refuse(rule, what)
     state = book.state
     if state["phase"] == "ended":
-        expected, legal = f"nothing, for the run is {state['outcome']}", f"`P2 --id {book.run['id']}` shows it."
+        expected, legal = (
+            f"nothing, for the run is {state['outcome']}",
+            f"`P2 --id {book.run['id']}` shows it.",
+        )
     else:
         expected = f"the answer to {place(state)} under its present lease, on {book.run['base_commit'][:10]}"
         legal = f"`P5 --id {book.run['id']}` says what is legal now."

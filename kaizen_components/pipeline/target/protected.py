@@ -16,7 +16,9 @@ SKIPPED = {".git", "__pycache__"}
 def check(job: Job) -> list[Finding]:
     """One finding for each protected file that was changed, added or deleted without a grant."""
     return [
-        Finding("protected", f"{path} was {how}: it is protected, and the spec does not grant it.", path)
+        Finding(
+            "protected", f"{path} was {how}: it is protected, and the spec does not grant it.", path
+        )
         for path, how in sorted(touched(job).items())
     ]
 
@@ -64,7 +66,10 @@ def files(root: str) -> set[str]:
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         folders[:] = [name for name in folders if name not in SKIPPED and name not in links]
         inside = os.path.relpath(folder, root)
-        found |= {os.path.normpath(os.path.join(inside, name)).replace(os.sep, "/") for name in [*names, *links]}
+        found |= {
+            os.path.normpath(os.path.join(inside, name)).replace(os.sep, "/")
+            for name in [*names, *links]
+        }
     return found
 
 
@@ -74,24 +79,34 @@ def matches(path: str, globs: Iterable[str]) -> bool:
 
 
 def _guards(job, path):
-    return path not in job.tests and matches(path, job.settings.protected) and not matches(path, job.granted)
+    return (
+        path not in job.tests
+        and matches(path, job.settings.protected)
+        and not matches(path, job.granted)
+    )
 
 
 @lru_cache(maxsize=512)
 def _pattern(glob):
     glob = glob if "/" in glob else f"**/{glob}"
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(parts.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*|\?)", glob)))
+    return re.compile(
+        "".join(parts.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*|\?)", glob))
+    )
 
 
 def _same(one, other):
     if os.path.islink(one) or os.path.islink(other):
-        return os.path.islink(one) and os.path.islink(other) and os.readlink(one) == os.readlink(other)
+        return (
+            os.path.islink(one) and os.path.islink(other) and os.readlink(one) == os.readlink(other)
+        )
     return os.path.isfile(other) and filecmp.cmp(one, other, shallow=False)
 
 
 def _copy(source, target):
     os.makedirs(os.path.dirname(target), exist_ok=True)
     if os.path.lexists(target):
-        shutil.rmtree(target) if os.path.isdir(target) and not os.path.islink(target) else os.unlink(target)
+        shutil.rmtree(target) if os.path.isdir(target) and not os.path.islink(
+            target
+        ) else os.unlink(target)
     shutil.copy2(source, target, follow_symlinks=False)

@@ -24,9 +24,13 @@ FORBIDS = re.compile(
 )
 
 
-def objections(spec: dict[str, Any], changes: dict[str, bytes | None], read, there: set[str]) -> list[Finding]:
+def objections(
+    spec: dict[str, Any], changes: dict[str, bytes | None], read, there: set[str]
+) -> list[Finding]:
     """Sorted by path; empty if the reviewer may be asked."""
-    forbidden = tuple(hit[1] for text in spec["out_of_scope"] if (hit := FORBIDS.fullmatch(text.strip())))
+    forbidden = tuple(
+        hit[1] for text in spec["out_of_scope"] if (hit := FORBIDS.fullmatch(text.strip()))
+    )
     found, known = [], None
     for path, data in sorted(changes.items()):
         if named(path, tuple(spec["grants"])):
@@ -34,14 +38,18 @@ def objections(spec: dict[str, Any], changes: dict[str, bytes | None], read, the
         if named(path, forbidden):
             found.append(Finding("out-of-scope", f"{path} is out of scope.", path))
         if named(path, DEPENDENCIES):
-            found.append(Finding("dependency", f"{path} changes what the project depends on.", path))
+            found.append(
+                Finding("dependency", f"{path} changes what the project depends on.", path)
+            )
         if named(path, SCHEMAS):
             found.append(Finding("schema", f"{path} changes a schema.", path))
         if path.endswith(".py") and data is not None:
             new = imported(data) - imported(read(path) or b"")
             known = known or _known(there, changes, read)
             found += [
-                Finding("dependency", f"{path} imports {name}, which nothing here used before.", path)
+                Finding(
+                    "dependency", f"{path} imports {name}, which nothing here used before.", path
+                )
                 for name in sorted(new - known)
             ]
     return found
@@ -91,6 +99,9 @@ def _declared(text):
     try:
         project = tomllib.loads(text).get("project", {})
         optional = project.get("optional-dependencies", {})
-        return [*project.get("dependencies", []), *(line for lines in optional.values() for line in lines)]
+        return [
+            *project.get("dependencies", []),
+            *(line for lines in optional.values() for line in lines),
+        ]
     except (tomllib.TOMLDecodeError, AttributeError, TypeError):
         return []

@@ -16,7 +16,13 @@ from ..protocol import BUDGETS
 __all__ = ["PATH", "Settings", "parsed", "read_settings", "table"]
 PATH = ".kaizen/pipeline.toml"
 GATES = ("check", "test")
-NUMBER, WHOLE, WORDS, LEVEL, TRUTH = "a number", "a whole number", "a list of texts", "a level", "true or false"
+NUMBER, WHOLE, WORDS, LEVEL, TRUTH = (
+    "a number",
+    "a whole number",
+    "a list of texts",
+    "a level",
+    "true or false",
+)
 
 
 class Key(NamedTuple):
@@ -55,7 +61,9 @@ def read_settings(base: str) -> Settings:
     except (FileNotFoundError, NotADirectoryError):
         return parsed(None)
     except OSError as error:
-        raise Refused("bad_settings", f"{PATH} cannot be read.", str(error.strerror), "Make it a plain file.") from None
+        raise Refused(
+            "bad_settings", f"{PATH} cannot be read.", str(error.strerror), "Make it a plain file."
+        ) from None
 
 
 def parsed(data: bytes | None) -> Settings:
@@ -64,16 +72,28 @@ def parsed(data: bytes | None) -> Settings:
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Refused("bad_settings", f"{PATH} is no TOML.", f"{error}.", "Mend that line and commit it.") from None
+        raise Refused(
+            "bad_settings", f"{PATH} is no TOML.", f"{error}.", "Mend that line and commit it."
+        ) from None
     gates = _table(given.pop("gates", {}), "gates", text)
     budget = _checked("budget", "budget", _table(given.pop("budget", {}), "budget", text), text)
     values = _checked("", "", given, text)
     for name, gate in gates.items():
         if name not in GATES:
-            raise _wrong(text, f"gates.{name}", name, "no such gate", "the gates are " + " and ".join(GATES))
-        gates[name] = _checked("gates.*", f"gates.{name}", _table(gate, f"gates.{name}", text), text)
+            raise _wrong(
+                text, f"gates.{name}", name, "no such gate", "the gates are " + " and ".join(GATES)
+            )
+        gates[name] = _checked(
+            "gates.*", f"gates.{name}", _table(gate, f"gates.{name}", text), text
+        )
         if "command" not in gates[name]:
-            raise _wrong(text, f"gates.{name}", name, "a gate without a command", 'add command = ["make", "check"]')
+            raise _wrong(
+                text,
+                f"gates.{name}",
+                name,
+                "a gate without a command",
+                'add command = ["make", "check"]',
+            )
     if "protected" in values:
         values["protected"] = (*PROTECTED, *values["protected"])
     return Settings(
@@ -106,10 +126,14 @@ def _fits(key: Key, value: Any) -> bool:
     if key.kind == LEVEL:
         return value in LEVELS
     if key.kind == WORDS:
-        texts = isinstance(value, list) and all(isinstance(word, str) and word and "\0" not in word for word in value)
+        texts = isinstance(value, list) and all(
+            isinstance(word, str) and word and "\0" not in word for word in value
+        )
         return texts and key.least <= len(value) <= key.most
     kinds = (int,) if key.kind == WHOLE else (int, float)
-    return isinstance(value, kinds) and not isinstance(value, bool) and key.least <= value <= key.most
+    return (
+        isinstance(value, kinds) and not isinstance(value, bool) and key.least <= value <= key.most
+    )
 
 
 def _wanted(key: Key) -> str:
@@ -147,8 +171,18 @@ def table() -> str:
     defaults = vars(Settings())
     lines = ["| table | key | value | default | what it is |", "|---|---|---|---|---|"]
     for key in KEYS:
-        default = {"protected": "none", "replace": "false", "command": "none"}.get(key.name, defaults.get(key.name))
-        shown = "the protocol's" if default is None else f"`{default}`" if default not in ("none",) else default
+        default = {"protected": "none", "replace": "false", "command": "none"}.get(
+            key.name, defaults.get(key.name)
+        )
+        shown = (
+            "the protocol's"
+            if default is None
+            else f"`{default}`"
+            if default not in ("none",)
+            else default
+        )
         where = f"`[{key.table}]`" if key.table else "top"
-        lines.append(f"| {where.replace('*', 'NAME')} | `{key.name}` | {_wanted(key)} | {shown} | {key.help} |")
+        lines.append(
+            f"| {where.replace('*', 'NAME')} | `{key.name}` | {_wanted(key)} | {shown} | {key.help} |"
+        )
     return "\n".join(lines)

@@ -40,7 +40,9 @@ class Target:
                 "Commit what is there, then begin again.",
             )
         found = said.text.strip()
-        if self.layout.prefix and not self.store.told("ls-tree", found, "--", self.layout.prefix.rstrip("/")):
+        if self.layout.prefix and not self.store.told(
+            "ls-tree", found, "--", self.layout.prefix.rstrip("/")
+        ):
             raise Refused(
                 "nothing_committed",
                 "No file of the folder that --repo names is committed.",
@@ -62,18 +64,24 @@ class Target:
     def paths(self, commit: str) -> list[str]:
         """The files of a commit, sorted. A name that no answer could say is exported, but not listed."""
         entries = self.store.entries(commit, self.layout.prefix)
-        return sorted(entry.path for entry in entries if entry.mode != SUBMODULE and _sayable(entry.path))
+        return sorted(
+            entry.path for entry in entries if entry.mode != SUBMODULE and _sayable(entry.path)
+        )
 
     def blob(self, commit: str, path: str) -> bytes | None:
         """The content of a file of the commit; None if there is none."""
         if commit not in self._names:
-            self._names[commit] = {entry.path: entry for entry in self.store.entries(commit, self.layout.prefix)}
+            self._names[commit] = {
+                entry.path: entry for entry in self.store.entries(commit, self.layout.prefix)
+            }
         entry = self._names[commit].get(path)
         return None if entry is None or entry.mode == SUBMODULE else self.store.blob(entry.id)
 
     def export(self, commit: str, folder: str) -> str:
         """Write the files of a commit into an empty folder, without .git; the tree's hash."""
-        self.left_out = export.export(self.store, self.store.entries(commit, self.layout.prefix), folder)
+        self.left_out = export.export(
+            self.store, self.store.entries(commit, self.layout.prefix), folder
+        )
         return self.tree(commit)
 
     def tree(self, commit: str, objects: str | None = None) -> str:
@@ -89,7 +97,9 @@ class Target:
             )
         return self._trees[commit]
 
-    def commit(self, base: str, changes: dict[str, bytes | None], message: str, objects: str) -> str:
+    def commit(
+        self, base: str, changes: dict[str, bytes | None], message: str, objects: str
+    ) -> str:
         """A commit on top of the base, among the private objects; None as content deletes a file."""
         return commits.commit(self.store, base, self.layout.prefix, changes, message, objects)
 
@@ -97,7 +107,9 @@ class Target:
         """The whole change as text, new files too."""
         return self._diff(base, head, objects).text()
 
-    def changed_lines(self, base: str, head: str, objects: str | None = None) -> dict[str, set[int]]:
+    def changed_lines(
+        self, base: str, head: str, objects: str | None = None
+    ) -> dict[str, set[int]]:
         """Path -> numbers of the lines that are new or changed in head; deleted files are absent."""
         return self._diff(base, head, objects).changed_lines()
 

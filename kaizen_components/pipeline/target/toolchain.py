@@ -13,7 +13,12 @@ from ..job import Settings, Tools
 from ..verdict import Finding
 from .target import Target
 
-NEEDED = {"ruff": "check", "mypy": "check", "pytest": "test", "coverage": "test"}  # tool -> the gate that runs it
+NEEDED = {
+    "ruff": "check",
+    "mypy": "check",
+    "pytest": "test",
+    "coverage": "test",
+}  # tool -> the gate that runs it
 ASK_S = 120
 # -I: neither the folder we stand in nor PYTHONPATH may put a module of its own in a tool's place.
 ALONE = "-I"
@@ -62,10 +67,14 @@ def tools(target: Target, python: str | None = None, commit: str | None = None) 
     """What `python` names; else the target's .venv or venv; else what uv would use; else the python on the PATH."""
     place = named(target, python) if python else _own(target) or _by_uv(target) or _on_path()
     answer = _known.get(place.path)
-    if answer is None or set(NEEDED) - set(answer["said"]):  # what was missing may have been installed since
+    if answer is None or set(NEEDED) - set(
+        answer["said"]
+    ):  # what was missing may have been installed since
         answer = _known[place.path] = _answer(place)
     versions = {name: _version(text) for name, text in answer["said"].items()}
-    program = answer["executable"]  # not the path that was asked: that may be a script which looks for it
+    program = answer[
+        "executable"
+    ]  # not the path that was asked: that may be a script which looks for it
     return Tools(
         [program], _reads(target, program, answer["prefixes"], answer["path"]), _paths(target, commit),
         {"python": answer["python"], **versions}, _install(place, answer["pip"]),
@@ -75,8 +84,13 @@ def tools(target: Target, python: str | None = None, commit: str | None = None) 
 def missing(tools: Tools, settings: Settings | None = None) -> list[Finding]:
     """What does not answer, each with the line that installs it; tools of a gate that is replaced are not needed."""
     replaced = settings.replaces if settings else frozenset()
-    absent = [name for name, gate in NEEDED.items() if name not in tools.versions and gate not in replaced]
-    return [Finding(name, f"{name} does not run in the target. Install it: {tools.install} {name}") for name in absent]
+    absent = [
+        name for name, gate in NEEDED.items() if name not in tools.versions and gate not in replaced
+    ]
+    return [
+        Finding(name, f"{name} does not run in the target. Install it: {tools.install} {name}")
+        for name in absent
+    ]
 
 
 def named(target: Target, python: str) -> Place:
@@ -85,7 +99,10 @@ def named(target: Target, python: str) -> Place:
         if path and os.path.isfile(path):
             return Place(os.path.abspath(path), python, _is_uv(target))
     raise NotFound(
-        "no_python", f"There is no interpreter {python[:80]!r}.", "--python names one by its path or its name.", ""
+        "no_python",
+        f"There is no interpreter {python[:80]!r}.",
+        "--python names one by its path or its name.",
+        "",
     )
 
 
@@ -97,8 +114,14 @@ def _own(target):
             for program in (("bin", "python"), ("Scripts", "python.exe")):
                 path = os.path.join(folder, name, *program)
                 if os.path.isfile(path):
-                    return Place(path, os.path.relpath(path, target.path).replace(os.sep, "/"), _is_uv(target))
-        if os.path.realpath(folder) == os.path.realpath(target.layout.top) or folder == os.path.dirname(folder):
+                    return Place(
+                        path,
+                        os.path.relpath(path, target.path).replace(os.sep, "/"),
+                        _is_uv(target),
+                    )
+        if os.path.realpath(folder) == os.path.realpath(
+            target.layout.top
+        ) or folder == os.path.dirname(folder):
             return None
         folder = os.path.dirname(folder)
 
@@ -109,7 +132,9 @@ def _is_uv(target):
         if os.path.isfile(os.path.join(folder, "uv.lock")):
             return True
         try:
-            with open(os.path.join(folder, "pyproject.toml"), encoding="utf-8", errors="replace") as file:
+            with open(
+                os.path.join(folder, "pyproject.toml"), encoding="utf-8", errors="replace"
+            ) as file:
                 if re.search(r"^\s*\[tool\.uv[\].]", file.read(), re.M):
                     return True
         except OSError:
@@ -142,7 +167,9 @@ def _on_path():
 
 
 def _answer(place: Place) -> dict:
-    environment = {name: value for name, value in runner.environment().items() if not name.startswith("PYTHON")}
+    environment = {
+        name: value for name, value in runner.environment().items() if not name.startswith("PYTHON")
+    }
     try:
         done = subprocess.run(
             [place.path, ALONE, "-c", ASK, *NEEDED],
@@ -175,7 +202,9 @@ def _reads(target: Target, path: str, prefixes: list[str], entries: list[str]) -
 
     With them comes the source folder of a target that is installed in editable mode, but never its top with `.git`.
     """
-    found = {os.path.abspath(prefix) for prefix in prefixes} | {os.path.realpath(prefix) for prefix in prefixes}
+    found = {os.path.abspath(prefix) for prefix in prefixes} | {
+        os.path.realpath(prefix) for prefix in prefixes
+    }
     link = path
     for _ in range(20):
         found.add(os.path.dirname(os.path.abspath(link)))
@@ -184,17 +213,28 @@ def _reads(target: Target, path: str, prefixes: list[str], entries: list[str]) -
         link = os.path.join(os.path.dirname(link), os.readlink(link))
     top = os.path.realpath(target.layout.top)
     found |= {
-        entry for entry in map(os.path.realpath, entries) if entry.startswith(top + os.sep) and os.path.isdir(entry)
+        entry
+        for entry in map(os.path.realpath, entries)
+        if entry.startswith(top + os.sep) and os.path.isdir(entry)
     }
     home = os.path.expanduser("~")
-    wide = {os.path.abspath(os.sep), home, os.path.realpath(home)}  # a folder that holds everything is never shown
+    wide = {
+        os.path.abspath(os.sep),
+        home,
+        os.path.realpath(home),
+    }  # a folder that holds everything is never shown
     return tuple(
-        one for one in sorted(found - wide) if not any(one.startswith(other + os.sep) for other in found - wide)
+        one
+        for one in sorted(found - wide)
+        if not any(one.startswith(other + os.sep) for other in found - wide)
     )
 
 
 def _paths(target: Target, commit: str | None) -> tuple[str, ...]:
     """Where packages lie: below src/ where there are sources in it and it is no package itself."""
     paths = target.paths(commit or target.head())
-    layout = any(path.startswith("src/") and path.endswith(".py") for path in paths) and "src/__init__.py" not in paths
+    layout = (
+        any(path.startswith("src/") and path.endswith(".py") for path in paths)
+        and "src/__init__.py" not in paths
+    )
     return ("src", ".") if layout else (".",)

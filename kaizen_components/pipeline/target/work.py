@@ -24,7 +24,9 @@ QUOTED_MAX = 12
 EXAMPLES_MAX = 2
 ROOM_CHARS = 6_000  # about 1,500 tokens
 TESTS = re.compile(r"(^|/)test_[^/]*\.py$|_test\.py$")
-OTHER_TESTS = re.compile(r"(^|/)(tests?|specs?|__tests__)/[^/]+\.\w+$|(^|/)test[._-][^/]*$|[._-](test|spec)\.\w+$")
+OTHER_TESTS = re.compile(
+    r"(^|/)(tests?|specs?|__tests__)/[^/]+\.\w+$|(^|/)test[._-][^/]*$|[._-](test|spec)\.\w+$"
+)
 TITLE_WORDS_MAX = 6
 WORDS = re.compile(r"[A-Za-z_/][\w/-]{3,}")
 READMES = ("README.md", "README.rst", "README.txt", "README")
@@ -33,7 +35,9 @@ READMES = ("README.md", "README.rst", "README.txt", "README")
 class Work:
     """Everything here is made from the run's records and the target's base commit, so it can be made again."""
 
-    def __init__(self, place, run: dict[str, Any], options: dict[str, Any], folder: str | None = None):
+    def __init__(
+        self, place, run: dict[str, Any], options: dict[str, Any], folder: str | None = None
+    ):
         self.run = run
         self.folder = folder or os.path.join(place.work, "runs", run["id"])
         self._repo = os.path.join(place.root, run["repo"])
@@ -81,7 +85,9 @@ class Work:
     def settings(self) -> Settings:
         if self._settings is None:
             self._settings = read_settings(self.base)
-            self._settings.allow_failing_baseline |= bool(self.options.get("allow_failing_baseline"))
+            self._settings.allow_failing_baseline |= bool(
+                self.options.get("allow_failing_baseline")
+            )
         return self._settings
 
     def paths(self) -> list[str]:
@@ -98,14 +104,20 @@ class Work:
 
     def quoted(self, paths: list[str]) -> list[dict[str, str]]:
         """Files as a prompt shows them."""
-        return [{"path": path, "text": self._text(path)} for path in paths[:QUOTED_MAX] if self.read(path) is not None]
+        return [
+            {"path": path, "text": self._text(path)}
+            for path in paths[:QUOTED_MAX]
+            if self.read(path) is not None
+        ]
 
     def shown(self, cited: list[str]) -> list[dict[str, str]]:
         """What a builder sees: the cited files, and of a small repository its other sources too.
 
         A scout forgets the one file that matters more often than a few thousand characters do harm.
         """
-        sources = [path for path in self.likely() if path.endswith(".py") and not TESTS.search(path)]
+        sources = [
+            path for path in self.likely() if path.endswith(".py") and not TESTS.search(path)
+        ]
         found = list(dict.fromkeys(cited))
         room = ROOM_CHARS - sum(len(self._text(path)) for path in found)
         for path in sources:
@@ -138,7 +150,9 @@ class Work:
     def likely(self) -> list[str]:
         """The files that a scout reads first: the smallest sources, near the top."""
         sources = [path for path in self.paths() if path.endswith((".py", ".toml", ".js", ".ts"))]
-        return sorted(sources, key=lambda path: (path.count("/"), len(self.read(path) or b""), path))[:QUOTED_MAX]
+        return sorted(
+            sources, key=lambda path: (path.count("/"), len(self.read(path) or b""), path)
+        )[:QUOTED_MAX]
 
     @property
     def is_pytest(self) -> bool:
@@ -151,18 +165,28 @@ class Work:
     def examples(self) -> list[dict[str, str]]:
         """Existing tests, so that new ones import the code in the same way."""
         tests = [path for path in self.paths() if self.is_test(path)]
-        files = self.quoted(sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX])
-        return [{**file, "text": preparation(file["text"])} for file in files] if self.is_pytest else files
+        files = self.quoted(
+            sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX]
+        )
+        return (
+            [{**file, "text": preparation(file["text"])} for file in files]
+            if self.is_pytest
+            else files
+        )
 
     def new_test(self, title: str) -> str:
         """A path for new tests that is not taken, beside the existing ones and named as they are; or ""."""
-        example = next((file["path"] for file in self.examples()), "tests/test_.py" if self.is_pytest else "")
+        example = next(
+            (file["path"] for file in self.examples()), "tests/test_.py" if self.is_pytest else ""
+        )
         if not example:
             return ""
         folder, name = os.path.split(example)
         words = "_".join(re.findall(r"[a-z0-9]+", title.lower())[:TITLE_WORDS_MAX]) or "change"
         before, after = _round_name(name)
-        numbered = (f"{before}{words}{'' if number == 1 else f'_{number}'}{after}" for number in count(1))
+        numbered = (
+            f"{before}{words}{'' if number == 1 else f'_{number}'}{after}" for number in count(1)
+        )
         paths = ("/".join(filter(None, (folder, one))) for one in numbered)
         return next(path for path in paths if path not in self.paths())
 
@@ -218,7 +242,9 @@ class Work:
 
     def candidate(self, spec: dict[str, Any], build: str, tests: str | None) -> str:
         """The commit that the answers make."""
-        return self.target.commit(self.commit, self.changes(build, tests), message(spec, self.run), self.objects)
+        return self.target.commit(
+            self.commit, self.changes(build, tests), message(spec, self.run), self.objects
+        )
 
     def diff(self, commit: str) -> str:
         return self.target.diff(self.commit, commit, self.objects)

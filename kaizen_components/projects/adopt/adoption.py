@@ -18,13 +18,20 @@ from .state import State
 def opened(path: str) -> Folder:
     """Return the folder at a path; one that cannot adopt is refused."""
     if not os.path.isdir(path):
-        raise NotFound("no_folder", f"There is no folder {path!r}.", "", "Name the repository that is to use Kaizen.")
+        raise NotFound(
+            "no_folder",
+            f"There is no folder {path!r}.",
+            "",
+            "Name the repository that is to use Kaizen.",
+        )
     folder = Folder(path)
     try:
         folder.root.encode()
     except UnicodeEncodeError:
         what, why = "The path of the repository is not UTF-8.", "SQLite keeps no database there."
-        raise Refused("path_not_utf8", what, why, "Rename the folder, then run this again.") from None
+        raise Refused(
+            "path_not_utf8", what, why, "Rename the folder, then run this again."
+        ) from None
     if folder.root == engine.HOME and not folder.is_there(state.PATH):
         raise Refused(
             "engine_itself",
@@ -61,7 +68,10 @@ def ask_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
 def _is_blob(content: bytes, blob: str) -> bool:
     """Is it the content with that id in git? The lines may end as git checked them out."""
     make = hashlib.sha256 if len(blob) == 64 else hashlib.sha1
-    return any(make(b"blob %d\0" % len(form) + form).hexdigest() == blob for form in (content, unix(content)))
+    return any(
+        make(b"blob %d\0" % len(form) + form).hexdigest() == blob
+        for form in (content, unix(content))
+    )
 
 
 def require_undo(lost: list[str]) -> None:

@@ -35,7 +35,10 @@ def put(content: bytes, lines: bytes, path: str) -> bytes:
     newline = b"\r\n" if b"\r\n" in (old[0] if old else content) else b"\n"
     opening, closing = _comment(path)
     version = sha256(lines).hexdigest()[:12].encode()
-    begin, end = opening + b"kaizen:begin " + version + ADVICE + closing, opening + b"kaizen:end" + closing
+    begin, end = (
+        opening + b"kaizen:begin " + version + ADVICE + closing,
+        opening + b"kaizen:end" + closing,
+    )
     text = (begin + b"\n" + lines + end + b"\n").replace(b"\n", newline)
     if old:
         return content[: old.start()] + text + content[old.end() :]

@@ -32,7 +32,9 @@ def beside(name: str) -> bytes:
 
 
 def shipped(name: str) -> bytes:
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "files", name), "rb") as file:
+    with open(
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), "files", name), "rb"
+    ) as file:
         return file.read()
 
 
@@ -44,7 +46,13 @@ def digest(folder: str) -> str:
         for name in files:
             path = os.path.join(here, name)
             with open(path, "rb") as file:
-                entries.append((os.path.relpath(path, folder).replace(os.sep, "/"), "file", hash_of(file.read())))
+                entries.append(
+                    (
+                        os.path.relpath(path, folder).replace(os.sep, "/"),
+                        "file",
+                        hash_of(file.read()),
+                    )
+                )
     return tree_digest(entries)
 
 
@@ -63,15 +71,24 @@ class EnginePart:
             return self._put(folder, "outdated", f", in place of the link to {target}")
         if not os.path.lexists(path):
             return self._put(folder, "missing")
-        if os.path.realpath(path) == PACKAGE:  # the copy itself runs: there is nothing to compare it with
+        if (
+            os.path.realpath(path) == PACKAGE
+        ):  # the copy itself runs: there is nothing to compare it with
             return Step(NAME, "ok", "the copy that runs", entry=entry)
         there = digest(path)
         if self.mode == "copy" and there == digest(PACKAGE):
-            return Step(NAME, "ok", "a copy of this engine", entry={"kind": "copy", "sha256": there})
+            return Step(
+                NAME, "ok", "a copy of this engine", entry={"kind": "copy", "sha256": there}
+            )
         if there == entry.get("sha256"):
             return self._put(folder, "outdated")
         if entry.get("kind") == "copy":
-            return Step(NAME, "changed", "you changed the copy, so it stays; delete it to get ours", entry=entry)
+            return Step(
+                NAME,
+                "changed",
+                "you changed the copy, so it stays; delete it to get ours",
+                entry=entry,
+            )
         raise Conflict(
             "name_taken",
             f"{NAME} is there already, and adoption did not put it there.",
@@ -82,10 +99,15 @@ class EnginePart:
     def _put(self, folder: Folder, state: str, instead: str = "") -> Step:
         path, part, to = folder.path(NAME), folder.path(COPY_PART), PACKAGE
         if os.name != "nt" and os.path.dirname(folder.root) == os.path.dirname(HOME):
-            to = os.path.relpath(PACKAGE, folder.root)  # so that both can be moved together; a junction is absolute
+            to = os.path.relpath(
+                PACKAGE, folder.root
+            )  # so that both can be moved together; a junction is absolute
         says, entry = f"-> {to}; never committed", {"kind": "link", "sha256": ""}
         if self.mode == "copy":
-            says, entry = "a copy of the engine, to be committed", {"kind": "copy", "sha256": digest(PACKAGE)}
+            says, entry = (
+                "a copy of the engine, to be committed",
+                {"kind": "copy", "sha256": digest(PACKAGE)},
+            )
 
         def do():
             if self.mode == "copy":
@@ -98,4 +120,11 @@ class EnginePart:
             else:
                 make_link(to, path)
 
-        return Step(NAME, state, says + instead, self.mode if state == "missing" else f"{self.mode} anew", entry, do)
+        return Step(
+            NAME,
+            state,
+            says + instead,
+            self.mode if state == "missing" else f"{self.mode} anew",
+            entry,
+            do,
+        )

@@ -12,7 +12,9 @@ from ..skills import links
 from . import block
 from .folder import Folder
 
-Entry = dict[str, Any]  # what the state file remembers of a part: its kind, and the hash of what was written
+Entry = dict[
+    str, Any
+]  # what the state file remembers of a part: its kind, and the hash of what was written
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,16 @@ class OwnFile:
     path: str
     content: bytes
     says: str
-    known_by: bytes = b""  # what a file of Kaizen has, from before there was an adoption; it may be replaced
+    known_by: bytes = (
+        b""  # what a file of Kaizen has, from before there was an adoption; it may be replaced
+    )
     is_executable: bool = False
-    is_seed: bool = False  # once it is made, or one of theirs is there, it is the user's, also to delete
-    to_add: str = ""  # people have a file of their own there, which stays; this is what they could add
+    is_seed: bool = (
+        False  # once it is made, or one of theirs is there, it is the user's, also to delete
+    )
+    to_add: str = (
+        ""  # people have a file of their own there, which stays; this is what they could add
+    )
 
     def look(self, folder: Folder, entry: Entry) -> Step:
         there = folder.read(self.path)
@@ -56,14 +64,26 @@ class OwnFile:
         if there is None or self.is_seed:
             is_ours = unix(there or b"") == self.content
             return Step(
-                self.path, "ok", self.says, entry=entry or self._entry(self.content if is_ours else b"", is_ours)
+                self.path,
+                "ok",
+                self.says,
+                entry=entry or self._entry(self.content if is_ours else b"", is_ours),
             )
         if unix(there) == self.content:
-            return Step(self.path, "ok", self.says, entry=self._entry(there, entry.get("created", True)))
+            return Step(
+                self.path, "ok", self.says, entry=self._entry(there, entry.get("created", True))
+            )
         if hash_of(there) == entry.get("sha256"):
-            return self._write(folder, "outdated", "update", f"{self.says}, of this engine", entry["created"])
+            return self._write(
+                folder, "outdated", "update", f"{self.says}, of this engine", entry["created"]
+            )
         if entry:
-            return Step(self.path, "changed", "you changed it, so it stays; delete it to get ours again", entry=entry)
+            return Step(
+                self.path,
+                "changed",
+                "you changed it, so it stays; delete it to get ours again",
+                entry=entry,
+            )
         if self.known_by and self.known_by in there:
             says = f"{self.says}; the one that is there stays in git's history"
             return self._write(folder, "outdated", "replace", says, created=False, needs_git=True)
@@ -83,7 +103,9 @@ class OwnFile:
         def do():
             folder.write(self.path, self.content, self.is_executable)
 
-        return Step(self.path, state, says, action, self._entry(self.content, created), do, needs_git)
+        return Step(
+            self.path, state, says, action, self._entry(self.content, created), do, needs_git
+        )
 
 
 @dataclass(frozen=True)
@@ -99,18 +121,35 @@ class SharedFile:
 
     def look(self, folder: Folder, entry: Entry) -> Step:
         place = folder.path(self.path)
-        if self.twin and os.path.islink(place) and os.path.realpath(place) == folder.path(self.twin):
+        if (
+            self.twin
+            and os.path.islink(place)
+            and os.path.realpath(place) == folder.path(self.twin)
+        ):
             return Step(self.path, "ok", f"is a link to {self.twin}, which has the lines")
         there = folder.read(self.path)
         content = self.merge(there)
         if content == there:
-            return Step(self.path, "ok", self.says, entry=entry or {"kind": self.kind, "sha256": ""})
+            return Step(
+                self.path, "ok", self.says, entry=entry or {"kind": self.kind, "sha256": ""}
+            )
         known = {"kind": self.kind, "sha256": hash_of(content)}
-        state, action = "missing", {"lines": "append", "hooks": "merge"}[self.kind] if there else "create"
+        state, action = (
+            "missing",
+            {"lines": "append", "hooks": "merge"}[self.kind] if there else "create",
+        )
         if self.mark in (there or b""):
             state, action = "outdated", "update"
         needs_git = bool(there) and hash_of(there or b"") != entry.get("sha256")
-        return Step(self.path, state, self.says, action, known, lambda: folder.write(self.path, content), needs_git)
+        return Step(
+            self.path,
+            state,
+            self.says,
+            action,
+            known,
+            lambda: folder.write(self.path, content),
+            needs_git,
+        )
 
 
 def lines(path: str, content: bytes, says: str, twin: str = "") -> SharedFile:
@@ -118,7 +157,12 @@ def lines(path: str, content: bytes, says: str, twin: str = "") -> SharedFile:
 
     def merge(there: bytes | None) -> bytes:
         if b"\0" in (there or b""):
-            raise Conflict("not_text", f"{path} holds NUL bytes: lines cannot be added to it.", "", "Save it as UTF-8.")
+            raise Conflict(
+                "not_text",
+                f"{path} holds NUL bytes: lines cannot be added to it.",
+                "",
+                "Save it as UTF-8.",
+            )
         return block.put(there or b"", content, path)
 
     return SharedFile(path, "lines", says, b"kaizen:begin", merge, twin)
@@ -129,9 +173,17 @@ def hooks(host: str) -> SharedFile:
     path = hook_files.FILES[host]
 
     def merge(there: bytes | None) -> bytes:
-        return hook_files.merged(utf8(there, path) if there else None, host, hook_files.HOOK_COMMAND).encode()
+        return hook_files.merged(
+            utf8(there, path) if there else None, host, hook_files.HOOK_COMMAND
+        ).encode()
 
-    return SharedFile(path, "hooks", f"hooks for {host}: session start, after a command, stop", b"kaizen.py", merge)
+    return SharedFile(
+        path,
+        "hooks",
+        f"hooks for {host}: session start, after a command, stop",
+        b"kaizen.py",
+        merge,
+    )
 
 
 def utf8(content: bytes, path: str) -> str:
@@ -161,8 +213,15 @@ class SkillLink:
         if folder.link_target(self.path) is not None:
             return Step(self.path, "ok", "a link to a skill", entry=entry)
         if folder.is_there(self.path):
-            return Step(self.path, "yours", "is yours and stays; there was a link to a skill", entry=entry)
-        return Step(self.path, "missing", "a link to a skill; --skills with its store makes it again", entry=entry)
+            return Step(
+                self.path, "yours", "is yours and stays; there was a link to a skill", entry=entry
+            )
+        return Step(
+            self.path,
+            "missing",
+            "a link to a skill; --skills with its store makes it again",
+            entry=entry,
+        )
 
     def _make(self, folder: Folder) -> None:
         assert self.target

@@ -20,7 +20,11 @@ def plan(folder: Folder, known: state.State) -> list[Step]:
         except (Conflict, Refused) as error:
             steps.append(_leave(path, f"{error.what} Take out by hand what is ours in it."))
     if folder.is_there(state.ORIGINALS):
-        steps.append(_leave(state.ORIGINALS, "what an older engine replaced; look into it before you delete it"))
+        steps.append(
+            _leave(
+                state.ORIGINALS, "what an older engine replaced; look into it before you delete it"
+            )
+        )
     return [step for step in steps if step]
 
 
@@ -82,4 +86,11 @@ def _remove(folder: Folder, path: str, says: str) -> Step:
     return Step(path, "", says, "remove", do=lambda: folder.remove(path))
 
 
-LOOKS = {"file": _file, "lines": _shared, "hooks": _shared, "link": _engine, "copy": _engine, "skill": _skill}
+LOOKS = {
+    "file": _file,
+    "lines": _shared,
+    "hooks": _shared,
+    "link": _engine,
+    "copy": _engine,
+    "skill": _skill,
+}

@@ -13,8 +13,12 @@ from ..hooks.files import FILES as HOSTS
 from .folder import Folder
 
 PATH = ".kaizen/adopted.json"
-ORIGINALS = ".kaizen/before"  # where version 1 kept what it had replaced; git-ignored, as it may be private
-VERSION = 2  # one more when PLACES or SKILL change: by it an older engine knows that it is the older one
+ORIGINALS = (
+    ".kaizen/before"  # where version 1 kept what it had replaced; git-ignored, as it may be private
+)
+VERSION = (
+    2  # one more when PLACES or SKILL change: by it an older engine knows that it is the older one
+)
 FILES = (
     "kaizen.py", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
     "evals/LEARNED.md", ".vscode/tasks.json", ".vscode/kaizen.code-snippets",
@@ -69,12 +73,21 @@ def _checked(known: dict[str, Any]) -> State:
     """The file is committed, so anybody may have written it: it may name only what adoption itself makes."""
     hooks = [host for host in HOSTS if host in known["hooks"]]
     state = State(known["mode"], hooks, known["vscode"])
-    if state.mode not in ("link", "copy") or sorted(known["hooks"]) != sorted(hooks) or type(state.vscode) is not bool:
+    if (
+        state.mode not in ("link", "copy")
+        or sorted(known["hooks"]) != sorted(hooks)
+        or type(state.vscode) is not bool
+    ):
         raise ValueError(known)
     for path, entry in known["parts"].items():
         kind = entry["kind"]
-        sha256 = entry.get("sha256", entry.get("digest", ""))  # version 1 called the hash of a copy its digest
-        if kind not in (("skill",) if SKILL.fullmatch(path) else PLACES[path]) or type(sha256) is not str:
+        sha256 = entry.get(
+            "sha256", entry.get("digest", "")
+        )  # version 1 called the hash of a copy its digest
+        if (
+            kind not in (("skill",) if SKILL.fullmatch(path) else PLACES[path])
+            or type(sha256) is not str
+        ):
             raise ValueError(entry)
         state.parts[path] = {"kind": kind, "sha256": sha256}
         if kind == "file":

@@ -34,7 +34,10 @@ def read(stream: Any, event: str) -> dict[str, Any] | None:
         told = json.loads(_sent(stream.buffer))
     except (ValueError, RecursionError, OSError):
         return None
-    if not isinstance(told, dict) or told.get("hook_event_name", EVENTS[event][0]) not in EVENTS[event]:
+    if (
+        not isinstance(told, dict)
+        or told.get("hook_event_name", EVENTS[event][0]) not in EVENTS[event]
+    ):
         return None
     return told
 
@@ -77,8 +80,17 @@ def ran(told: dict[str, Any]) -> Ran | None:
     if isinstance(command, list) and all(isinstance(one, str) for one in command):
         import shlex
 
-        command = command[2] if command[1:2] in (["-c"], ["-lc"]) and len(command) == 3 else shlex.join(command)
-    if told.get("tool_name") not in SHELLS or not isinstance(command, str) or not command.strip() or "\0" in command:
+        command = (
+            command[2]
+            if command[1:2] in (["-c"], ["-lc"]) and len(command) == 3
+            else shlex.join(command)
+        )
+    if (
+        told.get("tool_name") not in SHELLS
+        or not isinstance(command, str)
+        or not command.strip()
+        or "\0" in command
+    ):
         return None
     if isinstance(answer, dict) and answer.get("backgroundTaskId"):  # it has only been started
         return None

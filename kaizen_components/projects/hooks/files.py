@@ -19,7 +19,9 @@ EVENTS = {
     "Stop": "stop",
 }
 MATCHERS = {"PostToolUse": "Bash", "PostToolUseFailure": "Bash"}
-NOT_OF = {"codex": ("PostToolUseFailure",)}  # its PostToolUse tells of commands that fail too; Claude Code's does not
+NOT_OF = {
+    "codex": ("PostToolUseFailure",)
+}  # its PostToolUse tells of commands that fail too; Claude Code's does not
 # A host starts hooks wherever the agent stands; elsewhere `python3 kaizen.py` would exit 2, which is a host's "no". So
 # would a launcher that is gone: then nothing is run.
 LAUNCHERS = {
@@ -38,7 +40,9 @@ def merged(existing: str | None, host: str, command: list[str]) -> str:
     """The host's file with our entries in it, once; everything else stays, in its order."""
     settings = _read(existing, host)
     groups = {event: _group(event, host, command) for event in events(host)}
-    if existing is not None and _ours(settings) == _ours({"hooks": {event: [one] for event, one in groups.items()}}):
+    if existing is not None and _ours(settings) == _ours(
+        {"hooks": {event: [one] for event, one in groups.items()}}
+    ):
         return existing
     wanted = _without_ours(settings)
     hooks = wanted.setdefault("hooks", {})
@@ -66,8 +70,12 @@ def _read(existing, host):
     except ValueError as error:
         raise _unusable(host, f"It is not plain JSON: {error}.") from None
     hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
-        raise _unusable(host, "Hooks have another shape there: `hooks`, then the event, then a list.")
+    if not isinstance(hooks, dict) or not all(
+        isinstance(groups, list) for groups in hooks.values()
+    ):
+        raise _unusable(
+            host, "Hooks have another shape there: `hooks`, then the event, then a list."
+        )
     return settings
 
 
@@ -96,14 +104,20 @@ def _without_ours(settings):
 def _group_without_ours(group):
     """The group with what is left of it, or nothing of it when all was ours."""
     commands = group.get("hooks") if isinstance(group, dict) else None
-    left = [one for one in commands if not _is_ours(one)] if isinstance(commands, list) else commands
+    left = (
+        [one for one in commands if not _is_ours(one)] if isinstance(commands, list) else commands
+    )
     if left == commands:
         return [group]
     return [{**group, "hooks": left}] if left else []
 
 
 def _is_ours(one):
-    return isinstance(one, dict) and isinstance(one.get("command"), str) and OURS.search(one["command"]) is not None
+    return (
+        isinstance(one, dict)
+        and isinstance(one.get("command"), str)
+        and OURS.search(one["command"]) is not None
+    )
 
 
 def _ours(settings):
@@ -113,7 +127,9 @@ def _ours(settings):
         for group in groups:
             commands = group.get("hooks") if isinstance(group, dict) else None
             ours = [one for one in commands if _is_ours(one)] if isinstance(commands, list) else []
-            found += [(event, str(group.get("matcher")), json.dumps(one, sort_keys=True)) for one in ours]
+            found += [
+                (event, str(group.get("matcher")), json.dumps(one, sort_keys=True)) for one in ours
+            ]
     return sorted(found)
 
 

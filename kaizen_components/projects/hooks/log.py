@@ -17,7 +17,9 @@ def note(place: Place, event: str, says: str) -> None:
         if os.path.exists(path) and os.path.getsize(path) > BYTES_MAX:
             os.replace(path, path + ".1")
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-        with open(os.open(path, flags, 0o644), "w", encoding="utf-8", errors="backslashreplace") as file:
+        with open(
+            os.open(path, flags, 0o644), "w", encoding="utf-8", errors="backslashreplace"
+        ) as file:
             file.write(line)
     except OSError:
         pass  # there is nobody left to tell

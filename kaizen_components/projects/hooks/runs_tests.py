@@ -109,7 +109,11 @@ def _own(words):
 def _starts(words, test):
     """`npm run test` also begins `npm run test:unit`."""
     head, last = words[: len(test) - 1], words[len(test) - 1 : len(test)]
-    return tuple(head) == test[:-1] and last != [] and (last[0] == test[-1] or last[0].startswith(test[-1] + ":"))
+    return (
+        tuple(head) == test[:-1]
+        and last != []
+        and (last[0] == test[-1] or last[0].startswith(test[-1] + ":"))
+    )
 
 
 def added(root: str) -> list[tuple[str, ...]]:

@@ -33,10 +33,16 @@ def read(root: str) -> Allowed:
         entry, _, reason = line.rpartition(" # ")
         entry = entry.strip()
         if not entry or not reason.strip():
-            raise _wrong(number, "It gives no reason.", "Write `GLOB # reason`, or `=exact line # reason`.")
+            raise _wrong(
+                number, "It gives no reason.", "Write `GLOB # reason`, or `=exact line # reason`."
+            )
         if entry.startswith("="):
             if secrets.find(entry):
-                raise _wrong(number, "It spells a secret out.", "Allow the file by a glob; this one is published too.")
+                raise _wrong(
+                    number,
+                    "It spells a secret out.",
+                    "Allow the file by a glob; this one is published too.",
+                )
             allowed.lines[entry[1:].strip()] = number
         else:
             allowed.globs[entry] = number
@@ -50,7 +56,9 @@ def _text(root):
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise Unavailable("cannot_read", f"{FILE} cannot be read.", str(error.strerror), "Check its rights.") from None
+        raise Unavailable(
+            "cannot_read", f"{FILE} cannot be read.", str(error.strerror), "Check its rights."
+        ) from None
 
 
 def _wrong(number, why, next_step):

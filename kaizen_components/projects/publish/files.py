@@ -14,7 +14,9 @@ OTHERS = {  # state -> what git lists beside the index; a file is in one of them
 
 
 class Files(NamedTuple):
-    states: dict[str, str]  # path below the root -> tracked, untracked, ignored, or "file" where there is no git
+    states: dict[
+        str, str
+    ]  # path below the root -> tracked, untracked, ignored, or "file" where there is no git
     skipped: list[str]  # names of tools' folders, which nobody publishes
     is_git: bool
     kept: list[git.Kept]  # what git has of files that read otherwise now, or are gone
@@ -33,7 +35,11 @@ def files(root: str) -> Files:
         if folder and state != "tracked":
             skipped.add(folder)
         elif path.endswith("/"):  # a repository inside this one, which git lists as a folder
-            found |= {path + name: state for name in below(os.path.join(root, path)) if not _tool_folder(name)}
+            found |= {
+                path + name: state
+                for name in below(os.path.join(root, path))
+                if not _tool_folder(name)
+            }
         else:
             found.setdefault(path, state)
     return Files(

@@ -138,7 +138,9 @@ class Contents:
     def __enter__(self) -> "Contents":
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.process:
             self.process.kill()  # it may wait to tell a content that nobody reads to its end
             self.process.communicate()
@@ -172,11 +174,17 @@ class Contents:
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         if self.process is None:
-            environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+            environment = {
+                name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+            }
             self.process = subprocess.Popen(
                 ["git", "--no-replace-objects", "cat-file", "--batch"],
                 cwd=self.root,
-                env={**environment, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"},  # nothing is fetched to look
+                env={
+                    **environment,
+                    "GIT_OPTIONAL_LOCKS": "0",
+                    "GIT_NO_LAZY_FETCH": "1",
+                },  # nothing is fetched to look
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -58,14 +58,20 @@ def look_in_git(kept: Kept, contents: Contents, finders: list[Finder]) -> list[F
     return [*named, *in_content(kept.path, contents.read, size, finders)]
 
 
-def in_content(path: str, read: Callable[[int], bytes], size: int, finders: list[Finder]) -> Iterator[Found]:
+def in_content(
+    path: str, read: Callable[[int], bytes], size: int, finders: list[Finder]
+) -> Iterator[Found]:
     """Everything in a content that `read` gives, in pieces; of one too long, what is in the first, and that it is."""
     seen = set()
     head = b""
     for lines, data in _pieces(read):
         head = head or data[:HEAD_BYTES]
         for one in _in_piece(path, head, lines, data, finders):
-            known = (one.line, one.kind, one.line and one.found)  # bytes have no lines: there each kind counts once
+            known = (
+                one.line,
+                one.kind,
+                one.line and one.found,
+            )  # bytes have no lines: there each kind counts once
             if known not in seen:  # pieces overlap
                 seen.add(known)
                 yield one
@@ -98,7 +104,9 @@ def _link(path: str, target: str, finders: list[Finder]) -> Iterator[Found]:
     yield from _in_line(path, None, target, finders)
 
 
-def _in_piece(path: str, head: bytes, lines: int, data: bytes, finders: list[Finder]) -> Iterator[Found]:
+def _in_piece(
+    path: str, head: bytes, lines: int, data: bytes, finders: list[Finder]
+) -> Iterator[Found]:
     """The content's head says how to read each piece of it."""
     if head[:2] in UTF_16:
         yield from _in_text(path, data.decode("utf-16", errors="replace"), lines, finders)

@@ -59,7 +59,9 @@ def own_names() -> list[str]:
     host = socket.gethostname()
     given = [host, host.split(".")[0], os.path.basename(os.path.expanduser("~"))]
     given += [os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME")]
-    return sorted({name for name in given if len(name) >= NAME_CHARS_MIN and name.lower() not in COMMON})
+    return sorted(
+        {name for name in given if len(name) >= NAME_CHARS_MIN and name.lower() not in COMMON}
+    )
 
 
 def _homes(home: str) -> Finder:
@@ -68,9 +70,19 @@ def _homes(home: str) -> Finder:
     own = re.compile(rf"(?<![\w.-]){re.escape(home)}{ending}") if len(home) > 3 else None
 
     def look(text: str) -> Iterator[Hit]:
-        theirs = [match[0].rstrip(".") for match in HOME.finditer(text) if _is_person(match[1] or match[2])]
-        mine = own.findall(text) if own and home in text and os.path.basename(home).lower() not in NOBODY else []
-        yield from _each("personal path", [*theirs, *(one for one in mine if not one.startswith(tuple(theirs)))])
+        theirs = [
+            match[0].rstrip(".")
+            for match in HOME.finditer(text)
+            if _is_person(match[1] or match[2])
+        ]
+        mine = (
+            own.findall(text)
+            if own and home in text and os.path.basename(home).lower() not in NOBODY
+            else []
+        )
+        yield from _each(
+            "personal path", [*theirs, *(one for one in mine if not one.startswith(tuple(theirs)))]
+        )
 
     return look
 
@@ -89,7 +101,10 @@ def _names(names: list[str]) -> Finder:
 
 def _addresses(text: str) -> Iterator[Hit]:
     found = ADDRESS.findall(text)
-    yield from _each("private address", [one for one in found if all(int(part) <= 255 for part in one.split("."))])
+    yield from _each(
+        "private address",
+        [one for one in found if all(int(part) <= 255 for part in one.split("."))],
+    )
 
 
 def _inner(text: str) -> Iterator[Hit]:

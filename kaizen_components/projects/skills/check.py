@@ -47,24 +47,39 @@ def check(entry: Entry, root: str) -> list[Finding]:
         page = read_page(os.path.join(entry.path, PAGE))
     except Unreadable as error:
         return [_problem(PAGE, error.line, error.says)]
-    return sorted([*_front(page, entry.name), *_files(entry.path, page, root)], key=lambda one: one.level != "problem")
+    return sorted(
+        [*_front(page, entry.name), *_files(entry.path, page, root)],
+        key=lambda one: one.level != "problem",
+    )
 
 
 def _front(page: Page, folder: str) -> Findings:
     name, about = page.front.get("name"), page.front.get("description")
     if not isinstance(name, str) or len(name) > NAME_CHARS_MAX or not NAME.fullmatch(name):
         yield _problem(
-            PAGE, 1, f"`name` must be 1 to {NAME_CHARS_MAX} lowercase letters and digits, with single hyphens between."
+            PAGE,
+            1,
+            f"`name` must be 1 to {NAME_CHARS_MAX} lowercase letters and digits, with single hyphens between.",
         )
     elif name != folder:
-        yield _problem(PAGE, 1, f"`name` is {name!r}, but its folder is {folder!r}; hosts want them equal.")
+        yield _problem(
+            PAGE, 1, f"`name` is {name!r}, but its folder is {folder!r}; hosts want them equal."
+        )
     if not isinstance(about, str) or not about.strip():
-        yield _problem(PAGE, 1, "`description` is missing, or is no text; a host chooses the skill by it.")
+        yield _problem(
+            PAGE, 1, "`description` is missing, or is no text; a host chooses the skill by it."
+        )
     elif len(about) > DESCRIPTION_CHARS_MAX:
-        yield _problem(PAGE, 1, f"`description` has {len(about):,} characters; at most {DESCRIPTION_CHARS_MAX:,} fit.")
+        yield _problem(
+            PAGE,
+            1,
+            f"`description` has {len(about):,} characters; at most {DESCRIPTION_CHARS_MAX:,} fit.",
+        )
     for key in TRIGGERS:
         listed = page.front.get(key, [])
-        if not isinstance(listed, list) or not all(isinstance(one, str) and one.strip() for one in listed):
+        if not isinstance(listed, list) or not all(
+            isinstance(one, str) and one.strip() for one in listed
+        ):
             yield _problem(PAGE, 1, f"`{key}` must be a list of sentences.")
     if not page.body.strip():
         yield _problem(PAGE, page.first, "There is nothing after the front matter: say what to do.")
@@ -74,15 +89,25 @@ def _files(folder: str, page: Page, root: str) -> Findings:
     """The links of every Markdown file, the scripts that SKILL.md names, and the evals."""
     names = sorted(below(folder))
     if len(names) > FILES_MAX:
-        yield _note("", None, f"It has {len(names):,} files; only the first {FILES_MAX:,} were looked at.")
+        yield _note(
+            "", None, f"It has {len(names):,} files; only the first {FILES_MAX:,} were looked at."
+        )
     yield from _links(folder, PAGE, page.body, page.first)
     for name in names[:FILES_MAX]:
-        if name.lower().endswith(".md") and name != PAGE and not os.path.islink(os.path.join(folder, name)):
+        if (
+            name.lower().endswith(".md")
+            and name != PAGE
+            and not os.path.islink(os.path.join(folder, name))
+        ):
             yield from _linked_page(folder, name)
     for line, script in _matches(SCRIPT, page.body, page.first):
         if not any(os.path.isfile(os.path.join(base, script)) for base in (folder, root)):
-            yield _problem(PAGE, line, f"It names {script}, which is neither in the skill nor in the project.")
-    yield from _evals(folder, [name for name in names[:FILES_MAX] if name.startswith("evals/")], page)
+            yield _problem(
+                PAGE, line, f"It names {script}, which is neither in the skill nor in the project."
+            )
+    yield from _evals(
+        folder, [name for name in names[:FILES_MAX] if name.startswith("evals/")], page
+    )
 
 
 def _linked_page(folder: str, name: str) -> Findings:
@@ -108,7 +133,11 @@ def _links(folder: str, name: str, text: str, first: int) -> Findings:
             continue
         full = os.path.join(folder, os.path.dirname(name), path)
         if os.path.isabs(path) or not _is_within(full, folder):
-            yield _problem(name, line, f"The link to {target} leads out of the skill, where nobody else has it.")
+            yield _problem(
+                name,
+                line,
+                f"The link to {target} leads out of the skill, where nobody else has it.",
+            )
         elif not os.path.exists(full):
             yield _problem(name, line, f"The link to {target} leads nowhere.")
 
@@ -133,7 +162,11 @@ def _is_within(path: str, folder: str) -> bool:
 
 def _evals(folder: str, names: list[str], page: Page) -> Findings:
     if not names and not any(key in page.front for key in TRIGGERS):
-        yield _note(PAGE, None, "Nothing says when it should trigger: no evals folder and no should_trigger list.")
+        yield _note(
+            PAGE,
+            None,
+            "Nothing says when it should trigger: no evals folder and no should_trigger list.",
+        )
     for name in names:
         if name.endswith(EVAL_TEXTS):
             try:
@@ -153,7 +186,9 @@ def _read_eval(name: str, text: str) -> None:
                 json.loads(piece if piece.strip() or name.endswith(".json") else "null")
             except (ValueError, RecursionError) as error:
                 line = getattr(error, "lineno", 1) + number - 1
-                raise Unreadable(f"It is not JSON: {getattr(error, 'msg', 'nested too deeply')}.", line) from None
+                raise Unreadable(
+                    f"It is not JSON: {getattr(error, 'msg', 'nested too deeply')}.", line
+                ) from None
 
 
 def _problem(file: str, line: int | None, says: str) -> Finding:

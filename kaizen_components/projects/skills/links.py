@@ -66,11 +66,18 @@ def _addition(root, folder, skill: Entry):
         return Step("keep", path, target, "It is linked already.")
     problems = sum(one.level == "problem" for one in check(skill, root))
     if problems:
-        return Step("skip", path, target, f"The skill has problems ({problems}); `SK2 --store …` names them.")
+        return Step(
+            "skip",
+            path,
+            target,
+            f"The skill has problems ({problems}); `SK2 --store …` names them.",
+        )
     if there is not None:
         return Step("conflict", path, target, f"There is a link to {there} in its place; it stays.")
     if os.path.lexists(full):
-        return Step("conflict", path, target, "There is something of your own in its place; it stays.")
+        return Step(
+            "conflict", path, target, "There is something of your own in its place; it stays."
+        )
     return Step("link", path, target, "")
 
 
@@ -78,7 +85,9 @@ def _removals(root, folder, place):
     blocked = _blocked(root, folder)
     if blocked:
         return [blocked]
-    mine = [one for one in entries_in(os.path.join(root, folder), folder) if _leads_into(one, place)]
+    mine = [
+        one for one in entries_in(os.path.join(root, folder), folder) if _leads_into(one, place)
+    ]
     return [Step("unlink", f"{folder}/{one.name}", one.target or "", "") for one in mine]
 
 
@@ -94,11 +103,18 @@ def _blocked(root, folder):
     """Why nothing can be done in this folder: it is somebody else's through a link, or not a folder at all."""
     above, here = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
     if any(os.path.lexists(one) and not os.path.isdir(one) for one in (above, here)):
-        return Step("conflict", folder, "", "Something that is no folder stands in its place; it stays.")
+        return Step(
+            "conflict", folder, "", "Something that is no folder stands in its place; it stays."
+        )
     real = os.path.realpath(here)
     if real.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep):
         return None
-    return Step("conflict", folder, real, "The folder itself leads out of the project; nothing is changed in it.")
+    return Step(
+        "conflict",
+        folder,
+        real,
+        "The folder itself leads out of the project; nothing is changed in it.",
+    )
 
 
 def _leads_into(entry: Entry, place):
@@ -173,7 +189,10 @@ def _failed(step: Step, error: OSError) -> KaizenError:
     if isinstance(error, FileExistsError | FileNotFoundError):
         return changed()
     return Unavailable(
-        "cannot_link", f"{step.path} cannot be changed.", f"{error.strerror}. Nothing was changed.", "Check its rights."
+        "cannot_link",
+        f"{step.path} cannot be changed.",
+        f"{error.strerror}. Nothing was changed.",
+        "Check its rights.",
     )
 
 

@@ -38,7 +38,9 @@ def read_text(path: str) -> str:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"It is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}.") from None
+        raise Unreadable(
+            f"It is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}."
+        ) from None
 
 
 def read_page(path: str) -> Page:
@@ -59,7 +61,9 @@ def read_yaml(text: str, first: int = 1) -> Any:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        why = getattr(error, "problem", None) or ("nested too deeply" if isinstance(error, RecursionError) else error)
+        why = getattr(error, "problem", None) or (
+            "nested too deeply" if isinstance(error, RecursionError) else error
+        )
         raise Unreadable(f"It is not YAML: {why}.", mark.line + first if mark else first) from None
 
 

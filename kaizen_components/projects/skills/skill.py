@@ -59,10 +59,20 @@ def entries_in(folder: str, where: str) -> list[Entry]:
         return []
     except OSError as error:
         raise Unavailable(
-            "folder_unreadable", f"The folder {where} cannot be read.", str(error.strerror), "Check its rights."
+            "folder_unreadable",
+            f"The folder {where} cannot be read.",
+            str(error.strerror),
+            "Check its rights.",
         ) from None
-    entries = [Entry(where, os.path.join(folder, name), link_target(os.path.join(folder, name))) for name in names]
-    return [one for one in entries if one.target is not None or os.path.lexists(os.path.join(one.path, PAGE))]
+    entries = [
+        Entry(where, os.path.join(folder, name), link_target(os.path.join(folder, name)))
+        for name in names
+    ]
+    return [
+        one
+        for one in entries
+        if one.target is not None or os.path.lexists(os.path.join(one.path, PAGE))
+    ]
 
 
 def link_target(path: str) -> str | None:

@@ -7,7 +7,9 @@ from ..kinds import SEARCHED
 from ..ledger.transaction import receipt
 from . import files
 
-COLUMNS = "id, at, kind, path, CASE WHEN path IS NULL THEN name END AS name, sha256, actor, test, title"
+COLUMNS = (
+    "id, at, kind, path, CASE WHEN path IS NULL THEN name END AS name, sha256, actor, test, title"
+)
 HISTORY = "SELECT id, at, actor, bytes, sha256 FROM artifact WHERE path = ? AND id <> ? ORDER BY seq DESC LIMIT 50"
 PROOFS = """
 SELECT id, at, 'stdout' AS stream, outcome, command FROM proof WHERE stdout_id = ?
@@ -46,7 +48,11 @@ def add(tx, facts, title, summary, task_id, about):
         **facts,
     }  # fmt: skip
     row = tx.add("artifact", values, of=[record for record in (task, subject) if record])
-    shown = {name: facts[name] for name in ("path", "name", "sha256", "bytes", "files") if facts[name] is not None}
+    shown = {
+        name: facts[name]
+        for name in ("path", "name", "sha256", "bytes", "files")
+        if facts[name] is not None
+    }
     return receipt("artifact", row, **shown)
 
 
@@ -75,7 +81,11 @@ def filters(db, place, task_id, path, actor, since, until):
     if wanted == ".":
         chosen["path >= ?"] = ""
     elif wanted:
-        chosen |= {"path >= ?": wanted, "path < ?": wanted + "0", "instr(path || '/', ?) = 1": wanted + "/"}
+        chosen |= {
+            "path >= ?": wanted,
+            "path < ?": wanted + "0",
+            "instr(path || '/', ?) = 1": wanted + "/",
+        }
     return chosen
 
 
@@ -88,7 +98,11 @@ def verify(db, place, ref, path):
     if found["state"] != "ok":
         newer = db.value(NEWER, (record["path"], record["seq"])) if record["path"] else None
         raise _mismatch(found, newer)
-    shown = {name: record[name] for name in ("path", "name", "sha256", "bytes", "files") if record[name] is not None}
+    shown = {
+        name: record[name]
+        for name in ("path", "name", "sha256", "bytes", "files")
+        if record[name] is not None
+    }
     return {"id": record["id"], "kind": "artifact", "state": "ok", **shown}
 
 
@@ -112,7 +126,13 @@ def _require_place(record, path):
 def compared(place, record, path=None):
     """A finding: how the artifact stands to what is there now; hashes are short, as people compare them."""
     shown = record["path"] or record["name"]
-    finding = {"state": "ok", "path": shown, "expected": record["sha256"][:12], "found": None, "id": record["id"]}
+    finding = {
+        "state": "ok",
+        "path": shown,
+        "expected": record["sha256"][:12],
+        "found": None,
+        "id": record["id"],
+    }
     if files.inside(place.root, path or shown) is None and path is None:
         return {**finding, "state": "changed", "found": "a link that leads out of the project"}
     try:
@@ -129,7 +149,9 @@ def _mismatch(found, newer):
     missing = found["state"] == "missing"
     error = Integrity(
         "artifact_missing" if missing else "artifact_changed",
-        f"{found['path']} is not there any more." if missing else f"{found['path']} is not what was recorded.",
+        f"{found['path']} is not there any more."
+        if missing
+        else f"{found['path']} is not what was recorded.",
         f"Expected {found['expected']}…, found {_short(found['found'])}."
         + (f" A newer record of this path is {newer}." if newer else ""),
         f"Bring it back as it was, or record what it is now with `A1`; `A3 --id {found['id']}` shows the record.",
@@ -152,7 +174,12 @@ def verify_all(db, place, step):
         try:
             found = compared(place, row)
         except (Unavailable, Busy) as error:
-            found = {"state": "unreadable", "path": row["path"], "found": error.what, "id": row["id"]}
+            found = {
+                "state": "unreadable",
+                "path": row["path"],
+                "found": error.what,
+                "id": row["id"],
+            }
         states[found["state"]] += 1
         findings += [found] if found["state"] != "ok" else []
     answer = {

@@ -9,7 +9,9 @@ from ...store.place import Place
 BLOCK_BYTES = 1 << 20
 # Without O_NONBLOCK, opening a fifo that was put in a file's place a moment ago would wait for ever.
 OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: what Windows has beside symbolic links to folders
+JUNCTION = (
+    0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: what Windows has beside symbolic links to folders
+)
 NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
@@ -23,7 +25,10 @@ def inside(root: str, path: str) -> str | None:
     real_root, real = os.path.realpath(root), os.path.realpath(os.path.join(root, path))
     if not _is_below(real, real_root):
         return None
-    for base in (os.path.abspath(root), real_root):  # the project itself may be reached through a link
+    for base in (
+        os.path.abspath(root),
+        real_root,
+    ):  # the project itself may be reached through a link
         plain = os.path.normpath(os.path.join(base, path))
         if _is_below(plain, base) and os.path.realpath(plain) == real:
             return slashed(os.path.relpath(plain, base))
@@ -150,7 +155,9 @@ def measured(place: Place, path: str) -> tuple[str, int, int | None]:
     """
     path = os.path.realpath(os.path.join(place.root, path))
     database = os.path.realpath(place.database)
-    without = identities([place.folder, *(database + ending for ending in ("", "-wal", "-shm", ".lock"))])
+    without = identities(
+        [place.folder, *(database + ending for ending in ("", "-wal", "-shm", ".lock"))]
+    )
     try:
         facts = os.stat(path)
     except OSError as error:
@@ -216,7 +223,9 @@ def _problem(path, error: OSError) -> KaizenError:
             "A path counts from the project's root.",
             "Check the path.",
         )
-    return Unavailable("file_unreadable", f"{name!r} cannot be read.", str(error.strerror), "Check its rights.")
+    return Unavailable(
+        "file_unreadable", f"{name!r} cannot be read.", str(error.strerror), "Check its rights."
+    )
 
 
 def _changed(path) -> KaizenError:

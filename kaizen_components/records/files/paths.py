@@ -29,7 +29,9 @@ def _stored(root, path):
             "`**` stands for any number of folders, alone between slashes.",
             "Write `src/**/*.py` for the Python files at any depth, `src/*.py` for those in one folder.",
         )
-    return "/".join(part for at, part in enumerate(parts) if part != "**" or parts[at - 1 : at] != ["**"])
+    return "/".join(
+        part for at, part in enumerate(parts) if part != "**" or parts[at - 1 : at] != ["**"]
+    )
 
 
 def relative(root: str, path: str) -> str:
@@ -45,7 +47,12 @@ def relative(root: str, path: str) -> str:
 def _parts(path):
     plain = path.replace(os.sep, "/")
     parts = [part for part in plain.split("/") if part not in ("", ".")]
-    if plain[:1] in ("/", "\\") or plain[:2] == "~/" or plain[1:3] in (":/", ":\\") or ".." in parts:
+    if (
+        plain[:1] in ("/", "\\")
+        or plain[:2] == "~/"
+        or plain[1:3] in (":/", ":\\")
+        or ".." in parts
+    ):
         raise Refused(
             "outside_project",
             f"{(parts or ['/'])[-1]!r} is not named from the project's root.",
@@ -145,7 +152,9 @@ class Tree:
             if steps[at] == "**":
                 left += [(folder, at + 1), *((folder + name + "/", at) for name in folders)]
             elif at < len(steps) - 1:
-                left += [(folder + name + "/", at + 1) for name in folders if _same(steps[at], name)]
+                left += [
+                    (folder + name + "/", at + 1) for name in folders if _same(steps[at], name)
+                ]
             else:
                 found.update(folder + name for name in files if _same(steps[at], name))
 
@@ -158,8 +167,14 @@ class Tree:
                 with os.scandir(os.path.join(self.root, folder)) as found:
                     for one in found:
                         if one.is_dir(follow_symlinks=False):
-                            folders += [one.name] if one.name != ".git" and folder + one.name != "AI/db" else []
-                        elif one.is_symlink() or one.is_file(follow_symlinks=False):  # a pipe would never end
+                            folders += (
+                                [one.name]
+                                if one.name != ".git" and folder + one.name != "AI/db"
+                                else []
+                            )
+                        elif one.is_symlink() or one.is_file(
+                            follow_symlinks=False
+                        ):  # a pipe would never end
                             files.append(one.name)
             except (FileNotFoundError, NotADirectoryError):
                 pass
@@ -196,8 +211,13 @@ def staleness(tree: Tree, globs: list[str], recorded: str | None, at: str) -> di
         if not tree.matched(globs):
             return {"stale": True, "stale_because": f"No file fits {named} any more."}
         modified = tree.modified_since(globs, at)
-    except KaizenError as error:  # an answer about lessons does not fail for a file that may not be read
+    except (
+        KaizenError
+    ) as error:  # an answer about lessons does not fail for a file that may not be read
         return {"stale": True, "stale_because": f"{error.what} {error.why}"}
     more = f" and {len(modified) - SHOWN_MAX} more" if len(modified) > SHOWN_MAX else ""
     which = f" Modified since: {', '.join(modified[:SHOWN_MAX])}{more}." if modified else ""
-    return {"stale": True, "stale_because": f"What fits {named} changed since {at[:10]} {at[11:19]}Z.{which}"}
+    return {
+        "stale": True,
+        "stale_because": f"What fits {named} changed since {at[:10]} {at[11:19]}Z.{which}",
+    }

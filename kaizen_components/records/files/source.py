@@ -41,10 +41,18 @@ def checked(place, values):
     if values["url"] is not None:
         _require_url(values["url"])
     if (values["retrieved_at"] or "") > ids.iso(ids.now_ms()):
-        raise Usage("bad_value", "--retrieved-at lies in the future.", "", "Leave it out if it was read just now.")
+        raise Usage(
+            "bad_value",
+            "--retrieved-at lies in the future.",
+            "",
+            "Leave it out if it was read just now.",
+        )
     values["commit_hash"] = _hex("commit-hash", values["commit_hash"], 7)
     values["content_hash"] = _hex("content-hash", values["content_hash"], 64)
-    return {**values, **(_copy(place, values["path"], values["content_hash"]) if values["path"] else {})}
+    return {
+        **values,
+        **(_copy(place, values["path"], values["content_hash"]) if values["path"] else {}),
+    }
 
 
 def _hex(name, text, least):
@@ -53,7 +61,11 @@ def _hex(name, text, least):
     lowered = text.lower()
     if lowered.strip(HEX) or not least <= len(lowered) <= 64:
         digits = "64" if least == 64 else f"{least} to 64"
-        raise Usage("bad_value", f"--{name} must be {digits} hexadecimal digits.", f"It has {len(text)} characters.")
+        raise Usage(
+            "bad_value",
+            f"--{name} must be {digits} hexadecimal digits.",
+            f"It has {len(text)} characters.",
+        )
     return lowered
 
 
@@ -74,17 +86,24 @@ def _copy(place, path, expected):
 def _require_url(url):
     scheme, _, rest = url.partition(":")
     if scheme.lower() not in SCHEMES:
-        raise _bad_url("must start with " + ", ".join(f"{one}:" for one in SCHEMES) + ".", "A file goes into --path.")
+        raise _bad_url(
+            "must start with " + ", ".join(f"{one}:" for one in SCHEMES) + ".",
+            "A file goes into --path.",
+        )
     if not url.isprintable() or any(c in ' <>"\\' for c in url):
         raise _bad_url("has a character that no URL has.", "Write it as %20 and the like.")
     if scheme.lower() in WEB:
         _require_host(rest)
     elif not all(rest.partition("/" if scheme.lower() == "doi" else ":")):
-        raise _bad_url("is not complete.", "They look like doi:10.17487/RFC8785 and urn:isbn:9780131103627.")
+        raise _bad_url(
+            "is not complete.", "They look like doi:10.17487/RFC8785 and urn:isbn:9780131103627."
+        )
 
 
 def _require_host(rest):
-    authority = rest[2:].partition("/")[0].partition("?")[0].partition("#")[0] if rest[:2] == "//" else ""
+    authority = (
+        rest[2:].partition("/")[0].partition("?")[0].partition("#")[0] if rest[:2] == "//" else ""
+    )
     if "@" in authority:
         raise Refused(
             "secret_refused",
@@ -116,7 +135,9 @@ def add(tx, values, supersedes, task_id):
         "supersedes_id": older and older["id"],
     }  # fmt: skip
     row = tx.add("source", values, of=[record for record in (older, task) if record])
-    more = {name: row[name] for name in ("url", "path", "content_hash", "supersedes_id") if name in row}
+    more = {
+        name: row[name] for name in ("url", "path", "content_hash", "supersedes_id") if name in row
+    }
     return receipt("source", row, title=row["title"], tier=row["tier"], **more)
 
 

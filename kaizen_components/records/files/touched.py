@@ -24,8 +24,12 @@ def touched(root: str) -> list[str]:
     prefix, changed, committed = answers
     prefix = prefix.strip("\n")
     now = [entry[3:].removeprefix(prefix) for entry in changed.split("\0") if len(entry) > 3]
-    paths = dict.fromkeys([*sorted(now), *filter(None, (name.strip("\n") for name in committed.split("\0")))])
-    return [path for path in paths if not path.startswith(OWN_FOLDERS) and _is_text(path)][:PATHS_MAX]
+    paths = dict.fromkeys(
+        [*sorted(now), *filter(None, (name.strip("\n") for name in committed.split("\0")))]
+    )
+    return [path for path in paths if not path.startswith(OWN_FOLDERS) and _is_text(path)][
+        :PATHS_MAX
+    ]
 
 
 def _is_text(path):

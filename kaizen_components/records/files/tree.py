@@ -17,7 +17,16 @@ from .files import below, entry_of, tree_digest
 OWN_FOLDERS = ("AI/db/", "AI/work/", "AI/generation/")
 # Without git nobody says what is ignored; these are tools' own.
 TOOL_FOLDERS = frozenset(
-    {".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
+    {
+        ".venv",
+        "venv",
+        "node_modules",
+        "__pycache__",
+        ".pytest_cache",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".hypothesis",
+    }
 )
 RACY_NS = 2_000_000_000
 UNREADABLE = "unreadable"
@@ -54,12 +63,21 @@ def _entries(root, prefix, cache, kept):
             found += _entries(full, prefix + path.rstrip("/") + "/", cache, kept)
             continue
         key = prefix + path
-        facts = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode]
+        facts = [
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_ino,
+            status.st_mode,
+        ]
         known = cache.get(key)
         entry = tuple(known[5:]) if known and known[:5] == facts else _hashed(full, status)
         if entry is None:
             continue
-        if entry[0] != UNREADABLE and max(status.st_mtime_ns, status.st_ctime_ns) < now_ns - RACY_NS:
+        if (
+            entry[0] != UNREADABLE
+            and max(status.st_mtime_ns, status.st_ctime_ns) < now_ns - RACY_NS
+        ):
             kept[key] = [*facts, *entry]
         found.append((key, *entry))
     return found
@@ -106,7 +124,9 @@ def _listed(root):
             "Run `git status` to see what is wrong.",
         )
     found = set(listed.split("\0")) - {""}
-    return None if "./" in found else found  # a submodule that is not set up: git sees a folder, and nothing in it
+    return (
+        None if "./" in found else found
+    )  # a submodule that is not set up: git sees a folder, and nothing in it
 
 
 def git_says(root, *words):

@@ -63,7 +63,13 @@ class Anchors:
             self.close()
             if found is None:
                 os.makedirs(os.path.dirname(self.path), exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+            flags = (
+                os.O_RDWR
+                | os.O_CREAT
+                | os.O_APPEND
+                | getattr(os, "O_BINARY", 0)
+                | getattr(os, "O_CLOEXEC", 0)
+            )
             self._descriptor = os.open(self.path, flags, 0o644)
             found = os.fstat(self._descriptor)
             self._file, self._end = (found.st_dev, found.st_ino), -1

@@ -10,7 +10,10 @@ SHAPE = 'A line looks like {"command": "W1", "args": {"title": "…", "summary":
 
 
 def run(
-    text: str, call: Callable[..., Any], read: Callable[[str], Any] | None = None, shape: str = SHAPE
+    text: str,
+    call: Callable[..., Any],
+    read: Callable[[str], Any] | None = None,
+    shape: str = SHAPE,
 ) -> list[dict[str, Any]]:
     """Run every line; the first error names its line, and the transaction around this writes nothing.
 
@@ -27,7 +30,10 @@ def run(
             error.what = f"Line {number}: {error.what}"
             error.next = f"{error.next} Nothing of the batch was written.".strip()
             raise
-        results[number] = {"line": number, **(result if isinstance(result, dict) else {"records": result})}
+        results[number] = {
+            "line": number,
+            **(result if isinstance(result, dict) else {"records": result}),
+        }
     if not results:
         raise Usage("empty_batch", "There is nothing to run.", shape, "Give it at least one line.")
     return list(results.values())
@@ -64,7 +70,9 @@ def _parsed(line):
     args = item.get("args", {})
     named = {name.replace("-", "_"): value for name, value in args.items()}
     if len(named) < len(args):
-        raise Usage("bad_line", "gives an option twice, once with - and once with _.", "", "Give it once.")
+        raise Usage(
+            "bad_line", "gives an option twice, once with - and once with _.", "", "Give it once."
+        )
     return item["command"], named
 
 
@@ -80,7 +88,9 @@ def _filled(value, results):
     there = results.get(int(number))
     if there is not None and name not in there:
         has = ", ".join(f"${number}.{one}" for one in there)
-        raise Usage("bad_reference", f"{value} names nothing.", f"That line has {has}.", "Use one of these.")
+        raise Usage(
+            "bad_reference", f"{value} names nothing.", f"That line has {has}.", "Use one of these."
+        )
     if there is None:
         raise Usage(
             "bad_reference",

@@ -31,7 +31,10 @@ def compact(value) -> str:
 
 # Spaces of all widths, soft hyphens and what joins letters: not printable to Python, and part of ordinary text.
 _ORDINARY = frozenset(
-    map(chr, (9, 10, 0xA0, 0xAD, 0x1680, *range(0x2000, 0x200B), 0x200C, 0x200D, 0x202F, 0x205F, 0x3000))
+    map(
+        chr,
+        (9, 10, 0xA0, 0xAD, 0x1680, *range(0x2000, 0x200B), 0x200C, 0x200D, 0x202F, 0x205F, 0x3000),
+    )
 )
 
 
@@ -40,19 +43,29 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        c if c.isprintable() or c in _ORDINARY else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
+        c
+        if c.isprintable() or c in _ORDINARY
+        else f"\\x{ord(c):02x}"
+        if ord(c) < 256
+        else f"\\u{ord(c):04x}"
         for c in text
     )
 
 
 def columns(text: str) -> int:
     """How broad a text is on a terminal: East Asian wide characters and most emoji take two columns, marks none."""
-    if text.isascii() or all(c < "\u0300" or "\u2010" <= c <= "\u2027" for c in text):  # Latin, dashes, …
+    if text.isascii() or all(
+        c < "\u0300" or "\u2010" <= c <= "\u2027" for c in text
+    ):  # Latin, dashes, …
         return len(text)
     from unicodedata import category, east_asian_width  # only now: most texts have no use for it
 
     return sum(
-        0 if category(c) in ("Mn", "Me", "Cf") or "\u1160" <= c <= "\u11ff" else 2 if east_asian_width(c) in "WF" else 1
+        0
+        if category(c) in ("Mn", "Me", "Cf") or "\u1160" <= c <= "\u11ff"
+        else 2
+        if east_asian_width(c) in "WF"
+        else 1
         for c in text
     )
 
@@ -65,7 +78,11 @@ def _encode(value, in_order):
         return str(value)
     if kind is dict:
         members = sorted(value.items()) if in_order else value.items()
-        return "{" + ",".join([_text(str(name)) + ":" + _encode(one, in_order) for name, one in members]) + "}"
+        return (
+            "{"
+            + ",".join([_text(str(name)) + ":" + _encode(one, in_order) for name, one in members])
+            + "}"
+        )
     if kind is list or kind is tuple:
         return "[" + ",".join([_encode(one, in_order) for one in value]) + "]"
     if value is None:
@@ -100,7 +117,11 @@ def number(value: float) -> str:
     point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
     sign = "-" if value < 0 else ""
     if 0 < point <= 21:
-        return sign + digits[:point].ljust(point, "0") + ("." + digits[point:] if len(digits) > point else "")
+        return (
+            sign
+            + digits[:point].ljust(point, "0")
+            + ("." + digits[point:] if len(digits) > point else "")
+        )
     if -6 < point <= 0:
         return sign + "0." + "0" * -point + digits
     power = f"e{'+' if point > 0 else '-'}{abs(point - 1)}"

@@ -49,7 +49,9 @@ class Frontier:
         if not self.peaks:
             return EMPTY_ROOT
         root = bytes.fromhex(self.peaks[-1])
-        for peak in self.peaks[-2::-1]:  # node_hash without the way through text: every write comes here
+        for peak in self.peaks[
+            -2::-1
+        ]:  # node_hash without the way through text: every write comes here
             root = _sha256(b"\1" + bytes.fromhex(peak) + root).digest()
         return root.hex()
 

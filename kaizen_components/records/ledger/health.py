@@ -14,7 +14,9 @@ RECORD_TABLES = (
     "SELECT m.name FROM sqlite_master m WHERE m.type = 'table' AND (SELECT count(*) FROM pragma_table_info(m.name) c"
     " WHERE c.name IN ('seq', 'id', 'at', 'actor', 'test')) = 5"
 )
-SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
+SCHEMA = (
+    "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
+)
 
 _expected: dict[tuple[str, int], dict[tuple[str, str, str], str]] = {}
 
@@ -22,7 +24,12 @@ _expected: dict[tuple[str, int], dict[tuple[str, str, str], str]] = {}
 def summary(connection: Connection) -> dict[str, Any]:
     """Schema, log size and root: constant time."""
     end = log_end(connection)
-    return {"schema": end.schema, "origin": end.origin, "entries": end.frontier.size, "root": end.frontier.root()}
+    return {
+        "schema": end.schema,
+        "origin": end.origin,
+        "entries": end.frontier.size,
+        "root": end.frontier.root(),
+    }
 
 
 def integrity(connection: Connection) -> dict[str, list[str]]:
@@ -31,7 +38,9 @@ def integrity(connection: Connection) -> dict[str, list[str]]:
         f"{table} row {rowid} refers to a missing {parent}"
         for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
     ]
-    derived = [f"{state} seq {seq} is not what the records say" for seq, state in derived_rows(connection)]
+    derived = [
+        f"{state} seq {seq} is not what the records say" for seq, state in derived_rows(connection)
+    ]
     return {
         "pages": page_problems(connection),
         "schema": schema_problems(connection),
@@ -78,13 +87,23 @@ def _orphans(connection):
 def schema_problems(connection: Connection) -> list[str]:
     """Objects that are missing or changed, and those that the migrations do not make and that would have an effect."""
     if connection.value(HAS_MIGRATION) and (problem := migrate.version_problem(connection)):
-        return [problem]  # which of the two is right is not known, so there is nothing to compare with
+        return [
+            problem
+        ]  # which of the two is right is not known, so there is nothing to compare with
     found = schema(connection)
     wanted = expected_schema(connection.value("PRAGMA user_version"))
     ours = {name for kind, name, _ in wanted if kind == "table"}
     records = {name for (name,) in connection.tuples(RECORD_TABLES)}
-    changed = [f"The {one[0]} {one[1]} is missing or changed." for one, sql in wanted.items() if found.get(one) != sql]
-    added = [f"The {one[0]} {one[1]} is not ours." for one in found if one not in wanted and _acts(*one, ours, records)]
+    changed = [
+        f"The {one[0]} {one[1]} is missing or changed."
+        for one, sql in wanted.items()
+        if found.get(one) != sql
+    ]
+    added = [
+        f"The {one[0]} {one[1]} is not ours."
+        for one in found
+        if one not in wanted and _acts(*one, ours, records)
+    ]
     return [*changed, *added]
 
 
@@ -120,7 +139,9 @@ def expected_schema(version: int) -> dict[tuple[str, str, str], str]:
 def derived_rows(connection: Connection) -> list[tuple[int, str]]:
     """(seq, table) of rows of `x_state` tables that are not what the `x_fold` view computes from the records."""
     found: set[tuple[int, str]] = set()
-    folds = connection.tuples("SELECT name FROM sqlite_master WHERE type = 'view' AND name GLOB '*_fold'")
+    folds = connection.tuples(
+        "SELECT name FROM sqlite_master WHERE type = 'view' AND name GLOB '*_fold'"
+    )
     for (fold,) in folds:
         state = fold.removesuffix("_fold") + "_state"
         for left, right in ((fold, state), (state, fold)):

@@ -16,14 +16,22 @@ from .hashing import text_hash
 def describe(connection: Connection, path: str, name: str = "") -> dict[str, Any]:
     """Row counts, schema hash, log size and root, and the hash of the file at `path`, which is going to have `name`."""
     facts = health.summary(connection)
-    schema = connection.tuples("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
+    schema = connection.tuples(
+        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
+    )
     return {
         "engine": __version__,
         **facts,
         "checkpoint": anchor.checkpoint(facts["origin"], facts["entries"], facts["root"]).strip(),
         "schema_hash": text_hash("\n".join(row[0] for row in schema)),
-        "rows": {kind: connection.value(f"SELECT count(*) FROM {kind}") for kind in ("log", *KINDS)},
-        "file": {"name": name or os.path.basename(path), "bytes": os.path.getsize(path), "sha256": file_hash(path)},
+        "rows": {
+            kind: connection.value(f"SELECT count(*) FROM {kind}") for kind in ("log", *KINDS)
+        },
+        "file": {
+            "name": name or os.path.basename(path),
+            "bytes": os.path.getsize(path),
+            "sha256": file_hash(path),
+        },
         "at": ids.iso(ids.now_ms()),
     }
 
@@ -52,10 +60,15 @@ def save(path: str, facts: dict[str, Any]) -> None:
             _write(file, facts)
     except FileExistsError:
         raise Conflict(
-            "file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out."
+            "file_exists",
+            f"{os.path.basename(path)} is there already.",
+            "",
+            "Choose another --out.",
         ) from None
     except OSError as error:
-        raise Unavailable("cannot_write", f"{os.path.basename(path)} cannot be written.", str(error.strerror)) from None
+        raise Unavailable(
+            "cannot_write", f"{os.path.basename(path)} cannot be written.", str(error.strerror)
+        ) from None
 
 
 def _write(file, facts):

@@ -16,14 +16,21 @@ def unknown(kind, ref):
         why = f"That is the id of a {other.replace('_', ' ')}; here they begin with {KINDS[kind].prefix}_."
     lists = f"`{KINDS[kind].lists}` shows what there is; " if KINDS[kind].lists else ""
     step = f"{lists}@last is the newest {noun} of this actor."
-    return NotFound("unknown_id", f"There is no {noun} {excerpt(ref)!r}.", why, step[0].upper() + step[1:])
+    return NotFound(
+        "unknown_id", f"There is no {noun} {excerpt(ref)!r}.", why, step[0].upper() + step[1:]
+    )
 
 
 def kind_of(text):
     """The kind whose id this text looks like, such as `task_20261116T…`, or None for any other text."""
     prefix, _, rest = text.partition("_")
     stamp = rest[:STAMP_DIGITS]
-    looks_like = len(stamp) == STAMP_DIGITS and stamp.isascii() and stamp.isdigit() and rest[STAMP_DIGITS:][:1] == "T"
+    looks_like = (
+        len(stamp) == STAMP_DIGITS
+        and stamp.isascii()
+        and stamp.isdigit()
+        and rest[STAMP_DIGITS:][:1] == "T"
+    )
     return BY_PREFIX.get(prefix) if looks_like and not any(map(str.isspace, text)) else None
 
 
@@ -32,5 +39,9 @@ def cited(tx, evidence, kept=()):
     be that of a test record which K7 removed."""
     found = [tx.resolve(kind_of(item), item) if kind_of(item) else item for item in evidence]
     every = list(dict.fromkeys([*kept, *found]))
-    records = [tx.one(f"SELECT id, test FROM {kind_of(item)} WHERE id = ?", (item,)) for item in every if kind_of(item)]
+    records = [
+        tx.one(f"SELECT id, test FROM {kind_of(item)} WHERE id = ?", (item,))
+        for item in every
+        if kind_of(item)
+    ]
     return every, [record for record in records if record]

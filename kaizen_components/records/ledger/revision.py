@@ -26,4 +26,7 @@ def history(db, kind, record):
     """All revisions of a record, each with only what it changed."""
     found = db.rows(REVISIONS.format(kind=kind), (record["id"],))
     hidden = ("seq", "test", f"{kind}_id")
-    return [{name: value for name, value in row.items() if value is not None and name not in hidden} for row in found]
+    return [
+        {name: value for name, value in row.items() if value is not None and name not in hidden}
+        for row in found
+    ]

@@ -27,7 +27,9 @@ class Wrong(str):
 class Ledger:
     def __init__(self, connection: Connection):
         self.connection = connection
-        self.tables: dict[str, dict[str, str]] = {}  # kind -> column -> type; a file of an older schema has fewer
+        self.tables: dict[
+            str, dict[str, str]
+        ] = {}  # kind -> column -> type; a file of an older schema has fewer
         for kind in KINDS:
             columns = connection.tuples(f"SELECT name, type FROM pragma_table_info('{kind}')")
             if columns:
@@ -36,7 +38,9 @@ class Ledger:
     def pages(self) -> Iterator[list[dict[str, Any]]]:
         """The log in the order of seq."""
         first = SEQ_MIN
-        while page := list(self._read("log", ENTRY, f"WHERE seq >= ? ORDER BY seq LIMIT {PAGE}", (first,))):
+        while page := list(
+            self._read("log", ENTRY, f"WHERE seq >= ? ORDER BY seq LIMIT {PAGE}", (first,))
+        ):
             yield page
             if page[-1]["seq"] == SEQ_MAX:
                 return
@@ -55,15 +59,24 @@ class Ledger:
     def frontiers(self) -> Iterator[dict[str, Any]]:
         return self._read("frontier", FRONTIER, "ORDER BY origin")
 
-    def rows(self, kind: str, low: int, high: int, limit: int = PAGE * 2) -> dict[int, dict[str, Any]]:
+    def rows(
+        self, kind: str, low: int, high: int, limit: int = PAGE * 2
+    ) -> dict[int, dict[str, Any]]:
         """seq -> the record as its canonical JSON has it."""
         chosen = f"WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT {limit}"
         found = self._read(kind, {"seq": "INTEGER", **self.tables[kind]}, chosen, (low, high))
-        return {row.pop("seq"): {name: value for name, value in row.items() if value is not None} for row in found}
+        return {
+            row.pop("seq"): {name: value for name, value in row.items() if value is not None}
+            for row in found
+        }
 
     def first_record(self, low: int, high: int = SEQ_MAX) -> tuple[str | None, str | None]:
         """(kind, id) of the first record between these places."""
-        found = [(at, kind, row) for kind in self.tables for at, row in self.rows(kind, low, high, 1).items()]
+        found = [
+            (at, kind, row)
+            for kind in self.tables
+            for at, row in self.rows(kind, low, high, 1).items()
+        ]
         if not found:
             return None, None
         _, kind, row = min(found, key=lambda one: one[0])

@@ -46,7 +46,8 @@ class Read:
                 raise self._no_last(ref, noun)
             return newest[back]["id"]
         found = self.rows(
-            f"SELECT id FROM {kind} WHERE id >= ? AND id < ? ORDER BY id LIMIT 3", (ref, ref + "\U0010ffff")
+            f"SELECT id FROM {kind} WHERE id >= ? AND id < ? ORDER BY id LIMIT 3",
+            (ref, ref + "\U0010ffff"),
         )
         if len(found) == 1 or (found and found[0]["id"] == ref):
             return found[0]["id"]
@@ -57,12 +58,17 @@ class Read:
         raise Usage(
             "ambiguous_id",
             f"{excerpt(ref)!r} fits more than one {noun}.",
-            "It starts the ids " + ", ".join(row["id"] for row in found) + (" …" if len(found) > 2 else "."),
+            "It starts the ids "
+            + ", ".join(row["id"] for row in found)
+            + (" …" if len(found) > 2 else "."),
             "Give more characters of the id.",
         )
 
     def _newest(self, kind, count):
-        return self.rows(f"SELECT seq, id FROM {kind} WHERE actor = ? ORDER BY seq DESC LIMIT {count}", (self.actor,))
+        return self.rows(
+            f"SELECT seq, id FROM {kind} WHERE actor = ? ORDER BY seq DESC LIMIT {count}",
+            (self.actor,),
+        )
 
     def _no_last(self, ref, noun):
         return NotFound(
@@ -78,9 +84,15 @@ class Read:
         fitting = [kind for kind in kinds if KINDS[kind].prefix == word]
         back = ids.steps_back(ref)
         if back is not None:
-            if len(kinds) > LAST_AMONG_MAX:  # what is said of a record is not what the next proof or score is about
+            if (
+                len(kinds) > LAST_AMONG_MAX
+            ):  # what is said of a record is not what the next proof or score is about
                 kinds = [kind for kind in kinds if not KINDS[kind].remark]
-            newest = [(row["seq"], kind, row["id"]) for kind in kinds for row in self._newest(kind, back + 1)]
+            newest = [
+                (row["seq"], kind, row["id"])
+                for kind in kinds
+                for row in self._newest(kind, back + 1)
+            ]
             if len(newest) <= back:
                 raise self._no_last(ref, "record that is meant here")
             _, kind, ref = sorted(newest, reverse=True)[back]
@@ -89,7 +101,9 @@ class Read:
             raise NotFound(
                 "unknown_id",
                 f"There is no such record {excerpt(ref)!r}.",
-                "An id here starts with " + ", ".join(sorted(KINDS[kind].prefix + "_" for kind in kinds)) + ".",
+                "An id here starts with "
+                + ", ".join(sorted(KINDS[kind].prefix + "_" for kind in kinds))
+                + ".",
                 "Give the whole id, or enough of its beginning.",
             )
         return fitting[0], self.find(fitting[0], ref)
@@ -122,7 +136,9 @@ class Write(Read):
         self._seq = end.seq
         self._number = ids.random_number()
         self._real = False  # has it added anything that is no test record?
-        self._texts: dict[int, list] = {}  # rowid -> what the search index has, and what it is to have
+        self._texts: dict[
+            int, list
+        ] = {}  # rowid -> what the search index has, and what it is to have
 
     def add(self, kind, values, of=()):
         """Record one row of `kind`. `of` are the records it refers to: what refers to a test record is one."""
@@ -221,7 +237,9 @@ def receipt(kind, row, **more):
         "id": row["id"],
         "kind": kind,
         **more,
-        **({"test": True} if row["test"] else {}),  # made with --test, or refers to such a record: K7 removes it
+        **(
+            {"test": True} if row["test"] else {}
+        ),  # made with --test, or refers to such a record: K7 removes it
         "at": row["at"],
         "hash": row["hash"],
         "log_index": row["log_index"],

@@ -23,7 +23,9 @@ Finding = dict[str, Any]
 class Verification:
     """`run` gives the findings in the order of the log; none means that everything is as it was written."""
 
-    def __init__(self, connection: Connection, anchors: list[tuple[str, int, str]], is_copy: bool = False):
+    def __init__(
+        self, connection: Connection, anchors: list[tuple[str, int, str]], is_copy: bool = False
+    ):
         self.connection = connection
         self.anchors = anchors
         self.is_copy = is_copy  # a backup is older than the newest anchor, and that is all right
@@ -77,7 +79,10 @@ class Verification:
     def _walk_log(self) -> int:
         seq = 0
         for page in self.ledger.pages():
-            rows = {kind: self.ledger.rows(kind, page[0]["seq"], page[-1]["seq"]) for kind in self.ledger.tables}
+            rows = {
+                kind: self.ledger.rows(kind, page[0]["seq"], page[-1]["seq"])
+                for kind in self.ledger.tables
+            }
             for entry in page:
                 if not self._check_place(entry, seq + 1) or len(self.findings) >= FINDINGS_MAX:
                     self._found_strays(rows, seq)
@@ -100,12 +105,20 @@ class Verification:
             self._check_leaf(entry)  # the entry was changed, not its place
         elif index < missing:
             self._found("insertion", f"Log entry {index} is there twice.", entry=entry)
-        elif index > missing and not self.ledger.entry("origin = ? AND idx = ?", entry["origin"], missing):
+        elif index > missing and not self.ledger.entry(
+            "origin = ? AND idx = ?", entry["origin"], missing
+        ):
             self._found_missing(entry, expected_seq, missing)
         elif index > missing and entry["seq"] == expected_seq:
-            self._found("reordering", f"Log entry {index} stands where entry {missing} belongs.", entry=entry)
+            self._found(
+                "reordering",
+                f"Log entry {index} stands where entry {missing} belongs.",
+                entry=entry,
+            )
         else:
-            self._found("insertion", f"Log entry {index} stands at a place of its own.", entry=entry)
+            self._found(
+                "insertion", f"Log entry {index} stands at a place of its own.", entry=entry
+            )
         return False
 
     def _found_missing(self, entry, expected_seq, missing):
@@ -114,14 +127,18 @@ class Verification:
         if entry["seq"] > expected_seq:
             kind, record_id = self.ledger.first_record(expected_seq, entry["seq"] - 1)
         at = min(expected_seq, entry["seq"])
-        self._found("deletion", f"Log entry {missing} is missing.", kind, record_id, index=missing, seq=at)
+        self._found(
+            "deletion", f"Log entry {missing} is missing.", kind, record_id, index=missing, seq=at
+        )
 
     def _check_leaf(self, entry):
         """The leaf as it should be; whether the stored one is the same is noted."""
         leaf = _leaf(entry)
         if leaf != entry["leaf"]:
             problem = "edit" if self.findings else self._why_another_leaf(entry)
-            self._found(problem, f"Log entry {entry['idx']} does not have its leaf hash.", entry=entry)
+            self._found(
+                problem, f"Log entry {entry['idx']} does not have its leaf hash.", entry=entry
+            )
         return leaf or EMPTY_ROOT
 
     def _why_another_leaf(self, entry):
@@ -142,7 +159,9 @@ class Verification:
     def _check_record(self, entry, row):
         kind, record_id = entry["kind"], entry["record_id"]
         if kind not in self.ledger.tables:
-            return self._found("edit", f"Log entry {entry['idx']} names an unknown kind.", entry=entry)
+            return self._found(
+                "edit", f"Log entry {entry['idx']} names an unknown kind.", entry=entry
+            )
         if row is None or row.get("id") != record_id:
             return self._check_absent(entry, row)
         self.records += 1
@@ -150,7 +169,9 @@ class Verification:
         if not same or _hash(text_hash, row) != entry["content_hash"]:
             return self._found("edit", f"{kind} {record_id} is not what was recorded.", entry=entry)
         if record_id in self.purged and entry["test"] == 1:
-            return self._found("insertion", f"{kind} {record_id} was purged, and stands there again.", entry=entry)
+            return self._found(
+                "insertion", f"{kind} {record_id} was purged, and stands there again.", entry=entry
+            )
         return None
 
     def _check_absent(self, entry, row):
@@ -162,13 +183,19 @@ class Verification:
         if self.connection.value(f"SELECT 1 FROM {kind} WHERE id = ?", (plain(record_id),)):
             self._found("reordering", f"{kind} {record_id} stands elsewhere.", entry=entry)
         elif row is None and self.ledger.first_record(entry["seq"], entry["seq"])[1] == record_id:
-            self._found("edit", f"Log entry {entry['idx']} names another kind than its record's.", entry=entry)
+            self._found(
+                "edit",
+                f"Log entry {entry['idx']} names another kind than its record's.",
+                entry=entry,
+            )
         elif row is None:
             self._found("deletion", f"{kind} {record_id} is missing.", entry=entry)
         elif is_purged:
             self._found_stray(kind, entry["seq"], row)
         else:
-            self._found("edit", f"{kind} {row.get('id')} stands where {record_id} belongs.", entry=entry)
+            self._found(
+                "edit", f"{kind} {row.get('id')} stands where {record_id} belongs.", entry=entry
+            )
 
     # Records that the log does not have
 
@@ -200,20 +227,30 @@ class Verification:
             says = f"{kind} {record_id} stands elsewhere than its log entry."
             self._found("reordering", says, kind, record_id, index=entry["idx"], seq=at)
         else:
-            self._found("insertion", f"{kind} {record_id} has no log entry.", kind, record_id, seq=at)
+            self._found(
+                "insertion", f"{kind} {record_id} has no log entry.", kind, record_id, seq=at
+            )
 
     # What only the whole shows
 
     def _check_frontiers(self, stored, last_seq):
-        if any(type(row["size"]) is not int or type(row["peaks"]) is not str for row in stored.values()):
+        if any(
+            type(row["size"]) is not int or type(row["peaks"]) is not str for row in stored.values()
+        ):
             return self._found("edit", "The frontier has values of another type.")
         if [row["local"] for row in stored.values()].count(1) != 1:
             return self._found("edit", "The frontier of this database is not marked.")
         unlisted = sorted(set(self.frontiers) - set(stored))
         for origin, row in stored.items():
-            self._check_frontier(row, self.frontiers.get(origin, Frontier()), bool(unlisted), last_seq)
+            self._check_frontier(
+                row, self.frontiers.get(origin, Frontier()), bool(unlisted), last_seq
+            )
         for origin in unlisted:
-            self._found("insertion", f"The frontier does not have the log of {origin}.", *self.ledger.named(origin, 0))
+            self._found(
+                "insertion",
+                f"The frontier does not have the log of {origin}.",
+                *self.ledger.named(origin, 0),
+            )
         return None
 
     def _check_frontier(self, row, log, is_renamed, last_seq):
@@ -222,13 +259,23 @@ class Verification:
             self._found("edit", "The frontier names another origin than the log.")
         elif log.size < size:
             cut_off = self.ledger.first_record(last_seq + 1)
-            self._found("truncation", f"The log ends after {log.size} of {size} entries.", *cut_off, index=log.size)
+            self._found(
+                "truncation",
+                f"The log ends after {log.size} of {size} entries.",
+                *cut_off,
+                index=log.size,
+            )
         elif log.size > size:
             self._found(
-                "insertion", f"The log has entries beyond its {size}.", *self.ledger.named(origin, size), index=size
+                "insertion",
+                f"The log has entries beyond its {size}.",
+                *self.ledger.named(origin, size),
+                index=size,
             )
         elif row["peaks"] != " ".join(log.peaks):
-            self._found("edit", f"The stored frontier of {origin} does not fit its log.", index=log.size - 1)
+            self._found(
+                "edit", f"The stored frontier of {origin} does not fit its log.", index=log.size - 1
+            )
         elif not size and row["local"] != 1:
             self._found("insertion", f"There is a frontier of {origin}, and no log.")
 
@@ -261,7 +308,9 @@ class Verification:
             for size, root in mine:
                 wanted.setdefault(size, set()).add(root)
             if wanted.get(0, {EMPTY_ROOT}) != {EMPTY_ROOT}:
-                return self._found("edit", "The anchor of the empty log is not that of an empty log.", index=0)
+                return self._found(
+                    "edit", "The anchor of the empty log is not that of an empty log.", index=0
+                )
             growing, open_since, before = Frontier(), None, Frontier()
             for page in self.ledger.pages() if wanted else ():
                 for entry in page:
@@ -273,7 +322,9 @@ class Verification:
                     if growing.size not in wanted:
                         continue
                     if wanted[growing.size] != {growing.root()}:
-                        return self._anchor_broken(open_since, entry, before, wanted[growing.size], mine)
+                        return self._anchor_broken(
+                            open_since, entry, before, wanted[growing.size], mine
+                        )
                     open_since = None
         return None
 
@@ -304,7 +355,11 @@ class Verification:
     def _check_derived(self):
         """`x_state` is what `x_fold` computes from the records, row by row."""
         for seq, state in derived_rows(self.connection)[:1]:
-            self._found("edit", f"{state} is not what the records say.", entry=self.ledger.entry("seq = ?", seq))
+            self._found(
+                "edit",
+                f"{state} is not what the records say.",
+                entry=self.ledger.entry("seq = ?", seq),
+            )
         for says in search_problems(self.connection)[:1]:
             self._found("edit", says)
 
@@ -324,10 +379,21 @@ class Verification:
 
     def _found(self, problem, says, kind=None, record_id=None, entry=None, index=None, seq=None):
         if entry:
-            kind, record_id, index, seq = entry["kind"], entry["record_id"], entry["idx"], entry["seq"]
+            kind, record_id, index, seq = (
+                entry["kind"],
+                entry["record_id"],
+                entry["idx"],
+                entry["seq"],
+            )
         self.places.append(AFTER_THE_LOG if seq is None else seq)
         self.findings.append(
-            {"problem": problem, "says": says, "kind": kind, "record_id": record_id, "log_index": index}
+            {
+                "problem": problem,
+                "says": says,
+                "kind": kind,
+                "record_id": record_id,
+                "log_index": index,
+            }
         )
 
 

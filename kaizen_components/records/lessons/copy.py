@@ -31,7 +31,9 @@ def back_up(file: LessonFile, folder: str) -> str:
         os.makedirs(folder, exist_ok=True)
         _write_whole(path, file.data)
     except OSError as error:
-        raise _not_writable(file.path, f"Its backup failed: {error.strerror}.", "Nothing was recorded.") from None
+        raise _not_writable(
+            file.path, f"Its backup failed: {error.strerror}.", "Nothing was recorded."
+        ) from None
     return path
 
 
@@ -60,7 +62,9 @@ def replace(file: LessonFile, stub: str) -> str:
         return "kept: it is gone"
     except OSError as error:
         why = f"The stub could not be written: {error.strerror}."
-        raise _not_writable(file.path, why, "Its entries are recorded and its backup is made.") from None
+        raise _not_writable(
+            file.path, why, "Its entries are recorded and its backup is made."
+        ) from None
     return "stub"
 
 
@@ -69,8 +73,12 @@ def _write_whole(path, data, like=None):
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.kaizen")
     if os.path.lexists(temporary):
-        os.unlink(temporary)  # of a process that was killed; nobody else is here: the caller holds a lock
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
+        os.unlink(
+            temporary
+        )  # of a process that was killed; nobody else is here: the caller holds a lock
+    handle = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644
+    )
     with os.fdopen(handle, "wb") as file:
         file.write(data)
         file.flush()

@@ -49,7 +49,9 @@ class Entry:
     @property
     def summary(self) -> str:
         around = shortened(" › ".join(self.context), CONTEXT_CHARS_MAX)
-        return shortened(f"{around}: {_lead(self.text)}" if around else _lead(self.text), SUMMARY_CHARS_MAX)
+        return shortened(
+            f"{around}: {_lead(self.text)}" if around else _lead(self.text), SUMMARY_CHARS_MAX
+        )
 
     @property
     def body(self) -> str:
@@ -69,7 +71,9 @@ class Page:
 
     entries: list[Entry] = field(default_factory=list)
     front_matter: list[str] = field(default_factory=list)  # its keys
-    bare: list[tuple[int, str]] = field(default_factory=list)  # (line, text) of headings with nothing below
+    bare: list[tuple[int, str]] = field(
+        default_factory=list
+    )  # (line, text) of headings with nothing below
     is_stub: bool = False
 
 
@@ -122,7 +126,9 @@ def _front_matter(lines):
         return 0, []
     for at, line in enumerate(lines[1:], 1):
         if line.rstrip() in ("---", "..."):
-            return at + 1, [one.partition(":")[0].strip("\"' ") for one in lines[1:at] if KEY.match(one)]
+            return at + 1, [
+                one.partition(":")[0].strip("\"' ") for one in lines[1:at] if KEY.match(one)
+            ]
         if not KEY.match(line) and not IN_FRONT.match(line):
             break
     return 0, []
@@ -138,7 +144,11 @@ def _sections(lines):
         else:
             sections[-1].blocks.append(block)
     begins = not sections[0].has("text") and not sections[0].has("item")
-    if begins and len(sections) > 1 and [section.level for section in sections].count(1) == 1 == sections[1].level:
+    if (
+        begins
+        and len(sections) > 1
+        and [section.level for section in sections].count(1) == 1 == sections[1].level
+    ):
         sections[1].is_top = True
     return _without_false_headings(sections)
 
@@ -147,7 +157,10 @@ def _settled(lines, block):
     """A comment with other words on its lines is text; an item without any is no more than a rule."""
     if block.kind == "item" and not item_text(lines, block).strip():
         block.kind = "rule"
-    if block.kind == "comment" and COMMENT.sub("", "\n".join(lines[block.start : block.last + 1])).strip():
+    if (
+        block.kind == "comment"
+        and COMMENT.sub("", "\n".join(lines[block.start : block.last + 1])).strip()
+    ):
         block.kind = "text"
     return block
 
@@ -188,7 +201,9 @@ def _collect(page, lines, sections):
             text = _text(lines, section.blocks)
             page.entries.append(Entry(section.heading.start + 1, text, heading, context))
         elif section.has("item"):
-            page.entries += _in_parts(lines, section.blocks, (*context, heading) if heading else context)
+            page.entries += _in_parts(
+                lines, section.blocks, (*context, heading) if heading else context
+            )
         elif _is_leaf(sections, at) and heading:
             page.bare.append((section.heading.start + 1, heading))
         if section.heading and not section.is_top:
@@ -222,8 +237,15 @@ def _in_parts(lines, found, context):
 def _text(lines, found):
     """The lines from the first text to the last, without the comments between."""
     said = [block for block in found if block.kind in ("text", "item")]
-    hidden = {at for block in found if block.kind == "comment" for at in range(block.start, block.last + 1)}
-    return "\n".join(lines[at] for at in range(said[0].start, said[-1].last + 1) if at not in hidden)
+    hidden = {
+        at
+        for block in found
+        if block.kind == "comment"
+        for at in range(block.start, block.last + 1)
+    }
+    return "\n".join(
+        lines[at] for at in range(said[0].start, said[-1].last + 1) if at not in hidden
+    )
 
 
 def _lead(text):

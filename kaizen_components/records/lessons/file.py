@@ -15,7 +15,10 @@ NOT_SEARCHED = {
     ".git", ".hg", ".svn", ".jj", ".venv", "node_modules", "__pycache__", ".tox", ".nox", ".eggs", ".hypothesis",
     ".direnv", ".gradle", ".terraform", ".next", ".nuxt", ".svelte-kit", ".turbo", ".yarn", ".pnpm-store", ".npm",
 }  # fmt: skip
-TOOL_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")  # a virtual environment of any name; a cache by its own word
+TOOL_MARKS = (
+    "pyvenv.cfg",
+    "CACHEDIR.TAG",
+)  # a virtual environment of any name; a cache by its own word
 
 
 @dataclass
@@ -61,7 +64,9 @@ def search(root: str, roots=()) -> tuple[list[LessonFile], list[dict]]:
     for start in [_start(base, one) for one in roots] or [base]:
         named.update(dict.fromkeys(_walk(base, start, passed)))
     found: dict[str, LessonFile] = {}
-    for path in sorted(named, key=lambda path: (os.path.islink(os.path.join(base, path)), os.fsencode(path))):
+    for path in sorted(
+        named, key=lambda path: (os.path.islink(os.path.join(base, path)), os.fsencode(path))
+    ):
         real = os.path.realpath(os.path.join(base, path))
         reason = _passed_over(base, path, real, found)
         if reason:
@@ -82,11 +87,23 @@ def _start(base, given):
         )
     real = os.path.realpath(os.path.join(base, path))
     if not os.path.exists(real):
-        raise NotFound("folder_not_found", f"There is no folder {shown(path)}.", "", "Check --roots.")
+        raise NotFound(
+            "folder_not_found", f"There is no folder {shown(path)}.", "", "Check --roots."
+        )
     if not os.path.isdir(real):
-        raise Usage("not_a_folder", f"{shown(path)} is not a folder.", "", "Give --roots the folder that it is in.")
+        raise Usage(
+            "not_a_folder",
+            f"{shown(path)} is not a folder.",
+            "",
+            "Give --roots the folder that it is in.",
+        )
     if _is_closed(base, real):
-        raise Refused("not_searched", f"{shown(path)} is never searched.", "It belongs to a tool.", "Check --roots.")
+        raise Refused(
+            "not_searched",
+            f"{shown(path)} is never searched.",
+            "It belongs to a tool.",
+            "Check --roots.",
+        )
     return real
 
 
@@ -94,10 +111,14 @@ def _walk(base, start, passed):
     """Paths of files with the name of a lesson file. Links to folders are never followed."""
 
     def unreadable(error):
-        passed.append({"path": shown(os.path.relpath(error.filename, base)), "why": str(error.strerror)})
+        passed.append(
+            {"path": shown(os.path.relpath(error.filename, base)), "why": str(error.strerror)}
+        )
 
     for here, folders, names in os.walk(start, onerror=unreadable):
-        folders[:] = [name for name in sorted(folders) if _is_open(base, os.path.join(here, name), passed)]
+        folders[:] = [
+            name for name in sorted(folders) if _is_open(base, os.path.join(here, name), passed)
+        ]
         for name in names:
             if kind_of(name):
                 yield os.path.relpath(os.path.join(here, name), base).replace(os.sep, "/")
@@ -105,12 +126,23 @@ def _walk(base, start, passed):
 
 def _is_open(base, folder, passed):
     name = os.path.basename(folder)
-    if os.path.islink(folder) or name in NOT_SEARCHED or (name[0] == "." and "cache" in name.lower()):
+    if (
+        os.path.islink(folder)
+        or name in NOT_SEARCHED
+        or (name[0] == "." and "cache" in name.lower())
+    ):
         return False
-    if folder == os.path.join(base, "AI") or any(os.path.exists(os.path.join(folder, mark)) for mark in TOOL_MARKS):
+    if folder == os.path.join(base, "AI") or any(
+        os.path.exists(os.path.join(folder, mark)) for mark in TOOL_MARKS
+    ):
         return False
     if os.path.exists(os.path.join(folder, "AI", "db", "kaizen.db")):
-        passed.append({"path": shown(os.path.relpath(folder, base)), "why": "a project with records of its own"})
+        passed.append(
+            {
+                "path": shown(os.path.relpath(folder, base)),
+                "why": "a project with records of its own",
+            }
+        )
         return False
     return True
 
@@ -132,7 +164,11 @@ def _passed_over(base, path, real, found):
         return "not a file"
     if real in found:
         return f"a link to {shown(found[real].path)}"
-    return "a link into a folder that is not searched" if _is_closed(base, os.path.dirname(real)) else None
+    return (
+        "a link into a folder that is not searched"
+        if _is_closed(base, os.path.dirname(real))
+        else None
+    )
 
 
 def shown(path: str) -> str:
@@ -149,7 +185,9 @@ def load(path: str, real: str) -> LessonFile:
         with open(real, "rb") as opened:
             file.data = opened.read()
     except OSError as error:
-        file.problems.append(Problem("file_unreadable", 1, f"cannot be read: {error.strerror}", Unavailable))
+        file.problems.append(
+            Problem("file_unreadable", 1, f"cannot be read: {error.strerror}", Unavailable)
+        )
         return file
     file.sha256 = sha256(file.data)
     text = _decoded(file)
@@ -164,13 +202,19 @@ def _decoded(file):
     kind = secrets.find(file.path)
     if kind:
         file.path = os.path.basename(file.path)  # the value is not to be shown
-        file.problems.append(Problem("secret_refused", 1, f"lies in a folder whose name seems to be a secret ({kind})"))
+        file.problems.append(
+            Problem(
+                "secret_refused", 1, f"lies in a folder whose name seems to be a secret ({kind})"
+            )
+        )
     elif shown(file.path) != file.path:
         file.path = shown(file.path)
         file.problems.append(Problem("path_not_utf8", 1, "has a path that is not UTF-8"))
     elif b"\0" in file.data:
         line = file.data.count(b"\n", 0, file.data.index(b"\0")) + 1
-        file.problems.append(Problem("nul_character", line, "has a NUL character; it is no text, or not in UTF-8"))
+        file.problems.append(
+            Problem("nul_character", line, "has a NUL character; it is no text, or not in UTF-8")
+        )
     else:
         try:
             return file.data.decode("utf-8")
@@ -184,7 +228,9 @@ def _unfit(file, text):
     """Secrets anywhere in the file, because its backup would keep them too; entries that no record can hold."""
     for entry in file.entries:
         if len(entry.body) > BODY_CHARS_MAX:
-            yield Problem("entry_too_long", entry.line, f"is longer than {BODY_CHARS_MAX:,} characters")
+            yield Problem(
+                "entry_too_long", entry.line, f"is longer than {BODY_CHARS_MAX:,} characters"
+            )
     kind = secrets.find(text)
     if kind:
         yield Problem("secret_refused", _line_of_secret(text), f"seems to hold a secret ({kind})")
@@ -210,7 +256,9 @@ def require_sound(files: list[LessonFile]) -> None:
         "Nothing was written; files are migrated all together or not at all.",
         REMEDIES[first.code],
     )
-    error.findings = [{"file": file.path, "line": one.line, "problem": one.says} for file, one in bad]
+    error.findings = [
+        {"file": file.path, "line": one.line, "problem": one.says} for file, one in bad
+    ]
     raise error
 
 

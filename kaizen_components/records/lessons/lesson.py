@@ -19,7 +19,10 @@ MOVES = {  # where G5 may take a gotcha
 }
 ELSEWHERE = {  # a status that another command gives
     "promoted": ("Promotion makes a learning of it and keeps the lineage.", "L2 --id {id}"),
-    "superseded": ("Another lesson must take its place.", "L11 --id {id} --reason … --superseded-by ID"),
+    "superseded": (
+        "Another lesson must take its place.",
+        "L11 --id {id} --reason … --superseded-by ID",
+    ),
 }
 NEXT = {"gotcha": "learning", "learning": "learned"}
 LISTED = "id, status, scope, at, test, title"
@@ -67,10 +70,16 @@ def add(write, store, kind, texts, task_id, evidence, paths):
     def record(tx):
         task = tx.find("task", task_id) if task_id else None
         every, records = cited(tx, evidence)
-        values = {**texts, "evidence": canonical(every) if every else None, **named.values(named.globs)}
+        values = {
+            **texts,
+            "evidence": canonical(every) if every else None,
+            **named.values(named.globs),
+        }
         values["task_id"] = task["id"] if task else None
         row = tx.add(kind, values, of=[*records, task] if task else records)
-        return receipt(kind, row, title=row["title"], **{f"{kind}_status": "active"}, **named.count())
+        return receipt(
+            kind, row, title=row["title"], **{f"{kind}_status": "active"}, **named.count()
+        )
 
     return write(record)
 
@@ -109,7 +118,12 @@ def require_may_move(gotcha, status, note):
     if status is None:
         return
     if status == now:
-        raise Conflict("same_status", f"{id} is {now} already.", "", "Leave --status out; a --note can still be added.")
+        raise Conflict(
+            "same_status",
+            f"{id} is {now} already.",
+            "",
+            "Leave --status out; a --note can still be added.",
+        )
     if now == "promoted":
         raise Refused(
             "promoted_lesson", f"{id} was promoted, and stays so.", "What it taught goes on as a learning.",
@@ -118,7 +132,10 @@ def require_may_move(gotcha, status, note):
     if status in ELSEWHERE:
         why, command = ELSEWHERE[status]
         raise Refused(
-            f"not_by_hand_{status}", f"G5 does not make a gotcha {status}.", why, f"Run `{command}`.".format(id=id)
+            f"not_by_hand_{status}",
+            f"G5 does not make a gotcha {status}.",
+            why,
+            f"Run `{command}`.".format(id=id),
         )
     if status not in MOVES[now]:
         raise Refused(
@@ -140,7 +157,9 @@ def require_open(gotcha, status):
     raise Refused(
         "closed_lesson",
         f"{gotcha['id']} is {gotcha['status']}; its text, evidence and paths stay as they are.",
-        "The learning that came of it stands on them." if promoted else "It would change what was closed.",
+        "The learning that came of it stands on them."
+        if promoted
+        else "It would change what was closed.",
         "Add a --note, or record a new gotcha with G1."
         if promoted
         else "Add a --note, or make it active again: `--status active --note REASON`.",
@@ -181,7 +200,11 @@ def _require_in_force(tx, kind, lesson):
 
 def what_became(db, kind, lesson):
     """The id of what this was promoted to, or None."""
-    return db.value(f"SELECT id FROM {NEXT[kind]} WHERE {kind}_id = ?", (lesson["id"],)) if kind in NEXT else None
+    return (
+        db.value(f"SELECT id FROM {NEXT[kind]} WHERE {kind}_id = ?", (lesson["id"],))
+        if kind in NEXT
+        else None
+    )
 
 
 def _successor(tx, kind, lesson, ref):
@@ -193,7 +216,12 @@ def _successor(tx, kind, lesson, ref):
             f"Name a {kind}, or retire it without --superseded-by.",
         )  # fmt: skip
     if successor["id"] == lesson["id"]:
-        raise Refused("supersedes_itself", f"{lesson['id']} cannot supersede itself.", "", "Name another lesson.")
+        raise Refused(
+            "supersedes_itself",
+            f"{lesson['id']} cannot supersede itself.",
+            "",
+            "Name another lesson.",
+        )
     if successor["status"] != "active":
         raise Refused(
             "successor_not_active", f"{successor['id']} is {successor['status']}.",
@@ -205,7 +233,10 @@ def _successor(tx, kind, lesson, ref):
 def listed(db, kind, limit, query, task_id=None, columns=LISTED, **filters):
     """G2, G3 and the like: `filters` are columns and what they must be, `since` and `until` excepted."""
     conditions = {
-        {"since": "at >= ?", "until": "at < ?"}.get(name, f"{name} = ?"): value for name, value in filters.items()
+        {"since": "at >= ?", "until": "at < ?"}.get(name, f"{name} = ?"): value
+        for name, value in filters.items()
     }
     conditions["task_id = ?"] = db.resolve("task", task_id) if task_id else None
-    return listing(db, kind, columns + (BACKED if kind == "learned" else ""), limit, conditions, query)
+    return listing(
+        db, kind, columns + (BACKED if kind == "learned" else ""), limit, conditions, query
+    )

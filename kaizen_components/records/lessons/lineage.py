@@ -11,7 +11,9 @@ PROOF = """
 SELECT 'proof' AS kind, id, at, tier || ', ' || outcome AS says, coalesce(command, title) AS text
 FROM proof WHERE id = ?"""
 VERDICT = "SELECT 'verification' AS kind, id, at, conclusion AS says, summary AS text FROM verification WHERE id = ?"
-WAIVER = "SELECT 'waiver' AS kind, id, at, 'waived' AS says, reason AS text FROM waiver WHERE id = ?"
+WAIVER = (
+    "SELECT 'waiver' AS kind, id, at, 'waived' AS says, reason AS text FROM waiver WHERE id = ?"
+)
 
 
 def inspect(db, store, kind, ref):
@@ -41,7 +43,10 @@ def lineage(db, kind, lesson):
 
 
 def _step(db, kind, id):
-    return {"kind": kind, **db.one(f"SELECT id, status, at, title FROM {kind}_current WHERE id = ?", (id,))}
+    return {
+        "kind": kind,
+        **db.one(f"SELECT id, status, at, title FROM {kind}_current WHERE id = ?", (id,)),
+    }
 
 
 def _supersedes(db, kind, lesson):
@@ -71,4 +76,7 @@ def freshness(db, tree, kind, lesson):
 def _revisions(db, kind, lesson):
     lists = ("evidence", "paths")
     found = revision.history(db, kind, lesson)
-    return [{name: items(db, value) if name in lists else value for name, value in row.items()} for row in found]
+    return [
+        {name: items(db, value) if name in lists else value for name, value in row.items()}
+        for row in found
+    ]

@@ -32,7 +32,8 @@ HTML = [
     )
 ]
 LONE_TAG = re.compile(
-    rf"(?:<[a-z][a-z0-9-]*(?:{ATTRIBUTE})*\s*/?>|</[a-z][a-z0-9-]*\s*>)\s*$", re.IGNORECASE | re.ASCII
+    rf"(?:<[a-z][a-z0-9-]*(?:{ATTRIBUTE})*\s*/?>|</[a-z][a-z0-9-]*\s*>)\s*$",
+    re.IGNORECASE | re.ASCII,
 )
 COMMENT_END = re.compile("-->")
 COMMENT = re.compile("<!--.*?-->", re.DOTALL)
@@ -46,7 +47,9 @@ class Block:
     start: int
     last: int
     level: int = 0  # of a heading
-    underlined: bool = False  # a heading by the line below it, which may be a paragraph above a rule
+    underlined: bool = (
+        False  # a heading by the line below it, which may be a paragraph above a rule
+    )
     width: int = 0  # of an item: the column where its text begins
 
 
@@ -99,7 +102,9 @@ class Reader:
         self.leaf: str | None = None  # paragraph, code, fence, html
         self.end: re.Pattern | None = None  # of an html leaf
         self.fence = ""  # of a fence leaf
-        self.last_comment_end = max((at for at, line in enumerate(lines) if "-->" in line), default=-1)
+        self.last_comment_end = max(
+            (at for at, line in enumerate(lines) if "-->" in line), default=-1
+        )
 
     def take(self, number: int) -> None:
         text = self.lines[number]
@@ -155,14 +160,18 @@ class Reader:
         rest = text[start:]
         if start - at < 4 and rest:
             if rest[0] == ">" and matched < DEPTH_MAX:
-                return self._contain(number, matched, Container(True), start + 1 + (rest[1:2] == " "))
+                return self._contain(
+                    number, matched, Container(True), start + 1 + (rest[1:2] == " ")
+                )
             if self._opens_leaf(number, rest, matched, in_paragraph):
                 return -1
             found = MARKER.match(rest) if matched < DEPTH_MAX else None
             if found and not (in_paragraph and not _may_interrupt(found, rest)):
                 width = _padded(rest, found.end())
                 item = Container(False, start - at + width)
-                return self._contain(number, matched, item, min(start + width, len(text)), start + width)
+                return self._contain(
+                    number, matched, item, min(start + width, len(text)), start + width
+                )
         if rest and self.leaf == "paragraph":
             self.blocks[-1].last = number  # also a lazy line, indented less than what it continues
             return -1
@@ -195,7 +204,9 @@ class Reader:
     def _opens_html(self, number, rest, matched):
         is_comment = rest.startswith("<!--")
         if is_comment and number > self.last_comment_end:
-            return False  # it never ends: CommonMark would hide all that follows, we keep it as text
+            return (
+                False  # it never ends: CommonMark would hide all that follows, we keep it as text
+            )
         ends = [COMMENT_END] if is_comment else [end for begin, end in HTML if begin.match(rest)]
         if not ends and (self.leaf == "paragraph" or not LONE_TAG.match(rest)):
             return False

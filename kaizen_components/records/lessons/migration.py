@@ -85,7 +85,9 @@ def dry_run(store, db, roots) -> dict:
         for file in todo for entry in file.entries
     ]  # fmt: skip
     folder = store.place.relative(backup_folder(store))
-    stubs = [{"file": file.path, "backup": f"{folder}/{lesson_copy.backup_name(file)}"} for file in todo]
+    stubs = [
+        {"file": file.path, "backup": f"{folder}/{lesson_copy.backup_name(file)}"} for file in todo
+    ]
     return {
         "records": rows, "count": len(rows), "new": sum(row["state"] == "new" for row in rows),
         "would_become_stubs": stubs, "headings_without_text": _bare(todo),
@@ -125,7 +127,11 @@ def _record(tx, store, todo):
     rows, records = [], []
     for file in todo:
         backup = store.place.relative(lesson_copy.back_up(file, backup_folder(store)))
-        added = [_add(tx, file, entry) for entry in file.entries if not recorded(tx, file.kind, file.hash_of(entry))]
+        added = [
+            _add(tx, file, entry)
+            for entry in file.entries
+            if not recorded(tx, file.kind, file.hash_of(entry))
+        ]
         before = tx.one(IMPORTED, (file.path, file.sha256))
         if added or before is None or before["backup"] != backup:
             _add_import(tx, file, backup, len(added))
@@ -152,7 +158,13 @@ def _add(tx, file, entry):
             "source_line": entry.line, "source_hash": file.hash_of(entry),
         },
     )  # fmt: skip
-    return {"id": row["id"], "kind": file.kind, "file": file.path, "line": entry.line, "title": entry.title}
+    return {
+        "id": row["id"],
+        "kind": file.kind,
+        "file": file.path,
+        "line": entry.line,
+        "title": entry.title,
+    }
 
 
 def _add_import(tx, file, backup, added):
@@ -177,9 +189,15 @@ def _leave_stubs(store, todo):
     finally:
         seen.close()
     rows = []
-    with Gate(os.path.join(backup_folder(store), "lock")):  # not the database's gate: a batch holds that already
+    with Gate(
+        os.path.join(backup_folder(store), "lock")
+    ):  # not the database's gate: a batch holds that already
         for file, text in zip(todo, texts, strict=True):
-            came = lesson_copy.replace(file, text) if text else "kept: the batch is not committed yet; run M3 again"
+            came = (
+                lesson_copy.replace(file, text)
+                if text
+                else "kept: the batch is not committed yet; run M3 again"
+            )
             rows.append({"file": file.path, "now": came})
     return rows
 
@@ -187,7 +205,12 @@ def _leave_stubs(store, todo):
 def _stub_of(db, row):
     if row is None:
         return None
-    return stub(kind_of(row["path"]) or "", db.value(SO_FAR, (row["path"], row["seq"])), row["at"][:10], row["backup"])
+    return stub(
+        kind_of(row["path"]) or "",
+        db.value(SO_FAR, (row["path"], row["seq"])),
+        row["at"][:10],
+        row["backup"],
+    )
 
 
 # M4, M5
@@ -221,13 +244,19 @@ def _lost(db, store, row):
         with open(os.path.join(store.place.root, row["backup"]), "rb") as copy:
             data = copy.read()
     except OSError as error:
-        return 0, [_finding(row, None, f"its backup {row['backup']} cannot be read: {error.strerror}")]
+        return 0, [
+            _finding(row, None, f"its backup {row['backup']} cannot be read: {error.strerror}")
+        ]
     if sha256(data) != row["sha256"]:
-        return 0, [_finding(row, None, f"its backup {row['backup']} is not the file that was migrated")]
+        return 0, [
+            _finding(row, None, f"its backup {row['backup']} is not the file that was migrated")
+        ]
     file = LessonFile(row["path"], kind_of(row["path"]) or "", "", row["sha256"], data)
     file.page = lesson_file.read(data.decode())
     return len(file.entries), [
-        _finding(row, entry, problem) for entry in file.entries if (problem := _difference(db, file, entry))
+        _finding(row, entry, problem)
+        for entry in file.entries
+        if (problem := _difference(db, file, entry))
     ]
 
 
@@ -248,9 +277,7 @@ def _finding(row, entry, problem):
     }  # fmt: skip
 
 
-BACKUP_LOST = (
-    "Put the file as it was, from git or elsewhere, in place of its stub and run `M3`: it makes the backup anew."
-)
+BACKUP_LOST = "Put the file as it was, from git or elsewhere, in place of its stub and run `M3`: it makes the backup anew."
 ENTRY_LOST = "Run `K8` to see what happened to the database; the backups below AI/db/backups/lessons have the text."
 
 
@@ -270,7 +297,9 @@ def _failure(lost):
 
 def _unfinished(pending, checked):
     file, new = pending[0]
-    waits = "a problem" if file.problems else _counted(new, "entry", "entries") + " not recorded yet"
+    waits = (
+        "a problem" if file.problems else _counted(new, "entry", "entries") + " not recorded yet"
+    )
     error = Refused(
         "migration_pending",
         f"{file.path} has {waits}.",
@@ -279,7 +308,11 @@ def _unfinished(pending, checked):
         "Run `M2` to see what would be recorded, then `M3`.",
     )
     error.findings = [
-        {"file": file.path, "new": new, "problem": "; ".join(one.says for one in file.problems) or None}
+        {
+            "file": file.path,
+            "new": new,
+            "problem": "; ".join(one.says for one in file.problems) or None,
+        }
         for file, new in pending
     ]
     return error
@@ -297,7 +330,11 @@ def report(db, store) -> dict:
         for row in imports
     ]  # fmt: skip
     waiting = [(file, *state_of(db, file)) for file in found]
-    pending = [{"file": file.path, "state": state, "new": new} for file, state, new in waiting if state in TO_DO]
+    pending = [
+        {"file": file.path, "state": state, "new": new}
+        for file, state, new in waiting
+        if state in TO_DO
+    ]
     return {
         "records": rows, "count": len(rows), **{row["kind"]: row["records"] for row in db.rows(COUNTS)},
         "pending": pending, "passed_over": passed,

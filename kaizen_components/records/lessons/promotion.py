@@ -44,7 +44,9 @@ def to_learning(write, db, store, ref, texts, evidence, paths):
         }  # fmt: skip
         row = tx.add("learning", values, of=(gotcha, *records))
         revise(tx, "gotcha", gotcha, {"status": "promoted"}, (row,))
-        return receipt("learning", row, gotcha_id=gotcha_id, title=row["title"], learning_status="active")
+        return receipt(
+            "learning", row, gotcha_id=gotcha_id, title=row["title"], learning_status="active"
+        )
 
     return write(promote)
 
@@ -69,7 +71,13 @@ def to_learned(write, db, store, ref, texts, proof_id, verification_id, waive):
         revise(tx, "learning", learning, {"status": "promoted"}, (row,))
         more = {"waiver_not_needed": True} if waive and "waiver_id" not in backing else {}
         return receipt(
-            "learned", row, learning_id=learning_id, title=row["title"], learned_status="active", **backing, **more
+            "learned",
+            row,
+            learning_id=learning_id,
+            title=row["title"],
+            learned_status="active",
+            **backing,
+            **more,
         )
 
     return write(promote)
@@ -104,7 +112,9 @@ def _backing(tx, learning, proof_id, verification_id, waive):
     if proof_id:
         found["proof_id"] = _required(tx.find("proof", proof_id), _proof_problem, objection)
     if verification_id:
-        found["verification_id"] = _required(tx.find("verification", verification_id), _verdict_problem, objection)
+        found["verification_id"] = _required(
+            tx.find("verification", verification_id), _verdict_problem, objection
+        )
     found = found or _good(proofs, verdicts, objection)
     if not found:
         waiver = _waived(tx, learning, waive, _missing(proofs, verdicts, objection))
@@ -123,7 +133,11 @@ def _good(proofs, verdicts, objection):
         ("proof_id", last.values(), _proof_problem),
         ("verification_id", verdicts, _verdict_problem),
     ):
-        good = [record for record in records if not problem(record) and not _overruled(record, objection)]
+        good = [
+            record
+            for record in records
+            if not problem(record) and not _overruled(record, objection)
+        ]
         if good:
             found[name] = good[0]
     return found
@@ -141,11 +155,15 @@ def linked(tx, learning):
 def _proof_problem(proof):
     if proof["tier"] != "witnessed":
         return f"{proof['id']} is only reported, not witnessed"
-    return "" if proof["outcome"] == "passed" else f"{proof['id']} did not pass ({proof['outcome']})"
+    return (
+        "" if proof["outcome"] == "passed" else f"{proof['id']} did not pass ({proof['outcome']})"
+    )
 
 
 def _verdict_problem(verdict):
-    return "" if verdict["conclusion"] in PASSING else f"{verdict['id']} says {verdict['conclusion']}"
+    return (
+        "" if verdict["conclusion"] in PASSING else f"{verdict['id']} says {verdict['conclusion']}"
+    )
 
 
 def _overruled(record, objection):
@@ -167,7 +185,9 @@ def _required(record, problem, objection):
 def _missing(proofs, verdicts, objection):
     """What was looked for and not found, in words, with what was found instead."""
     unfit = [
-        _proof_problem(one) or _overruled(one, objection) or f"{one['id']} passed, but a later run failed"
+        _proof_problem(one)
+        or _overruled(one, objection)
+        or f"{one['id']} passed, but a later run failed"
         for one in proofs
     ]
     against = [_verdict_problem(one) or _overruled(one, objection) for one in verdicts]

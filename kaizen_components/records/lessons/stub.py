@@ -6,7 +6,9 @@ somebody wrote above, between or below them, and whatever is not one of them is 
 
 import re
 
-MARK = re.compile(r"<!-- kaizen:stub v1 (gotcha|learning|learned) (?:new|(\d{1,9}) (\d{4}-\d\d-\d\d) (\S{1,400})) -->")
+MARK = re.compile(
+    r"<!-- kaizen:stub v1 (gotcha|learning|learned) (?:new|(\d{1,9}) (\d{4}-\d\d-\d\d) (\S{1,400})) -->"
+)
 WINDOW = 200  # lines below the mark in which a stub's own lines are looked for
 TITLES = {"gotcha": "Gotchas", "learning": "Learnings", "learned": "Learned"}
 FIND = {"gotcha": ("G2", "G3"), "learning": ("L4", "L5"), "learned": ("L7", "L8")}
@@ -20,7 +22,11 @@ ADD = {
 def stub(kind: str, lessons: int, date: str, backup: str) -> str:
     """The stub of a file from which so many lessons were recorded, the last of them on this date."""
     list_code, query_code = FIND[kind]
-    moved = "The lesson that stood here is a record now" if lessons == 1 else f"{lessons} lessons moved into records"
+    moved = (
+        "The lesson that stood here is a record now"
+        if lessons == 1
+        else f"{lessons} lessons moved into records"
+    )
     return "\n".join(
         (
             f"<!-- kaizen:stub v1 {kind} {lessons} {date} {backup} -->",

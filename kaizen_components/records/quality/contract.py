@@ -17,7 +17,16 @@ from itertools import pairwise
 
 from .contract_json import JsonReader, is_json
 from .contract_parts import Part, Reader
-from .contract_words import BEFORE_BARE_VERB, FILLER, FORMS, PLACEHOLDER, SHOUTED, STATES, VAGUE, VERBS
+from .contract_words import (
+    BEFORE_BARE_VERB,
+    FILLER,
+    FORMS,
+    PLACEHOLDER,
+    SHOUTED,
+    STATES,
+    VAGUE,
+    VERBS,
+)
 
 FINDINGS_MAX = 200  # shown; all are counted
 TEXT_CHARS_MAX = 160
@@ -25,7 +34,9 @@ SENTENCE_WORDS_MIN = 5
 NUMBER_BEFORE_CHARS, NUMBER_AFTER_CHARS = 25, 40  # how near a number must be to cure a vague word
 
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-CODE_OR_QUOTE = re.compile(r"`[^`\n]+`|\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|«[^«»\n]{1,200}»|https?://\S+")
+CODE_OR_QUOTE = re.compile(
+    r"`[^`\n]+`|\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|«[^«»\n]{1,200}»|https?://\S+"
+)
 SHOWN = re.compile(rf"\d|{CODE_OR_QUOTE.pattern}|(?<!\w)'[^'\n]{{1,200}}'(?!\w)")
 SENTENCE_END = re.compile(r"[.!?。！？]+(?=\s|$)|\n[ \t>]*\n")
 NUMBER = re.compile(r"\d")
@@ -45,7 +56,9 @@ def _phrases():
     """First word -> [(all words, rule)], the longest first."""
     rows = [(Rule("vague", suggestion, curable), phrases) for suggestion, curable, phrases in VAGUE]
     rows += [(Rule("filler", suggestion), phrases) for suggestion, phrases in FILLER]
-    rows.append((Rule("placeholder", "Decide it now, or take it out of the contract."), PLACEHOLDER))
+    rows.append(
+        (Rule("placeholder", "Decide it now, or take it out of the contract."), PLACEHOLDER)
+    )
     found: dict[str, list[tuple[list[str], Rule]]] = {}
     for rule, phrases in rows:
         for phrase in phrases.split(", "):
@@ -70,7 +83,8 @@ class Observables:
             return True
         words = ["must", *WORD.findall(text.lower())]  # a criterion may begin with its verb
         return any(
-            word in self.words or (word in self.bare and before in self.before_bare) for before, word in pairwise(words)
+            word in self.words or (word in self.bare and before in self.before_bare)
+            for before, word in pairwise(words)
         )
 
 
@@ -80,7 +94,11 @@ def lint(body: str) -> dict:
     found = sorted(checked.findings)  # errors first: these must not be cut off
     errors = sum(finding[0] == "error" for finding in found)
     shown = sorted(found[:FINDINGS_MAX], key=lambda finding: finding[1])
-    cut = {"hint": f"Only {FINDINGS_MAX} findings are shown, errors first."} if len(found) > FINDINGS_MAX else {}
+    cut = (
+        {"hint": f"Only {FINDINGS_MAX} findings are shown, errors first."}
+        if len(found) > FINDINGS_MAX
+        else {}
+    )
     return {
         "passed": not errors,
         "errors": errors,
@@ -96,7 +114,9 @@ class Lint:
         text = _without_comments(text)
         reader = JsonReader(text) if is_json(text) else Reader(text)
         self.text = reader.text
-        self.clean = CODE_OR_QUOTE.sub(lambda match: "Q" * len(match[0]), self.text)  # a word that no table has
+        self.clean = CODE_OR_QUOTE.sub(
+            lambda match: "Q" * len(match[0]), self.text
+        )  # a word that no table has
         self.starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
         self.findings: list[tuple] = []
         self.criteria = {part for section in reader.sections for part in section.criteria()}
@@ -130,15 +150,26 @@ class Lint:
             criteria = section.criteria()
             if not criteria:
                 title = section.title
-                self._find("missing-criteria", "error", title.start, title.end, "List what must be true below it.")
+                self._find(
+                    "missing-criteria",
+                    "error",
+                    title.start,
+                    title.end,
+                    "List what must be true below it.",
+                )
             for part in self._untestable(criteria, observables):
                 say = "Say what can be seen: a number, a `command` and its exit code, the text that is shown."
                 self._find("untestable", "error", part.start, part.end, say)
 
     def _untestable(self, criteria, observables):
         """Criteria with nothing to observe; what hangs below one that has is its detail."""
-        seen = [part.observable or observables.are_in(self.text[part.start : part.end]) for part in criteria]
-        if all(part.kind == "text" for part in criteria):  # prose: one paragraph that can be checked is enough
+        seen = [
+            part.observable or observables.are_in(self.text[part.start : part.end])
+            for part in criteria
+        ]
+        if all(
+            part.kind == "text" for part in criteria
+        ):  # prose: one paragraph that can be checked is enough
             return criteria[:1] if criteria and not any(seen) else []
         found: list[Part] = []
         above: list[tuple[int, bool]] = []
@@ -169,7 +200,11 @@ class Lint:
                 continue
             start, end = words[at].start(), words[at + len(phrase) - 1].end()
             if self._counts(part, rule, lowered, at, start, end):
-                severity = "error" if rule.name == "placeholder" or self._is_vague_criterion(part, rule) else "warning"
+                severity = (
+                    "error"
+                    if rule.name == "placeholder" or self._is_vague_criterion(part, rule)
+                    else "warning"
+                )
                 self._find(rule.name, severity, start, end, rule.suggestion)
             return len(phrase)
         return 0
@@ -191,7 +226,10 @@ class Lint:
         after = self.text[end : min(part.end, end + NUMBER_AFTER_CHARS)]
         if not NUMBER.search(before) and not NUMBER.search(after):
             return False
-        return bool(NUMBER.search(SENTENCE_END.split(before)[-1]) or NUMBER.search(SENTENCE_END.split(after)[0]))
+        return bool(
+            NUMBER.search(SENTENCE_END.split(before)[-1])
+            or NUMBER.search(SENTENCE_END.split(after)[0])
+        )
 
     def _duplicates(self, parts):
         seen: dict[str, int] = {}

@@ -5,7 +5,12 @@ import re
 from .contract_parts import LABEL_LEVEL, Part, Section, names_criteria
 
 TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?|[\[\]{}]')
-ESCAPES = {"\\n": "  ", "\\t": "  ", "\\r": "  ", '\\"': ' "'}  # as long as they were: a finding knows its line
+ESCAPES = {
+    "\\n": "  ",
+    "\\t": "  ",
+    "\\r": "  ",
+    '\\"': ' "',
+}  # as long as they were: a finding knows its line
 
 
 def is_json(text: str) -> bool:
@@ -52,7 +57,9 @@ class JsonReader:
         if self.section and depth == self.section.indent:
             self.section = None
         if self.section is None and names_criteria(match[1]):
-            self.section = Section(Part("heading", match.start(1), match.end(1)), LABEL_LEVEL, depth)
+            self.section = Section(
+                Part("heading", match.start(1), match.end(1)), LABEL_LEVEL, depth
+            )
             self.sections.append(self.section)
 
     def _value(self, start, end):

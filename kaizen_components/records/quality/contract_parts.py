@@ -8,11 +8,17 @@ import re
 
 from .contract_words import CRITERIA, CRITERIA_ALONE
 
-BULLET = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,4}(?:\.\d{1,4}){0,3}[.)]|\(?[a-z]\))[ \t]+(?:\[[ xX]\][ \t]+)?")
-NUMBERED = re.compile(r"(?:\*\*)?\(?[A-Z]{1,4}-?\d{1,4}(?:\.\d{1,3}){0,3}\)?(?:\*\*)?[ \t]*[:.|)–—-](?:\*\*)?[ \t]*")
+BULLET = re.compile(
+    r"(?:[-*+•‣◦]|\(?\d{1,4}(?:\.\d{1,4}){0,3}[.)]|\(?[a-z]\))[ \t]+(?:\[[ xX]\][ \t]+)?"
+)
+NUMBERED = re.compile(
+    r"(?:\*\*)?\(?[A-Z]{1,4}-?\d{1,4}(?:\.\d{1,3}){0,3}\)?(?:\*\*)?[ \t]*[:.|)–—-](?:\*\*)?[ \t]*"
+)
 BOLD = re.compile(r"\*\*([^*\n]{1,120})\*\*(:?)[ \t]*|__([^_\n]{1,120})__(:?)[ \t]*")
 SEPARATOR = re.compile(r"[|:\- \t]+")
-SEPARATED = "|".join(name.replace(" ", r"[\W_]{0,3}") for name in CRITERIA.split(", "))  # also acceptance_criteria
+SEPARATED = "|".join(
+    name.replace(" ", r"[\W_]{0,3}") for name in CRITERIA.split(", ")
+)  # also acceptance_criteria
 NAME = re.compile(rf"(?<![^\W\d_])(?:{SEPARATED})(?![^\W_])", re.I)
 ALONE = re.compile(rf"[\W\d_]*(?:{'|'.join(CRITERIA_ALONE)})[\W_]*", re.I)
 TITLE_CHARS_MAX = 120
@@ -97,7 +103,13 @@ class Reader:
             return True
         in_yaml = self.section and self.section.level == LABEL_LEVEL
         in_item = self.parts and self.parts[-1].kind == "item"
-        return indent >= 4 and self.after_blank and not in_yaml and not in_item and not BULLET.match(stripped)
+        return (
+            indent >= 4
+            and self.after_blank
+            and not in_yaml
+            and not in_item
+            and not BULLET.match(stripped)
+        )
 
     def _code(self, begin, end):
         """Below a criterion it shows what is expected; right below the title it is a criterion of its own."""
@@ -108,7 +120,11 @@ class Reader:
 
     def _structure(self, stripped, begin, end, indent):
         """Headings, rules, tables and lists; False for anything else."""
-        if stripped[0] == "#" and stripped.lstrip("#")[:1] in (" ", "\t") and len(stripped) > len(stripped.lstrip("#")):
+        if (
+            stripped[0] == "#"
+            and stripped.lstrip("#")[:1] in (" ", "\t")
+            and len(stripped) > len(stripped.lstrip("#"))
+        ):
             level = len(stripped) - len(stripped.lstrip("#"))
             self._heading(min(level, 6), begin, end)
         elif len(stripped) >= 3 and stripped[0] in "-=" and not stripped.strip(stripped[0]):
@@ -136,7 +152,12 @@ class Reader:
     def _underline(self, level):
         """A line of --- or === makes a heading of the line before it."""
         last = self.parts[-1] if self.parts else None
-        if last and last.kind == "text" and not self.after_blank and "\n" not in self.text[last.start : last.end]:
+        if (
+            last
+            and last.kind == "text"
+            and not self.after_blank
+            and "\n" not in self.text[last.start : last.end]
+        ):
             self.parts.pop()
             if self.section and self.section.parts and self.section.parts[-1] is last:
                 self.section.parts.pop()
@@ -160,7 +181,11 @@ class Reader:
             begin = match.end()
         if not self._label(begin, end, indent, in_item=True):
             begin = self._unnumbered(begin, end)
-            if self.text[begin] in "\"'" and self.text[end - 1] == self.text[begin] and end - begin > 2:
+            if (
+                self.text[begin] in "\"'"
+                and self.text[end - 1] == self.text[begin]
+                and end - begin > 2
+            ):
                 begin, end = begin + 1, end - 1  # a quoted text of YAML quotes nothing
             self._add("item", begin, end, indent)
 
@@ -175,7 +200,9 @@ class Reader:
         section, last = self.section, self.parts[-1] if self.parts else None
         if self._label(begin, end, indent):
             return
-        goes_on = not self.after_blank or (last is not None and last.kind == "item" and indent > last.indent)
+        goes_on = not self.after_blank or (
+            last is not None and last.kind == "item" and indent > last.indent
+        )
         if last and goes_on and last.kind in ("item", "text"):
             last.end = end
             return
@@ -188,7 +215,9 @@ class Reader:
         title, rest, bold = self._labelled(begin, end)
         if title is None:
             return False
-        if names_criteria(title, whole=rest < end) and (self.section is None or self.section.level >= BOLD_LEVEL):
+        if names_criteria(title, whole=rest < end) and (
+            self.section is None or self.section.level >= BOLD_LEVEL
+        ):
             self.section = None
             level = BOLD_LEVEL if bold and rest >= end else LABEL_LEVEL
             self._title(level, begin, min(rest, end), indent, True, in_item)
@@ -206,7 +235,11 @@ class Reader:
             if bold[2] or bold[4] or title.rstrip().endswith(":") or bold.end() >= end:
                 return title, bold.end(), True
         colon = text.find(":", begin, min(end, begin + TITLE_CHARS_MAX))
-        if colon > begin and text[begin] not in "*_" and (colon + 1 == end or text[colon + 1] in " \t"):
+        if (
+            colon > begin
+            and text[begin] not in "*_"
+            and (colon + 1 == end or text[colon + 1] in " \t")
+        ):
             rest = text[colon + 1 : end]
             return text[begin:colon].strip("\"'"), end - len(rest.lstrip()), False
         if text[begin].isalpha() and NAME.fullmatch(text, begin, end):
@@ -215,7 +248,12 @@ class Reader:
 
     def _close_before_label(self, indent, bold, has_rest):
         section = self.section
-        ends = section and section.level >= BOLD_LEVEL and indent <= section.indent and (section.parts or has_rest)
+        ends = (
+            section
+            and section.level >= BOLD_LEVEL
+            and indent <= section.indent
+            and (section.parts or has_rest)
+        )
         if section and ends and (bold or section.level == LABEL_LEVEL):
             self.section = None
 

@@ -74,7 +74,10 @@ FILLER = (
     ("Write: if.", "in the event that, in case that"),
     ("Write: now.", "at this point in time, at the present time"),
     ("Write: can.", "has the ability to, have the ability to, is able to, are able to"),
-    ("Write: use.", "leverage, leverages, leveraging, leveraged, utilize, utilizes, utilizing, utilise, utilization"),
+    (
+        "Write: use.",
+        "leverage, leverages, leveraging, leveraged, utilize, utilizes, utilizing, utilise, utilization",
+    ),
     (
         "Say what it does that others do not, or leave it out.",
         "world-class, world class, best-in-class, best in class, cutting-edge, cutting edge, state-of-the-art, "
@@ -82,14 +85,23 @@ FILLER = (
         "revolutionary, synergy, synergies, holistic, holistically, paradigm, turnkey, bleeding-edge, "
         "enterprise-grade, production-grade, best-of-breed, delightful, blazing, blazingly, rich experience",
     ),
-    ("Say what changes.", "streamline, streamlines, streamlined, empower, empowers, unlock the power of, delve into"),
+    (
+        "Say what changes.",
+        "streamline, streamlines, streamlined, empower, empowers, unlock the power of, delve into",
+    ),
 )
 
 PLACEHOLDER = (
     "tbd, tba, tbc, todo, fixme, xxx, to be determined, to be decided, to be defined, to be confirmed, to be "
     "specified, to be discussed, to be clarified, lorem ipsum"
 )
-SHOUTED = {"todo", "tba", "tbc", "xxx", "fixme"}  # a placeholder only in capitals: a todo list is a thing
+SHOUTED = {
+    "todo",
+    "tba",
+    "tbc",
+    "xxx",
+    "fixme",
+}  # a placeholder only in capitals: a todo list is a thing
 
 # A heading or label that has one of these words in a row opens a section of criteria.
 CRITERIA = (
@@ -117,7 +129,9 @@ FORMS = (
     "replied replies retried retries said sent shown shut skipped stopped stored submitted thrown verified "
     "verifies written wrote stops"
 )
-BEFORE_BARE_VERB = "must shall will would can cannot may does do did not never to should always then"
+BEFORE_BARE_VERB = (
+    "must shall will would can cannot may does do did not never to should always then"
+)
 STATES = (
     "absent alphabetical ascending case-insensitive case-sensitive chronological descending disabled empty "
     "enabled equal false green greater hidden identical less none nothing null present red same true unchanged "

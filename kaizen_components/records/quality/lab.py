@@ -54,9 +54,12 @@ def assemble(tx, contract, title, summary, filters):
         of=(task,) if task else (),
     )  # fmt: skip
     return {
-        **receipt("lab", row, contract=contract, title=row["title"], manifest_hash=row["manifest_hash"]),
+        **receipt(
+            "lab", row, contract=contract, title=row["title"], manifest_hash=row["manifest_hash"]
+        ),
         "kinds": {
-            kind: sum(case["kind"] == kind for case in cases) for kind in dict.fromkeys(c["kind"] for c in cases)
+            kind: sum(case["kind"] == kind for case in cases)
+            for kind in dict.fromkeys(c["kind"] for c in cases)
         },
         "cases": cases,
         "dropped": dropped,
@@ -67,7 +70,14 @@ def _cases(tx, filters):
     found = _chosen(tx, EVAL_CASES, "eval_case", filters, {"c.category = ?": filters["category"]})
     if filters["category"]:  # only eval cases have one
         return found
-    found += _chosen(tx, FAILED_VERDICTS, "verification", filters, {"c.blocking = ?": 1}, "c.superseded_by IS NULL")
+    found += _chosen(
+        tx,
+        FAILED_VERDICTS,
+        "verification",
+        filters,
+        {"c.blocking = ?": 1},
+        "c.superseded_by IS NULL",
+    )
     found += _chosen(tx, OPEN_GOTCHAS, "gotcha", filters, {"c.status = ?": "active"})
     return found + _chosen(tx, CORRECTIONS, "irl_correction", filters, {}, owner="i")
 
@@ -93,7 +103,14 @@ def _without_doubles(found):
     for row in found:
         words = (row["kind"], _plain(row["title"]), _plain(row.pop("summary")))
         if words in kept:
-            dropped.append({"kind": row["kind"], "id": row["id"], "same_as": kept[words]["id"], "title": row["title"]})
+            dropped.append(
+                {
+                    "kind": row["kind"],
+                    "id": row["id"],
+                    "same_as": kept[words]["id"],
+                    "title": row["title"],
+                }
+            )
         else:
             kept[words] = row
     return list(kept.values()), dropped
@@ -124,7 +141,13 @@ def change_of(root, patch, body):
         if not os.path.isfile(full):
             raise Usage("not_a_file", f"{path!r} is not a file.", "", "Name a file with --patch.")
         sha256, size = file_hash(full)
-    return {"path": path, "name": os.path.basename(path), "kind": "file", "sha256": sha256, "bytes": size}
+    return {
+        "path": path,
+        "name": os.path.basename(path),
+        "kind": "file",
+        "sha256": sha256,
+        "bytes": size,
+    }
 
 
 def _inside(root, path):
@@ -146,8 +169,14 @@ def propose(tx, root, lab_ref, change, evidence, values):
     if values["body"] is not None:
         _keep(os.path.join(root, change["path"]), values["body"], change["sha256"])
     of = (lab, *records)
-    artifact = tx.add("artifact", {**change, "title": values["title"], "about_id": lab["id"]}, of=of)
-    more = {"lab_id": lab["id"], "artifact_id": artifact["id"], "evidence": canonical(shown) if shown else None}
+    artifact = tx.add(
+        "artifact", {**change, "title": values["title"], "about_id": lab["id"]}, of=of
+    )
+    more = {
+        "lab_id": lab["id"],
+        "artifact_id": artifact["id"],
+        "evidence": canonical(shown) if shown else None,
+    }
     row = tx.add("lab_proposal", {**values, **more}, of=of)
     names = ("title", "lab_id", "metric", "better", "baseline", "candidate", "artifact_id")
     return receipt(
@@ -161,7 +190,9 @@ def _evidence(tx, given):
     records, shown = [], []
     for item in given:
         word, _, rest = item.partition("_")
-        if ids.steps_back(item) is not None or (word in BY_PREFIX and rest[:1].isdecimal() and " " not in item):
+        if ids.steps_back(item) is not None or (
+            word in BY_PREFIX and rest[:1].isdecimal() and " " not in item
+        ):
             records.append(tx.find_any(SEARCHED, item)[1])
             shown.append(records[-1]["id"])
         else:
@@ -180,5 +211,8 @@ def _keep(path, text, sha256):
                 file.write(text.encode())
     except OSError as error:
         raise Unavailable(
-            "cannot_write", "The change cannot be written below AI/work/lab.", str(error.strerror), "Make it writable."
+            "cannot_write",
+            "The change cannot be written below AI/work/lab.",
+            str(error.strerror),
+            "Make it writable.",
         ) from None

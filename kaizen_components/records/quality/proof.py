@@ -57,6 +57,12 @@ def add_witnessed(tx, values, of, outputs):
     ids = {}
     for stream, kept in outputs.items():
         if kept:
-            row = tx.add("artifact", {"task_id": values["task_id"], "title": f"{stream} of a proof", **kept}, of=of)
+            row = tx.add(
+                "artifact",
+                {"task_id": values["task_id"], "title": f"{stream} of a proof", **kept},
+                of=of,
+            )
             ids[f"{stream}_id"] = row["id"]
-    return tx.add("proof", {**values, **ids, "tier": "witnessed", "argv": canonical(values["argv"])}, of=of)
+    return tx.add(
+        "proof", {**values, **ids, "tier": "witnessed", "argv": canonical(values["argv"])}, of=of
+    )

@@ -81,7 +81,10 @@ def query(db, limit, words, with_tests, filters):
 
 def _rounded(group):
     """Twelve digits: what comes after them is the noise of adding up."""
-    return {name: float(f"{value:.12g}") if type(value) is float else value for name, value in group.items()}
+    return {
+        name: float(f"{value:.12g}") if type(value) is float else value
+        for name, value in group.items()
+    }
 
 
 def filters_of(db, name, about_ref, trace_ref, task_ref, source, since, until):

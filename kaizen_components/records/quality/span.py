@@ -18,7 +18,9 @@ SELECT id, at, actor, test, parent_id, task_id, name, kind, status, started_at, 
        tokens_out, cost_usd, summary
 FROM span WHERE trace_id = ? ORDER BY seq"""
 
-SHAPE = 'A line looks like {"name": "review", "kind": "model", "duration_ms": 5200, "parent": "$1"}.'
+SHAPE = (
+    'A line looks like {"name": "review", "kind": "model", "duration_ms": 5200, "parent": "$1"}.'
+)
 TRACES_SHOWN = 100
 
 
@@ -35,7 +37,9 @@ def find_trace(db, ref):
         raise Usage(
             "ambiguous_id",
             f"{excerpt(ref)!r} fits more than one trace.",
-            "It starts " + ", ".join(repr(excerpt(one)) for one in named) + (" …" if len(named) > 2 else "."),
+            "It starts "
+            + ", ".join(repr(excerpt(one)) for one in named)
+            + (" …" if len(named) > 2 else "."),
             "Give more characters of the id.",
         )
     if not named and ref[:5] == "span_":
@@ -61,13 +65,19 @@ def add(tx, trace_ref, parent_ref, task_ref, started_at, payload, values):
             **values,
             "trace_id": trace_id,
             "parent_id": parent and parent["id"],
-            "task_id": task["id"] if task else parent and parent["task_id"],  # a part of the same work
+            "task_id": task["id"]
+            if task
+            else parent and parent["task_id"],  # a part of the same work
             "started_at": started_at or ids.iso(tx.at_ms - values["duration_ms"]),
             "payload": None if payload is None else canonical(payload),
         },
         of=[record for record in (first, parent, task) if record],
     )
-    shown = {name: row[name] for name in ("name", "trace_id", "parent_id", "started_at", "duration_ms") if name in row}
+    shown = {
+        name: row[name]
+        for name in ("name", "trace_id", "parent_id", "started_at", "duration_ms")
+        if name in row
+    }
     return receipt("span", row, **shown)
 
 

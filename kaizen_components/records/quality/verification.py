@@ -10,7 +10,9 @@ BLOCKING = ("NEEDS_HUMAN_DECISION", "STRUCTURAL_REWORK_RECOMMENDED", "VERIFICATI
 SUPERSEDED = """
 SELECT id FROM verification_current
 WHERE (task_id = ? OR about_id = ?) AND scope = ? AND superseded_by = ? ORDER BY seq"""
-COLUMNS = "id, conclusion, severity, scope, task_id, about_id, at, blocking, superseded_by, test, summary"
+COLUMNS = (
+    "id, conclusion, severity, scope, task_id, about_id, at, blocking, superseded_by, test, summary"
+)
 
 
 def add(tx, texts, task_id, about, proof_id, artifact_ids, evidence, findings, remedies):
@@ -40,7 +42,11 @@ def _list(items):
 
 def _answer(tx, row):
     blocking = row["conclusion"] in BLOCKING
-    more = {"hint": "It blocks, and no finding says why; --findings would."} if _unexplained(row) else {}
+    more = (
+        {"hint": "It blocks, and no finding says why; --findings would."}
+        if _unexplained(row)
+        else {}
+    )
     return receipt(
         "verification", row, task_id=row.get("task_id"), about_id=row.get("about_id"), scope=row["scope"],
         conclusion=row["conclusion"], blocking=blocking, supersedes=superseded_by(tx, row), **more,

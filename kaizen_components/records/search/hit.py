@@ -33,7 +33,9 @@ def hits(db, query):
     for kind in SEARCHED if must or may else ():
         for term in (*must, *may):
             weights = _placed(db, kind, term, [other for other in must if other != term], last)
-            found.setdefault(term, {}).update({(kind, seq): weight for seq, weight in weights.items()})
+            found.setdefault(term, {}).update(
+                {(kind, seq): weight for seq, weight in weights.items()}
+            )
             if len(weights) == LOOKED_MAX:
                 cut.add(kind)
     return Hits(_ranked(found, last), cut)

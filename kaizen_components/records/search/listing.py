@@ -8,7 +8,9 @@ def listing(db, kind, columns, limit, filters, query=None):
     """`filters` maps a condition such as "status = ?" to its value; None means that it was not asked for."""
     chosen = {sql: value for sql, value in filters.items() if value is not None}
     found = (
-        _best(db, kind, columns, limit + 1, chosen, query) if query else _newest(db, kind, columns, limit + 1, chosen)
+        _best(db, kind, columns, limit + 1, chosen, query)
+        if query
+        else _newest(db, kind, columns, limit + 1, chosen)
     )
     for row in found:
         if "test" in row:
@@ -19,7 +21,10 @@ def listing(db, kind, columns, limit, filters, query=None):
 def _newest(db, kind, columns, limit, chosen):
     where = " AND ".join(chosen) or "1"
     view = KINDS[kind].view
-    return db.rows(f"SELECT {columns} FROM {view} WHERE {where} ORDER BY seq DESC LIMIT ?", (*chosen.values(), limit))
+    return db.rows(
+        f"SELECT {columns} FROM {view} WHERE {where} ORDER BY seq DESC LIMIT ?",
+        (*chosen.values(), limit),
+    )
 
 
 def _best(db, kind, columns, limit, chosen, query):
@@ -29,14 +34,19 @@ def _best(db, kind, columns, limit, chosen, query):
     while True:
         hits = [seq for _, seq in search.ranked(db, query, kind, wanted)]
         marks = ", ".join("?" * len(hits))
-        found = db.rows(f"SELECT seq, {columns} FROM {view} WHERE seq IN ({marks}){where}", (*hits, *chosen.values()))
+        found = db.rows(
+            f"SELECT seq, {columns} FROM {view} WHERE seq IN ({marks}){where}",
+            (*hits, *chosen.values()),
+        )
         if len(found) >= limit or len(hits) < wanted or wanted > 10_000:
             break
         wanted *= 4
     place = {seq: at for at, seq in enumerate(hits)}
     found.sort(key=lambda row: place[row["seq"]])
     if len(found) < limit and search.is_pruned(db):
-        found += _rest(db, kind, columns, limit - len(found), chosen, query, [row["seq"] for row in found])
+        found += _rest(
+            db, kind, columns, limit - len(found), chosen, query, [row["seq"] for row in found]
+        )
     return [{name: value for name, value in row.items() if name != "seq"} for row in found[:limit]]
 
 
@@ -59,7 +69,11 @@ NESTED = ("payload", "missing", "filters", "cases")
 
 def inspected(db, kind, record, **more):
     """A record as an inspect shows it: JSON as what it is, what hangs on it, its place in the log."""
-    shown = {name: value for name, value in record.items() if name not in ("seq", "id") and value is not None}
+    shown = {
+        name: value
+        for name, value in record.items()
+        if name not in ("seq", "id") and value is not None
+    }
     for name in LISTS:
         if name in shown:
             shown[name] = items(db, shown[name])
@@ -69,9 +83,17 @@ def inspected(db, kind, record, **more):
 
             shown[name] = json.loads(shown[name])
     shown["test"] = bool(shown["test"])
-    return {"id": record["id"], "kind": kind, "record": shown, **more, "log": db.log_position(record)}
+    return {
+        "id": record["id"],
+        "kind": kind,
+        "record": shown,
+        **more,
+        "log": db.log_position(record),
+    }
 
 
 def items(db, text):
     """The texts of a JSON list; SQLite reads it, since importing json costs as much as the rest of a cold read."""
-    return [row["value"] for row in db.rows("SELECT value FROM json_each(?)", (text,))] if text else []
+    return (
+        [row["value"] for row in db.rows("SELECT value FROM json_each(?)", (text,))] if text else []
+    )

@@ -63,7 +63,9 @@ def put(connection, rowid, texts):
 
 def take_out(connection, rowid, texts):
     """The index keeps no texts: it has to be told what it has."""
-    connection.insert("search", {"search": "delete", "rowid": rowid, **dict(zip(TEXTS, texts, strict=True))})
+    connection.insert(
+        "search", {"search": "delete", "rowid": rowid, **dict(zip(TEXTS, texts, strict=True))}
+    )
 
 
 def rebuild(connection):
@@ -85,7 +87,9 @@ def rebuild(connection):
 def problems(connection):
     """Records that search cannot find, and what it finds that is no record."""
     found = []
-    tables = {name for (name,) in connection.tuples(TABLES)}  # a file of an older schema has fewer kinds
+    tables = {
+        name for (name,) in connection.tuples(TABLES)
+    }  # a file of an older schema has fewer kinds
     for kind in SEARCHED:
         if kind not in tables:
             continue
@@ -98,7 +102,9 @@ def problems(connection):
             f" AND NOT EXISTS (SELECT 1 FROM {kind} WHERE seq = search_docsize.id - {low})"
         )
         if missing or extra:
-            found.append(f"search lacks {missing} and has {extra} extra of {kind}: run `K1 --reindex`")
+            found.append(
+                f"search lacks {missing} and has {extra} extra of {kind}: run `K1 --reindex`"
+            )
     return found
 
 
@@ -126,7 +132,15 @@ def newest(db, query, limit, since=None, until=None):
     found = []
     for kind in SEARCHED:
         low, high = _range(kind)
-        values = (low, _match(must, may), low, high, since or "", until or "~", limit)  # ~ sorts after every time
+        values = (
+            low,
+            _match(must, may),
+            low,
+            high,
+            since or "",
+            until or "~",
+            limit,
+        )  # ~ sorts after every time
         found += [seq for (seq,) in db.tuples(NEWEST_BETWEEN, values)]
     return sorted(found, reverse=True)[:limit]
 
@@ -205,7 +219,9 @@ def _pruned(db, must, may, low, high, limit):
         total += records / apart[term]
         if total <= SCORED_MAX:
             rare.append(term)
-    common = sorted((term for term in apart if term not in rare), key=lambda term: -apart[term])[:COMMON_MAX]
+    common = sorted((term for term in apart if term not in rare), key=lambda term: -apart[term])[
+        :COMMON_MAX
+    ]
     worths = {term: math.log(1 + apart[term]) for term in common}
     scores = _scored(db, must, rare, low, high, max(limit, COMPARED)) if rare else {}
     _prefer_with(db, scores, worths)
@@ -243,14 +259,20 @@ def _prefer_with(db, scores, worths):
     best = sorted(scores, key=lambda rowid: -scores[rowid])[:COMPARED]
     among = f"rowid IN ({', '.join(map(str, best))})"
     for term, worth in worths.items() if best else ():
-        for (rowid,) in db.tuples(f"SELECT rowid FROM search WHERE search MATCH ? AND {among}", (term,)):
+        for (rowid,) in db.tuples(
+            f"SELECT rowid FROM search WHERE search MATCH ? AND {among}", (term,)
+        ):
             scores[rowid] += worth
 
 
 def _add_newest(db, scores, must, worths, low, high):
     """The newest records with these words, or with all that must be there; each word counts where it is seen."""
     seen = {term: db.tuples(NEWEST, (term, low, high, WINDOW)) for term in worths}
-    allowed = {rowid for (rowid,) in db.tuples(NEWEST, (" AND ".join(must), low, high, WINDOW))} if must else None
+    allowed = (
+        {rowid for (rowid,) in db.tuples(NEWEST, (" AND ".join(must), low, high, WINDOW))}
+        if must
+        else None
+    )
     for rowid in allowed or ():
         scores.setdefault(rowid, 0.0)
     for term, rows in seen.items():

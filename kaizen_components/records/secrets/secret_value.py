@@ -14,21 +14,71 @@ FAKE_MARKERS_EXACT = ("fake", "Fake", "FAKE", "xxxx", "XXXX")
 
 # What is said about a password where one could stand: "password": "required", "db_password".
 LABELS = (
-    *("string", "boolean", "number", "object", "nullable", "required", "optional", "default", "undefined"),
-    *("unknown", "missing", "invalid", "incorrect", "wrong", "correct", "strong", "expired", "unchanged"),
-    *("enabled", "disabled", "hidden", "masked", "filtered", "removed", "omitted", "plaintext", "hashed"),
+    *(
+        "string",
+        "boolean",
+        "number",
+        "object",
+        "nullable",
+        "required",
+        "optional",
+        "default",
+        "undefined",
+    ),
+    *(
+        "unknown",
+        "missing",
+        "invalid",
+        "incorrect",
+        "wrong",
+        "correct",
+        "strong",
+        "expired",
+        "unchanged",
+    ),
+    *(
+        "enabled",
+        "disabled",
+        "hidden",
+        "masked",
+        "filtered",
+        "removed",
+        "omitted",
+        "plaintext",
+        "hashed",
+    ),
     *("encrypted", "prompt"),
 )
 LABEL_PARTS = ("password", "passwd", "passphrase", "pwd", "secret", "token")
 
 # Terms that mix letters and digits: "secret: base64".
 TERMS = (
-    *("sha1", "sha256", "sha384", "sha512", "base32", "base64", "base64url", "utf8", "oauth2", "hs256"),
+    *(
+        "sha1",
+        "sha256",
+        "sha384",
+        "sha512",
+        "base32",
+        "base64",
+        "base64url",
+        "utf8",
+        "oauth2",
+        "hs256",
+    ),
     *("rs256", "es256", "argon2", "argon2id", "pbkdf2", "ed25519", "x509", "ipv4", "ipv6", "http2"),
 )
 
 # Tokens that are no secret: next_token, fencing-token.
-PUBLIC_TOKENS = ("next", "page", "starting", "continuation", "idempotency", "request", "fencing", "lease")
+PUBLIC_TOKENS = (
+    "next",
+    "page",
+    "starting",
+    "continuation",
+    "idempotency",
+    "request",
+    "fencing",
+    "lease",
+)
 
 # $VAR, ${VAR}, $(command), {{…}}, {name}, <…>, %VAR%, %s, [FILTERED]
 TEMPLATE = (
@@ -80,13 +130,17 @@ def names_secret(text: str, match: re.Match[str]) -> bool:
     """Whether the name is one here: not a word of prose, a part of arn:aws:…:secret:name, a page token."""
     before = text[max(0, match.start() - 64) : match.start()]
     name = match["name"].lower()
-    if name == "signingkey" or (name == "token" and before.rstrip(" _-").lower().endswith(PUBLIC_TOKENS)):
+    if name == "signingkey" or (
+        name == "token" and before.rstrip(" _-").lower().endswith(PUBLIC_TOKENS)
+    ):
         return False
     if match["op"] == ",":
         return not match["bare"] and bool(re.search(DEFAULT, before))
     if not match["op"]:
         return "--" in before.rpartition(" ")[2] or bool(re.search(SETTING, before))
-    return not (before.endswith(":") and match["op"] == ":" and match.end("op") == match.start("bare"))
+    return not (
+        before.endswith(":") and match["op"] == ":" and match.end("op") == match.start("bare")
+    )
 
 
 def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) -> bool:
@@ -95,13 +149,17 @@ def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) ->
     value = quoted.rstrip("\\") if quoted else match["bare"]
     core = value if quoted else value.strip("*_`|()[]{}<>.,:!?\\")
     at, end = match.start("op"), match.end() + len(value)
-    is_env = match["name"].isupper() and text.startswith("=" + value, at) and not text[at - 1].isspace()
+    is_env = (
+        match["name"].isupper() and text.startswith("=" + value, at) and not text[at - 1].isspace()
+    )
     if not is_password:
         is_likely = _mixed(core) >= mix
     elif (quoted and match["op"] != ",") or is_env:
         is_likely = len(core) >= 6 and not _is_label(core)
     else:
-        is_likely = len(core) >= 6 and (_is_unlike_prose(core, match["op"]) or _stands_alone(text, match, core))
+        is_likely = len(core) >= 6 and (
+            _is_unlike_prose(core, match["op"]) or _stands_alone(text, match, core)
+        )
     if not is_likely and not quoted and text[end : end + 1] in (",", ";", "&"):
         is_likely = _is_likely_whole(text, match.end(), mix, is_env, is_password)
     # One character is no fake, but what was cut off at a sign.
@@ -125,7 +183,9 @@ def _is_likely_whole(text, at, mix, is_env, is_password):
 def _is_label(value):
     """A sentence, or a word about passwords, where a password could stand."""
     parts = value.translate(str.maketrans("_-./:", "     ")).lower().split()
-    is_word = all(map(str.isalpha, parts)) and ("".join(parts) in LABELS or any(name in parts for name in LABEL_PARTS))
+    is_word = all(map(str.isalpha, parts)) and (
+        "".join(parts) in LABELS or any(name in parts for name in LABEL_PARTS)
+    )
     return is_word or any(map(str.isspace, value))
 
 
@@ -133,7 +193,9 @@ def _stands_alone(text, match, core):
     """`password=<word>` as a shell or a config file has it, and not an argument in `connect(password=value)`."""
     before = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
     end = match.end("op") + len(match["bare"] or "")
-    is_tight = text.startswith("=" + core, match.start("op")) and not text[match.start("op") - 1].isspace()
+    is_tight = (
+        text.startswith("=" + core, match.start("op")) and not text[match.start("op") - 1].isspace()
+    )
     in_call = before.count("(") > before.count(")") or text[end : end + 1] in (",", ")")
     return is_tight and not in_call and core.isalpha() and not _is_label(core)
 

@@ -23,7 +23,11 @@ PREFIXED = (
     ("AWS access key", "AKIA ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\w{36,}"),
     ("GitHub token", "github_pat_", r"\w{40,}"),
-    ("GitLab token", "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent-", r"[\w.-]{20,}"),
+    (
+        "GitLab token",
+        "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent-",
+        r"[\w.-]{20,}",
+    ),
     ("GitLab token", "gloas- glwt- glsoat- glffct-", r"[\w.-]{20,}"),
     ("GitLab token", "GR1348941", r"[\w-]{20,}"),
     ("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxc- xoxd-", r"[A-Za-z0-9-]{10,}"),
@@ -52,7 +56,9 @@ _ANY_FRAME = (
     r"(?s:(?!----[- ](?:BEGIN|END)|Private-).){0,400}?(?<!@)"
     r"((?=[a-z\d+/=%\\]{0,60}[A-Z])(?=[A-Z\d+/=%\\]{0,60}[a-z])(?=(?:[A-Za-z+/=%\\]{0,60}\d){3})@{40,80}(?:\.\.\.|…)?)"
 ).replace("@", r"[A-Za-z\d+/=%\\]")
-_PEM_HEADER = r"----[- ]BEGIN@(?:[A-Z0-9]{1,12}@){0,3}PRIVATE@KEY(?:@BLOCK)?[- ]----".replace("@", r"(?: |\+|%20)")
+_PEM_HEADER = r"----[- ]BEGIN@(?:[A-Z0-9]{1,12}@){0,3}PRIVATE@KEY(?:@BLOCK)?[- ]----".replace(
+    "@", r"(?: |\+|%20)"
+)
 
 # kind, trigger, pattern with the value in group 1, how many characters of it must mix letters and digits.
 SHAPES = (
@@ -64,7 +70,10 @@ SHAPES = (
         r"([A-Za-z0-9+/=]{20,80}(?:\.\.\.|…)?)",
         0,
     ),
-    *(("private key", f"PRIVATE{blank}KEY", _PEM_HEADER + _ANY_FRAME, 20) for blank in (" ", "+", "%20")),
+    *(
+        ("private key", f"PRIVATE{blank}KEY", _PEM_HEADER + _ANY_FRAME, 20)
+        for blank in (" ", "+", "%20")
+    ),
     (
         "private key",
         "LS0tLS1CRUdJTi",  # base64 of "-----BEGIN ", then of "PRIVATE KEY" at each offset
@@ -72,7 +81,12 @@ SHAPES = (
         r"([A-Za-z0-9+/=]{20,80}(?:\.\.\.|…)?)",
         0,
     ),
-    ("private key", "Private-Lines", r"Private-Lines: {0,4}\d{1,4}(?:\s|\\+[nr]){1,9}([A-Za-z0-9+/=]{20,80})", 0),
+    (
+        "private key",
+        "Private-Lines",
+        r"Private-Lines: {0,4}\d{1,4}(?:\s|\\+[nr]){1,9}([A-Za-z0-9+/=]{20,80})",
+        0,
+    ),
     ("private key", "Private-Lines", r"Private-Lines: {0,4}\d{1,4}" + _ANY_FRAME, 20),
     # The name alone tells it, whatever stands between: "= ", " [None]: ", a blank after ENV. A few have no digit.
     *(
@@ -83,9 +97,20 @@ SHAPES = (
             r"((?=[a-z0-9+/]{0,39}[A-Z])(?=[A-Z0-9+/]{0,39}[a-z])[A-Za-z0-9+/]{40})(?![\w+/=])",
             0,
         )
-        for part in ("ecret_access_key", "ECRET_ACCESS_KEY", "ecret Access Key", "ecret access key", "ecretAccessKey")
+        for part in (
+            "ecret_access_key",
+            "ECRET_ACCESS_KEY",
+            "ecret Access Key",
+            "ecret access key",
+            "ecretAccessKey",
+        )
     ),
-    ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{20,99})", 0),
+    (
+        "Slack webhook",
+        "hooks.slack.com/",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{20,99})",
+        0,
+    ),
     ("Discord webhook", "/api/webhooks/", r"/api/webhooks/\d{15,20}/([\w-]{50,99})", 0),
     ("Telegram bot token", ":AA", r"(?<!\d)\d{8,10}:(AA[\w-]{33})(?![\w-])", 0),
     (
@@ -96,7 +121,10 @@ SHAPES = (
         0,
     ),
     ("token in a URL", "://", r"://(?<=\w://)([\w.~%-]{20,199})@[\w\[{$<%]", 16),
-    *(("bearer token", part, r"(?:[Bb]earer|BEARER)[ \t]{1,4}([\w.~+/=-]{8,})", 8) for part in ("earer ", "EARER ")),
+    *(
+        ("bearer token", part, r"(?:[Bb]earer|BEARER)[ \t]{1,4}([\w.~+/=-]{8,})", 8)
+        for part in ("earer ", "EARER ")
+    ),
     (
         "basic authorization",
         "uthorization",
@@ -155,7 +183,11 @@ NAMED = (
     ("password assignment", "password passwd pwd passphrase passcode", 6),
     ("password assignment", "db_pass smtp_pass mail_pass user_pass admin_pass root_pass", 6),
     ("secret assignment", "secret", 6),
-    ("key assignment", "api_key access_key secret_key private_key encryption_key master_key account_key", 8),
+    (
+        "key assignment",
+        "api_key access_key secret_key private_key encryption_key master_key account_key",
+        8,
+    ),
     ("key assignment", "secret_key_base signing_key fernet_key", 8),
     ("token assignment", "token authorization", 8),
 )
@@ -169,7 +201,9 @@ for _kind, _prefixes, _body in PREFIXED:
 _HEX_DIGITS = "0123456789abcdefABCDEF"
 _NESTED = frozenset((dict, list, tuple))
 _SEPARATORS = str.maketrans("", "", " _-")
-_KIND_BY_NAME = {name.replace("_", ""): (kind, mix) for kind, names, mix in NAMED for name in names.split()}
+_KIND_BY_NAME = {
+    name.replace("_", ""): (kind, mix) for kind, names, mix in NAMED for name in names.split()
+}
 _NAMES = tuple(_KIND_BY_NAME)
 _BEFORE_NAMES = ("--", "ENV ", "setx ", "onfig set ", "env(", "environ.get(", "define(")
 _NAME_ENDS = frozenset(name[-3:] for name in _NAMES)
@@ -185,7 +219,11 @@ def find_in(value: object) -> tuple[str, str] | None:
 
     The path is "" for a plain string, and for a private key spread over several strings.
     """
-    if type(value) is list and _is_flat(value) and not find("\n".join([one for one in value if type(one) is str])):
+    if (
+        type(value) is list
+        and _is_flat(value)
+        and not find("\n".join([one for one in value if type(one) is str]))
+    ):
         return None  # what nearly every command gives
     texts = list(_texts(value))
     # One scan of all: a payload of 50,000 short strings costs as much as one text of its size.
@@ -209,12 +247,16 @@ def redacted(text: str) -> str:
     """
     if not find(text):
         return text
-    lines = [f"[line removed: {kind}]" if (kind := find(line)) else line for line in text.split("\n")]
+    lines = [
+        f"[line removed: {kind}]" if (kind := find(line)) else line for line in text.split("\n")
+    ]
     text = "\n".join(lines)
     if find(text):
         import re
 
-        block = r"(?s)----[- ]BEGIN .*?(----[- ]END [^\n]*|\Z)|Private-Lines:.*?(Private-MAC:[^\n]*|\Z)"
+        block = (
+            r"(?s)----[- ]BEGIN .*?(----[- ]END [^\n]*|\Z)|Private-Lines:.*?(Private-MAC:[^\n]*|\Z)"
+        )
         text = re.sub(block, "[block removed: private key]", text)
     kind = find(text)
     return f"[text removed: {kind}]" if kind else text
@@ -224,7 +266,9 @@ def masked(text: str) -> str:
     """A message that may repeat what was given: each word with a secret becomes the secret's kind."""
     if not find(text):
         return text
-    return redacted(" ".join([f"[{kind}]" if (kind := find(word)) else word for word in text.split(" ")]))
+    return redacted(
+        " ".join([f"[{kind}]" if (kind := find(word)) else word for word in text.split(" ")])
+    )
 
 
 def _find_prefixed(text):
@@ -263,7 +307,10 @@ def _word_start(text, prefix, start):
     """Where the prefix next begins a word, or -1. "task-1" has no "sk-", the JSON text "a\\nsk-1" has."""
     at = text.find(prefix, start)
     while (
-        at > 0 and text[at - 1].isalnum() and text[at - 1].isascii() and not _ends_in_escape(text[max(0, at - 12) : at])
+        at > 0
+        and text[at - 1].isalnum()
+        and text[at - 1].isascii()
+        and not _ends_in_escape(text[max(0, at - 12) : at])
     ):
         at = text.find(prefix, at + 1)
     return at
@@ -312,7 +359,9 @@ def _find_named(text):
     )
     for match in re.finditer(pattern, text, re.ASCII | re.IGNORECASE):
         kind, mix = _KIND_BY_NAME[match["name"].lower().translate(_SEPARATORS)]
-        if is_assigned(text, match, mix, kind == "password assignment") and names_secret(text, match):
+        if is_assigned(text, match, mix, kind == "password assignment") and names_secret(
+            text, match
+        ):
             return kind
     return None
 
@@ -324,7 +373,12 @@ def _assigns_name(text):
         return False
     tails = {piece[-32:] for mark in ":=" for piece in text.split(mark)}
     for mark in marks:
-        tails.update([piece[:64].strip(" \"'\\").partition(" ")[0].partition(",")[0] for piece in text.split(mark)])
+        tails.update(
+            [
+                piece[:64].strip(" \"'\\").partition(" ")[0].partition(",")[0]
+                for piece in text.split(mark)
+            ]
+        )
     return any(map(_ends_in_name, tails))
 
 
@@ -332,7 +386,9 @@ def _ends_in_name(tail):
     word = tail.rstrip(" \t\"'\\`])*_?0123456789")
     if word[-3:].lower() in _NAME_ENDS and word.lower().translate(_SEPARATORS).endswith(_NAMES):
         return True
-    return len(tail) == 32 and len(word) < 16  # aligned: the blanks may have pushed the name out of the tail
+    return (
+        len(tail) == 32 and len(word) < 16
+    )  # aligned: the blanks may have pushed the name out of the tail
 
 
 def _texts(value):

@@ -14,7 +14,9 @@ def joined(words):
 def command_line(option, line):
     """The line in its one spelling, or a Usage error that says what is wrong with it."""
     if PLAIN.issuperset(line) and line.split():
-        return " ".join(line.split())  # what shlex would say too; importing it takes 8 to 15 ms, a cold write 35
+        return " ".join(
+            line.split()
+        )  # what shlex would say too; importing it takes 8 to 15 ms, a cold write 35
     import shlex
 
     try:
@@ -28,5 +30,8 @@ def command_line(option, line):
 
 def _not_words(option, why):
     return Usage(
-        "not_a_command", f"{option} is not words that a shell would split.", why, 'Close every quote: pytest -k "a b".'
+        "not_a_command",
+        f"{option} is not words that a shell would split.",
+        why,
+        'Close every quote: pytest -k "a b".',
     )

@@ -39,7 +39,15 @@ def open_points(db, task, tree_hash):
         ever = here or db.one(PROOF_OF, (command, task["test"]))
         if here and here["outcome"] == "passed":
             continue
-        state = "failed" if here else "missing" if not ever else "changes the tree" if ever["tree_after"] else "stale"
+        state = (
+            "failed"
+            if here
+            else "missing"
+            if not ever
+            else "changes the tree"
+            if ever["tree_after"]
+            else "stale"
+        )
         points.append({"command": command, "state": state, "proof_id": ever and ever["id"]})
     return points
 
@@ -55,7 +63,11 @@ EXPLAINED = {
 def objections(tx, task):
     """What a person who closes the task should know: verdicts against it that no later one has superseded."""
     ids = [row["id"] for row in tx.rows(OBJECTIONS, (task["id"],))]
-    return f"Closed although {', '.join(ids)} still objects; `Q9 --task-id {task['id']}` shows it." if ids else None
+    return (
+        f"Closed although {', '.join(ids)} still objects; `Q9 --task-id {task['id']}` shows it."
+        if ids
+        else None
+    )
 
 
 def refuse(task, points):

@@ -11,7 +11,10 @@ from ...errors import Conflict, Refused, Usage
 from .. import ids
 
 CLOSED = ("done", "canceled")
-SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")  # that the hosts set in the shells of their sessions
+SESSION_VARIABLES = (
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_THREAD_ID",
+)  # that the hosts set in the shells of their sessions
 UUID_CHARS = frozenset("0123456789abcdef-")
 SESSION_CHARS_MAX = 64
 
@@ -42,7 +45,11 @@ def guard(tx, task, token, changes_status):
 def end(tx, task):
     """A task that is closed is held by nobody; reopened, it can be taken at once."""
     if is_live(task, tx.at):
-        tx.add("lease", {"task_id": task["id"], "token": task["token"], "action": "release"}, of=(task,))
+        tx.add(
+            "lease",
+            {"task_id": task["id"], "token": task["token"], "action": "release"},
+            of=(task,),
+        )
 
 
 def act(tx, task, action, ttl_s, token, note):
@@ -55,7 +62,12 @@ def act(tx, task, action, ttl_s, token, note):
             "Leave --test out, or claim a task made with --test.",
         )
     if action in ("take", "renew") and task["status"] in CLOSED:
-        raise Refused("task_closed", f"{task['id']} is {task['status']}.", "", "Reopen it first: `W2 --status open`.")
+        raise Refused(
+            "task_closed",
+            f"{task['id']} is {task['status']}.",
+            "",
+            "Reopen it first: `W2 --status open`.",
+        )
     if action == "take":
         token = _token_to_take(tx, task)
     elif action == "break":
@@ -99,7 +111,12 @@ def _token_to_break(tx, task, note):
 
 def _require_current(tx, task, action, token):
     if token is None:
-        raise Usage("missing_option", f"--action {action} needs --token.", "", "Give the token that `take` returned.")
+        raise Usage(
+            "missing_option",
+            f"--action {action} needs --token.",
+            "",
+            "Give the token that `take` returned.",
+        )
     if token != task["token"] or task["lease_until"] is None or task["holder"] != tx.actor:
         raise Conflict(
             "stale_token",
@@ -121,7 +138,11 @@ def _after_a_stale_token(tx, task, live):
 
 def _why_ended(task):
     is_closed = task["status"] in CLOSED
-    return f"The task is {task['status']}, which ended its lease." if is_closed else "The lease has ended."
+    return (
+        f"The task is {task['status']}, which ended its lease."
+        if is_closed
+        else "The lease has ended."
+    )
 
 
 def _holder_of(task):
@@ -136,4 +157,8 @@ def host_session():
 
 def known_session(session):
     """An id as both hosts make them; None for other text, which is not recorded."""
-    return session if session and len(session) <= SESSION_CHARS_MAX and UUID_CHARS.issuperset(session) else None
+    return (
+        session
+        if session and len(session) <= SESSION_CHARS_MAX and UUID_CHARS.issuperset(session)
+        else None
+    )

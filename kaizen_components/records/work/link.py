@@ -41,7 +41,12 @@ SENTENCES = {
 def add(tx, task, kind, target):
     """Link two tasks; returns (row, whether it was there already)."""
     if task["id"] == target["id"]:
-        raise Refused("link_to_itself", f"{task['id']} cannot be linked to itself.", "", "Name two different tasks.")
+        raise Refused(
+            "link_to_itself",
+            f"{task['id']} cannot be linked to itself.",
+            "",
+            "Name two different tasks.",
+        )
     existing = _existing(tx, task, kind, target)
     if existing:
         return existing, True
@@ -77,7 +82,11 @@ def remove(tx, task, kind, target):
 def _existing(tx, task, kind, target):
     """The link, if it is there; of two tasks that relate, it does not matter which was named first."""
     found = tx.one(EXISTING, (task["id"], kind, target["id"]))
-    return found or (kind == "relates-to" and tx.one(EXISTING, (target["id"], kind, task["id"]))) or None
+    return (
+        found
+        or (kind == "relates-to" and tx.one(EXISTING, (target["id"], kind, task["id"])))
+        or None
+    )
 
 
 def _path(tx, start, kind, end):
@@ -94,7 +103,8 @@ def _path(tx, start, kind, end):
 def around(db, task):
     """The links of a task as a person reads them."""
     return [
-        {"link": SENTENCES[row["kind"], row["direction"]], **row} for row in db.rows(AROUND, (task["id"], task["id"]))
+        {"link": SENTENCES[row["kind"], row["direction"]], **row}
+        for row in db.rows(AROUND, (task["id"], task["id"]))
     ]
 
 

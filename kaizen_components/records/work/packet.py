@@ -17,7 +17,11 @@ COLUMNS = "id, kind, outcome, recipient, actor, at, task_id, title"
 def listing(db, task_ref, kind, only_open, limit, query=None):
     task = db.resolve("task", task_ref) if task_ref else None
     if query:
-        filters = {"task_id = ?": task, "kind = ?": kind, "outcome = ?": "open" if only_open else None}
+        filters = {
+            "task_id = ?": task,
+            "kind = ?": kind,
+            "outcome = ?": "open" if only_open else None,
+        }
         return lists.listing(db, "packet", COLUMNS, limit, filters, query)
     found = db.rows(LIST, (task, task, kind, kind, int(only_open), limit + 1))
     return {"records": found[:limit], "count": min(len(found), limit), "more": len(found) > limit}
@@ -46,4 +50,6 @@ def ingest(tx, kind, ref, outcome, summary, body, payload):
         "payload": None if payload is None else canonical(payload),
     }  # fmt: skip
     row = tx.add("packet_result", values, of=(packet,))
-    return receipt("packet_result", row, packet_id=packet["id"], task_id=packet["task_id"], outcome=outcome)
+    return receipt(
+        "packet_result", row, packet_id=packet["id"], task_id=packet["task_id"], outcome=outcome
+    )

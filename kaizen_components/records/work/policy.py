@@ -53,7 +53,9 @@ def session_context(db, budget, scope, query):
             rules.append(rule)
             used += needed
         else:
-            left_out.append({name: rule[name] for name in ("priority", "title", "id")} | {"tokens": needed})
+            left_out.append(
+                {name: rule[name] for name in ("priority", "title", "id")} | {"tokens": needed}
+            )
     missing = sum(row["tokens"] for row in left_out)
     return {
         **_remarks(rules, left_out, scope, used + missing),
@@ -86,12 +88,16 @@ def _remarks(rules, left_out, scope, all_tokens):
     """What a reader must see before the rules."""
     critical = [row["id"] for row in left_out if row["priority"] == "critical"]
     if critical:
-        return {"warning": f"Critical rules did not fit: {', '.join(critical)}. --budget {all_tokens} holds all rules."}
+        return {
+            "warning": f"Critical rules did not fit: {', '.join(critical)}. --budget {all_tokens} holds all rules."
+        }
     if left_out:
         return {"hint": f"--budget {all_tokens} holds all rules; `X4 --id ID` shows one."}
     if not rules:
         where = f" for the scope {scope}" if scope else ""
-        return {"hint": f"No rule is in force{where}. `X1 --title … --summary … --priority critical` records one."}
+        return {
+            "hint": f"No rule is in force{where}. `X1 --title … --summary … --priority critical` records one."
+        }
     return {}
 
 
@@ -120,7 +126,11 @@ def _words_in_common(query, text):
 
 
 def _words(text):
-    return {word for word in "".join(c if c.isalnum() else " " for c in text.casefold()).split() if len(word) > 2}
+    return {
+        word
+        for word in "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+        if len(word) > 2
+    }
 
 
 def _alike(one, other):

@@ -72,7 +72,9 @@ def listing(db, limit, status, actor, scope, priority, holder, since, until, que
         filters["s.lease_until > ?"] = db.at
     chosen = {sql: value for sql, value in filters.items() if value is not None}
     where = "WHERE " + " AND ".join(chosen) if chosen else ""
-    driver = "t" if actor else "s"  # the table whose index finds the rows, so that they need no sorting
+    driver = (
+        "t" if actor else "s"
+    )  # the table whose index finds the rows, so that they need no sorting
     found = db.rows(LIST.format(where=where, driver=driver), (*chosen.values(), limit + 1))
     records = [_row(row, db.at) for row in found[:limit]]
     return {"records": records, "count": len(records), "more": len(found) > limit}
@@ -111,7 +113,9 @@ def _row(row, at):
 def shown(db, task):
     """A task as W10 shows it: the definition of done as a list, the lease only while it is live."""
     live = (task["lease_until"] or "") > db.at
-    done_when = db.rows("SELECT value FROM json_each(?)", (task["done_when"],)) if task["done_when"] else []
+    done_when = (
+        db.rows("SELECT value FROM json_each(?)", (task["done_when"],)) if task["done_when"] else []
+    )
     return {
         **{name: value for name, value in task.items() if name not in ("seq", "id")},
         "test": bool(task["test"]),

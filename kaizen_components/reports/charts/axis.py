@@ -37,7 +37,9 @@ def exact(value: float, show: Any) -> str:
     """One round value by itself: 1 d rather than 24.0 h."""
     if show is not time_taken:
         return str(show(value))
-    units = [(unit, name) for _, unit, name in reversed(TIMES) if value >= unit and value % unit == 0]
+    units = [
+        (unit, name) for _, unit, name in reversed(TIMES) if value >= unit and value % unit == 0
+    ]
     unit, name = units[0] if units else (1, "ms")
     return f"{value / unit:,g} {name}"
 
@@ -57,7 +59,9 @@ def _steps(most, step):
 
 def _trimmed(texts):
     """Without the zeros that all of them end in: $0.50 and $1.00 rather than $0.5000 and $1.0000."""
-    while all("." not in text or re.search(r"\.\d*0\D*$", text) for text in texts) and any("." in one for one in texts):
+    while all("." not in text or re.search(r"\.\d*0\D*$", text) for text in texts) and any(
+        "." in one for one in texts
+    ):
         texts = [re.sub(r"\.?0(\D*)$", r"\1", text) if "." in text else text for text in texts]
     return texts
 

@@ -29,13 +29,22 @@ CORRECTIONS = "SELECT count(*) FROM irl_correction WHERE test <= ? AND (? IS NUL
 def report(db, store, review, format: str, out: str | None) -> dict[str, Any]:
     """The answer of I5, over one review or all."""
     if out and format != "html":
-        raise Usage("out_without_html", "--out needs --format html.", "Only HTML is written to a file.", "Add it.")
+        raise Usage(
+            "out_without_html",
+            "--out needs --format html.",
+            "Only HTML is written to a file.",
+            "Add it.",
+        )
     found = gathered(db, review)
     if format == "json":
         return found
     if format == "text":
         plot = text_plot(found["calibration"]) if found["closed"] else None
-        return {**_numbers(found), "plot": plot, **{name: found[name] for name in ("calibration", "overdue", "open")}}
+        return {
+            **_numbers(found),
+            "plot": plot,
+            **{name: found[name] for name in ("calibration", "overdue", "open")},
+        }
     page = render(
         "calibration.html", found=found, plot=svg_plot(found["calibration"]), at=db.at, version=__version__,
         log=health.summary(db.connection),
@@ -48,9 +57,15 @@ def gathered(db, review) -> dict[str, Any]:
     test, chosen = (review["test"], review["id"]) if review else (0, None)
     rows = db.rows(PREDICTIONS, (test, test, chosen, chosen))
     closed = [
-        (row["probability"], row["outcome"] == "happened") for row in rows if row["outcome"] not in (None, "void")
+        (row["probability"], row["outcome"] == "happened")
+        for row in rows
+        if row["outcome"] not in (None, "void")
     ]
-    waiting = [{name: row[name] for name in row if name != "outcome"} for row in rows if row["outcome"] is None]
+    waiting = [
+        {name: row[name] for name in row if name != "outcome"}
+        for row in rows
+        if row["outcome"] is None
+    ]
     overdue = [row for row in waiting if row["deadline"] <= db.at]
     return {
         "review": review["title"] if review else None,
@@ -73,11 +88,22 @@ def gathered(db, review) -> dict[str, Any]:
 def scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
     """The mean squared error, and that of somebody who knows only how often things happened."""
     if not closed:
-        return {"brier": None, "base_rate": None, "base_rate_brier": None, "reading": "No prediction is closed yet."}
+        return {
+            "brier": None,
+            "base_rate": None,
+            "base_rate_brier": None,
+            "reading": "No prediction is closed yet.",
+        }
     brier = _mean([(probability - happened) ** 2 for probability, happened in closed])
     base = _mean([happened for _, happened in closed])
     reference = _mean([(base - happened) ** 2 for _, happened in closed])
-    compared = "as good as" if math.isclose(brier, reference) else "better than" if brier < reference else "worse than"
+    compared = (
+        "as good as"
+        if math.isclose(brier, reference)
+        else "better than"
+        if brier < reference
+        else "worse than"
+    )
     return {
         "brier": round(brier, DIGITS),
         "base_rate": round(base, DIGITS),
@@ -95,8 +121,12 @@ def bins(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
         {
             "predicted": f"{at * 10}-{at * 10 + 10} %",
             "count": len(members),
-            "mean_predicted": round(_mean([probability for probability, _ in members]), DIGITS) if members else None,
-            "observed": round(_mean([happened for _, happened in members]), DIGITS) if members else None,
+            "mean_predicted": round(_mean([probability for probability, _ in members]), DIGITS)
+            if members
+            else None,
+            "observed": round(_mean([happened for _, happened in members]), DIGITS)
+            if members
+            else None,
         }
         for at, members in enumerate(sorted_in)
     ]
@@ -132,7 +162,10 @@ def svg_plot(calibration: list[dict[str, Any]]) -> dict[str, Any]:
         for row in calibration
         if row["count"]
     ]
-    ticks = [{"text": f"{part} %", "x": _across(part / 100), "y": _down(part / 100)} for part in (0, 25, 50, 75, 100)]
+    ticks = [
+        {"text": f"{part} %", "x": _across(part / 100), "y": _down(part / 100)}
+        for part in (0, 25, 50, 75, 100)
+    ]
     return {"points": points, "ticks": ticks, "left": SVG_LEFT, "top": SVG_TOP, "side": SVG_SIDE}
 
 
@@ -145,7 +178,13 @@ def block(calibration: list[dict[str, Any]], says: str) -> Block | None:
         for row in calibration
     ]  # fmt: skip
     title = "Happened against predicted"
-    made = {"block": "calibration", "title": title, "says": says, "plot": plot, "data": table(title, columns, rows)}
+    made = {
+        "block": "calibration",
+        "title": title,
+        "says": says,
+        "plot": plot,
+        "data": table(title, columns, rows),
+    }
     return made if plot else None
 
 

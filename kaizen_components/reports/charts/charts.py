@@ -11,7 +11,11 @@ from ..engine.document import Block, Tone, count, table, word
 from .axis import ordered, scale, shortened, thinned, width
 
 WIDTH, HEIGHT = 560, 250
-RIGHT, TOP, BOTTOM = 534, 34, 204  # the plot lies between them; half of the last label stands to the right of it
+RIGHT, TOP, BOTTOM = (
+    534,
+    34,
+    204,
+)  # the plot lies between them; half of the last label stands to the right of it
 LEFT_LEAST, LEFT_MARGIN = 44, 26  # the margin is for the name of the axis
 GAP = 0.25  # of a bar's place
 DOT, DOT_SMALL, DOTS_MAX = 3, 1.5, 60
@@ -64,7 +68,10 @@ def _chart(kind, title, x_label, y_label, labels, series, says, show, tones):
     plot = Plot(kind, labels, series, show)
     looks = _looks(series, tones)
     short, year = shortened(labels)
-    rows = [[label, *(_shown(show, values[at]) for values in series.values())] for at, label in enumerate(labels)]
+    rows = [
+        [label, *(_shown(show, values[at]) for values in series.values())]
+        for at, label in enumerate(labels)
+    ]
     return {
         "block": "chart", "kind": kind, "title": title, "says": says, "y_label": y_label,
         "x_label": f"{x_label}, {year}" if year else x_label,
@@ -86,17 +93,25 @@ class Plot:
         self.series = series
         self.show = show
         self.top, self.ticks = scale(self._most(), show, self._whole())
-        self.left = max(LEFT_LEAST, math.ceil(LEFT_MARGIN + max(width(text) for _, text in self.ticks)))
+        self.left = max(
+            LEFT_LEAST, math.ceil(LEFT_MARGIN + max(width(text) for _, text in self.ticks))
+        )
         self.place = (RIGHT - self.left) / len(labels)
 
     def _most(self):
         if self.kind == "lines":
-            return max(value for values in self.series.values() for value in values if value is not None)
-        return max(sum(values[at] for values in self.series.values()) for at in range(len(self.labels)))
+            return max(
+                value for values in self.series.values() for value in values if value is not None
+            )
+        return max(
+            sum(values[at] for values in self.series.values()) for at in range(len(self.labels))
+        )
 
     def _whole(self):
         return self.show is count and all(
-            value is None or value == int(value) for values in self.series.values() for value in values
+            value is None or value == int(value)
+            for values in self.series.values()
+            for value in values
         )
 
     def y(self, value):
@@ -115,7 +130,9 @@ class Plot:
         return [{"x": self.x(at), "text": text} for at, text in kept]
 
     def says(self, at, name, value):
-        return f"{self.labels[at]}: {self.show(value)}" + (f" {name}" if len(self.series) > 1 else "")
+        return f"{self.labels[at]}: {self.show(value)}" + (
+            f" {name}" if len(self.series) > 1 else ""
+        )
 
 
 def _looks(series, tones):
@@ -126,7 +143,10 @@ def _looks(series, tones):
     others = [name for name in series if name not in tones]
     free = BESIDE_TONES if tones else PALETTE
     colors = {**tones, **{name: free[at % len(free)] for at, name in enumerate(others)}}
-    return {name: {"color": colors[name], "pattern": at % len(PALETTE)} for at, name in enumerate(series)}
+    return {
+        name: {"color": colors[name], "pattern": at % len(PALETTE)}
+        for at, name in enumerate(series)
+    }
 
 
 def _legend(kind, series, looks):
@@ -178,7 +198,9 @@ def _broadened(points):
 def _lines(plot, looks):
     marks = []
     for name, values in plot.series.items():
-        known = [(at, plot.x(at), plot.y(value)) for at, value in enumerate(values) if value is not None]
+        known = [
+            (at, plot.x(at), plot.y(value)) for at, value in enumerate(values) if value is not None
+        ]
         dots = [{"x": x, "y": y, "says": plot.says(at, name, values[at])} for at, x, y in known]
         marks.append({
             "paths": [_path(run) for run in _runs(known)], "dots": dots, "says": name,

@@ -21,7 +21,10 @@ def spread(rows: list[dict[str, Any]], zone, unit: str) -> dict[str, Any]:
         period = sums[_label(day, unit)]
         for name in names:
             period[name] += row[name]
-    return {"unit": unit, "periods": [{"label": label, **numbers} for label, numbers in sums.items()]}
+    return {
+        "unit": unit,
+        "periods": [{"label": label, **numbers} for label, numbers in sums.items()],
+    }
 
 
 def _fits(days, unit):

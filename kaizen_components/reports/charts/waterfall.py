@@ -37,12 +37,17 @@ def page(db, report: dict[str, Any], format: str) -> str:
 
 def text(report: dict[str, Any], width: int | None = None) -> str:
     """The whole report as a block of lines; its drawing is never broader than the width."""
-    width = width or min(max(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MIN), WIDTH_MAX)
+    width = width or min(
+        max(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MIN), WIDTH_MAX
+    )
     lines: list[str] = []
     rows_left = ROWS_MAX
     for at, trace in enumerate(report["traces"]):
         if rows_left <= 0:
-            lines += [f"{len(report['traces']) - at:,} more traces are not drawn; --format html draws them.", ""]
+            lines += [
+                f"{len(report['traces']) - at:,} more traces are not drawn; --format html draws them.",
+                "",
+            ]
             break
         lines += [*_trace(trace, width, rows_left), ""]
         rows_left -= len(trace["spans"])
@@ -52,7 +57,12 @@ def text(report: dict[str, Any], width: int | None = None) -> str:
 
 def _trace(trace, width, rows_max):
     spans, wall = trace["spans"][:rows_max], trace["wall_ms"]
-    name = max(4, min(max(columns(_label(span)) for span in spans), NAME_MAX if width > 90 else NAME_MAX - 10))
+    name = max(
+        4,
+        min(
+            max(columns(_label(span)) for span in spans), NAME_MAX if width > 90 else NAME_MAX - 10
+        ),
+    )
     numbers = {"time": (TIME, lambda span: duration(span["duration_ms"]))}
     if trace["tokens_in"] or trace["tokens_out"]:
         numbers["tokens"] = (TOKENS, _tokens)
@@ -61,11 +71,19 @@ def _trace(trace, width, rows_max):
     room = width - name - KIND - STATUS - 5 - sum(size + 1 for size, _ in numbers.values())
     heads = [_fit(head, size, right=True) for head, (size, _) in numbers.items()]
     lines = ["Trace " + _clean(trace["trace_id"]), *textwrap.wrap(_heading(trace), width), ""]
-    lines.append(" ".join([_fit("name", name), _fit("kind", KIND), f"|{_axis(wall, room)}|", *heads, "status"]))
+    lines.append(
+        " ".join(
+            [_fit("name", name), _fit("kind", KIND), f"|{_axis(wall, room)}|", *heads, "status"]
+        )
+    )
     for span in spans:
         shown = [_fit(value(span), size, right=True) for size, value in numbers.values()]
         bar = f"|{_bar(span, wall, room)}|"
-        lines.append(" ".join([_fit(_label(span), name), _fit(span["kind"], KIND), bar, *shown, span["status"]]))
+        lines.append(
+            " ".join(
+                [_fit(_label(span), name), _fit(span["kind"], KIND), bar, *shown, span["status"]]
+            )
+        )
     left = len(trace["spans"]) - len(spans)
     lines += [f"{left:,} more spans are not drawn; --format html has them."] if left else []
     return [*lines, LEGEND, "", *_path(trace["critical_path"], width)]
@@ -101,14 +119,23 @@ def _path(steps, width):
     for step in steps[:STEPS_MAX]:
         share = "" if step["share"] is None else f"{step['share']:.1%}"
         name = "  " * min(step["depth"], DEPTH_MAX) + _clean(step["name"])
-        lines.append(_fit(f"{share:>7} {duration(step['ms']):>{TIME}}  {step['kind']:<{KIND}}  {name}", width).rstrip())
+        lines.append(
+            _fit(
+                f"{share:>7} {duration(step['ms']):>{TIME}}  {step['kind']:<{KIND}}  {name}", width
+            ).rstrip()
+        )
     left = len(steps) - STEPS_MAX
-    return [*lines, *([f"{left:,} more spans are on it; --format json has them."] if left > 0 else [])]
+    return [
+        *lines,
+        *([f"{left:,} more spans are on it; --format json has them."] if left > 0 else []),
+    ]
 
 
 def _kinds(report):
     """A table; its last line is the sum."""
-    lines = [f"{'kind':<6}{'spans':>9}{'self time':>12}{'tokens in':>16}{'tokens out':>16}{'cost':>14}"]
+    lines = [
+        f"{'kind':<6}{'spans':>9}{'self time':>12}{'tokens in':>16}{'tokens out':>16}{'cost':>14}"
+    ]
     for row in [*report["kinds"], {"kind": "all", **report["total"]}]:
         lines.append(
             f"{row['kind']:<6}{row['count']:>9,}{duration(row['self_ms']):>12}{row['tokens_in']:>16,}"
@@ -142,7 +169,11 @@ def _count(number):
 
 def _clean(name):
     """Text that cannot steer a terminal or break a line."""
-    return name if name.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+    return (
+        name
+        if name.isprintable()
+        else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+    )
 
 
 def _fit(line, width, right=False):

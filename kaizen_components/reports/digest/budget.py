@@ -19,7 +19,13 @@ Item = dict[str, Any]
 
 
 def part(
-    name: str, heading: str, items: list[Item], rest: str, more: bool = False, beyond: int = 0, lead: str = ""
+    name: str,
+    heading: str,
+    items: list[Item],
+    rest: str,
+    more: bool = False,
+    beyond: int = 0,
+    lead: str = "",
 ) -> Part:
     """`rest` shows what is not here: `beyond` others than the items, and `more` of them that nobody counted."""
     return {
@@ -44,7 +50,15 @@ def larger(budget: int) -> int:
 class Fitted:
     """The text, and which items of which part are in it."""
 
-    def __init__(self, head: str, whole: Part | None, warning: str, parts: list[Part], budget: int, again: str):
+    def __init__(
+        self,
+        head: str,
+        whole: Part | None,
+        warning: str,
+        parts: list[Part],
+        budget: int,
+        again: str,
+    ):
         """`whole` comes first and uncut; where it does not fit, `warning` says so and nothing else is shown."""
         self.head, self.again = head, again
         self.room = budget * CHARACTERS_A_TOKEN - 1  # the line break at the end
@@ -91,12 +105,18 @@ class Fitted:
         return False
 
     def _rendered(self, ending):
-        blocks = [self.head, *(self._block(one) for one in self.parts if one["name"] in self.shown), ending]
+        blocks = [
+            self.head,
+            *(self._block(one) for one in self.parts if one["name"] in self.shown),
+            ending,
+        ]
         return "\n\n".join(filter(None, blocks))
 
     def _ending(self, named=False):
         missing = [one["name"] for one in self.parts if one["name"] not in self.shown]
-        which = ", ".join(missing) if named else f"{len(missing)} part{'s' if len(missing) > 1 else ''}"
+        which = (
+            ", ".join(missing) if named else f"{len(missing)} part{'s' if len(missing) > 1 else ''}"
+        )
         return f"No room for {which}: {code(self.again)}" if missing else ""
 
     def _block(self, one):

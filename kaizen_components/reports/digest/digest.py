@@ -22,17 +22,24 @@ ACTOR_CHARS = 24
 FIRST = (
     ("starts a task", 'kaizen W1 --title "…" --summary "…"'),
     ("runs a command and records what was seen", "kaizen Q1 --task-id @last --run -- pytest -q"),
-    ("records a rule that every session will see here", 'kaizen X1 --title "…" --summary "…" --priority critical'),
+    (
+        "records a rule that every session will see here",
+        'kaizen X1 --title "…" --summary "…" --priority critical',
+    ),
 )
 
 
-def answer(write, look, store, budget: int, scope, query, since, format: str, session=None) -> dict[str, Any]:
+def answer(
+    write, look, store, budget: int, scope, query, since, format: str, session=None
+) -> dict[str, Any]:
     try:
         made = _made(look, store.place.root, budget, scope, query, since)
     except KaizenError as error:
         if format != "hook":
             raise
-        return _hooked({"text": f"Kaizen cannot read its records: {error.what} {error.next}"})  # and the host goes on
+        return _hooked(
+            {"text": f"Kaizen cannot read its records: {error.what} {error.next}"}
+        )  # and the host goes on
     told = _recorded(write, store, made, scope, query, session)
     if format == "json":
         told.pop("text")
@@ -49,13 +56,27 @@ def _made(look, root, budget, scope, query, since):
         parts = [*digest_part.parts(db, scope, query, paths), news]
         rules, needed = _rules(db, scope)
         at, actor = db.at, db.actor
-        parts = [_first()] if db.value(digest_news.IS_EMPTY) else [one for one in parts if one["items"] or one["lead"]]
+        parts = (
+            [_first()]
+            if db.value(digest_news.IS_EMPTY)
+            else [one for one in parts if one["items"] or one["lead"]]
+        )
     finally:
         db.let_go()
     whole = rules if rules["items"] or rules["beyond"] else None
-    narrowed = (("--scope", scope), ("--query", query), ("--since", news["since"]))  # or the next one says "nothing"
+    narrowed = (
+        ("--scope", scope),
+        ("--query", query),
+        ("--since", news["since"]),
+    )  # or the next one says "nothing"
     again = joined(
-        ["kaizen", "R0", "--budget", str(larger(budget)), *(w for pair in narrowed if pair[1] for w in pair)]
+        [
+            "kaizen",
+            "R0",
+            "--budget",
+            str(larger(budget)),
+            *(w for pair in narrowed if pair[1] for w in pair),
+        ]
     )
     fitted = Fitted(_head(at, actor, upto, budget), whole, _warning(needed), parts, budget, again)
     return {
@@ -91,7 +112,14 @@ def _rules(db, scope):
     ]
     others = len(found) - len(critical)
     lead = "" if critical else "None is critical."
-    made = part("rules", "Critical rules" if critical else "Rules", items, joined(rest), beyond=others, lead=lead)
+    made = part(
+        "rules",
+        "Critical rules" if critical else "Rules",
+        items,
+        joined(rest),
+        beyond=others,
+        lead=lead,
+    )
     return made, sum(rule_tokens({**row, "seq": ""}) for row in db.rows(IN_FORCE, (None, None)))
 
 
@@ -118,7 +146,12 @@ def _data(fitted):
 def _recorded(write, store, made, scope, query, session):
     """Who was told what and up to where; without it the answer is as good, and the next one says more than is new."""
     values = {name: made[name] for name in ("upto", "budget", "tokens")}
-    values |= {"sha256": sha256(made["text"].encode()), "scope": scope, "query": query, "session": session}
+    values |= {
+        "sha256": sha256(made["text"].encode()),
+        "scope": scope,
+        "query": query,
+        "session": session,
+    }
 
     def record(tx):
         return {"id": tx.add("digest", values)["id"], "sha256": values["sha256"], **made}
@@ -135,5 +168,7 @@ def _recorded(write, store, made, scope, query, session):
 
 def _hooked(told):
     """What a SessionStart hook prints: one object, and the text is in it."""
-    said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": told["text"]}}
+    said = {
+        "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": told["text"]}
+    }
     return {**told, **said, "text": compact(said)}

@@ -61,10 +61,15 @@ def changes(db, since: str | None) -> tuple[int, Part]:
     read = max(start, end - READ_MAX)
     numbers = db.rows(COUNTS, (read,))
     found = db.rows(NOTABLE, (*(read,) * NOTABLE.count("seq > ?"), GATHERED + 1))
-    items = [item(row["id"], _says(db, row), f"kaizen {KINDS[row['kind']].shows} --id {row['id']}") for row in found]
+    items = [
+        item(row["id"], _says(db, row), f"kaizen {KINDS[row['kind']].shows} --id {row['id']}")
+        for row in found
+    ]
     again = ["kaizen", "R2", "--since", from_when, "--format", "md", "--out", "-"]
     lead = f"{told}: {_counted(db, numbers, read > start) if numbers else 'nothing'}."
-    made = part("changes", "What changed", items[:GATHERED], joined(again), len(items) > GATHERED, lead=lead)
+    made = part(
+        "changes", "What changed", items[:GATHERED], joined(again), len(items) > GATHERED, lead=lead
+    )
     return end, {**made, "since": from_when}
 
 
@@ -93,7 +98,10 @@ def _counted(db, numbers, is_cut):
 def _most(counter, form, rest):
     """The largest by name, the others as one number."""
     ranked = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))
-    shown = [form.format(name, number) if form else _plural(name, number) for name, number in ranked[: 2 * NAMED]]
+    shown = [
+        form.format(name, number) if form else _plural(name, number)
+        for name, number in ranked[: 2 * NAMED]
+    ]
     left = sum(number for _, number in ranked[2 * NAMED :])
     return ", ".join([*shown, *([rest.format(left)] if left else [])])
 

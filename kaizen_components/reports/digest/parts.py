@@ -90,12 +90,20 @@ def _mine(db, scope):
 def _mine_says(db, row):
     """Its state, and whether each command of its definition of done was ever witnessed; on which tree, W2 will see."""
     until = row["lease_until"]
-    lease = "not claimed" if not until else f"mine until {clock(until)}" if until > db.at else "lease ended"
+    lease = (
+        "not claimed"
+        if not until
+        else f"mine until {clock(until)}"
+        if until > db.at
+        else "lease ended"
+    )
     commands = listed(db, row["done_when"])
     conditions = [f"{command}: {_witnessed(db, command)}" for command in commands[:DONE_WHEN_SHOWN]]
     left = len(commands) - len(conditions)
     done = "; ".join([*conditions, *([f"{left} more"] if left else [])])
-    return f"{row['title']} ({row['priority']}, {row['status']}, {lease})" + (f" Done when {done}" if done else "")
+    return f"{row['title']} ({row['priority']}, {row['status']}, {lease})" + (
+        f" Done when {done}" if done else ""
+    )
 
 
 def _witnessed(db, command):
@@ -112,7 +120,9 @@ def _ready(db, scope):
         )
         for row in ready_tasks(db, scope, GATHERED + 1, False)
     ]
-    return _part("ready work", "Ready to start, taken by `kaizen W13 --id ID`", items, _scoped("W12", scope))
+    return _part(
+        "ready work", "Ready to start, taken by `kaizen W13 --id ID`", items, _scoped("W12", scope)
+    )
 
 
 def _objections(db, scope):
@@ -140,16 +150,27 @@ def _blockers(db, scope):
     waited_for = db.rows(BLOCKERS, (LOOKED, scope, scope, GATHERED + 1))
     stuck = {row["id"]: row for row in db.rows(STUCK, (scope, scope, GATHERED + 1))}
     found = {row["id"]: {**row, **stuck.get(row["id"], {})} for row in waited_for}
-    items = [item(id, _blocker_says(db, row), f"kaizen W10 --id {id}") for id, row in {**stuck, **found}.items()]
+    items = [
+        item(id, _blocker_says(db, row), f"kaizen W10 --id {id}")
+        for id, row in {**stuck, **found}.items()
+    ]
     items.sort(key=lambda one: one["id"] not in found)
-    return _part("blockers", "Tasks that block or are blocked", items, _scoped("W9 --status blocked", scope))
+    return _part(
+        "blockers", "Tasks that block or are blocked", items, _scoped("W9 --status blocked", scope)
+    )
 
 
 def _blocker_says(db, row):
     holder = row["holder"] if (row["lease_until"] or "") > db.at else None
     who = f", {'mine' if holder == db.actor else 'held by ' + holder}" if holder else ""
     waiting = row.get("waiting", 0)
-    others = ": another task waits for it" if waiting == 1 else f": {waiting:,} tasks wait for it" if waiting else ""
+    others = (
+        ": another task waits for it"
+        if waiting == 1
+        else f": {waiting:,} tasks wait for it"
+        if waiting
+        else ""
+    )
     note = f". {row['note']}" if row.get("note") else ""
     return f"{row['title']} ({row['priority']}, {row['status']}{who}){others}{note}"
 
@@ -163,14 +184,22 @@ def _proofs(db, scope):
     week = iso(max(db.at_ms - FRESH_MS, 0))
     passing = [row for row in newest.values() if row["outcome"] == "passed" and row["at"] >= week]
     items = [
-        item(row["id"], f"{_outcome(row)}: {row['command'] or row['title']}", f"kaizen Q7 --id {row['id']}")
+        item(
+            row["id"],
+            f"{_outcome(row)}: {row['command'] or row['title']}",
+            f"kaizen Q7 --id {row['id']}",
+        )
         for row in [*failing, *passing]
     ]
     return _part("proofs", "Failures and fresh proofs", items, "kaizen R4 --format md --out -")
 
 
 def _outcome(row):
-    code = f" with exit {row['exit_code']}" if row["outcome"] == "failed" and row["exit_code"] is not None else ""
+    code = (
+        f" with exit {row['exit_code']}"
+        if row["outcome"] == "failed" and row["exit_code"] is not None
+        else ""
+    )
     return f"{row['outcome']}{code}, {row['tier']} {clock(row['at'])}"
 
 
@@ -178,9 +207,15 @@ def _lessons(db, scope, query, paths):
     found, more = fitting(db, query, paths, scope, GATHERED, LESSONS_COMPARED)
     items = [made for made in (_lesson(db, *one) for one in found) if made]
     if query:
-        heading, words = "Lessons for the query", ["--query", query if len(query) <= QUERY_CHARS else "WORDS"]
+        heading, words = (
+            "Lessons for the query",
+            ["--query", query if len(query) <= QUERY_CHARS else "WORDS"],
+        )
     elif paths:
-        heading, words = "Lessons for files touched lately", [f"--path={path}" for path in paths[:PATHS_NAMED]]
+        heading, words = (
+            "Lessons for files touched lately",
+            [f"--path={path}" for path in paths[:PATHS_NAMED]],
+        )
     else:
         heading, words = "Newest proven lessons", []
     return part("lessons", heading, items, joined(["kaizen", "L10", *words]), more)
@@ -194,7 +229,11 @@ def _lesson(db, kind, id, why) -> Item | None:
     if row is None:
         return None
     fits = f" ({why[0].partition(' fits ')[0]})" if why and " fits " in why[0] else ""
-    return item(id, f"{kind}{fits}: {row['title']}. {row['summary']}", f"kaizen {KINDS[kind].shows} --id {id}")
+    return item(
+        id,
+        f"{kind}{fits}: {row['title']}. {row['summary']}",
+        f"kaizen {KINDS[kind].shows} --id {id}",
+    )
 
 
 def _predictions(db, scope):

@@ -28,7 +28,9 @@ FROM citing c JOIN json_each(c.evidence) e WHERE e.value IN (SELECT id FROM want
 def citing(db, prefix: str, ids: list[str]) -> dict[str, list[dict[str, Any]]]:
     """{id: who refers to it, the newest first} for ids of one kind, whose prefix is given; none without any."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for row in db.rows(CITING, (json.dumps(ids), *[f'"{prefix}_'] * len(CITING_KINDS))) if ids else ():
+    for row in (
+        db.rows(CITING, (json.dumps(ids), *[f'"{prefix}_'] * len(CITING_KINDS))) if ids else ()
+    ):
         del row["seq"]
         found.setdefault(row.pop("cited_id"), []).append(row)
     return found

@@ -60,7 +60,11 @@ def word(text: str | None) -> str | None:
 
 def document(title: str, lead: list[str], sections: list[Block]) -> dict[str, Any]:
     """The whole: `lead` are its first sentences, which a terminal shows too."""
-    return {"title": title, "lead": lead, "sections": [section for section in sections if section["blocks"]]}
+    return {
+        "title": title,
+        "lead": lead,
+        "sections": [section for section in sections if section["blocks"]],
+    }
 
 
 def section(heading: str, *blocks: Block | None) -> Block:
@@ -82,7 +86,9 @@ def facts(*rows: Block | None) -> Block:
     return {"block": "facts", "rows": [row for row in rows if row]}
 
 
-def fact(label: str, value: Any, before: Any = None, better: str | None = None, show: Any = None) -> Block:
+def fact(
+    label: str, value: Any, before: Any = None, better: str | None = None, show: Any = None
+) -> Block:
     """One number, and what it was in the period before. `better` is higher or lower, where one of them is."""
     show = show or count
     changed = None if before is None or value is None else value - before
@@ -93,12 +99,20 @@ def fact(label: str, value: Any, before: Any = None, better: str | None = None, 
         "label": label,
         "value": show(value),
         "before": None if before is None else show(before),
-        "direction": None if changed is None else "up" if changed > 0 else "down" if changed < 0 else "same",
+        "direction": None
+        if changed is None
+        else "up"
+        if changed > 0
+        else "down"
+        if changed < 0
+        else "same",
         "tone": tone,
     }
 
 
-def table(caption: str, columns: dict[str, str], rows: list[list[Any]], more: int = 0) -> Block | None:
+def table(
+    caption: str, columns: dict[str, str], rows: list[list[Any]], more: int = 0
+) -> Block | None:
     """`columns` maps a heading to "number", "whole" (never broken) or "". `more` rows exist that are not shown."""
     if not rows:
         return None
@@ -119,7 +133,14 @@ def story(entries: list[dict[str, Any]], label: str = "") -> Block | None:
 
 def waterfall(title: str, trace: dict[str, Any]) -> Block:
     """A drawing of the spans of a trace, as `trace.analysed` gives it, and the same as a table."""
-    columns = {"Span": "", "Kind": "", "Status": "", "Critical path": "", "From": "number", "Time": "number"}
+    columns = {
+        "Span": "",
+        "Kind": "",
+        "Status": "",
+        "Critical path": "",
+        "From": "number",
+        "Time": "number",
+    }
     rows = [
         [
             "· " * min(span["depth"], DEPTH_SHOWN_MAX) + (clipped(span["name"]) or ""), span["kind"],
@@ -151,7 +172,12 @@ def listing(label: str, text: str | None, whole: str = "") -> Block | None:
     shown = text[:LISTING_CHARS_MAX].rstrip("\n").split("\n")[:LISTING_LINES_MAX]
     left = text.rstrip("\n").count("\n") + 1 - len(shown)
     cut = left or len(text) > LISTING_CHARS_MAX
-    return {"block": "listing", "label": label, "lines": shown, "note": f"{left:,} more lines: {whole}" if cut else ""}
+    return {
+        "block": "listing",
+        "label": label,
+        "lines": shown,
+        "note": f"{left:,} more lines: {whole}" if cut else "",
+    }
 
 
 def clipped(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:

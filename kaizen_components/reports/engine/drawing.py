@@ -11,7 +11,9 @@ DEPTH_MAX = 10
 ROWS_MAX = 1_000
 TICKS_MAX = 8
 STEPS_SAID = 10  # of the critical path
-MARKS_MEAN = "▸ and a stronger colour: on the critical path. ✗: ended with an error. ◆: no duration."
+MARKS_MEAN = (
+    "▸ and a stronger colour: on the critical path. ✗: ended with an error. ◆: no duration."
+)
 
 
 def drawn(trace: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +35,9 @@ def drawn(trace: dict[str, Any]) -> dict[str, Any]:
 
 def _says(trace):
     """The drawing for those who cannot see it."""
-    path = ", ".join(f"{step['name']} {duration(step['ms'])}" for step in trace["critical_path"][:STEPS_SAID])
+    path = ", ".join(
+        f"{step['name']} {duration(step['ms'])}" for step in trace["critical_path"][:STEPS_SAID]
+    )
     spans = f"{trace['count']:,} span{'' if trace['count'] == 1 else 's'}"
     return f"{spans} over {duration(trace['wall_ms'])}. On the critical path: {path}."
 

@@ -10,7 +10,11 @@ SPECIAL = frozenset("\\`*_{}[]<>#|~&!$")
 
 def render(made: dict[str, Any], footer: list[str]) -> str:
     """The document, its footer below a rule."""
-    lines = ["# " + plain(made["title"]), "", *(line for text in made["lead"] for line in (sentence(text), ""))]
+    lines = [
+        "# " + plain(made["title"]),
+        "",
+        *(line for text in made["lead"] for line in (sentence(text), "")),
+    ]
     for section in made["sections"]:
         lines += ["## " + plain(section["heading"]), ""]
         for block in section["blocks"]:
@@ -40,7 +44,11 @@ def sentence(text: str) -> str:
 
 def _between(part):
     """Plain text between two commands, with the space on either side of it."""
-    return f"{' ' * part[:1].isspace()}{plain(part)}{' ' * part[-1:].isspace()}" if part.strip() else part
+    return (
+        f"{' ' * part[:1].isspace()}{plain(part)}{' ' * part[-1:].isspace()}"
+        if part.strip()
+        else part
+    )
 
 
 def code(text: str) -> str:
@@ -64,7 +72,9 @@ def quoted(text: str) -> list[str]:
 def cell(value: Any) -> str:
     if value is None:
         return "–"
-    if isinstance(value, (Ref, Code)) and "|" not in value:  # how a table reads \\| inside of code differs by reader
+    if (
+        isinstance(value, (Ref, Code)) and "|" not in value
+    ):  # how a table reads \\| inside of code differs by reader
         return code(value)
     return plain(value) if isinstance(value, str) else count(value)
 
@@ -81,7 +91,8 @@ def _facts(block):
     compared = any(row["before"] is not None for row in block["rows"])
     head = ["| | now | before |", "|---|--:|--:|"] if compared else ["| | |", "|---|--:|"]
     rows = [
-        f"| {plain(row['label'])} | {plain(row['value'])} |" + (f" {plain(row['before'] or '')} |" if compared else "")
+        f"| {plain(row['label'])} | {plain(row['value'])} |"
+        + (f" {plain(row['before'] or '')} |" if compared else "")
         for row in block["rows"]
     ]
     return [*head, *rows]
@@ -123,8 +134,15 @@ def _prose(block):
 
 
 def _listing(block):
-    lines = ["    " + visible(line).expandtabs(4) for line in block["lines"]]  # indented code: nothing in it is markup
-    return [f"**{plain(block['label'])}**", "", *lines, *(["", plain(block["note"])] if block["note"] else [])]
+    lines = [
+        "    " + visible(line).expandtabs(4) for line in block["lines"]
+    ]  # indented code: nothing in it is markup
+    return [
+        f"**{plain(block['label'])}**",
+        "",
+        *lines,
+        *(["", plain(block["note"])] if block["note"] else []),
+    ]
 
 
 DRAWN = {

@@ -31,7 +31,11 @@ def render(template: str, **values: Any) -> str:
         finalize=_finalized,
     )
     environment.globals.update(
-        script=_script(), script_hash=_hash_of(_script()), kind_of=_kind_of, count=document.count, draws=_draws
+        script=_script(),
+        script_hash=_hash_of(_script()),
+        kind_of=_kind_of,
+        count=document.count,
+        draws=_draws,
     )
     return environment.get_template(template).render(**values)
 
@@ -67,7 +71,9 @@ def _kind_of(value: Any) -> str:
 
 
 def _draws(made):
-    return any(block["block"] == "chart" for section in made["sections"] for block in section["blocks"])
+    return any(
+        block["block"] == "chart" for section in made["sections"] for block in section["blocks"]
+    )
 
 
 def save(store, name: str, ending: str, text: str, out: str | None = None) -> str:
@@ -78,10 +84,21 @@ def save(store, name: str, ending: str, text: str, out: str | None = None) -> st
         with open(path, "x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except OSError as error:
-        if isinstance(error, FileExistsError) and os.path.lexists(path):  # else its folder is a file
+        if isinstance(error, FileExistsError) and os.path.lexists(
+            path
+        ):  # else its folder is a file
             raise Conflict(
-                "file_exists", f"{os.path.basename(path)} is there already.", "", "Choose another --out."
+                "file_exists",
+                f"{os.path.basename(path)} is there already.",
+                "",
+                "Choose another --out.",
             ) from None
-        next_step = "Check --out." if out else "Make AI/db/exports a folder that can be written, or give --out."
-        raise Unavailable("cannot_write", "The report cannot be written.", f"{error.strerror}.", next_step) from None
+        next_step = (
+            "Check --out."
+            if out
+            else "Make AI/db/exports a folder that can be written, or give --out."
+        )
+        raise Unavailable(
+            "cannot_write", "The report cannot be written.", f"{error.strerror}.", next_step
+        ) from None
     return store.place.relative(path)

@@ -79,14 +79,20 @@ def _hide(connection, seq):
     made = []
     later = [row[0] for row in connection.tuples(KINDS_AFTER, (seq,))]
     for table in ["log", *later]:
-        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE seq <= {seq}")
+        connection.execute(
+            f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE seq <= {seq}"
+        )
         made.append(table)
     for name, sql in connection.tuples(VIEWS):
         connection.execute(sql.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
         made.append(name)
-    for (state,) in connection.tuples(STATES):  # derived by triggers, from all rows; its fold computes it from these
+    for (state,) in connection.tuples(
+        STATES
+    ):  # derived by triggers, from all rows; its fold computes it from these
         if any(kind in later for kind in ("task", "task_revision", "task_link", "lease")):
-            connection.execute(f"CREATE TEMP VIEW {state} AS SELECT * FROM {state.removesuffix('_state')}_fold")
+            connection.execute(
+                f"CREATE TEMP VIEW {state} AS SELECT * FROM {state.removesuffix('_state')}_fold"
+            )
             made.append(state)
     return made[::-1]
 

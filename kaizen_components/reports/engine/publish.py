@@ -24,9 +24,16 @@ NOT_PRINTABLE = re.compile(r"[^\n\x20-\x7e]")  # perhaps: most of them are
 class Output:
     """How a report is wanted: the options that every report has."""
 
-    def __init__(self, format: str, out: str | None, open: bool, as_of: int | None, timezone: str | None):
+    def __init__(
+        self, format: str, out: str | None, open: bool, as_of: int | None, timezone: str | None
+    ):
         if open and (format != "html" or out == "-"):
-            raise Usage("open_without_html", "--open shows an HTML file.", "", "Use --format html, and no --out -.")
+            raise Usage(
+                "open_without_html",
+                "--open shows an HTML file.",
+                "",
+                "Use --format html, and no --out -.",
+            )
         self.format = format
         self.out = out
         self.open = open
@@ -34,7 +41,9 @@ class Output:
         self.zone = Zone(timezone)
 
 
-def publish(write, look, store, code: str, name: str, output: Output, gather, layout, **options: Any) -> dict[str, Any]:
+def publish(
+    write, look, store, code: str, name: str, output: Output, gather, layout, **options: Any
+) -> dict[str, Any]:
     """The answer of R1 to R11. `gather(db, zone, options)` asks, `layout(found, zone)` says it; neither knows a clock.
 
     `options` are what the command was asked; the footer repeats them, so `gather` makes them exact where they are not
@@ -44,7 +53,11 @@ def publish(write, look, store, code: str, name: str, output: Output, gather, la
     made = layout(found, output.zone)
     ledger = moment.described()
     again = joined(
-        ["kaizen", code, *_words({**options, "timezone": output.zone.name, "as_of": moment.size}, output.format)]
+        [
+            "kaizen",
+            code,
+            *_words({**options, "timezone": output.zone.name, "as_of": moment.size}, output.format),
+        ]
     )
     text = _rendered(output.format, name, made, found, ledger, again, output.zone)
     said = {"title": made["title"], "ledger": ledger, "again": again, "data": found}
@@ -52,16 +65,25 @@ def publish(write, look, store, code: str, name: str, output: Output, gather, la
         return {"document": text, **said}
     path = save(store, name, output.format, text, output.out)
     there = os.path.abspath(output.out) if output.out else os.path.join(store.place.root, path)
-    said["text"] = "\n".join([*_summary(made), "", f"{output.format.upper()}: {path}", f"Again: {again}"])
+    said["text"] = "\n".join(
+        [*_summary(made), "", f"{output.format.upper()}: {path}", f"Again: {again}"]
+    )
     answer = _recorded(write, store, there, again, text, {"path": path, **said})
     if output.open:
         _show(store, there)
-    if output.out and not files.inside(store.place.root, there):  # as its reader called it, which no record keeps
-        answer |= {"path": output.out, "text": answer["text"].replace(f": {path}", f": {output.out}", 1)}
+    if output.out and not files.inside(
+        store.place.root, there
+    ):  # as its reader called it, which no record keeps
+        answer |= {
+            "path": output.out,
+            "text": answer["text"].replace(f": {path}", f": {output.out}", 1),
+        }
     return answer
 
 
-def gathered(look, output: Output, gather, options: dict[str, Any]) -> tuple[dict[str, Any], Moment]:
+def gathered(
+    look, output: Output, gather, options: dict[str, Any]
+) -> tuple[dict[str, Any], Moment]:
     """(what `gather` finds, the moment it is of)."""
     db = look()
     db.hold()
@@ -99,10 +121,19 @@ def _rendered(format, name, made, found, ledger, again, zone):
     entries = f"{ledger['entries']:,} entr{'y' if ledger['entries'] == 1 else 'ies'}"
     made_from = f"Kaizen {__version__}. Made from a log of {entries} up to {zone.show(ledger['at'])} ({zone.name})."
     if format == "html":
-        return render("report.html", made=made, made_from=made_from, ledger=ledger, again=again, anchors=_anchors(made))
+        return render(
+            "report.html",
+            made=made,
+            made_from=made_from,
+            ledger=ledger,
+            again=again,
+            anchors=_anchors(made),
+        )
     log = f"Log {markdown.code(ledger['origin'])}, {entries}, root {markdown.code(ledger['root'])}. Its checkpoint:"
     lines = [markdown.plain(made_from), "", "Again: " + markdown.code(again), "", log, ""]
-    return markdown.render(made, [*lines, *("    " + line for line in ledger["checkpoint"].split("\n"))])
+    return markdown.render(
+        made, [*lines, *("    " + line for line in ledger["checkpoint"].split("\n"))]
+    )
 
 
 def _escaped(match):
@@ -119,7 +150,9 @@ def _anchors(made):
     found = set()
     for section in made["sections"]:
         for block in section["blocks"]:
-            cells = [cell for row in (block.get("rows") or []) if isinstance(row, list) for cell in row]
+            cells = [
+                cell for row in (block.get("rows") or []) if isinstance(row, list) for cell in row
+            ]
             cells += [ref for entry in block.get("entries", ()) for ref in entry.get("refs", ())]
             found |= {str(cell) for cell in cells if isinstance(cell, Own)}
     return found
@@ -135,7 +168,11 @@ def _recorded(write, store, there, again, text, answer):
     }  # fmt: skip
 
     def record(tx):
-        return {"artifact_id": tx.add("artifact", values)["id"], "sha256": values["sha256"], **answer}
+        return {
+            "artifact_id": tx.add("artifact", values)["id"],
+            "sha256": values["sha256"],
+            **answer,
+        }
 
     try:
         return write(record)
@@ -166,6 +203,7 @@ def _aligned(rows):
     label = max(len(row["label"]) for row in rows)
     value = max(len(row["value"]) for row in rows)
     return [
-        f"  {row['label']:<{label}}  {row['value']:>{value}}" + (f"   before: {row['before']}" if row["before"] else "")
+        f"  {row['label']:<{label}}  {row['value']:>{value}}"
+        + (f"   before: {row['before']}" if row["before"] else "")
         for row in rows
     ]

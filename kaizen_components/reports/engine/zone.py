@@ -23,7 +23,9 @@ class Zone:
         try:
             return datetime.fromisoformat(at).astimezone(self.info)
         except OverflowError:  # the last hours of the year 9999
-            raise Usage("time_out_of_range", f"{at} has no day in {self.name}.", "", "Give another time.") from None
+            raise Usage(
+                "time_out_of_range", f"{at} has no day in {self.name}.", "", "Give another time."
+            ) from None
 
     def day(self, at: str) -> str:
         return self.moment(at).date().isoformat()
@@ -34,7 +36,11 @@ class Zone:
 
     def midnight(self, day: date) -> str:
         """When that day begins here, as records write times."""
-        return datetime.combine(day, time(), self.info).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        return (
+            datetime.combine(day, time(), self.info)
+            .astimezone(UTC)
+            .strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        )
 
     def today(self) -> date:
         return self.moment(ids.iso(ids.now_ms())).date()
@@ -42,13 +48,20 @@ class Zone:
 
 def elapsed_ms(since: str, until: str) -> int:
     """From one record's time to another's; a clock that was set back does not make it negative."""
-    return max(0, round((datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds() * 1000))
+    return max(
+        0,
+        round(
+            (datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds() * 1000
+        ),
+    )
 
 
 def local_name() -> str:
     """What TZ says, or the machine's own zone, or UTC."""
     given = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
-    _, _, below = given.rpartition(os.sep + "zoneinfo" + os.sep)  # both may be the path of a zone's file
+    _, _, below = given.rpartition(
+        os.sep + "zoneinfo" + os.sep
+    )  # both may be the path of a zone's file
     found = below.replace(os.sep, "/")
     return found if _is_zone(found) and found != "Etc/UTC" else "UTC"
 

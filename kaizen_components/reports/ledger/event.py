@@ -19,7 +19,9 @@ def told(db, entries: list[dict[str, Any]]) -> list[Event]:
     records: dict[int, dict[str, Any]] = {}
     for kind in sorted({entry["kind"] for entry in entries}):
         wanted = json.dumps([entry["seq"] for entry in entries if entry["kind"] == kind])
-        records.update({row["seq"]: row for row in db.rows(question(kind).format(asked=BY_SEQ), (wanted,))})
+        records.update(
+            {row["seq"]: row for row in db.rows(question(kind).format(asked=BY_SEQ), (wanted,))}
+        )
     return [_told(entry, records.get(entry["seq"])) for entry in entries]
 
 
@@ -31,10 +33,18 @@ def _told(entry, record):
     if entry["test"]:
         shown["test"] = True
     if record is None:
-        return {**shown, "purged": True, "what": f"recorded a purged test record ({entry['kind'].replace('_', ' ')})"}
+        return {
+            **shown,
+            "purged": True,
+            "what": f"recorded a purged test record ({entry['kind'].replace('_', ' ')})",
+        }
     said = {**shown, "what": sentence(entry["kind"], {**record, "command": entry["command"]})}
     text = _text(record)
-    return {**said, **({"about": record["about"]} if record.get("about") else {}), **({"text": text} if text else {})}
+    return {
+        **said,
+        **({"about": record["about"]} if record.get("about") else {}),
+        **({"text": text} if text else {}),
+    }
 
 
 def _text(record):
@@ -49,7 +59,9 @@ def entry(event: Event, when, besides: str | None = None) -> dict[str, Any]:
     """An event as an entry of a story; `when(at)` shows its time. `besides` is the record that needs no mention."""
     about = event.get("about")
     refs = [Own(event["id"]), *([Ref(about)] if about and about != besides else [])]
-    what = event["what"] + (" (test record)" if event.get("test") and not event.get("purged") else "")
+    what = event["what"] + (
+        " (test record)" if event.get("test") and not event.get("purged") else ""
+    )
     return {"at": when(event["at"]), "what": what, "refs": refs, "text": event.get("text")}
 
 
@@ -57,7 +69,9 @@ def folded(events: list[Event], when) -> list[dict[str, Any]]:
     """Events of one actor as entries; where many of one kind follow each other, one line says how many."""
     found = []
     for run in _runs(events):
-        found += [_run(run, when)] if len(run) >= FOLDED_FROM else [entry(event, when) for event in run]
+        found += (
+            [_run(run, when)] if len(run) >= FOLDED_FROM else [entry(event, when) for event in run]
+        )
     return found
 
 
@@ -77,6 +91,10 @@ def _alike(one, other):
 
 def _run(run, when):
     number = len(run)
-    what = f"recorded {number:,} purged test records" if run[0].get("purged") else many(run[0]["kind"], number)
+    what = (
+        f"recorded {number:,} purged test records"
+        if run[0].get("purged")
+        else many(run[0]["kind"], number)
+    )
     refs = [Own(run[0]["id"]), Ref(run[-1]["id"])]
     return {"at": when(run[0]["at"]), "what": f"{what}; the first and the last:", "refs": refs}

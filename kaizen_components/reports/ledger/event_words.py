@@ -77,10 +77,17 @@ FROM {noun}_revision e JOIN {noun}_current c ON c.id = e.{noun}_id WHERE {{asked
 
 
 def _task_revised(row: Row) -> str:
-    changed = [_from_to(name, row[f"{name}_before"], row[name]) for name in ("status", "priority", "scope", "title")]
+    changed = [
+        _from_to(name, row[f"{name}_before"], row[name])
+        for name in ("status", "priority", "scope", "title")
+    ]
     changed += [f"a new {name}" for name in ("summary", "body") if row[name]]
     said = ", ".join(part for part in changed if part)
-    return f'changed task "{row["task"]}": {said}' if said else f'noted something on task "{row["task"]}"'
+    return (
+        f'changed task "{row["task"]}": {said}'
+        if said
+        else f'noted something on task "{row["task"]}"'
+    )
 
 
 def _from_to(name: str, before: str | None, after: str | None) -> str:
@@ -101,7 +108,12 @@ def _linked(row: Row) -> str:
 
 
 def _leased(row: Row) -> str:
-    verbs = {"take": "claimed", "renew": "renewed the claim on", "release": "released", "break": "broke the claim on"}
+    verbs = {
+        "take": "claimed",
+        "renew": "renewed the claim on",
+        "release": "released",
+        "break": "broke the claim on",
+    }
     return f'{verbs[row["action"]]} task "{row["title"]}"'
 
 
@@ -155,7 +167,12 @@ def question(kind: str) -> str:
     if kind in QUESTIONS:
         return QUESTIONS[kind]
     declared = KINDS[kind]
-    columns = ["e.seq", *_columns(declared.sentence), f"{declared.note} AS text", f"{declared.about} AS about"]
+    columns = [
+        "e.seq",
+        *_columns(declared.sentence),
+        f"{declared.note} AS text",
+        f"{declared.about} AS about",
+    ]
     return f"SELECT {', '.join(columns)} FROM {kind} e WHERE {{asked}}"
 
 
@@ -165,14 +182,19 @@ def _columns(template: str) -> list[str]:
 
 def sentence(kind: str, row: Row) -> str:
     """What the actor did, without the actor; texts of the record are cut to one line."""
-    line = {name: clipped(value, LINE_CHARS_MAX) if isinstance(value, str) else value for name, value in row.items()}
+    line = {
+        name: clipped(value, LINE_CHARS_MAX) if isinstance(value, str) else value
+        for name, value in row.items()
+    }
     if kind in SENTENCES:
         return SENTENCES[kind](line)
 
     def part(found: re.Match[str]) -> str:
         return found[1] if all(line[name] is not None for name in _columns(found[1])) else ""
 
-    shown = {name: FORMATS[name](value) if name in FORMATS else value for name, value in line.items()}
+    shown = {
+        name: FORMATS[name](value) if name in FORMATS else value for name, value in line.items()
+    }
     return OPTIONAL.sub(part, KINDS[kind].sentence).format(**shown)
 
 

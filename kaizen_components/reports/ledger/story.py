@@ -49,14 +49,20 @@ def _entries(db, options, limit):
 
 def _counted(events: list[Event], name: str) -> dict[str, int]:
     """The most frequent first; among equals, by name."""
-    return dict(sorted(Counter(event[name] for event in events).items(), key=lambda item: (-item[1], item[0])))
+    return dict(
+        sorted(
+            Counter(event[name] for event in events).items(), key=lambda item: (-item[1], item[0])
+        )
+    )
 
 
 def layout(found: dict[str, Any], zone) -> dict[str, Any]:
     days = _by_day(found["entries"], zone)
     if not days:
         return document(
-            "Ledger", [text for text in (*_verified(found), _nothing(found), found["narrowed"]) if text], []
+            "Ledger",
+            [text for text in (*_verified(found), _nothing(found), found["narrowed"]) if text],
+            [],
         )
     return document(
         "Ledger", [text for text in (*_verified(found), _shown(found), found["narrowed"]) if text],
@@ -82,7 +88,11 @@ def _nothing(found):
 def _shown(found):
     shown, total = len(found["entries"]), found["log_entries"]
     if not found["more"]:
-        return f"{_entries_said(shown)} of {count(total)} in the log." if shown < total else f"{_entries_said(total)}."
+        return (
+            f"{_entries_said(shown)} of {count(total)} in the log."
+            if shown < total
+            else f"{_entries_said(total)}."
+        )
     what = f"of {count(total)} entries" if not found["narrowed"] else "that fit"
     return f"The newest {count(shown)} {what}; --limit shows more."
 
@@ -123,11 +133,18 @@ def _every_day(days):
     """Also those on which nothing happened, unless there are years of them."""
     first, last = date.fromisoformat(days[0]), date.fromisoformat(days[-1])
     number = (last - first).days + 1
-    return days if number > DAYS_MAX else [(first + timedelta(days=at)).isoformat() for at in range(number)]
+    return (
+        days
+        if number > DAYS_MAX
+        else [(first + timedelta(days=at)).isoformat() for at in range(number)]
+    )
 
 
 def _numbers(found, what):
-    said = {name.replace("_", " ") if what == "kind" else name: number for name, number in found[f"{what}s"].items()}
+    said = {
+        name.replace("_", " ") if what == "kind" else name: number
+        for name, number in found[f"{what}s"].items()
+    }
     rows = [[clipped(name), number] for name, number in said.items()]
     return table(f"Entries shown, by {what}", {what.capitalize(): "", "Entries": "number"}, rows)
 
@@ -138,6 +155,9 @@ def _stories(events, zone):
     for event in events:
         actors.setdefault(event["actor"], []).append(event)
     return [
-        story(folded(theirs, lambda at: zone.show(at)[-5:]), f"{clipped(actor, 60)}: {_entries_said(len(theirs))}")
+        story(
+            folded(theirs, lambda at: zone.show(at)[-5:]),
+            f"{clipped(actor, 60)}: {_entries_said(len(theirs))}",
+        )
         for actor, theirs in actors.items()
     ]

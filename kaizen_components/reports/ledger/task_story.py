@@ -32,7 +32,17 @@ from .event import entry, told
 TRACES_DRAWN_MAX = 3  # the newest; T3 draws the others
 OBJECTIONS_MAX = 10
 LINKS_MAX = 100
-SPAN_SHOWN = ("id", "name", "kind", "status", "depth", "offset_ms", "end_ms", "duration_ms", "critical")
+SPAN_SHOWN = (
+    "id",
+    "name",
+    "kind",
+    "status",
+    "depth",
+    "offset_ms",
+    "end_ms",
+    "duration_ms",
+    "critical",
+)
 
 # Every record that names the task, spans only where no span around them names it too. Of its runs, what was decided:
 # a gate's verdict is its proof, and who asked whom is on the page of the run.
@@ -160,14 +170,22 @@ def _with_totals(db, events):
 
 
 def _spent(total):
-    parts = [number_of(total["spans"], "span"), f"{total['tokens_in']:,} tokens in", f"{total['tokens_out']:,} out"]
+    parts = [
+        number_of(total["spans"], "span"),
+        f"{total['tokens_in']:,} tokens in",
+        f"{total['tokens_out']:,} out",
+    ]
     return ", ".join([*parts, dollars(total["cost_usd"])])
 
 
 def _condition(db, command, test):
     """A command of the definition of done with its newest proof; whether that tree is still there, no record knows."""
     proof = db.one(PROOF_OF, (command, test))
-    return {"command": command, "state": proof["outcome"] if proof else "never witnessed", **(proof or {})}
+    return {
+        "command": command,
+        "state": proof["outcome"] if proof else "never witnessed",
+        **(proof or {}),
+    }
 
 
 def _traces(db, task, limit):
@@ -208,7 +226,9 @@ def _lead(found, zone):
     if record["test"]:
         lead.append("This is a test record: `kaizen K7` removes it.")
     if found["waivers"]:
-        lead.append(f"{number_of(found['waivers'], 'waiver')} let it pass without a proof; the reasons are below.")
+        lead.append(
+            f"{number_of(found['waivers'], 'waiver')} let it pass without a proof; the reasons are below."
+        )
     return lead
 
 
@@ -223,7 +243,10 @@ def _numbers(found):
         if found["lead_time_ms"] is not None
         else None,
         fact("claimed by", clipped(record["holder"], 40), show=str) if record["holder"] else None,
-        *(fact(f"proofs {row['outcome']}, {row['tier']}", row["number"]) for row in found["proofs"]),
+        *(
+            fact(f"proofs {row['outcome']}, {row['tier']}", row["number"])
+            for row in found["proofs"]
+        ),
         fact("spans", spent["spans"]) if spent["spans"] else None,
         fact("tokens in", spent["tokens_in"]) if spent["tokens_in"] else None,
         fact("tokens out", spent["tokens_out"]) if spent["tokens_out"] else None,
@@ -233,11 +256,19 @@ def _numbers(found):
 
 
 def _body(found):
-    return prose("Text", found["record"]["body"], f"`kaizen W10 --id {found['id']}` shows it whole.")
+    return prose(
+        "Text", found["record"]["body"], f"`kaizen W10 --id {found['id']}` shows it whole."
+    )
 
 
 def _definition(found, zone):
-    columns = {"Command": "", "Newest witnessed proof": "", "On tree": "whole", "When": "whole", "Proof": ""}
+    columns = {
+        "Command": "",
+        "Newest witnessed proof": "",
+        "On tree": "whole",
+        "When": "whole",
+        "Proof": "",
+    }
     rows = [
         [
             Code(clipped(row["command"], 200)), word(row["state"]), Code(row["tree_hash"][:12] + "…"),
@@ -248,7 +279,9 @@ def _definition(found, zone):
         for row in found["done_when"]
     ]  # fmt: skip
     note = "`done` needs each of these to have passed on the tree as it is then; this report does not look at the tree."
-    return (table("Commands that must be witnessed", columns, rows), paragraph(note)) if rows else ()
+    return (
+        (table("Commands that must be witnessed", columns, rows), paragraph(note)) if rows else ()
+    )
 
 
 def _objections(found, zone):
@@ -270,11 +303,16 @@ def _links(found):
 
 
 def _timeline(found, zone):
-    entries = [{**entry(event, zone.show, found["id"]), "by": clipped(event["actor"], 60)} for event in found["events"]]
+    entries = [
+        {**entry(event, zone.show, found["id"]), "by": clipped(event["actor"], 60)}
+        for event in found["events"]
+    ]
     before = found["events_before"]
     if not before:
         return (story(entries),)
-    return paragraph(f"{number_of(before, 'event')} before these: --limit shows more."), story(entries)
+    return paragraph(f"{number_of(before, 'event')} before these: --limit shows more."), story(
+        entries
+    )
 
 
 def _trace_blocks(found, zone):
@@ -294,5 +332,7 @@ def _trace_blocks(found, zone):
     return (
         table("Traces that the task takes part in, the newest first", columns, rows),
         *(waterfall(f"Waterfall of {clipped(row['trace_id'], 60)}", row) for row in drawn),
-        paragraph(f"Not drawn: {number_of(left, 'trace')}. `kaizen T3 --trace-id` draws one.") if left else None,
+        paragraph(f"Not drawn: {number_of(left, 'trace')}. `kaizen T3 --trace-id` draws one.")
+        if left
+        else None,
     )

@@ -3,7 +3,20 @@
 from typing import Any
 
 from ..engine.citation import citing
-from ..engine.document import Own, Ref, clipped, count, document, fact, facts, points, prose, section, table, word
+from ..engine.document import (
+    Own,
+    Ref,
+    clipped,
+    count,
+    document,
+    fact,
+    facts,
+    points,
+    prose,
+    section,
+    table,
+    word,
+)
 from ..engine.filters import narrowed, where
 
 TEXTS = {
@@ -66,7 +79,14 @@ def _patterns(number):
 
 
 def _overview(patterns, zone, more):
-    columns = {"Anti-pattern": "", "What": "", "Scope": "", "Referred to": "number", "Recorded": "whole", "By": ""}
+    columns = {
+        "Anti-pattern": "",
+        "What": "",
+        "Scope": "",
+        "Referred to": "number",
+        "Recorded": "whole",
+        "By": "",
+    }
     rows = [
         [
             Own(pattern["id"]), clipped(pattern["title"]), clipped(pattern["scope"], 60), len(pattern["references"]),
@@ -91,7 +111,9 @@ def _pattern(pattern, zone):
     ]
     more = len(pattern["references"]) - len(references)
     number = len(pattern["references"])
-    lines = [[Ref(pattern["id"]), f"{number:,} record{' refers' if number == 1 else 's refer'} to it."]]
+    lines = [
+        [Ref(pattern["id"]), f"{number:,} record{' refers' if number == 1 else 's refer'} to it."]
+    ]
     if pattern["task_id"]:
         lines.append(["Met in", Ref(pattern["task_id"])])
     return section(

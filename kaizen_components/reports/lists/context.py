@@ -8,7 +8,10 @@ from ...records.search.listing import items, listing
 IN_FORCE = {
     "learned": ("status = ?", "active"),
     "learning": ("status = ?", "active"),
-    "gotcha": ("status IN ('active', ?)", "resolved"),  # a promoted one is shown with what it became
+    "gotcha": (
+        "status IN ('active', ?)",
+        "resolved",
+    ),  # a promoted one is shown with what it became
 }
 BY_WORDS = "fits the query"
 SHOWN = ("status", "scope", "at", "title", "summary", "body", "superseded_by")
@@ -28,13 +31,20 @@ def fitting(db, query, wanted, scope, limit, newest=None):
     """
     if query is None and not wanted:
         proven = listing(db, "learned", "id", limit, _filters("learned", scope))
-        found: dict[str, dict[str, list[str]]] = {"learned": {row["id"]: [] for row in proven["records"]}}
+        found: dict[str, dict[str, list[str]]] = {
+            "learned": {row["id"]: [] for row in proven["records"]}
+        }
         more = proven["more"]
     else:
-        found = {kind: _fitting(db, kind, query, wanted, scope, limit, newest) for kind in reversed(LESSONS)}
+        found = {
+            kind: _fitting(db, kind, query, wanted, scope, limit, newest)
+            for kind in reversed(LESSONS)
+        }
         more = sum(map(len, found.values())) > limit
     chosen = _in_turns(found, limit)
-    return [(kind, id, found[kind][id]) for kind in reversed(LESSONS) for id in chosen.get(kind, ())], more
+    return [
+        (kind, id, found[kind][id]) for kind in reversed(LESSONS) for id in chosen.get(kind, ())
+    ], more
 
 
 def _filters(kind, scope):
@@ -46,7 +56,10 @@ def _fitting(db, kind, query, wanted, scope, limit, newest):
     """{id: why it is here} of one kind, the best first: by the files and the words, by the files, by the words."""
     found: dict[str, list[str]] = {}
     status = {}
-    for id, now, why in (*_by_files(db, kind, wanted, scope, newest), *_by_words(db, kind, query, scope, limit)):
+    for id, now, why in (
+        *_by_files(db, kind, wanted, scope, newest),
+        *_by_words(db, kind, query, scope, limit),
+    ):
         status[id] = now
         found.setdefault(id, []).extend(why)
     both = {id for id, why in found.items() if len(why) > 1 and why[-1] == BY_WORDS}
@@ -62,7 +75,9 @@ def _by_files(db, kind, wanted, scope, newest):
 
     chosen = {sql: value for sql, value in _filters(kind, scope).items() if value is not None}
     if newest is not None:
-        chosen["seq > ?"] = db.value(f"SELECT seq FROM {kind} ORDER BY seq DESC LIMIT 1 OFFSET ?", (newest,)) or 0
+        chosen["seq > ?"] = (
+            db.value(f"SELECT seq FROM {kind} ORDER BY seq DESC LIMIT 1 OFFSET ?", (newest,)) or 0
+        )
     rows = db.connection.tuples(
         f"SELECT id, status, paths FROM {kind}_current "
         f"WHERE {' AND '.join(chosen)} AND paths IS NOT NULL ORDER BY seq DESC",
@@ -101,8 +116,16 @@ def _in_turns(found, limit):
 
 def _shown(db, tree, kind, id, why):
     lesson = db.one(f"SELECT * FROM {kind}_current WHERE id = ?", (id,))
-    answer = {"id": id, "kind": kind, **{name: lesson[name] for name in SHOWN if lesson[name] is not None}}
-    answer |= {"evidence": items(db, lesson["evidence"]), "paths": items(db, lesson["paths"]), "because": why}
+    answer = {
+        "id": id,
+        "kind": kind,
+        **{name: lesson[name] for name in SHOWN if lesson[name] is not None},
+    }
+    answer |= {
+        "evidence": items(db, lesson["evidence"]),
+        "paths": items(db, lesson["paths"]),
+        "because": why,
+    }
     answer |= freshness(db, tree, kind, lesson)
     answer["lineage"] = lineage(db, kind, lesson)
     if kind == "learned":

@@ -5,7 +5,20 @@ from typing import Any
 from ...limits import EVAL_OUTCOME
 from ..charts.charts import bars, lines
 from ..charts.spread import QUARTER, spread
-from ..engine.document import Own, Tone, clipped, count, document, fact, facts, paragraph, percent, section, table, word
+from ..engine.document import (
+    Own,
+    Tone,
+    clipped,
+    count,
+    document,
+    fact,
+    facts,
+    paragraph,
+    percent,
+    section,
+    table,
+    word,
+)
 from ..engine.filters import narrowed, where
 
 FLAKY_FLIPS = 2  # one change is a repair or a break; two are neither
@@ -30,13 +43,17 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
         ran += f" AND case_id IN (SELECT id FROM eval_case WHERE {asked})"
         values += of_cases
     runs = {row["case_id"]: row for row in db.rows(RUNS.format(where="WHERE " + ran), values)}
-    cases = [_case(row, runs.get(row["id"])) for row in db.rows(CASES.format(asked=asked), of_cases)]
+    cases = [
+        _case(row, runs.get(row["id"])) for row in db.rows(CASES.format(asked=asked), of_cases)
+    ]
     limit = options["limit"]
     return {
         "narrowed": " ".join(filter(None, [_of_category(options), narrowed(options, zone)])),
         "categories": _by_category(cases),
         "cases": _told(sorted((case for case in cases if case["runs"]), key=_worst_first)[:limit]),
-        "never_run": _told(sorted((case for case in cases if not case["runs"]), key=_worst_first)[:limit]),
+        "never_run": _told(
+            sorted((case for case in cases if not case["runs"]), key=_worst_first)[:limit]
+        ),
         "over_time": spread(db.rows(OVER_TIME.format(where="WHERE " + ran), values), zone, "day"),
     }
 
@@ -139,7 +156,10 @@ def _cases_of(number):
 
 def _over_time(over_time):
     periods = over_time["periods"]
-    rates = [round(100 * row["passed"] / row["decided"], 1) if row["decided"] else None for row in periods]
+    rates = [
+        round(100 * row["passed"] / row["decided"], 1) if row["decided"] else None
+        for row in periods
+    ]
     known = [rate for rate in rates if rate is not None]
     if len(known) < 2:
         return None
@@ -152,9 +172,19 @@ def _over_time(over_time):
 
 def _outcomes(categories):
     ran = [row for row in categories if row["runs"]]
-    says = "; ".join(f"{row['category']}: {count(row['runs'])} runs, {percent(row['pass_rate'])} passed" for row in ran)
+    says = "; ".join(
+        f"{row['category']}: {count(row['runs'])} runs, {percent(row['pass_rate'])} passed"
+        for row in ran
+    )
     series = {name: [row[name] for row in ran] for name in EVAL_OUTCOME}
-    return bars("Outcomes by category", "category", "runs", [row["category"] for row in ran], series, says + ".")
+    return bars(
+        "Outcomes by category",
+        "category",
+        "runs",
+        [row["category"] for row in ran],
+        series,
+        says + ".",
+    )
 
 
 def _categories(categories):
@@ -191,7 +221,11 @@ def _cases(found, zone, sums):
         "three. A case is flaky when it changed between passing and failing at least twice. Skipped runs do not count."
     )
     more = sums["cases"] - sums["never_run"] - len(rows)
-    return (meaning, table("Cases: failing, then flaky, then by pass rate", columns, rows, more)) if rows else ()
+    return (
+        (meaning, table("Cases: failing, then flaky, then by pass rate", columns, rows, more))
+        if rows
+        else ()
+    )
 
 
 def _points(trend):

@@ -34,14 +34,18 @@ SELECT n.proposal_id, n.shown,
 FROM named n ORDER BY n.proposal_id, n.shown"""
 
 
-def ranked(db, lab_ref: str | None, contract: str | None, limit: int, with_tests: bool) -> dict[str, Any]:
+def ranked(
+    db, lab_ref: str | None, contract: str | None, limit: int, with_tests: bool
+) -> dict[str, Any]:
     lab_id = db.resolve("lab", lab_ref) if lab_ref else None
     found = db.rows(PROPOSALS, (lab_id, lab_id, contract, contract, int(with_tests)))
     evidence: dict[str, list[dict[str, Any]]] = {}
     for row in db.rows(EVIDENCE, (int(with_tests),) * 3):
         evidence.setdefault(row["proposal_id"], []).append(row)
     rows = [_judged(row, evidence.get(row["id"], [])) for row in found]
-    rows.sort(key=lambda row: (TIERS.index(row["tier"]), -_gain(row), -(_relative(row) or 0), row["id"]))
+    rows.sort(
+        key=lambda row: (TIERS.index(row["tier"]), -_gain(row), -(_relative(row) or 0), row["id"])
+    )
     records = [{"rank": at, **row} for at, row in enumerate(rows[:limit], 1)]
     return {
         "tiers": {tier: sum(row["tier"] == tier for row in rows) for tier in TIERS},

@@ -53,7 +53,10 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 
 def _lead(found, totals):
     stale = found["stale"]
-    parts = [f"{count(totals[kind])} {PLURAL[kind] if totals[kind] != 1 else PLURAL[kind][:-1]}" for kind in LESSONS]
+    parts = [
+        f"{count(totals[kind])} {PLURAL[kind] if totals[kind] != 1 else PLURAL[kind][:-1]}"
+        for kind in LESSONS
+    ]
     newest = "the newest " if stale["newest_only"] else ""
     return (
         f"{', '.join(parts[:2])} and {parts[2]}. Of {newest}{count(stale['looked_at'])} in force that name files, "
@@ -64,9 +67,14 @@ def _lead(found, totals):
 def _numbers(found, totals):
     backed = found["backed_by"]
     return facts(
-        *(fact(f"{PLURAL[kind].capitalize()} in force", _in_force(found, kind)) for kind in LESSONS),
+        *(
+            fact(f"{PLURAL[kind].capitalize()} in force", _in_force(found, kind))
+            for kind in LESSONS
+        ),
         fact("Stale", found["stale"]["number"]),
-        fact("Proven by a proof or a verdict", backed.get("proof", 0) + backed.get("verification", 0)),
+        fact(
+            "Proven by a proof or a verdict", backed.get("proof", 0) + backed.get("verification", 0)
+        ),
         fact("Let pass by a waiver", backed.get("waiver", 0)),
     )
 
@@ -83,17 +91,31 @@ def _weeks(promoted):
     }
     says = "; ".join(f"{count(sum(numbers))} {name}" for name, numbers in series.items())
     labels = [row["label"] for row in periods]
-    return bars(f"Promotions per {promoted['unit']}", promoted["unit"], "lessons", labels, series, says + " in all.")
+    return bars(
+        f"Promotions per {promoted['unit']}",
+        promoted["unit"],
+        "lessons",
+        labels,
+        series,
+        says + " in all.",
+    )
 
 
 def _funnel(found):
     steps = {"gotcha to learning": "to_learning", "learning to proven lesson": "to_learned"}
     gone = [[name, *_gone(found["funnel"][step])] for name, step in steps.items()]
-    columns = {"Step": "", "Of": "number", "Became": "number", "Share": "number", "Median time": "number"}
-    statuses = [[PLURAL[kind], *(found["statuses"][kind].get(status, 0) for status in STATUSES)] for kind in LESSONS]
-    whole = (
-        f"{count(found['funnel']['whole_way'])} went the whole way. A learning may also be recorded without a gotcha."
-    )
+    columns = {
+        "Step": "",
+        "Of": "number",
+        "Became": "number",
+        "Share": "number",
+        "Median time": "number",
+    }
+    statuses = [
+        [PLURAL[kind], *(found["statuses"][kind].get(status, 0) for status in STATUSES)]
+        for kind in LESSONS
+    ]
+    whole = f"{count(found['funnel']['whole_way'])} went the whole way. A learning may also be recorded without a gotcha."
     return (
         paragraph(whole),
         table("How many became what, and how long it took", columns, gone),
@@ -121,7 +143,11 @@ def _stale(found, zone):
     ]  # fmt: skip
     more = stale["number"] - len(items)
     advice = "Read each again: revise a gotcha with G5, retire what no longer holds with L11."
-    return (paragraph(advice), points([*items, *([[f"{more:,} more."]] if more else [])])) if items else ()
+    return (
+        (paragraph(advice), points([*items, *([[f"{more:,} more."]] if more else [])]))
+        if items
+        else ()
+    )
 
 
 def _lessons(found, kind, zone):
@@ -140,7 +166,10 @@ def _lessons(found, kind, zone):
 
 def _said(row, zone):
     """The lesson, where it came from, what it stands on."""
-    lines = [clipped(row["summary"], 600), *(f"Backed by {_backing(one)}" for one in row["backing"])]
+    lines = [
+        clipped(row["summary"], 600),
+        *(f"Backed by {_backing(one)}" for one in row["backing"]),
+    ]
     if row["kind"] == "learned" and not row["backing"]:
         lines.append("Backed by nothing: it was brought in from a file.")
     lines.append(_came(row, zone))
@@ -148,7 +177,9 @@ def _said(row, zone):
         lines.append("Resolved.")
     if row["paths"]:
         stale = f"Stale: {clipped(row.get('stale_because'))}"
-        lines.append(stale if row["stale"] else f"Fresh: {clipped(', '.join(row['paths']))} as it was then.")
+        lines.append(
+            stale if row["stale"] else f"Fresh: {clipped(', '.join(row['paths']))} as it was then."
+        )
     return "\n".join(line for line in lines if line)
 
 
@@ -173,5 +204,9 @@ def _closed(found, zone):
         ]
         for row in found["closed"]
     ]  # fmt: skip
-    closed = sum(found["statuses"][kind].get(status, 0) for kind in LESSONS for status in ("retired", "superseded"))
+    closed = sum(
+        found["statuses"][kind].get(status, 0)
+        for kind in LESSONS
+        for status in ("retired", "superseded")
+    )
     return table("Lessons that no longer hold", columns, rows, closed - len(rows))

@@ -55,8 +55,12 @@ def gather(db, zone, options: dict[str, Any], root: str) -> dict[str, Any]:
         "backed_by": {row["backing"]: row["number"] for row in _rows(db, BACKED, asked["learned"])},
         "promoted": spread(_promoted(db, asked), zone, "week"),
         "stale": _stale(db, tree, asked, options["limit"]),
-        "lessons": {kind: _lessons(db, tree, kind, options["limit"], *asked[kind]) for kind in LESSONS},
-        "closed": [row for kind in LESSONS for row in _closed(db, kind, options["limit"], *asked[kind])],
+        "lessons": {
+            kind: _lessons(db, tree, kind, options["limit"], *asked[kind]) for kind in LESSONS
+        },
+        "closed": [
+            row for kind in LESSONS for row in _closed(db, kind, options["limit"], *asked[kind])
+        ],
     }
 
 
@@ -108,17 +112,23 @@ def _stale(db, tree, asked, limit):
 def _lessons(db, tree, kind, limit, asked, values):
     """Those in force, the newest first: what was promoted is shown with what it became."""
     rows = db.rows(
-        f"SELECT * FROM {kind}_current WHERE {asked} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?", (*values, limit)
+        f"SELECT * FROM {kind}_current WHERE {asked} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?",
+        (*values, limit),
     )
     return [_lesson(db, tree, kind, row) for row in rows]
 
 
 def _lesson(db, tree, kind, row):
     shown = {name: row[name] for name in SHOWN}
-    shown |= {"kind": kind, "paths": items(db, row["paths"]), "evidence": items(db, row["evidence"])}
+    shown |= {
+        "kind": kind,
+        "paths": items(db, row["paths"]),
+        "evidence": items(db, row["evidence"]),
+    }
     shown |= freshness(db, tree, kind, row)
     shown["lineage"] = [
-        {name: step[name] for name in ("kind", "id", "at", "status")} for step in lineage(db, kind, row)
+        {name: step[name] for name in ("kind", "id", "at", "status")}
+        for step in lineage(db, kind, row)
     ]
     shown["backing"] = backing(db, row) if kind == "learned" else []
     shown["whole"] = f"kaizen {KINDS[kind].shows} --id {row['id']}"

@@ -23,7 +23,9 @@ from ..engine.filters import narrowed, where
 from ..periods.flow import OF_TASK
 
 HOW = "`kaizen Q1 --run -- pytest -q` runs a command and records what was seen."
-BY_OUTCOME = "SELECT tier, outcome, count(*) AS number FROM proof WHERE {asked} GROUP BY tier, outcome"
+BY_OUTCOME = (
+    "SELECT tier, outcome, count(*) AS number FROM proof WHERE {asked} GROUP BY tier, outcome"
+)
 BY_COMMAND = """
 SELECT command, count(*) AS runs, sum(outcome = 'passed') AS passed, avg(duration_ms) AS mean_ms, max(at) AS newest
 FROM proof WHERE {asked} AND tier = 'witnessed' AND command IS NOT NULL
@@ -41,7 +43,10 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     outcomes = {tier: dict.fromkeys(PROOF_OUTCOME, 0) for tier in PROOF_TIER}
     for row in db.rows(BY_OUTCOME.format(asked=asked), values):
         outcomes[row["tier"]][row["outcome"]] = row["number"]
-    tiers = {tier: {"proofs": sum(of.values()), "pass_rate": _rate(of), **of} for tier, of in outcomes.items()}
+    tiers = {
+        tier: {"proofs": sum(of.values()), "pass_rate": _rate(of), **of}
+        for tier, of in outcomes.items()
+    }
     return {
         "narrowed": narrowed(options, zone),
         "tiers": tiers,
@@ -89,7 +94,8 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 def _by_tier(tiers):
     series = {name: [tier[name] for tier in tiers.values()] for name in PROOF_OUTCOME}
     says = "; ".join(
-        f"{name}: {tier['proofs']} proofs, pass rate {percent(tier['pass_rate'])}" for name, tier in tiers.items()
+        f"{name}: {tier['proofs']} proofs, pass rate {percent(tier['pass_rate'])}"
+        for name, tier in tiers.items()
     )
     return bars("Verification outcomes by tier", "tier", "proofs", list(tiers), series, says + ".")
 

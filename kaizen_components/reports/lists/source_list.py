@@ -70,13 +70,20 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     superseded = {row["id"]: row for row in db.rows(SUPERSEDED.format(asked=asked), values)}
     citations = citing(db, "src", list(superseded))
     standing = [
-        {**row, "source_id": id, "source_title": superseded[id]["title"], "newer_id": superseded[id]["superseded_by"]}
+        {
+            **row,
+            "source_id": id,
+            "source_title": superseded[id]["title"],
+            "newer_id": superseded[id]["superseded_by"],
+        }
         for id in superseded
         for row in citations.get(id, [])
         if row["says"] not in CLOSED  # what was promoted is listed as what it became
     ]
     return {
-        "narrowed": narrowed(options, zone) if options["tier"] is None else _with_tier(options, zone),
+        "narrowed": narrowed(options, zone)
+        if options["tier"] is None
+        else _with_tier(options, zone),
         "at": db.at,
         "tiers": [tiers[tier] for tier in SOURCE_TIER if tier in tiers],
         "chains": _chains(db.rows(CHAINS.format(asked=asked), (*values, limit))),
@@ -133,9 +140,12 @@ def _chart(tiers):
         "superseded": [tier["superseded"] for tier in tiers],
     }
     says = "; ".join(
-        f"{tier['tier']}: {count(tier['sources'])}, {count(tier['superseded'])} superseded" for tier in tiers
+        f"{tier['tier']}: {count(tier['sources'])}, {count(tier['superseded'])} superseded"
+        for tier in tiers
     )
-    return bars("Sources by tier", "tier", "sources", [tier["tier"] for tier in tiers], series, says + ".")
+    return bars(
+        "Sources by tier", "tier", "sources", [tier["tier"] for tier in tiers], series, says + "."
+    )
 
 
 def _tiers(tiers, zone):
@@ -163,11 +173,23 @@ def _standing(found, zone):
     ]  # fmt: skip
     more = found["standing_more"]
     advice = "Read the newer version, and see whether the record still holds; lessons are retired with L11."
-    return (paragraph(advice), points([*items, *([[f"{more:,} more."]] if more else [])])) if items else ()
+    return (
+        (paragraph(advice), points([*items, *([[f"{more:,} more."]] if more else [])]))
+        if items
+        else ()
+    )
 
 
 def _lines(chains, zone):
-    columns = {"Line": "number", "Source": "", "Version": "", "Tier": "", "Title": "", "Read": "whole", "Content": ""}
+    columns = {
+        "Line": "number",
+        "Source": "",
+        "Version": "",
+        "Tier": "",
+        "Title": "",
+        "Read": "whole",
+        "Content": "",
+    }
     rows = [
         [
             at, Ref(source["id"]), clipped(source["version"], 60), source["tier"], clipped(source["title"], 120),
@@ -181,7 +203,10 @@ def _lines(chains, zone):
 
 def _content(chain, number):
     """Did the content change with the version? Only hashes can tell."""
-    now, before = chain[number]["content_hash"], chain[number - 1]["content_hash"] if number else None
+    now, before = (
+        chain[number]["content_hash"],
+        chain[number - 1]["content_hash"] if number else None,
+    )
     if not number:
         return "the first"
     return "unknown" if not (now and before) else "the same" if now == before else "changed"

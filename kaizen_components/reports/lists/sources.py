@@ -16,7 +16,14 @@ LINES = {
     "superseded_by": "superseded by",
 }  # fmt: skip
 
-OURS = ("id", "commit_hash", "content_hash", "task_id", "supersedes_id", "superseded_by")  # no character to escape
+OURS = (
+    "id",
+    "commit_hash",
+    "content_hash",
+    "task_id",
+    "supersedes_id",
+    "superseded_by",
+)  # no character to escape
 
 
 def export(db, store, format, scope, out):
@@ -28,8 +35,17 @@ def export(db, store, format, scope, out):
     ]  # fmt: skip
     text = _markdown(sources) if format == "md" else _json(sources)
     unchanged = out is not None and _is_in(out, text.encode())
-    path = store.place.relative(os.path.abspath(out)) if unchanged else page.save(store, "sources", format, text, out)
-    return {"path": path, "count": len(sources), "unchanged": unchanged, "sha256": sha256(text.encode())}
+    path = (
+        store.place.relative(os.path.abspath(out))
+        if unchanged
+        else page.save(store, "sources", format, text, out)
+    )
+    return {
+        "path": path,
+        "count": len(sources),
+        "unchanged": unchanged,
+        "sha256": sha256(text.encode()),
+    }
 
 
 def _is_in(path, data):
@@ -52,7 +68,11 @@ def _markdown(sources):
 
 
 def _section(source):
-    lines = [f"- {label}: {_value(name, source[name])}" for name, label in LINES.items() if name in source]
+    lines = [
+        f"- {label}: {_value(name, source[name])}"
+        for name, label in LINES.items()
+        if name in source
+    ]
     quotes = [_quoted(source[name]) for name in ("summary", "body") if name in source]
     return "\n".join(["", f"## {plain(source['title'])}", "", *lines, *quotes, ""])
 

@@ -6,7 +6,20 @@ from typing import Any
 
 from ...limits import TASK_STATUS
 from ..charts.charts import lines
-from ..engine.document import Own, Ref, clipped, count, document, dollars, fact, facts, section, table, time_taken, word
+from ..engine.document import (
+    Own,
+    Ref,
+    clipped,
+    count,
+    document,
+    dollars,
+    fact,
+    facts,
+    section,
+    table,
+    time_taken,
+    word,
+)
 from ..engine.filters import narrowed, where
 from ..engine.zone import elapsed_ms
 from ..ledger.task_story import cost
@@ -51,10 +64,15 @@ WHERE task_id IN (SELECT value FROM json_each(?)) AND test = 0 GROUP BY task_id"
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     asked, values = where(db, "task", {**options, "scope": None})
     if options["scope"]:  # what it is now, which the first record of a task does not know
-        asked, values = f"{asked} AND seq IN (SELECT seq FROM task_state WHERE scope = ?)", [*values, options["scope"]]
+        asked, values = (
+            f"{asked} AND seq IN (SELECT seq FROM task_state WHERE scope = ?)",
+            [*values, options["scope"]],
+        )
     said = narrowed(options, zone)
     every = f"seq IN (SELECT seq FROM task WHERE {asked})" if said else NOT_TEST
-    counted = {row["status"]: row["number"] for row in db.rows(BY_STATUS.format(asked=every), values)}
+    counted = {
+        row["status"]: row["number"] for row in db.rows(BY_STATUS.format(asked=every), values)
+    }
     return {
         "narrowed": said,
         "statuses": {status: counted.get(status, 0) for status in TASK_STATUS},
@@ -83,7 +101,9 @@ def _tasks(db, asked, values, limit):
 
 def _throughput(db, zone, asked, values, said):
     """How many were opened and are done, per day or per week, from the first to the last that has any."""
-    theirs, named = (f"task_id IN (SELECT id FROM task WHERE {asked})", values) if said else ("1", [])
+    theirs, named = (
+        (f"task_id IN (SELECT id FROM task WHERE {asked})", values) if said else ("1", [])
+    )
     opened = _per_day(db.rows(OPENED.format(asked=asked), values), zone)
     done = _per_day(db.rows(DONE.format(asked=theirs), named), zone)
     days = sorted({*opened, *done})
@@ -126,7 +146,11 @@ def _summed(days, periods, label):
 def layout(found: dict[str, Any], zone) -> dict[str, Any]:
     total = sum(found["statuses"].values())
     if not total:
-        lead = ["No task fits." if found["narrowed"] else "No task yet. `kaizen W1 --title … --summary …` starts one."]
+        lead = [
+            "No task fits."
+            if found["narrowed"]
+            else "No task yet. `kaizen W1 --title … --summary …` starts one."
+        ]
         return document("Tasks", [text for text in (*lead, found["narrowed"]) if text], [])
     closed = found["statuses"]["done"] + found["statuses"]["canceled"]
     lead = [
@@ -155,7 +179,14 @@ def _chart(flow):
 
 
 def _blocked(rows):
-    columns = {"Task": "", "Title": "", "Status": "", "Waits for": "", "Blocker": "", "Its status": ""}
+    columns = {
+        "Task": "",
+        "Title": "",
+        "Status": "",
+        "Waits for": "",
+        "Blocker": "",
+        "Its status": "",
+    }
     cells = [
         [
             Ref(row["id"]), clipped(row["title"]), word(row["status"]),

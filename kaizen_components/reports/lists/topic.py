@@ -38,7 +38,10 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
         "narrowed": narrowed({**options, "query": None}, zone),
         "hits": len(best),
         "at_least": bool(found.cut),
-        "kinds": [{"kind": kind, "hits": number, "at_least": kind in found.cut} for kind, number in kinds.items()],
+        "kinds": [
+            {"kind": kind, "hits": number, "at_least": kind in found.cut}
+            for kind, number in kinds.items()
+        ],
         "over_time": spread([{"at": at, "hits": 1} for at in sorted(kept.values())], zone, "month"),
         "records": _shown(db, best[: options["limit"]]),
     }
@@ -56,7 +59,11 @@ def _kept(db, records, options):
     kept = {}
     for kind, seqs in _by_kind(records).items():
         conditions, values = ["test = 0", *([NO_REPORT] if kind == "artifact" else [])], []
-        for name, condition in (("since", "at >= ?"), ("until", "at < ?"), ("scope", KINDS[kind].scope)):
+        for name, condition in (
+            ("since", "at >= ?"),
+            ("until", "at < ?"),
+            ("scope", KINDS[kind].scope),
+        ):
             if options[name] is not None:
                 conditions.append(condition)
                 values += [options[name]] if "?" in condition else []
@@ -110,7 +117,12 @@ def _lead(found):
 def _numbers(found):
     order = list(SEARCHED)
     most = sorted(found["kinds"], key=lambda row: (-row["hits"], order.index(row["kind"])))
-    return facts(*(fact(_name(row["kind"]), row["hits"], show=_at_least if row["at_least"] else count) for row in most))
+    return facts(
+        *(
+            fact(_name(row["kind"]), row["hits"], show=_at_least if row["at_least"] else count)
+            for row in most
+        )
+    )
 
 
 def _at_least(number):
@@ -126,7 +138,14 @@ def _months(over_time):
     busiest = max(periods, key=lambda row: row["hits"])
     says = f"Most in {busiest['label']}: {count(busiest['hits'])}."
     labels, numbers = [row["label"] for row in periods], [row["hits"] for row in periods]
-    return bars(f"Records per {over_time['unit']}", over_time["unit"], "records", labels, {"records": numbers}, says)
+    return bars(
+        f"Records per {over_time['unit']}",
+        over_time["unit"],
+        "records",
+        labels,
+        {"records": numbers},
+        says,
+    )
 
 
 def _best(found, zone):
@@ -138,9 +157,13 @@ def _best(found, zone):
         for row in found["records"]
     ]  # fmt: skip
     more = found["hits"] - len(entries)
-    return story(entries), paragraph(f"{count(more)} more are not shown; --limit shows more.") if more else None
+    return story(entries), paragraph(
+        f"{count(more)} more are not shown; --limit shows more."
+    ) if more else None
 
 
 def _said(row):
     state = row["state"] and f"{row['state']}."
-    return "\n".join(filter(None, [" ".join(filter(None, [state, clipped(row["text"])])), row["inspect"]]))
+    return "\n".join(
+        filter(None, [" ".join(filter(None, [state, clipped(row["text"])])), row["inspect"]])
+    )

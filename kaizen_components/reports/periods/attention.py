@@ -68,7 +68,9 @@ SELECT id, title, at, count(*) OVER () AS number FROM gotcha_current
 WHERE test = 0 AND status = 'active' AND evidence IS NOT NULL AND {asked} ORDER BY seq LIMIT 1"""
 
 
-def highlights(db, period: Period, scope: str | None, limit: int) -> dict[str, list[dict[str, Any]]]:
+def highlights(
+    db, period: Period, scope: str | None, limit: int
+) -> dict[str, list[dict[str, Any]]]:
     """The lists of a period: flakiest commands, dearest tasks or traces, waivers, promoted lessons."""
     found = {}
     for name, sql, condition in (
@@ -81,14 +83,19 @@ def highlights(db, period: Period, scope: str | None, limit: int) -> dict[str, l
     return found
 
 
-def next_points(db, zone, period: Period, scope: str | None, found: dict[str, Any]) -> list[dict[str, Any]]:
+def next_points(
+    db, zone, period: Period, scope: str | None, found: dict[str, Any]
+) -> list[dict[str, Any]]:
     """At most seven: what is open now, the most pressing first, and then what stood out in the period."""
     by_rule = [
         (_objection, asked(db, OBJECTION, (), scope, OF_TASK_OR_OWN)),
         (_blocked, asked(db, BLOCKED, (), scope, "scope = ?")),
         (_claim, asked(db, STALE_CLAIM, (db.at,), scope, "scope = ?")),
         (_overdue, asked(db, OVERDUE, (db.at,), scope, "i.scope = ?")),
-        (_waiver, [{**row, "number": found["numbers"]["now"]["waivers"]} for row in found["waivers"]]),
+        (
+            _waiver,
+            [{**row, "number": found["numbers"]["now"]["waivers"]} for row in found["waivers"]],
+        ),
         (_flaky, [{**row, "since": period.since} for row in found["flakiest"]]),
         (_dear, found["dearest"]),
         (_unpromoted, asked(db, UNPROMOTED, (), scope, "scope = ?")),
@@ -99,7 +106,13 @@ def next_points(db, zone, period: Period, scope: str | None, found: dict[str, An
 def _point(tone, what, id, text, *words, number=1):
     """One point: `words` are the command to go on with; the others of its sort are only counted."""
     more = f" {number - 1:,} more like it." if number > 1 else ""
-    return {"tone": tone, "what": what, "id": id, "text": text + more, "command": joined(["kaizen", *words])}
+    return {
+        "tone": tone,
+        "what": what,
+        "id": id,
+        "text": text + more,
+        "command": joined(["kaizen", *words]),
+    }
 
 
 def _short(text):
@@ -114,30 +127,56 @@ def _objection(zone, row):
 
 def _blocked(zone, row):
     text = f"{_short(row['title'])}; since {zone.show(row['since'])}."
-    return _point("warn", "Blocked the longest", row["id"], text, "W10", "--id", row["id"], number=row["number"])
+    return _point(
+        "warn",
+        "Blocked the longest",
+        row["id"],
+        text,
+        "W10",
+        "--id",
+        row["id"],
+        number=row["number"],
+    )
 
 
 def _claim(zone, row):
     text = f"{_short(row['title'])}; {_short(row['holder'])} held it until {zone.show(row['lease_until'])}."
-    return _point("warn", "Claim that ran out", row["id"], text, "W10", "--id", row["id"], number=row["number"])
+    return _point(
+        "warn",
+        "Claim that ran out",
+        row["id"],
+        text,
+        "W10",
+        "--id",
+        row["id"],
+        number=row["number"],
+    )
 
 
 def _overdue(zone, row):
     text = f"{_short(row['summary'])}; was due {zone.show(row['deadline'])}."
     words = ["I5", "--id", row["irl_id"]]
-    return _point("warn", "Prediction without an outcome", row["id"], text, *words, number=row["number"])
+    return _point(
+        "warn", "Prediction without an outcome", row["id"], text, *words, number=row["number"]
+    )
 
 
 def _waiver(zone, row):
     words = ["W10" if row["gate"] == "done" else "L6", "--id", row["subject_id"]]
-    return _point("warn", "Waived", row["id"], f"{_short(row['reason'])}.", *words, number=row["number"])
+    return _point(
+        "warn", "Waived", row["id"], f"{_short(row['reason'])}.", *words, number=row["number"]
+    )
 
 
 def _flaky(zone, row):
     trees = f"{row['mixed']:,} unchanged tree{'' if row['mixed'] == 1 else 's'}"
-    how = f"{row['passed']:,} of {row['runs']:,} runs passed" + (f", both ways on {trees}." if row["mixed"] else ".")
+    how = f"{row['passed']:,} of {row['runs']:,} runs passed" + (
+        f", both ways on {trees}." if row["mixed"] else "."
+    )
     what = "Flaky command" if row["mixed"] else "Command that fails"
-    return _point("warn", what, None, f"{_short(row['command'])}: {how}", "R4", "--since", row["since"])
+    return _point(
+        "warn", what, None, f"{_short(row['command'])}: {how}", "R4", "--since", row["since"]
+    )
 
 
 def _dear(zone, row):
@@ -148,4 +187,6 @@ def _dear(zone, row):
 
 def _unpromoted(zone, row):
     text = f"{_short(row['title'])}; recorded {zone.show(row['at'])} with evidence, and no learning yet."
-    return _point(None, "Gotcha to promote", row["id"], text, "L2", "--id", row["id"], number=row["number"])
+    return _point(
+        None, "Gotcha to promote", row["id"], text, "L2", "--id", row["id"], number=row["number"]
+    )

@@ -45,9 +45,19 @@ def _refuse_several(unit, given, last, days, until):
             "Give one of them.",
         )  # fmt: skip
     if until and not days:
-        raise Usage("until_without_days", "--until needs --days.", "A calendar period ends by itself.", "Add --days 7.")
+        raise Usage(
+            "until_without_days",
+            "--until needs --days.",
+            "A calendar period ends by itself.",
+            "Add --days 7.",
+        )
     if until and int(until[:4]) not in UNTIL_YEARS:
-        raise Usage("bad_until", f"--until is in the year {until[:4]}.", "", "Give a day on which there are records.")
+        raise Usage(
+            "bad_until",
+            f"--until is in the year {until[:4]}.",
+            "",
+            "Give a day on which there are records.",
+        )
 
 
 def _first(unit, given):

@@ -126,13 +126,21 @@ class Tasks:
         self.period, self.fold = period, Fold(period)
         names = ("opened", "done", "reopened", "canceled")
         self.bars: dict[str, list[int]] = {name: self.fold.empty() for name in names}
-        self.parts: dict[str, dict[str, Any]] = {part: dict.fromkeys((*names, "rework"), 0) for part in PARTS}
+        self.parts: dict[str, dict[str, Any]] = {
+            part: dict.fromkeys((*names, "rework"), 0) for part in PARTS
+        }
         self.lead_classes = dict.fromkeys(LEAD_CLASSES, 0)
         self._net = {name: self.fold.empty() for name in CLOSED}
         self._net_before = {part: dict.fromkeys(CLOSED, 0) for part in ("before", "between")}
         earlier = self._opened(db, scope)
         closed = asked(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
-        limits = (period.since, period.until, period.before_since, period.before_until, self.fold.minute)
+        limits = (
+            period.since,
+            period.until,
+            period.before_since,
+            period.before_until,
+            self.fold.minute,
+        )
         for row in asked(db, CHANGES, limits, scope, OF_TASK):
             READ[row["what"]](self, row)
         self._standing({name: closed[name] or 0 for name in CLOSED}, earlier)
@@ -140,14 +148,23 @@ class Tasks:
     def _opened(self, db, scope):
         """How many tasks there were when the period before began, and when its part that counts had ended."""
         period = self.period
-        limits = (period.since, self.fold.minute, period.before_until, period.before_since, period.until)
+        limits = (
+            period.since,
+            self.fold.minute,
+            period.before_until,
+            period.before_since,
+            period.until,
+        )
         found = dict.fromkeys(("earlier", "before", "between"), 0)
         for row in asked(db, STARTED, limits, scope, OF_TASK):
             if row["key"] in found:
                 found[row["key"]] = row["number"]
             else:
                 self.bars["opened"][self.fold.place(row["key"])] += row["number"]
-        self.parts["now"]["opened"], self.parts["before"]["opened"] = sum(self.bars["opened"]), found["before"]
+        self.parts["now"]["opened"], self.parts["before"]["opened"] = (
+            sum(self.bars["opened"]),
+            found["before"],
+        )
         return found
 
     def _step(self, row):
@@ -181,7 +198,9 @@ class Tasks:
     def _standing(self, closed, earlier):
         """What was open, done and canceled at the end of each bar, from what it was before and what changed."""
         before = {name: closed[name] + self._net_before["before"][name] for name in CLOSED}
-        self.parts["before"]["open_at_end"] = earlier["earlier"] + earlier["before"] - sum(before.values())
+        self.parts["before"]["open_at_end"] = (
+            earlier["earlier"] + earlier["before"] - sum(before.values())
+        )
         standing = {name: before[name] + self._net_before["between"][name] for name in CLOSED}
         tasks = sum(earlier.values())
         self.at_start = {**standing, "open": tasks - sum(standing.values())}

@@ -75,8 +75,12 @@ def _compared(found, zone):
     """Which days these are, and which the column "before" means."""
     period, before, said = found["period"], found["before"], []
     if before["same_part"]:
-        said.append(f"So far: {period['days_so_far']} of {period['days']} days, up to {zone.show(found['newest'])}.")
-    part = f", the same part of it, up to {zone.show(before['until'])}" if before["same_part"] else ""
+        said.append(
+            f"So far: {period['days_so_far']} of {period['days']} days, up to {zone.show(found['newest'])}."
+        )
+    part = (
+        f", the same part of it, up to {zone.show(before['until'])}" if before["same_part"] else ""
+    )
     said.append(f"Before means {before['name']}{part}.")
     return said + ([f"Only scope {found['scope']}."] if found["scope"] else [])
 
@@ -116,7 +120,11 @@ def _numbers(numbers):
 
 def _next(found, zone):
     if not found["next"]:
-        return [paragraph("Nothing: no objection, nothing blocked, no claim that ran out, nothing overdue or waived.")]
+        return [
+            paragraph(
+                "Nothing: no objection, nothing blocked, no claim that ran out, nothing overdue or waived."
+            )
+        ]
     items = [
         [
             Tone(point["what"], point["tone"]) if point["tone"] else point["what"], "–", point["text"],
@@ -124,15 +132,23 @@ def _next(found, zone):
         ]
         for point in found["next"]
     ]  # fmt: skip
-    return [paragraph(f"As of {zone.show(found['newest'])}; each with the command that leads on."), points(items)]
+    return [
+        paragraph(f"As of {zone.show(found['newest'])}; each with the command that leads on."),
+        points(items),
+    ]
 
 
 def _axis(found):
-    return {"day": "day", "month": "month"}.get(found["period"]["step"], f"{found['period']['step']} from")
+    return {"day": "day", "month": "month"}.get(
+        found["period"]["step"], f"{found['period']['step']} from"
+    )
 
 
 def _throughput(found):
-    now, series = found["numbers"]["now"], {name: found["bars"][name] for name in ("opened", "done", "reopened")}
+    now, series = (
+        found["numbers"]["now"],
+        {name: found["bars"][name] for name in ("opened", "done", "reopened")},
+    )
     says = f"{count(now['opened'])} opened, {count(now['done'])} done, {count(now['reopened'])} reopened."
     return lines("Throughput", _axis(found), "tasks", found["labels"], series, says)
 
@@ -156,7 +172,14 @@ def _lead(found):
     now = found["numbers"]["now"]
     says = f"Median {time_taken(now.get('lead_median_ms'))}, 85th percentile {time_taken(now.get('lead_85_ms'))}."
     series = {"tasks": list(found["lead_classes"].values())}
-    return bars("Lead time of the tasks done", "lead time", "tasks", list(found["lead_classes"]), series, says)
+    return bars(
+        "Lead time of the tasks done",
+        "lead time",
+        "tasks",
+        list(found["lead_classes"]),
+        series,
+        says,
+    )
 
 
 def _verdicts(found):
@@ -168,26 +191,54 @@ def _verdicts(found):
     }
     empty = [0] * len(found["labels"])
     series = {
-        name: [sum(values) for values in zip(*(found["verdicts"].get(kind, empty) for kind in members), strict=True)]
+        name: [
+            sum(values)
+            for values in zip(
+                *(found["verdicts"].get(kind, empty) for kind in members), strict=True
+            )
+        ]
         for name, members in kinds.items()
     }
     now = found["numbers"]["now"]
     says = f"{percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable."
     tones = {"acceptable": "good", "with concerns": "warn", "rework or failed": "bad"}
-    return bars("Verification outcomes", _axis(found), "verdicts", found["labels"], series, says, tones=tones)
+    return bars(
+        "Verification outcomes",
+        _axis(found),
+        "verdicts",
+        found["labels"],
+        series,
+        says,
+        tones=tones,
+    )
 
 
 def _proofs(found):
-    columns = {"Tier": "", "Passed": "number", "Failed": "number", "Timeout": "number", "Unknown": "number"}
+    columns = {
+        "Tier": "",
+        "Passed": "number",
+        "Failed": "number",
+        "Timeout": "number",
+        "Unknown": "number",
+    }
     rows = [
-        [word(tier), *(of.get(outcome, 0) for outcome in ("passed", "failed", "timeout", "unknown"))]
+        [
+            word(tier),
+            *(of.get(outcome, 0) for outcome in ("passed", "failed", "timeout", "unknown")),
+        ]
         for tier, of in sorted(found["proofs"].items(), reverse=True)
     ]
     return table("Proofs by tier", columns, rows)
 
 
 def _flakiest(found):
-    columns = {"Command": "", "Runs": "number", "Passed": "number", "Pass rate": "number", "Trees with both": "number"}
+    columns = {
+        "Command": "",
+        "Runs": "number",
+        "Passed": "number",
+        "Pass rate": "number",
+        "Trees with both": "number",
+    }
     rows = [
         [
             Code(clipped(row["command"], 200)), row["runs"], row["passed"], percent(row["passed"] / row["runs"]),
@@ -204,13 +255,32 @@ def _cost(found):
     step = found["period"]["step"]
     if now["cost_usd"]:
         return bars(
-            f"Cost per {step}", _axis(found), "US dollars", labels, {"cost": found["bars"]["cost_usd"]}, says, dollars
+            f"Cost per {step}",
+            _axis(found),
+            "US dollars",
+            labels,
+            {"cost": found["bars"]["cost_usd"]},
+            says,
+            dollars,
         )
-    return bars(f"Tokens per {step}", _axis(found), "tokens", labels, {"tokens": found["bars"]["tokens"]}, says)
+    return bars(
+        f"Tokens per {step}",
+        _axis(found),
+        "tokens",
+        labels,
+        {"tokens": found["bars"]["tokens"]},
+        says,
+    )
 
 
 def _dearest(found):
-    columns = {"Task or trace": "", "What": "", "Cost": "number", "Tokens": "number", "Spans": "number"}
+    columns = {
+        "Task or trace": "",
+        "What": "",
+        "Cost": "number",
+        "Tokens": "number",
+        "Spans": "number",
+    }
     rows = [
         [
             Own(row["task_id"]) if row["task_id"] else Code(clipped(row["trace_id"], 60)), clipped(row["title"]),
@@ -224,10 +294,22 @@ def _dearest(found):
 def _promoted(found, zone):
     columns = {"Lesson": "", "When": "whole", "Became": "", "What": "", "From": "", "By": ""}
     rows = [
-        [Own(row["id"]), zone.show(row["at"]), row["kind"], clipped(row["title"]), Ref(row["came_from"]), row["actor"]]
+        [
+            Own(row["id"]),
+            zone.show(row["at"]),
+            row["kind"],
+            clipped(row["title"]),
+            Ref(row["came_from"]),
+            row["actor"],
+        ]
         for row in found["promoted"]
     ]
-    return table("Lessons promoted, the newest first", columns, rows, found["numbers"]["now"]["promoted"] - len(rows))
+    return table(
+        "Lessons promoted, the newest first",
+        columns,
+        rows,
+        found["numbers"]["now"]["promoted"] - len(rows),
+    )
 
 
 def _waivers(found, zone):
@@ -243,7 +325,9 @@ def _waivers(found, zone):
         ]
         for row in found["waivers"]
     ]
-    return table("Waivers, the newest first", columns, rows, found["numbers"]["now"]["waivers"] - len(rows))
+    return table(
+        "Waivers, the newest first", columns, rows, found["numbers"]["now"]["waivers"] - len(rows)
+    )
 
 
 def _calibration(found):
@@ -251,4 +335,6 @@ def _calibration(found):
     if not now["predictions"]:
         return None
     says = f"{_of(now['predictions'], 'prediction')} closed, Brier score {count(now['brier'])}."
-    return calibration.block(rows, f"{says} On the dashed line, things happen as often as predicted.")
+    return calibration.block(
+        rows, f"{says} On the dashed line, things happen as often as predicted."
+    )

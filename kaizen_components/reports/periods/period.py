@@ -14,12 +14,18 @@ ANY_RECORD = "SELECT 1 FROM log LIMIT 1"
 DAYS = ("last", "days", "until", "so_far")
 
 
-def report(write, look, store, code: str, unit: str, output: Output, given: Any, **options: Any) -> dict[str, Any]:
+def report(
+    write, look, store, code: str, unit: str, output: Output, given: Any, **options: Any
+) -> dict[str, Any]:
     """`options` are those of the command; which days they mean is made exact, so that the footer means them too."""
     exact = chosen(unit, output.zone, given, *(options.pop(name) for name in DAYS))
     if given is not None and not exact["so_far"] and is_under_way(output.zone, exact):
-        store.notes.append(f"This {unit} is not over; --so-far compares it with the same part of the one before.")
-    return publish(write, look, store, code, NAMES[unit], output, gather, layout, **exact, **options)
+        store.notes.append(
+            f"This {unit} is not over; --so-far compares it with the same part of the one before."
+        )
+    return publish(
+        write, look, store, code, NAMES[unit], output, gather, layout, **exact, **options
+    )
 
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:

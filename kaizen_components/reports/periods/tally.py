@@ -44,11 +44,17 @@ class Tally:
     def __init__(self, db, period: Period, scope: str | None):
         self.db, self.scope, self.fold = db, scope, Fold(period)
         self.parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
-        self.bars: dict[str, list[Any]] = {"tokens": self.fold.empty(), "cost_usd": self.fold.empty()}
+        self.bars: dict[str, list[Any]] = {
+            "tokens": self.fold.empty(),
+            "cost_usd": self.fold.empty(),
+        }
         self.verdicts: dict[str, list[int]] = {}
         self.proofs: dict[str, dict[str, dict[str, int]]] = {part: {} for part in PARTS}
         within = (period.before_since, period.until, period.before_until, period.since)
-        self._limits, self._limits_by_key = (period.since, *within), (period.since, self.fold.minute, *within)
+        self._limits, self._limits_by_key = (
+            (period.since, *within),
+            (period.since, self.fold.minute, *within),
+        )
         for count in (self._verdicts, self._spans, self._proofs, self._others, self._predictions):
             count()
 
@@ -58,11 +64,15 @@ class Tally:
             part, name = "before" if row["key"] == "before" else "now", row["conclusion"]
             counted[part][name] = counted[part].get(name, 0) + row["number"]
             if part == "now" and name != NOT_A_VERDICT:
-                self.verdicts.setdefault(name, self.fold.empty())[self.fold.place(row["key"])] += row["number"]
+                self.verdicts.setdefault(name, self.fold.empty())[self.fold.place(row["key"])] += (
+                    row["number"]
+                )
         for part, conclusions in counted.items():
             total = sum(number for name, number in conclusions.items() if name != NOT_A_VERDICT)
             passed = sum(conclusions.get(name, 0) for name in PASSING)
-            self.parts[part].update(verdicts=total, pass_rate=round(passed / total, 4) if total else None)
+            self.parts[part].update(
+                verdicts=total, pass_rate=round(passed / total, 4) if total else None
+            )
 
     def _spans(self):
         before = {"tokens": 0, "cost_usd": 0.0}
@@ -74,7 +84,9 @@ class Tally:
                 self.bars[name][self.fold.place(row["key"])] += row[name]
         self.bars["cost_usd"] = [round(cost, 6) for cost in self.bars["cost_usd"]]
         self.parts["before"].update(tokens=before["tokens"], cost_usd=round(before["cost_usd"], 6))
-        self.parts["now"].update(tokens=sum(self.bars["tokens"]), cost_usd=round(fsum(self.bars["cost_usd"]), 6))
+        self.parts["now"].update(
+            tokens=sum(self.bars["tokens"]), cost_usd=round(fsum(self.bars["cost_usd"]), 6)
+        )
 
     def _proofs(self):
         for row in asked(self.db, PROOFS, self._limits, self.scope, OF_TASK):
@@ -96,5 +108,7 @@ class Tally:
         for row in asked(self.db, PREDICTIONS, self._limits, self.scope, "i.scope = ?"):
             closed[row["part"]].append((row["probability"], bool(row["happened"])))
         for part, pairs in closed.items():
-            self.parts[part].update(predictions=len(pairs), brier=calibration.scores(pairs)["brier"])
+            self.parts[part].update(
+                predictions=len(pairs), brier=calibration.scores(pairs)["brier"]
+            )
         self.calibration = calibration.bins(closed["now"])

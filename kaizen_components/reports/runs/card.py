@@ -53,7 +53,9 @@ def next_step(card: dict[str, Any]) -> str:
     if card.get("not_applied"):
         return f"It is not in the tree: {card['not_applied']}"
     if card.get("branch"):
-        return f"Look at it: `git -C {card['repo']} diff {card['base_commit'][:10]} {card['branch']}`"
+        return (
+            f"Look at it: `git -C {card['repo']} diff {card['base_commit'][:10]} {card['branch']}`"
+        )
     if card["outcome"] is None:
         return f"Go on with it: `kaizen P7 --id {card['id']}`; with --abort it ends."
     return f"Findings, answers and the last candidate: `kaizen P2 --id {card['id']} --format html`"
@@ -68,7 +70,9 @@ def _steps(card, width):
     for gate in card["gates"]:
         found = number_of(gate["findings"], "finding") if gate["findings"] else ""
         took = seconds(gate["seconds"])
-        lines.append(f"  {_place(gate):<{step}}  {gate['reason']:<{reason}}  {took:>8}  {found}".rstrip())
+        lines.append(
+            f"  {_place(gate):<{step}}  {gate['reason']:<{reason}}  {took:>8}  {found}".rstrip()
+        )
         if gate["reason"] != "pass":
             lines += _wrapped(_why(gate), width, " " * (step + 4))
     return lines
@@ -98,7 +102,12 @@ def _facts(card, zone):
         ("reviewed by", reviewer(card)),
         ("branch", card.get("branch")),
         ("in the tree", "yes" if card.get("applied") else "no" if card.get("branch") else None),
-        ("driven by", f"{card['holder']}, at most until {zone.show(card['until'])}" if card.get("holder") else None),
+        (
+            "driven by",
+            f"{card['holder']}, at most until {zone.show(card['until'])}"
+            if card.get("holder")
+            else None,
+        ),
     ]
     return [(name, value) for name, value in rows if value]
 
@@ -110,7 +119,11 @@ def took(card: dict[str, Any]) -> str:
         seconds(card["seconds"]), *([number_of(built, "build attempt")] if built else []),
         f"{known(card['tokens_in'])} tokens in, {known(card['tokens_out'])} out", cost(card["cost_usd"]),
     ]  # fmt: skip
-    more = f"; {number_of(card['usage_unknown'], 'answer')} without usage" if card["usage_unknown"] else ""
+    more = (
+        f"; {number_of(card['usage_unknown'], 'answer')} without usage"
+        if card["usage_unknown"]
+        else ""
+    )
     return ", ".join(parts) + more
 
 
@@ -118,7 +131,11 @@ def reviewer(card: dict[str, Any]) -> str | None:
     """Nobody is independent of what he wrote himself, and a reader is told so."""
     if "reviewed_by" not in card:
         return None
-    too = ", who built it too: only the gates are independent here" if card["reviewed_by_author"] else ""
+    too = (
+        ", who built it too: only the gates are independent here"
+        if card["reviewed_by_author"]
+        else ""
+    )
     return card["reviewed_by"] + too
 
 
@@ -150,7 +167,10 @@ def listed(found: dict[str, Any], width: int | None = None) -> str:
     if not found["records"]:
         return "Nothing found."
     width = width or _width()
-    lines = [_line("run", "outcome", "time", "request", width), *(_run(row, width) for row in found["records"])]
+    lines = [
+        _line("run", "outcome", "time", "request", width),
+        *(_run(row, width) for row in found["records"]),
+    ]
     number = len(found["records"])
     more = f"; more with --limit (this is the limit of {number})" if found["more"] else ""
     lines += ["", number_of(number, "run") + more]
@@ -171,9 +191,15 @@ def _stages(found):
     if not found["stages"]:
         return []
     many = len({row["protocol"] for row in found["stages"]}) > 1
-    names = [f"{row['protocol']} {row['stage']}" if many else row["stage"] for row in found["stages"]]
+    names = [
+        f"{row['protocol']} {row['stage']}" if many else row["stage"] for row in found["stages"]
+    ]
     size = max(map(len, [*names, "stage"]))
-    lines = ["", "How often each stage passes, over all runs:", f"  {'stage':<{size}}  {'passes':>8}  judged  runs"]
+    lines = [
+        "",
+        "How often each stage passes, over all runs:",
+        f"  {'stage':<{size}}  {'passes':>8}  judged  runs",
+    ]
     for name, row in zip(names, found["stages"], strict=True):
         undecided = f"  ({row['undecided']:,} could not be decided)" if row["undecided"] else ""
         lines.append(
@@ -213,7 +239,9 @@ def _words(text, most):
     """The text at its blanks; a word that is longer than a line, and no command, in pieces of a line."""
     parts = text.split("`")
     if len(parts) % 2:
-        text = "`".join(part.replace(" ", "\0") if at % 2 else part for at, part in enumerate(parts))
+        text = "`".join(
+            part.replace(" ", "\0") if at % 2 else part for at, part in enumerate(parts)
+        )
     for word in text.split(" "):
         if "\0" in word:
             yield word.replace("\0", " ")

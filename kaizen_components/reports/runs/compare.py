@@ -9,7 +9,17 @@ from ...errors import NotFound, Usage
 from ...pipeline.run import recorder as ledger
 from ...pipeline.run.account import summary
 from ..charts.interval import of_mean, of_share
-from ..engine.document import clipped, count, document, dollars, number_of, percent, section, table, time_taken
+from ..engine.document import (
+    clipped,
+    count,
+    document,
+    dollars,
+    number_of,
+    percent,
+    section,
+    table,
+    time_taken,
+)
 
 ENDED = "SELECT * FROM run_current WHERE phase = 'ended' AND test = 0 ORDER BY seq"
 # A replay leaves an artifact, and a proof where every verdict was the same; the newest counts.
@@ -19,7 +29,9 @@ WHERE a.about_id = ? AND a.title = ? ORDER BY a.seq DESC LIMIT 1"""
 WAYS = ("driver", "model", "protocol", "version")
 REQUEST_CHARS_MAX = 100
 REQUESTS_MAX = 100
-VERSION_CHARS_MIN = 4  # or version="1", which is what a protocol calls itself, would be a sixteenth of all hashes
+VERSION_CHARS_MIN = (
+    4  # or version="1", which is what a protocol calls itself, would be a sixteenth of all hashes
+)
 VERSION_CHARS_SHOWN = 12
 HOW = "Such as driver=agent, model=NAME, protocol=factory, version=HASH, or the ids of runs, separated by commas."
 
@@ -57,7 +69,10 @@ def _placed(runs):
     for run in runs:
         trees.setdefault(run["repo"], set()).update(filter(None, [run["base_tree"]]))
     homes = _homes(trees)
-    return [{**run, "where": " ".join(filter(None, (homes[run["repo"]], run["function"])))} for run in runs]
+    return [
+        {**run, "where": " ".join(filter(None, (homes[run["repo"]], run["function"])))}
+        for run in runs
+    ]
 
 
 def _homes(trees):
@@ -78,7 +93,9 @@ def _chosen(db, runs, given, side):
         return [run for run in runs if run["id"] in ids]
     if way == "version" and 0 < len(value) < VERSION_CHARS_MIN:
         few = f"A version is at least {VERSION_CHARS_MIN} characters of a hash."
-        raise Usage("bad_side", f"--{side} is too short.", few, "`P11 --name NAME` shows the whole hash.")
+        raise Usage(
+            "bad_side", f"--{side} is too short.", few, "`P11 --name NAME` shows the whole hash."
+        )
     if way not in WAYS or not value:
         raise Usage("bad_side", f"--{side} cannot be read.", f"It is {clipped(given, 60)!r}.", HOW)
     matches = {
@@ -141,7 +158,9 @@ def _mean(values):
 
 def _request(asked, kept):
     ends = {
-        side: [{"id": run["id"], "outcome": run["outcome"]} for run in found if _asked(run) == asked]
+        side: [
+            {"id": run["id"], "outcome": run["outcome"]} for run in found if _asked(run) == asked
+        ]
         for side, found in kept.items()
     }
     return {"request": asked[0], "where": asked[1], **ends}
@@ -177,20 +196,31 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 
 def _lead(found):
     left_out = sum(found["left_out"].values())
-    requests, runs = number_of(len(found["requests"]), "request"), number_of(found["left"]["runs"], "run")
+    requests, runs = (
+        number_of(len(found["requests"]), "request"),
+        number_of(found["left"]["runs"], "run"),
+    )
     lead = [f"{requests} that both sides had: {runs} against {found['right']['runs']}."]
     if left_out:
         are = "is" if left_out == 1 else "are"
-        lead.append(f"{number_of(left_out, 'run')} with other requests or repositories {are} left out.")
+        lead.append(
+            f"{number_of(left_out, 'run')} with other requests or repositories {are} left out."
+        )
     if found["on_both"]:
         same = number_of(found["on_both"], "run")
-        lead.append(f"{same} {'is' if found['on_both'] == 1 else 'are'} on both sides and cannot differ.")
+        lead.append(
+            f"{same} {'is' if found['on_both'] == 1 else 'are'} on both sides and cannot differ."
+        )
     return lead
 
 
 def _row(one):
     ends = [_ends(one[side]) for side in ("left", "right")]
-    return [clipped(one["request"], REQUEST_CHARS_MAX), clipped(one["where"], REQUEST_CHARS_MAX), *ends]
+    return [
+        clipped(one["request"], REQUEST_CHARS_MAX),
+        clipped(one["where"], REQUEST_CHARS_MAX),
+        *ends,
+    ]
 
 
 def _ends(runs):
@@ -243,10 +273,16 @@ ROWS = {
 def text(found: dict[str, Any]) -> str:
     """The same on a screen."""
     left, right = found["left"], found["right"]
-    rows = [["", left["is"], right["is"]], *([label, show(left), show(right)] for label, show in ROWS.items())]
+    rows = [
+        ["", left["is"], right["is"]],
+        *([label, show(left), show(right)] for label, show in ROWS.items()),
+    ]
     widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
     lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows]
-    ends = [f"  {asked} ({where}): {left} | {right}" for asked, where, left, right in map(_row, found["requests"])]
+    ends = [
+        f"  {asked} ({where}): {left} | {right}"
+        for asked, where, left, right in map(_row, found["requests"])
+    ]
     more = len(ends) - REQUESTS_MAX
     left_off = [f"  and {number_of(more, 'request')} more"] if more > 0 else []
     return "\n".join([*_lead(found), "", *lines, "", *ends[:REQUESTS_MAX], *left_off])

@@ -14,7 +14,9 @@ from . import trace
 
 DIFF = "change.diff"
 DROVE = ("leased", "released", "refused", "aborted")
-ARTIFACTS = "SELECT id, name, title, path, bytes, sha256 FROM artifact WHERE about_id = ? ORDER BY seq"
+ARTIFACTS = (
+    "SELECT id, name, title, path, bytes, sha256 FROM artifact WHERE about_id = ? ORDER BY seq"
+)
 SIZES = "SELECT id, length(body) AS chars FROM run_event WHERE run_id = ? AND event = 'answered' ORDER BY n"
 
 
@@ -28,7 +30,11 @@ def gather(root: str, db, zone, options: dict[str, Any]) -> dict[str, Any]:
     return {
         **card,
         "spec": _spec(db, protocol, events),
-        "failed": [_failed(event) for event in events if event["event"] == "judged" and event["reason"] != "pass"],
+        "failed": [
+            _failed(event)
+            for event in events
+            if event["event"] == "judged" and event["reason"] != "pass"
+        ],
         "answers": _answers(db, run, events, state),
         "budget": _budget(protocol, state),
         "drove": [_drove(event) for event in events if event["event"] in DROVE],
@@ -50,7 +56,11 @@ def _spec(db, protocol, events):
                 spec = validated(ledger.body(db, event["id"]), MODELS["spec"]).model_dump()
             except AnswerRefused:
                 continue
-            return {**spec, "attempt": event["attempt"], "accepted": (event["step"], event["attempt"]) in passed}
+            return {
+                **spec,
+                "attempt": event["attempt"],
+                "accepted": (event["step"], event["attempt"]) in passed,
+            }
     return None
 
 
@@ -79,7 +89,10 @@ def _answers(db, run, events, state):
 def _budget(protocol, state):
     spent = {**state["spent"], "asks": state["asks"]}
     spent["tokens"] = spent["tokens_in"] + spent["tokens_out"]
-    return [{"name": name, "spent": spent.get(name), "most": most} for name, most in protocol.budget.items()]
+    return [
+        {"name": name, "spent": spent.get(name), "most": most}
+        for name, most in protocol.budget.items()
+    ]
 
 
 def _drove(event):
@@ -100,4 +113,8 @@ def _change(root, artifacts):
     except OSError:
         data = b""
     same = sha256(data) == kept["sha256"]
-    return {"artifact_id": kept["id"], "path": kept["path"], "text": data.decode("utf-8", "replace") if same else None}
+    return {
+        "artifact_id": kept["id"],
+        "path": kept["path"],
+        "text": data.decode("utf-8", "replace") if same else None,
+    }

@@ -36,11 +36,14 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
         _lead(found, zone),
         [
             section("In numbers", _numbers(found)),
-            section("What was asked", prose("Request", found["request"]), *_spec_blocks(found["spec"])),
+            section(
+                "What was asked", prose("Request", found["request"]), *_spec_blocks(found["spec"])
+            ),
             section("Gates and attempts", _gates(found)),
             section("What was found", _findings(found)),
             section(
-                "Where the time went", waterfall("Waterfall of the steps", found["trace"]) if found["trace"] else None
+                "Where the time went",
+                waterfall("Waterfall of the steps", found["trace"]) if found["trace"] else None,
             ),
             section("The change", _change(found)),
             section("Answers", _answers(found)),
@@ -57,7 +60,9 @@ def _lead(found, zone):
     if found.get("holder"):
         lead.append(f"{found['holder']} drives it, at most until {zone.show(found['until'])}.")
     if found.get("branch"):
-        lead.append(f"The work is on the branch {found['branch']}{' and in the tree' if found['applied'] else ''}.")
+        lead.append(
+            f"The work is on the branch {found['branch']}{' and in the tree' if found['applied'] else ''}."
+        )
     if found.get("branch") or found["outcome"] is None:
         lead.append(next_step(found))
     return [*lead, "This is a test record: `kaizen K7` removes it."] if found["test"] else lead
@@ -73,7 +78,9 @@ def _numbers(found):
         fact("tokens out", found["tokens_out"], show=known),
         fact("cost", found["cost_usd"], show=_dollars),
         fact("rejected answers", found["rejected_answers"]) if found["outcome"] else None,
-        fact("cost of rejected work", found["rejected_cost_usd"], show=_dollars) if found["outcome"] else None,
+        fact("cost of rejected work", found["rejected_cost_usd"], show=_dollars)
+        if found["outcome"]
+        else None,
         fact("answers without usage", found["usage_unknown"]) if found["usage_unknown"] else None,
     )
 
@@ -87,10 +94,21 @@ def _spec_blocks(spec):
         return (paragraph("There is no spec: no plan could be read."),)
     says = "" if spec["accepted"] else ", whose checks did not pass"
     rows = [[Code(one["id"]), clipped(one["text"], TEXT_CHARS_MAX)] for one in spec["criteria"]]
-    lists = {"Constraint": spec["constraints"], "Out of scope": spec["out_of_scope"], "May change": spec["grants"]}
+    lists = {
+        "Constraint": spec["constraints"],
+        "Out of scope": spec["out_of_scope"],
+        "May change": spec["grants"],
+    }
     return (
-        table(f"Criteria of the spec “{clipped(spec['title'], 120)}”{says}", {"Criterion": "whole", "Says": ""}, rows),
-        *(points([[f"{name}:", clipped(text, TEXT_CHARS_MAX)] for text in texts]) for name, texts in lists.items()),
+        table(
+            f"Criteria of the spec “{clipped(spec['title'], 120)}”{says}",
+            {"Criterion": "whole", "Says": ""},
+            rows,
+        ),
+        *(
+            points([[f"{name}:", clipped(text, TEXT_CHARS_MAX)] for text in texts])
+            for name, texts in lists.items()
+        ),
     )
 
 
@@ -106,7 +124,9 @@ def _gates(found):
         ]
         for gate in found["gates"]
     ]  # fmt: skip
-    return table("Every gate and attempt, in order", columns, rows) or paragraph("Nothing has been judged yet.")
+    return table("Every gate and attempt, in order", columns, rows) or paragraph(
+        "Nothing has been judged yet."
+    )
 
 
 def _findings(found):
@@ -137,11 +157,19 @@ def _where(row):
 def _change(found):
     change = found["change"]
     if change is None:
-        none = "Nothing was written that could be applied." if found["outcome"] else "There is no candidate yet."
+        none = (
+            "Nothing was written that could be applied."
+            if found["outcome"]
+            else "There is no candidate yet."
+        )
         return paragraph(none)
     if change["text"] is None:
         return paragraph("The file with the candidate is gone, or is not what was recorded.")
-    title = "The accepted change" if found["outcome"] == "accepted" else "The last candidate, which was not accepted"
+    title = (
+        "The accepted change"
+        if found["outcome"] == "accepted"
+        else "The last candidate, which was not accepted"
+    )
     return listing(title, change["text"] or "(no change)", f"{change['path']} has them all.")
 
 
@@ -158,7 +186,9 @@ def _answers(found):
         ]
         for one in found["answers"]
     ]  # fmt: skip
-    return table("What was answered, and what it took; kept is what is part of accepted work", columns, rows)
+    return table(
+        "What was answered, and what it took; kept is what is part of accepted work", columns, rows
+    )
 
 
 def _model(one):
@@ -169,7 +199,9 @@ def _model(one):
 def _budget(found):
     rows = [[row["name"].replace("_", " "), row["spent"], row["most"]] for row in found["budget"]]
     columns = {"Budget": "", "Spent": "number", "Allowed": "number"}
-    return table("What was spent of what was allowed; usage that no server told is not in it", columns, rows)
+    return table(
+        "What was spent of what was allowed; usage that no server told is not in it", columns, rows
+    )
 
 
 def _drivers(found, zone):

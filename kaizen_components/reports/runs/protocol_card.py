@@ -15,7 +15,9 @@ def text(found: dict[str, Any]) -> str:
         )
     for row in found["fixtures"]:
         mark = "as it should" if row["ok"] else f"WRONG, wanted {row['expected']}. {row['says']}"
-        lines.append(f"  {row['step']} on {row['which']} fixture {row['number']}: {row['got']}, {mark}")
+        lines.append(
+            f"  {row['step']} on {row['which']} fixture {row['number']}: {row['got']}, {mark}"
+        )
     lines += [f"  wrote {path}" for path in found["skills"]]
     lines += [f"hint: {found['hint']}"] if found["hint"] else []
     return "\n".join(lines)

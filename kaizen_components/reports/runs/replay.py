@@ -14,7 +14,10 @@ def text(found: dict[str, Any]) -> str:
         lines.append(f"  {_place(row):<{step}}  {row['recorded']:<10}  {mark}")
         lines += [f"      {row['why']}"] if row["why"] else []
     lines += _part("Changed since, besides:", found["changed"])
-    lines += _part("Asked otherwise now:", [f"{_place(row)}. {row['why']}" for row in found["questions"] if row["why"]])
+    lines += _part(
+        "Asked otherwise now:",
+        [f"{_place(row)}. {row['why']}" for row in found["questions"] if row["why"]],
+    )
     return "\n".join([*lines, "", f"Report: {found['path']}"])
 
 

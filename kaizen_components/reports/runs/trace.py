@@ -23,7 +23,8 @@ Span = dict[str, Any]
 def report(db, trace_ref: str | None, task_ref: str | None) -> dict[str, Any]:
     """The traces that were asked for, each with its spans and its critical path, and the totals over all of them."""
     traces = [
-        analysed(trace_id, db.rows(spans_of.OF_TRACE, (trace_id,))) for trace_id in _wanted(db, trace_ref, task_ref)
+        analysed(trace_id, db.rows(spans_of.OF_TRACE, (trace_id,)))
+        for trace_id in _wanted(db, trace_ref, task_ref)
     ]
     every = [span for trace in traces for span in trace["spans"]]
     return {
@@ -48,7 +49,10 @@ def _wanted(db, trace_ref, task_ref):
     found = [row["trace_id"] for row in db.rows(spans_of.OF_TASK, (task["id"],))]
     if not found:
         raise NotFound(
-            "no_trace", f"{task['id']} has no trace.", "No span names this task.", "Record one: `T1 --task-id`."
+            "no_trace",
+            f"{task['id']} has no trace.",
+            "No span names this task.",
+            "Record one: `T1 --task-id`.",
         )
     return found
 
@@ -77,7 +81,9 @@ def analysed(trace_id: str, rows: list[Span]) -> dict[str, Any]:
 def by_kind(spans: list[Span]) -> list[dict[str, Any]]:
     """Totals per kind; the one with the most self time first."""
     kinds = sorted({span["kind"] for span in spans})
-    found = [{"kind": kind, **_sum([span for span in spans if span["kind"] == kind])} for kind in kinds]
+    found = [
+        {"kind": kind, **_sum([span for span in spans if span["kind"] == kind])} for kind in kinds
+    ]
     return sorted(found, key=lambda row: -row["self_ms"])
 
 
@@ -94,7 +100,9 @@ def _sum(spans):
 def _wall(traces):
     """The time in which any of the traces was under way."""
     starts = [_ms(trace["started_at"]) for trace in traces]
-    return _covered([(start, start + trace["wall_ms"]) for start, trace in zip(starts, traces, strict=True)])
+    return _covered(
+        [(start, start + trace["wall_ms"]) for start, trace in zip(starts, traces, strict=True)]
+    )
 
 
 def _ms(text):
@@ -115,21 +123,28 @@ def _shown(span, critical):
 def _in_tree_order(spans):
     """The spans, each followed by what is below it, by time. A span whose parent is missing stands at the top, and so
     does one in a circle, which only a damaged database has. No recursion: a chain may be as long as the trace."""
-    spans.sort(key=lambda span: (span["offset_ms"], -span["duration_ms"]))  # stable: the recorded order breaks ties
+    spans.sort(
+        key=lambda span: (span["offset_ms"], -span["duration_ms"])
+    )  # stable: the recorded order breaks ties
     known = {span["id"] for span in spans}
     below: dict[str | None, list[Span]] = {}
     for span in spans:
         below.setdefault(span["parent_id"] if span["parent_id"] in known else None, []).append(span)
     ordered: list[Span] = []
     seen: set[str] = set()
-    for root in [*below.get(None, []), *spans]:  # the second part: what a circle kept from being reached
+    for root in [
+        *below.get(None, []),
+        *spans,
+    ]:  # the second part: what a circle kept from being reached
         waiting: list[tuple[Span, str | None, int]] = [(root, None, 0)]
         while waiting:
             span, above, depth = waiting.pop()
             if span["id"] not in seen:
                 seen.add(span["id"])
                 ordered.append({**span, "above": above, "depth": depth})
-                waiting += [(child, span["id"], depth + 1) for child in reversed(below.get(span["id"], []))]
+                waiting += [
+                    (child, span["id"], depth + 1) for child in reversed(below.get(span["id"], []))
+                ]
     return ordered
 
 
@@ -175,7 +190,9 @@ def _critical_path(spans, below, wall):
     while waiting:
         span, until = waiting.pop()
         spent = 0
-        for child in sorted(below[span and span["id"]], key=lambda child: (-child["last_ms"], child["first_ms"])):
+        for child in sorted(
+            below[span and span["id"]], key=lambda child: (-child["last_ms"], child["first_ms"])
+        ):
             if child["first_ms"] < child["last_ms"] <= until:
                 spent += until - child["last_ms"]
                 waiting.append((child, child["last_ms"]))

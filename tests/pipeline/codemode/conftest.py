@@ -47,7 +47,13 @@ def told(given):
 
 
 def case(number, call, source, **end):
-    return {"id": f"C{number}", "description": f"shows {number}", "call": call, **end, "from": source}
+    return {
+        "id": f"C{number}",
+        "description": f"shows {number}",
+        "call": call,
+        **end,
+        "from": source,
+    }
 
 
 CASES = [
@@ -62,7 +68,9 @@ CASES = [
 def spec_text(cases=CASES, function="app.text:slugify"):
     import yaml
 
-    return yaml.safe_dump({"function": function, "cases": cases}, sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(
+        {"function": function, "cases": cases}, sort_keys=False, allow_unicode=True
+    )
 
 
 @pytest.fixture
@@ -74,7 +82,9 @@ def job(tmp_path):
         write(base, {"app/__init__.py": "", "app/text.py": text, **(files or {})})
         scratch = tmp_path / "scratch"
         scratch.mkdir(exist_ok=True)
-        given = Settings(**{"minimum_level": "L0", "timeout_s": 120.0, "mutation_s": 60.0, **settings})
+        given = Settings(
+            **{"minimum_level": "L0", "timeout_s": 120.0, "mutation_s": 60.0, **settings}
+        )
         tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
         return Job(str(base), str(base), "tree", "tree", {}, tools, given, scratch=str(scratch))
 

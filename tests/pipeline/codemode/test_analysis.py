@@ -32,19 +32,27 @@ def test_more_without_a_question_is_refused(results):
 
 
 @pytest.mark.parametrize(
-    ("ids", "says"), [(["S1"], "In no cluster: S2"), (["S99"], "S99 is no snippet; there are S1 to S12")]
+    ("ids", "says"),
+    [(["S1"], "In no cluster: S2"), (["S99"], "S99 is no snippet; there are S1 to S12")],
 )
 def test_ids_are_known_and_all_there(results, ids, says):
-    verdict = judge(said(results, clusters=[{"name": "some", "ids": ids, "notes": "joins"}]), results, 0)
+    verdict = judge(
+        said(results, clusters=[{"name": "some", "ids": ids, "notes": "joins"}]), results, 0
+    )
 
     assert verdict.reason == "check"
     assert says in " ".join(one.text for one in verdict.findings)
 
 
 def test_results_may_be_repeated_but_not_changed(results):
-    assert judge(said(results, results=[{"id": "S1", "output": "'hello-world'"}]), results, 0).reason == "pass"
+    assert (
+        judge(said(results, results=[{"id": "S1", "output": "'hello-world'"}]), results, 0).reason
+        == "pass"
+    )
 
-    changed = judge(said(results, results=[{"id": "S2", "output": "'n-a'"}, {"id": "S99"}]), results, 0)
+    changed = judge(
+        said(results, results=[{"id": "S2", "output": "'n-a'"}, {"id": "S99"}]), results, 0
+    )
     assert "S2: output was \"''\", and is told as \"'n-a'\"" in changed.findings[0].text
     assert changed.findings[1].rule == "unknown"
 

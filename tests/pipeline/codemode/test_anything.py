@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from kaizen_components.errors import Usage
 from kaizen_components.pipeline.answers.parse import AnswerRefused
-from kaizen_components.pipeline.codemode import analysis, cases, code, literals, requirement, snippets
+from kaizen_components.pipeline.codemode import (
+    analysis,
+    cases,
+    code,
+    literals,
+    requirement,
+    snippets,
+)
 from kaizen_components.pipeline.codemode.function import Function
 
 from .conftest import CASES, REQUEST, SLUGIFY, spec_text
@@ -55,10 +62,22 @@ PYTHON = st.lists(
     max_size=14,
 ).map("".join)
 ANY = st.text(max_size=80) | PYTHON
-VALUE = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers()
+VALUE = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.complex_numbers()
+)
 NESTED = st.recursive(
     VALUE,
-    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text() | st.integers(), inner),
+    lambda inner: (
+        st.lists(inner)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text() | st.integers(), inner)
+    ),
     max_leaves=8,
 )
 LINES = settings(max_examples=200, deadline=None)
@@ -126,7 +145,11 @@ def test_a_request_says_or_does_not_say(request, call, value):
 def test_a_spec_with_anything_in_it_is_judged_or_refused(results, text, place, field):
     changed = [{**one, field: text} if at == place else one for at, one in enumerate(CASES)]
 
-    refused_or(lambda: cases.judge(SLUGIFY, REQUEST, results, json.dumps({"function": str(SLUGIFY), "cases": changed})))
+    refused_or(
+        lambda: cases.judge(
+            SLUGIFY, REQUEST, results, json.dumps({"function": str(SLUGIFY), "cases": changed})
+        )
+    )
     refused_or(lambda: cases.judge(SLUGIFY, REQUEST, results, text))
     refused_or(lambda: cases.judge(SLUGIFY, REQUEST, results, spec_text() + text))
 
@@ -143,4 +166,7 @@ def test_snippets_and_analyses_with_anything_in_them_are_judged_or_refused(resul
         "more": False,
         "results": [{"id": text, text: 1}],
     }
-    assert refused_or(lambda: analysis.judge(json.dumps(echoed), results, 1)) in ("malformed", "check")
+    assert refused_or(lambda: analysis.judge(json.dumps(echoed), results, 1)) in (
+        "malformed",
+        "check",
+    )

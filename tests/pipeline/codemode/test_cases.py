@@ -12,7 +12,9 @@ from .conftest import CASES, REQUEST, SLUGIFY, spec_text
 @pytest.fixture
 def judged(results):
     """`judged(cases)`: the verdict on a spec about the honest function."""
-    return lambda cases=CASES, request=REQUEST, **more: judge(SLUGIFY, request, results, spec_text(cases, **more))
+    return lambda cases=CASES, request=REQUEST, **more: judge(
+        SLUGIFY, request, results, spec_text(cases, **more)
+    )
 
 
 def texts(verdict):
@@ -26,7 +28,10 @@ def changed(place, **fields):
 def test_a_spec_from_evidence_and_requirement_passes(judged):
     verdict = judged()
 
-    assert (verdict.reason, verdict.says) == ("pass", "5 cases: 1 from the requirement, 4 from evidence.")
+    assert (verdict.reason, verdict.says) == (
+        "pass",
+        "5 cases: 1 from the requirement, 4 from evidence.",
+    )
 
 
 def test_an_expected_value_out_of_the_air_is_refused_with_what_was_seen(judged):
@@ -198,7 +203,8 @@ def test_literals_in_a_sentence_are_found_and_apostrophes_are_none():
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "'" * 100_001, "slugify(" * 20_000, "(" * 50_000 + ")" * 50_000, "\0" * 9]
+    "text",
+    ["[" * 100_000, "'" * 100_001, "slugify(" * 20_000, "(" * 50_000 + ")" * 50_000, "\0" * 9],
 )
 def test_a_hostile_request_takes_no_time_and_says_nothing(text):
     assert examples(SLUGIFY, text) == []

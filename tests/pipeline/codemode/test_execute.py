@@ -99,8 +99,17 @@ def wild(ran):
 def test_values_errors_prints_and_times_are_recorded(ran):
     value, error, printed = ran("slugify('A b')", "slugify(None)", "print('hi')\nslugify('a')")
 
-    assert (value["success"], value["output"], value["error_type"], value["stable"]) == (True, "'a-b'", "", True)
-    assert (error["success"], error["error_type"], error["error"]) == (False, "TypeError", "text must be a string")
+    assert (value["success"], value["output"], value["error_type"], value["stable"]) == (
+        True,
+        "'a-b'",
+        "",
+        True,
+    )
+    assert (error["success"], error["error_type"], error["error"]) == (
+        False,
+        "TypeError",
+        "text must be a string",
+    )
     assert (printed["stdout"], printed["output"]) == ("hi\n", "'a'")
     assert 0 < value["ms"] < 1000
 
@@ -117,7 +126,10 @@ def test_whatever_one_snippet_does_the_others_are_as_they_were(wild, what, kind)
     before, bad, after = wild("before", what, "after")
 
     assert (bad["success"], bad["error_type"]) == (False, kind)
-    assert [(one["output"], one["stable"]) for one in (before, after)] == [("'before'", True), ("'after'", True)]
+    assert [(one["output"], one["stable"]) for one in (before, after)] == [
+        ("'before'", True),
+        ("'after'", True),
+    ]
 
 
 def test_written_into_every_open_file_a_result_is_still_not_forged(wild):
@@ -133,7 +145,12 @@ def test_what_a_snippet_prints_is_no_result(wild):
 
 
 def test_state_and_files_of_one_snippet_are_not_seen_by_the_next(wild):
-    assert [one["output"] for one in wild("state", "state", "file", "file")] == ["1", "1", "'x'", "'x'"]
+    assert [one["output"] for one in wild("state", "state", "file", "file")] == [
+        "1",
+        "1",
+        "'x'",
+        "'x'",
+    ]
 
 
 def test_a_process_that_a_snippet_leaves_behind_does_not_hold_up_the_others(wild):
@@ -143,7 +160,12 @@ def test_a_process_that_a_snippet_leaves_behind_does_not_hold_up_the_others(wild
 
 
 def test_what_differs_between_two_processes_is_unstable_and_what_only_looks_different_is_not(wild):
-    assert [one["stable"] for one in wild("hash", "object", "set", "fine")] == [False, False, True, True]
+    assert [one["stable"] for one in wild("hash", "object", "set", "fine")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_long_output_is_cut_and_says_so(wild):
@@ -175,7 +197,8 @@ def test_the_gate_says_how_many_gave_a_value_and_which_differed(job):
     verdict = execute.judge(job(WILD), Function("app.text", "wild"), items)
 
     assert (
-        verdict.says == "3 snippets ran twice: 2 gave a value, 1 ended in an error; S2 differed between the two runs."
+        verdict.says
+        == "3 snippets ran twice: 2 gave a value, 1 ended in an error; S2 differed between the two runs."
     )
     assert [run.tree for run in verdict.runs] == ["tree", "tree"]
 
@@ -191,7 +214,9 @@ def test_those_out_of_time_are_named_and_are_no_evidence(job):
 
 
 def test_without_an_interpreter_nothing_passes(job):
-    assert execute.judge(job(tools=Tools(["no-such-python"])), SLUGIFY, snippets()).reason == "missing"
+    assert (
+        execute.judge(job(tools=Tools(["no-such-python"])), SLUGIFY, snippets()).reason == "missing"
+    )
 
 
 def test_a_disk_that_cannot_be_written_to_is_missing_and_no_crash(job):
@@ -219,7 +244,9 @@ def test_the_base_is_left_as_it_was(job):
 
 def test_what_runs_in_the_box_is_written_for_old_pythons_too():
     folder = ROOT / "kaizen_components" / "pipeline" / "codemode" / "box"
-    shared = [pathlib.Path(testing_box.__file__).parent / name for name in ("tree.py", "imports.py")]
+    shared = [
+        pathlib.Path(testing_box.__file__).parent / name for name in ("tree.py", "imports.py")
+    ]
 
     for path in [*folder.glob("*.py"), *shared]:
         text = path.read_text()

@@ -32,8 +32,18 @@ def made(tmp_path):
 
 
 def run(path, repo, *more):
-    words = [sys.executable, "-m", "kaizen_components.pipeline.codemode", str(path), "--repo", str(repo), *more]
-    return subprocess.run([*words, "--python", sys.executable], cwd=ROOT, capture_output=True, text=True)
+    words = [
+        sys.executable,
+        "-m",
+        "kaizen_components.pipeline.codemode",
+        str(path),
+        "--repo",
+        str(repo),
+        *more,
+    ]
+    return subprocess.run(
+        [*words, "--python", sys.executable], cwd=ROOT, capture_output=True, text=True
+    )
 
 
 def test_a_fixture_lies_where_its_function_says():
@@ -43,8 +53,15 @@ def test_a_fixture_lies_where_its_function_says():
 def test_a_fixture_reads_as_the_spec_that_it_was_made_from(made):
     found = fixture.read(str(made))
 
-    assert [one.as_dict() for one in found.cases] == [one.as_dict() for one in read(spec_text()).cases]
-    assert (found.function, found.request, found.run, found.base_commit) == (str(SLUGIFY), REQUEST, "run_1", "abc")
+    assert [one.as_dict() for one in found.cases] == [
+        one.as_dict() for one in read(spec_text()).cases
+    ]
+    assert (found.function, found.request, found.run, found.base_commit) == (
+        str(SLUGIFY),
+        REQUEST,
+        "run_1",
+        "abc",
+    )
 
 
 def test_the_same_spec_gives_the_same_bytes(made):
@@ -71,9 +88,9 @@ def test_a_function_that_changed_since_fails_by_name_even_if_it_is_not_committed
     assert done.returncode == 1
     found = json.loads(done.stdout)
     assert (found["passed"], found["failed"]) == (4, 1)
-    assert [(one["id"], one["expected"], one["got"]) for one in found["cases"] if not one["ok"]] == [
-        ("C2", "gives 'hello-world'", "gives 'hello_world'")
-    ]
+    assert [
+        (one["id"], one["expected"], one["got"]) for one in found["cases"] if not one["ok"]
+    ] == [("C2", "gives 'hello-world'", "gives 'hello_world'")]
     assert (
         "C2 FAIL  slugify('Hello World') gives 'hello-world': not so, it gives 'hello_world'"
         in run(made, target).stdout
@@ -91,17 +108,24 @@ def test_a_function_that_is_gone_fails_every_case(made, target):
 
 def test_functions_that_need_more_than_a_call_can_have_a_spec_too(tmp_path):
     """A coroutine and a generator, in a package below src, with setup before the call."""
-    text = "import asyncio\n\n\nasync def wait(n):\n    await asyncio.sleep(0)\n    return [n] * n\n"
+    text = (
+        "import asyncio\n\n\nasync def wait(n):\n    await asyncio.sleep(0)\n    return [n] * n\n"
+    )
     target = repository(tmp_path / "app", {"src/pkg/__init__.py": "", "src/pkg/aio.py": text})
     calls = [f"import asyncio\nn = {n}\nasyncio.run(wait(n))" for n in (0, 1, 2)]
     cases = [case(n + 1, code, f"S{n + 1}", expect=[n] * n) for n, code in enumerate(calls)]
     function = Function.parsed("src/pkg/aio.py:wait")
     path = tmp_path / "aio.yml"
-    path.write_text(fixture.text(read(spec_text(cases, str(function))), function, "run_1", "waits", "abc"))
+    path.write_text(
+        fixture.text(read(spec_text(cases, str(function))), function, "run_1", "waits", "abc")
+    )
 
     done = run(path, target)
 
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "3 passed, 0 failed: pkg.aio:wait")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (
+        0,
+        "3 passed, 0 failed: pkg.aio:wait",
+    )
 
 
 @pytest.mark.parametrize(

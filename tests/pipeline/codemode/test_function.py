@@ -11,7 +11,8 @@ from .conftest import HONEST, SLUGIFY
 
 
 @pytest.mark.parametrize(
-    "name", ["app.text:slugify", "app/text.py:slugify", "src/app/text.py:slugify", "./app/text.py:slugify"]
+    "name",
+    ["app.text:slugify", "app/text.py:slugify", "src/app/text.py:slugify", "./app/text.py:slugify"],
 )
 def test_a_function_is_named_by_its_module_or_its_file(name):
     assert Function.parsed(name) == SLUGIFY
@@ -55,13 +56,19 @@ def test_a_method_is_refused_with_the_reason():
 def test_a_function_that_is_there_passes(job):
     verdict = check_function(job(), SLUGIFY)
 
-    assert (verdict.reason, verdict.facts["path"], verdict.facts["lines"]) == ("pass", "app/text.py", [4, 9])
+    assert (verdict.reason, verdict.facts["path"], verdict.facts["lines"]) == (
+        "pass",
+        "app/text.py",
+        [4, 9],
+    )
     assert verdict.runs
 
 
 def test_a_function_below_src_is_found(job):
     tools = job().tools
-    made = job(files={"src/other/text.py": HONEST}, tools=Tools(tools.python, tools.reads, ("src", ".")))
+    made = job(
+        files={"src/other/text.py": HONEST}, tools=Tools(tools.python, tools.reads, ("src", "."))
+    )
 
     assert check_function(made, Function("other.text", "slugify")).reason == "pass"
 
@@ -78,7 +85,9 @@ def test_a_function_below_src_is_found(job):
 )
 def test_a_function_that_is_not_there_is_refused_with_what_to_do(job, name, says):
     text = HONEST + "\n\nclass Slugger:\n    pass\n"
-    verdict = check_function(job(text, {"app/__init__.py": "from .text import slugify\n"}), Function.parsed(name))
+    verdict = check_function(
+        job(text, {"app/__init__.py": "from .text import slugify\n"}), Function.parsed(name)
+    )
 
     assert verdict.reason == "check"
     assert says in verdict.findings[0].text
@@ -112,9 +121,14 @@ def test_a_sandbox_that_is_too_weak_is_missing(job, monkeypatch):
 
 
 def test_the_source_of_a_function_has_its_decorators_and_nothing_else(tmp_path):
-    (tmp_path / "deco.py").write_text("import functools\n\n\n@functools.cache\ndef one():\n    return 1\n\n\ntwo = 2\n")
+    (tmp_path / "deco.py").write_text(
+        "import functools\n\n\n@functools.cache\ndef one():\n    return 1\n\n\ntwo = 2\n"
+    )
 
-    assert source(str(tmp_path), Function("deco", "one")) == "@functools.cache\ndef one():\n    return 1\n"
+    assert (
+        source(str(tmp_path), Function("deco", "one"))
+        == "@functools.cache\ndef one():\n    return 1\n"
+    )
 
 
 def test_the_last_definition_of_a_function_counts(tmp_path):

@@ -41,7 +41,12 @@ def test_a_fixture_that_expects_something_else_is_not_ok(monkeypatch, tmp_path):
 def test_the_protocol_leads_every_reason_somewhere_and_bounds_its_rounds():
     for step in PROTOCOL.steps.values():
         assert set(step.next) <= set(REASONS)
-        assert {to for to, _ in step.next.values()} <= {*PROTOCOL.steps, "accepted", "rejected", "blocked"}
+        assert {to for to, _ in step.next.values()} <= {
+            *PROTOCOL.steps,
+            "accepted",
+            "rejected",
+            "blocked",
+        }
     assert PROTOCOL.steps["execution-analysis"].next["more"] == ("exploration-plan", 2)
     assert PROTOCOL.steps["spec-refinement"].attempts == 2
 
@@ -60,7 +65,10 @@ VALUES = {
 @pytest.mark.parametrize("kind", [step.answer for step in PROTOCOL.steps.values() if step.answer])
 def test_each_prompt_says_what_is_known_and_what_was_wrong(kind):
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PROMPTS), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FileSystemLoader(PROMPTS),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
     system, found, user = environment.get_template(f"{kind}.md").render(**VALUES).partition(BREAK)
@@ -70,7 +78,9 @@ def test_each_prompt_says_what_is_known_and_what_was_wrong(kind):
         assert part in user
     if kind != "snippets":
         assert "gives 'x'" in user
-    quiet = environment.get_template(f"{kind}.md").render(**{**VALUES, "feedback": "", "previous": "", "earlier": []})
+    quiet = environment.get_template(f"{kind}.md").render(
+        **{**VALUES, "feedback": "", "previous": "", "earlier": []}
+    )
     assert "fault" not in quiet.partition(BREAK)[2]
 
 

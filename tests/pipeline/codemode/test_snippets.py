@@ -71,7 +71,8 @@ def test_code_that_shows_something_else_may_not(code, says):
 
 
 @pytest.mark.parametrize(
-    "again", ["slugify( 'a' )", 'slugify("a")  # another', "from app.text import slugify\nslugify('a')"]
+    "again",
+    ["slugify( 'a' )", 'slugify("a")  # another', "from app.text import slugify\nslugify('a')"],
 )
 def test_the_same_code_in_other_words_is_the_same_snippet(again):
     given = snippets([*CALLS[:11], (again, "value")])
@@ -85,7 +86,9 @@ def test_the_same_code_in_other_words_is_the_same_snippet(again):
 
 def test_a_later_round_goes_on_counting_and_repeats_nothing():
     earlier = snippets()
-    fresh = [(f"slugify('new {number}')", "error" if number < 3 else "value") for number in range(10)]
+    fresh = [
+        (f"slugify('new {number}')", "error" if number < 3 else "value") for number in range(10)
+    ]
 
     assert judge(SLUGIFY, told(snippets(fresh, first=13)), earlier).reason == "pass"
     repeated = judge(SLUGIFY, told(snippets([*fresh[:9], CALLS[0]], first=13)), earlier)
@@ -102,9 +105,15 @@ def test_a_later_round_goes_on_counting_and_repeats_nothing():
         ("x" * 1_000_001, "characters"),
         (json.dumps({"snippets": snippets()[:9]}), "at least 10"),
         (json.dumps({"snippets": [{**one, "result": "pass"} for one in snippets()]}), "result"),
-        (json.dumps({"snippets": [{**one, "expects": "value"} for one in snippets()]}), "expect an error"),
+        (
+            json.dumps({"snippets": [{**one, "expects": "value"} for one in snippets()]}),
+            "expect an error",
+        ),
         (json.dumps({"snippets": list(reversed(snippets()))}), "in order"),
-        (json.dumps({"snippets": snippets([(f"slugify('{n}')", "error") for n in range(41)])}), "at most 40"),
+        (
+            json.dumps({"snippets": snippets([(f"slugify('{n}')", "error") for n in range(41)])}),
+            "at most 40",
+        ),
     ],
 )
 def test_what_is_not_in_the_form_is_refused_in_words_that_help(text, says):

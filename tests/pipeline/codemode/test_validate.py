@@ -15,7 +15,11 @@ from kaizen_components.pipeline.job import Tools
 from .conftest import CASES, HONEST, REQUEST, SLUGIFY, case, spec_text
 
 BUG = HONEST.replace('    return "-"', '    if not text:\n        return "n-a"\n    return "-"')
-WEAK = [CASES[0], case(2, "slugify(None)", "S9", raises="TypeError"), case(3, "slugify(3)", "S10", raises="TypeError")]
+WEAK = [
+    CASES[0],
+    case(2, "slugify(None)", "S9", raises="TypeError"),
+    case(3, "slugify(3)", "S10", raises="TypeError"),
+]
 FLAKY = HONEST.replace('return "-".join', 'return ("", "x")[hash("k") % 2] + "-".join')
 
 
@@ -32,7 +36,10 @@ def test_a_function_that_does_not_do_what_the_requirement_says_is_rejected_with_
     verdict = judge(job(BUG), SLUGIFY, read(spec_text()), REQUEST)
 
     assert (verdict.reason, verdict.facts["failing"]) == ("reject", ["C1"])
-    assert verdict.findings[0].text == "C1: slugify('') gives '' by the requirement; here it gives 'n-a'."
+    assert (
+        verdict.findings[0].text
+        == "C1: slugify('') gives '' by the requirement; here it gives 'n-a'."
+    )
 
 
 def test_a_case_of_evidence_that_fails_is_for_the_spec_to_mend(job):
@@ -42,11 +49,15 @@ def test_a_case_of_evidence_that_fails_is_for_the_spec_to_mend(job):
     verdict = judge(job(other), SLUGIFY, read(spec_text(cases)), REQUEST)
 
     assert (verdict.reason, verdict.facts["failing"]) == ("check", ["C6"])
-    assert verdict.findings[0].text == "C6: slugify('1 2') gives '1-2' as S8 showed; here it gives ''."
+    assert (
+        verdict.findings[0].text == "C6: slugify('1 2') gives '1-2' as S8 showed; here it gives ''."
+    )
 
 
 def test_a_function_that_ends_differently_from_run_to_run_is_flaky(job):
-    assert {hash_of("k", 1) % 2, hash_of("k", 2) % 2} == {0, 1}, "the two seeds must tell these apart"
+    assert {hash_of("k", 1) % 2, hash_of("k", 2) % 2} == {0, 1}, (
+        "the two seeds must tell these apart"
+    )
 
     verdict = judge(job(FLAKY), SLUGIFY, read(spec_text()), REQUEST)
 
@@ -56,7 +67,11 @@ def test_a_function_that_ends_differently_from_run_to_run_is_flaky(job):
 
 def hash_of(text, seed):
     words = [sys.executable, "-c", f"print(hash({text!r}))"]
-    return int(subprocess.run(words, env={"PYTHONHASHSEED": str(seed)}, capture_output=True, check=True).stdout)
+    return int(
+        subprocess.run(
+            words, env={"PYTHONHASHSEED": str(seed)}, capture_output=True, check=True
+        ).stdout
+    )
 
 
 def test_a_spec_that_notices_too_little_is_weak_and_says_what_it_misses(job):
@@ -64,7 +79,10 @@ def test_a_spec_that_notices_too_little_is_weak_and_says_what_it_misses(job):
 
     assert verdict.reason == "weak"
     assert verdict.facts["rate"] < 0.6
-    assert any("No case notices this mistake: '-'  ->  ''" in one.text and one.line == 9 for one in verdict.findings)
+    assert any(
+        "No case notices this mistake: '-'  ->  ''" in one.text and one.line == 9
+        for one in verdict.findings
+    )
 
 
 def test_a_mistake_that_never_ends_is_noticed_and_does_not_hold_up_the_rest(job):
@@ -72,7 +90,12 @@ def test_a_mistake_that_never_ends_is_noticed_and_does_not_hold_up_the_rest(job)
     cases = [case(number, f"count({number})", "S1", expect="0") for number in (1, 2)]
     cases += [case(3, "count(-2)", "S1", expect="-2")]
 
-    verdict = judge(job(counting), Function("app.text", "count"), read(spec_text(cases, "app.text:count")), "counts")
+    verdict = judge(
+        job(counting),
+        Function("app.text", "count"),
+        read(spec_text(cases, "app.text:count")),
+        "counts",
+    )
 
     assert verdict.reason == "pass"
     assert verdict.facts["killed"] >= 3
@@ -85,7 +108,9 @@ def test_a_function_that_leaves_files_behind_is_judged_on_a_tidy_tree(job):
     )
     cases = [case(number, f"log('{'x' * number}')", "S1", expect=number) for number in (1, 2, 3)]
 
-    verdict = judge(job(writes), Function("app.text", "log"), read(spec_text(cases, "app.text:log")), "logs")
+    verdict = judge(
+        job(writes), Function("app.text", "log"), read(spec_text(cases, "app.text:log")), "logs"
+    )
 
     assert (verdict.reason, verdict.facts["survived"]) == ("pass", 0)
     assert verdict.facts["killed"] >= 3
@@ -109,13 +134,18 @@ def test_a_case_that_is_too_slow_for_its_mistakes_proves_nothing(job, monkeypatc
 
 
 def test_without_an_interpreter_nothing_is_validated(job):
-    assert judge(job(tools=Tools(["no-such-python"])), SLUGIFY, read(spec_text()), REQUEST).reason == "missing"
+    assert (
+        judge(job(tools=Tools(["no-such-python"])), SLUGIFY, read(spec_text()), REQUEST).reason
+        == "missing"
+    )
 
 
 @pytest.fixture
 def mended(results):
     """`mended(failing, cases)`: the verdict on a new spec after CASES."""
-    return lambda failing, cases: refined(read(spec_text()), failing, SLUGIFY, REQUEST, results, spec_text(cases))
+    return lambda failing, cases: refined(
+        read(spec_text()), failing, SLUGIFY, REQUEST, results, spec_text(cases)
+    )
 
 
 NEW = case(6, "slugify('a_b')", "S5", expect="'a-b'")
@@ -132,9 +162,21 @@ def test_what_failed_may_change_and_new_cases_may_come(mended):
     ("failing", "cases", "says"),
     [
         (["C5"], CASES[:4], "C5 is gone: a case may be mended, never removed."),
-        ([], [*CASES[:4], case(5, "slugify('1 2')", "S8", expect="'1-2'")], "C5 holds and must stay as it was"),
-        (["C1"], [case(1, "slugify('')", "S2", expect="''"), *CASES[1:]], "comes from the requirement and must stay"),
-        (["C2"], [CASES[0], {**CASES[1], "expect": "'other'"}, *CASES[2:]], "S1 gives 'hello-world'"),
+        (
+            [],
+            [*CASES[:4], case(5, "slugify('1 2')", "S8", expect="'1-2'")],
+            "C5 holds and must stay as it was",
+        ),
+        (
+            ["C1"],
+            [case(1, "slugify('')", "S2", expect="''"), *CASES[1:]],
+            "comes from the requirement and must stay",
+        ),
+        (
+            ["C2"],
+            [CASES[0], {**CASES[1], "expect": "'other'"}, *CASES[2:]],
+            "S1 gives 'hello-world'",
+        ),
         ([], [*CASES, {**NEW, "expect": "'a_b'"}], "S5 gives 'a-b'"),
         (["C2"], CASES, "the spec as it was"),
     ],

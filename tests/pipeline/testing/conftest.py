@@ -44,8 +44,21 @@ def candidate(tmp_path, python, scratch):
     """A job: `head` is what differs from the base (None deletes), `test` the new test."""
     numbers = itertools.count()
 
-    def made(head=None, test=TEST, base=BASE, tests=(NEW,), granted=(), paths=(".",), tools=None, **settings):
-        files = {**base, "app/main.py": BASE["app/main.py"] + DOUBLE, **({NEW: test} if test is not None else {})}
+    def made(
+        head=None,
+        test=TEST,
+        base=BASE,
+        tests=(NEW,),
+        granted=(),
+        paths=(".",),
+        tools=None,
+        **settings,
+    ):
+        files = {
+            **base,
+            "app/main.py": BASE["app/main.py"] + DOUBLE,
+            **({NEW: test} if test is not None else {}),
+        }
         files = {name: text for name, text in {**files, **(head or {})}.items() if text is not None}
         place = tmp_path / f"candidate{next(numbers)}"
         world.write(place / "base", base)

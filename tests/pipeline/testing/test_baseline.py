@@ -46,7 +46,16 @@ def asked(tmp_path, python, **more):
     world.write(tmp_path / "base", BASE)
     (tmp_path / "scratch").mkdir(exist_ok=True)
     tools = Tools([str(python)], (str(python.parent.parent), sys.base_prefix))
-    return Job(str(tmp_path / "base"), "", "tree", "", {}, tools, Settings(**more), scratch=str(tmp_path / "scratch"))
+    return Job(
+        str(tmp_path / "base"),
+        "",
+        "tree",
+        "",
+        {},
+        tools,
+        Settings(**more),
+        scratch=str(tmp_path / "scratch"),
+    )
 
 
 def test_ids_are_sorted_by_how_they_end_and_remembered(tmp_path, python):
@@ -54,11 +63,19 @@ def test_ids_are_sorted_by_how_they_end_and_remembered(tmp_path, python):
     first, second = baseline(job), baseline(job)
 
     assert first.passed == ["test_kinds.py::test_passes"]
-    assert first.failed == ["test_bad.py", "test_kinds.py::test_fails", "test_kinds.py::test_fixture"]
+    assert first.failed == [
+        "test_bad.py",
+        "test_kinds.py::test_fails",
+        "test_kinds.py::test_fixture",
+    ]
     assert first.skipped == ["test_kinds.py::test_expected", "test_kinds.py::test_skipped"]
     assert (first.flaky, first.doubts, first.sound) == ([], [], False)
     assert len(first.runs) == 2 and second.runs == []
-    assert (second.passed, second.failed, second.skipped) == (first.passed, first.failed, first.skipped)
+    assert (second.passed, second.failed, second.skipped) == (
+        first.passed,
+        first.failed,
+        first.skipped,
+    )
 
 
 def test_base_that_cannot_be_judged_says_why_and_is_not_remembered(tmp_path, python):

@@ -2,9 +2,7 @@
 
 from .conftest import BASE
 
-LIAR = (
-    "\n\nclass Yes:\n    def __eq__(self, other):\n        return True\n\n    def __hash__(self):\n        return 0\n"
-)
+LIAR = "\n\nclass Yes:\n    def __eq__(self, other):\n        return True\n\n    def __hash__(self):\n        return 0\n"
 
 
 def test_value_that_equals_everything_is_found(verdict):
@@ -16,7 +14,10 @@ def test_double():
     assert double(3) == [6]
 """)  # fmt: skip
 
-    assert (seen.reason, {finding.rule for finding in seen.findings}) == ("check", {"equals-everything"})
+    assert (seen.reason, {finding.rule for finding in seen.findings}) == (
+        "check",
+        {"equals-everything"},
+    )
 
 
 def test_honest_values_and_any_of_mock_pass(verdict):

@@ -32,7 +32,9 @@ def test_what_passed_before_and_fails_now_is_a_regression(verdict):
 
 
 def test_what_product_code_skips_is_a_regression(verdict):
-    seen = verdict({"app/main.py": "import pytest\n\n\ndef one():\n    pytest.skip('later')\n" + DOUBLE})
+    seen = verdict(
+        {"app/main.py": "import pytest\n\n\ndef one():\n    pytest.skip('later')\n" + DOUBLE}
+    )
 
     assert seen.reason == "regression"
     assert "is skipped now" in seen.findings[0].text
@@ -59,14 +61,21 @@ def test_name_that_the_test_never_made_is_the_tests_fault(verdict):
 
 
 def test_import_that_fails_in_the_test_itself_is_the_tests_fault(verdict):
-    assert verdict(test="from app.main import triple\n\n\ndef test_it():\n    assert triple(1) == 3\n").reason == "weak"
+    assert (
+        verdict(
+            test="from app.main import triple\n\n\ndef test_it():\n    assert triple(1) == 3\n"
+        ).reason
+        == "weak"
+    )
 
 
 def test_new_test_that_passes_before_the_change_is_weak(verdict):
     late = TEST.replace("from app.main import double\n\n\n", "").replace(
         ":\n", ":\n    from app.main import double\n\n", 1
     )
-    seen = verdict(test=late + "\n\ndef test_one():\n    from app.main import one\n\n    assert one() == 1\n")
+    seen = verdict(
+        test=late + "\n\ndef test_one():\n    from app.main import one\n\n    assert one() == 1\n"
+    )
 
     assert (seen.reason, rules(seen)) == ("weak", {"passes-before"})
     assert "test_one" in seen.findings[0].text
@@ -115,10 +124,15 @@ def test_comment_does_not_take_a_line_out_of_coverage(verdict):
 
 
 def test_tests_that_notice_no_wrong_code_are_weak_and_the_survivors_are_shown(verdict):
-    seen = verdict(test="from app.main import double\n\n\ndef test_double():\n    assert len(repr(double(3))) > 0\n")
+    seen = verdict(
+        test="from app.main import double\n\n\ndef test_double():\n    assert len(repr(double(3))) > 0\n"
+    )
 
     assert (seen.reason, rules(seen)) == ("weak", {"mutant"})
-    assert any(finding.line == 6 and "number * 2  ->  number + 2" in finding.text for finding in seen.findings)
+    assert any(
+        finding.line == 6 and "number * 2  ->  number + 2" in finding.text
+        for finding in seen.findings
+    )
 
 
 def test_tests_that_notice_only_crashes_are_weak(verdict):
@@ -142,7 +156,8 @@ def test_tests_that_do_not_notice_that_the_code_is_gone_are_weak(verdict):
 
 def test_tests_that_need_their_order_are_flaky(verdict):
     steps = "".join(
-        f"\n\ndef test_{at}():\n    assert double(len(DONE)) == {2 * at}\n    DONE.append(1)\n" for at in range(6)
+        f"\n\ndef test_{at}():\n    assert double(len(DONE)) == {2 * at}\n    DONE.append(1)\n"
+        for at in range(6)
     )
     seen = verdict(test="from app.main import double\n\nDONE = []\n" + steps, repeats=2)
 
@@ -150,7 +165,10 @@ def test_tests_that_need_their_order_are_flaky(verdict):
 
 
 def test_flaky_test_of_the_base_is_listed_and_not_compared(verdict):
-    base = {**BASE, "tests/test_odd.py": "import sys\n\n\ndef test_odd():\n    assert sys.gettrace() is None\n"}
+    base = {
+        **BASE,
+        "tests/test_odd.py": "import sys\n\n\ndef test_odd():\n    assert sys.gettrace() is None\n",
+    }
     seen = verdict(base=base)
 
     assert seen.reason == "pass"
@@ -165,7 +183,11 @@ def test_failing_base_is_refused_unless_allowed_and_then_nothing_new_may_fail(ve
         "tests/test_bad.py": "import nothing_like_it\n",
     }
     refused, allowed = verdict(base=base), verdict(base=base, allow_failing_baseline=True)
-    broken = verdict({"app/main.py": "def one():\n    return 2\n" + DOUBLE}, base=base, allow_failing_baseline=True)
+    broken = verdict(
+        {"app/main.py": "def one():\n    return 2\n" + DOUBLE},
+        base=base,
+        allow_failing_baseline=True,
+    )
 
     assert (refused.reason, allowed.reason, broken.reason) == ("missing", "pass", "regression")
     assert allowed.facts["baseline_failed"] == ["tests/test_bad.py", "tests/test_odd.py::test_odd"]
@@ -177,7 +199,10 @@ def test_interpreter_without_pytest_blocks_with_the_line_that_installs_it(verdic
     venv.create(tmp_path / "bare", symlinks=True)
     python = str(tmp_path / "bare" / "bin" / "python")
     seen = verdict(tools=Tools([python], (str(tmp_path / "bare"), sys.base_prefix)))
-    with_uv = verdict(base={**BASE, "uv.lock": ""}, tools=Tools([python], (str(tmp_path / "bare"), sys.base_prefix)))
+    with_uv = verdict(
+        base={**BASE, "uv.lock": ""},
+        tools=Tools([python], (str(tmp_path / "bare"), sys.base_prefix)),
+    )
 
     assert seen.reason == "missing"
     assert f"{python} -m pip install 'pytest>=8' 'coverage>=7'" in seen.says
@@ -193,7 +218,9 @@ def test_sandbox_below_the_repositorys_minimum_blocks(verdict):
 
 
 def test_session_that_never_ends_is_not_believed(candidate):
-    job = candidate({"app/main.py": MAIN + "\n\ndef double(number):\n    while True:\n        pass\n"})
+    job = candidate(
+        {"app/main.py": MAIN + "\n\ndef double(number):\n    while True:\n        pass\n"}
+    )
 
     (seen,), _ = session.run(job, [session.asked("head", "head", [NEW], 3.0)], hash_seed=1)
 

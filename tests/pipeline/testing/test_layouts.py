@@ -24,7 +24,10 @@ def test_src_layout_with_subpackages_is_found(verdict):
     head = {"src/pack/deep/main.py": SRC["src/pack/deep/main.py"] + DOUBLE, "app/main.py": None}
     test = TEST.replace("app.main", "pack.deep.main")
     seen = verdict(
-        {**head, "tests/unit/test_new.py": test, NEW: None}, base=SRC, tests=("tests/unit/test_new.py",), paths=("src",)
+        {**head, "tests/unit/test_new.py": test, NEW: None},
+        base=SRC,
+        tests=("tests/unit/test_new.py",),
+        paths=("src",),
     )
 
     assert seen.reason == "pass", seen.findings and seen.findings[0].text
@@ -79,7 +82,10 @@ def test_editable_install_does_not_hide_candidate(verdict, tmp_path, monkeypatch
     elsewhere, python = tmp_path / "elsewhere", world.environment(tmp_path / "editable")
     world.write(
         elsewhere,
-        {"app/__init__.py": "", "app/main.py": "def one():\n    return 1\n\n\ndef double(number):\n    return 6\n"},
+        {
+            "app/__init__.py": "",
+            "app/main.py": "def one():\n    return 1\n\n\ndef double(number):\n    return 6\n",
+        },
     )
     site = next((tmp_path / "editable").glob("lib/*/site-packages"))
     (site / "app.pth").write_text(f"{elsewhere}\nimport app_finder\n")
@@ -102,7 +108,11 @@ def test_editable_install_does_not_hide_candidate(verdict, tmp_path, monkeypatch
     "name, text, blocked",
     [
         ("pytest.ini", "[pytest]\naddopts = -q -p no:xdist -pno:cov\n", ["cov", "xdist"]),
-        ("pytest.ini", "[pytest]\n# -p no:xdist\naddopts = -p no:xdist.looponfail -p yes\n", ["xdist.looponfail"]),
+        (
+            "pytest.ini",
+            "[pytest]\n# -p no:xdist\naddopts = -p no:xdist.looponfail -p yes\n",
+            ["xdist.looponfail"],
+        ),
         ("setup.cfg", "[tool:pytest]\naddopts = -p no:a -k 'no: p'\n", ["a"]),
         ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = ['-p', 'no:xdist']\n", ["xdist"]),
         ("pytest.toml", "[pytest]\naddopts = ['-p', 'no:xdist']\n", ["xdist"]),
@@ -113,7 +123,9 @@ def test_editable_install_does_not_hide_candidate(verdict, tmp_path, monkeypatch
 def test_plugins_that_the_configuration_blocks_are_known(tmp_path, name, text, blocked):
     (tmp_path / name).write_text(text)
 
-    assert sorted(config.blocked(str(tmp_path / name))) == sorted([*blocked, *(f"pytest_{one}" for one in blocked)])
+    assert sorted(config.blocked(str(tmp_path / name))) == sorted(
+        [*blocked, *(f"pytest_{one}" for one in blocked)]
+    )
 
 
 def test_a_configuration_may_block_all_plugins(tmp_path):

@@ -62,16 +62,16 @@ def test_only_the_given_lines_are_changed_and_the_rest_is_kept_to_the_byte():
     source = "a = 'ä' + b  # ö\nc = 1 if d else 2\n"
 
     assert {mutant.line for mutant in mutants.make("x.py", source, {2})} == {2}
-    assert all(mutant.text.startswith("a = 'ä' + b  # ö\n") for mutant in mutants.make("x.py", source, {2}))
+    assert all(
+        mutant.text.startswith("a = 'ä' + b  # ö\n") for mutant in mutants.make("x.py", source, {2})
+    )
     assert "a = ('ä' - b)  # ö\n" not in {
         mutant.text.splitlines(True)[0] for mutant in mutants.make("x.py", source, {1})
     }
 
 
 def test_every_mutant_is_another_program_that_compiles():
-    source = (
-        "def f(x, *, y=3):\n    z = [i for i in x if i > y]\n    return {'a': z, 'b': -len(z)} if z else f'{y + 1}'\n"
-    )
+    source = "def f(x, *, y=3):\n    z = [i for i in x if i > y]\n    return {'a': z, 'b': -len(z)} if z else f'{y + 1}'\n"
     texts = [mutant.text for mutant in mutants.make("x.py", source, {1, 2, 3})]
 
     assert len(texts) == len({*texts, source}) - 1 >= 7

@@ -8,7 +8,14 @@ from .conftest import BASE, NEW
 
 
 def test_changed_added_and_deleted_files_are_found_and_new_tests_are_not(candidate):
-    job = candidate({"tests/test_main.py": None, "deep/conftest.py": "", "pyproject.toml": "", "app/more.py": ""})
+    job = candidate(
+        {
+            "tests/test_main.py": None,
+            "deep/conftest.py": "",
+            "pyproject.toml": "",
+            "app/more.py": "",
+        }
+    )
 
     assert protected.touched(job) == {
         "tests/test_main.py": "deleted",
@@ -23,7 +30,9 @@ def test_changed_added_and_deleted_files_are_found_and_new_tests_are_not(candida
 
 
 def test_granted_path_is_not_protected(candidate):
-    job = candidate({"tests/data/x.txt": "", "pyproject.toml": ""}, granted=("pyproject.toml", "tests/data/**"))
+    job = candidate(
+        {"tests/data/x.txt": "", "pyproject.toml": ""}, granted=("pyproject.toml", "tests/data/**")
+    )
 
     assert protected.touched(job) == {}
 
@@ -62,7 +71,14 @@ def test_link_in_place_of_a_protected_file_is_a_change_and_is_replaced(candidate
 
 def test_new_module_that_hides_another_is_found(candidate):
     job = candidate(
-        {"math.py": "", "app/json.py": "", "numpy/__init__.py": "", "x.pth": "", "app/main.so": "", "fine.py": ""}
+        {
+            "math.py": "",
+            "app/json.py": "",
+            "numpy/__init__.py": "",
+            "x.pth": "",
+            "app/main.so": "",
+            "fine.py": "",
+        }
     )
 
     assert [finding.path for finding in shadow.check(job, {"numpy"})] == [

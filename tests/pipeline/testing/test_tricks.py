@@ -75,7 +75,9 @@ def test_what_one_session_does_to_the_tree_is_undone_before_the_next(candidate):
 
     seen, _ = session.run(job, asked, hash_seed=1)
 
-    ends = [{one.split("::")[1]: outcome.kind for one, outcome in run.outcomes.items()} for run in seen]
+    ends = [
+        {one.split("::")[1]: outcome.kind for one, outcome in run.outcomes.items()} for run in seen
+    ]
     assert [end["test_it"] for end in ends] == ["passed"] * 3
 
 
@@ -95,7 +97,9 @@ def test_code_of_the_target_cannot_find_the_key_of_the_report(candidate):
         "    assert not os.path.exists('../../plan.json')\n"
     )
 
-    (seen,), _ = session.run(candidate(test=looks), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1)
+    (seen,), _ = session.run(
+        candidate(test=looks), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1
+    )
 
     assert seen.outcomes[f"{NEW}::test_key"].passed, seen.outcomes[f"{NEW}::test_key"].text
 
@@ -115,7 +119,9 @@ def test_it():
 
 
 def test_lines_that_somebody_else_writes_into_the_report_are_noticed(candidate):
-    (seen,), _ = session.run(candidate(test=FORGER), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1)
+    (seen,), _ = session.run(
+        candidate(test=FORGER), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1
+    )
 
     assert "somebody else wrote into its report" in seen.doubts()
 
@@ -131,7 +137,9 @@ def test_environment_and_path_of_a_session_are_ours(candidate, monkeypatch, tmp_
         "    assert sys.dont_write_bytecode\n"
     )
 
-    (seen,), _ = session.run(candidate(test=test), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1)
+    (seen,), _ = session.run(
+        candidate(test=test), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1
+    )
 
     assert seen.outcomes[f"{NEW}::test_it"].passed, seen.outcomes[f"{NEW}::test_it"].text
     assert not [name for name in os.listdir(candidate().scratch) if name.startswith("box-")]

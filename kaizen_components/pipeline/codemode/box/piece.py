@@ -18,7 +18,9 @@ from . import family
 OUTPUT_CHARS = 2_000
 TEXT_CHARS = 500
 SENT_BYTES = 100_000
-MEMORY_BYTES = 1 << 30  # less than the box has, so that the code gets a MemoryError and the others go on
+MEMORY_BYTES = (
+    1 << 30
+)  # less than the box has, so that the code gets a MemoryError and the others go on
 PAUSE_S = 0.02
 NAME = "<code>"
 TIMEOUT, EXITED, KILLED, MEDDLED = "Timeout", "Exited", "Killed", "Meddled"
@@ -81,7 +83,9 @@ def _read(sent, token, status, ms, printed):
         return failed(MEDDLED, "It wrote a result of its own.", ms, printed)
     if os.WIFSIGNALED(status):
         return failed(KILLED, f"Signal {os.WTERMSIG(status)} ended the process.", ms, printed)
-    return failed(EXITED, f"The process ended with exit code {os.WEXITSTATUS(status)}.", ms, printed)
+    return failed(
+        EXITED, f"The process ended with exit code {os.WEXITSTATUS(status)}.", ms, printed
+    )
 
 
 def _watched(pid, result, stdout, deadline):

@@ -28,11 +28,15 @@ def run(group: dict, plan: dict, kept, key: bytearray, deadline: float) -> dict:
             if said is None and time.monotonic() >= deadline:
                 return seen  # our time was up, not that of the import
             seen["import"] = said or _no_import(stream)
-            if seen["import"]["error_type"] or _followed(stream, group, left, seen["results"], deadline):
+            if seen["import"]["error_type"] or _followed(
+                stream, group, left, seen["results"], deadline
+            ):
                 return seen
         finally:
             stream.close()
-        seen["results"][left.pop(0)["id"]] = piece.failed(piece.KILLED, "It ended the process that ran it.")
+        seen["results"][left.pop(0)["id"]] = piece.failed(
+            piece.KILLED, "It ended the process that ran it."
+        )
         if not left:
             return seen
 

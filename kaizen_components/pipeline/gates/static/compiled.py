@@ -23,14 +23,18 @@ sys.stdout.write(json.dumps(found))
 
 def look(job: Job, room: Room, tree: str) -> Seen:
     """Syntax errors in changed files; the room has head in it."""
-    paths = sorted(path for path in job.changed if path.endswith((".py", ".pyi")) and path not in job.tests)
+    paths = sorted(
+        path for path in job.changed if path.endswith((".py", ".pyi")) and path not in job.tests
+    )
     if not paths:
         return Seen("py_compile", [])
     argv = [*job.tools.python, "-I", "-B", "-c", CODE, *paths]
     boxed = sandbox.run(argv, room.folder, job.settings.timeout_s, tree=tree, reads=job.tools.reads)
     try:
         said = json.loads(boxed.stdout.text())
-        found = [Located("syntax", text, path, line, room.line(path, line)) for path, line, text in said]
+        found = [
+            Located("syntax", text, path, line, room.line(path, line)) for path, line, text in said
+        ]
     except (ValueError, TypeError):
         return broken("py_compile", boxed, "its answer cannot be read", room.folder)
     return (

@@ -62,9 +62,21 @@ def _compared(job, base, runs, facts):
             findings += fresh or _break(after)
     if findings:
         ordered = sorted(findings, key=lambda one: (one.path, one.line, one.rule))
-        return Verdict("check", f"{len(findings)} new finding{'s' * (len(findings) > 1)}.", ordered, runs, facts)
+        return Verdict(
+            "check",
+            f"{len(findings)} new finding{'s' * (len(findings) > 1)}.",
+            ordered,
+            runs,
+            facts,
+        )
     old = sum(len(one.found) for one in base)
-    return Verdict("pass", f"ruff and mypy find nothing new ({old} findings were there before).", [], runs, facts)
+    return Verdict(
+        "pass",
+        f"ruff and mypy find nothing new ({old} findings were there before).",
+        [],
+        runs,
+        facts,
+    )
 
 
 def _break(seen):
@@ -91,5 +103,7 @@ def _base(job: Job) -> tuple[list[Seen], list[sandbox.Boxed]]:
 
 
 def _key(job: Job) -> str:
-    told = json.dumps([FORM, job.base_tree, job.tools.python, job.tools.paths, sorted(job.tools.versions.items())])
+    told = json.dumps(
+        [FORM, job.base_tree, job.tools.python, job.tools.paths, sorted(job.tools.versions.items())]
+    )
     return hashlib.sha256(told.encode()).hexdigest()[:20]

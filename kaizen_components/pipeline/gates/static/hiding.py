@@ -30,7 +30,14 @@ def look(job: Job) -> list[Finding]:
                 if number in lines:
                     known[text] -= 1
                     if known[text] < 0:
-                        found.append(Finding("suppression", f"`{text}` silences a tool; mend the cause.", path, number))
+                        found.append(
+                            Finding(
+                                "suppression",
+                                f"`{text}` silences a tool; mend the cause.",
+                                path,
+                                number,
+                            )
+                        )
         hidden = path.endswith(".pyi") and os.path.exists(os.path.join(job.head, path[:-1]))
         if hidden and not os.path.exists(os.path.join(job.base, path)):
             found.append(Finding("stub", f"{path} would hide {path[:-1]} from mypy.", path))
@@ -47,7 +54,9 @@ def silences(data: bytes) -> list[tuple[int, str]]:
     except (tokenize.TokenError, SyntaxError, ValueError):
         pass  # it does not compile, which is said elsewhere
     lines = data.decode("utf-8", "replace").splitlines()
-    return found + [(number, _plain(line)) for number, line in enumerate(lines, 1) if DECORATORS.match(line)]
+    return found + [
+        (number, _plain(line)) for number, line in enumerate(lines, 1) if DECORATORS.match(line)
+    ]
 
 
 def _plain(text):

@@ -41,10 +41,23 @@ def look(job: Job, room: Room, tree: str) -> Seen:
 
 
 def _words(job, config):
-    version = tuple(int(part) for part in re.findall(r"\d+", job.tools.versions.get("mypy", ""))[:2])
-    form = ["--output", "json"] if version >= JSON_SINCE else ["--show-error-codes", "--no-pretty", "--no-color-output"]
-    python = job.tools.python[0]  # settings may name one that is not in an export, such as .venv/bin/python
-    return [*form, f"--config-file={config}", f"--cache-dir={CACHE}", f"--python-executable={python}"]
+    version = tuple(
+        int(part) for part in re.findall(r"\d+", job.tools.versions.get("mypy", ""))[:2]
+    )
+    form = (
+        ["--output", "json"]
+        if version >= JSON_SINCE
+        else ["--show-error-codes", "--no-pretty", "--no-color-output"]
+    )
+    python = job.tools.python[
+        0
+    ]  # settings may name one that is not in an export, such as .venv/bin/python
+    return [
+        *form,
+        f"--config-file={config}",
+        f"--cache-dir={CACHE}",
+        f"--python-executable={python}",
+    ]
 
 
 def _layout(job):
@@ -77,7 +90,9 @@ def _errors(room, text):
         if one and one["severity"] == "error":
             path, number = room.relative(one["file"]), max(int(one["line"] or 0), 0)
             said = " ".join(filter(None, (one["message"], one.get("hint"))))
-            found.append(Located(one["code"] or "mypy", said, path, number, room.line(path, number)))
+            found.append(
+                Located(one["code"] or "mypy", said, path, number, room.line(path, number))
+            )
     return found
 
 

@@ -26,7 +26,13 @@ def around(job: Job, name: str, ours: Callable[[Job], Verdict]) -> Verdict:
         return first
     second = judge(job, name)
     says = " ".join(filter(None, (first.says, second.says)))
-    return Verdict(second.reason, says, second.findings, [*first.runs, *second.runs], {**first.facts, **second.facts})
+    return Verdict(
+        second.reason,
+        says,
+        second.findings,
+        [*first.runs, *second.runs],
+        {**first.facts, **second.facts},
+    )
 
 
 def judge(job: Job, name: str) -> Verdict:
@@ -47,14 +53,24 @@ def judge(job: Job, name: str) -> Verdict:
     found = new(before, located, job.changed)
     if before and not found and job.settings.allow_failing_baseline:
         return Verdict(
-            "pass", f"The repository's own {name} fails as on the base, and says nothing new.", [], [base, head], facts
+            "pass",
+            f"The repository's own {name} fails as on the base, and says nothing new.",
+            [],
+            [base, head],
+            facts,
         )
     if found:
         return Verdict(
-            FAILURES[name], f"The repository's {name} finds {len(found)} new things.", found, [base, head], facts
+            FAILURES[name],
+            f"The repository's {name} finds {len(found)} new things.",
+            found,
+            [base, head],
+            facts,
         )
     says = f"The repository's own {name} fails on the base already, so it cannot judge a change."
-    return Verdict("missing", says, [Finding(name, f"{says} {_tail(room, base)}")], [base, head], facts)
+    return Verdict(
+        "missing", says, [Finding(name, f"{says} {_tail(room, base)}")], [base, head], facts
+    )
 
 
 def _meaning(job, name, room, head, facts):
@@ -63,11 +79,17 @@ def _meaning(job, name, room, head, facts):
     if name == "test" and name in job.settings.replaces and job.tests:
         before = _run(job, name, room, job.base, job.base_tree, True)
         if _passed(before):
-            says = f"`{words}` passes with the new tests on the base too: they do not need the change."
+            says = (
+                f"`{words}` passes with the new tests on the base too: they do not need the change."
+            )
             wrong = [Finding("passes-on-base", says, path) for path in job.tests]
             return Verdict("weak", says, wrong, [before, head], facts)
         return Verdict(
-            "pass", f"`{words}` passes, and with the new tests it fails on the base.", [], [before, head], facts
+            "pass",
+            f"`{words}` passes, and with the new tests it fails on the base.",
+            [],
+            [before, head],
+            facts,
         )
     return Verdict("pass", f"`{words}` passes.", [], [head], facts)
 
@@ -78,9 +100,13 @@ def baseline(job: Job, name: str) -> Verdict:
     room = Room(job, ROOM)
     boxed = _run(job, name, room, job.base, job.base_tree)
     if _passed(boxed):
-        return Verdict("pass", f"`{' '.join(job.settings.commands[name])}` passes on the base.", [], [boxed])
+        return Verdict(
+            "pass", f"`{' '.join(job.settings.commands[name])}` passes on the base.", [], [boxed]
+        )
     if job.settings.allow_failing_baseline:
-        return Verdict("pass", "The base does not pass its own command, which is allowed.", [], [boxed])
+        return Verdict(
+            "pass", "The base does not pass its own command, which is allowed.", [], [boxed]
+        )
     says = f"The base does not pass its own command. {HOW}"
     return Verdict("check", says, [Finding("baseline", _tail(room, boxed))], [boxed])
 
@@ -109,5 +135,9 @@ def _located(room, boxed):
 
 
 def _tail(room, boxed):
-    said = (boxed.stdout.text() + "\n" + boxed.stderr.text()).strip().replace(os.path.join(room.folder, ""), "")
+    said = (
+        (boxed.stdout.text() + "\n" + boxed.stderr.text())
+        .strip()
+        .replace(os.path.join(room.folder, ""), "")
+    )
     return said[-TAIL_CHARS:] or f"exit code {boxed.exit_code}"

@@ -9,7 +9,10 @@ from ...job import Job, Settings, Tools
 from ...target.fixture_tree import lay_out
 from .gate import judge
 
-BASE = {"sums.py": '"""Sums."""\n\nOLD: int = "was wrong before"\n', "ruff.toml": 'lint.select = ["F"]\n'}
+BASE = {
+    "sums.py": '"""Sums."""\n\nOLD: int = "was wrong before"\n',
+    "ruff.toml": 'lint.select = ["F"]\n',
+}
 ADDED = "\n\ndef double(number: int) -> int:\n    return number * 2\n"
 CASES = {  # name -> (what is added to sums.py, other files, the reason that the gate must give)
     "good": (ADDED, {}, "pass"),
@@ -38,7 +41,18 @@ def _proved(place, name, tools):
     changed = {"sums.py": set(lines), **{path: {1} for path in others}}
     settings = Settings(timeout_s=120.0, minimum_level="L0")  # our own code is in it
     scratch = os.path.join(place, "scratch")
-    verdict = judge(Job(os.path.join(place, "base"), head, "proof", name, changed, tools, settings, scratch=scratch))
+    verdict = judge(
+        Job(
+            os.path.join(place, "base"),
+            head,
+            "proof",
+            name,
+            changed,
+            tools,
+            settings,
+            scratch=scratch,
+        )
+    )
     return {
         "case": name, "expected": expected, "got": verdict.reason, "says": verdict.says,
         "ok": verdict.reason == expected,

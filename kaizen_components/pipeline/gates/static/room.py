@@ -42,7 +42,9 @@ class Room:
         for name in os.listdir(self.folder):
             if name != CACHE:
                 path = os.path.join(self.folder, name)
-                shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+                shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(
+                    path
+                ) else os.unlink(path)
         shutil.copytree(tree, self.folder, symlinks=True, ignore=LEFT_OUT, dirs_exist_ok=True)
         for path in self.job.tests:
             _remove(os.path.join(self.folder, path))
@@ -50,7 +52,11 @@ class Room:
             self._steer()
         for path in self.job.tests if with_tests else ():
             os.makedirs(os.path.dirname(os.path.join(self.folder, path)), exist_ok=True)
-            shutil.copy2(os.path.join(self.job.head, path), os.path.join(self.folder, path), follow_symlinks=False)
+            shutil.copy2(
+                os.path.join(self.job.head, path),
+                os.path.join(self.folder, path),
+                follow_symlinks=False,
+            )
         self._alone()
         _stamp(self.folder)
 
@@ -59,7 +65,9 @@ class Room:
         extra = steered(self.job.base, self.job.tools.paths)
         for path in {*_listed(self.job.base), *_listed(self.folder)}:
             kept = os.path.basename(path) in STEERING or path in extra
-            if kept or (named(path, self.job.settings.protected) and not named(path, self.job.granted)):
+            if kept or (
+                named(path, self.job.settings.protected) and not named(path, self.job.granted)
+            ):
                 _remove(os.path.join(self.folder, path))
                 source = os.path.join(self.job.base, path)
                 if os.path.lexists(source):
@@ -68,8 +76,12 @@ class Room:
 
     def _alone(self):
         """Without settings at its root ruff would look further up, into folders that are not the target's."""
-        there = any(os.path.lexists(os.path.join(self.folder, name)) for name in ("ruff.toml", ".ruff.toml"))
-        if not there and "ruff" not in toml(os.path.join(self.folder, "pyproject.toml")).get("tool", {}):
+        there = any(
+            os.path.lexists(os.path.join(self.folder, name)) for name in ("ruff.toml", ".ruff.toml")
+        )
+        if not there and "ruff" not in toml(os.path.join(self.folder, "pyproject.toml")).get(
+            "tool", {}
+        ):
             with open(os.path.join(self.folder, "ruff.toml"), "w", encoding="utf-8"):
                 pass
 
@@ -99,13 +111,23 @@ def steered(base: str, roots: tuple[str, ...]) -> set[str]:
     for path in _listed(base):
         if os.path.basename(path) in ("ruff.toml", ".ruff.toml", "pyproject.toml"):
             given = toml(os.path.join(base, path))
-            given = given.get("tool", {}).get("ruff", {}) if path.endswith("pyproject.toml") else given
+            given = (
+                given.get("tool", {}).get("ruff", {}) if path.endswith("pyproject.toml") else given
+            )
             if isinstance(given.get("extend"), str):
-                found.add(os.path.normpath(os.path.join(os.path.dirname(path), given["extend"])).replace(os.sep, "/"))
+                found.add(
+                    os.path.normpath(os.path.join(os.path.dirname(path), given["extend"])).replace(
+                        os.sep, "/"
+                    )
+                )
     for plugin in mypy_settings(base)[1].get("plugins", []):
         module = plugin.split(":")[0].replace(".", "/")
         names = [plugin] if plugin.endswith(".py") else [f"{module}.py", f"{module}/__init__.py"]
-        found |= {os.path.normpath(os.path.join(root, name)).replace(os.sep, "/") for root in roots for name in names}
+        found |= {
+            os.path.normpath(os.path.join(root, name)).replace(os.sep, "/")
+            for root in roots
+            for name in names
+        }
     return found
 
 
@@ -124,7 +146,9 @@ def mypy_settings(folder: str) -> tuple[str, dict[str, list[str]]]:
                 given = {}  # mypy will say what is wrong with it
         if isinstance(given, dict):
             return name, {
-                key: _words(given[key]) for key in ("files", "packages", "modules", "plugins") if key in given
+                key: _words(given[key])
+                for key in ("files", "packages", "modules", "plugins")
+                if key in given
             }
     return "", {}
 
@@ -146,7 +170,10 @@ def toml(path: str) -> dict:
 def _listed(folder):
     for here, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name not in (CACHE, "__pycache__")]
-        for name in (*files, *(name for name in folders if os.path.islink(os.path.join(here, name)))):
+        for name in (
+            *files,
+            *(name for name in folders if os.path.islink(os.path.join(here, name))),
+        ):
             yield os.path.relpath(os.path.join(here, name), folder).replace(os.sep, "/")
 
 

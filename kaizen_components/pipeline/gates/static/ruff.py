@@ -8,7 +8,16 @@ from .room import Room
 from .seen import Located, Seen, broken
 
 # Ignored files are not in an export; a .gitignore would only hide some that are.
-WORDS = ("check", "--output-format", "json", "--no-cache", "--no-fix", "--no-fix-only", "--no-respect-gitignore", ".")
+WORDS = (
+    "check",
+    "--output-format",
+    "json",
+    "--no-cache",
+    "--no-fix",
+    "--no-fix-only",
+    "--no-respect-gitignore",
+    ".",
+)
 CLEAN, FOUND = 0, 1
 
 
@@ -28,4 +37,6 @@ def look(job: Job, room: Room, tree: str) -> Seen:
 
 def _located(room, one):
     path, line = room.relative(one["filename"]), one["location"]["row"]
-    return Located(one["code"] or "invalid-syntax", one["message"], path, line, room.line(path, line))
+    return Located(
+        one["code"] or "invalid-syntax", one["message"], path, line, room.line(path, line)
+    )

@@ -8,7 +8,9 @@ from typing import Any
 from ....sandbox.run import Boxed
 from ...verdict import Finding
 
-LINE_NUMBER = re.compile(r"\bline \d+")  # "already defined on line 12": the line moves, the finding does not
+LINE_NUMBER = re.compile(
+    r"\bline \d+"
+)  # "already defined on line 12": the line moves, the finding does not
 SAID_CHARS_MAX = 2_000
 
 
@@ -27,7 +29,9 @@ class Located:
 class Seen:
     """One tool on one tree. `broken` says why its answer counts for nothing."""
 
-    def __init__(self, tool: str, found: list[Located], boxed: Boxed | None = None, broken: str = ""):
+    def __init__(
+        self, tool: str, found: list[Located], boxed: Boxed | None = None, broken: str = ""
+    ):
         self.tool = tool
         self.found = found
         self.boxed = boxed
@@ -39,7 +43,9 @@ def broken(tool: str, boxed: Boxed, why: str, folder: str) -> Seen:
     said = boxed.stderr.text().strip() or boxed.stdout.text().strip()
     said = said.replace(os.path.join(folder, ""), "")[-SAID_CHARS_MAX:]
     why = "it did not end in time" if boxed.timed_out else why
-    return Seen(tool, [], boxed, f"{tool} broke: {why} (exit code {boxed.exit_code}). {said}".strip())
+    return Seen(
+        tool, [], boxed, f"{tool} broke: {why} (exit code {boxed.exit_code}). {said}".strip()
+    )
 
 
 def new(base: list[Located], head: list[Located], changed: dict[str, set[int]]) -> list[Finding]:

@@ -8,7 +8,12 @@ from ...job import Job
 from ...verdict import Finding
 
 RAISES = ("raises", "warns", "deprecated_call", "fail")
-CHECKERS = ("assert", "check", "verify", "expect")  # what an imported function that asserts is called
+CHECKERS = (
+    "assert",
+    "check",
+    "verify",
+    "expect",
+)  # what an imported function that asserts is called
 SWALLOWS = ("AssertionError", "Exception", "BaseException")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -23,7 +28,12 @@ def check(job: Job) -> list[Finding]:
         except (OSError, SyntaxError, ValueError):
             continue  # running it says so, with the line
         found += [
-            Finding("asserts-nothing", f"{name} asserts nothing that could be false.", path, function.lineno)
+            Finding(
+                "asserts-nothing",
+                f"{name} asserts nothing that could be false.",
+                path,
+                function.lineno,
+            )
             for name, function in _tests(module)
             if not _asserts(function, _functions(module), set())
         ]
@@ -58,7 +68,9 @@ def _reached(body: list[ast.stmt]) -> Iterator[ast.AST]:
             and not statement.test.value
         ):
             yield from _reached(statement.orelse)
-        elif isinstance(statement, ast.Try) and any(_swallows(handler) for handler in statement.handlers):
+        elif isinstance(statement, ast.Try) and any(
+            _swallows(handler) for handler in statement.handlers
+        ):
             yield from _reached([*statement.orelse, *statement.finalbody])
         else:
             yield statement
@@ -80,7 +92,9 @@ def _inside(part):
 
 
 def _swallows(handler):
-    if any(isinstance(node, ast.Raise | ast.Assert) or _is_fail(node) for node in ast.walk(handler)):
+    if any(
+        isinstance(node, ast.Raise | ast.Assert) or _is_fail(node) for node in ast.walk(handler)
+    ):
         return False
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(kind is None or _name(kind) in SWALLOWS for kind in kinds)
@@ -94,7 +108,9 @@ def _strong(node, known, seen):
     if isinstance(node, ast.Assert):
         return not _always(node.test)
     if isinstance(node, ast.Raise):
-        return _name(node.exc.func if isinstance(node.exc, ast.Call) else node.exc) == "AssertionError"
+        return (
+            _name(node.exc.func if isinstance(node.exc, ast.Call) else node.exc) == "AssertionError"
+        )
     if not isinstance(node, ast.Call):
         return False
     name = _name(node.func)
@@ -102,7 +118,11 @@ def _strong(node, known, seen):
         return _asserts(known[name], known, {*seen, name})
     if name in RAISES:
         return True
-    return name.lower().startswith(CHECKERS) and name not in known and not _always_call(name, node.args)
+    return (
+        name.lower().startswith(CHECKERS)
+        and name not in known
+        and not _always_call(name, node.args)
+    )
 
 
 def _always(test):
@@ -110,7 +130,9 @@ def _always(test):
     if isinstance(test, ast.Constant | ast.Tuple | ast.Lambda | ast.JoinedStr):
         return not isinstance(test, ast.Tuple) or bool(test.elts)
     if isinstance(test, ast.BoolOp):
-        return (any if isinstance(test.op, ast.Or) else all)(_always(value) for value in test.values)
+        return (any if isinstance(test.op, ast.Or) else all)(
+            _always(value) for value in test.values
+        )
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _always_compare(test.left, test.ops[0], test.comparators[0])
     if isinstance(test, ast.Call) and _name(test.func) == "isinstance" and len(test.args) == 2:
@@ -123,16 +145,26 @@ def _always_compare(left, operator, right):
         return True
     if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
         return True
-    return isinstance(operator, ast.Eq | ast.Is | ast.LtE | ast.GtE) and ast.dump(left) == ast.dump(right)
+    return isinstance(operator, ast.Eq | ast.Is | ast.LtE | ast.GtE) and ast.dump(left) == ast.dump(
+        right
+    )
 
 
 def _always_call(name, given):
     if name == "assertIsNotNone":
         return True
     if name in ("assertTrue", "assertFalse", "assert_"):
-        return bool(given) and (isinstance(given[0], ast.Constant) or (name != "assertFalse" and _always(given[0])))
+        return bool(given) and (
+            isinstance(given[0], ast.Constant) or (name != "assertFalse" and _always(given[0]))
+        )
     return len(given) >= 2 and ast.dump(given[0]) == ast.dump(given[1])
 
 
 def _name(node):
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return (
+        node.attr
+        if isinstance(node, ast.Attribute)
+        else node.id
+        if isinstance(node, ast.Name)
+        else ""
+    )

@@ -23,7 +23,9 @@ class Baseline:
         self.flaky: list[str] = found["flaky"]
         self.skipped: list[str] = found["skipped"]
         self.hooks: list[str] = found["hooks"]  # hook functions that the base itself brings
-        self.changed: list[str] = found["changed"]  # parts of the framework that the base itself patches
+        self.changed: list[str] = found[
+            "changed"
+        ]  # parts of the framework that the base itself patches
         self.doubts: list[str] = found["doubts"]  # why its report is not believed
         self.runs: list[sandbox.Boxed] = []  # empty when it was remembered
 
@@ -57,14 +59,20 @@ def _measured(job):
     seen: list[Session] = []
     runs: list[sandbox.Boxed] = []
     doubts: list[str] = []
-    product = [path for path in job.changed if path.endswith(".py") and os.path.isfile(os.path.join(job.base, path))]
+    product = [
+        path
+        for path in job.changed
+        if path.endswith(".py") and os.path.isfile(os.path.join(job.base, path))
+    ]
     for seed, cover in ((1, []), (2, product or ["none.py"])):
         asked = session.asked(f"base {seed}", "base", [], job.settings.timeout_s, cover=cover)
         try:
             (one,), boxed = session.run(job, [asked], hash_seed=seed)
         except session.Broken as broken:
             last = broken.boxed.stderr.text().strip().splitlines()[-1:]
-            return _nothing([*runs, broken.boxed], ": ".join([session.NO_REPORT, *last])[:SAYS_CHARS_MAX])
+            return _nothing(
+                [*runs, broken.boxed], ": ".join([session.NO_REPORT, *last])[:SAYS_CHARS_MAX]
+            )
         seen.append(one)
         runs.append(boxed)
         doubts += one.doubts()
@@ -74,12 +82,17 @@ def _measured(job):
 
 
 def _compared(first: Session, second: Session, doubts: list[str]) -> Baseline:
-    ids = first.outcomes.keys() | second.outcomes.keys() | first.broken.keys() | second.broken.keys()
+    ids = (
+        first.outcomes.keys() | second.outcomes.keys() | first.broken.keys() | second.broken.keys()
+    )
     kinds: dict[str, str] = {}
     for one in ids:
         ends = {_kind(seen, one) for seen in (first, second)}
         kinds[one] = ends.pop() if len(ends) == 1 else "flaky"
-    by = {kind: sorted(one for one in ids if kinds[one] == kind) for kind in ("passed", "failed", "flaky", "skipped")}
+    by = {
+        kind: sorted(one for one in ids if kinds[one] == kind)
+        for kind in ("passed", "failed", "flaky", "skipped")
+    }
     return Baseline(
         **by, doubts=sorted(set(doubts)), hooks=sorted({*first.hooks, *second.hooks}),
         changed=sorted({*first.changed, *second.changed}),
@@ -89,7 +102,12 @@ def _compared(first: Session, second: Session, doubts: list[str]) -> Baseline:
 def _kind(seen, one):
     outcome = seen.outcomes.get(one) or seen.broken.get(one)
     kind = outcome.kind if outcome else "missing"
-    return {"xpassed": "passed", "xfailed": "skipped", "error": "failed", "rewritten": "failed"}.get(kind, kind)
+    return {
+        "xpassed": "passed",
+        "xfailed": "skipped",
+        "error": "failed",
+        "rewritten": "failed",
+    }.get(kind, kind)
 
 
 def _nothing(runs, doubt):

@@ -26,7 +26,9 @@ def passing(job: Job) -> tuple[set[str], list[sandbox.Boxed]]:
 
 
 def _key(job):
-    digest = hashlib.sha256(json.dumps([job.base_tree, job.tools.python, tooling.ask(job).versions]).encode())
+    digest = hashlib.sha256(
+        json.dumps([job.base_tree, job.tools.python, tooling.ask(job).versions]).encode()
+    )
     for path in sorted(job.tests):
         digest.update(path.encode() + b"\0")
         if os.path.isfile(os.path.join(job.head, path)):

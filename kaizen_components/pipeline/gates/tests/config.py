@@ -50,7 +50,11 @@ def _addopts(path):
             parser = configparser.ConfigParser(interpolation=None)
             parser.read(path, encoding="utf-8")
             found = [parser.get(name, "addopts", fallback="") for name in ("pytest", "tool:pytest")]
-        return [word for one in found for word in (shlex.split(one) if isinstance(one, str) else map(str, one))]
+        return [
+            word
+            for one in found
+            for word in (shlex.split(one) if isinstance(one, str) else map(str, one))
+        ]
     except (ValueError, AttributeError, TypeError, configparser.Error):
         return []  # pytest says it better than we could
 

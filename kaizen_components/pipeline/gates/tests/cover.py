@@ -41,7 +41,9 @@ def measure(job: Job, head: Session) -> Covered:
             found.unread.append(path)
             continue
         first = first_lines(os.path.join(job.head, path))
-        lines = {first.get(line, line) for line in job.changed[path]} - never(os.path.join(job.head, path))
+        lines = {first.get(line, line) for line in job.changed[path]} - never(
+            os.path.join(job.head, path)
+        )
         for line in lines & set(seen["can_run"]):
             found.can_run.add((path, line))
             if str(line) in seen["ran"]:
@@ -52,12 +54,15 @@ def measure(job: Job, head: Session) -> Covered:
 def check(job: Job, covered: Covered) -> list[Finding]:
     """One finding for each changed line that no test runs, if there are too many of them."""
     findings = [
-        Finding("coverage", f"{path} cannot be measured: it is not valid Python.", path) for path in covered.unread
+        Finding("coverage", f"{path} cannot be measured: it is not valid Python.", path)
+        for path in covered.unread
     ]
     if covered.rate >= job.settings.coverage_floor:
         return findings
     lines = sorted(covered.can_run - covered.ran.keys())[:SHOWN_MAX]
-    return findings + [Finding("coverage", "No test runs this changed line.", path, line) for path, line in lines]
+    return findings + [
+        Finding("coverage", "No test runs this changed line.", path, line) for path, line in lines
+    ]
 
 
 def first_lines(path: str) -> dict[int, int]:
@@ -67,8 +72,14 @@ def first_lines(path: str) -> dict[int, int]:
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None) or getattr(node, "cases", None)
             begins = body[0] if isinstance(body, list) and body else None
-            last = (begins.lineno if hasattr(begins, "lineno") else node.lineno + 1) - 1 if begins else node.end_lineno
-            first.update(dict.fromkeys(range(node.lineno, max(last or 0, node.lineno) + 1), node.lineno))
+            last = (
+                (begins.lineno if hasattr(begins, "lineno") else node.lineno + 1) - 1
+                if begins
+                else node.end_lineno
+            )
+            first.update(
+                dict.fromkeys(range(node.lineno, max(last or 0, node.lineno) + 1), node.lineno)
+            )
     return first
 
 

@@ -27,7 +27,9 @@ def check(job: Job, head: Session, passing: set[str]) -> tuple[str, list[Finding
         if path in head.broken:
             _sort(wrong, path, path, head.broken[path])
         elif not ids:
-            wrong["weak"].append(Finding("empty", f"{path} has no test that pytest collects.", path))
+            wrong["weak"].append(
+                Finding("empty", f"{path} has no test that pytest collects.", path)
+            )
         for one in ids:
             _judge(wrong, path, one, head, passing)
     reason = next((reason for reason, found in wrong.items() if found), "pass")
@@ -42,14 +44,21 @@ def _judge(wrong, path, one, head, passing):
         _sort(wrong, path, one, outcome)
     elif one in passing:
         wrong["weak"].append(
-            Finding("passes-before", f"{one} passes without the change, so it does not test it.", path)
+            Finding(
+                "passes-before", f"{one} passes without the change, so it does not test it.", path
+            )
         )
 
 
 def _sort(wrong: dict[str, list[Finding]], path: str, one: str, outcome: Outcome) -> None:
     reason = "weak" if _own_mistake(path, outcome) else "check"
     wrong[reason].append(
-        Finding("new-test", f"{one} {_word(outcome)}:\n{outcome.text}", outcome.path or path, outcome.line)
+        Finding(
+            "new-test",
+            f"{one} {_word(outcome)}:\n{outcome.text}",
+            outcome.path or path,
+            outcome.line,
+        )
     )
 
 
@@ -62,6 +71,8 @@ def _own_mistake(path, outcome):
 
 
 def _word(outcome):
-    return {"error": "ends in an error", "failed": "fails", "rewritten": "fails behind a report that says passed"}.get(
-        outcome.kind, f"is {outcome.kind}"
-    )
+    return {
+        "error": "ends in an error",
+        "failed": "fails",
+        "rewritten": "fails behind a report that says passed",
+    }.get(outcome.kind, f"is {outcome.kind}")

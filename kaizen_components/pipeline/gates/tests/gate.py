@@ -8,7 +8,19 @@ from ...job import Job
 from ...target import protected
 from ...verdict import Finding, Verdict
 from ..static import own
-from . import asserts, before, cover, equality, fresh, mutation, regression, repeat, session, shadow, tooling
+from . import (
+    asserts,
+    before,
+    cover,
+    equality,
+    fresh,
+    mutation,
+    regression,
+    repeat,
+    session,
+    shadow,
+    tooling,
+)
 from .baseline import Baseline, baseline
 from .report import Session
 
@@ -54,7 +66,10 @@ def _judge_job(job: Job) -> Verdict:
     except session.Broken as broken:
         case.facts["stopped_by"] = "session"
         findings = [
-            Finding("session", f"{broken}: exit code {broken.boxed.exit_code}.\n{broken.boxed.stderr.text()[-1500:]}")
+            Finding(
+                "session",
+                f"{broken}: exit code {broken.boxed.exit_code}.\n{broken.boxed.stderr.text()[-1500:]}",
+            )
         ]
         return Verdict("check", f"{broken}.", findings, [*case.runs, broken.boxed], case.facts)
     return Verdict("pass", _summary(case.facts), [], case.runs, case.facts)
@@ -64,14 +79,24 @@ def _judge(case: Case) -> None:
     job = case.job
     _ready(case)
     case.stop("protected", "check", "Protected files were touched.", protected.check(job))
-    case.stop("shadow", "check", "New files hide other modules.", shadow.check(job, tooling.ask(job).installed))
+    case.stop(
+        "shadow",
+        "check",
+        "New files hide other modules.",
+        shadow.check(job, tooling.ask(job).installed),
+    )
     case.stop("new-tests", "weak", "There are no new tests.", _none_given(job))
     case.stop("asserts", "weak", "New tests assert nothing.", asserts.check(job))
     known = _baseline(case)
     passing, ran = before.passing(job)
     case.runs += ran
     head = _head(case, known)
-    case.stop("regression", "regression", "What passed before does not any more.", regression.check(known, head))
+    case.stop(
+        "regression",
+        "regression",
+        "What passed before does not any more.",
+        regression.check(known, head),
+    )
     reason, findings = fresh.check(job, head, passing)
     says = "The new tests are wrong." if reason == "weak" else "New tests fail."
     case.stop("new-tests", reason, says, findings)
@@ -83,9 +108,17 @@ def _ready(case):
     level, least = sandbox.level(), job.settings.minimum_level
     case.facts["level"] = level
     weak = sandbox.LEVELS.index(level) < sandbox.LEVELS.index(least)
-    found = [Finding("sandbox", f"The sandbox here is {level}, and this repository asks for {least}.")] if weak else []
+    found = (
+        [Finding("sandbox", f"The sandbox here is {level}, and this repository asks for {least}.")]
+        if weak
+        else []
+    )
     case.stop("sandbox", "missing", "The sandbox is too weak.", found)
-    system = [] if hasattr(os, "fork") else [Finding("system", "Sessions are forked, which Windows cannot: use WSL.")]
+    system = (
+        []
+        if hasattr(os, "fork")
+        else [Finding("system", "Sessions are forked, which Windows cannot: use WSL.")]
+    )
     case.stop("system", "missing", "This system cannot run the TEST gate.", system)
     tools = tooling.ask(job)
     case.facts["versions"] = tools.versions
@@ -100,10 +133,17 @@ def _none_given(job):
 def _baseline(case: Case) -> Baseline:
     known = baseline(case.job)
     case.runs += known.runs
-    case.facts |= {"baseline_failed": known.failed, "flaky": known.flaky, "baseline_passed": len(known.passed)}
+    case.facts |= {
+        "baseline_failed": known.failed,
+        "flaky": known.flaky,
+        "baseline_passed": len(known.passed),
+    }
     doubts = [Finding("baseline", f"The base cannot be judged: {one}.") for one in known.doubts]
     case.stop("baseline", "missing", "The tests of the base cannot be judged.", doubts)
-    failing = [Finding("baseline", f"{one} fails on the base already.", one.split("::")[0]) for one in known.failed]
+    failing = [
+        Finding("baseline", f"{one} fails on the base already.", one.split("::")[0])
+        for one in known.failed
+    ]
     if not case.job.settings.allow_failing_baseline:
         case.stop("baseline", "missing", "The base does not pass its own tests.", failing)
     return known
@@ -113,7 +153,11 @@ def _head(case: Case, known: Baseline) -> Session:
     """The whole suite and the new tests on head, under coverage, if the session can be believed."""
     head = _on_head(case, [])
     _believe(case, head, known)
-    unseen = [path for path, ids in fresh.files(head, case.job).items() if not ids and path not in head.broken]
+    unseen = [
+        path
+        for path, ids in fresh.files(head, case.job).items()
+        if not ids and path not in head.broken
+    ]
     if unseen:  # outside of what pytest collects unless told
         more = _on_head(case, unseen)
         _believe(case, more, known)
@@ -148,7 +192,9 @@ def _meaning(case: Case, head: Session, new: list[str]) -> None:
     job = case.job
     covered = cover.measure(job, head)
     case.facts |= {"coverage": round(covered.rate, 3), "changed_lines": len(covered.can_run)}
-    case.stop("coverage", "weak", "Too few of the changed lines are tested.", cover.check(job, covered))
+    case.stop(
+        "coverage", "weak", "Too few of the changed lines are tested.", cover.check(job, covered)
+    )
     seen, boxed = repeat.run(job, new)
     case.runs.append(boxed)
     case.stop("flaky", "flaky", "New tests are flaky.", repeat.check(head, seen[:-1], new))
@@ -166,7 +212,10 @@ def _mutate(case, head, covered, new):
         "asserted": found.asserted,
     }
     case.facts["survivors"] = [f"{one.path}:{one.line} {one}" for one in found.survived]
-    doubts = [Finding("canary", f"A mutant's session is not believed: {one}.") for one in sorted(set(found.doubts))]
+    doubts = [
+        Finding("canary", f"A mutant's session is not believed: {one}.")
+        for one in sorted(set(found.doubts))
+    ]
     case.stop("canary", "check", "A test session cannot be believed.", doubts)
     slow = (
         [Finding("mutation", "Not one mutant was tried in settings.mutation_s.")]
@@ -174,12 +223,16 @@ def _mutate(case, head, covered, new):
         else []
     )
     case.stop("mutation", "missing", "There was no time for mutants.", slow)
-    case.stop("mutation", "weak", "The tests do not notice wrong code.", mutation.check(case.job, found))
+    case.stop(
+        "mutation", "weak", "The tests do not notice wrong code.", mutation.check(case.job, found)
+    )
 
 
 def _summary(facts):
     mutants = facts["mutants"]
-    killed = f"{mutants['killed']} of {mutants['tried']} mutants killed ({mutants['made']} possible)"
+    killed = (
+        f"{mutants['killed']} of {mutants['tried']} mutants killed ({mutants['made']} possible)"
+    )
     killed = killed if mutants["made"] else "no mutant possible"
     flaky = f"; {len(facts['flaky'])} flaky tests of the base left out" if facts["flaky"] else ""
     return f"The tests pass and mean something: {facts['coverage']:.0%} of changed lines run, {killed}{flaky}."

@@ -59,12 +59,20 @@ def gutted(path: str, source: str, lines: set[int]) -> Mutant | None:
     """The file in which every function with a changed line raises at once; nothing if no function was changed."""
     module, changed = ast.parse(source), []
     for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and lines & set(range(node.lineno, _end(node) + 1)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and lines & set(
+            range(node.lineno, _end(node) + 1)
+        ):
             changed.append(node.name)
             node.body = ast.parse("raise SystemError('gutted by the gate')").body
     if not changed:
         return None
-    return Mutant(path, 0, ", ".join(changed), "raises at once", ast.unparse(ast.fix_missing_locations(module)))
+    return Mutant(
+        path,
+        0,
+        ", ".join(changed),
+        "raises at once",
+        ast.unparse(ast.fix_missing_locations(module)),
+    )
 
 
 def _end(node):
@@ -80,7 +88,9 @@ def _nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             if isinstance(part, ast.AST) and not _ignored(part) and not _counted(part, node):
                 if isinstance(part, NODES):
                     yield part
-                if not isinstance(part, ast.JoinedStr | ast.Raise | ast.Assert):  # their words and columns
+                if not isinstance(
+                    part, ast.JoinedStr | ast.Raise | ast.Assert
+                ):  # their words and columns
                     yield from _nodes(part)
 
 
@@ -89,8 +99,12 @@ def _ignored(part):
         call = part.value
         return isinstance(call, ast.Constant) or (isinstance(call, ast.Call) and _logs(call.func))
     if isinstance(part, ast.Assign):
-        return any(isinstance(target, ast.Name) and target.id == "__all__" for target in part.targets)
-    return isinstance(part, ast.Import | ast.ImportFrom) or (isinstance(part, ast.If) and only_outside(part.test))
+        return any(
+            isinstance(target, ast.Name) and target.id == "__all__" for target in part.targets
+        )
+    return isinstance(part, ast.Import | ast.ImportFrom) or (
+        isinstance(part, ast.If) and only_outside(part.test)
+    )
 
 
 def _counted(part, parent):
@@ -157,7 +171,9 @@ def _constant(node):
     elif isinstance(value, int | float):
         yield ast.Constant(value + 1)
     elif isinstance(value, str | bytes):
-        yield ast.Constant(value[:0] if value else "kaizen" if isinstance(value, str) else b"kaizen")
+        yield ast.Constant(
+            value[:0] if value else "kaizen" if isinstance(value, str) else b"kaizen"
+        )
 
 
 def _return(node):
@@ -175,16 +191,25 @@ def _remove(node):
 
 
 def _range(node):
-    if isinstance(node.func, ast.Name) and node.func.id == "range" and node.args and not node.keywords:
+    if (
+        isinstance(node.func, ast.Name)
+        and node.func.id == "range"
+        and node.args
+        and not node.keywords
+    ):
         place = 0 if len(node.args) == 1 else 1
         if not isinstance(node.args[place], ast.Constant | ast.BinOp):  # n + 1 is changed itself
-            yield _with(node, args=[_less(arg) if at == place else arg for at, arg in enumerate(node.args)])
+            yield _with(
+                node, args=[_less(arg) if at == place else arg for at, arg in enumerate(node.args)]
+            )
 
 
 def _slice(node):
     for name in ("lower", "upper"):
         bound = getattr(node, name)
-        if bound is not None and not isinstance(getattr(bound, "operand", bound), ast.Constant):  # 1 and -1 likewise
+        if bound is not None and not isinstance(
+            getattr(bound, "operand", bound), ast.Constant
+        ):  # 1 and -1 likewise
             yield _with(node, **{name: _less(bound)})
 
 
@@ -214,5 +239,9 @@ def _spliced(path, rows, node, changed):
     except (SyntaxError, ValueError):
         return None
     return Mutant(
-        path, node.lineno, ast.unparse(node), becomes.strip("()") if becomes.count("(") == 1 else becomes, text
+        path,
+        node.lineno,
+        ast.unparse(node),
+        becomes.strip("()") if becomes.count("(") == 1 else becomes,
+        text,
     )

@@ -11,7 +11,9 @@ from . import cover, mutants, session
 from .cover import Covered
 from .report import Session
 
-MUTANTS_MAX = 60  # of one candidate; the kill rate of 60 is within 0.13 of that of all, 19 times in 20
+MUTANTS_MAX = (
+    60  # of one candidate; the kill rate of 60 is within 0.13 of that of all, 19 times in 20
+)
 SHOWN_MAX = 20
 EVEN_FROM = 4
 CRASHES_MIN = 2  # kills; a test that only calls the code notices a crash, and nothing else
@@ -52,9 +54,15 @@ def run(job: Job, head: Session, covered: Covered, new: list[str]) -> Mutation:
     asked, tried = _sessions(job, head, covered, new, chosen, gutted, found)
     if asked:
         seen, found.boxed = session.run(
-            job, asked, hash_seed=1, seconds=job.settings.mutation_s, enough=_enough(job, found, asked)
+            job,
+            asked,
+            hash_seed=1,
+            seconds=job.settings.mutation_s,
+            enough=_enough(job, found, asked),
         )
-        for mutant, one in zip(tried, seen, strict=False):  # those out of time are missing at the end
+        for mutant, one in zip(
+            tried, seen, strict=False
+        ):  # those out of time are missing at the end
             _count(found, mutant, one, gutted)
     return found
 
@@ -66,11 +74,17 @@ def check(job: Job, found: Mutation) -> list[Finding]:
         return [Finding("gutted", text)]
     if found.killed >= CRASHES_MIN and not found.asserted:
         return [
-            Finding("crashes", f"{found.killed} mutants crash, and none fails an assertion: they assert too little.")
+            Finding(
+                "crashes",
+                f"{found.killed} mutants crash, and none fails an assertion: they assert too little.",
+            )
         ]
     if found.rate >= job.settings.kill_floor:
         return []
-    return [Finding("mutant", f"No test notices: {one}", one.path, one.line) for one in found.survived[:SHOWN_MAX]]
+    return [
+        Finding("mutant", f"No test notices: {one}", one.path, one.line)
+        for one in found.survived[:SHOWN_MAX]
+    ]
 
 
 def _chosen(job, covered):

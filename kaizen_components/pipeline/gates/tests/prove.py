@@ -35,7 +35,9 @@ def _proved(place, name, tools):
     head = os.path.join(place, name)
     lay_out(head, {**BASE, "sums.py": text, NEW: TEST})
     changed = {"sums.py": {3, 4, 5, 6}, NEW: set(range(1, 7))}
-    settings = Settings(repeats=1, mutation_s=60.0, timeout_s=120.0, minimum_level="L0")  # our own code is in it
+    settings = Settings(
+        repeats=1, mutation_s=60.0, timeout_s=120.0, minimum_level="L0"
+    )  # our own code is in it
     tree = hashlib.sha256(text.encode()).hexdigest()
     verdict = judge(
         Job(

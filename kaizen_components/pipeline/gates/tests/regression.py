@@ -17,11 +17,17 @@ def check(before: Baseline, head: Session) -> list[Finding]:
         outcome = head.outcomes.get(one)
         if outcome is None:
             found.append(
-                Finding("regression", f"{one} passed before and is missing now.{_why(one, head)}", one.split("::")[0])
+                Finding(
+                    "regression",
+                    f"{one} passed before and is missing now.{_why(one, head)}",
+                    one.split("::")[0],
+                )
             )
         elif outcome.kind in WORDS:
             text = f"{one} passed before and {WORDS[outcome.kind]}:\n{outcome.text}"
-            found.append(Finding("regression", text, outcome.path or one.split("::")[0], outcome.line))
+            found.append(
+                Finding("regression", text, outcome.path or one.split("::")[0], outcome.line)
+            )
     return found
 
 

@@ -10,10 +10,21 @@ from .report import Session
 def run(job: Job, new: list[str]) -> tuple[list[Session], sandbox.Boxed]:
     """The repeated sessions, and last the one that looks for values that equal everything."""
     asked = [
-        session.asked(f"repeat {at}", "head", new, job.settings.timeout_s, shuffle=f"{job.head_tree}{at}", quiet=True)
+        session.asked(
+            f"repeat {at}",
+            "head",
+            new,
+            job.settings.timeout_s,
+            shuffle=f"{job.head_tree}{at}",
+            quiet=True,
+        )
         for at in range(job.settings.repeats)
     ]
-    asked.append(session.asked("equality", "head", new, job.settings.timeout_s, edits=equality.probed(job), quiet=True))
+    asked.append(
+        session.asked(
+            "equality", "head", new, job.settings.timeout_s, edits=equality.probed(job), quiet=True
+        )
+    )
     return session.run(job, asked, hash_seed=3)
 
 
@@ -24,7 +35,13 @@ def check(head: Session, repeated: list[Session], new: list[str]) -> list[Findin
         ends = [_kind(head, one), *(_kind(again, one) for again in repeated)]
         if len(set(ends)) > 1:
             said = ", ".join(ends)
-            found.append(Finding("flaky", f"{one} ended differently on the same tree: {said}.", one.split("::")[0]))
+            found.append(
+                Finding(
+                    "flaky",
+                    f"{one} ended differently on the same tree: {said}.",
+                    one.split("::")[0],
+                )
+            )
     return found
 
 

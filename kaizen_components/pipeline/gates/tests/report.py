@@ -14,7 +14,9 @@ class Outcome:
         if self.kind == "failed" and event.get("when", "call") != "call":
             self.kind = "error"
         self.type: str = event.get("type", "")  # of what was raised
-        self.path: str = event.get("path", "")  # the innermost file of the tree that it went through
+        self.path: str = event.get(
+            "path", ""
+        )  # the innermost file of the tree that it went through
         self.line: int = event.get("line", 0)
         self.text: str = event.get("text", "")
 
@@ -36,9 +38,13 @@ class Session:
         self.lines: dict[str, Any] = end.get("lines", {})
         self.changed: list[str] = end.get("changed", [])
         self.hooks: list[str] = end.get("hooks", [])
-        self.ids: list[str] = [one for event in seen["events"] if event["kind"] == "collected" for one in event["ids"]]
+        self.ids: list[str] = [
+            one for event in seen["events"] if event["kind"] == "collected" for one in event["ids"]
+        ]
         self.outcomes: dict[str, Outcome] = {}
-        self.broken: dict[str, Outcome] = {}  # by the id of the file that could not be collected, or skipped itself
+        self.broken: dict[
+            str, Outcome
+        ] = {}  # by the id of the file that could not be collected, or skipped itself
         self._canaries: dict[str, Outcome] = {}
         for event in seen["events"]:
             self._take(event)
@@ -105,6 +111,9 @@ class Session:
         found = []
         if fails is None or fails.kind not in ("failed", "error"):
             found.append(f"a test that must fail was {fails.kind if fails else 'not run'}")
-        if passes is None or passes.kind not in ("passed", "error"):  # an error is a fixture of the target's own
+        if passes is None or passes.kind not in (
+            "passed",
+            "error",
+        ):  # an error is a fixture of the target's own
             found.append(f"a test that must pass was {passes.kind if passes else 'not run'}")
         return found

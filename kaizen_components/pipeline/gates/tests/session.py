@@ -19,9 +19,7 @@ from . import config
 from .report import Session
 
 BOX = os.path.join(os.path.dirname(__file__), "box")
-BEGIN = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from kaizen_box.main import main; del sys.path[0]; main(sys.argv[1])"
-)
+BEGIN = "import sys; sys.path.insert(0, sys.argv[1]); from kaizen_box.main import main; del sys.path[0]; main(sys.argv[1])"
 UNSEEN = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".git")
 TAKEN = 0.9  # of the time limit, so that a session that hangs still leaves a report
 LINES_SHOWN = 5  # of what a session printed before it ended early
@@ -39,7 +37,15 @@ class Broken(Exception):
 def asked(name: str, tree: str, select: list[str], timeout_s: float, **more: Any) -> dict[str, Any]:
     """One session of a plan: `cover` files to measure, `shuffle` a seed, `edits` path -> text, `fast` to one failure"""
     fails, passes = (f"test_{secrets.token_hex(6)}" for _ in range(2))
-    given = {"cover": [], "shuffle": "", "edits": {}, "fast": False, "cpu_s": 0, "quiet": False, **more}
+    given = {
+        "cover": [],
+        "shuffle": "",
+        "edits": {},
+        "fast": False,
+        "cpu_s": 0,
+        "quiet": False,
+        **more,
+    }
     return {
         "name": name,
         "tree": tree,
@@ -67,7 +73,12 @@ def run(
     key = secrets.token_hex(32)
     try:
         _prepare(
-            job, folder, sessions, key, min(seconds or job.settings.timeout_s, TAKEN * job.settings.timeout_s), enough
+            job,
+            folder,
+            sessions,
+            key,
+            min(seconds or job.settings.timeout_s, TAKEN * job.settings.timeout_s),
+            enough,
         )
         boxed = sandbox.run(
             [*job.tools.python, "-s", "-B", "-c", BEGIN, folder], folder, job.settings.timeout_s,
@@ -83,7 +94,9 @@ def _prepare(job, folder, sessions, key, seconds, enough):
     trees = {one["tree"] for one in sessions}
     for name in trees:
         place = os.path.join(folder, "trees", name)
-        shutil.copytree(job.head if name == "head" else job.base, place, symlinks=True, ignore=UNSEEN)
+        shutil.copytree(
+            job.head if name == "head" else job.base, place, symlinks=True, ignore=UNSEEN
+        )
         if name == "head":
             protected.restore(job, place)
         if name != "base":

@@ -16,9 +16,19 @@ def check(job: Job, installed: set[str]) -> list[Finding]:
     found = []
     for path in sorted(protected.files(job.head) - base - set(job.tests)):
         if path.endswith(COMPILED):
-            found.append(Finding("shadow", f"{path} is compiled or changes the path: only source is accepted.", path))
-        elif (name := _module(job, path, base)) and (name in sys.stdlib_module_names or name.lower() in installed):
-            found.append(Finding("shadow", f"{path} hides the module {name} that is already there.", path))
+            found.append(
+                Finding(
+                    "shadow",
+                    f"{path} is compiled or changes the path: only source is accepted.",
+                    path,
+                )
+            )
+        elif (name := _module(job, path, base)) and (
+            name in sys.stdlib_module_names or name.lower() in installed
+        ):
+            found.append(
+                Finding("shadow", f"{path} hides the module {name} that is already there.", path)
+            )
     return found
 
 

@@ -9,7 +9,10 @@ from ....sandbox import run as sandbox
 from ...job import Job
 from ...verdict import Finding
 
-NEEDED = {"pytest": 8, "coverage": 7}  # major versions: hook wrappers that see what was raised; lines by test
+NEEDED = {
+    "pytest": 8,
+    "coverage": 7,
+}  # major versions: hook wrappers that see what was raised; lines by test
 ASK = """
 import json, sys
 from importlib import metadata
@@ -28,14 +31,20 @@ _known: dict[tuple[str, ...], "Tooling"] = {}
 class Tooling:
     """Versions by name, and the top-level names that are installed."""
 
-    def __init__(self, versions: dict[str, str], installed: set[str], boxed: sandbox.Boxed | None = None):
+    def __init__(
+        self, versions: dict[str, str], installed: set[str], boxed: sandbox.Boxed | None = None
+    ):
         self.versions = versions
         self.installed = installed
         self.boxed = boxed
 
     def lacks(self) -> list[str]:
         """What has to be installed, as requirements."""
-        return [f"{name}>={least}" for name, least in NEEDED.items() if _major(self.versions.get(name, "")) < least]
+        return [
+            f"{name}>={least}"
+            for name, least in NEEDED.items()
+            if _major(self.versions.get(name, "")) < least
+        ]
 
 
 def ask(job: Job) -> Tooling:

@@ -7,7 +7,12 @@ from ....records.ledger.canonical import canonical
 from ...ask.feedback import fingerprint, line_of, still
 from ...verdict import Verdict
 
-NAMES = {"gate": "the code of the gates", "level": "the sandbox", "base_tree": "the base", "head_tree": "the candidate"}
+NAMES = {
+    "gate": "the code of the gates",
+    "level": "the sandbox",
+    "base_tree": "the base",
+    "head_tree": "the candidate",
+}
 SHOWN_CHARS_MAX = 160
 FINDINGS_MAX = 200  # as many as are recorded
 LINES_MAX = 3
@@ -30,7 +35,10 @@ def _unanswered(event):
     """Who could not be asked is nothing to judge again; who was not asked because of an objection would be now."""
     if event["reason"] == MISSING:
         return {"same": None, "why": "Nobody answered, so there is nothing to judge again."}
-    return {"same": False, "why": f"It was {event['reason']}, and nothing speaks against asking now."}
+    return {
+        "same": False,
+        "why": f"It was {event['reason']}, and nothing speaks against asking now.",
+    }
 
 
 def _why(event, verdict) -> str:
@@ -55,7 +63,8 @@ def _found(findings):
 
 def _lines(found):
     lines = [
-        line_of({"path": path, "line": line, "rule": rule, "text": text}) for path, line, rule, text in sorted(found)
+        line_of({"path": path, "line": line, "rule": rule, "text": text})
+        for path, line, rule, text in sorted(found)
     ]
     more = f" and {len(lines) - LINES_MAX} more" if len(lines) > LINES_MAX else ""
     return "; ".join(map(_short, lines[:LINES_MAX])) + more if lines else "nothing"
@@ -64,10 +73,17 @@ def _lines(found):
 def _changed(event, proof, verdict) -> list[str]:
     """What the verdict rests on or says and is not as it was; a change here is no other verdict."""
     was, now = _flat(event["payload"].get("facts", {})), _flat(json.loads(canonical(verdict.facts)))
-    found = [_other(NAMES.get(name, name), was[name], now.get(name)) for name in was if was[name] != now.get(name)]
+    found = [
+        _other(NAMES.get(name, name), was[name], now.get(name))
+        for name in was
+        if was[name] != now.get(name)
+    ]
     last = verdict.runs[-1] if verdict.runs else None
     if proof and last:
-        pairs = (("the tree", proof["tree_hash"], last.tree), ("the box", proof["protection"], last.protection))
+        pairs = (
+            ("the tree", proof["tree_hash"], last.tree),
+            ("the box", proof["protection"], last.protection),
+        )
         found += [_other(name, old, new) for name, old, new in pairs if old and new and old != new]
     if still(event["says"] or "") != still(verdict.says):
         found.append(_other("what it says", event["says"], verdict.says))
@@ -85,5 +101,11 @@ def _other(name, old, new):
 
 
 def _short(value):
-    text = value if isinstance(value, str) else "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    text = (
+        value
+        if isinstance(value, str)
+        else "nothing"
+        if value is None
+        else json.dumps(value, ensure_ascii=False)
+    )
     return text if len(text) <= SHOWN_CHARS_MAX else text[: SHOWN_CHARS_MAX - 1] + "…"

@@ -21,7 +21,10 @@ class RecordedDriver:
     def __init__(self, look, source: str | None):
         if not source:
             raise Usage(
-                "no_source", "--driver replay needs --from.", "It gives the answers of a run again.", "Name the run."
+                "no_source",
+                "--driver replay needs --from.",
+                "It gives the answers of a run again.",
+                "Name the run.",
             )
         self.work: Any = None  # nothing is looked up: what a scout found is in its answer
         db = look()
@@ -31,9 +34,13 @@ class RecordedDriver:
         self.answers = _by_place(events, "answered")
         bodies = [*self.questions.values(), *self.answers.values()]
         self.texts = {event["id"]: ledger.body(db, event["id"]) for event in bodies}
-        self.changed = {place: integrity.changed_answer(db, event) for place, event in self.answers.items()}
+        self.changed = {
+            place: integrity.changed_answer(db, event) for place, event in self.answers.items()
+        }
 
-    def ask(self, step: Step, question: Question, on_text=None, most_s=None, attempt: int = 1) -> Reply:
+    def ask(
+        self, step: Step, question: Question, on_text=None, most_s=None, attempt: int = 1
+    ) -> Reply:
         """The recorded answer, or the error that says which input differs. It costs nothing: nobody was asked."""
         place = (step.name, attempt)
         if place not in self.answers:

@@ -24,13 +24,23 @@ def changed_answer(db, event: dict[str, Any]) -> str:
 def answer_rows(db, event: dict[str, Any]) -> list[Row]:
     """A row of a replay, only if the answer was changed."""
     why = changed_answer(db, event)
-    row = {"step": event["step"], "attempt": event["attempt"], "recorded": "answered", "replayed": CHANGED}
+    row = {
+        "step": event["step"],
+        "attempt": event["attempt"],
+        "recorded": "answered",
+        "replayed": CHANGED,
+    }
     return [{**row, "same": False, "why": why}] if why else []
 
 
 def changed_files(db, place, events: list[dict[str, Any]]) -> list[str]:
     """The results of a run that are not as they were left. No verdict rests on them."""
-    left = [each for event in events if event["event"] == "ended" for each in event["payload"]["artifacts"].values()]
+    left = [
+        each
+        for event in events
+        if event["event"] == "ended"
+        for each in event["payload"]["artifacts"].values()
+    ]
     return [said for each in left if (said := _changed(place, db.find("artifact", each)))]
 
 

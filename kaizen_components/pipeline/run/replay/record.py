@@ -13,7 +13,9 @@ from .integrity import CHANGED
 from .replay import FOLDER
 
 
-def answer(write, store, run: dict[str, Any], report: dict[str, Any], seen: dict[str, Any]) -> dict[str, Any]:
+def answer(
+    write, store, run: dict[str, Any], report: dict[str, Any], seen: dict[str, Any]
+) -> dict[str, Any]:
     """What P6 says, once it is on record."""
     kept = {**_kept(store, run, report), "title": f"Replay of {run['id']}", "about_id": run["id"]}
     ids = write(lambda tx: _recorded(tx, run, report, seen, kept))
@@ -57,7 +59,13 @@ def _kept(store, run, report):
         os.fsync(file.fileno())
     os.replace(f"{path}.{os.getpid()}", path)
     size = len(text.encode())
-    return {"path": f"AI/work/{FOLDER}/{name}", "name": name, "kind": "file", "sha256": sha256, "bytes": size}
+    return {
+        "path": f"AI/work/{FOLDER}/{name}",
+        "name": name,
+        "kind": "file",
+        "sha256": sha256,
+        "bytes": size,
+    }
 
 
 def _without_secrets(value):
@@ -71,7 +79,9 @@ def _without_secrets(value):
 def _recorded(tx, run, report, seen, kept):
     task = tx.find("task", run["task_id"])
     if not report["same"] or not _judged(report):
-        return {"artifact_id": tx.add("artifact", {"task_id": task["id"], **kept}, of=(task, run))["id"]}
+        return {
+            "artifact_id": tx.add("artifact", {"task_id": task["id"], **kept}, of=(task, run))["id"]
+        }
     argv = ["kaizen", "P6", "--id", run["id"]]
     values = {
         "task_id": task["id"], "about_id": run["id"], "title": f"Replay of {run['id']}",

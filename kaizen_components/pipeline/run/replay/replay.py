@@ -67,8 +67,12 @@ class Replay:
         for event in self.past.all:
             state = self.past.before(event)
             if event["event"] in looks:
-                (questions if event["event"] == "asked" else rows).append(looks[event["event"]](event, state))
-            rows += integrity.answer_rows(self.past.db, event) if event["event"] == "answered" else []
+                (questions if event["event"] == "asked" else rows).append(
+                    looks[event["event"]](event, state)
+                )
+            rows += (
+                integrity.answer_rows(self.past.db, event) if event["event"] == "answered" else []
+            )
             rows += self._moved(event, state)
         run, changed = self.past.run, [one for row in rows for one in row.get("changed", [])]
         changed += integrity.changed_files(self.past.db, self.past.store.place, self.past.all)
@@ -81,7 +85,11 @@ class Replay:
         """Is the question the one that was asked? Another prompt is named, and is no other verdict."""
         question, _ = self.engine.made(self.engine.protocol.steps[event["step"]], state)
         same = hashed(question) == event["payload"]["input_hash"]
-        why = "" if same else first_difference(ledger.body(self.past.db, event["id"]), written(question))
+        why = (
+            ""
+            if same
+            else first_difference(ledger.body(self.past.db, event["id"]), written(question))
+        )
         return {"step": event["step"], "attempt": event["attempt"], "same": same, "why": why}
 
     def _judged(self, event, state) -> Row:
@@ -98,14 +106,22 @@ class Replay:
         if step.kind == "gate":
             return self.engine.gate(step, state)
         objection = self.engine.objection(step, state)
-        return objection or (self.engine.answer(step, state) if state["phase"] == "answered" else None)
+        return objection or (
+            self.engine.answer(step, state) if state["phase"] == "answered" else None
+        )
 
     def _moved(self, event, state) -> list[Row]:
         """Does the machine lead where it led then? A row only if it does not."""
-        given = {name: event[name] for name in ("event", "step", "attempt", "reason", "at") if event[name] is not None}
+        given = {
+            name: event[name]
+            for name in ("event", "step", "attempt", "reason", "at")
+            if event[name] is not None
+        }
         then = self.past.states[event["n"]]
         try:
-            now = json.loads(canonical(machine.after(self.engine.protocol, state, {**event["payload"], **given})))
+            now = json.loads(
+                canonical(machine.after(self.engine.protocol, state, {**event["payload"], **given}))
+            )
         except machine.Illegal as error:
             now = {**then, "phase": "illegal", "why": str(error)}
         if now == then:

@@ -21,7 +21,14 @@ def stop(exit_code, code, what, why, next_step):
     if "--json" in sys.argv:
         import json
 
-        error = {"status": "ERROR", "code": code, "what": what, "why": why, "next": next_step, "retryable": False}
+        error = {
+            "status": "ERROR",
+            "code": code,
+            "what": what,
+            "why": why,
+            "next": next_step,
+            "retryable": False,
+        }
         sys.stderr.write(json.dumps(error) + "\n")
     else:
         sys.stderr.write("error: " + what + "\n  why: " + why + "\n next: " + next_step + "\n")
@@ -31,10 +38,12 @@ def stop(exit_code, code, what, why, next_step):
 def no_engine():
     why = "The link is never committed, so each clone makes its own."
     if os.path.lexists(ENGINE):
-        why = "kaizen_components leads to " + os.path.realpath(ENGINE) + ", and no whole engine is there any more."
-    next_step = (
-        "Run `python3 WHERE_THE_ENGINE_IS/kaizen.py adopt . --apply` in this folder. The records in AI/ are safe."
-    )
+        why = (
+            "kaizen_components leads to "
+            + os.path.realpath(ENGINE)
+            + ", and no whole engine is there any more."
+        )
+    next_step = "Run `python3 WHERE_THE_ENGINE_IS/kaizen.py adopt . --apply` in this folder. The records in AI/ are safe."
     stop(5, "engine_missing", "The Kaizen engine is not here.", why, next_step)
 
 
@@ -50,8 +59,12 @@ def has_packages():
 
 def use_python_with_packages():
     """A bare `python3` will do: the .venv here, or else the engine's own, has the packages."""
-    os.environ["KAIZEN_PYTHON_CHOSEN"] = "1"  # once, or two broken ones would start each other for ever
-    inside = os.path.join("Scripts", "python.exe") if os.name == "nt" else os.path.join("bin", "python")
+    os.environ["KAIZEN_PYTHON_CHOSEN"] = (
+        "1"  # once, or two broken ones would start each other for ever
+    )
+    inside = (
+        os.path.join("Scripts", "python.exe") if os.name == "nt" else os.path.join("bin", "python")
+    )
     for home in (HERE, os.path.dirname(os.path.realpath(ENGINE))):
         python = os.path.join(home, ".venv", inside)
         if os.path.exists(python):
@@ -67,11 +80,23 @@ if not os.environ.get("KAIZEN_REPO_ROOT"):
     os.environ["KAIZEN_REPO_ROOT"] = HERE
 if not os.path.isfile(os.path.join(ENGINE, "args.py")):
     no_engine()
-if not os.environ.get("KAIZEN_PYTHON_CHOSEN") and (sys.version_info < (3, 11) or not has_packages()):
+if not os.environ.get("KAIZEN_PYTHON_CHOSEN") and (
+    sys.version_info < (3, 11) or not has_packages()
+):
     use_python_with_packages()
 if sys.version_info < (3, 11):  # noqa: UP036  (said here, because the engine does not even load on an older one)
-    version = "This is Python " + sys.version.split()[0] + ", and there is no .venv here or beside the engine."
-    stop(5, "python_too_old", "Kaizen needs Python 3.11 or newer.", version, "Run the engine's `bash setup/setup.sh`.")
+    version = (
+        "This is Python "
+        + sys.version.split()[0]
+        + ", and there is no .venv here or beside the engine."
+    )
+    stop(
+        5,
+        "python_too_old",
+        "Kaizen needs Python 3.11 or newer.",
+        version,
+        "Run the engine's `bash setup/setup.sh`.",
+    )
 
 try:
     from kaizen_components.args import entry  # only now: the root had to be pinned first

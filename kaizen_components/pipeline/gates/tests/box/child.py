@@ -7,7 +7,10 @@ import time
 
 from . import imports, reporter
 
-OVERRIDES = {"xdist": ["-n0"], "pytest_cov": ["--no-cov"]}  # what addopts may ask for and a session cannot have
+OVERRIDES = {
+    "xdist": ["-n0"],
+    "pytest_cov": ["--no-cov"],
+}  # what addopts may ask for and a session cannot have
 
 
 def begin(asked: dict, plan: dict, send) -> None:
@@ -40,8 +43,17 @@ def _session(asked, plan, send):
     plugin = reporter.Reporter(asked, root, send, measured)
     status = pytest.main(_arguments(asked, plan, root), plugins=[plugin])
     lines = _lines(measured, root, asked["cover"]) if measured else {}
-    changed = [] if asked["fast"] else plan["before"].changed()  # 30 ms; a mutant's framework was looked at before
-    send(kind="end", status=int(status), lines=lines, changed=changed, hooks=plugin.hooks, cpu_s=time.process_time())
+    changed = (
+        [] if asked["fast"] else plan["before"].changed()
+    )  # 30 ms; a mutant's framework was looked at before
+    send(
+        kind="end",
+        status=int(status),
+        lines=lines,
+        changed=changed,
+        hooks=plugin.hooks,
+        cpu_s=time.process_time(),
+    )
 
 
 def _arguments(asked, plan, root):
@@ -49,11 +61,24 @@ def _arguments(asked, plan, root):
     from importlib.util import find_spec
 
     config = os.path.join(plan["folder"], "config", plan["config"])
-    fixed = ["-p", "no:cacheprovider", "-c", config, f"--rootdir={root}", f"--confcutdir={root}", "--tb=short"]
+    fixed = [
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        config,
+        f"--rootdir={root}",
+        f"--confcutdir={root}",
+        "--tb=short",
+    ]
     for module, options in OVERRIDES.items():
         blocked = {module, "*"} & {*plan["blocked"]}  # it has no options then
         fixed += options if find_spec(module) and not blocked else []
-    return [*fixed, f"--maxfail={int(asked['fast'])}", "--continue-on-collection-errors", *asked["select"]]
+    return [
+        *fixed,
+        f"--maxfail={int(asked['fast'])}",
+        "--continue-on-collection-errors",
+        *asked["select"],
+    ]
 
 
 def _coverage(root, files):
@@ -63,7 +88,9 @@ def _coverage(root, files):
     try:
         import coverage.tracer
 
-        os.environ["COVERAGE_CORE"] = "ctrace"  # the newer core sees each line once, so not by which tests
+        os.environ["COVERAGE_CORE"] = (
+            "ctrace"  # the newer core sees each line once, so not by which tests
+        )
     except ImportError:
         os.environ["COVERAGE_CORE"] = "pytrace"
     paths = [os.path.join(root, name) for name in files]

@@ -8,7 +8,9 @@ from importlib import machinery
 def leave_environment() -> None:
     """What tells Python or pytest to do more than we say, and the folders that PYTHONPATH and `-c` put first."""
     outside = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    for name in [name for name in os.environ if name.startswith(("PYTHON", "PYTEST_", "COVERAGE_", "COV_"))]:
+    for name in [
+        name for name in os.environ if name.startswith(("PYTHON", "PYTEST_", "COVERAGE_", "COV_"))
+    ]:
         if name != "PYTHONHASHSEED":
             del os.environ[name]
     sys.path[:] = [path for path in sys.path if path not in ("", *outside)]
@@ -38,7 +40,11 @@ def _holds(path, names):
     """Whether a folder that an editable install put on the path holds packages of the same names as the tree."""
     if path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path:
         return False
-    inside = (name for name in _list_folder(path) if os.path.isfile(os.path.join(path, name, "__init__.py")))
+    inside = (
+        name
+        for name in _list_folder(path)
+        if os.path.isfile(os.path.join(path, name, "__init__.py"))
+    )
     return not names.isdisjoint(inside)
 
 

@@ -18,7 +18,9 @@ class Snapshot:
     def changed(self) -> list:
         """The names that mean something else now; what was added later is not looked at."""
         now = dict(_parts())
-        return sorted(name for name, was in self._kept.items() if not _same(was, now.get(name)))[:50]
+        return sorted(name for name, was in self._kept.items() if not _same(was, now.get(name)))[
+            :50
+        ]
 
 
 def _same(was, now):

@@ -15,7 +15,10 @@ from importlib import metadata
 
 from . import imports, intact, session, tree
 
-ASSERTIONS = ("AssertionError", "Failed")  # the latter is pytest.fail, and pytest.raises where nothing was raised
+ASSERTIONS = (
+    "AssertionError",
+    "Failed",
+)  # the latter is pytest.fail, and pytest.raises where nothing was raised
 
 
 def main(folder: str) -> None:
@@ -48,13 +51,17 @@ def _sessions(folder, plan, key):
         kept = trees[asked["tree"]]
         kept.restore(asked["edits"])
         cut, asked["timeout_s"] = left < asked["timeout_s"], min(asked["timeout_s"], left)
-        seen.append(session.run(asked, {**plan, "folder": folder, "root": kept.root, "before": before}, key))
+        seen.append(
+            session.run(asked, {**plan, "folder": folder, "root": kept.root, "before": before}, key)
+        )
         if cut and asked["fast"] and seen[-1]["timed_out"]:
             seen.pop()  # our time was up, not the mutant's
             break
         ends[killed(seen[-1])] += asked["name"] == "mutant"
         said = said or (asked["name"] == "mutant" and asserted(seen[-1]))
-        if plan["enough"] and ((said and ends[True] >= plan["enough"][0]) or ends[False] >= plan["enough"][1]):
+        if plan["enough"] and (
+            (said and ends[True] >= plan["enough"][0]) or ends[False] >= plan["enough"][1]
+        ):
             break
     return seen
 
@@ -63,7 +70,9 @@ def killed(seen: dict) -> bool:
     """Whether a mutant was noticed: a test failed, a file could not be collected, or the session did not end."""
     if seen["timed_out"] or not seen["end"]:
         return True
-    own = [event for event in seen["events"] if event["kind"] == "collect" or not event.get("own", "-")]
+    own = [
+        event for event in seen["events"] if event["kind"] == "collect" or not event.get("own", "-")
+    ]
     return any(event["outcome"] != "passed" for event in own)
 
 

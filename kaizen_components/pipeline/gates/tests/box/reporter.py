@@ -35,7 +35,11 @@ class Reporter:
         modules = [item.getparent(pytest.Module) for item in items]
         chosen = next((module for module in reversed(modules) if module is not None), None)
         for name, says in ((self._asked["passes"], None), (self._asked["fails"], AssertionError)):
-            item = _function(chosen, name, says) if chosen else Canary.from_parent(session, name=name, says=says)
+            item = (
+                _function(chosen, name, says)
+                if chosen
+                else Canary.from_parent(session, name=name, says=says)
+            )
             self._own[item.nodeid] = name
             items.append(item)
 
@@ -63,20 +67,34 @@ class Reporter:
         report = yield
         outcome = _outcome(report, call)
         if outcome != "passed" or call.when == "call":
-            said = {"text": _text(report), **self._origin(call.excinfo)} if outcome != "passed" else {}
+            said = (
+                {"text": _text(report), **self._origin(call.excinfo)} if outcome != "passed" else {}
+            )
             name = self._own.get(item.nodeid, "")
-            self._send(kind="test", id=item.nodeid, own=name, when=call.when, outcome=outcome, **said)
+            self._send(
+                kind="test", id=item.nodeid, own=name, when=call.when, outcome=outcome, **said
+            )
         return report
 
     def pytest_runtest_logreport(self, report):
         if report.outcome == "failed" and type(report) is not pytest.TestReport:  # a subtest
-            self._send(kind="test", id=report.nodeid, own="", when="call", outcome="failed", text=_text(report))
+            self._send(
+                kind="test",
+                id=report.nodeid,
+                own="",
+                when="call",
+                outcome="failed",
+                text=_text(report),
+            )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session):
         callers = vars(session.config.hook).values()
         found = {
-            self._hook(caller.name, impl) for caller in callers for impl in _impls(caller) if impl.plugin is not self
+            self._hook(caller.name, impl)
+            for caller in callers
+            for impl in _impls(caller)
+            if impl.plugin is not self
         }
         self.hooks = sorted(one for one in found if not one.startswith(PYTEST))
 
@@ -94,7 +112,9 @@ class Reporter:
         places = [(str(entry.path), entry.lineno + 1) for entry in error.traceback]
         if isinstance(error.value, SyntaxError):
             places.append((error.value.filename or "", error.value.lineno or 0))
-        path, line = next((place for place in reversed(places) if place[0].startswith(self._root)), ("", 0))
+        path, line = next(
+            (place for place in reversed(places) if place[0].startswith(self._root)), ("", 0)
+        )
         return {"type": error.typename, "path": path.removeprefix(self._root), "line": line}
 
 

@@ -29,7 +29,12 @@ def run(asked: dict, plan: dict, key: bytearray) -> dict:
     os.close(writer)
     sent, timed_out = _received(reader, pid, start + asked["timeout_s"])
     os.close(reader)
-    return {"name": asked["name"], "seconds": time.monotonic() - start, "timed_out": timed_out, **_parsed(sent, token)}
+    return {
+        "name": asked["name"],
+        "seconds": time.monotonic() - start,
+        "timed_out": timed_out,
+        **_parsed(sent, token),
+    }
 
 
 def _sender(writer, token):
