@@ -8,6 +8,8 @@ import pytest
 
 from kaizen_components.records.secrets.secrets import find
 
+from support_scripts import style_counts
+
 from .conftest import ROOT
 
 
@@ -78,3 +80,24 @@ def test_banned_calls_are_not_used():
                 found.append(f"{path.name}: use {instead}")
 
     assert found == []
+
+
+CEILINGS = {  # lower them as the code improves; the bars are 60, 15, 45, 2, 2
+    "functions_per_1000_lines": 67.7,
+    "private_used_once": 34.9,
+    "one_word_names": 78.5,
+    "participle_names": 15.0,
+    "wide_lines": 4.2,
+}
+
+
+def test_engine_style_counts_stay_below_ceilings():
+    counts = style_counts.count_style(sorted((ROOT / "kaizen_components").rglob("*.py")))
+
+    assert {name: counts[name] for name, most in CEILINGS.items() if counts[name] > most} == {}
+    assert counts["verb_docstrings"] >= 16.4
+
+
+def test_prose_counts_stay_below_ceilings():
+    assert style_counts.mean_test_name_words(sorted((ROOT / "tests").rglob("*.py"))) <= 9.7
+    assert style_counts.count_words(ROOT / "README.md") <= 4508
