@@ -3,7 +3,7 @@
     python support_scripts/style_counts.py                       # the whole engine
     python support_scripts/style_counts.py kaizen_components/git # one package
 
-Each figure is a share or a mean over Python files; docs/architecture.md has no copy of them.
+Each figure is a share or a mean over Python files.
 """
 
 import ast

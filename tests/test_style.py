@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from kaizen_components.records.secrets.secrets import find
-
 from support_scripts import style_counts
 
 from .conftest import ROOT
