@@ -6,6 +6,10 @@ import sys
 
 __version__ = "0.1.0"
 FOLDER = os.path.dirname(__file__) + os.sep
+TYPE_CHECKING = False  # as in `typing`, which everyday commands don't import
+if TYPE_CHECKING:
+    from .api import Kaizen as Kaizen
+    from .errors import KaizenError as KaizenError
 BUNDLE = f"{FOLDER}__pycache__{os.sep}hot.{sys.implementation.cache_tag}.bundle"
 
 
@@ -65,3 +69,16 @@ def _use_bundle():
 
 
 _use_bundle()
+
+
+def __getattr__(name):
+    """Import the Python door when somebody asks for it; everyday commands don't."""
+    if name == "Kaizen":
+        from .api import Kaizen
+
+        return Kaizen
+    if name == "KaizenError":
+        from .errors import KaizenError
+
+        return KaizenError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

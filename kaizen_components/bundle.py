@@ -11,7 +11,8 @@ from . import BUNDLE
 
 ENGINE = os.path.dirname(os.path.abspath(__file__))
 HOT = (
-    "*.py",
+    "[!a]*.py",
+    "args.py",
     "commands/*.py",
     "faces/__init__.py",
     "faces/text.py",

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "kaizen_components"
 LAYERS = (  # from the surface down; those in one line are siblings and never import each other
-    ("args",), ("call",), ("faces",), ("input",), ("index",), ("values",), ("fields",),
+    ("args", "api"), ("call",), ("faces",), ("input",), ("index",), ("values",), ("fields",),
     ("commands",), ("reports",), ("pipeline", "projects"), ("backends",), ("records",),
     ("store", "git", "sandbox"), ("errors", "limits"),
 )  # fmt: skip

@@ -9,6 +9,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "support_scripts")]
 import layers  # noqa: E402  (the path must be set first)
 import sample  # noqa: E402
 
+from kaizen_components import api  # noqa: E402
 from kaizen_components.faces import docs  # noqa: E402
 from kaizen_components.pipeline import protocol  # noqa: E402
 from kaizen_components.pipeline.protocols import skills  # noqa: E402
@@ -36,6 +37,7 @@ def documents() -> dict[str, str]:
     }
     return {
         **made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference(),
+        "kaizen_components/api.pyi": api.render_stub(),
         **pages, "docs/architecture.md": layers.insert_layers(_page("architecture")), **all_skills(),
     }  # fmt: skip
 
