@@ -2,7 +2,6 @@
 
 import base64
 import json
-import pathlib
 import random
 import string
 import subprocess
@@ -16,7 +15,8 @@ from hypothesis import strategies as st
 
 from kaizen_components.records.secrets import secret_value, secrets
 
-ROOT = pathlib.Path(secrets.__file__).parents[2]
+from ..conftest import ROOT
+
 ALNUM = string.ascii_letters + string.digits
 URLSAFE = ALNUM + "-_"
 BASE64 = ALNUM + "+/"
@@ -52,19 +52,15 @@ LOGINS = (
 )
 
 
-AWS_FORMS = (
-    *(
-        "aws configure set aws_secret_access_key @",
-        "AWS Secret Access Key [None]: @",
-        "ENV AWS_SECRET_ACCESS_KEY @",
-    ),
-    *(
-        'setx AWS_SECRET_ACCESS_KEY "@"',
-        "AWS_SECRET_ACCESS_KEY=@",
-        "<SecretAccessKey>@</SecretAccessKey>",
-    ),
-    "AWS Secret Access Key [****************Ab4d]: @",
-)
+AWS_FORMS = """
+aws configure set aws_secret_access_key @
+AWS Secret Access Key [None]: @
+ENV AWS_SECRET_ACCESS_KEY @
+setx AWS_SECRET_ACCESS_KEY "@"
+AWS_SECRET_ACCESS_KEY=@
+<SecretAccessKey>@</SecretAccessKey>
+AWS Secret Access Key [****************Ab4d]: @
+""".strip().splitlines()
 AWS_KEYS = (
     some(BASE64, 40),
     "Ab/" + some(string.ascii_letters + "+/", 40)[3:].replace("7", "x").replace("4", "y"),
@@ -85,30 +81,10 @@ def framed(frame, label="RSA PRIVATE KEY"):
 
 
 PEM_FRAMES = (
-    *(
-        "-@",
-        "+@",
-        "     #\t@",
-        "#:@",
-        "id_rsa-#-@",
-        "conf/id_rsa:#:@",
-        "web-1  | @",
-        " * @",
-        "// @",
-        "- @",
-        "* @",
-    ),
-    *(
-        "@\\",
-        "@<br>",
-        "@<br/>",
-        "<li>@</li>",
-        "@`n",
-        "2026-11-18T01:02:03.123456789Z stdout F @",
-        "[app] INFO: @",
-        "‖ @",
-    ),
-)
+    "-@", "+@", "     #\t@", "#:@", "id_rsa-#-@", "conf/id_rsa:#:@", "web-1  | @", " * @", "// @",
+    "- @", "* @", "@\\", "@<br>", "@<br/>", "<li>@</li>", "@`n", "[app] INFO: @", "‖ @",
+    "2026-11-18T01:02:03.123456789Z stdout F @",
+)  # fmt: skip
 
 
 def encoded(label):
@@ -291,16 +267,10 @@ pwd=s3cr|3t
 NAMES = {
     "token assignment": ("token", "MY_API_TOKEN", "authToken", "auth_token", "npm-token"),
     "key assignment": (
-        "api_key",
-        "apiKey",
-        "API key",
-        "X-Api-Key",
-        "accessKey",
-        "private_key",
-        "SECRETKEY",
+        "api_key", "apiKey", "API key", "X-Api-Key", "accessKey", "private_key", "SECRETKEY",
     ),
     "secret assignment": ("secret", "client_secret", "clientSecret", "APP_SECRET"),
-}
+}  # fmt: skip
 FORMS = ("{}={}", "{}: {}", '{} = "{}"', '"{}": "{}",', "{}='{}'", "?{}={}&page=2")
 VALUES = (
     some(ALNUM, 32),
@@ -544,48 +514,32 @@ FAKE = [
 ]
 
 PLACES = [
-    *(
-        "{}",
-        "{} ",
-        "see {} for it",
-        "({})",
-        "a\n{}\nb",
-        "Wörter 🔑 {}",
-        "\x00{}\x00",
-        "\ud800 {}",
-        "密{}",
-    ),
-    *("example fake dummy placeholder {}", "{} example your_ xxxx"),
-]
+    "{}", "{} ", "see {} for it", "({})", "a\n{}\nb", "Wörter 🔑 {}", "\x00{}\x00", "\ud800 {}", "密{}",
+    "example fake dummy placeholder {}", "{} example your_ xxxx",
+]  # fmt: skip
+EXAMPLES = {kind: [text for of, text in REAL if of == kind] for kind, _ in REAL}
 
 
-def named(cases):
-    """Readable ids that do not spell out a value."""
-    return [pytest.param(*case, id=f"{case[0]}-{at}") for at, case in enumerate(cases)]
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_secret_is_found_by_its_kind_in_any_text_and_json(kind):
+    for at, secret in enumerate(EXAMPLES[kind]):
+        example = f"{kind} {at}: {secret!r}"
+        for place in PLACES:
+            assert secrets.find(place.format(secret)) == kind, f"{example} in {place!r}"
+        once = json.dumps({"body": "before\n" + secret + "\nafter", "n": 1})
+        assert secrets.find(once) == kind, f"{example} in JSON"
+        found = secrets.find_in({"rows": [{"body": secret}]})
+        assert found == (".rows[0].body", kind), f"{example} in a value"
+        if '"' not in secret:  # quotes escaped twice are beyond us
+            assert secrets.find(json.dumps(once)) == kind, f"{example} in JSON inside JSON"
 
 
-@pytest.mark.parametrize(("kind", "secret"), named(REAL))
-def test_a_secret_is_refused_by_its_kind_alone_and_inside_a_text(kind, secret):
-    assert secrets.find(secret) == kind
-    for place in PLACES:
-        assert secrets.find(place.format(secret)) == kind, place
-
-
-@pytest.mark.parametrize(("kind", "secret"), named(REAL))
-def test_a_secret_is_refused_inside_json_and_json_inside_json(kind, secret):
-    once = json.dumps({"body": "before\n" + secret + "\nafter", "n": 1})
-
-    assert secrets.find(once) == kind
-    assert secrets.find_in({"rows": [{"body": secret}]}) == (".rows[0].body", kind)
-    if '"' not in secret:  # quotes escaped twice are beyond us
-        assert secrets.find(json.dumps(once)) == kind
-
-
-@pytest.mark.parametrize("text", CLEAN + FAKE)
-def test_text_about_secrets_and_fake_values_pass(text):
-    assert secrets.find(text) is None
-    assert secrets.find("see: " + text + "\n") is None
-    assert secrets.find_in({"rows": [text, {"body": text}]}) is None
+@pytest.mark.parametrize("texts", [CLEAN, FAKE], ids=["about secrets", "fake values"])
+def test_text_without_a_real_secret_passes(texts):
+    for text in texts:
+        assert secrets.find(text) is None, text
+        assert secrets.find("see: " + text + "\n") is None, text
+        assert secrets.find_in({"rows": [text, {"body": text}]}) is None, text
 
 
 def rate(form, alphabet, length):
@@ -595,53 +549,54 @@ def rate(form, alphabet, length):
     return sum(bool(secrets.find(text)) for text in texts) / 500
 
 
-@pytest.mark.parametrize(
-    "form", ["{}=@", "{}: @", '{} = "@"', "{}='@'", '"{}": "@",', "export MY_{}=@"]
-)
-@pytest.mark.parametrize("name", ["secret", "API_TOKEN", "api_key", "SECRET_KEY"])
-def test_nearly_every_random_value_with_signs_is_refused(name, form):
-    form = form.format(name)
-
-    assert rate(form, SIGNED, 16) >= 0.95  # what is left looks like words, a variable or a fake
-    assert rate(form, SIGNED, 32) >= 0.99
-    assert rate(form, DJANGO, 50) >= 0.92
+def test_nearly_every_random_value_with_signs_is_refused():
+    names = ["secret", "API_TOKEN", "api_key", "SECRET_KEY"]
+    forms = ["{}=@", "{}: @", '{} = "@"', "{}='@'", '"{}": "@",', "export MY_{}=@"]
+    for form in [form.format(name) for name in names for form in forms]:
+        # What is left looks like words, a variable or a fake.
+        assert rate(form, SIGNED, 16) >= 0.95, form
+        assert rate(form, SIGNED, 32) >= 0.99, form
+        assert rate(form, DJANGO, 50) >= 0.92, form
 
 
-@pytest.mark.parametrize(
-    "form", ["SECRET_KEY=@", "export DJANGO_SECRET_KEY=@", "SECRET_KEY = '@'", 'SECRET_KEY = "@"']
-)
-def test_a_django_key_in_an_env_line_or_its_settings_is_refused(form):
-    assert rate(form, DJANGO, 50) >= 0.97
+def test_django_key_in_env_line_or_settings_is_refused():
+    for form in (
+        "SECRET_KEY=@",
+        "export DJANGO_SECRET_KEY=@",
+        "SECRET_KEY = '@'",
+        'SECRET_KEY = "@"',
+    ):
+        assert rate(form, DJANGO, 50) >= 0.97, form
 
 
-@pytest.mark.parametrize("form", ["DB_PASSWORD=@", "export PGPASSWORD=@", "DB_PASSWORD='@'"])
-def test_nearly_every_random_password_of_any_signs_is_refused(form):
+def test_nearly_every_random_password_of_any_signs_is_refused():
     signs = "".join(sign for sign in string.punctuation if sign not in "'\"`\\")
-
-    assert rate(form, ALNUM + signs, 16) >= 0.93
-
-
-@pytest.mark.parametrize("form", ["{0}=@", "{0}=@ host=db", "?{0}=@&x=1", "DB_{0}=@", "# {0}=@"])
-@pytest.mark.parametrize("name", ["password", "passwd", "pwd", "PASSWORD"])
-def test_a_plain_word_right_behind_its_name_is_a_password(name, form):
-    assert secrets.find(form.format(name).replace("@", "let" + "mein")) == "password assignment"
+    for form in ("DB_PASSWORD=@", "export PGPASSWORD=@", "DB_PASSWORD='@'"):
+        assert rate(form, ALNUM + signs, 16) >= 0.93, form
 
 
-@pytest.mark.parametrize(
-    "form", ["connect(password=@)", "login(user=a, password=@, b=c)", "password: @", "password = @"]
-)
-def test_a_plain_word_in_a_call_or_in_prose_is_not(form):
-    assert secrets.find(form.replace("@", "let" + "mein")) is None
+def test_plain_word_right_behind_its_name_is_a_password():
+    for name in ("password", "passwd", "pwd", "PASSWORD"):
+        for form in ("{0}=@", "{0}=@ host=db", "?{0}=@&x=1", "DB_{0}=@", "# {0}=@"):
+            text = form.format(name).replace("@", "let" + "mein")
+            assert secrets.find(text) == "password assignment", text
 
 
-@pytest.mark.parametrize("fake", FAKE)
-def test_a_fake_before_a_real_secret_does_not_hide_it(fake):
-    for kind, secret in REAL[::7]:
-        assert secrets.find(fake + "\n" + secret) == kind
-        assert secrets.find(f"{fake} {secret} {fake}") == kind
+def test_plain_word_in_a_call_or_in_prose_is_no_password():
+    for form in (
+        "connect(password=@)", "login(user=a, password=@, b=c)", "password: @", "password = @"
+    ):  # fmt: skip
+        assert secrets.find(form.replace("@", "let" + "mein")) is None, form
 
 
-def test_a_fake_of_the_same_kind_before_a_real_one_does_not_hide_it():
+def test_fake_before_a_real_secret_does_not_hide_it():
+    for fake in FAKE:
+        for kind, secret in REAL[::7]:
+            assert secrets.find(fake + "\n" + secret) == kind, (fake, secret)
+            assert secrets.find(f"{fake} {secret} {fake}") == kind, (fake, secret)
+
+
+def test_fake_of_the_same_kind_does_not_hide_a_real_one():
     real = "gh" + "p_" + some(ALNUM, 36)
 
     assert secrets.find(f"ghp_{'x' * 36}, ghp_{'0' * 36}, {real}") == "GitHub token"
@@ -653,35 +608,18 @@ def test_a_fake_of_the_same_kind_before_a_real_one_does_not_hide_it():
 
 
 AFTER_A_WORD = (
-    *(
-        "\\n",
-        "\\t",
-        "=",
-        "/",
-        "_",
-        "-",
-        "é",
-        "密",
-        '"',
-        "%20",
-        "%3D",
-        "%3d",
-        "\\x0a",
-        "\\x1b[1m",
-        "\\u000a",
-        "\\u001b[0m",
-    ),
-    *("\x1b[32m", "\x1b[m", "\x1b[1;31m", "\x1b[0K"),
-)
+    "\\n", "\\t", "=", "/", "_", "-", "é", "密", '"', "%20", "%3D", "%3d", "\\x0a", "\\x1b[1m",
+    "\\u000a", "\\u001b[0m", "\x1b[32m", "\x1b[m", "\x1b[1;31m", "\x1b[0K",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("before", AFTER_A_WORD)
-def test_a_prefix_begins_a_word_after_anything_but_a_letter_or_digit(before):
-    assert secrets.find("x" + before + "gh" + "p_" + some(ALNUM, 36)) == "GitHub token"
+def test_prefix_begins_a_word_after_anything_but_a_letter_or_digit():
+    for before in AFTER_A_WORD:
+        assert secrets.find("x" + before + "gh" + "p_" + some(ALNUM, 36)) == "GitHub token", before
     assert secrets.find("x" + "gh" + "p_" + some(ALNUM, 36)) is None
 
 
-def test_the_path_names_where_the_secret_is():
+def test_path_names_where_the_secret_is():
     token = "gh" + "p_" + some(ALNUM, 36)
 
     assert secrets.find_in(token) == ("", "GitHub token")
@@ -694,55 +632,48 @@ def test_the_path_names_where_the_secret_is():
     assert secrets.find_in({3: token}) == ("[3]", "GitHub token")
 
 
-def test_a_key_that_is_a_secret_is_refused_and_not_repeated():
+def test_key_that_is_a_secret_is_refused_and_not_repeated():
     token = "gh" + "p_" + some(ALNUM, 36)
 
     assert secrets.find_in({"env": {"a": 1, token: {"b": token}}}) == (".env.<key>", "GitHub token")
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "kind"),
-    [
-        ("password", "Tr0ub" + "4dor", "password assignment"),
-        ("DB_PASSWORD", 'it"s' + "me42", "password assignment"),
-        ("apiKey", some(HEX, 32), "key assignment"),
-        ("Authorization", "Basic " + "dXNlcj" + "pwYXNz", "basic authorization"),
-        ("Authorization", "Bearer " + some(ALNUM, 24), "bearer token"),
-        ("Authorization", "token " + some(HEX, 40), "authorization header"),
-        ("AWS_SECRET_ACCESS_KEY", some(BASE64, 40), "AWS secret access key"),
-    ],
-)
-def test_a_value_is_judged_by_its_key(key, value, kind):
-    assert secrets.find_in({"env": {key: value}}) == (f".env.{key}", kind)
-    assert secrets.find_in({"env": {key: ["a", value]}}) == (f".env.{key}[1]", kind)
-    assert secrets.find_in({"env": {key: {"value": value}}}) == (f".env.{key}.value", kind)
+BY_KEY = [
+    ("password", "Tr0ub" + "4dor", "password assignment"),
+    ("DB_PASSWORD", 'it"s' + "me42", "password assignment"),
+    ("apiKey", some(HEX, 32), "key assignment"),
+    ("Authorization", "Basic " + "dXNlcj" + "pwYXNz", "basic authorization"),
+    ("Authorization", "Bearer " + some(ALNUM, 24), "bearer token"),
+    ("Authorization", "token " + some(HEX, 40), "authorization header"),
+    ("AWS_SECRET_ACCESS_KEY", some(BASE64, 40), "AWS secret access key"),
+]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(
-            {"token": 3},
-            {"token": "7"},
-            {"token": None},
-            {"tokens": 1200},
-            {"next_token": some(HEX, 32)},
-        ),
-        *({"password": True}, {"password": ""}, {"password": "$PW"}, {"password": "changeme"}),
-        *({"password": "required"}, {"secret": {"name": "a1b2c3"}}),
-        *({"token": "task_20251116T032400_0a1b2c3d4e"}, {}, [], (), None, 3, 2.5, b"x"),
-    ],
-)
-def test_an_ordinary_value_passes(value):
-    assert secrets.find_in(value) is None
-    assert secrets.find_in([value, {"a": value}]) is None
+def test_value_is_judged_by_its_key():
+    for key, value, kind in BY_KEY:
+        for inside, path in ((value, ""), (["a", value], "[1]"), ({"value": value}, ".value")):
+            assert secrets.find_in({"env": {key: inside}}) == (f".env.{key}{path}", kind), kind
 
 
-def test_a_private_key_spread_over_the_lines_of_a_list_is_refused():
+ORDINARY = [
+    {"token": 3}, {"token": "7"}, {"token": None}, {"tokens": 1200}, {"next_token": some(HEX, 32)},
+    {"password": True}, {"password": ""}, {"password": "$PW"}, {"password": "changeme"},
+    {"password": "required"}, {"secret": {"name": "a1b2c3"}},
+    {"token": "task_20251116T032400_0a1b2c3d4e"}, {}, [], (), None, 3, 2.5, b"x",
+]  # fmt: skip
+
+
+def test_ordinary_value_passes():
+    for value in ORDINARY:
+        assert secrets.find_in(value) is None, value
+        assert secrets.find_in([value, {"a": value}]) is None, value
+
+
+def test_private_key_spread_over_the_lines_of_a_list_is_refused():
     assert secrets.find_in({"source": pem("RSA PRIVATE KEY").split("\n")}) == ("", "private key")
 
 
-def test_a_value_nested_deeper_than_the_stack_is_walked():
+def test_value_nested_deeper_than_the_stack_is_walked():
     value = "gh" + "p_" + some(ALNUM, 36)
     for _ in range(20_000):
         value = [value]
@@ -752,16 +683,8 @@ def test_a_value_nested_deeper_than_the_stack_is_walked():
 
 @given(st.text() | st.text(alphabet="abkpsey01234:/=_-.'\"\\\n\t $<{@\x00\ud800🔑"))
 def test_no_text_makes_it_raise(text):
-    for hit in (
-        "",
-        "password=",
-        "token: '",
-        "gh" + "p_",
-        "eyJ",
-        "x://:",
-        "Bearer ",
-        pem("PRIVATE KEY")[:27],
-    ):
+    opening = pem("PRIVATE KEY")[:27]
+    for hit in ("", "password=", "token: '", "gh" + "p_", "eyJ", "x://:", "Bearer ", opening):
         secrets.find(hit + text)
         secrets.find(text + hit + text)
 
@@ -779,7 +702,7 @@ def test_no_value_makes_it_raise(value):
 
 
 @given(JSON_VALUES, st.text(alphabet=ALNUM))
-def test_a_secret_anywhere_in_a_value_is_found_and_never_returned(value, key):
+def test_secret_anywhere_in_a_value_is_found_and_never_returned(value, key):
     token = "gh" + "p_" + some(ALNUM, 36)
     path, kind = secrets.find_in({"a": value, "b" + key: [value, {"c": token}]})
 
@@ -787,11 +710,11 @@ def test_a_secret_anywhere_in_a_value_is_found_and_never_returned(value, key):
     assert token not in path + kind
 
 
-def test_a_clean_text_is_scanned_without_any_import():
+def test_clean_text_is_scanned_without_any_import():
     code = """
-import sys
+import os, sys  # every Python that runs site has os
 before = set(sys.modules)
-from kaizen_components.records import secrets
+from kaizen_components.records.secrets import secrets
 text = "A task-1 of the desk-top_2: see http://localhost:8080/x, key = value -- 3 tokens, a secret, ghp, eyeJ"
 assert secrets.find(text) is None
 assert secrets.find_in({"title": text, "rows": [text, 1, None]}) is None
@@ -804,75 +727,51 @@ assert not new and "re" not in sys.modules, new
 
 
 HOSTILE = [
-    *("password=", "password: a1 ", "--password ", "token:a_", 'secret="'),
-    *("-----BEGIN ", pem("PRIVATE KEY")[:27], "Bearer ", "Authorization: Basic "),
-    *("Authorization: token ", "Private-Lines: 1\n", "x://aa1", "pass=", "%20sk-", "[1;msk-"),
-    *(
-        "LS0tLS1CRUdJTi",
-        pem("PRIVATE KEY")[:28] + "a1B",
-        pem("PRIVATE KEY")[:28] + "aB" * 200,
-        "secret_access_key ",
-        "getenv('token', ",
-        "ENV token ",
-    ),
-    *(
-        "PASSWORD '",
-        "login a password ",
-        "login ",
-        "mysql -p",
-        "mysql ",
-        "TOKEN=a;",
-        "TOKEN=$(",
-        "SECRET=a(",
-        "1//0",
-    ),
-    *("-eyJaaaaaaaa.", "eyJaaaaaaaa.aaaaaaaa-", "_eyJaaaaaaaaa", "token: " + "a1$" * 30),
-    *(
-        "sk-",
-        "sk-proj-",
-        "-eyJ",
-        "eyJ.",
-        "eyJa",
-        "SG.",
-        "AKIA",
-        " ghp_" + "x" * 36,
-        "1:AA",
-        "9",
-        "a",
-        "A",
-    ),
-    *(" ", "\\n", "=", ":", "_", "-", "://", "x://a:a", "x://:@", "🔑=", "<", "{{"),
-]
+    "password=", "password: a1 ", "--password ", "token:a_", 'secret="', "-----BEGIN ",
+    pem("PRIVATE KEY")[:27], "Bearer ", "Authorization: Basic ", "Authorization: token ",
+    "Private-Lines: 1\n", "x://aa1", "pass=", "%20sk-", "[1;msk-", "LS0tLS1CRUdJTi",
+    pem("PRIVATE KEY")[:28] + "a1B", pem("PRIVATE KEY")[:28] + "aB" * 200, "secret_access_key ",
+    "getenv('token', ", "ENV token ", "PASSWORD '", "login a password ", "login ", "mysql -p", "mysql ",
+    "TOKEN=a;", "TOKEN=$(", "SECRET=a(", "1//0", "-eyJaaaaaaaa.", "eyJaaaaaaaa.aaaaaaaa-",
+    "_eyJaaaaaaaaa", "token: " + "a1$" * 30, "sk-", "sk-proj-", "-eyJ", "eyJ.", "eyJa", "SG.", "AKIA",
+    " ghp_" + "x" * 36, "1:AA", "9", "a", "A", " ", "\\n", "=", ":", "_", "-", "://", "x://a:a",
+    "x://:@", "🔑=", "<", "{{",
+]  # fmt: skip
 
 
 def cpu_seconds(function, argument):
-    """The best of three, in processor time: other work on the machine does not count."""
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        function(argument)
-        times.append(time.process_time() - start)
-    return min(times)
+    """Processor time: other work on the machine does not count."""
+    start = time.process_time()
+    function(argument)
+    return time.process_time() - start
 
 
-@pytest.mark.parametrize("part", HOSTILE)
-def test_time_grows_in_proportion_to_a_hostile_text(part):
-    large = (part * (1_000_000 // len(part) + 1))[:1_000_000]
+def is_done_within(times, small, function, argument):
+    """Whether one of three tries takes at most so many times the best of three on `small`.
 
-    # 0.2 s: some clocks tick in 16 ms. Quadratic time would be 100x.
-    assert cpu_seconds(secrets.find, large) <= 30 * cpu_seconds(secrets.find, large[:100_000]) + 0.2
+    0.2 s more, since some clocks tick in 16 ms.
+    """
+    bound_s = times * min(cpu_seconds(secrets.find, small) for _ in range(3)) + 0.2
+    return any(cpu_seconds(function, argument) <= bound_s for _ in range(3))
 
 
-def test_a_payload_of_many_short_strings_costs_about_as_much_as_one_text():
+def test_time_grows_in_proportion_to_a_hostile_text():
+    slow = []
+    for part in HOSTILE:
+        large = (part * (1_000_000 // len(part) + 1))[:1_000_000]
+        if not is_done_within(30, large[:100_000], secrets.find, large):  # quadratic is 100x
+            slow.append(part)
+
+    assert slow == []
+
+
+def test_payload_of_many_short_strings_costs_about_as_much_as_one_text():
     rows = [{"title": f"row {at}", "state": "done"} for at in range(20_000)]
 
-    assert (
-        cpu_seconds(secrets.find_in, rows)
-        <= 100 * cpu_seconds(secrets.find, json.dumps(rows)) + 0.2
-    )
+    assert is_done_within(100, json.dumps(rows), secrets.find_in, rows)
 
 
-def test_the_page_for_users_names_every_kind_and_can_itself_be_recorded():
+def test_page_for_users_names_every_kind_and_can_be_recorded():
     page = (ROOT / "docs" / "secrets.md").read_text(encoding="utf-8")
     kinds = {row[0] for table in (secrets.PREFIXED, secrets.SHAPES, secrets.NAMED) for row in table}
 
