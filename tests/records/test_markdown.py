@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kaizen_components.records.lessons.entry import read
-from kaizen_components.records.lessons.markdown import blocks
 from kaizen_components.records.lessons.stub import stub
+from kaizen_components.records.markdown import read_blocks
 
 STUB_WORDS = "b8ffedd8dac4c2edad63ae7fd9e5a7137c88c0a189fc30ea6ba2fbfddaf626af"
 STUB = stub("gotcha", 12, "2026-11-16", "AI/db/backups/lessons/GOTCHA.md-0123456789ab.md")
@@ -23,37 +23,21 @@ def texts(text):
     return [entry.text for entry in read(text).entries]
 
 
-# What is an entry
-
-
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("", []),
-        ("\n \n\t\n", []),
-        ("# GOTCHA\n", []),
-        ("# GOTCHA\n\n- One\n- Two\n", ["One", "Two"]),
-        ("- One\n\n\n- Two\n", ["One", "Two"]),
-        ("* One\n+ Two\n1. Three\n2) Four", ["One", "Two", "Three", "Four"]),
+        ("\n \n\t\n", []), ("# GOTCHA\n", []), ("# GOTCHA\n\n* One\n1. Two\n2) Three", ["One", "Two", "Three"]),
         ("# G\n\nAn intro. More.\n\n- One\n\nAn outro.", ["An intro.", "One", "An outro."]),
         ("# G\n\nOne.\n\n---\n\nTwo.\n", ["One.", "Two."]),
-        ("## First\nText.\n\n## Second\nText.", ["First", "Second"]),
         ("# G\n## First\nText.\n### Deeper ###\nText.", ["First", "Deeper"]),
         ("# One\nText.\n# Two\nText.", ["One", "Two"]),
-        ("## Topic\n\n- One\n- Two\n", ["One", "Two"]),
-        ("## Topic\n\nA word first.\n\n- One\n- Two\n", ["Topic"]),
-        ("## Topic\n\n- One\n- Two\n\nA word after.\n", ["Topic"]),
         ("## Topic\n\n- One\n\n***\n\n- Two\n<!-- x -->", ["One", "Two"]),
+        ("## Topic\n\nA word first.\n\n- One\n", ["Topic"]), ("## Topic\n\n- One\n\nA word after.\n", ["Topic"]),
         ("# Only this\n\nText is all there is.\n\nIn two paragraphs.", ["Only this"]),
-        (
-            "First\n=====\n\nText.\n\nSecond\n---\nText.\n\nThird\n---\nText.",
-            ["Text.", "Second", "Third"],
-        ),
-        ("- \n-\n- One\n*   \n", ["One"]),
+        ("First\n=====\n\nText.\n\nSecond\n---\nText.", ["Text.", "Second"]), ("- \n-\n- One\n*   \n", ["One"]),
         ("#hashtag is text", ["#hashtag is text"]),
-        ("##\nText below an empty heading.", ["Text below an empty heading."]),
     ],
-)
+)  # fmt: skip
 def test_headings_with_text_and_outermost_items_are_entries(text, expected):
     assert titles(text) == expected
 
@@ -61,33 +45,13 @@ def test_headings_with_text_and_outermost_items_are_entries(text, expected):
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("- One\n  - nested\n    1. deeper\n- Two", ["One\n- nested\n  1. deeper", "Two"]),
-        (
-            "- One\n\n  A second paragraph.\n\n      # code\n- Two",
-            ["One\n\nA second paragraph.\n\n    # code", "Two"],
-        ),
-        ("- One\nlazy line\n- Two", ["One\nlazy line", "Two"]),
-        ("10. One\n    - nested\n11. Two", ["One\n- nested", "Two"]),
-        ("-\tOne\n\t- nested\n\t\t- deeper", ["One\n- nested\n\t- deeper"]),
-        ("-\n  One\n  goes on", ["One\ngoes on"]),
-        ("- ```sh\n  # comment\n  - flag\n  ```\n- Two", ["```sh\n# comment\n- flag\n```", "Two"]),
-        ("```\n# no heading\n- no item\n```", ["```\n# no heading\n- no item\n```"]),
-        ("~~~~\n~~~\n```\n- no item\n~~~~\n- One", ["~~~~\n~~~\n```\n- no item\n~~~~", "One"]),
-        (
-            "```\n- never closed\n# so all of it is code",
-            ["```\n- never closed\n# so all of it is code"],
-        ),
-        ("    # indented\n    - code", ["    # indented\n    - code"]),
-        ("> # quoted\n> - item\nlazy\n\n- One", ["> # quoted\n> - item\nlazy", "One"]),
-        ("| a | b |\n|---|---|\n| - | # |", ["| a | b |\n|---|---|\n| - | # |"]),
-        (
-            "<details>\n- hidden\n# also\n</details>\n\n- One",
-            ["<details>\n- hidden\n# also\n</details>", "One"],
-        ),
-        ("A year:\n1986. A great one.", ["A year:\n1986. A great one."]),
-        ("A line\n    - goes on", ["A line\n    - goes on"]),
+        ("- One\nlazy\n  - nested\n    1. deeper\n- Two", ["One\nlazy\n- nested\n  1. deeper", "Two"]),
+        ("10. One\n\n    More\n\n        # code\n11. Two", ["One\n\nMore\n\n    # code", "Two"]),
+        ("-\tOne\n\t- nested\n\t\t- deeper", ["One\n- nested\n\t- deeper"]), ("-\n  One\n  on", ["One\non"]),
+        ("```\n- never closed\n# code", ["```\n- never closed\n# code"]),
+        ("> # a\n> - b\n>\n\n- One", ["> # a\n> - b", "One"]),
     ],
-)
+)  # fmt: skip
 def test_what_is_nested_quoted_or_code_stays_with_its_entry(text, expected):
     assert texts(text) == expected
 
@@ -119,9 +83,6 @@ def test_an_underlined_heading_with_nothing_below_is_a_paragraph_above_a_rule():
     assert texts("Alone.\n---\n") == ["Alone.\n---"]
 
 
-# What is not
-
-
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("start", ["", "\ufeff"])
 def test_line_ends_and_a_byte_order_mark_change_nothing(newline, start):
@@ -137,14 +98,7 @@ def test_front_matter_is_metadata_and_only_its_keys_are_told():
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "---\nNot metadata\n---\n",
-        "---\n\ntitle: x\n\n---\n",
-        "---\ntitle: x\nNever closed.\n",
-        "---\ntitle: x",
-        "---",
-    ],
+    "text", ["---\nNot metadata\n---\n", "---\ntitle: x\nNever closed.\n", "---"]
 )
 def test_a_rule_at_the_top_is_not_front_matter(text):
     assert re.findall(r"\w+", " ".join(texts(text))) == re.findall(r"\w+", text)
@@ -157,15 +111,11 @@ def test_comments_are_no_entries_but_words_beside_them_are():
     ]
     assert texts("## A\n\nOne\n<!-- hidden -->\n\nTwo") == ["One\n\nTwo"]
     assert texts("One\n<!-- a -->\nTwo") == ["One\nTwo"]
-    assert texts("<!-- a --> word") == ["<!-- a --> word"]
     assert texts("<!-- a\nb --> word") == ["<!-- a\nb --> word"]
 
 
 def test_a_comment_that_never_ends_hides_nothing():
     assert texts("- One\n\n<!-- oops\n\n- Two\n") == ["One", "<!-- oops", "Two"]
-
-
-# A stub
 
 
 def test_a_stub_has_no_entries_and_is_known_as_one():
@@ -203,23 +153,16 @@ def test_the_words_of_a_stub_never_change_within_a_version():
     assert sha256("".join(made).encode()).hexdigest() == STUB_WORDS
 
 
-# Titles, summaries, bodies
-
-
 @pytest.mark.parametrize(
     "text, expected",
     [
         ("- One sentence. Another.", "One sentence."),
         ("- Use e.g. this. Then that.", "Use e.g. this."),
-        ("- Use v. 3 or 4. Then that.", "Use v. 3 or 4."),
         ("- **Never!** Not once.", "**Never!**"),
         ("- 一つ目。二つ目。", "一つ目。"),
         ("- [x] done", "done"),
-        ("- - nested at once", "nested at once"),
-        ("> quoted", "quoted"),
         ("```python\nimport this\n```", "import this"),
         ("- 🎉", "🎉"),
-        ("- over\n  two lines", "over two lines"),
         ("- a\u2028b\u0085c\x0bd", "a b c d"),
     ],
 )
@@ -255,9 +198,6 @@ def test_any_text_makes_entries_that_a_record_can_hold(text, before):
         assert 1 <= len(entry.summary) <= 2_000 and entry.summary.strip() and entry.body.strip()
 
 
-# Hashes
-
-
 def hashes(text):
     return [entry.source_hash("gotcha", "GOTCHA.md") for entry in read(text).entries]
 
@@ -289,29 +229,14 @@ def test_the_hash_of_an_entry_stands_on_its_kind_file_headings_and_text_only():
 # No text is lost. Each @ becomes a word of its own that must be in exactly one entry; each % may be left out.
 
 TEXTS = [
-    "@ @.\n@", "- @", "- @\n  - @\n    - @", "* @\n\n  @\n\n      # @", "1. @\n2. @\n   - @", "-\t@\n\t@", "+ @\n@",
-    "```\n# @\n- @\n```", "~~~~ py\n```\n- @\n\n# @\n~~~~", "    # @\n    - @", "> @\n> - @\n@", "- [ ] @",
-    "| @ | @ |\n|---|---|\n| @ | @ |", "<div>\n- @\n</div>", "<b>\n# @", "[@]: https://host.example/@", "-\n  @",
-    "- ```\n  # @\n  ```\n  @", "é @ 日本語 🎉 @", "<!-- % --> @", "@ <!-- % -->", "<!--\n%\n--> @", "- @ <!-- % -->",
-    "> ```\n> @\n> ```", "- > @\n  > @\n\n  1) @", "@  \n@\\\n@", "<pre>\n\n- @\n\n# @\n</pre>", "10) @\n\n    @",
+    "@ @.\n@", "- @\n  - @\n    - @", "* @\n\n  @\n\n      # @", "1. @\n2. @\n   - @", "-\t@\n\t@", "+ @\n@",
+    "```\n# @\n- @\n```", "    # @\n    - @", "> @\n> - @\n@", "- [ ] @", "| @ | @ |\n|---|---|\n| @ | @ |",
+    "<div>\n- @\n</div>", "[@]: https://host.example/@", "-\n  @", "é @ 日本語 🎉 @", "@ <!-- % -->", "<!--\n%\n--> @",
+    "- > @\n  > @\n\n  1) @",
 ]  # fmt: skip
 HEADINGS = ["# %", "## %", "### % ###", "###### %", "## %\n\n### %"]
 NOTHING = ["<!-- % -->", "<!--\n- %\n\n# %\n-->", "***", "___", "-", "##", ""]
-AMBIGUOUS = [
-    "---",
-    "===",
-    "@\n---",
-    "@\n@\n===",
-    "   ---",
-    "- - -",
-    "```",
-    "<!--",
-    "-->",
-    "<div>",
-    "  @",
-    "\t- @",
-    ">",
-]
+AMBIGUOUS = ["---", "===", "@\n---", "- - -", "```", "<!--", "-->", "<div>", "  @", "\t- @", ">"]
 
 
 def numbered(text):
@@ -365,7 +290,9 @@ def title(text):
     """The heading that a file begins with, which is no entry."""
     lines = text.split("\n")
     said = [
-        block for block in blocks(lines) if words("\n".join(lines[block.start : block.last + 1]))
+        block
+        for block in read_blocks(lines)
+        if words("\n".join(lines[block.start : block.last + 1]))
     ]
     first = next((block for block in said if block.kind != "comment"), None)
     return (

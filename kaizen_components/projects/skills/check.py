@@ -8,6 +8,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from ...records.files.files import below
+from ...records.markdown import read_tokens
 from .page import Page, Unreadable, read_page, read_text, read_yaml
 from .skill import PAGE, Entry
 
@@ -21,7 +22,6 @@ LINK = re.compile(
     r"|^ {0,3}\[[^\]\n]{1,99}\]:[ \t]{1,9}(\S{1,999})"
 )
 ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|#|//")
-FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 SCRIPT = re.compile(r"(?<![\w./\\-])(?:\./)?(scripts/[\w./-]{0,199}\w\.\w{1,9})")
 TRIGGERS = ("should_trigger", "should-trigger", "should_not_trigger", "should-not-trigger")
 EVAL_TEXTS = (".json", ".jsonl", ".yml", ".yaml", ".md", ".txt")
@@ -143,16 +143,13 @@ def _links(folder: str, name: str, text: str, first: int) -> Findings:
 
 
 def _without_code(text: str) -> str:
-    """The text with its code blanked, line for line: what stands there is an example, not a link."""
-    kept, fence = [], ""
-    for line in text.split("\n"):
-        mark = FENCE.match(line)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence):
-            fence, line = "", ""
-        kept.append("" if fence else re.sub(r"`[^`]*`", "", line))
-    return "\n".join(kept)
+    """Blank the code in a text, line for line: a link in an example is none."""
+    lines = text.split("\n")
+    for token in read_tokens(text):
+        if token.map and token.type in ("fence", "code_block"):
+            start, end = token.map
+            lines[start:end] = [""] * (end - start)
+    return "\n".join(re.sub(r"`[^`]*`", "", line) for line in lines)
 
 
 def _is_within(path: str, folder: str) -> bool:

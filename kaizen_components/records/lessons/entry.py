@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from ...limits import SUMMARY_CHARS_MAX, TITLE_CHARS_MAX
 from ..ledger.canonical import canonical
 from ..ledger.hashing import text_hash
-from .markdown import COMMENT, Block, blocks, heading_text, item_text
+from ..markdown import COMMENT, Block, read_blocks, read_heading, read_item
 from .stub import own_lines
 
 CONTEXT_CHARS_MAX = 500
@@ -136,7 +136,7 @@ def _front_matter(lines):
 
 def _sections(lines):
     """The blocks below each heading. The first section has no heading, and may be empty."""
-    found = [_settled(lines, block) for block in blocks(lines)]
+    found = [_settled(lines, block) for block in read_blocks(lines)]
     sections = [Section(None, [], True)]
     for block in found:
         if block.kind == "heading":
@@ -155,7 +155,7 @@ def _sections(lines):
 
 def _settled(lines, block):
     """A comment with other words on its lines is text; an item without any is no more than a rule."""
-    if block.kind == "item" and not item_text(lines, block).strip():
+    if block.kind == "item" and not read_item(lines, block).strip():
         block.kind = "rule"
     if (
         block.kind == "comment"
@@ -192,7 +192,7 @@ def _is_leaf(sections, at):
 def _collect(page, lines, sections):
     around: list[tuple[int, str]] = []
     for at, section in enumerate(sections):
-        heading = heading_text(lines, section.heading) if section.heading else ""
+        heading = read_heading(lines, section.heading) if section.heading else ""
         around = [(level, text) for level, text in around if level < section.level]
         context = tuple(text for _, text in around if text)
         if section.is_top:
@@ -215,7 +215,7 @@ def _name_by_title(page, lines, sections):
     """Text that is all there is below the title of a file has that title."""
     title = next((section for section in sections if section.is_top and section.heading), None)
     if title and len(page.entries) == 1 and title.has("text") and not title.has("item"):
-        page.entries[0].heading = heading_text(lines, title.heading)
+        page.entries[0].heading = read_heading(lines, title.heading)
         page.entries[0].line = title.heading.start + 1
 
 
@@ -228,7 +228,7 @@ def _in_parts(lines, found, context):
             entries += [Entry(run[0].start + 1, _text(lines, run), "", context)] if run else []
             run = []
         if block.kind == "item":
-            entries.append(Entry(block.start + 1, item_text(lines, block).strip("\n"), "", context))
+            entries.append(Entry(block.start + 1, read_item(lines, block).strip("\n"), "", context))
         elif block.kind == "text" or (block.kind == "comment" and run):
             run.append(block)
     return entries

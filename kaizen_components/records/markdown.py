@@ -1,0 +1,97 @@
+"""The blocks of a Markdown text with their lines, by CommonMark; markdown-it-py reads it.
+
+Only blocks are read, no inline Markdown. The package is imported when a text is read: no everyday command needs it.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+NESTING_MAX = 100  # levels, a list takes two: a hostile line must not exhaust the stack
+MARKER = re.compile(r" *(?:[-+*]|\d{1,9}[.)])( {1,4}(?=[^ ]))?")
+COMMENT = re.compile("<!--.*?-->", re.DOTALL)
+CONTAINERS = ("blockquote_open", "list_item_open")
+KINDS = {"list_item_open": "item", "hr": "rule"}
+
+
+@dataclass
+class Block:
+    """Lines `start` to `last`, counted from 0. Kinds: heading, item, text, rule, comment."""
+
+    kind: str
+    start: int
+    last: int
+    level: int = 0  # of a heading
+    underlined: bool = False  # a heading by the line below it; that may be a rule below a paragraph
+
+
+def read_tokens(text: str, *extensions: str) -> "list[Token]":
+    """Return the tokens of all blocks. Line ends are \\n; `extensions` are rules to add, as "table"."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"maxNesting": NESTING_MAX}).disable("reference")
+    parser.core.ruler.enableOnly(["block"])
+    return parser.enable(list(extensions)).parse(text)
+
+
+def read_blocks(lines: list[str]) -> list[Block]:
+    """Return the outermost blocks in order; a list counts as its items."""
+    blocks: list[Block] = []
+    for token in read_tokens("\n".join(_show_endless_comments(lines))):
+        if not token.map or token.type.endswith("list_open"):
+            continue
+        if token.level == 0 or (token.level == 1 and token.type == "list_item_open"):
+            blocks.append(_make_block(token))
+        first, end = token.map
+        if token.type in CONTAINERS:  # it may end with lines that say nothing
+            end = first + 1
+        while not lines[end - 1].strip():
+            end -= 1
+        blocks[-1].last = max(blocks[-1].last, end - 1)
+    return blocks
+
+
+def _make_block(token):
+    start = token.map[0]
+    if token.type == "heading_open":
+        return Block("heading", start, start, int(token.tag[1]), token.markup[0] != "#")
+    if token.type == "html_block" and token.content.lstrip().startswith("<!--"):
+        return Block("comment", start, start)
+    return Block(KINDS.get(token.type, "text"), start, start)
+
+
+def _show_endless_comments(lines):
+    """Make a comment that never ends text: CommonMark would hide all that follows."""
+    last = max((at for at, line in enumerate(lines) if "-->" in line), default=-1)
+    for at, line in enumerate(lines):
+        yield (line.replace("<!--", "x!--") if at > last else line).rstrip()
+
+
+def read_heading(lines: list[str], block: Block) -> str:
+    """Return what a heading says, in one line."""
+    if block.underlined:
+        return " ".join(" ".join(lines[block.start : block.last]).split())
+    text = lines[block.start].strip()[block.level :]
+    return " ".join(re.sub(r"(^|[ \t])#+$", "", text.strip()).split())
+
+
+def read_item(lines: list[str], block: Block) -> str:
+    """Return the text of a list item without its marker and its indentation."""
+    first, *more = lines[block.start : block.last + 1]
+    marker = MARKER.match(first.expandtabs(4))
+    assert marker, "the first line of an item has its marker"
+    width = marker.end() + (not marker[1])
+    return "\n".join([_cut(first, width, True), *(_cut(line, width) for line in more)])
+
+
+def _cut(line, width, any_character=False):
+    """Remove the first columns of a line: blanks only, or every character of them."""
+    column = 0
+    for at, character in enumerate(line):
+        if column >= width or not (any_character or character in " \t"):
+            return " " * max(column - width, 0) + line[at:]
+        column += 4 - column % 4 if character == "\t" else 1
+    return ""
