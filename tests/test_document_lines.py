@@ -109,13 +109,13 @@ def test_every_block_says_what_language_it_is_in(page):
 
 VALUES = {
     "two words": ("title", "two words"),
-    "`$HOME` as it stands": ("title", "costs $HOME"),
-    "`%PATH%` as it stands": ("title", "uses %PATH%"),
+    "literal `$HOME`": ("title", "costs $HOME"),
+    "literal `%PATH%`": ("title", "uses %PATH%"),
     "a quotation mark": ("title", 'say "no"'),
     "an apostrophe": ("title", "it's"),
     "a newline": ("body", "one\ntwo"),
     "JSON": ("payload_json", '{"a": 1}'),
-    "something that begins with `-`": ("title", "-x"),
+    "a leading `-`": ("title", "-x"),
 }
 
 
@@ -166,7 +166,7 @@ def test_the_first_column_of_the_quoting_table_gives_the_value_in_each_of_its_sh
 
 def test_the_second_column_of_the_quoting_table_gives_the_value_in_powershell():
     for name, span, note in cells(1):
-        for before_7_3 in {"before 7.3": [True], "since": [False]}.get(note, [True, False]):
+        for before_7_3 in {"before 7.3": [True], "from 7.3": [False]}.get(note, [True, False]):
             means(name, powershell(span, before_7_3))
 
 
