@@ -18,10 +18,10 @@ from typing import Any
 
 from . import fields
 from .call import Door
-from .index import COMMANDS, Command, catalog, find_command
+from .index import COMMANDS, Command, find_command, load_commands
 
 PYTHON_TYPES = {"int": "int", "float": "float", "flag": "bool", "json": "Any"}
-HEADER = '''\
+STUB_HEADER = '''\
 """Generated from the declarations by `make docs`; a test compares it."""
 
 from typing import Any, Literal, Self
@@ -57,7 +57,7 @@ class Kaizen:
         self._door.close()
 
     def __dir__(self):
-        return [*super().__dir__(), *map(method_name, COMMANDS.values())]
+        return [*super().__dir__(), *map(get_method_name, COMMANDS.values())]
 
     def __getattr__(self, name):
         word = name.replace("_", "-")
@@ -79,7 +79,7 @@ class Kaizen:
         return call_command
 
 
-def method_name(command_name: str) -> str:
+def get_method_name(command_name: str) -> str:
     return command_name.replace("-", "_")
 
 
@@ -101,22 +101,20 @@ def build_signature(command: Command) -> inspect.Signature:
 
 def render_stub() -> str:
     """Return the text of `python.pyi`."""
-    return HEADER + "".join(map(_render_method, catalog()))
+    return STUB_HEADER + "".join(map(_render_method, load_commands()))
 
 
 def _render_method(command):
     options = ", ".join(_render_option(command, name) for name in _option_names(command))
     docstring = command.help.replace("\\", "\\\\").replace('"', "'")
-    return f'''    def {method_name(command.name)}(self, *, {options}) -> dict[str, Any]:
+    return f'''    def {get_method_name(command.name)}(self, *, {options}) -> dict[str, Any]:
         """{command.code}: {docstring}"""
 '''
 
 
 def _render_option(command, name):
     default = "" if name in command.required else " = ..."
-    return (
-        f"{_argument_name(name)}: {_annotate(fields.field(command, name), bool(default))}{default}"
-    )
+    return f"{_argument_name(name)}: {_annotate(fields.get_field(command, name), bool(default))}{default}"
 
 
 def _option_names(command):

@@ -10,20 +10,20 @@ from . import fields
 from .call import Door
 from .errors import Blocked, KaizenError, NotFound, Usage
 from .faces import text
-from .index import Command, code_of, spelled
-from .records.ledger.canonical import compact
-from .records.secrets.secrets import masked
+from .index import Command, find_code, join_split_name
+from .records.ledger.canonical import encode_compact
+from .records.secrets.scan import mask_secrets
 
-HOOK = (
+HOOK_WORDS = (
     "D3",
     "HOOK",
 )  # words that a host's settings call; a typo there must not exit 2, which blocks the host
-WAITS_FOR_THE_END = {"atexit", "threading", "profile"}  # the last is what cProfile loads
+NEEDS_SHUTDOWN = {"atexit", "threading", "profile"}  # the last is what cProfile loads
 
 
-def parse(argv):
+def parse_argv(argv):
     """(command, given) if every word is understood, else None."""
-    code = code_of(argv[0]) if argv else None
+    code = find_code(argv[0]) if argv else None
     if code is None:
         return None
     command = Command(code)
@@ -33,7 +33,7 @@ def parse(argv):
     for word in rest:
         if word == "--":
             bare.extend(rest)
-        elif word[:2] == "--" and fields.takes_rest(command, word[2:]):
+        elif word[:2] == "--" and fields.takes_all_words(command, word[2:]):
             words = list(rest)
             if words[:1] != ["--"] or len(words) == 1:
                 return None
@@ -41,44 +41,52 @@ def parse(argv):
             rest = iter(())
         elif word[:2] == "--":
             name, equals, value = word[2:].partition("=")
-            name, from_file = fields.known_option(command, name)
-            if name is None or (equals and fields.field(command, name).kind in ("flag", "argv")):
+            name, from_file = fields.find_option(command, name)
+            if name is None or (
+                equals and fields.get_field(command, name).kind in ("flag", "argv")
+            ):
                 return None
-            if fields.field(command, name).kind == "flag":
+            if fields.get_field(command, name).kind == "flag":
                 value = True
             elif not equals:
                 value = next(rest, None)
-                if value is None or fields.is_option(command, value):
+                if value is None or fields.is_known_option(command, value):
                     return None  # a forgotten value: click explains
-            given.setdefault(name, []).append(fields.shell_value(command, name, value, from_file))
+            given.setdefault(name, []).append(
+                fields.read_shell_value(command, name, value, from_file)
+            )
         elif word[:1] == "-" and word != "-":
             return None
         else:
             bare.append(word)
-    return (command, given) if fields.take_bare(command, given, bare) else None
+    return (command, given) if fields.assign_bare_words(command, given, bare) else None
 
 
 def main(argv=None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
-    as_json = "--json" in argv[: _own_words(argv)]
+    as_json = "--json" in argv[: _count_own_words(argv)]
     given = len(argv)
     while len(argv) > 1 and argv[0] == "--json":  # allowed before the command too
         argv = argv[1:]
-    asked = ["--json"] if len(argv) < given and "--json" not in argv[: _own_words(argv)] else []
-    argv = spelled(argv)
+    asked = (
+        ["--json"] if len(argv) < given and "--json" not in argv[: _count_own_words(argv)] else []
+    )
+    argv = join_split_name(argv)
     argv[1:1] = asked
     try:
-        return _run(argv, as_json)
+        return _run_argv(argv, as_json)
     except KaizenError as error:
-        exit_code = report(error, as_json)
-        return 1 if isinstance(error, Usage) and argv and argv[0].upper() in HOOK else exit_code
+        exit_code = report_error(error, as_json)
+        return (
+            1 if isinstance(error, Usage) and argv and argv[0].upper() in HOOK_WORDS else exit_code
+        )
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        return report(_bug(error), as_json)
+        return report_error(_build_bug_report(error), as_json)
 
 
-def _own_words(argv):
+def _count_own_words(argv):
     """How many words are ours: what stands after `--run --` belongs to the command that is run."""
     return next(
         (at for at, word in enumerate(argv) if word == "--run" and argv[at + 1 : at + 2] == ["--"]),
@@ -86,35 +94,35 @@ def _own_words(argv):
     )
 
 
-def _run(argv, as_json):
-    parsed = parse(argv)
+def _run_argv(argv, as_json):
+    parsed = parse_argv(argv)
     if parsed is None:
-        parsed = _click_face().parse(argv)
+        parsed = _load_click_cli().parse_with_click(argv)
         if parsed is None:  # help or completion, and it is printed
             return 0
     command, given = parsed
-    hook = (command.code in HOOK or _format(command, given) == "hook") and not as_json
+    hook = (command.code in HOOK_WORDS or _read_format(command, given) == "hook") and not as_json
     try:
-        result, notes = _performed(command, given)
+        result, notes = _perform_command(command, given)
     except KaizenError as error:
         if not hook or isinstance(error, (Usage, Blocked)):
             raise
         if not isinstance(
             error, NotFound
         ):  # a project without records, or no project at all, is nobody's concern
-            report(error, False)
+            report_error(error, False)
         return 0  # a hook never fails its host
-    if as_json or _format(command, given) == "json":
+    if as_json or _read_format(command, given) == "json":
         if notes:
             result["notes"] = notes
-        text.write(sys.stdout, compact(result) + "\n", command.writes)
+        text.write_output(sys.stdout, encode_compact(result) + "\n", command.writes)
     else:
-        text.write(sys.stderr, "" if hook else text.notes(notes))
-        text.write(sys.stdout, text.render(result, command), command.writes)
+        text.write_output(sys.stderr, "" if hook else text.render_notes(notes))
+        text.write_output(sys.stdout, text.render_result(result, command), command.writes)
     return result.get("exit_code") or 0  # of a command that was run, or of a check that failed
 
 
-def _performed(command, given):
+def _perform_command(command, given):
     """(result, notes)"""
     door = Door()
     try:
@@ -126,19 +134,19 @@ def _performed(command, given):
         door.close()
 
 
-def _format(command, given):
+def _read_format(command, given):
     """The --format of a command that prints its answer unless told otherwise; of no interest where it writes a file."""
     prints = command.defaults.get("format") in ("text", "md")
     return str(given.get("format", [""])[0]).lower() if prints else ""
 
 
-def _click_face():
+def _load_click_cli():
     try:
         from .faces import cli
     except ModuleNotFoundError as error:
-        from .errors import not_installed
+        from .errors import explain_missing_package
 
-        raise not_installed(
+        raise explain_missing_package(
             "package_missing",
             f"The package {error.name} is not installed.",
             "Help, completion and the explanation of usage errors need it.",
@@ -146,16 +154,20 @@ def _click_face():
     return cli
 
 
-def report(error, as_json) -> int:
-    error.what, error.why, error.next = masked(error.what), masked(error.why), masked(error.next)
+def report_error(error, as_json) -> int:
+    error.what, error.why, error.next = (
+        mask_secrets(error.what),
+        mask_secrets(error.why),
+        mask_secrets(error.next),
+    )
     if as_json:
-        text.write(sys.stderr, compact(error.as_dict()) + "\n")
+        text.write_output(sys.stderr, encode_compact(error.as_dict()) + "\n")
     else:
-        text.write(sys.stderr, text.notes(error.notes) + text.error(error))
+        text.write_output(sys.stderr, text.render_notes(error.notes) + text.render_error(error))
     return error.exit_code
 
 
-def _bug(error):
+def _build_bug_report(error):
     import os
 
     if os.environ.get("KAIZEN_DEBUG") == "1":
@@ -174,7 +186,7 @@ def entry() -> None:
     """Run as a process of its own, and end it. That Python takes itself apart is an eighth of a cold command, and of
     use only to what waits for it."""
     exit_code = main()
-    if not WAITS_FOR_THE_END & sys.modules.keys():
+    if not NEEDS_SHUTDOWN & sys.modules.keys():
         import os
 
         try:

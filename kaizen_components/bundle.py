@@ -10,7 +10,7 @@ import os
 from . import BUNDLE
 
 ENGINE = os.path.dirname(os.path.abspath(__file__))
-HOT = (
+HOT_MODULES = (
     "[!a]*.py",
     "args.py",
     "commands/*.py",
@@ -25,7 +25,11 @@ def write_bundle() -> int:
     """Write the bundle; return how many modules are in it."""
     modules, bodies, begin = {}, [], 0
     for path in sorted(
-        {path for part in HOT for path in glob.glob(os.path.join(ENGINE, part), recursive=True)}
+        {
+            path
+            for part in HOT_MODULES
+            for path in glob.glob(os.path.join(ENGINE, part), recursive=True)
+        }
     ):
         parts = os.path.relpath(path, ENGINE).split(os.sep)
         names = [

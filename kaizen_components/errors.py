@@ -81,7 +81,7 @@ class Integrity(KaizenError):
     exit_code = 7
 
 
-def not_installed(code, what, why):
+def explain_missing_package(code, what, why):
     """Of a package. Set-up puts them into a .venv: where there is one, most likely another Python was called."""
     import os
     import sys

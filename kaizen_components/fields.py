@@ -335,7 +335,7 @@ TEXT_KINDS = (
 LIST_KINDS = ("ids", "words", "items", "argv")
 
 
-def field(command, name):
+def get_field(command, name):
     """What `name` means in this command: the verb's own meaning first, then the noun's, the family's, everybody's."""
     found = command.fields.get(name)
     if found is None:
@@ -359,7 +359,7 @@ class FromFile:
         self.path = path
 
 
-def known_option(command, word):
+def find_option(command, word):
     """(field name, is it the --x-file form) for the word after `--`, or (None, False)."""
     name = word.replace("-", "_")
     if "_" in word:
@@ -367,38 +367,42 @@ def known_option(command, word):
     if name in command.options or name in SHARED:
         return name, False
     base = name[:-5]
-    if name[-5:] == "_file" and base in command.options and field(command, base).kind in TEXT_KINDS:
+    if (
+        name[-5:] == "_file"
+        and base in command.options
+        and get_field(command, base).kind in TEXT_KINDS
+    ):
         return base, True
     return None, False
 
 
-def takes_rest(command, word):
+def takes_all_words(command, word):
     """Is this the option whose value is every word after `--`?"""
     name = word.replace("-", "_")
-    return name in command.options and field(command, name).kind == "argv"
+    return name in command.options and get_field(command, name).kind == "argv"
 
 
-def is_option(command, word):
+def is_known_option(command, word):
     """Is this word an option of the command, so that it can hardly be the value of the option before it?"""
-    return word[:2] == "--" and known_option(command, word[2:])[0] is not None
+    return word[:2] == "--" and find_option(command, word[2:])[0] is not None
 
 
-def shell_value(command, name, value, from_file):
+def read_shell_value(command, name, value, from_file):
     """What a shell gave: - means stdin where text is wanted."""
-    stdin = value == "-" and field(command, name).kind in TEXT_KINDS
+    stdin = value == "-" and get_field(command, name).kind in TEXT_KINDS
     return FromFile(value) if from_file or stdin else value
 
 
-def take_bare(command, given, bare):
+def assign_bare_words(command, given, bare):
     """Words without an option name go to the one field that takes them; False if there is none."""
     if not bare:
         return True
     for name in command.options:
-        if field(command, name).bare and name not in given:
+        if get_field(command, name).bare and name not in given:
             given[name] = [" ".join(bare)]
             return True
     return False
 
 
-def option(name):
+def format_option(name):
     return "--" + name.replace("_", "-")

@@ -119,7 +119,7 @@ COMMANDS = {
     "SK3": "skill-links",
 }
 
-SHORT = {"adopt": "D1"}  # names that people type, beside the address
+ALIASES = {"adopt": "D1"}  # names that people type, beside the address
 
 FAMILIES = {
     "K": "The database: create, check, back up, verify",
@@ -140,18 +140,22 @@ FAMILIES = {
     "SK": "Skills: what agents can pick up",
 }
 
-NAMES = {**{name: code for code, name in COMMANDS.items()}, **SHORT}
+NAMES = {**{name: code for code, name in COMMANDS.items()}, **ALIASES}
 
 
-def code_of(word: str) -> str | None:
+def find_code(word: str) -> str | None:
     """The code for a code or a name in any case, or None."""
     return word.upper() if word.upper() in COMMANDS else NAMES.get(word.lower())
 
 
-def spelled(argv: list[str]) -> list[str]:
+def join_split_name(argv: list[str]) -> list[str]:
     """The words of a command line; a name may be written as two words: `pipeline run` is `pipeline-run`."""
     two = "-".join(argv[:2])
-    return [two, *argv[2:]] if len(argv) > 1 and code_of(argv[0]) is None and code_of(two) else argv
+    return (
+        [two, *argv[2:]]
+        if len(argv) > 1 and find_code(argv[0]) is None and find_code(two)
+        else argv
+    )
 
 
 class Command:
@@ -202,34 +206,34 @@ class Command:
         return text, example
 
 
-_found: dict[str, Command] = {}  # a batch of thousands looks each one up once
+_commands_by_code: dict[str, Command] = {}  # a batch of thousands looks each one up once
 
 
 def find_command(word):
-    code = code_of(word) if type(word) is str else None
+    code = find_code(word) if type(word) is str else None
     if code is None:
-        raise unknown_command(word)
-    if code not in _found:
-        _found[code] = Command(code)
-    return _found[code]
+        raise explain_unknown_command(word)
+    if code not in _commands_by_code:
+        _commands_by_code[code] = Command(code)
+    return _commands_by_code[code]
 
 
-def unknown_command(word):
+def explain_unknown_command(word):
     from difflib import get_close_matches
 
-    from .records.secrets.excerpt import excerpt
+    from .records.secrets.excerpt import make_excerpt
 
     words = [*COMMANDS, *NAMES, "help", "completion"]
     near = get_close_matches(str(word)[:60].lower(), [name.lower() for name in words], 3, 0.5)
     near = [name.upper() if name.upper() in COMMANDS else name for name in near]
     return Usage(
         "unknown_command",
-        f"There is no command {excerpt(word)!r}.",
+        f"There is no command {make_excerpt(word)!r}.",
         f"Did you mean {' or '.join(near)}?" if near else "",
         '`--help` lists all commands; `K0 "what you want to do"` finds one.',
     )
 
 
-def catalog():
+def load_commands():
     """Every command, loaded: what help, docs, schemas and K0 are made from."""
     return [Command(code) for code in COMMANDS]

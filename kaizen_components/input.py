@@ -12,13 +12,13 @@ LF = b"\n"
 def read_text(name, field, path):
     """The text at `path` (- is stdin), as UTF-8. A final newline is no part of a line or a few sentences."""
     if type(path) is not str or "\0" in path or not path:
-        raise Usage("bad_value", f"{fields.option(name)}-file must be the path of a file.")
+        raise Usage("bad_value", f"{fields.format_option(name)}-file must be the path of a file.")
     bytes_max = field.most * 4 + 8  # and a byte order mark, and the end of the line
-    data = _stdin(name, bytes_max) if path == "-" else _file(path, bytes_max)
+    data = _read_stdin(name, bytes_max) if path == "-" else _read_file(path, bytes_max)
     if len(data) >= bytes_max:  # there may be more of it, which was not read
         raise Usage(
             "bad_value",
-            f"{fields.option(name)} has more than {field.most:,} characters.",
+            f"{fields.format_option(name)} has more than {field.most:,} characters.",
             "",
             "Shorten it.",
         )
@@ -27,7 +27,7 @@ def read_text(name, field, path):
     except UnicodeDecodeError as error:
         raise Usage(
             "not_utf8",
-            f"The text for {fields.option(name)} is not valid UTF-8.",
+            f"The text for {fields.format_option(name)} is not valid UTF-8.",
             f"Byte {error.start:,}, in line {data.count(LF, 0, error.start) + 1:,}, is 0x{data[error.start]:02x}.",
             "Convert it to UTF-8.",
         ) from None
@@ -35,11 +35,11 @@ def read_text(name, field, path):
     return text.rstrip("\r\n") if is_short else text
 
 
-def _stdin(name, bytes_max):
+def _read_stdin(name, bytes_max):
     if sys.stdin is None or sys.stdin.closed:
         raise Usage(
             "no_stdin",
-            f"{fields.option(name)} reads stdin, but stdin is closed.",
+            f"{fields.format_option(name)} reads stdin, but stdin is closed.",
             "",
             "Give it a file.",
         )
@@ -51,14 +51,14 @@ def _stdin(name, bytes_max):
     if not data:
         raise Usage(
             "empty_stdin",
-            f"{fields.option(name)} reads stdin, and nothing came.",
+            f"{fields.format_option(name)} reads stdin, and nothing came.",
             "",
             "Pipe the text in; only one option can have it.",
         )
     return data
 
 
-def _file(path, bytes_max):
+def _read_file(path, bytes_max):
     shown = path if len(path) <= PATH_CHARS_SHOWN else "…" + path[-PATH_CHARS_SHOWN:]
     try:
         with open(path, "rb") as file:

@@ -21,23 +21,23 @@ import bench_safety
 import bench_search
 import bench_speed
 import bench_year
-from bench_world import ROOT, Asked, Row, progress
+from bench_world import ROOT, BenchOptions, Row, show_progress
 
 from kaizen_components import bundle
 
-BENCHMARKS: dict[str, Callable[[Asked], Iterator[Row]]] = {
-    "cold": bench_speed.cold_start,
-    "memory": bench_speed.memory,
-    "write": bench_speed.write,
-    "batch": bench_speed.batch,
-    "tree": bench_speed.tree,
-    "scale": bench_speed.scale,
-    "search": bench_search.search,
-    "year": bench_year.year,
-    "digest": bench_digest.digest,
-    "crowd": bench_safety.crowd,
-    "kill": bench_safety.kill,
-    "flips": bench_safety.flips,
+BENCHMARKS: dict[str, Callable[[BenchOptions], Iterator[Row]]] = {
+    "cold": bench_speed.measure_cold_start,
+    "memory": bench_speed.measure_memory,
+    "write": bench_speed.measure_write,
+    "batch": bench_speed.measure_batch,
+    "tree": bench_speed.measure_tree,
+    "scale": bench_speed.measure_scale,
+    "search": bench_search.measure_search,
+    "year": bench_year.measure_year,
+    "digest": bench_digest.measure_digest,
+    "crowd": bench_safety.measure_crowd,
+    "kill": bench_safety.measure_kills,
+    "flips": bench_safety.measure_flips,
 }
 RECORDS, RECORDS_QUICK = 1_000_000, 20_000
 
@@ -45,19 +45,19 @@ RECORDS, RECORDS_QUICK = 1_000_000, 20_000
 HEAD = "| what | measured | promise | met |\n| --- | --- | --- | --- |"
 
 
-def line(row: Row) -> str:
+def format_row(row: Row) -> str:
     met = {True: "yes", False: "**no**", None: ""}
     return f"| {row.what} | {row.measured} | {row.promise} | {met[row.met]} |"
 
 
-def conditions() -> str:
+def describe_conditions() -> str:
     """Which Python on what, and when; nothing that names the machine."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     today = datetime.datetime.now(datetime.UTC).date()
     return f"{python}, {platform.system()} {platform.machine()}, {today}"
 
 
-def parsed(arguments: list[str] | None) -> argparse.Namespace:
+def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     described = "\n".join(f"  {name:8} {function.__doc__}" for name, function in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         description="Measure what Kaizen promises.",
@@ -89,12 +89,12 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parsed(arguments)
+    options = parse_options(arguments)
     compileall.compile_dir(
         ROOT / "kaizen_components", quiet=1
     )  # bytecode is part of the budget, as set-up leaves it
     bundle.write_bundle()
-    asked = Asked(
+    asked = BenchOptions(
         options.records or (RECORDS_QUICK if options.quick else RECORDS),
         options.quick,
         options.keep,
@@ -104,13 +104,17 @@ def main(arguments: list[str] | None = None) -> int:
         print(HEAD)
     for row in (row for name in options.names or BENCHMARKS for row in BENCHMARKS[name](asked)):
         rows.append(row)
-        progress("")
+        show_progress("")
         if not options.json:  # at once: a long run that breaks has still said what it measured
-            print(line(row), flush=True)
+            print(format_row(row), flush=True)
     if options.json:
-        print(json.dumps({"conditions": conditions(), "rows": [row._asdict() for row in rows]}))
+        print(
+            json.dumps(
+                {"conditions": describe_conditions(), "rows": [row._asdict() for row in rows]}
+            )
+        )
     else:
-        print(f"\n{conditions()}")
+        print(f"\n{describe_conditions()}")
     return 1 if any(row.met is False for row in rows) else 0
 
 

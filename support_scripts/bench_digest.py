@@ -10,16 +10,16 @@ from functools import partial
 from typing import Any
 
 from bench_world import (
-    Asked,
+    BenchOptions,
     Door,
     Row,
-    cold,
-    interleaved,
-    kept_project,
-    milliseconds,
+    format_ms,
+    large_project,
+    make_text,
     percentile,
-    save,
-    text,
+    run_cold,
+    save_batch,
+    time_interleaved,
 )
 
 LESSONS, VERDICTS, PROOFS, PREDICTIONS, RULES, CLAIMS = 6_000, 3_000, 3_000, 500, 60, 40
@@ -28,10 +28,10 @@ FILES = [f"{folder}/part{number}.py" for folder in FOLDERS for number in range(4
 GIT = ("git", "-c", "user.name=Somebody", "-c", "user.email=somebody@example.org")
 
 
-def digest(asked: Asked) -> Iterator[Row]:
+def measure_digest(asked: BenchOptions) -> Iterator[Row]:
     """R0 in the large database, with rules, claims, verdicts, proofs, lessons, predictions and a repository."""
-    with kept_project(asked) as root:
-        _furnish(root, asked.times(1, 20))
+    with large_project(asked) as root:
+        _furnish(root, asked.pick(1, 20))
         door = Door(str(root), keep_open=True)
         door("R0", actor="agent")
         variants: dict[str, dict[str, str]] = {
@@ -41,9 +41,9 @@ def digest(asked: Asked) -> Iterator[Row]:
             calls: dict[str, Callable[[], Any]] = {
                 "R0": partial(door, "R0", actor="agent", **options)
             }
-            taken = interleaved(calls, asked.times(30, 3))["R0"]
+            taken = time_interleaved(calls, asked.pick(30, 3))["R0"]
             median = statistics.median(taken)
-            shown = f"median {milliseconds(median)}, p99 {milliseconds(percentile(taken, 99))}"
+            shown = f"median {format_ms(median)}, p99 {format_ms(percentile(taken, 99))}"
             yield Row(
                 f"in-process `R0` at {asked.records:,} records, {what}",
                 shown,
@@ -51,10 +51,10 @@ def digest(asked: Asked) -> Iterator[Row]:
                 median <= 0.1,
             )
         door.close()
-        taken = interleaved({"R0": partial(cold, root, "R0")}, asked.times(20, 3))["R0"]
+        taken = time_interleaved({"R0": partial(run_cold, root, "R0")}, asked.pick(20, 3))["R0"]
         yield Row(
             f"cold `R0` at {asked.records:,} records",
-            f"median {milliseconds(statistics.median(taken))}",
+            f"median {format_ms(statistics.median(taken))}",
         )
 
 
@@ -65,7 +65,7 @@ def _furnish(root: pathlib.Path, share: int) -> None:
     door, rng = Door(str(root), keep_open=True), random.Random(1)
     batch = [line for make, count in KINDS.items() for line in make(rng, max(count // share, 2))]
     with tempfile.TemporaryDirectory() as folder:
-        door("K5", file=save(batch, folder), actor="agent")
+        door("K5", file=save_batch(batch, folder), actor="agent")
     door.close()
     for path in FILES:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,11 @@ def _rules(rng, count):
         priority = rng.choices(("critical", "high", "normal"), (5, 20, 75))[0]
         yield {
             "command": "X1",
-            "args": {"title": text(rng, 4), "summary": text(rng, 20), "priority": priority},
+            "args": {
+                "title": make_text(rng, 4),
+                "summary": make_text(rng, 20),
+                "priority": priority,
+            },
         }
 
 
@@ -92,12 +96,12 @@ def _lessons(rng, count):
     for _ in range(count):
         paths = [rng.choice(FILES) if rng.random() < 0.5 else rng.choice(FOLDERS) + "/*.py"]
         args = {
-            "title": text(rng, 5),
-            "summary": text(rng, 15),
+            "title": make_text(rng, 5),
+            "summary": make_text(rng, 15),
             "paths": paths,
             "evidence": ["seen"],
         }
-        yield {"command": rng.choice(("G1", "L1")), "args": {**args, "body": text(rng, 10)}}
+        yield {"command": rng.choice(("G1", "L1")), "args": {**args, "body": make_text(rng, 10)}}
 
 
 def _verdicts(rng, count):
@@ -109,9 +113,16 @@ def _verdicts(rng, count):
     )
     for number in range(count):
         if number % 3 == 0:
-            yield {"command": "W1", "args": {"title": text(rng, 5), "summary": text(rng, 9)}}
-        args = {"task_id": "@last", "conclusion": rng.choice(conclusions), "summary": text(rng, 15)}
-        yield {"command": "Q2", "args": {**args, "findings": [text(rng, 5)]}}
+            yield {
+                "command": "W1",
+                "args": {"title": make_text(rng, 5), "summary": make_text(rng, 9)},
+            }
+        args = {
+            "task_id": "@last",
+            "conclusion": rng.choice(conclusions),
+            "summary": make_text(rng, 15),
+        }
+        yield {"command": "Q2", "args": {**args, "findings": [make_text(rng, 5)]}}
 
 
 def _proofs(rng, count):
@@ -119,22 +130,26 @@ def _proofs(rng, count):
         command, code = f"pytest -q {rng.choice(FILES)}", rng.choice((0, 0, 0, 1))
         yield {
             "command": "Q1",
-            "args": {"title": text(rng, 4), "command": command, "exit_code": code},
+            "args": {"title": make_text(rng, 4), "command": command, "exit_code": code},
         }
 
 
 def _predictions(rng, count):
-    yield {"command": "I1", "args": {"title": text(rng, 4), "summary": text(rng, 9)}}
+    yield {"command": "I1", "args": {"title": make_text(rng, 4), "summary": make_text(rng, 9)}}
     for _ in range(count):
-        args = {"irl_id": "@last", "summary": text(rng, 12), "probability": round(rng.random(), 2)}
+        args = {
+            "irl_id": "@last",
+            "summary": make_text(rng, 12),
+            "probability": round(rng.random(), 2),
+        }
         yield {"command": "I2", "args": {**args, "deadline": f"+{rng.randint(1, 400)}d"}}
 
 
 def _claims(rng, count):
     for _ in range(count):
         args = {
-            "title": text(rng, 5),
-            "summary": text(rng, 9),
+            "title": make_text(rng, 5),
+            "summary": make_text(rng, 9),
             "done_when": ["pytest -q", "ruff check ."],
         }
         yield {"command": "W1", "args": args}

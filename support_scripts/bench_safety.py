@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 from bench_world import (
     ROOT,
     W1,
-    Asked,
+    BenchOptions,
     Door,
     Row,
-    milliseconds,
+    count_records,
+    format_ms,
     percentile,
-    progress,
-    project,
-    size,
+    show_progress,
+    temporary_project,
 )
 from every_kind import record_every_kind
 
@@ -39,7 +39,7 @@ VERIFIER = ROOT / "support_scripts" / "verify_ledger.py"
 spawning = multiprocessing.get_context("spawn")  # as real processes start: nothing is inherited
 
 
-def problems(door: Door) -> list[str]:
+def find_problems(door: Door) -> list[str]:
     """What K1 --integrity and K8 object to."""
     found = []
     for code, options in (("K1", {"integrity": True}), ("K8", {})):
@@ -53,15 +53,15 @@ def problems(door: Door) -> list[str]:
 # A crowd
 
 
-def crowd(asked: Asked) -> Iterator[Row]:
+def measure_crowd(asked: BenchOptions) -> Iterator[Row]:
     """Many processes write at the same moment, each call opening and closing the database."""
-    count = asked.times(PROCESSES, 8)
-    with project(1) as root:
+    count = asked.pick(PROCESSES, 8)
+    with temporary_project(1) as root:
         barrier = spawning.Barrier(count)
         with spawning.Pool(count, _take_place, (barrier,)) as pool:
             answers = pool.map(_write_many, [str(root)] * count, chunksize=1)
         door = Door(str(root))
-        rows, found = size(door) - 1, problems(door)
+        rows, found = count_records(door) - 1, find_problems(door)
         door.close()
     yield _crowd_row(count, rows, answers, found)
 
@@ -74,8 +74,8 @@ def _crowd_row(
     total_s = max(end for _, end in calls) - min(start for start, _ in calls)
     expected = count * WRITES_EACH
     shown = (
-        f"{rows:,} rows, {expected - len(calls)} failed, p50 {milliseconds(percentile(taken, 50))}, "
-        f"p99 {milliseconds(percentile(taken, 99))}, {total_s:.1f} s in all; {', '.join(found) or 'K1 and K8 clean'}"
+        f"{rows:,} rows, {expected - len(calls)} failed, p50 {format_ms(percentile(taken, 50))}, "
+        f"p99 {format_ms(percentile(taken, 99))}, {total_s:.1f} s in all; {', '.join(found) or 'K1 and K8 clean'}"
     )
     met = rows == len(calls) == expected and not found
     return Row(
@@ -118,14 +118,14 @@ class Killed(NamedTuple):
     problems: list[str]
 
 
-def kill(asked: Asked) -> Iterator[Row]:
+def measure_kills(asked: BenchOptions) -> Iterator[Row]:
     """A writer is killed at a random moment, again and again, beginning with the creation of the database."""
-    kills = asked.times(200, 10)
+    kills = asked.pick(200, 10)
     rng = random.Random(kills)
     each = []
     for number in range(kills // KILLS_A_PROJECT):
-        progress(f"{number * KILLS_A_PROJECT} of {kills} kills")
-        with project() as root:
+        show_progress(f"{number * KILLS_A_PROJECT} of {kills} kills")
+        with temporary_project() as root:
             each.append(
                 _killed(root, [_acknowledged(root, rng, kill) for kill in range(KILLS_A_PROJECT)])
             )
@@ -168,7 +168,7 @@ def _write_until_killed(root: str, keep_open: bool, acknowledge: Pipe) -> None:
 
 def _killed(root: pathlib.Path, reported: list[list[str]]) -> Killed:
     door = Door(str(root))
-    found = problems(door)
+    found = find_problems(door)
     stored = {row[0] for row in door.store.reader().tuples("SELECT id FROM task")}
     door.close()
     ids = {one for ids in reported for one in ids}
@@ -185,9 +185,9 @@ class Value(NamedTuple):
     stored: bytes | int
 
 
-def flips(asked: Asked) -> Iterator[Row]:
+def measure_flips(asked: BenchOptions) -> Iterator[Row]:
     """Every byte of every value of a small database is changed in turn; both verifiers must see each."""
-    with project() as root:
+    with temporary_project() as root:
         place = _small_database(root)
         connection = Connection(place.database)
         verifiers = _verifiers(connection, place)
@@ -195,11 +195,11 @@ def flips(asked: Asked) -> Iterator[Row]:
             "the database must be clean to begin with"
         )
         tried, missed = 0, dict.fromkeys(verifiers, 0)
-        for value, changed in list(_changes(connection))[:: asked.times(1, 50)]:
+        for value, changed in list(_changes(connection))[:: asked.pick(1, 50)]:
             tried += 1
             for name in _blind(connection, verifiers, value, changed):
                 missed[name] += 1
-            progress(f"{tried:,} bytes flipped")
+            show_progress(f"{tried:,} bytes flipped")
         connection.close()
     for name, count in missed.items():
         yield Row(
@@ -234,7 +234,7 @@ def _verifiers(connection: Connection, place: Place) -> dict[str, Callable[[], l
     for pragma in ("ignore_check_constraints = ON", "foreign_keys = OFF", "synchronous = OFF"):
         connection.execute(f"PRAGMA {pragma}")
     connection.rows("PRAGMA journal_mode = MEMORY")
-    anchors, _ = anchor.read(place.anchors)
+    anchors, _ = anchor.read_anchors(place.anchors)
     found = {"K8": lambda: Unlocked(connection, anchors).run()}
     if VERIFIER.exists():
         module = importlib.import_module("verify_ledger")

@@ -8,14 +8,14 @@ from typing import Any
 from bench_world import (
     VOCABULARY,
     WORDS,
-    Asked,
+    BenchOptions,
     Door,
     Row,
-    cold,
-    interleaved,
-    kept_project,
-    milliseconds,
+    format_ms,
+    large_project,
     percentile,
+    run_cold,
+    time_interleaved,
 )
 
 RARE, SELDOM, OFTEN = VOCABULARY[15_000], VOCABULARY[1_500:1_504], WORDS[:5]
@@ -30,23 +30,23 @@ QUERIES = {
 }
 
 
-def search(asked: Asked) -> Iterator[Row]:
+def measure_search(asked: BenchOptions) -> Iterator[Row]:
     """Ranked search over records that all have text, half of them tasks and half gotchas."""
-    with kept_project(asked, only_searched=True) as root:
+    with large_project(asked, only_searched=True) as root:
         door = Door(str(root), keep_open=True)
         for what, query in QUERIES.items():
             variants: dict[str, Callable[[], Any]] = {"G3": partial(door, "G3", query=query)}
-            taken = interleaved(variants, asked.times(30, 3))["G3"]
+            taken = time_interleaved(variants, asked.pick(30, 3))["G3"]
             median = statistics.median(taken)
-            shown = f"median {milliseconds(median)}, p99 {milliseconds(percentile(taken, 99))}"
+            shown = f"median {format_ms(median)}, p99 {format_ms(percentile(taken, 99))}"
             yield Row(
                 f"search in {asked.records:,} records: {what}", shown, "<= 50 ms", median <= 0.05
             )
         door.close()
-        taken = interleaved({"G3": partial(cold, root, "G3", "--query", RARE)}, asked.times(20, 3))[
-            "G3"
-        ]
+        taken = time_interleaved(
+            {"G3": partial(run_cold, root, "G3", "--query", RARE)}, asked.pick(20, 3)
+        )["G3"]
         yield Row(
             f"cold `G3` in {asked.records:,} records",
-            f"median {milliseconds(statistics.median(taken))}",
+            f"median {format_ms(statistics.median(taken))}",
         )

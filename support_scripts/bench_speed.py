@@ -15,24 +15,24 @@ from typing import IO, Any
 from bench_world import (
     ROOT,
     W1,
-    Asked,
+    BenchOptions,
     Door,
     Row,
-    cold,
-    environment,
-    interleaved,
-    kept_project,
-    launch,
-    milliseconds,
+    compare_medians,
+    count_records,
+    format_ms,
+    large_project,
+    launch_python,
+    make_environment,
+    make_task,
     percentile,
-    project,
-    ratios,
-    save,
-    size,
-    task,
+    run_cold,
+    save_batch,
+    temporary_project,
+    time_interleaved,
 )
 
-from kaizen_components.records.files.tree import working_tree
+from kaizen_components.records.files.working_tree import read_working_tree
 
 SMALL = 1_000
 W1_ARGV = ("W1", *(word for name, value in W1.items() for word in (f"--{name}", value)), "--json")
@@ -72,29 +72,31 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
-def cold_start(asked: Asked) -> Iterator[Row]:
+def measure_cold_start(asked: BenchOptions) -> Iterator[Row]:
     """Commands as whole processes, against an empty Python process."""
-    with project(SMALL) as root:
-        variants: dict[str, Callable[[], Any]] = {"empty": partial(launch, ["-c", "pass"], root)}
+    with temporary_project(SMALL) as root:
+        variants: dict[str, Callable[[], Any]] = {
+            "empty": partial(launch_python, ["-c", "pass"], root)
+        }
         for what, (argv, _) in COLD.items():
-            variants[what] = partial(cold, root, *argv)
+            variants[what] = partial(run_cold, root, *argv)
         _work_like_a_host(root)
         for event in HOOKS:
             variants[event] = partial(
-                launch, [str(ROOT / "kaizen.py"), "hook", event], root, str(root / event)
+                launch_python, [str(ROOT / "kaizen.py"), "hook", event], root, str(root / event)
             )
-        taken = interleaved(variants, asked.times(40, 5))
+        taken = time_interleaved(variants, asked.pick(40, 5))
     for event in HOOKS:
-        shown = ratios(taken[event], taken["empty"])[1]
+        shown = compare_medians(taken[event], taken["empty"])[1]
         met = statistics.median(taken[event]) < HOOK_S_MAX
         yield Row(
             f"cold `hook {event}` against `python -c pass`",
             shown,
-            f"< {milliseconds(HOOK_S_MAX)}",
+            f"< {format_ms(HOOK_S_MAX)}",
             met,
         )
     for what, (_, most) in COLD.items():
-        ratio, shown = ratios(taken[what], taken["empty"])
+        ratio, shown = compare_medians(taken[what], taken["empty"])
         yield Row(f"cold {what} against `python -c pass`", shown, f"<= {most:g}x", ratio <= most)
 
 
@@ -104,32 +106,32 @@ def _work_like_a_host(root: pathlib.Path) -> None:
         (root / event).write_text(told)
     (root / ".gitignore").write_text("AI/\n")
     subprocess.run(["git", "init", "-q", str(root)], check=True)
-    cold(root, *W1_ARGV, "--done-when", "true")
-    cold(root, "W13", "--id", "@last", "--ttl-s", "86400")
-    cold(root, "Q1", "--run", "--", "true")
+    run_cold(root, *W1_ARGV, "--done-when", "true")
+    run_cold(root, "W13", "--id", "@last", "--ttl-s", "86400")
+    run_cold(root, "Q1", "--run", "--", "true")
 
 
-def memory(asked: Asked) -> Iterator[Row]:
+def measure_memory(asked: BenchOptions) -> Iterator[Row]:
     """The most memory that a cold write holds."""
-    with project(SMALL) as root:
+    with temporary_project(SMALL) as root:
         argv = [sys.executable, "-c", MAX_RSS, str(ROOT / "kaizen.py"), *W1_ARGV]
         done = subprocess.run(
-            argv, env=environment(root), capture_output=True, check=True, text=True
+            argv, env=make_environment(root), capture_output=True, check=True, text=True
         )
     unit = 1 if sys.platform == "darwin" else 1024
     megabytes = int(done.stdout.split()[-1]) * unit / 1_000_000
     yield Row("memory of a cold `W1`", f"{megabytes:.1f} MB", "<= 40 MB", megabytes <= 40)
 
 
-def write(asked: Asked) -> Iterator[Row]:
+def measure_write(asked: BenchOptions) -> Iterator[Row]:
     """A write by a process that keeps its connection, beside what the disk alone takes to keep a page."""
-    with project(SMALL) as root, open(root / "page", "wb", buffering=0) as file:
+    with temporary_project(SMALL) as root, open(root / "page", "wb", buffering=0) as file:
         door = Door(str(root), keep_open=True)
         variants: dict[str, Callable[[], Any]] = {
             "W1": partial(door, "W1", **W1),
             "disk": partial(_keep_page, file),
         }
-        taken = interleaved(variants, asked.times(2_000, 200))
+        taken = time_interleaved(variants, asked.pick(2_000, 200))
         door.close()
     median, high, disk = (
         statistics.median(taken["W1"]),
@@ -137,7 +139,7 @@ def write(asked: Asked) -> Iterator[Row]:
         statistics.median(taken["disk"]),
     )
     shown = ", ".join(
-        f"{name} {milliseconds(seconds)}"
+        f"{name} {format_ms(seconds)}"
         for name, seconds in (
             ("median", median),
             ("p99", high),
@@ -153,9 +155,9 @@ def _keep_page(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def tree(asked: Asked) -> Iterator[Row]:
+def measure_tree(asked: BenchOptions) -> Iterator[Row]:
     """The hash of a repository's working tree, for a proof: the first time, and again."""
-    count = asked.times(10_000, 500)
+    count = asked.pick(10_000, 500)
     with tempfile.TemporaryDirectory() as folder:
         for number in range(count):
             path = pathlib.Path(folder, f"f{number % 100}", f"{number}.py")
@@ -165,47 +167,49 @@ def tree(asked: Asked) -> Iterator[Row]:
         time.sleep(2.5)  # or the cache would not trust files that have just been written
         cache = os.path.join(folder, "AI", "work", "tree-cache.json")
         start = time.perf_counter()
-        working_tree(folder, cache)
+        read_working_tree(folder, cache)
         first = time.perf_counter() - start
         again = statistics.median(
-            interleaved({"tree": partial(working_tree, folder, cache)}, 10)["tree"]
+            time_interleaved({"tree": partial(read_working_tree, folder, cache)}, 10)["tree"]
         )
-    shown = f"{milliseconds(again)}; the first time {milliseconds(first)}"
+    shown = f"{format_ms(again)}; the first time {format_ms(first)}"
     yield Row(f"tree hash of {count:,} files, warm", shown, "< 1 s", again < 1)
 
 
-def batch(asked: Asked) -> Iterator[Row]:
+def measure_batch(asked: BenchOptions) -> Iterator[Row]:
     """K5 through the command line, from start to end of the process."""
-    count = asked.times(5_000, 500)
-    with project(1) as root, tempfile.TemporaryDirectory() as folder:
-        path = save([task(random.Random(number)) for number in range(count)], folder)
-        taken = interleaved({"K5": lambda: cold(root, "K5", "--file", path)}, asked.times(5, 1))[
-            "K5"
-        ]
+    count = asked.pick(5_000, 500)
+    with temporary_project(1) as root, tempfile.TemporaryDirectory() as folder:
+        path = save_batch([make_task(random.Random(number)) for number in range(count)], folder)
+        taken = time_interleaved(
+            {"K5": lambda: run_cold(root, "K5", "--file", path)}, asked.pick(5, 1)
+        )["K5"]
     rate = count / statistics.median(taken)
     shown = f"{rate:,.0f} records/s (best {count / min(taken):,.0f})"
     yield Row(f"`K5`, {count:,} `W1` lines", shown, ">= 2,000 records/s", rate >= 2_000)
 
 
-def scale(asked: Asked) -> Iterator[Row]:
+def measure_scale(asked: BenchOptions) -> Iterator[Row]:
     """The same calls in a large and in a small database."""
-    with kept_project(asked) as large, project(SMALL) as small:
+    with large_project(asked) as large, temporary_project(SMALL) as small:
         yield from _flat(large, small, f"{asked.records:,}", asked)
         yield from _flat_cold(large, small, f"{asked.records:,}", asked)
         yield from _large(large)
 
 
-def _flat(large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: Asked) -> Iterator[Row]:
+def _flat(
+    large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: BenchOptions
+) -> Iterator[Row]:
     doors = {"large": Door(str(large), keep_open=True), "small": Door(str(small), keep_open=True)}
     at = f"at {shown_size} records against {SMALL:,}"
     for code, options in {"W1": W1, "W12": {}, "W9": {}, "W10": {"id": "@last"}}.items():
         variants = {name: partial(door, code, **options) for name, door in doors.items()}
-        taken = interleaved(variants, asked.times(300, 30))
+        taken = time_interleaved(variants, asked.pick(300, 30))
         yield _flat_row(
             f"in-process `{code}` {at}", taken["large"], taken["small"], code in ("W1", "W12")
         )
     variants = {name: partial(door, "W12") for name, door in doors.items()}
-    taken = interleaved(variants, asked.times(300, 30), lambda name: doors[name]("W1", **W1))
+    taken = time_interleaved(variants, asked.pick(300, 30), lambda name: doors[name]("W1", **W1))
     what = f"in-process `W12`, its cache emptied by a write, {at}"
     yield _flat_row(what, taken["large"], taken["small"], False)
     for door in doors.values():
@@ -213,14 +217,14 @@ def _flat(large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: Aske
 
 
 def _flat_cold(
-    large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: Asked
+    large: pathlib.Path, small: pathlib.Path, shown_size: str, asked: BenchOptions
 ) -> Iterator[Row]:
     variants: dict[str, Callable[[], Any]] = {}
     commands = {"W1": W1_ARGV, "W12": ("W12",), "W9": ("W9",), "W10": ("W10", "--id", "@last")}
     for code, argv in commands.items():
         for root in (large, small):
-            variants[f"{code} {root}"] = partial(cold, root, *argv)
-    taken = interleaved(variants, asked.times(30, 5))
+            variants[f"{code} {root}"] = partial(run_cold, root, *argv)
+    taken = time_interleaved(variants, asked.pick(30, 5))
     for code in commands:
         what = f"cold `{code}` at {shown_size} records against {SMALL:,}"
         yield _flat_row(
@@ -229,14 +233,14 @@ def _flat_cold(
 
 
 def _flat_row(what: str, large: list[float], small: list[float], promised: bool) -> Row:
-    ratio, shown = ratios(large, small)
+    ratio, shown = compare_medians(large, small)
     met = ratio <= 1.3 and statistics.median(large) <= 0.1
     return Row(what, shown, "<= 1.3x, <= 100 ms", met) if promised else Row(what, shown)
 
 
 def _large(root: pathlib.Path) -> Iterator[Row]:
     door = Door(str(root))
-    records, start = size(door), time.perf_counter()
+    records, start = count_records(door), time.perf_counter()
     door("K8")
     seconds = time.perf_counter() - start
     yield Row(f"`K8`, {records:,} records", f"{records / seconds:,.0f} records/s, {seconds:.0f} s")

@@ -80,14 +80,14 @@ ZIPF = list(itertools.accumulate(1 / (rank + 2.7) for rank in range(1, len(VOCAB
 W1 = {"title": "Polish the README", "summary": "Make it a strong entry point for a new session."}
 
 
-class Asked(NamedTuple):
+class BenchOptions(NamedTuple):
     """The options of a run. A benchmark takes `records` and `keep`, or does less of the same when `quick`."""
 
     records: int
     quick: bool
     keep: pathlib.Path | None
 
-    def times(self, usual: int, when_quick: int) -> int:
+    def pick(self, usual: int, when_quick: int) -> int:
         return when_quick if self.quick else usual
 
 
@@ -103,7 +103,7 @@ class Row(NamedTuple):
 # Time
 
 
-def interleaved(
+def time_interleaved(
     variants: Mapping[str, Callable[[], Any]], rounds: int, before: Callable[[str], Any] = bool
 ) -> dict[str, list[float]]:
     """Seconds of each call. Every round runs every variant, so that a noisy moment is noisy for all.
@@ -114,7 +114,7 @@ def interleaved(
         call()  # the first fills caches
     taken: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(rounds):
-        progress(f"round {number + 1} of {rounds}")
+        show_progress(f"round {number + 1} of {rounds}")
         for name, call in variants.items():
             before(name)
             start = time.perf_counter()
@@ -123,10 +123,12 @@ def interleaved(
     return taken
 
 
-def ratios(taken: list[float], base: list[float]) -> tuple[float, str]:
+def compare_medians(taken: list[float], base: list[float]) -> tuple[float, str]:
     """How many times the base it took, by the medians, and the same for people."""
     ratio = statistics.median(taken) / statistics.median(base)
-    shown = f"{ratio:.2f}x (min {min(taken) / min(base):.2f}x; {milliseconds(statistics.median(taken))})"
+    shown = (
+        f"{ratio:.2f}x (min {min(taken) / min(base):.2f}x; {format_ms(statistics.median(taken))})"
+    )
     return ratio, shown
 
 
@@ -134,11 +136,11 @@ def percentile(taken: list[float], percent: int) -> float:
     return sorted(taken)[min(len(taken) - 1, len(taken) * percent // 100)]
 
 
-def milliseconds(seconds: float) -> str:
+def format_ms(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms" if seconds >= 0.1 else f"{seconds * 1000:.3g} ms"
 
 
-def progress(text: str) -> None:
+def show_progress(text: str) -> None:
     if sys.stderr.isatty():
         print(f"\r{text:<60}\r", end="", file=sys.stderr, flush=True)
 
@@ -146,24 +148,24 @@ def progress(text: str) -> None:
 # Processes
 
 
-def cold(root: pathlib.Path, *argv: str) -> None:
+def run_cold(root: pathlib.Path, *argv: str) -> None:
     """One command as a user runs it; its output is thrown away, its failure is not."""
-    launch([str(ROOT / "kaizen.py"), *argv], root)
+    launch_python([str(ROOT / "kaizen.py"), *argv], root)
 
 
-def launch(argv: list[str], root: pathlib.Path, stdin: str = os.devnull) -> None:
+def launch_python(argv: list[str], root: pathlib.Path, stdin: str = os.devnull) -> None:
     """The same interpreter with these arguments. posix_spawn, since Popen adds its own milliseconds to both sides."""
     streams = ((0, stdin, os.O_RDONLY), (1, os.devnull, os.O_RDWR))
     silent = [(os.POSIX_SPAWN_OPEN, number, path, how, 0) for number, path, how in streams]
     child = os.posix_spawn(
-        sys.executable, [sys.executable, *argv], environment(root), file_actions=silent
+        sys.executable, [sys.executable, *argv], make_environment(root), file_actions=silent
     )
     exit_code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if exit_code:
         raise RuntimeError(f"{' '.join(argv[-4:])} ended with {exit_code}")
 
 
-def environment(root: pathlib.Path) -> dict[str, str]:
+def make_environment(root: pathlib.Path) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("KAIZEN_")}
     return {**own, "KAIZEN_REPO_ROOT": str(root)}
 
@@ -172,62 +174,62 @@ def environment(root: pathlib.Path) -> dict[str, str]:
 
 
 @contextmanager
-def project(records: int = 0, only_searched: bool = False) -> Iterator[pathlib.Path]:
+def temporary_project(records: int = 0, only_searched: bool = False) -> Iterator[pathlib.Path]:
     """A temporary project with so many records."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kaizen_bench_"))
     try:
-        grow(folder, records, only_searched)
+        grow_project(folder, records, only_searched)
         yield folder
     finally:
         shutil.rmtree(folder)
 
 
 @contextmanager
-def kept_project(asked: Asked, only_searched: bool = False) -> Iterator[pathlib.Path]:
+def large_project(asked: BenchOptions, only_searched: bool = False) -> Iterator[pathlib.Path]:
     """The project of `--records`; below `--keep` it stays for the next run, and an interrupted one is completed."""
     if asked.keep is None:
-        with project(asked.records, only_searched) as folder:
+        with temporary_project(asked.records, only_searched) as folder:
             yield folder
     else:
         folder = asked.keep / f"{asked.records}{'-searched' if only_searched else ''}"
-        grow(folder, asked.records, only_searched)
+        grow_project(folder, asked.records, only_searched)
         yield folder
 
 
-def grow(root: pathlib.Path, records: int, only_searched: bool = False) -> None:
+def grow_project(root: pathlib.Path, records: int, only_searched: bool = False) -> None:
     """Add records until there are at least so many; tasks with their updates, or only what search finds."""
     root.mkdir(parents=True, exist_ok=True)
     door = Door(str(root), keep_open=True)
-    while (present := size(door)) < records:
-        progress(f"{present:,} of {records:,} records")
+    while (present := count_records(door)) < records:
+        show_progress(f"{present:,} of {records:,} records")
         rng = random.Random(present)
         count = min(LINES_A_BATCH, records - present)
         if only_searched:
-            batch = [rng.choice((task, gotcha))(rng) for _ in range(count)]
+            batch = [rng.choice((make_task, make_gotcha))(rng) for _ in range(count)]
         else:
-            batch = lines(rng, count, min(0.1, 2 * OPEN_TASKS / records))
+            batch = make_batch(rng, count, min(0.1, 2 * OPEN_TASKS / records))
         with tempfile.TemporaryDirectory() as folder:
-            door("K5", file=save(batch, folder), actor=rng.choice(ACTORS))
+            door("K5", file=save_batch(batch, folder), actor=rng.choice(ACTORS))
     door.close()
 
 
-def size(door: Door) -> int:
+def count_records(door: Door) -> int:
     return door.store.reader().value("SELECT count(*) FROM log") if door.store.exists() else 0
 
 
-def save(batch: list[dict[str, Any]], folder: str) -> str:
+def save_batch(batch: list[dict[str, Any]], folder: str) -> str:
     path = pathlib.Path(folder, "batch.jsonl")
     path.write_text("".join(json.dumps(line) + "\n" for line in batch), encoding="utf-8")
     return str(path)
 
 
-def lines(rng: random.Random, count: int, open_share: float) -> list[dict[str, Any]]:
+def make_batch(rng: random.Random, count: int, open_share: float) -> list[dict[str, Any]]:
     """A batch: most tasks are closed again; some stay open, depend on an earlier one, or are leased."""
     batch: list[dict[str, Any]] = []
     tasks: list[str] = []
     while len(batch) < count:
         batch.append(
-            task(rng, depends_on=[rng.choice(tasks)] if tasks and rng.random() < 0.01 else [])
+            make_task(rng, depends_on=[rng.choice(tasks)] if tasks and rng.random() < 0.01 else [])
         )
         tasks.append(f"${len(batch)}.id")
         if rng.random() < 0.004:
@@ -236,15 +238,15 @@ def lines(rng: random.Random, count: int, open_share: float) -> list[dict[str, A
             )
             batch.append({"command": "W2", "args": {"id": tasks[-1], "status": "active"}})
         if rng.random() >= open_share:
-            note = text(rng, 8)
+            note = make_text(rng, 8)
             batch.append(
                 {"command": "W2", "args": {"id": tasks[-1], "status": "done", "note": note}}
             )
     return batch[:count]
 
 
-def task(rng: random.Random, **more: Any) -> dict[str, Any]:
-    title, summary = text(rng, 5), text(rng, 25)
+def make_task(rng: random.Random, **more: Any) -> dict[str, Any]:
+    title, summary = make_text(rng, 5), make_text(rng, 25)
     priority = rng.choices(("critical", "high", "normal", "low"), (1, 10, 70, 19))[0]
     args = {
         "title": title,
@@ -256,12 +258,16 @@ def task(rng: random.Random, **more: Any) -> dict[str, Any]:
     return {"command": "W1", "args": args}
 
 
-def gotcha(rng: random.Random) -> dict[str, Any]:
+def make_gotcha(rng: random.Random) -> dict[str, Any]:
     return {
         "command": "G1",
-        "args": {"title": text(rng, 5), "summary": text(rng, 15), "body": text(rng, 10)},
+        "args": {
+            "title": make_text(rng, 5),
+            "summary": make_text(rng, 15),
+            "body": make_text(rng, 10),
+        },
     }
 
 
-def text(rng: random.Random, words: int) -> str:
+def make_text(rng: random.Random, words: int) -> str:
     return " ".join(rng.choices(VOCABULARY, cum_weights=ZIPF, k=words))

@@ -14,11 +14,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench_speed import MAX_RSS
-from bench_world import ACTORS, ROOT, SCOPES, Asked, Row, environment, progress, text
+from bench_world import (
+    ACTORS,
+    ROOT,
+    SCOPES,
+    BenchOptions,
+    Row,
+    make_environment,
+    make_text,
+    show_progress,
+)
 
-from kaizen_components.records.ids import iso
-from kaizen_components.records.ledger.hashing import log_end
-from kaizen_components.records.ledger.transaction import Write
+from kaizen_components.records.ids import format_time
+from kaizen_components.records.ledger.hashing import read_log_end
+from kaizen_components.records.ledger.transaction import RecordWriter
 from kaizen_components.store.database import Store
 
 YEAR = 2026
@@ -39,7 +48,7 @@ CONCLUSIONS = {
 CHECKS = ("pytest -q", "ruff check .", "mypy", "make docs", "npm test", "cargo test")
 
 
-def year(asked: Asked) -> Iterator[Row]:
+def measure_year(asked: BenchOptions) -> Iterator[Row]:
     """A cold yearly report over records of every kind that it counts, spread over that year."""
     zones = ("Europe/Berlin",) if asked.quick else ("Europe/Berlin", "UTC", "Asia/Kathmandu")
     with _project(asked) as root:
@@ -59,7 +68,7 @@ def _measured(root: pathlib.Path, zone: str) -> tuple[float, float, float]:
         argv = [sys.executable, "-c", MAX_RSS, str(ROOT / "kaizen.py"), *words]
         before, start = _busy(), time.perf_counter()
         done = subprocess.run(
-            argv, env=environment(root), capture_output=True, check=True, text=True
+            argv, env=make_environment(root), capture_output=True, check=True, text=True
         )
         seconds, busy = time.perf_counter() - start, _busy() - before
         if not pathlib.Path(out).exists():  # MAX_RSS does not say how its child ended
@@ -74,7 +83,7 @@ def _busy() -> float:
 
 
 @contextmanager
-def _project(asked: Asked) -> Iterator[pathlib.Path]:
+def _project(asked: BenchOptions) -> Iterator[pathlib.Path]:
     """The project; below `--keep` it stays for the next run."""
     with tempfile.TemporaryDirectory(prefix="kaizen_bench_", dir=asked.keep) as temporary:
         made = pathlib.Path(temporary)
@@ -102,15 +111,15 @@ class World:
     def write(self, store: Store) -> None:
         kinds = self.chance.choices(list(KINDS), list(KINDS.values()), k=self.records)
         while self.made < self.records:
-            progress(f"{self.made:,} of {self.records:,} records")
-            with store.writing() as connection:
-                self.tx = Write(
-                    connection, self.chance.choice(ACTORS), "K5", False, log_end(connection)
+            show_progress(f"{self.made:,} of {self.records:,} records")
+            with store.begin_write_transaction() as connection:
+                self.tx = RecordWriter(
+                    connection, self.chance.choice(ACTORS), "K5", False, read_log_end(connection)
                 )
                 until = min(self.made + RECORDS_A_COMMIT, self.records)
                 while self.made < until:
                     self.tx.at_ms = FIRST_MS + (LAST_MS - FIRST_MS) * self.made // self.records
-                    self.tx.at = iso(self.tx.at_ms)
+                    self.tx.at = format_time(self.tx.at_ms)
                     getattr(self, "_" + kinds[self.made])()
                 self.tx.finish()
 
@@ -120,8 +129,8 @@ class World:
 
     def _task(self) -> None:
         title, summary, scope = (
-            text(self.chance, 5),
-            text(self.chance, 25),
+            make_text(self.chance, 5),
+            make_text(self.chance, 25),
             self.chance.choice(SCOPES),
         )
         id = self._add(
@@ -137,7 +146,7 @@ class World:
         tasks[at], tasks[-1] = tasks[-1], tasks[at]
         id, rev = tasks.pop()
         self._add(
-            "task_revision", task_id=id, rev=rev + 1, status=status, note=text(self.chance, 8)
+            "task_revision", task_id=id, rev=rev + 1, status=status, note=make_text(self.chance, 8)
         )
         (self.closed if status == "done" else self.open).append((id, rev + 1))
 
@@ -167,7 +176,7 @@ class World:
 
     def _verification(self) -> None:
         conclusion = self.chance.choices(list(CONCLUSIONS), list(CONCLUSIONS.values()))[0]
-        task, summary = self._some_task(), text(self.chance, 12)
+        task, summary = self._some_task(), make_text(self.chance, 12)
         self._add(
             "verification", task_id=task, scope="project", conclusion=conclusion, summary=summary
         )
@@ -182,16 +191,19 @@ class World:
         )  # fmt: skip
 
     def _gotcha(self) -> None:
-        title, summary = text(self.chance, 5), text(self.chance, 15)
+        title, summary = make_text(self.chance, 5), make_text(self.chance, 15)
         self._add("gotcha", title=title, summary=summary, scope="project", evidence='["seen"]')
 
     def _learning(self) -> None:
         self._add(
-            "learning", title=text(self.chance, 5), summary=text(self.chance, 15), scope="project"
+            "learning",
+            title=make_text(self.chance, 5),
+            summary=make_text(self.chance, 15),
+            scope="project",
         )
 
     def _waiver(self) -> None:
-        task, reason = self._some_task(), text(self.chance, 8)
+        task, reason = self._some_task(), make_text(self.chance, 8)
         self._add(
             "waiver",
             gate="done",
@@ -203,18 +215,24 @@ class World:
 
     def _prediction(self) -> None:
         review = self._add(
-            "irl", title=text(self.chance, 4), summary=text(self.chance, 9), scope="project"
+            "irl",
+            title=make_text(self.chance, 4),
+            summary=make_text(self.chance, 9),
+            scope="project",
         )
         probability = self.chance.random()
         made = self._add(
             "irl_prediction",
             irl_id=review,
-            summary=text(self.chance, 9),
+            summary=make_text(self.chance, 9),
             probability=probability,
             deadline=self.tx.at,
         )
         if self.chance.random() < 0.9:
             outcome = "happened" if self.chance.random() < probability else "did-not-happen"
             self._add(
-                "irl_outcome", prediction_id=made, outcome=outcome, summary=text(self.chance, 9)
+                "irl_outcome",
+                prediction_id=made,
+                outcome=outcome,
+                summary=make_text(self.chance, 9),
             )

@@ -27,7 +27,7 @@ class Image(NamedTuple):
     svg: str
 
 
-def images(page: str) -> list[Image]:
+def extract_images(page: str) -> list[Image]:
     """One for each chart of the page, in its order."""
     style = "".join(re.findall(r"<style>(.*?)</style>", page, re.S))
     found = [(figure, CHART.search(figure)) for figure in FIGURE.findall(page)]

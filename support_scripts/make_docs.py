@@ -19,7 +19,7 @@ GIVEN = ("README.md", "docs/reports.md")  # partly written by hand
 
 
 def main() -> None:
-    made = documents()
+    made = build_documents()
     for path in (ROOT / "docs" / "sample").glob("*"):
         if f"docs/sample/{path.name}" not in made:  # of a report that has another name now
             path.unlink()
@@ -28,17 +28,19 @@ def main() -> None:
         (ROOT / name).write_text(text, encoding="utf-8", newline="\n")
 
 
-def documents() -> dict[str, str]:
+def build_documents() -> dict[str, str]:
     """path below the repository -> text."""
-    made = sample.documents({name: (ROOT / name).read_text(encoding="utf-8") for name in GIVEN})
+    made = sample.render_documents(
+        {name: (ROOT / name).read_text(encoding="utf-8") for name in GIVEN}
+    )
     pages = {
-        f"docs/{page}.md": diagram.documented(_page(page), protocol.load(name))
+        f"docs/{page}.md": diagram.fill_page(_page(page), protocol.load_shipped(name))
         for page, name in (("pipeline", "factory"), ("codemode", "codemode"))
     }
     return {
-        **made, "README.md": docs.with_table(made["README.md"]), "docs/commands.md": docs.reference(),
+        **made, "README.md": docs.insert_readme_table(made["README.md"]), "docs/commands.md": docs.render_reference(),
         "kaizen_components/api.pyi": api.render_stub(),
-        **pages, "docs/architecture.md": layers.insert_layers(_page("architecture")), **all_skills(),
+        **pages, "docs/architecture.md": layers.insert_layers(_page("architecture")), **build_skills(),
     }  # fmt: skip
 
 
@@ -46,9 +48,9 @@ def _page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
-def all_skills() -> dict[str, str]:
+def build_skills() -> dict[str, str]:
     """path -> text of every step that somebody answers, of every protocol that we ship."""
-    found = [skills.documents(protocol.load(name)) for name in protocol.shipped()]
+    found = [skills.render_skills(protocol.load_shipped(name)) for name in protocol.list_shipped()]
     return {path: text for one in found for path, text in one.items()}
 
 

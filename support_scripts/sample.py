@@ -15,12 +15,12 @@ import chart_image
 import demo
 from demo_stage import Stage
 
-from kaizen_components.fields import option
-from kaizen_components.index import COMMANDS, Command, catalog
-from kaizen_components.records.work.command_line import joined
+from kaizen_components.fields import format_option
+from kaizen_components.index import COMMANDS, Command, load_commands
+from kaizen_components.records.work.command_line import join_words
 
 TASK = "Cancel crossings above a wind speed"  # it has a bit of everything
-ASKED: dict[
+QUESTIONS: dict[
     str, tuple[str, dict[str, Any]]
 ] = {  # the question a report answers, and how the sample asks it
     "R0": ("What must I know before I begin?", {"actor": "builder"}),
@@ -47,13 +47,13 @@ class Sample:
     def __init__(self, stage: Stage, command: Command):
         self.command = command
         self.name = command.name.removesuffix("-report")
-        self.question, asked = ASKED.get(command.code, (command.help, {}))
+        self.question, asked = QUESTIONS.get(command.code, (command.help, {}))
         self.asked = dict(asked)
         if self.asked.get("id") == TASK:
             self.asked["id"] = stage.door("W9", query=f'"{TASK}"', limit=1)["records"][0]["id"]
         self.text = self._made(stage, "md")
         self.page = self._made(stage, "html") if "out" in command.options else ""
-        self.charts = chart_image.images(self.page)[: CHARTS.get(command.code, 1)]
+        self.charts = chart_image.extract_images(self.page)[: CHARTS.get(command.code, 1)]
 
     def _made(self, stage, format):
         wanted = {"format": format, "out": "-", "timezone": "UTC"}
@@ -71,12 +71,14 @@ class Sample:
 
     def told(self) -> list[str]:
         """What docs/reports.md says of it."""
-        words = [word for name, value in self.asked.items() for word in (option(name), str(value))]
+        words = [
+            word for name, value in self.asked.items() for word in (format_option(name), str(value))
+        ]
         links = [f"[{name}](sample/{name})" for name in self.files() if not name.endswith(".svg")]
         images = [self.image(number, "sample") for number in range(1, len(self.charts) + 1)]
         return [
             f"### {self.command.code}: {self.question}", "", self.command.help, "",
-            "```sh", joined(["kaizen", self.command.code, *words]), "```", "",
+            "```sh", join_words(["kaizen", self.command.code, *words]), "```", "",
             f"Sample: {', '.join(links)}", "", *(line for image in images for line in (image, "")),
         ]  # fmt: skip
 
@@ -89,19 +91,19 @@ def page_code() -> str:
     return next(code for code in AS_PAGE if code in COMMANDS)
 
 
-def samples() -> list[Sample]:
+def make_samples() -> list[Sample]:
     """All of them, from a demo made for this."""
     with tempfile.TemporaryDirectory() as folder, Stage(pathlib.Path(folder)) as stage:
-        demo.play(stage)
+        demo.play_demo(stage)
         reports = sorted(
-            (one for one in catalog() if one.family == "R"), key=lambda one: int(one.code[1:])
+            (one for one in load_commands() if one.family == "R"), key=lambda one: int(one.code[1:])
         )
         return [Sample(stage, command) for command in reports]
 
 
-def documents(pages: dict[str, str]) -> dict[str, str]:
+def render_documents(pages: dict[str, str]) -> dict[str, str]:
     """name -> text of everything that shows samples; `pages` are README.md and docs/reports.md as they are."""
-    made = samples()
+    made = make_samples()
     chart = next(
         (sample, number)
         for code, number in ON_README

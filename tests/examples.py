@@ -24,7 +24,7 @@ BEFORE = {  # whose examples a command's own example stands on
 }  # fmt: skip
 
 
-def prepare(code, root):
+def prepare_example(code, root):
     """Files to name, and the records that the example of this command stands on."""
     (root / "kaizen.py").write_text("# so that there is a file to name\n")
     (root / "GOTCHA.md").write_text("# GOTCHA\n\n- A pitfall from a file.\n")
@@ -33,18 +33,18 @@ def prepare(code, root):
     if code.startswith("P"):
         target(root.parent / "targetapp", QUICK)
     if code in ("P4", "P5"):  # an agent's run, which waits for its first answer
-        begun = ran_example("P1", root, Command("P1").example + " --driver agent --json")
+        begun = run_example("P1", root, Command("P1").example + " --driver agent --json")
         (root / "lease").write_text(json.loads(begun.stdout)["lease"])
         (root / "answer.txt").write_text(GOOD["plan"][0])
     if code == "D1":
         (root.parent / "other" / ".git").mkdir(parents=True)
     if code == "P8":  # an agent's run with the same request that has ended
-        begun = ran_example("P1", root, Command("P1").example + " --driver agent --json")
-        ran_example("P7", root, f"kaizen P7 --id {json.loads(begun.stdout)['id']} --abort")
+        begun = run_example("P1", root, Command("P1").example + " --driver agent --json")
+        run_example("P7", root, f"kaizen P7 --id {json.loads(begun.stdout)['id']} --abort")
     if code == "P7":  # a run that stands still, because no model answers
-        assert ran_example("P1", root, env=environment("http://127.0.0.1:9/v1")).returncode == 5
+        assert run_example("P1", root, env=environment("http://127.0.0.1:9/v1")).returncode == 5
     for earlier in BEFORE.get(code, "W1").split():
-        done = ran_example(earlier, root)
+        done = run_example(earlier, root)
         assert done.returncode == 0, done.stderr
 
 
@@ -59,7 +59,7 @@ def model_url():
     return ModelServer(lambda request: Model()(request)).__enter__().url
 
 
-def ran_example(code, root, example=None, env=None):
+def run_example(code, root, example=None, env=None):
     example = example or Command(code).example
     env = environment(model_url()) if code.startswith("P") and env is None else env or {}
     script = example.replace("kaizen " + code, f'"{sys.executable}" "{ROOT / "kaizen.py"}" {code}')

@@ -18,10 +18,14 @@ from kaizen_components.faces import cli as face
 from kaizen_components.index import COMMANDS, Command
 
 from .conftest import LAUNCHER
-from .examples import prepare
+from .examples import prepare_example
 
 OPTIONS = sorted(
-    {fields.option(name) for code in COMMANDS for name in (*Command(code).options, *fields.SHARED)}
+    {
+        fields.format_option(name)
+        for code in COMMANDS
+        for name in (*Command(code).options, *fields.SHARED)
+    }
 )
 words = st.one_of(
     st.sampled_from(
@@ -74,9 +78,9 @@ def plain(parsed):
 @given(argvs)
 def test_whatever_the_fast_parser_understands_click_understands_the_same(argv):
     argv = [argv[0], *argv[1]]
-    fast = args.parse(argv)
+    fast = args.parse_argv(argv)
     if fast is not None:
-        assert plain(face.parse(argv)) == plain(fast)
+        assert plain(face.parse_with_click(argv)) == plain(fast)
 
 
 def likely_argv(chance):
@@ -85,8 +89,8 @@ def likely_argv(chance):
     command = Command(code)
     argv = [chance.choice([code, COMMANDS[code], code.lower()])]
     for name in chance.sample([*command.options, *fields.SHARED], k=chance.randint(0, 4)):
-        field = fields.field(command, name)
-        option = fields.option(name)
+        field = fields.get_field(command, name)
+        option = fields.format_option(name)
         value = chance.choice(["x", "--something", "-", "a=b", "two words", "ünï"])
         if field.kind == "flag":
             argv.append(option)
@@ -102,10 +106,10 @@ def test_both_parsers_agree_on_thousands_of_likely_command_lines():
     taken = 0
     for _ in range(4000):
         argv = likely_argv(chance)
-        fast = args.parse(argv)
+        fast = args.parse_argv(argv)
         if fast is not None:
             taken += 1
-            assert plain(face.parse(argv)) == plain(fast), argv
+            assert plain(face.parse_with_click(argv)) == plain(fast), argv
 
     assert taken > 3500
 
@@ -190,7 +194,7 @@ SLOW = {"--gates"}  # proves every gate, which takes a minute
 def likely(code):
     """Mostly options that the command has, with values that it may even like."""
     command = Command(code)
-    own = {fields.option(name): fields.field(command, name) for name in command.options}
+    own = {fields.format_option(name): fields.get_field(command, name) for name in command.options}
     pairs = [
         st.tuples(
             st.just(option),
@@ -338,7 +342,7 @@ def modules_after(root, argv):
 
 @pytest.mark.parametrize("code", [code for code in COMMANDS if code not in SLOW])
 def test_an_everyday_command_loads_nothing_outside_the_allow_list(root, cli, code):
-    prepare(code, root)
+    prepare_example(code, root)
     example = Command(code).example
     if code == "W11":
         cli("W1", "--title", "Another", "--summary", "To be linked.")

@@ -14,7 +14,7 @@ import zipfile
 import pytest
 
 from kaizen_components import __version__
-from kaizen_components.index import COMMANDS, FAMILIES, catalog
+from kaizen_components.index import COMMANDS, FAMILIES, load_commands
 
 from .conftest import LAUNCHER, ROOT
 
@@ -380,7 +380,7 @@ def test_a_family_fits_on_a_small_screen(cli, family):
 
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
     assert [line.split()[0] for line in lines[1:-2]] == [
-        c.code for c in catalog() if c.family == family
+        c.code for c in load_commands() if c.family == family
     ]
 
 

@@ -11,14 +11,14 @@ from kaizen_components import fields, limits
 from kaizen_components.call import Door
 from kaizen_components.faces import cli as face
 from kaizen_components.faces import docs
-from kaizen_components.faces.schema import schema_of
-from kaizen_components.index import COMMANDS, FAMILIES, Command, catalog
-from kaizen_components.records.kinds import KINDS, SEARCHED
+from kaizen_components.faces.schema import build_schema
+from kaizen_components.index import COMMANDS, FAMILIES, Command, load_commands
+from kaizen_components.records.kinds import KINDS, SEARCHABLE
 from kaizen_components.reports.ledger import event_words
 from support_scripts import layers
 
 from .conftest import ROOT
-from .examples import prepare, ran_example
+from .examples import prepare_example, run_example
 
 PACKAGE = ROOT / "kaizen_components"
 every_command = pytest.mark.parametrize("code", list(COMMANDS))
@@ -91,7 +91,7 @@ def test_a_command_has_help_an_example_and_known_options(code):
 
     assert command.help and command.help.endswith(".") and len(command.help) <= 140
     assert "kaizen " + code in command.example
-    assert all(fields.field(command, name).help for name in command.options)
+    assert all(fields.get_field(command, name).help for name in command.options)
     assert set(command.needs) <= {
         "tx",
         "db",
@@ -107,11 +107,11 @@ def test_a_command_has_help_an_example_and_known_options(code):
 
 @every_command
 def test_the_example_of_a_command_runs(code, cli, root):
-    prepare(code, root)
+    prepare_example(code, root)
     example = Command(code).example
     if code == "W11":
         cli("W1", "--title", "Another", "--summary", "To be linked.")
-    done = ran_example(code, root, example)
+    done = run_example(code, root, example)
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() not in ("", "OK")
@@ -128,31 +128,31 @@ def test_the_reference_and_the_readme_name_a_command(code):
 def test_generated_documents_are_up_to_date():
     readme = (ROOT / "README.md").read_text()
 
-    assert (ROOT / "docs" / "commands.md").read_text() == docs.reference(), "run `make docs`"
-    assert docs.with_table(readme) == readme, "run `make docs`"
+    assert (ROOT / "docs" / "commands.md").read_text() == docs.render_reference(), "run `make docs`"
+    assert docs.insert_readme_table(readme) == readme, "run `make docs`"
 
 
 @every_command
 def test_the_help_of_a_command_shows_its_own_options_and_no_others(code):
     command = Command(code)
-    shown = set(re.findall(r"^  (--[a-z-]+)", face.help_of(command), re.M))
+    shown = set(re.findall(r"^  (--[a-z-]+)", face.render_command_help(command), re.M))
 
-    assert shown == {fields.option(name) for name in (*command.options, *fields.SHARED)}
-    assert command.example in face.help_of(command)
+    assert shown == {fields.format_option(name) for name in (*command.options, *fields.SHARED)}
+    assert command.example in face.render_command_help(command)
     for name in command.options:
-        for choice in fields.field(command, name).choices:
-            assert choice in face.help_of(command)
+        for choice in fields.get_field(command, name).choices:
+            assert choice in face.render_command_help(command)
 
 
 def test_each_family_fits_a_screen():
     for family in FAMILIES:
-        assert len(face.family_help(family).splitlines()) <= 40
+        assert len(face.render_family_help(family).splitlines()) <= 40
 
 
 @every_command
 def test_the_json_schema_of_a_command_lists_the_same_options(code):
     command = Command(code)
-    schema = schema_of(command)
+    schema = build_schema(command)
 
     assert set(schema["properties"]) == set(command.options) | set(fields.SHARED) - {"json"}
     assert schema["required"] == command.required
@@ -197,7 +197,7 @@ def test_each_list_of_the_limits_is_one_of_the_schema(schema):
 def test_an_option_takes_what_its_column_takes(schema, code):
     command = Command(code)
     for name in set(command.options) - NOT_STORED.get(code, set()):
-        field, column = fields.field(command, name), STORED_AS.get(name, name)
+        field, column = fields.get_field(command, name), STORED_AS.get(name, name)
         for kind in WRITES[code]:
             if field.choices and column in columns_of(schema, kind):
                 assert choices_of(schema, kind)[column] == field.choices, (kind, name)
@@ -220,7 +220,7 @@ def test_every_write_command_is_checked_against_columns():
         *(code for code in COMMANDS if code[0] == "R"),
     }  # their options say what to read
 
-    assert {command.code for command in catalog() if command.writes} - reports == {
+    assert {command.code for command in load_commands() if command.writes} - reports == {
         *WRITES,
         "K5",
         "K7",
@@ -252,7 +252,7 @@ def test_every_table_of_records_is_a_declared_kind_and_every_kind_has_a_table(sc
     assert {kind.view for kind in KINDS.values()} <= set(names)
     assert all(kind.view != name for name, kind in KINDS.items() if f"{name}_revision" in KINDS)
     assert len({kind.prefix for kind in KINDS.values()}) == len(KINDS)
-    assert [KINDS[kind].number for kind in SEARCHED] == list(range(1, len(SEARCHED) + 1))
+    assert [KINDS[kind].number for kind in SEARCHABLE] == list(range(1, len(SEARCHABLE) + 1))
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
@@ -260,7 +260,7 @@ def test_what_a_kind_declares_fits_its_columns_and_the_commands(schema, kind):
     columns = columns_of(schema, kind.name)
     commands = {words.split()[0] for words in (kind.lists, kind.shows) if words}
 
-    schema.execute(event_words.question(kind.name).format(asked="0"))
+    schema.execute(event_words.build_question(kind.name).format(asked="0"))
     assert commands <= set(COMMANDS)
     assert [name for name in ("evidence", "about_id") if name in columns] == [
         *kind.refers, *(["evidence"] if kind.name.endswith("_revision") and "evidence" in columns else [])
@@ -300,7 +300,7 @@ def test_every_document_link_in_the_repository_leads_somewhere():
 
 
 def test_examples_are_words_that_a_shell_reads():
-    for command in catalog():
+    for command in load_commands():
         assert shlex.split(command.example)
 
 

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 
 from kaizen_components import args, fields
-from kaizen_components.call import bind
+from kaizen_components.call import bind_options
 from kaizen_components.faces import cli
-from kaizen_components.index import spelled
+from kaizen_components.index import join_split_name
 
 from .conftest import ROOT, find_tool
 from .shells import cmd, powershell, windows_argv
@@ -62,8 +62,8 @@ def typed(line):
 
 def parsed(argv):
     """(command, given), or None for help, by the parsers of the command line."""
-    argv = spelled(argv)
-    return args.parse(argv) or cli.parse(argv)
+    argv = join_split_name(argv)
+    return args.parse_argv(argv) or cli.parse_with_click(argv)
 
 
 @of_pages(WHOLE)
@@ -73,7 +73,7 @@ def test_a_command_in_a_sentence_can_be_typed_as_it_stands(page, span, tmp_path,
         (tmp_path / name).write_text("text")
     for argv in typed(WHOLE.fullmatch(span)[1]):
         found = parsed(argv)
-        assert found is None or bind(*found)
+        assert found is None or bind_options(*found)
 
 
 @of_pages(SHORT)
@@ -143,7 +143,7 @@ def cells(column):
 def means(name, argv):
     """The real parser finds the row's value, or that it is to be read from a file or from standard input."""
     option, value = VALUES[name]
-    command, given = args.parse(["W5", *argv])
+    command, given = args.parse_argv(["W5", *argv])
     assert list(given) == [option] and command.code == "W5"
     (found,) = given[option]
     assert type(found) is fields.FromFile or found in (value, "-"), found

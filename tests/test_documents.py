@@ -62,7 +62,7 @@ def test_agents_md_is_short_and_claude_md_says_the_same():
 def test_agents_md_names_only_commands_and_options_that_exist():
     text = (ROOT / "AGENTS.md").read_text()
     options = {
-        fields.option(name)
+        fields.format_option(name)
         for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))
     }
 
@@ -79,7 +79,7 @@ def test_setup_md_names_every_option_of_adoption_and_no_other():
     )
     named = set(re.findall(r"--[a-z]+", section))
 
-    assert named == {fields.option(name) for name in Command("D1").options if name != "path"}
+    assert named == {fields.format_option(name) for name in Command("D1").options if name != "path"}
     assert {"--hooks", "--skills", "--apply", "--remove"} <= set(
         re.findall(r"--[a-z]+", (ROOT / "README.md").read_text())
     )

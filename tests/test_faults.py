@@ -23,8 +23,8 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import EXIT_CODES, NotFound
-from kaizen_components.records.ledger.hashing import log_end
-from kaizen_components.records.ledger.transaction import Write
+from kaizen_components.records.ledger.hashing import read_log_end
+from kaizen_components.records.ledger.transaction import RecordWriter
 from kaizen_components.store.gate import Gate, is_held
 
 from .conftest import LAUNCHER, ROOT
@@ -433,8 +433,8 @@ def test_a_kill_during_a_batch_of_500_leaves_all_of_it_or_nothing(root, tmp_path
 
 def hold_and_say(say, root):
     """Inside the gate, inside a transaction, with a record that is not committed."""
-    with Door(root).store.writing() as connection:
-        tx = Write(connection, "agent", "W1", False, log_end(connection))
+    with Door(root).store.begin_write_transaction() as connection:
+        tx = RecordWriter(connection, "agent", "W1", False, read_log_end(connection))
         tx.add("task", {**TASK, "scope": "project", "priority": "normal", "status": "open"})
         say("inside")
         time.sleep(PATIENCE_S)

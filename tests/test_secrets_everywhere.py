@@ -32,7 +32,7 @@ def options_of_kind(kind):
     """(command, option) for each option of any command that takes this kind of value."""
     for command in map(find_command, COMMANDS):
         for name in command.options:
-            field = fields.field(command, name)
+            field = fields.get_field(command, name)
             if field.kind == kind and has_room(field):
                 yield command, name
 
@@ -40,12 +40,14 @@ def options_of_kind(kind):
 @pytest.mark.parametrize("kind", TOLD)
 def test_secret_is_refused_in_every_option(kaizen, root, kind):
     for command, name in options_of_kind(kind):
-        given = {one: plain(fields.field(command, one)) for one in command.required}
-        example = f"{command.code} {fields.option(name)}"
+        given = {one: plain(fields.get_field(command, one)) for one in command.required}
+        example = f"{command.code} {fields.format_option(name)}"
         with pytest.raises(KaizenError) as caught:
             kaizen(command.code, **{**given, name: TOLD[kind]})
 
         said = str(caught.value.as_dict())
         assert (caught.value.code, caught.value.exit_code) == ("secret_refused", 1), (example, said)
-        assert fields.option(name) in said and "GitHub" in said and TOKEN not in said, example
+        assert fields.format_option(name) in said and "GitHub" in said and TOKEN not in said, (
+            example
+        )
         assert list(root.iterdir()) == [], example

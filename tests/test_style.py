@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kaizen_components.records.secrets.secrets import find
+from kaizen_components.records.secrets.scan import find_secret
 from support_scripts import style_counts
 
 from .conftest import ROOT
@@ -54,7 +54,7 @@ def test_no_file_names_a_machine_path_or_a_home_folder():
 def test_no_file_holds_a_secret_by_our_own_measure():
     """Fixtures are built at run time, or are obviously fake. The scanner's tests hold weak passwords, cut in two."""
     found = {
-        path.name: find(path.read_text(encoding="utf-8", errors="replace"))
+        path.name: find_secret(path.read_text(encoding="utf-8", errors="replace"))
         for path in tracked()
         if path.name != "test_secrets.py"
     }

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import Refused, Unavailable
-from ..records.secrets import secrets
+from ..records.secrets import scan
 from . import failure
 from .endpoint import Endpoint
-from .failure import Again, Rejected
-from .reply import Garbled, Parts, Reply, events
+from .failure import RequestRejected, RetryLater
+from .reply import InvalidReply, Reply, ReplyParts, read_events
 
 CONNECT_S = 2.0
 RETRY_S = 60.0  # all waits of one question together
@@ -56,7 +56,7 @@ class Chat:
                 try:
                     parts = self._once(body, on_text, deadline)
                     return self._reply(parts, time.monotonic() - begun, retries)
-                except (Unavailable, Again) as trouble:
+                except (Unavailable, RetryLater) as trouble:
                     if deadline.passed:
                         raise failure.slow(self.endpoint, timeout_s) from None
                     if isinstance(trouble, Unavailable):
@@ -83,7 +83,7 @@ class Chat:
                 on_text,
                 deadline,
             )
-        except Rejected as error:
+        except RequestRejected as error:
             if error.status not in UNSTREAMABLE:
                 raise
         parts = self._sent(body, None, deadline)
@@ -114,27 +114,27 @@ class Chat:
             raise failure.dead(self.endpoint, CONNECT_S) from None
         except httpx.TimeoutException:
             deadline.passed = True  # a read may take what is left, and not more
-            raise Again("is slow") from None
+            raise RetryLater("is slow") from None
         except (httpx.HTTPError, OSError) as error:
-            raise Again(f"dropped the connection ({type(error).__name__})") from None
+            raise RetryLater(f"dropped the connection ({type(error).__name__})") from None
 
     def _read(self, response, on_text, has_tools):
-        parts = Parts(on_text)
+        parts = ReplyParts(on_text)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         try:
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise Garbled("it is compressed, which nobody asked for")
+                raise InvalidReply("it is compressed, which nobody asked for")
             if kind == "text/html":
-                raise Garbled("it is an HTML page")
+                raise InvalidReply("it is an HTML page")
             if kind != "text/event-stream":
                 parts.take(b"".join(self._blocks(response)))
                 return parts
-            for event in events(self._blocks(response)):
+            for event in read_events(self._blocks(response)):
                 parts.take(event)
-        except Garbled as error:
+        except InvalidReply as error:
             raise failure.misread(self.endpoint, str(error), has_tools) from None
         if parts.finish_reason is None:
-            raise Again("ended its answer in the middle")
+            raise RetryLater("ended its answer in the middle")
         return parts
 
     def _blocks(self, response):
@@ -146,7 +146,10 @@ class Chat:
             yield block
 
     def _reply(self, parts, seconds, retries):
-        tokens_in, tokens_out = parts.tokens("prompt_tokens"), parts.tokens("completion_tokens")
+        tokens_in, tokens_out = (
+            parts.count_tokens("prompt_tokens"),
+            parts.count_tokens("completion_tokens"),
+        )
         return Reply(
             parts.text, parts.calls, parts.model or self.endpoint.model, self.endpoint.served_by, tokens_in, tokens_out,
             self.endpoint.cost_usd(tokens_in, tokens_out), round(seconds, 3), parts.finish_reason, retries,
@@ -154,7 +157,7 @@ class Chat:
 
 
 def _refuse_secrets(messages):
-    found = secrets.find_in(messages)
+    found = scan.find_secret_in(messages)
     if found:
         raise Refused(
             "secret_in_question",

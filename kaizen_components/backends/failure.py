@@ -5,14 +5,14 @@ import time
 from typing import Any
 
 from ..errors import Unavailable
-from ..records.secrets import secrets
+from ..records.secrets import scan
 from .endpoint import Endpoint
 
 ERROR_BYTES_MAX = 20_000
 SAID_CHARS_MAX = 300
 
 
-class Rejected(Unavailable):
+class RequestRejected(Unavailable):
     """The server does not take the question as it is; with tools, it may without."""
 
     def __init__(self, endpoint: Endpoint, status: int, said: str):
@@ -25,7 +25,7 @@ class Rejected(Unavailable):
         self.status = status
 
 
-class Again(Exception):
+class RetryLater(Exception):
     """It may go better after a while."""
 
     def __init__(self, what: str, after_s: float = 0.0):
@@ -37,10 +37,11 @@ def failed(endpoint: Endpoint, response: Any, has_tools: bool) -> Exception:
     """The exception for an answer that is not 200."""
     status, said = response.status_code, _said(endpoint, response)
     if has_tools and status >= 400 and "tool" in said.lower():
-        return Rejected(endpoint, status, said)  # some say 500 to tools they do not know
+        return RequestRejected(endpoint, status, said)  # some say 500 to tools they do not know
     if status == 429 or status >= 500:
-        return Again(
-            f"answers {status}{said and ': ' + said}", after_s(response.headers.get("retry-after"))
+        return RetryLater(
+            f"answers {status}{said and ': ' + said}",
+            parse_retry_after(response.headers.get("retry-after")),
         )
     if 300 <= status < 400:
         return Unavailable(
@@ -56,7 +57,7 @@ def failed(endpoint: Endpoint, response: Any, has_tools: bool) -> Exception:
             "It wants a key, or another one.",
             "Set KAIZEN_LLM_API_KEY, or the key of the stage.",
         )
-    return Rejected(endpoint, status, said)
+    return RequestRejected(endpoint, status, said)
 
 
 def dead(endpoint: Endpoint, connect_s: float) -> Unavailable:
@@ -77,7 +78,7 @@ def slow(endpoint: Endpoint, timeout_s: float) -> Unavailable:
     )
 
 
-def failing(endpoint: Endpoint, again: Again, tries: int, waited_s: float) -> Unavailable:
+def failing(endpoint: Endpoint, again: RetryLater, tries: int, waited_s: float) -> Unavailable:
     told = f" It asks to wait {again.after_s:.0f} s." if again.after_s else ""
     return Unavailable(
         "backend_failing",
@@ -91,7 +92,7 @@ def garbled(endpoint: Endpoint, why: str) -> Unavailable:
     return Unavailable(
         "backend_garbled",
         f"{endpoint.served_by} does not answer as an OpenAI-compatible server.",
-        scrubbed(endpoint, f"200, but {why}."),
+        clean_server_text(endpoint, f"200, but {why}."),
         "Check KAIZEN_LLM_BASE_URL; it usually ends in /v1.",
     )
 
@@ -99,7 +100,7 @@ def garbled(endpoint: Endpoint, why: str) -> Unavailable:
 def misread(endpoint: Endpoint, why: str, has_tools: bool) -> Unavailable:
     """The exception for a 200 that is no answer: some servers break off where a model writes a call that is none."""
     if has_tools and "tool" in why.lower():
-        return Rejected(endpoint, 200, scrubbed(endpoint, why))
+        return RequestRejected(endpoint, 200, clean_server_text(endpoint, why))
     return garbled(endpoint, why)
 
 
@@ -126,18 +127,18 @@ def _said(endpoint, response):
     except (ValueError, TypeError, KeyError, RecursionError):
         if text.startswith("<"):
             return "an HTML page"
-    return scrubbed(endpoint, text)
+    return clean_server_text(endpoint, text)
 
 
-def scrubbed(endpoint: Endpoint, text: str) -> str:
+def clean_server_text(endpoint: Endpoint, text: str) -> str:
     """What a server said, short, on one line, without the key and whatever else is a secret."""
     text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     if endpoint.key:
         text = text.replace(endpoint.key, "[key]")
-    return secrets.redacted(text)[:SAID_CHARS_MAX]
+    return scan.redact_secrets(text)[:SAID_CHARS_MAX]
 
 
-def after_s(given: str | None) -> float:
+def parse_retry_after(given: str | None) -> float:
     """Retry-After: seconds, or a date; 0 where there is none that can be read."""
     if not given:
         return 0.0

@@ -44,11 +44,11 @@ class Reply:
         return self.finish_reason == "length"
 
 
-class Garbled(Exception):
+class InvalidReply(Exception):
     """The server's words are not in the form of an OpenAI-compatible API."""
 
 
-class Parts:
+class ReplyParts:
     """An answer while it comes in."""
 
     def __init__(self, on_text: Callable[[str], object] | None = None):
@@ -64,17 +64,17 @@ class Parts:
         try:
             given = json.loads(data.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
-            raise Garbled("it is not JSON") from None
+            raise InvalidReply("it is not JSON") from None
         if not isinstance(given, dict):
-            raise Garbled("it is not a JSON object")
+            raise InvalidReply("it is not a JSON object")
         if given.get("error"):
-            raise Garbled(f"it says: {_message(given['error'])}")
+            raise InvalidReply(f"it says: {_message(given['error'])}")
         self.model = _string(given.get("model")) or self.model
         if isinstance(given.get("usage"), dict):
             self.usage = given["usage"]
         choices = given.get("choices")
         if not isinstance(choices, list):
-            raise Garbled("it has no choices")
+            raise InvalidReply("it has no choices")
         for choice in choices[:1]:
             self._choice(choice if isinstance(choice, dict) else {})
 
@@ -83,7 +83,7 @@ class Parts:
         piece = choice.get("delta") or choice.get("message")
         if not isinstance(piece, dict):
             return
-        text = readable(_content(piece.get("content")))
+        text = replace_unstorable(_content(piece.get("content")))
         if text:
             self._texts.append(text)
             if self._on_text:
@@ -101,10 +101,10 @@ class Parts:
         function = call.get("function")
         if not isinstance(function, dict):
             function = {}
-        known["id"] += readable(_string(call.get("id")))
-        known["name"] += readable(_string(function.get("name")))
+        known["id"] += replace_unstorable(_string(call.get("id")))
+        known["name"] += replace_unstorable(_string(function.get("name")))
         arguments = function.get("arguments")  # some servers give the object instead of its text
-        known["arguments"] += readable(
+        known["arguments"] += replace_unstorable(
             json.dumps(arguments) if isinstance(arguments, dict) else _string(arguments)
         )
 
@@ -118,14 +118,14 @@ class Parts:
             ToolCall(**self._calls[at]) for at in sorted(self._calls) if self._calls[at]["name"]
         ]
 
-    def tokens(self, name: str) -> int | None:
+    def count_tokens(self, name: str) -> int | None:
         count = self.usage.get(name)
         return (
             count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
         )
 
 
-def events(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def read_events(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """The data of each server-sent event, up to [DONE]."""
     rest = b""
     data: list[bytes] = []
@@ -147,7 +147,7 @@ def _and_end(blocks):
     yield b"\n\n"  # some servers end without the blank line
 
 
-def readable(text: str) -> str:
+def replace_unstorable(text: str) -> str:
     """Without what no database and no file takes: NUL, and halves of characters."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")

@@ -1,7 +1,7 @@
 """Anti-patterns: Q5, Q6 and R7."""
 
-from ..records.ledger.transaction import receipt
-from ..records.search.listing import listing
+from ..records.ledger.transaction import make_receipt
+from ..records.search.listing import list_records
 
 COLUMNS = "id, title, symptom, correction, scope, task_id, at, test"
 
@@ -32,7 +32,7 @@ def pattern_add(
         "verification": verification,
     }  # fmt: skip
     row = tx.add("anti_pattern", values, of=(task,) if task else ())
-    return receipt("anti_pattern", row, title=title, scope=scope, task_id=row.get("task_id"))
+    return make_receipt("anti_pattern", row, title=title, scope=scope, task_id=row.get("task_id"))
 
 
 def pattern_query(db, *, query=None, scope=None, task_id=None, limit=20):
@@ -41,7 +41,7 @@ def pattern_query(db, *, query=None, scope=None, task_id=None, limit=20):
     Example: kaizen Q6 --query tests
     """
     task = db.resolve("task", task_id) if task_id else None
-    return listing(
+    return list_records(
         db, "anti_pattern", COLUMNS, limit, {"scope = ?": scope, "task_id = ?": task}, query
     )
 

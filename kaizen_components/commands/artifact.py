@@ -2,7 +2,7 @@
 
 from ..errors import Usage
 from ..records.files import artifact
-from ..records.search.listing import inspected, listing
+from ..records.search.listing import inspect_record, list_records
 
 
 def add(
@@ -12,10 +12,10 @@ def add(
 
     Example: kaizen A1 --path kaizen.py --title "The launcher"
     """
-    facts = artifact.seen(
+    facts = artifact.measure_artifact(
         store.place, path, allow_external
     )  # before the lock: a large file takes its time
-    return write(lambda tx: artifact.add(tx, facts, title, summary, task_id, about))
+    return write(lambda tx: artifact.add_artifact(tx, facts, title, summary, task_id, about))
 
 
 def hash_(store, *, path, allow_external=False):
@@ -23,7 +23,7 @@ def hash_(store, *, path, allow_external=False):
 
     Example: kaizen A2 --path kaizen.py
     """
-    facts = artifact.seen(store.place, path, allow_external)
+    facts = artifact.measure_artifact(store.place, path, allow_external)
     return {name: value for name, value in facts.items() if value is not None}
 
 
@@ -33,7 +33,7 @@ def inspect(db, *, id):
     Example: kaizen A3 --id @last
     """
     record = db.find("artifact", id)
-    return inspected(db, "artifact", record, **artifact.belongings(db, record))
+    return inspect_record(db, "artifact", record, **artifact.find_related(db, record))
 
 
 def list_(
@@ -43,8 +43,8 @@ def list_(
 
     Example: kaizen A4 --limit 10
     """
-    filters = artifact.filters(db, store.place, task_id, path, actor, since, until)
-    return listing(db, "artifact", artifact.COLUMNS, limit, filters, query)
+    filters = artifact.build_filters(db, store.place, task_id, path, actor, since, until)
+    return list_records(db, "artifact", artifact.COLUMNS, limit, filters, query)
 
 
 def verify(db, store, *, id=None, path=None, all=False):
@@ -60,8 +60,8 @@ def verify(db, store, *, id=None, path=None, all=False):
             "Name one artifact with --id, or check every path with --all.",
         )
     if not all:
-        return artifact.verify(db, store.place, id, path)
+        return artifact.verify_artifact(db, store.place, id, path)
     from ..reports.engine.progress import Progress
 
     with Progress() as progress:
-        return artifact.verify_all(db, store.place, progress.step)
+        return artifact.verify_newest(db, store.place, progress.step)

@@ -8,4 +8,4 @@ def lint(*, body):
 
     Example: printf '## Done when\\n- The command pytest exits 0 within 60 seconds.\\n' | kaizen Q10 --body -
     """
-    return contract.lint(body)
+    return contract.lint_contract(body)

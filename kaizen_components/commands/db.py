@@ -6,8 +6,8 @@ from ..errors import Busy, Conflict, Unavailable, Usage
 from ..records.ledger import batch as batches
 from ..records.ledger import health
 from ..records.ledger import manifest as manifests
-from ..records.search import search
-from ..store.migrate import copy_into
+from ..records.search import full_text
+from ..store.migrate import copy_database
 from . import ledger
 
 
@@ -22,12 +22,12 @@ def check(store, *, integrity=False, reindex=False):
             "The checkpoints in AI/db/manifests are of another database, which is gone: a backup of it could be put "
             "here as long as this one is empty."
         )
-    with store.writing() as connection:
-        indexed = search.rebuild(connection) if reindex else None
+    with store.begin_write_transaction() as connection:
+        indexed = full_text.rebuild_index(connection) if reindex else None
     answer = {
         "database": store.place.relative(store.place.database),
         "created": not existed,
-        **health.summary(store.reader()),
+        **health.summarize_log(store.reader()),
         **({"indexed": indexed} if reindex else {}),
     }
     if integrity:
@@ -52,7 +52,11 @@ def backup(store, *, out=None):
             "Choose another name.",
         )
     reader = store.reader()
-    path = os.path.abspath(out) if out else manifests.dated(store.place.backups, "kaizen", "db")
+    path = (
+        os.path.abspath(out)
+        if out
+        else manifests.make_dated_path(store.place.backups, "kaizen", "db")
+    )
     missing = _missing(os.path.dirname(path))
     try:
         facts = _copied(store, reader, path)
@@ -85,15 +89,17 @@ def _copied(store, reader, path):
             "",
             "Choose another --out.",
         )
-    copy_into(reader, part)  # a snapshot: the copy is of one moment, and nobody has to wait for it
+    copy_database(
+        reader, part
+    )  # a snapshot: the copy is of one moment, and nobody has to wait for it
     try:
         ledger.verify(store, file=part)
-        copy = store.look_at(part)
+        copy = store.open_file(part)
         try:
-            facts = manifests.describe(copy, part, os.path.basename(path))
+            facts = manifests.describe_database(copy, part, os.path.basename(path))
         finally:
             copy.close()
-        manifests.save(path + ".json", facts)
+        manifests.save_manifest(path + ".json", facts)
         os.replace(part, path)
     except BaseException:
         os.unlink(part)
@@ -122,10 +128,10 @@ def batch(tx, call, store, *, file="-"):
 
     Example: echo '{"command": "W1", "args": {"title": "A", "summary": "The first."}}' | kaizen K5
     """
-    results = batches.run(file, call)
-    if store.made_now and not tx.changed():  # nothing but reads, which make no database
-        store.unmake()
-        raise store.none_yet()
+    results = batches.run_batch(file, call)
+    if store.is_new and not tx.changed():  # nothing but reads, which make no database
+        store.remove_new_database()
+        raise store.missing_database_error()
     return {"records": results, "count": len(results)}
 
 
@@ -135,9 +141,9 @@ def manifest(store, *, out=None):
     Example: kaizen K6
     """
     store.require()
-    path = out or manifests.dated(store.place.manifests, "manifest", "json")
+    path = out or manifests.make_dated_path(store.place.manifests, "manifest", "json")
     with (
-        store.writing() as connection
+        store.begin_write_transaction() as connection
     ):  # inside the gate nobody writes, so the file's hash fits its rows
         connection.execute("COMMIT")
         busy = connection.tuples("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
@@ -149,8 +155,8 @@ def manifest(store, *, out=None):
                 "The file alone is not complete.",
                 "Try again.",
             )
-        facts = manifests.describe(connection, store.place.database)
+        facts = manifests.describe_database(connection, store.place.database)
     if out == "-":
         return facts
-    manifests.save(path, facts)
+    manifests.save_manifest(path, facts)
     return {"manifest": out or store.place.relative(path), **facts}

@@ -8,7 +8,9 @@ def packet_create(tx, *, task_id, title, summary, body=None, recipient=None, pay
 
     Example: kaizen W7 --task-id @last --title "Why is start-up slow" --summary "Profile the imports."
     """
-    return packet.create(tx, "diagnostic", task_id, title, summary, body, recipient, payload_json)
+    return packet.create_packet(
+        tx, "diagnostic", task_id, title, summary, body, recipient, payload_json
+    )
 
 
 def result_ingest(tx, *, id, summary, outcome="completed", body=None, payload_json=None):
@@ -16,4 +18,4 @@ def result_ingest(tx, *, id, summary, outcome="completed", body=None, payload_js
 
     Example: kaizen W8 --id @last --summary "One import costs half of the time." --outcome completed
     """
-    return packet.ingest(tx, "diagnostic", id, outcome, summary, body, payload_json)
+    return packet.ingest_result(tx, "diagnostic", id, outcome, summary, body, payload_json)

@@ -4,13 +4,13 @@ import os
 import sys
 
 from .. import __version__
-from ..errors import KaizenError, not_installed
+from ..errors import KaizenError, explain_missing_package
 from ..records.ledger import anchor
-from ..records.ledger.health import summary
+from ..records.ledger.health import summarize_log
 from ..store import database
 from ..store.connection import APPLICATION_ID, VFS, Connection, driver_connect
 from ..store.gate import is_held
-from ..store.migrate import require_listed
+from ..store.migrate import require_listed_version
 
 PATH_BYTES_MAX = 500
 FREE_BYTES_LOW = 100 * 1024 * 1024
@@ -50,10 +50,10 @@ def _made(check, store):
 
 def _gates():
     """Each step of each protocol on its own fixtures: half a minute, so only when it is asked for."""
-    from ..pipeline.protocols.prove import prove
+    from ..pipeline.protocols.prove import prove_all
 
     by_step: dict[str, list] = {}
-    for row in prove():
+    for row in prove_all():
         by_step.setdefault(row["step"], []).append(row)
     return [_gate(step, rows) for step, rows in by_step.items()]
 
@@ -82,7 +82,7 @@ def _python(store):
             missing.append(package)
     if missing:
         says = f"Python {version} lacks {' and '.join(missing)}"
-        return "python", "fail", says, not_installed("", "", "").next
+        return "python", "fail", says, explain_missing_package("", "", "").next
     return "python", "ok", f"Python {version} with libsql and click"
 
 
@@ -277,10 +277,10 @@ def _opened(connection):
         says = "kaizen.db has tables, but says that it has no schema yet"
         return "database", "fail", says, "Put a backup from AI/db/backups in its place."
     if version < database.SCHEMA_VERSION:
-        require_listed(connection)
+        require_listed_version(connection)
         says = f"schema {version} is older than this engine's {database.SCHEMA_VERSION}"
         return "database", "warn", says, "Run `K1`: it makes a backup and migrates."
-    facts = summary(connection)
+    facts = summarize_log(connection)
     connection.tuples("SELECT seq, leaf FROM log ORDER BY seq DESC LIMIT 1")
     return (
         "database",
@@ -294,7 +294,7 @@ def _anchors(store):
     if not os.path.exists(store.place.anchors):
         return "anchors", "warn", "no checkpoints yet", "The next write makes one."
     try:
-        newest = anchor.last(store.place.anchors)
+        newest = anchor.read_last_anchor(store.place.anchors)
     except OSError as error:
         return (
             "anchors",
@@ -313,7 +313,7 @@ def _anchors(store):
             "Restore a backup from AI/db/backups; or move the checkpoints away to start anew.",
         )
     return _with_connection(
-        store, "anchors", lambda connection: _compared(newest, summary(connection))
+        store, "anchors", lambda connection: _compared(newest, summarize_log(connection))
     )
 
 
@@ -328,13 +328,13 @@ def _sandbox(store):
     """What the gates of a pipeline run in, found by trying."""
     from ..sandbox import run as sandbox
 
-    level = sandbox.level()
+    level = sandbox.detect_level()
     if level == "L3":
-        return "sandbox", "ok", f"L3, {sandbox.how('L3')}"
-    says = f"{level}: {sandbox.why_not('L3') or 'KAIZEN_SANDBOX_MAX holds it down.'}"
+        return "sandbox", "ok", f"L3, {sandbox.describe_level('L3')}"
+    says = f"{level}: {sandbox.explain_level('L3') or 'KAIZEN_SANDBOX_MAX holds it down.'}"
     return (
         "sandbox",
         "warn",
         says,
-        "Unset KAIZEN_SANDBOX_MAX." if sandbox.works("L3") else sandbox.remedy(),
+        "Unset KAIZEN_SANDBOX_MAX." if sandbox.level_works("L3") else sandbox.suggest_remedy(),
     )

@@ -1,9 +1,9 @@
 """Eval cases and their runs: Q3, Q4 and R5."""
 
-from ..records.ledger.canonical import canonical
-from ..records.ledger.transaction import receipt
+from ..records.ledger.canonical import encode_canonical
+from ..records.ledger.transaction import make_receipt
 from ..records.quality.evaluation import require_fixture
-from ..records.work.command_line import command_line
+from ..records.work.command_line import normalize_command_line
 
 
 def case_add(
@@ -27,12 +27,12 @@ def case_add(
     task = tx.find("task", task_id) if task_id else None
     values = {
         "task_id": task and task["id"], "title": title, "summary": summary, "body": body, "scope": scope,
-        "category": category, "command": command_line("--command", command) if command else None,
+        "category": category, "command": normalize_command_line("--command", command) if command else None,
         "fixture": require_fixture(store.place.root, fixture) if fixture else None,
-        "payload": None if payload_json is None else canonical(payload_json),
+        "payload": None if payload_json is None else encode_canonical(payload_json),
     }  # fmt: skip
     row = tx.add("eval_case", values, of=(task,) if task else ())
-    return receipt(
+    return make_receipt(
         "eval_case",
         row,
         title=title,
@@ -62,11 +62,11 @@ def run_add(
     proof = tx.find("proof", proof_id) if proof_id else None
     values = {
         "case_id": case["id"], "outcome": outcome, "score": score, "summary": summary, "body": body,
-        "payload": None if payload_json is None else canonical(payload_json), "duration_ms": duration_ms,
+        "payload": None if payload_json is None else encode_canonical(payload_json), "duration_ms": duration_ms,
         "proof_id": proof and proof["id"],
     }  # fmt: skip
     row = tx.add("eval_run", values, of=(case, proof) if proof else (case,))
-    return receipt(
+    return make_receipt(
         "eval_run", row, case_id=case["id"], title=case["title"], outcome=outcome, score=score,
         proof_id=row.get("proof_id"),
     )  # fmt: skip

@@ -12,7 +12,7 @@ def add(
         --evidence "WAL of 3 GB on 2026-11-02"
     """
     texts = {"title": title, "summary": summary, "body": body, "scope": scope}
-    return lesson.add(write, store, "gotcha", texts, task_id, evidence, paths)
+    return lesson.add_lesson(write, store, "gotcha", texts, task_id, evidence, paths)
 
 
 def list_(
@@ -31,7 +31,7 @@ def list_(
 
     Example: kaizen G2 --status active
     """
-    return lesson.listed(
+    return lesson.list_lessons(
         db,
         "gotcha",
         limit,
@@ -50,8 +50,8 @@ def query(db, *, query, status=None, scope=None, limit=20):
 
     Example: kaizen G3 --query checkpoint
     """
-    return lesson.listed(
-        db, "gotcha", limit, query, columns=lesson.FOUND, status=status, scope=scope
+    return lesson.list_lessons(
+        db, "gotcha", limit, query, columns=lesson.QUERY_COLUMNS, status=status, scope=scope
     )
 
 
@@ -60,7 +60,7 @@ def inspect(db, store, *, id):
 
     Example: kaizen G4 --id @last
     """
-    return lineage.inspect(db, store, "gotcha", id)
+    return lineage.inspect_lesson(db, store, "gotcha", id)
 
 
 def update(
@@ -81,4 +81,4 @@ def update(
     Example: kaizen G5 --id @last --status resolved --note "Readers are closed by the engine now."
     """
     texts = {"title": title, "summary": summary, "body": body}
-    return lesson.update(write, store, id, status, texts, evidence, paths, note)
+    return lesson.update_gotcha(write, store, id, status, texts, evidence, paths, note)

@@ -3,10 +3,10 @@
 import sys
 
 from ..errors import Blocked, KaizenError
-from ..records.ledger.canonical import compact
+from ..records.ledger.canonical import encode_compact
 from ..records.quality import proof
-from ..records.secrets import secrets
-from ..records.work import done
+from ..records.secrets import scan
+from ..records.work import completion
 
 PATIENCE_S = 1.0  # for a database that somebody else keeps
 BUDGET_TOKENS = 1_500
@@ -22,41 +22,43 @@ def hook(write, look, store, *, event, host="claude"):
     from ..projects.hooks import event as host_event
     from ..projects.hooks import log as hook_log
 
-    told = host_event.read(sys.stdin, event)
+    told = host_event.read_event(sys.stdin, event)
     if told is None or not store.exists():
         return SILENT
-    store.hurry(PATIENCE_S)
+    store.limit_wait(PATIENCE_S)
     try:
         return ANSWERS[event](write, look, store, told, host) or SILENT
     except Blocked:
         raise
     except KaizenError as error:
-        hook_log.note(store.place, event, f"{error.code}: {error.what} {error.why}")
+        hook_log.log_failure(store.place, event, f"{error.code}: {error.what} {error.why}")
     except Exception as error:
-        hook_log.note(store.place, event, f"{type(error).__name__}: {error}")
+        hook_log.log_failure(store.place, event, f"{type(error).__name__}: {error}")
     return SILENT
 
 
 def _session_start(write, look, store, told, host):
     """The digest, also after a compaction, a resume or a clear: whatever the host forgot, it is told again."""
-    from ..projects.hooks.event import session
-    from ..records.work.lease import known_session
-    from ..reports.digest.digest import answer
+    from ..projects.hooks.event import get_session
+    from ..records.work.lease import validate_session
+    from ..reports.digest.digest import build_digest
 
-    known = known_session(session(told)) if told.get("source") == BEGINS else None
-    text = answer(write, look, store, BUDGET_TOKENS, None, None, None, "md", known)["text"]
+    known = validate_session(get_session(told)) if told.get("source") == BEGINS else None
+    text = build_digest(write, look, store, BUDGET_TOKENS, None, None, None, "md", known)["text"]
     said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
-    return {"document": compact(said) + "\n"}
+    return {"document": encode_compact(said) + "\n"}
 
 
 def _stop(write, look, store, told, host):
     """Refuse once; a host that comes again with stop_hook_active may go, or it would go round for ever."""
-    from ..projects.hooks.event import session
+    from ..projects.hooks.event import get_session
 
     if told.get("stop_hook_active"):
         return
     db = look()
-    tasks = [task for task in done.claimed(db, session(told)) if task["done_when"]]
+    tasks = [
+        task for task in completion.list_claimed_tasks(db, get_session(told)) if task["done_when"]
+    ]
     unproven = [(task, points) for task in tasks if (points := _open_points(db, task, store))]
     if unproven:
         raise _blocked(unproven)
@@ -64,17 +66,19 @@ def _stop(write, look, store, told, host):
 
 def _open_points(db, task, store):
     """The tree is hashed only if there is a proof to compare it with."""
-    points = done.open_points(db, task, "")
+    points = completion.list_open_points(db, task, "")
     if all(point["state"] == "missing" for point in points):
         return points
-    from ..records.files.tree import working_tree
+    from ..records.files.working_tree import read_working_tree
 
-    return done.open_points(db, task, working_tree(store.place.root, store.place.tree_cache).sha256)
+    return completion.list_open_points(
+        db, task, read_working_tree(store.place.root, store.place.tree_cache).sha256
+    )
 
 
 def _blocked(unproven):
     task, points = unproven[0]
-    id, refusal = task["id"], done.refuse(task, points)
+    id, refusal = task["id"], completion.open_points_error(task, points)
     others = ", ".join(one["id"] for one, _ in unproven[1:])
     error = Blocked(
         refusal.code,
@@ -91,27 +95,27 @@ def _post_tool_use(write, look, store, told, host):
     """A test run that the host says it has seen: reported, because nobody of us ran it."""
     from ..projects.hooks import event as host_event
     from ..projects.hooks import log as hook_log
-    from ..projects.hooks.runs_tests import added, exits_as_its_tests, runs_tests
+    from ..projects.hooks.runs_tests import exits_as_its_tests, read_test_commands, runs_tests
 
-    ran = host_event.ran(told)
+    ran = host_event.find_command(told)
     if ran is None:
         return
-    more = added(store.place.root)
+    more = read_test_commands(store.place.root)
     if not runs_tests(ran.command, more):
         return
-    if secrets.find(ran.command):
-        hook_log.note(
+    if scan.find_secret(ran.command):
+        hook_log.log_failure(
             store.place,
             "post-tool-use",
             "A test command was not recorded: it seems to hold a secret.",
         )
         return
     exit_code = ran.exit_code if exits_as_its_tests(ran.command, more) else None
-    write(lambda tx: _reported(tx, ran, exit_code, host, host_event.session(told)))
+    write(lambda tx: _reported(tx, ran, exit_code, host, host_event.get_session(told)))
 
 
 def _reported(tx, ran, exit_code, host, session):
-    held = done.claimed(tx, session)
+    held = completion.list_claimed_tasks(tx, session)
     task = held[0] if len(held) == 1 else None
     summary = f"Reported by a hook of {host}; Kaizen did not run it."
     if exit_code is None:
@@ -122,7 +126,7 @@ def _reported(tx, ran, exit_code, host, session):
         "body": None,
         "task_id": task and task["id"],
     }
-    return proof.add_reported(tx, words, ran.command, exit_code, [task] if task else [])
+    return proof.add_reported_proof(tx, words, ran.command, exit_code, [task] if task else [])
 
 
 ANSWERS = {"session-start": _session_start, "stop": _stop, "post-tool-use": _post_tool_use}

@@ -1,6 +1,6 @@
 """IRL reviews, predictions and what came of them: I1 to I5."""
 
-from ..records.ledger.transaction import receipt
+from ..records.ledger.transaction import make_receipt
 from ..records.quality import irl
 
 
@@ -18,7 +18,7 @@ def create(tx, *, title, summary, body=None, task_id=None, scope="project"):
         "scope": scope,
     }
     row = tx.add("irl", values, of=(task,) if task else ())
-    return receipt("irl", row, title=title, task_id=task and task["id"])
+    return make_receipt("irl", row, title=title, task_id=task and task["id"])
 
 
 def prediction_add(tx, *, irl_id, summary, probability, deadline, body=None):
@@ -27,12 +27,12 @@ def prediction_add(tx, *, irl_id, summary, probability, deadline, body=None):
     Example: kaizen I2 --irl-id @last --summary "No rollback in the first week." --probability 0.8 --deadline +7d
     """
     review = tx.find("irl", irl_id)
-    irl.require_ahead(tx, deadline)
+    irl.require_future_deadline(tx, deadline)
     values = {
         "irl_id": review["id"], "summary": summary, "body": body, "probability": probability, "deadline": deadline,
     }  # fmt: skip
     row = tx.add("irl_prediction", values, of=(review,))
-    return receipt(
+    return make_receipt(
         "irl_prediction", row, irl_id=review["id"], probability=probability, deadline=deadline
     )
 
@@ -46,11 +46,11 @@ def correction_add(tx, *, irl_id, summary, prediction_id=None, body=None):
     values, about = {"irl_id": review["id"], "summary": summary, "body": body}, [review]
     if prediction_id:
         prediction = tx.find("irl_prediction", prediction_id)
-        irl.require_of(review, prediction)
+        irl.require_same_review(review, prediction)
         values["prediction_id"] = prediction["id"]
         about.append(prediction)
     row = tx.add("irl_correction", values, of=about)
-    return receipt(
+    return make_receipt(
         "irl_correction", row, irl_id=review["id"], prediction_id=values.get("prediction_id")
     )
 
@@ -61,7 +61,7 @@ def outcome_add(tx, *, prediction_id, outcome, summary, body=None):
     Example: kaizen I4 --prediction-id @last --outcome happened --summary "Seven days without a rollback."
     """
     prediction = tx.find("irl_prediction", prediction_id)
-    irl.require_open(prediction)
+    irl.require_open_prediction(prediction)
     values = {
         "prediction_id": prediction["id"],
         "outcome": outcome,
@@ -69,7 +69,7 @@ def outcome_add(tx, *, prediction_id, outcome, summary, body=None):
         "body": body,
     }
     row = tx.add("irl_outcome", values, of=(prediction,))
-    return receipt(
+    return make_receipt(
         "irl_outcome", row, irl_id=prediction["irl_id"], prediction_id=prediction["id"], outcome=outcome,
         probability=prediction["probability"],
     )  # fmt: skip
@@ -82,4 +82,6 @@ def report(db, store, *, id=None, format="text", out=None):
     """
     from ..reports.charts import calibration
 
-    return calibration.report(db, store, db.find("irl", id) if id else None, format, out)
+    return calibration.report_calibration(
+        db, store, db.find("irl", id) if id else None, format, out
+    )

@@ -26,7 +26,7 @@ def assemble(
         "task_id": task_id,
         "since": since,
     }
-    return lab.assemble(tx, contract, title, summary, filters)
+    return lab.assemble_cases(tx, contract, title, summary, filters)
 
 
 def propose(
@@ -51,12 +51,12 @@ def propose(
         --baseline 0.6 --candidate 0.7 --body "Name the one thing."
     """
     root = store.place.root
-    change = lab.change_of(root, patch, body)
+    change = lab.describe_change(root, patch, body)
     values = {
         "title": title, "summary": summary, "body": body, "hypothesis": hypothesis, "metric": metric,
         "better": better, "baseline": baseline, "candidate": candidate,
     }  # fmt: skip
-    return write(lambda tx: lab.propose(tx, root, lab_id, change, evidence, values))
+    return write(lambda tx: lab.add_proposal(tx, root, lab_id, change, evidence, values))
 
 
 def report(db, *, id=None, contract=None, limit=50, test=False):
@@ -64,6 +64,6 @@ def report(db, *, id=None, contract=None, limit=50, test=False):
 
     Example: kaizen O3
     """
-    from ..reports.lists.lab import ranked
+    from ..reports.lists.lab import rank_proposals
 
-    return ranked(db, id, contract, limit, test)
+    return rank_proposals(db, id, contract, limit, test)

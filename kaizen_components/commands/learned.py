@@ -1,7 +1,7 @@
 """Lessons that are proven: L7 to L10."""
 
 from ..records.lessons import lesson, lineage
-from ..reports.lists.context import lessons
+from ..reports.lists.context import find_lessons
 
 
 def list_(
@@ -20,7 +20,7 @@ def list_(
 
     Example: kaizen L7 --status active
     """
-    return lesson.listed(
+    return lesson.list_lessons(
         db,
         "learned",
         limit,
@@ -39,8 +39,8 @@ def query(db, *, query, status=None, scope=None, limit=20):
 
     Example: kaizen L8 --query checkpoint
     """
-    return lesson.listed(
-        db, "learned", limit, query, columns=lesson.FOUND, status=status, scope=scope
+    return lesson.list_lessons(
+        db, "learned", limit, query, columns=lesson.QUERY_COLUMNS, status=status, scope=scope
     )
 
 
@@ -49,7 +49,7 @@ def inspect(db, store, *, id):
 
     Example: kaizen L9 --id @last
     """
-    return lineage.inspect(db, store, "learned", id)
+    return lineage.inspect_lesson(db, store, "learned", id)
 
 
 def context(db, store, *, query=None, path=(), scope=None, limit=10):
@@ -57,4 +57,4 @@ def context(db, store, *, query=None, path=(), scope=None, limit=10):
 
     Example: kaizen L10 --query checkpoint
     """
-    return lessons(db, store.place.root, query, path, scope, limit)
+    return find_lessons(db, store.place.root, query, path, scope, limit)

@@ -12,7 +12,7 @@ def add(
         --evidence "WAL stayed at 4 MB"
     """
     texts = {"title": title, "summary": summary, "body": body, "scope": scope}
-    return lesson.add(write, store, "learning", texts, task_id, evidence, paths)
+    return lesson.add_lesson(write, store, "learning", texts, task_id, evidence, paths)
 
 
 def list_(
@@ -31,7 +31,7 @@ def list_(
 
     Example: kaizen L4 --status active
     """
-    return lesson.listed(
+    return lesson.list_lessons(
         db,
         "learning",
         limit,
@@ -50,8 +50,8 @@ def query(db, *, query, status=None, scope=None, limit=20):
 
     Example: kaizen L5 --query checkpoint
     """
-    return lesson.listed(
-        db, "learning", limit, query, columns=lesson.FOUND, status=status, scope=scope
+    return lesson.list_lessons(
+        db, "learning", limit, query, columns=lesson.QUERY_COLUMNS, status=status, scope=scope
     )
 
 
@@ -60,7 +60,7 @@ def inspect(db, store, *, id):
 
     Example: kaizen L6 --id @last
     """
-    return lineage.inspect(db, store, "learning", id)
+    return lineage.inspect_lesson(db, store, "learning", id)
 
 
 def report(

@@ -2,7 +2,7 @@
 
 from ..errors import Integrity
 from ..records.ledger import anchor
-from ..records.ledger.hashing import log_end
+from ..records.ledger.hashing import read_log_end
 from ..records.ledger.verify import Verification
 
 
@@ -13,13 +13,13 @@ def verify(store, *, file=None):
     """
     if file is None:
         return _in_order(store)
-    anchors, damaged = anchor.read(store.place.anchors)
-    copy = store.look_at(file)
+    anchors, damaged = anchor.read_anchors(store.place.anchors)
+    copy = store.open_file(file)
     try:
         origins = {row[0] for row in copy.tuples("SELECT origin FROM frontier")}
         mine = [one for one in anchors if one[0] in origins]
         return {
-            **checked(Verification(copy, mine, is_copy=True), store.place.relative(file)),
+            **check_ledger(Verification(copy, mine, is_copy=True), store.place.relative(file)),
             "damaged_anchors": damaged,
         }
     finally:
@@ -28,11 +28,14 @@ def verify(store, *, file=None):
 
 def _in_order(store):
     """The project's own ledger, verified."""
-    anchors, damaged = anchor.read(
+    anchors, damaged = anchor.read_anchors(
         store.place.anchors
     )  # before the database: anchors never run ahead of it
     shown = store.place.relative(store.place.database)
-    return {**checked(Verification(store.reader(), anchors), shown), "damaged_anchors": damaged}
+    return {
+        **check_ledger(Verification(store.reader(), anchors), shown),
+        "damaged_anchors": damaged,
+    }
 
 
 def report(
@@ -55,16 +58,16 @@ def report(
 
     Example: kaizen R2 --limit 20
     """
-    from ..reports.engine.past import newest_size
+    from ..reports.engine.past import find_newest_size
     from ..reports.engine.publish import Output, publish
-    from ..reports.ledger import story as ledger_story
+    from ..reports.ledger import log_story as ledger_story
 
     output = Output(format, out, open, as_of, timezone)
     if verify:
         if (
             as_of is None
         ):  # what others record meanwhile is not verified, so the report ends before it
-            output.as_of = newest_size(look().connection)
+            output.as_of = find_newest_size(look().connection)
         _in_order(store)
     return publish(
         write, look, store, "R2", "ledger-report", output, ledger_story.gather, ledger_story.layout, since=since,
@@ -72,12 +75,12 @@ def report(
     )  # fmt: skip
 
 
-def checked(verification, shown):
+def check_ledger(verification, shown):
     """The report on a ledger in order, or an Integrity error with what was found."""
     findings = verification.run()
     if findings:
-        raise failure(findings)
-    end = log_end(verification.connection)
+        raise build_integrity_error(findings)
+    end = read_log_end(verification.connection)
     return {
         "verified": True,
         "database": shown,
@@ -85,7 +88,9 @@ def checked(verification, shown):
         "intact": verification.records,
         "purged": verification.entries - verification.records,
         "root": end.frontier.root(),
-        "checkpoint": anchor.checkpoint(end.origin, end.frontier.size, end.frontier.root()).strip(),
+        "checkpoint": anchor.format_checkpoint(
+            end.origin, end.frontier.size, end.frontier.root()
+        ).strip(),
         "anchors": len(verification.anchors),
         "warning": None
         if verification.anchors
@@ -93,7 +98,7 @@ def checked(verification, shown):
     }
 
 
-def failure(findings):
+def build_integrity_error(findings):
     first, index = findings[0], findings[0]["log_index"]
     where = "It concerns the file as a whole." if index is None else f"Look at log index {index}."
     if first["record_id"]:

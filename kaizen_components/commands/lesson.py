@@ -8,4 +8,4 @@ def retire(tx, *, id, reason, superseded_by=None):
 
     Example: kaizen L11 --id @last --reason "The engine closes readers itself now."
     """
-    return lesson.retire(tx, id, reason, superseded_by)
+    return lesson.retire_lesson(tx, id, reason, superseded_by)

@@ -8,7 +8,7 @@ def scan(store, *, roots=()):
     """
     from ..records.lessons import migration as lesson_import
 
-    return lesson_import.scan(store, _reader(store), roots)
+    return lesson_import.scan_lessons(store, _reader(store), roots)
 
 
 def dry_run(store, *, roots=()):
@@ -18,7 +18,7 @@ def dry_run(store, *, roots=()):
     """
     from ..records.lessons import migration as lesson_import
 
-    return lesson_import.dry_run(store, _reader(store), roots)
+    return lesson_import.preview_migration(store, _reader(store), roots)
 
 
 def apply(write, store, *, roots=()):
@@ -28,7 +28,7 @@ def apply(write, store, *, roots=()):
     """
     from ..records.lessons import migration as lesson_import
 
-    return lesson_import.apply(write, store, roots)
+    return lesson_import.apply_migration(write, store, roots)
 
 
 def verify(db, store):
@@ -38,7 +38,7 @@ def verify(db, store):
     """
     from ..records.lessons import migration as lesson_import
 
-    return lesson_import.verify(db, store)
+    return lesson_import.verify_migration(db, store)
 
 
 def report(db, store):
@@ -48,7 +48,7 @@ def report(db, store):
     """
     from ..records.lessons import migration as lesson_import
 
-    return lesson_import.report(db, store)
+    return lesson_import.report_migration(db, store)
 
 
 def _reader(store):

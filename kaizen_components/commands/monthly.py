@@ -26,7 +26,7 @@ def report(
     from ..reports.engine.publish import Output
     from ..reports.periods import period
 
-    return period.report(
+    return period.report_period(
         write, look, store, "R9", "month", Output(format, out, open, as_of, timezone), month, last=last, days=days,
         until=until, so_far=so_far, scope=scope, limit=limit,
     )  # fmt: skip

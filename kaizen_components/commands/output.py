@@ -1,7 +1,7 @@
 """Payloads against their schemas: Q8."""
 
 from ..errors import NotFound, Usage
-from ..records.secrets.excerpt import excerpt
+from ..records.secrets.excerpt import make_excerpt
 
 NOT_CHECKED = "Whether an id or a file is there is not checked; only the command itself looks."
 
@@ -63,7 +63,7 @@ def _problems(check, code, payload):
         return [{"option": "--payload-json", "code": "not_an_object", "what": what, "next": ""}]
     return [
         {
-            "option": f"--{excerpt(name).replace('_', '-')}",
+            "option": f"--{make_excerpt(name).replace('_', '-')}",
             "code": error.code,
             "what": error.what,
             "next": error.next,

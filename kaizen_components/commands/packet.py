@@ -8,4 +8,4 @@ def list_(db, *, query=None, task_id=None, kind=None, open=False, limit=50):
 
     Example: kaizen W15 --task-id @last --open
     """
-    return packet.listing(db, task_id, kind, open, limit, query)
+    return packet.list_packets(db, task_id, kind, open, limit, query)

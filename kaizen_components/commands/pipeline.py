@@ -1,7 +1,7 @@
 """The pipeline: P1 to P7."""
 
 from ..errors import Usage
-from ..records.search.listing import listing
+from ..records.search.listing import list_records
 
 LEASE_S = 3600  # how long an agent may think, unless it asks for more
 
@@ -28,7 +28,7 @@ def run(
     Example: kaizen P1 --request "add a /health endpoint returning status ok" --repo ../targetapp
     """
     from ..pipeline.run import runs
-    from ..pipeline.run.order import order
+    from ..pipeline.run.plan import plan_run
 
     given = {
         "request": request, "repo": repo, "protocol": protocol, "driver": driver, "from": from_,
@@ -38,13 +38,13 @@ def run(
         "python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline,
         **({"function": function} if function else {}),
     }  # fmt: skip
-    asked = order(look, store, given, options)
-    begun = runs.begin(
+    asked = plan_run(look, store, given, options)
+    begun = runs.begin_run(
         write, store, asked.protocol, driver, asked.request, asked.repo, task_id, asked.options
     )
     if driver == "agent":
-        return _with_question(runs.next_turn(write, look, store, begun["id"], LEASE_S))
-    return _with_card(look, runs.go_on(write, look, store, begun["id"], asked.driving))
+        return _with_question(runs.give_turn(write, look, store, begun["id"], LEASE_S))
+    return _with_card(look, runs.drive_run(write, look, store, begun["id"], asked.driver))
 
 
 def inspect(
@@ -56,10 +56,10 @@ def inspect(
     """
     from functools import partial
 
-    from ..reports.engine.publish import Output, gathered, publish
+    from ..reports.engine.publish import Output, gather_data, publish
     from ..reports.runs import card as run_card
     from ..reports.runs import details as run_details
-    from ..reports.runs import page as run_page
+    from ..reports.runs import run_page as run_page
 
     output = Output(format, out, open, as_of, timezone)
     if format == "text" and out:
@@ -70,8 +70,12 @@ def inspect(
             "Give --format html or md too.",
         )
     if format == "text" or (format == "json" and out is None):
-        found, _ = gathered(look, output, run_card.gather, {"id": id})
-        return {**found, "text": run_card.text(found, output.zone)} if format == "text" else found
+        found, _ = gather_data(look, output, run_card.gather, {"id": id})
+        return (
+            {**found, "text": run_card.format_card(found, output.zone)}
+            if format == "text"
+            else found
+        )
     gather = partial(run_details.gather, store.place.root)
     return publish(
         write, look, store, "P2", "pipeline-inspect", output, gather, run_page.layout, id=id
@@ -95,14 +99,14 @@ def compare(
 
     Example: kaizen P8 --left driver=model --right driver=agent
     """
-    from ..reports.engine.publish import Output, gathered, publish
+    from ..reports.engine.publish import Output, gather_data, publish
     from ..reports.runs import compare
 
     output = Output(format, out, open, as_of, timezone)
     asked = {"left": left, "right": right}
     if format == "text" or (format == "json" and out is None):
-        found, _ = gathered(look, output, compare.gather, asked)
-        return {**found, "text": compare.text(found)} if format == "text" else found
+        found, _ = gather_data(look, output, compare.gather, asked)
+        return {**found, "text": compare.format_comparison(found)} if format == "text" else found
     return publish(
         write,
         look,
@@ -125,10 +129,10 @@ def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
     from ..reports.runs import card as run_card
 
     filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
-    found = listing(db, "run", show.LISTED, limit, filters)
-    stages = show.stages(db, protocol)
-    found |= {"flakiest": show.flakiest(stages), "stages": stages}
-    return {**found, "text": run_card.listed(found)}
+    found = list_records(db, "run", show.LISTED, limit, filters)
+    stages = show.count_stages(db, protocol)
+    found |= {"flakiest": show.find_flakiest(stages), "stages": stages}
+    return {**found, "text": run_card.format_runs(found)}
 
 
 def resume(write, look, store, *, id, abort=False, reason=None):
@@ -136,15 +140,15 @@ def resume(write, look, store, *, id, abort=False, reason=None):
 
     Example: kaizen P7 --id @last
     """
-    from ..pipeline.run import drivers, order, runs
+    from ..pipeline.run import drivers, plan, runs
 
     if abort:
-        return _with_card(look, runs.abort(write, look, store, id, reason or "aborted by hand"))
+        return _with_card(look, runs.abort_run(write, look, store, id, reason or "aborted by hand"))
     found = look().find("run", id)
     if found["driver"] == "agent":
-        return _with_question(runs.next_turn(write, look, store, found["id"], LEASE_S))
-    driving = drivers.driver(found["driver"], look, order.source(found))
-    return _with_card(look, runs.go_on(write, look, store, found["id"], driving))
+        return _with_question(runs.give_turn(write, look, store, found["id"], LEASE_S))
+    driving = drivers.create_driver(found["driver"], look, plan.source_run(found))
+    return _with_card(look, runs.drive_run(write, look, store, found["id"], driving))
 
 
 def replay(write, look, store, *, id):
@@ -157,9 +161,9 @@ def replay(write, look, store, *, id):
     from ..reports.runs import replay as run_replay
 
     found = look().find("run", id)
-    report, seen = replays.replay(look, store, found)
-    answer = replay_record.answer(write, store, found, report, seen)
-    return {**answer, "text": run_replay.text(answer)}
+    report, seen = replays.replay_run(look, store, found)
+    answer = replay_record.record_replay(write, store, found, report, seen)
+    return {**answer, "text": run_replay.format_replay(answer)}
 
 
 def next(write, look, store, *, id, ttl_s=3600):
@@ -169,7 +173,7 @@ def next(write, look, store, *, id, ttl_s=3600):
     """
     from ..pipeline.run import runs
 
-    return _with_question(runs.next_turn(write, look, store, id, ttl_s))
+    return _with_question(runs.give_turn(write, look, store, id, ttl_s))
 
 
 def submit(write, look, store, *, lease, file, step=None, base=None):
@@ -179,7 +183,7 @@ def submit(write, look, store, *, lease, file, step=None, base=None):
     """
     from ..pipeline.run import runs
 
-    return runs.hand_in(
+    return runs.take_answer(
         write, look, store, {"lease": lease, "text": file, "step": step, "base": base}
     )
 
@@ -200,5 +204,5 @@ def _with_card(look, answer):
     zone = Zone(None)
     return {
         **answer,
-        "text": run_card.text(run_card.gather(look(), zone, {"id": answer["id"]}), zone),
+        "text": run_card.format_card(run_card.gather(look(), zone, {"id": answer["id"]}), zone),
     }

@@ -1,7 +1,7 @@
 """Plans of a task: W3, W4, W14."""
 
 from ..records.ledger import revision
-from ..records.ledger.transaction import receipt
+from ..records.ledger.transaction import make_receipt
 
 
 def create(tx, *, task_id, title, summary, body=None, status="draft"):
@@ -17,7 +17,7 @@ def create(tx, *, task_id, title, summary, body=None, status="draft"):
         "body": body,
         "status": status,
     }
-    return receipt(
+    return make_receipt(
         "plan",
         tx.add("plan", values, of=(task,)),
         task_id=task["id"],
@@ -33,8 +33,8 @@ def revise(tx, *, id, status=None, title=None, summary=None, body=None, note=Non
     """
     plan = tx.find("plan", id)
     changes = {"status": status, "title": title, "summary": summary, "body": body, "note": note}
-    row = revision.revise(tx, "plan", plan, changes)
-    return receipt(
+    row = revision.add_revision(tx, "plan", plan, changes)
+    return make_receipt(
         "plan_revision", row, plan_id=plan["id"], rev=row["rev"], title=title or plan["title"],
         plan_status=status or plan["status"],
     )  # fmt: skip
@@ -52,6 +52,6 @@ def inspect(db, *, id):
         "record": {
             name: value for name, value in plan.items() if name not in ("seq", "id", "test")
         },
-        "revisions": revision.history(db, "plan", plan),
+        "revisions": revision.list_revisions(db, "plan", plan),
         "log": db.log_position(plan),
     }

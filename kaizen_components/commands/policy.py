@@ -1,8 +1,8 @@
 """Policy, the rules that every session must know: X1 to X6."""
 
 from ..records.ledger import revision
-from ..records.ledger.transaction import receipt
-from ..records.search.listing import inspected, listing
+from ..records.ledger.transaction import make_receipt
+from ..records.search.listing import inspect_record, list_records
 from ..records.work import policy
 
 
@@ -14,7 +14,9 @@ def add(tx, *, title, summary, body=None, priority="normal", trigger=None, scope
     values = {
         "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority, "trigger": trigger,
     }  # fmt: skip
-    return receipt("policy", tx.add("policy", values), title=title, priority=priority, scope=scope)
+    return make_receipt(
+        "policy", tx.add("policy", values), title=title, priority=priority, scope=scope
+    )
 
 
 def list_(db, *, status="active", priority=None, scope=None, limit=50):
@@ -22,7 +24,7 @@ def list_(db, *, status="active", priority=None, scope=None, limit=50):
 
     Example: kaizen X2 --priority critical
     """
-    return policy.listing(db, limit, status, priority, scope)
+    return policy.list_policies(db, limit, status, priority, scope)
 
 
 def query(db, *, query, status=None, scope=None, limit=20):
@@ -31,7 +33,7 @@ def query(db, *, query, status=None, scope=None, limit=20):
     Example: kaizen X3 --query secrets
     """
     filters = {"status = ?": status, "scope = ?": scope}
-    return listing(db, "policy", policy.COLUMNS + ", summary", limit, filters, query)
+    return list_records(db, "policy", policy.COLUMNS + ", summary", limit, filters, query)
 
 
 def inspect(db, *, id):
@@ -40,7 +42,7 @@ def inspect(db, *, id):
     Example: kaizen X4 --id @last
     """
     rule = db.find("policy", id)
-    return inspected(db, "policy", rule, revisions=revision.history(db, "policy", rule))
+    return inspect_record(db, "policy", rule, revisions=revision.list_revisions(db, "policy", rule))
 
 
 def session_context(db, *, budget=1500, scope=None, query=None):
@@ -48,7 +50,7 @@ def session_context(db, *, budget=1500, scope=None, query=None):
 
     Example: kaizen X5 --budget 500
     """
-    return policy.session_context(db, budget, scope, query)
+    return policy.build_session_context(db, budget, scope, query)
 
 
 def retire(tx, *, id, reason):
@@ -57,8 +59,8 @@ def retire(tx, *, id, reason):
     Example: kaizen X6 --id @last --reason "The linter checks it now."
     """
     rule = tx.find("policy", id)
-    row = policy.retire(tx, rule, reason)
-    return receipt(
+    row = policy.retire_policy(tx, rule, reason)
+    return make_receipt(
         "policy_revision",
         row,
         policy_id=rule["id"],

@@ -28,4 +28,4 @@ def adopt(
             "--check only looks.",
         )
     verb = "check" if check else "remove" if remove else "adopt"
-    return command.run(path, link, copy, hooks, skills, vscode, verb, apply)
+    return command.answer_adoption(path, link, copy, hooks, skills, vscode, verb, apply)

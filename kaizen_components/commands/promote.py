@@ -11,7 +11,7 @@ def gotcha_learning(
     Example: kaizen L2 --id @last
     """
     texts = {"title": title, "summary": summary, "body": body}
-    return promotion.to_learning(write, look(), store, id, texts, evidence, paths)
+    return promotion.promote_gotcha(write, look(), store, id, texts, evidence, paths)
 
 
 def learning_learned(
@@ -32,4 +32,6 @@ def learning_learned(
     Example: kaizen L3 --id @last --waive "Seen in production for a month."
     """
     texts = {"title": title, "summary": summary, "body": body}
-    return promotion.to_learned(write, look(), store, id, texts, proof_id, verification_id, waive)
+    return promotion.promote_learning(
+        write, look(), store, id, texts, proof_id, verification_id, waive
+    )

@@ -4,10 +4,10 @@ import sys
 
 from ..errors import KaizenError, Usage
 from ..limits import COMMAND_CHARS_MAX
-from ..records.kinds import SEARCHED
-from ..records.ledger.transaction import receipt
+from ..records.kinds import SEARCHABLE
+from ..records.ledger.transaction import make_receipt
 from ..records.quality import proof
-from ..records.work.command_line import joined
+from ..records.work.command_line import join_words
 
 
 def add(
@@ -51,14 +51,14 @@ def add(
     ):  # an unknown id is refused before minutes of tests, and @last is who is last now
         task, subject = _subjects(look(), task_id, about)
         task_id, about = task and task["id"], subject and subject["id"]
-    proof.named(words, _checked(run))
+    proof.with_title(words, _checked(run))
     seen, outputs, left_out = _witness(store, list(run), timeout_s)
     return write(lambda tx: _record(tx, words, task_id, about, seen, outputs, left_out))
 
 
 def _checked(run):
     """The command as one line; too long a one is refused before it runs."""
-    command = joined(run)
+    command = join_words(run)
     if len(command) > COMMAND_CHARS_MAX:
         raise Usage(
             "command_too_long",
@@ -71,7 +71,7 @@ def _checked(run):
 
 def _subjects(db, task_id, about):
     task = db.find("task", task_id) if task_id else None
-    subject = db.find_any(SEARCHED, about)[1] if about else None
+    subject = db.find_any(SEARCHABLE, about)[1] if about else None
     return task, subject
 
 
@@ -82,25 +82,25 @@ def _links(task, subject):
 
 def _report(tx, words, task_id, about, command, exit_code):
     of, links = _links(*_subjects(tx, task_id, about))
-    row = proof.add_reported(tx, {**links, **words}, command, exit_code, of)
-    return receipt(
+    row = proof.add_reported_proof(tx, {**links, **words}, command, exit_code, of)
+    return make_receipt(
         "proof", row, tier="reported", outcome=row["outcome"], title=row["title"], **links
     )
 
 
 def _witness(store, argv, timeout_s):
     """Run the command between two looks at the tree; minutes may pass, and nobody waits for us meanwhile."""
-    from ..records.files.tree import working_tree
+    from ..records.files.working_tree import read_working_tree
     from ..sandbox import process as runner
 
     root = store.place.root
     cache = store.place.tree_cache
-    before = working_tree(root, cache)
-    ran = runner.run(argv, root, timeout_s)
+    before = read_working_tree(root, cache)
+    ran = runner.run_process(argv, root, timeout_s)
     after = _tree_after(store, root, cache) or before
     seen = {
         "argv": argv,
-        "command": joined(argv),
+        "command": join_words(argv),
         "exit_code": ran.exit_code,
         "outcome": "timeout" if ran.timed_out else "passed" if ran.exit_code == 0 else "failed",
         "duration_ms": ran.duration_ms,
@@ -109,7 +109,7 @@ def _witness(store, argv, timeout_s):
         "commit_hash": before.commit,
         "tree_hash": before.sha256,
         "tree_after": after.sha256 if after.sha256 != before.sha256 else None,
-        "platform": proof.platform_name(),
+        "platform": proof.describe_platform(),
         "protection": runner.PROTECTION,
     }
     sys.stderr.flush()
@@ -119,10 +119,10 @@ def _witness(store, argv, timeout_s):
 
 def _tree_after(store, root, cache):
     """A run that was seen is recorded, whatever became of the tree."""
-    from ..records.files.tree import working_tree
+    from ..records.files.working_tree import read_working_tree
 
     try:
-        return working_tree(root, cache)
+        return read_working_tree(root, cache)
     except KaizenError as error:
         store.notes.append(f"The tree could not be looked at after the run: {error.what}")
         return None
@@ -130,7 +130,7 @@ def _tree_after(store, root, cache):
 
 def _kept(store, text):
     try:
-        return proof.keep_text(store, text)
+        return proof.store_output(store, text)
     except OSError as error:
         store.notes.append(f"The output could not be kept below AI/work: {error.strerror}.")
         return None
@@ -138,11 +138,11 @@ def _kept(store, text):
 
 def _record(tx, words, task_id, about, seen, outputs, left_out):
     of, links = _links(*_subjects(tx, task_id, about))
-    row = proof.add_witnessed(
-        tx, {**links, **proof.named(words, seen["command"]), **seen}, of, outputs
+    row = proof.add_witnessed_proof(
+        tx, {**links, **proof.with_title(words, seen["command"]), **seen}, of, outputs
     )
     hint = "The command changed the tree, so this proof is stale already: ignore what it writes, or run it again."
-    return receipt(
+    return make_receipt(
         "proof", row, tier="witnessed", outcome=seen["outcome"], command=seen["command"], exit_code=seen["exit_code"],
         duration_ms=seen["duration_ms"], **links, tree_hash=seen["tree_hash"],
         stdout=(outputs["stdout"] or {}).get("path"), stderr=(outputs["stderr"] or {}).get("path"),

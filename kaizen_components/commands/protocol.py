@@ -13,13 +13,13 @@ def check(store, *, name=None, repo=None, python=None, write_skills=False):
 
     place = repo or store.place.root
     if name is None:
-        found = protocol_report.listed(store, repo)
-        return {**found, "text": protocol_card.listed(found)}
-    found = protocol_report.checked(store, name, place, {"python": python}, write_skills)
+        found = protocol_report.list_protocols(store, repo)
+        return {**found, "text": protocol_card.format_protocols(found)}
+    found = protocol_report.check_protocol(store, name, place, {"python": python}, write_skills)
     found["hint"] = _linking(store.place.root, found["skills"])
     return {
         **found,
-        "text": protocol_card.text(found),
+        "text": protocol_card.format_protocol(found),
         **({} if found["usable"] else {"exit_code": 1}),
     }
 

@@ -12,11 +12,11 @@ def check(store, *, limit=200):
 
     Example: kaizen D2
     """
-    from ..projects.publish import allow as publish_allow
-    from ..projects.publish import files as publish_files
+    from ..projects.publish import allowances as publish_allow
+    from ..projects.publish import candidates as publish_files
 
     root = store.place.root
-    listed, allowed = publish_files.files(root), publish_allow.read(root)
+    listed, allowed = publish_files.list_candidates(root), publish_allow.read_allowances(root)
     rows, remarks, used = _sorted_out(_looked(root, listed), allowed)
     if rows:
         raise _refused(rows, limit)
@@ -35,21 +35,21 @@ def check(store, *, limit=200):
 
 def _looked(root, listed):
     """(what is found, the state of its file): in the work tree, then what only git has."""
-    from ..projects.publish import git as publish_git
+    from ..projects.publish import finders as publish_words
+    from ..projects.publish import hidden_content as publish_git
     from ..projects.publish import scan as publish_scan
-    from ..projects.publish import words as publish_words
 
-    finders = publish_words.finders()
+    finders = publish_words.build_finders()
     seen = set()
     for path, state in listed.states.items():
-        for one in publish_scan.look(root, path, finders):
+        for one in publish_scan.scan_file(root, path, finders):
             seen.add(_unnumbered(one))
             yield one, state
     with publish_git.Contents(root) as contents:
         for kept in listed.kept:
             fresh = [
                 one
-                for one in publish_scan.look_in_git(kept, contents, finders)
+                for one in publish_scan.scan_blob(kept, contents, finders)
                 if _unnumbered(one) not in seen
             ]
             seen.update(map(_unnumbered, fresh))
@@ -84,7 +84,7 @@ def _is_own_database(one, state):
 
 
 def _allowed_by(allowed, one):
-    from ..projects.publish.allow import FILE
+    from ..projects.publish.allowances import FILE
 
     if one.path == FILE and not one.kind.startswith("secret") and one.text.startswith("="):
         return allowed.lines.get(

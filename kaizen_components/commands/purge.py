@@ -1,8 +1,8 @@
 """Removing test records: K7."""
 
 from ..records.kinds import KINDS
-from ..records.ledger.canonical import canonical
-from ..records.ledger.transaction import receipt
+from ..records.ledger.canonical import encode_canonical
+from ..records.ledger.transaction import make_receipt
 
 TEST_ENTRIES = "SELECT seq, kind, record_id FROM log WHERE test = 1 ORDER BY seq"
 
@@ -40,8 +40,10 @@ def _purged(tx):
         tx.connection.execute(f"DELETE FROM {row['kind']} WHERE seq = ?", (row["seq"],))
     for (kind, seq), before in indexed.items():
         tx.index(kind, seq, _present(tx, kind, seq), before=before)
-    done = tx.add("purge", {"test": 0, "records": canonical([row["record_id"] for row in left])})
-    return receipt("purge", done, removed=len(found), records=found)
+    done = tx.add(
+        "purge", {"test": 0, "records": encode_canonical([row["record_id"] for row in left])}
+    )
+    return make_receipt("purge", done, removed=len(found), records=found)
 
 
 def _indexed(tx, rows):

@@ -1,9 +1,9 @@
 """Whatever was recorded about quality: Q7."""
 
 from ..records.kinds import KINDS
-from ..records.quality.evaluation import runs_of
-from ..records.quality.verification import superseded_by
-from ..records.search.listing import inspected
+from ..records.quality.evaluation import summarize_runs
+from ..records.quality.verification import list_superseded
+from ..records.search.listing import inspect_record
 
 SHOWN = tuple(kind.name for kind in KINDS.values() if kind.shows == "Q7")
 
@@ -16,7 +16,7 @@ def inspect(db, *, id):
     kind, record = db.find_any(SHOWN, id)
     more = {}
     if kind == "eval_case":
-        more = runs_of(db, record)
+        more = summarize_runs(db, record)
     if kind == "eval_run":
         case = db.find("eval_case", record["case_id"])
         more = {
@@ -27,5 +27,5 @@ def inspect(db, *, id):
         }
     if kind == "verification":
         record = {**record, "blocking": bool(record["blocking"])}
-        more = {"supersedes": superseded_by(db, record)}
-    return inspected(db, kind, record, **more)
+        more = {"supersedes": list_superseded(db, record)}
+    return inspect_record(db, kind, record, **more)

@@ -20,7 +20,7 @@ def add(
     Example: kaizen T2 --name coverage --value 0.93
     """
     values = {"name": name, "value": value, "unit": unit, "source": source, "summary": summary}
-    return score.add(tx, about, trace_id, task_id, values)
+    return score.add_score(tx, about, trace_id, task_id, values)
 
 
 def query(
@@ -41,5 +41,5 @@ def query(
 
     Example: kaizen T4 --name coverage
     """
-    filters = score.filters_of(db, name, about, trace_id, task_id, source, since, until)
-    return score.query(db, limit, query, test, filters)
+    filters = score.build_filters(db, name, about, trace_id, task_id, source, since, until)
+    return score.query_scores(db, limit, query, test, filters)

@@ -6,6 +6,6 @@ def digest(write, look, store, *, budget=1500, scope=None, query=None, since=Non
 
     Example: kaizen R0 --budget 800
     """
-    from ..reports.digest.digest import answer
+    from ..reports.digest.digest import build_digest
 
-    return answer(write, look, store, budget, scope, query, since, format)
+    return build_digest(write, look, store, budget, scope, query, since, format)

@@ -10,11 +10,11 @@ def inventory(store, *, store_=None):
 
     Example: kaizen SK1
     """
-    from ..projects.skills.check import check
-    from ..projects.skills.skill import found
+    from ..projects.skills.check import check_skill
+    from ..projects.skills.skill import list_skills
 
     root = store.place.root
-    rows = [_listed(one, check(one, root), root) for one in found(root, store_)]
+    rows = [_listed(one, check_skill(one, root), root) for one in list_skills(root, store_)]
     hint = "`SK2` says what the problems are." if any(row["problems"] for row in rows) else None
     return {"records": rows, "count": len(rows), "hint": hint}
 
@@ -43,11 +43,11 @@ def validate(store, *, store_=None, path=None):
 
     Example: kaizen SK2
     """
-    from ..projects.skills.check import check
+    from ..projects.skills.check import check_skill
 
     root = store.place.root
     entries = _asked(root, store_, path)
-    found = [_said(one, finding) for one in entries for finding in check(one, root)]
+    found = [_said(one, finding) for one in entries for finding in check_skill(one, root)]
     problems = [row for row in found if row.pop("level") == "problem"]
     if problems:
         raise _refused(problems, len(entries))
@@ -55,10 +55,10 @@ def validate(store, *, store_=None, path=None):
 
 
 def _asked(root, store, path):
-    from ..projects.skills.skill import Entry, found, link_target
+    from ..projects.skills.skill import SkillEntry, list_skills, read_link
 
     if path is None:
-        return found(root, store)
+        return list_skills(root, store)
     full = os.path.normpath(os.path.join(root, path.removesuffix("SKILL.md")))
     if not os.path.lexists(full):
         raise NotFound(
@@ -67,7 +67,7 @@ def _asked(root, store, path):
             "",
             "`SK1` lists the skills.",
         )
-    return [Entry("path", full, link_target(full))]
+    return [SkillEntry("path", full, read_link(full))]
 
 
 def _said(entry, finding):
@@ -95,7 +95,7 @@ def links(store, *, store_=".agents/skills", apply=None, remove=False):
     """
     from ..projects.skills import links as skill_links
 
-    made = skill_links.plan(store.place.root, store_, remove)
+    made = skill_links.plan_links(store.place.root, store_, remove)
     todo = [step for step in made.steps if step.action in skill_links.DOES]
     if apply is None:
         return {
@@ -105,13 +105,13 @@ def links(store, *, store_=".agents/skills", apply=None, remove=False):
             "hint": _next(made.sha256, store_, remove) if todo else "There is nothing to do.",
         }
     if apply != made.sha256:
-        raise skill_links.changed()
-    done = skill_links.apply(made)
+        raise skill_links.plan_changed_error()
+    done = skill_links.apply_links(made)
     return {"applied": made.sha256, "done": len(done), "records": [step._asdict() for step in done]}
 
 
 def _next(plan, store, remove):
-    from ..records.work.command_line import joined
+    from ..records.work.command_line import join_words
 
     words = ["kaizen", "SK3", "--store", store, *(["--remove"] if remove else []), "--apply", plan]
-    return f"Nothing is changed yet. `{joined(words)}` does exactly this."
+    return f"Nothing is changed yet. `{join_words(words)}` does exactly this."

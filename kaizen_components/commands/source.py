@@ -1,7 +1,7 @@
 """Sources, what was read and in which version: S1 to S4 and R6."""
 
 from ..records.files import source
-from ..records.search.listing import inspected, listing
+from ..records.search.listing import inspect_record, list_records
 
 
 def add(
@@ -32,8 +32,10 @@ def add(
         "commit_hash": commit_hash, "retrieved_at": retrieved_at, "content_hash": content_hash, "license": license,
         "scope": scope,
     }  # fmt: skip
-    values = source.checked(store.place, values)  # before the lock: hashing a copy takes its time
-    return write(lambda tx: source.add(tx, values, supersedes, task_id))
+    values = source.check_source(
+        store.place, values
+    )  # before the lock: hashing a copy takes its time
+    return write(lambda tx: source.add_source(tx, values, supersedes, task_id))
 
 
 def query(db, *, query=None, tier=None, scope=None, task_id=None, since=None, until=None, limit=20):
@@ -45,7 +47,7 @@ def query(db, *, query=None, tier=None, scope=None, task_id=None, since=None, un
         "tier = ?": tier, "scope = ?": scope, "task_id = ?": task_id and db.resolve("task", task_id),
         "at >= ?": since, "at < ?": until,
     }  # fmt: skip
-    return listing(db, "source", source.COLUMNS, limit, filters, query)
+    return list_records(db, "source", source.COLUMNS, limit, filters, query)
 
 
 def inspect(db, *, id):
@@ -54,7 +56,7 @@ def inspect(db, *, id):
     Example: kaizen S3 --id @last
     """
     record = db.find("source", id)
-    return inspected(db, "source", record, **source.chain(db, record))
+    return inspect_record(db, "source", record, **source.list_versions(db, record))
 
 
 def export(db, store, *, format="json", scope=None, out=None):
@@ -62,9 +64,9 @@ def export(db, store, *, format="json", scope=None, out=None):
 
     Example: kaizen S4 --format md
     """
-    from ..reports.lists import sources
+    from ..reports.lists import source_export
 
-    return sources.export(db, store, format, scope, out)
+    return source_export.export_sources(db, store, format, scope, out)
 
 
 def report(

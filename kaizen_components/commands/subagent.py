@@ -8,7 +8,9 @@ def packet_create(tx, *, task_id, title, summary, body=None, recipient=None, pay
 
     Example: kaizen W5 --task-id @last --title "Find dead links" --summary "Check README." --recipient scout
     """
-    return packet.create(tx, "subagent", task_id, title, summary, body, recipient, payload_json)
+    return packet.create_packet(
+        tx, "subagent", task_id, title, summary, body, recipient, payload_json
+    )
 
 
 def packet_ingest(tx, *, id, summary, outcome="completed", body=None, payload_json=None):
@@ -16,4 +18,4 @@ def packet_ingest(tx, *, id, summary, outcome="completed", body=None, payload_js
 
     Example: kaizen W6 --id @last --summary "Two dead links, both fixed." --payload-json '{"dead": 2}'
     """
-    return packet.ingest(tx, "subagent", id, outcome, summary, body, payload_json)
+    return packet.ingest_result(tx, "subagent", id, outcome, summary, body, payload_json)

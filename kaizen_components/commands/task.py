@@ -2,11 +2,11 @@
 
 from ..errors import Usage
 from ..records.ledger import revision
-from ..records.ledger.canonical import canonical
-from ..records.ledger.transaction import receipt
-from ..records.work import done, lease, link
-from ..records.work.command_line import command_line
-from ..records.work.task import listing, ready_tasks, shown, surroundings
+from ..records.ledger.canonical import encode_canonical
+from ..records.ledger.transaction import make_receipt
+from ..records.work import completion, lease, link
+from ..records.work.command_line import normalize_command_line
+from ..records.work.task import describe_task, list_tasks, load_related_records, ready_tasks
 
 
 def start(
@@ -31,14 +31,14 @@ def start(
         "task",
         {
             "title": title, "summary": summary, "body": body, "scope": scope, "priority": priority, "status": "open",
-            "done_when": canonical([command_line("--done-when", line) for line in done_when]) if done_when else None,
+            "done_when": encode_canonical([normalize_command_line("--done-when", line) for line in done_when]) if done_when else None,
         },
     )  # fmt: skip
     if above:
-        link.add(tx, task, "parent", above)
+        link.add_link(tx, task, "parent", above)
     for blocker in before.values():
-        link.add(tx, blocker, "blocks", task)
-    return receipt("task", task, title=title, task_status="open", priority=priority)
+        link.add_link(tx, blocker, "blocks", task)
+    return make_receipt("task", task, title=title, task_status="open", priority=priority)
 
 
 def update(
@@ -86,25 +86,29 @@ def _tree_for(task, store):
     """The hash of the working tree if this task needs one to be closed; before the transaction, as it takes a while."""
     if not task["done_when"]:
         return None
-    from ..records.files.tree import working_tree
+    from ..records.files.working_tree import read_working_tree
 
-    return working_tree(store.place.root, store.place.tree_cache).sha256
+    return read_working_tree(store.place.root, store.place.tree_cache).sha256
 
 
 def _update(tx, id, changes, token, tree, waive):
     task, status = tx.find("task", id), changes["status"]
-    lease.guard(tx, task, token, changes_status=status is not None)
-    points = done.open_points(tx, task, tree) if status == "done" and task["done_when"] else []
+    lease.require_holder(tx, task, token, changes_status=status is not None)
+    points = (
+        completion.list_open_points(tx, task, tree)
+        if status == "done" and task["done_when"]
+        else []
+    )
     if points and not waive:
-        raise done.refuse(task, points)
-    waiver = done.waive(tx, task, points, waive) if points else None
-    row = revision.revise(tx, "task", task, changes)
+        raise completion.open_points_error(task, points)
+    waiver = completion.waive_points(tx, task, points, waive) if points else None
+    row = revision.add_revision(tx, "task", task, changes)
     if status in lease.CLOSED:
-        lease.end(tx, task)
-    return receipt(
+        lease.end_lease(tx, task)
+    return make_receipt(
         "task_revision", row, task_id=task["id"], rev=row["rev"], title=changes["title"] or task["title"],
         task_status=status or task["status"], waiver_id=waiver and waiver["id"],
-        hint=done.objections(tx, task) if status == "done" else None,
+        hint=completion.find_objections(tx, task) if status == "done" else None,
     )  # fmt: skip
 
 
@@ -125,7 +129,7 @@ def list_(
 
     Example: kaizen W9 --status open --since 7d
     """
-    return listing(db, limit, status, actor, scope, priority, holder, since, until, query)
+    return list_tasks(db, limit, status, actor, scope, priority, holder, since, until, query)
 
 
 def inspect(db, *, id):
@@ -137,10 +141,10 @@ def inspect(db, *, id):
     return {
         "id": task["id"],
         "kind": "task",
-        "record": shown(db, task),
-        "revisions": revision.history(db, "task", task),
-        "links": link.around(db, task),
-        **surroundings(db, task),
+        "record": describe_task(db, task),
+        "revisions": revision.list_revisions(db, "task", task),
+        "links": link.list_links(db, task),
+        **load_related_records(db, task),
         "log": db.log_position(task),
     }
 
@@ -152,11 +156,13 @@ def link_(tx, *, id, kind, target_id, remove=False):
     """
     task, target = tx.find("task", id), tx.find("task", target_id)
     if remove:
-        return receipt("task_link", link.remove(tx, task, kind, target), link=kind, removed=True)
-    row, existed = link.add(tx, task, kind, target)
+        return make_receipt(
+            "task_link", link.remove_link(tx, task, kind, target), link=kind, removed=True
+        )
+    row, existed = link.add_link(tx, task, kind, target)
     if existed:
         return {"id": row["id"], "kind": "task_link", "link": kind, "existed": True}
-    return receipt("task_link", row, link=kind, task_id=task["id"], target_id=target["id"])
+    return make_receipt("task_link", row, link=kind, task_id=task["id"], target_id=target["id"])
 
 
 def ready(db, *, scope=None, limit=20, test=False):
@@ -174,8 +180,8 @@ def claim(tx, *, id, action="take", ttl_s=1800, token=None, note=None):
     Example: kaizen W13 --id @last --ttl-s 3600
     """
     task = tx.find("task", id)
-    row = lease.act(tx, task, action, ttl_s, token, note)
-    return receipt(
+    row = lease.change_lease(tx, task, action, ttl_s, token, note)
+    return make_receipt(
         "lease", row, task_id=task["id"], title=task["title"], action=action, token=row["token"],
         until=row.get("until"),
     )  # fmt: skip

@@ -39,7 +39,7 @@ def add(
                 "payload_json": payload_json,
             }
         )  # fmt: skip
-        return span.add_lines(call, jsonl)
+        return span.add_spans(call, jsonl)
     if name is None:
         raise Usage(
             "missing_option",
@@ -47,7 +47,7 @@ def add(
             "",
             "Name the work, or give --jsonl FILE.",
         )
-    return span.add(tx, trace_id, parent, task_id, started_at, payload_json, values)
+    return span.add_span(tx, trace_id, parent, task_id, started_at, payload_json, values)
 
 
 def _refuse_beside_jsonl(values):
@@ -69,19 +69,19 @@ def report(db, store, *, trace_id=None, task_id=None, format="text", out=None):
     Example: kaizen T3 --trace-id @last
     """
     from ..reports.charts import waterfall
-    from ..reports.engine.page import save
+    from ..reports.engine.page import save_report
     from ..reports.runs import trace
 
-    found = trace.report(db, trace_id, task_id)
+    found = trace.build_trace_report(db, trace_id, task_id)
     if format == "json" and not out:
         return found
     if format == "text" and not out:
-        return {**found, "text": waterfall.text(found)}
-    path = save(
+        return {**found, "text": waterfall.draw_text(found)}
+    path = save_report(
         store,
         "trace",
         "txt" if format == "text" else format,
-        waterfall.page(db, found, format),
+        waterfall.render_page(db, found, format),
         out,
     )
     return {"path": path, "trace_ids": found["trace_ids"], "total": found["total"]}

@@ -30,6 +30,6 @@ def add(
         "summary": summary,
         "body": body,
     }
-    return verification.add(
+    return verification.add_verification(
         tx, texts, task_id, about, proof_id, artifact_id, evidence, findings, remedies
     )

@@ -19,4 +19,6 @@ def query(
 
     Example: kaizen Q9 --conclusion VERIFIED_ACCEPTABLE
     """
-    return verification.query(db, limit, query, task_id, conclusion, severity, scope, since, until)
+    return verification.query_verifications(
+        db, limit, query, task_id, conclusion, severity, scope, since, until
+    )

@@ -14,60 +14,68 @@ from click.shell_completion import CompletionItem
 
 from .. import __version__, fields
 from ..errors import Usage
-from ..index import FAMILIES, Command, catalog, code_of, find_command, spelled, unknown_command
-from ..records.ledger.canonical import compact
-from ..records.secrets.excerpt import excerpt
-from .schema import schema_of
-from .text import terminal, wrap, write
+from ..index import (
+    FAMILIES,
+    Command,
+    explain_unknown_command,
+    find_code,
+    find_command,
+    join_split_name,
+    load_commands,
+)
+from ..records.ledger.canonical import encode_compact
+from ..records.secrets.excerpt import make_excerpt
+from .schema import build_schema
+from .text import measure_terminal, wrap_text, write_output
 
 BOUND_SHOWN_MAX = 1_000_000  # larger ones are there to fit a column
 ROOM_MIN = 16  # columns, below which the beginning of a sentence says nothing
 
 
-def parse(argv: list[str]):
+def parse_with_click(argv: list[str]):
     """(command, given), or None when help was asked for and printed."""
     if "_KAIZEN_COMPLETE" in os.environ:
-        return _completion(None)
+        return _print_completion(None)
     word, *rest = argv or ["--help"]
     if word in ("--help", "-h", "help", "--json"):
-        return _help(
-            spelled([one for one in rest if one not in ("--json", "--help", "-h")]),
+        return _print_help(
+            join_split_name([one for one in rest if one not in ("--json", "--help", "-h")]),
             "--json" in argv,
         )
     if word == "--version":
-        return _print(f"kaizen {__version__}", "--json" in argv)
+        return _print_text(f"kaizen {__version__}", "--json" in argv)
     if word == "completion":
-        return _completion([one for one in rest if one != "--json"], "--json" in argv)
-    if word.upper() in FAMILIES and not code_of(word):
-        return _help(
+        return _print_completion([one for one in rest if one != "--json"], "--json" in argv)
+    if word.upper() in FAMILIES and not find_code(word):
+        return _print_help(
             [word, *(one for one in rest if one not in ("--json", "--help", "-h"))],
             "--json" in argv,
         )
-    code = code_of(word)
+    code = find_code(word)
     if code is None and word[:1] == "-":
         raise Usage(
             "usage",
-            f"The command stands first, and {excerpt(word)} after it.",
+            f"The command stands first, and {make_excerpt(word)} after it.",
             "",
             "`--help` lists the commands.",
         )
     if code is None:
-        raise unknown_command(word)
+        raise explain_unknown_command(word)
     return _parse_command(Command(code), rest)
 
 
 def _parse_command(command, rest):
-    rest, argv = _without_rest(command, rest)
+    rest, argv = _split_off_command(command, rest)
     _refuse_forgotten_value(command, rest)
-    shell = click_command(command)
+    shell = build_click_command(command)
     try:
         context = shell.make_context(command.code, list(rest), resilient_parsing=False)
-    except HelpAsked:
-        return _help([command.code], "--json" in rest)
+    except HelpRequested:
+        return _print_help([command.code], "--json" in rest)
     except click.NoSuchOption as error:
-        raise _unknown_option(command, error.option_name) from None
+        raise _explain_unknown_option(command, error.option_name) from None
     except click.UsageError as error:
-        raise _usage(command, error.format_message()) from None
+        raise _explain_usage(command, error.format_message()) from None
     given: dict[str, list[Any]] = argv
     for name, values in context.params.items():
         if name == "bare" or not values:
@@ -79,21 +87,23 @@ def _parse_command(command, rest):
         else:
             values = [True] * values if isinstance(values, int) else values
             given.setdefault(name, []).extend(
-                fields.shell_value(command, name, one, False) for one in values
+                fields.read_shell_value(command, name, one, False) for one in values
             )
     bare = list(context.params.get("bare", ()))
-    if not fields.take_bare(command, given, bare):
-        raise _usage(command, f"It takes no word without an option: {excerpt(bare[0])!r}.")
+    if not fields.assign_bare_words(command, given, bare):
+        raise _explain_usage(
+            command, f"It takes no word without an option: {make_excerpt(bare[0])!r}."
+        )
     return command, given
 
 
-def _without_rest(command, words):
+def _split_off_command(command, words):
     """The words before `--run --`, and what stands after it."""
     for at, word in enumerate(words):
         if word == "--":
             break
         option, equals, _ = word.partition("=")
-        if option[:2] == "--" and fields.takes_rest(command, option[2:]):
+        if option[:2] == "--" and fields.takes_all_words(command, option[2:]):
             if equals or words[at + 1 : at + 2] != ["--"] or len(words) == at + 2:
                 raise Usage(
                     "missing_value",
@@ -111,11 +121,11 @@ def _refuse_forgotten_value(command, rest):
     for word in words:
         if word == "--":
             return
-        name, _ = fields.known_option(command, word[2:]) if word[:2] == "--" else (None, False)
-        if name is None or fields.field(command, name).kind == "flag":
+        name, _ = fields.find_option(command, word[2:]) if word[:2] == "--" else (None, False)
+        if name is None or fields.get_field(command, name).kind == "flag":
             continue
         value = next(words, "")
-        if fields.is_option(command, value):
+        if fields.is_known_option(command, value):
             raise Usage(
                 "missing_value",
                 f"{word} needs a value, and {value} is an option.",
@@ -124,38 +134,38 @@ def _refuse_forgotten_value(command, rest):
             )
 
 
-def click_command(command: Command) -> click.Command:
+def build_click_command(command: Command) -> click.Command:
     """One command as click sees it: every option may repeat, so that giving one twice is noticed by us."""
     params: list[click.Parameter] = []
     for name in dict.fromkeys((*command.options, *fields.SHARED)):
-        params += _options(command, name)
-    params.append(_Bare(["bare"], nargs=-1, type=click.UNPROCESSED))
+        params += _build_click_options(command, name)
+    params.append(_BareWords(["bare"], nargs=-1, type=click.UNPROCESSED))
     params.append(
         click.Option(
             ["--help", "-h"],
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=_ask_for_help,
+            callback=_request_help,
             help="Help",
         )
     )
     return click.Command(command.code, params=params, add_help_option=False)
 
 
-class HelpAsked(Exception):
+class HelpRequested(Exception):
     pass
 
 
-def _ask_for_help(context, option, asked):
+def _request_help(context, option, asked):
     if asked and not context.resilient_parsing:
-        raise HelpAsked
+        raise HelpRequested
 
 
-def _options(command, name):
-    field = fields.field(command, name)
+def _build_click_options(command, name):
+    field = fields.get_field(command, name)
     if field.kind == "flag":
-        return [click.Option([fields.option(name), name], count=True, help=field.help)]
+        return [click.Option([fields.format_option(name), name], count=True, help=field.help)]
 
     def complete(ctx, param, incomplete):
         if field.kind in ("path", "input"):
@@ -168,17 +178,17 @@ def _options(command, name):
 
     found = [
         click.Option(
-            [fields.option(name), name],
+            [fields.format_option(name), name],
             multiple=True,
             type=click.UNPROCESSED,
             help=field.help,
             shell_complete=complete,
         )
     ]
-    if fields.known_option(command, name.replace("_", "-") + "-file")[1]:
+    if fields.find_option(command, name.replace("_", "-") + "-file")[1]:
         found.append(
             click.Option(
-                [fields.option(name) + "-file", name + "__file"],
+                [fields.format_option(name) + "-file", name + "__file"],
                 multiple=True,
                 type=click.UNPROCESSED,
                 shell_complete=lambda ctx, param, incomplete: [
@@ -190,62 +200,70 @@ def _options(command, name):
     return found
 
 
-class _Bare(click.Argument):
+class _BareWords(click.Argument):
     def make_metavar(self, *args, **kwargs) -> str:
         return ""
 
 
-def help_of(command: Command) -> str:
+def render_command_help(command: Command) -> str:
     """One command's page: what it does, its own options with their choices, the shared ones in a line, the example."""
-    lines = [*wrap("", f"{command.code} {command.name}: {command.help}", _width()), ""]
+    lines = [*wrap_text("", f"{command.code} {command.name}: {command.help}", _measure_width()), ""]
     own = list(command.options)
-    bare = [name for name in own if fields.field(command, name).bare]
+    bare = [name for name in own if fields.get_field(command, name).bare]
     usage = " ".join(
-        f"{fields.option(n)} {_metavar(command, n)}" for n in command.required if n not in bare
+        f"{fields.format_option(n)} {_format_metavar(command, n)}"
+        for n in command.required
+        if n not in bare
     )
-    usage = " ".join(filter(None, (*(f'"{_metavar(command, n)}"' for n in bare), usage)))
+    usage = " ".join(filter(None, (*(f'"{_format_metavar(command, n)}"' for n in bare), usage)))
     lines += [
-        *wrap("usage: ", f"kaizen {command.code} {usage} [options]".replace("  ", " "), _width()),
+        *wrap_text(
+            "usage: ",
+            f"kaizen {command.code} {usage} [options]".replace("  ", " "),
+            _measure_width(),
+        ),
         "",
     ]
     if own:
-        rows = [(_label(command, name), _explained(command, name)) for name in own]
-        lines += [*_columns(rows), ""]
-    texts = [name for name in own if fields.field(command, name).kind in fields.TEXT_KINDS]
+        rows = [(_format_label(command, name), _describe_option(command, name)) for name in own]
+        lines += [*_format_columns(rows), ""]
+    texts = [name for name in own if fields.get_field(command, name).kind in fields.TEXT_KINDS]
     if texts:
-        prose = [name for name in texts if fields.field(command, name).kind == "prose"]
-        long = fields.option("body" if "body" in texts else [*prose, *texts][0])
+        prose = [name for name in texts if fields.get_field(command, name).kind == "prose"]
+        long = fields.format_option("body" if "body" in texts else [*prose, *texts][0])
         lines += [
-            *wrap(
+            *wrap_text(
                 "",
                 f"Text also comes from a file ({long}-file PATH) or from stdin ({long} -).",
-                _width(),
+                _measure_width(),
             ),
             "",
         ]
     shared = [name for name in fields.SHARED if name not in own]
-    lines += _columns([(_label(command, name), fields.SHARED[name].help) for name in shared])
+    lines += _format_columns(
+        [(_format_label(command, name), fields.SHARED[name].help) for name in shared]
+    )
     lines += ["", "example:", f"  {command.example}"]
     return "\n".join(lines) + "\n"
 
 
-def _metavar(command, name):
-    field = fields.field(command, name)
+def _format_metavar(command, name):
+    field = fields.get_field(command, name)
     if field.choices:
         return "|".join(field.choices)
     return {"int": "N", "float": "X", "id": "ID", "ids": "ID", "time": "WHEN", "path": "PATH", "input": "PATH",
             "json": "JSON", "argv": "-- COMMAND…"}.get(field.kind, "TEXT")  # fmt: skip
 
 
-def _label(command, name):
-    field = fields.field(command, name)
-    return fields.option(name) + (
-        "" if field.kind == "flag" or field.choices else " " + _metavar(command, name)
+def _format_label(command, name):
+    field = fields.get_field(command, name)
+    return fields.format_option(name) + (
+        "" if field.kind == "flag" or field.choices else " " + _format_metavar(command, name)
     )
 
 
-def _explained(command, name):
-    field = fields.field(command, name)
+def _describe_option(command, name):
+    field = fields.get_field(command, name)
     default = command.defaults.get(name)
     parts = [field.help]
     if field.choices:
@@ -261,16 +279,20 @@ def _explained(command, name):
     return "; ".join(parts)
 
 
-def _columns(rows):
+def _format_columns(rows):
     label = max(len(row[0]) for row in rows) + 4
-    return [line for head, text in rows for line in wrap(f"  {head}".ljust(label), text, _width())]
+    return [
+        line
+        for head, text in rows
+        for line in wrap_text(f"  {head}".ljust(label), text, _measure_width())
+    ]
 
 
-def _width():
-    return min(terminal()[0], 110)
+def _measure_width():
+    return min(measure_terminal()[0], 110)
 
 
-def overview() -> str:
+def render_overview() -> str:
     usage = [
         ("kaizen CODE [options]", "the code or its name, in any case: W1, task-start"),
         ("kaizen help CODE", "one command with its options and an example"),
@@ -281,32 +303,32 @@ def overview() -> str:
         "Kaizen: the local system of record for AI coding agents.",
         "",
         "usage:",
-        *_columns(usage),
+        *_format_columns(usage),
         "",
     ]
     for family in FAMILIES:
-        lines += [*family_help(family).splitlines(), ""]
+        lines += [*render_family_help(family).splitlines(), ""]
     exits = "0 done, 1 refused, 2 usage, 3 not found, 4 conflict, 5 unavailable, 6 busy, 7 integrity, 70 bug."
-    return "\n".join([*lines, *wrap("Exit codes: ", exits, _width())]) + "\n"
+    return "\n".join([*lines, *wrap_text("Exit codes: ", exits, _measure_width())]) + "\n"
 
 
-def family_help(family: str) -> str:
+def render_family_help(family: str) -> str:
     """A line for each command, so that a family fits on a screen; `kaizen help CODE` says the rest."""
     heads = {
         command: f"  {command.code.ljust(4)}{command.name}"
-        for command in catalog()
+        for command in load_commands()
         if command.family == family
     }
     label = max(map(len, heads.values())) + 2
-    room = _width() - label
+    room = _measure_width() - label
     lines = [
-        head.ljust(label) + _beginning(command.help, room) if room >= ROOM_MIN else head
+        head.ljust(label) + _shorten_sentence(command.help, room) if room >= ROOM_MIN else head
         for command, head in heads.items()
     ]
-    return "\n".join([*wrap(f"{family}  ", FAMILIES[family], _width()), *lines]) + "\n"
+    return "\n".join([*wrap_text(f"{family}  ", FAMILIES[family], _measure_width()), *lines]) + "\n"
 
 
-def _beginning(text, room):
+def _shorten_sentence(text, room):
     """As much of a sentence as fits in a line, up to the end of a part of it if that is not too little."""
     if len(text) <= room:
         return text
@@ -314,60 +336,68 @@ def _beginning(text, room):
     return text[: end if end > room / 2 else text.rfind(" ", 0, room - 1)] + " …"
 
 
-def _help(words, as_json=False):
+def _print_help(words, as_json=False):
     """All commands, a family, or one command; with --json as JSON Schema."""
     if len(words) > 1:
         raise Usage(
             "usage",
             "Help is about one command or one family.",
             "",
-            f"Try `help {excerpt(words[0])}`.",
+            f"Try `help {make_excerpt(words[0])}`.",
         )
     word = words[0] if words and words[0] != "help" else ""
     if word == "completion":
-        return _completion(["--help"], as_json)
-    family = word.upper() if word.upper() in FAMILIES and not code_of(word) else None
+        return _print_completion(["--help"], as_json)
+    family = word.upper() if word.upper() in FAMILIES and not find_code(word) else None
     if as_json:
-        chosen = [find_command(word)] if word and not family else catalog()
+        chosen = [find_command(word)] if word and not family else load_commands()
         chosen = [command for command in chosen if not family or command.family == family]
-        return _print(
-            compact({"status": "OK", "commands": [schema_of(command) for command in chosen]})
+        return _print_text(
+            encode_compact(
+                {"status": "OK", "commands": [build_schema(command) for command in chosen]}
+            )
         )
     if not word:
-        return _print(overview())
+        return _print_text(render_overview())
     if family:
-        return _print(family_help(family) + f"\n`kaizen help {family}1` shows one command.\n")
-    return _print(help_of(find_command(word)))
+        return _print_text(
+            render_family_help(family) + f"\n`kaizen help {family}1` shows one command.\n"
+        )
+    return _print_text(render_command_help(find_command(word)))
 
 
-def _completion(words, as_json=False):
+def _print_completion(words, as_json=False):
     """The script for a shell, how to use it, or what a script asks for."""
     from . import completion
 
     if words is None:
-        return _print(completion.answer(click_command))
+        return _print_text(completion.answer_shell(build_click_command))
     if words in (["--help"], ["-h"]):
-        return _print(completion.HOW, as_json)
-    return _print(completion.script(words[0] if len(words) == 1 else "", click_command), as_json)
+        return _print_text(completion.HOW, as_json)
+    return _print_text(
+        completion.render_script(words[0] if len(words) == 1 else "", build_click_command), as_json
+    )
 
 
-def _print(text, as_json=False):
-    text = compact({"status": "OK", "text": text}) if as_json else text
-    write(sys.stdout, text if text.endswith("\n") else text + "\n", changed=False)
+def _print_text(text, as_json=False):
+    text = encode_compact({"status": "OK", "text": text}) if as_json else text
+    write_output(sys.stdout, text if text.endswith("\n") else text + "\n", changed=False)
 
 
-def _unknown_option(command, word):
-    known = [fields.option(name) for name in dict.fromkeys((*command.options, *fields.SHARED))]
+def _explain_unknown_option(command, word):
+    known = [
+        fields.format_option(name) for name in dict.fromkeys((*command.options, *fields.SHARED))
+    ]
     near = get_close_matches(word[:60], known, 2, 0.5)
     return Usage(
         "unknown_option",
-        f"{command.code} {command.name} has no option {excerpt(word)}.",
+        f"{command.code} {command.name} has no option {make_excerpt(word)}.",
         f"Did you mean {' or '.join(near)}?" if near else f"It takes {', '.join(known)}.",
         f"`help {command.code}` explains them.",
     )
 
 
-def _usage(command, message):
+def _explain_usage(command, message):
     return Usage(
         "usage",
         f"{command.code} {command.name}: {message}",

@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 
 from .. import fields
 from ..errors import Usage
-from ..index import COMMANDS, FAMILIES, NAMES, Command, code_of, spelled
+from ..index import COMMANDS, FAMILIES, NAMES, Command, find_code, join_split_name
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_KAIZEN_COMPLETE"
@@ -22,7 +22,7 @@ kaizen completion SHELL prints a script for bash, zsh or fish:
 ZSH_FIRST = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"  # a bare zsh has no compdef
 
 
-def script(shell: str, build: Callable[[Command], click.Command]) -> str:
+def render_script(shell: str, build: Callable[[Command], click.Command]) -> str:
     if shell not in SHELLS:
         raise Usage(
             "usage",
@@ -30,27 +30,31 @@ def script(shell: str, build: Callable[[Command], click.Command]) -> str:
             "",
             "`help completion` shows how.",
         )
-    source = _completer(shell, build).source()
+    source = _build_completer(shell, build).source()
     return (
         source.replace("\n", "\n" + ZSH_FIRST, 1) if shell == "zsh" else source
     )  # its first line is for autoload
 
 
-def answer(build: Callable[[Command], click.Command]) -> str:
+def answer_shell(build: Callable[[Command], click.Command]) -> str:
     """What a shell's script asks for."""
     shell, _, instruction = os.environ[VARIABLE].partition("_")
     if shell not in SHELLS or instruction not in ("source", "complete"):
         raise Usage("usage", f"{VARIABLE} is not understood.", "", "Unset it.")
-    return script(shell, build) if instruction == "source" else _completer(shell, build).complete()
+    return (
+        render_script(shell, build)
+        if instruction == "source"
+        else _build_completer(shell, build).complete()
+    )
 
 
-def _completer(shell: str, build: Callable[[Command], click.Command]) -> ShellComplete:
+def _build_completer(shell: str, build: Callable[[Command], click.Command]) -> ShellComplete:
     kind = get_completion_class(shell)
     assert kind is not None
 
     class Completer(kind):  # type: ignore[valid-type, misc]
         def get_completions(self, args, incomplete):
-            args = _as_parsed(args)
+            args = _normalize_words(args)
             option, equals, value = incomplete.partition("=")
             if (
                 option[:2] == "--" and equals
@@ -61,45 +65,47 @@ def _completer(shell: str, build: Callable[[Command], click.Command]) -> ShellCo
                     for item in found
                     if item.type == "plain"
                 ]
-            return super().get_completions(args, incomplete) + _file_options(args, incomplete)
+            return super().get_completions(args, incomplete) + _complete_file_options(
+                args, incomplete
+            )
 
-    return Completer(_All(build), {}, "kaizen", VARIABLE)
+    return Completer(_AllCommands(build), {}, "kaizen", VARIABLE)
 
 
-def _as_parsed(args):
+def _normalize_words(args):
     """The words as our parser sees them; bash brings `--option = value`."""
     while args[:1] == ["--json"]:
         args = args[1:]
-    return spelled(
+    return join_split_name(
         [word for at, word in enumerate(args) if word != "=" or args[at - 1][:2] != "--"]
     )
 
 
-def _file_options(args, incomplete):
+def _complete_file_options(args, incomplete):
     """--x-file for who has written --x; among all options they would be every second one."""
-    code = code_of(args[0]) if args else None
+    code = find_code(args[0]) if args else None
     if code is None or incomplete[:2] != "--":
         return []
     command = Command(code)
     options = [
-        fields.option(name)
+        fields.format_option(name)
         for name in command.options
-        if incomplete.startswith(fields.option(name))
+        if incomplete.startswith(fields.format_option(name))
     ]
     long = [
         f"{option}-file"
         for option in options
-        if fields.known_option(command, option[2:] + "-file")[1]
+        if fields.find_option(command, option[2:] + "-file")[1]
     ]
     return [CompletionItem(option) for option in long if option.startswith(incomplete)]
 
 
-def items(words, incomplete: str) -> list[CompletionItem]:
+def complete_words(words, incomplete: str) -> list[CompletionItem]:
     """Those that begin so, in any case."""
     return [CompletionItem(word) for word in words if word.lower().startswith(incomplete.lower())]
 
 
-class _All(click.Group):
+class _AllCommands(click.Group):
     """Codes and names for the first word; click does the rest."""
 
     def __init__(self, build):
@@ -107,22 +113,23 @@ class _All(click.Group):
         self._build = build
 
     def shell_complete(self, ctx, incomplete):
-        return items(
+        return complete_words(
             [*COMMANDS, *NAMES, "help", "completion", "--help", "--json", "--version"], incomplete
         )
 
     def get_command(self, ctx, name):
         if name == "help":
             return click.Command(
-                "help", params=[_words("code", [*COMMANDS, *FAMILIES, *COMMANDS.values()])]
+                "help",
+                params=[_build_word_argument("code", [*COMMANDS, *FAMILIES, *COMMANDS.values()])],
             )
         if name == "completion":
-            return click.Command("completion", params=[_words("shell", SHELLS)])
-        code = code_of(name)
+            return click.Command("completion", params=[_build_word_argument("shell", SHELLS)])
+        code = find_code(name)
         return self._build(Command(code)) if code else None
 
 
-def _words(name, choices):
+def _build_word_argument(name, choices):
     return click.Argument(
-        [name], shell_complete=lambda ctx, param, incomplete: items(choices, incomplete)
+        [name], shell_complete=lambda ctx, param, incomplete: complete_words(choices, incomplete)
     )

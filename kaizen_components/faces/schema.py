@@ -8,7 +8,7 @@ from ..index import Command
 TYPES = {"int": "integer", "float": "number", "flag": "boolean", "json": None}
 
 
-def schema_of(command: Command) -> dict[str, Any]:
+def build_schema(command: Command) -> dict[str, Any]:
     names = (
         *command.options,
         *(name for name in fields.SHARED if name not in command.options and name != "json"),
@@ -17,14 +17,14 @@ def schema_of(command: Command) -> dict[str, Any]:
         "title": f"{command.code} {command.name}",
         "description": command.help,
         "type": "object",
-        "properties": {name: _property(command, name) for name in names},
+        "properties": {name: _build_property(command, name) for name in names},
         "required": command.required,
         "additionalProperties": False,
     }
 
 
-def _property(command, name):
-    field = fields.field(command, name)
+def _build_property(command, name):
+    field = fields.get_field(command, name)
     if field.kind in fields.LIST_KINDS:
         return {
             "type": "array",

@@ -7,7 +7,7 @@ stored text are shown, not obeyed.
 import os
 import sys
 
-from ..records.ledger.canonical import columns, compact, visible
+from ..records.ledger.canonical import encode_compact, escape_invisible, measure_width
 
 WIDTH_DEFAULT = 100
 WIDTH_MIN = 40
@@ -25,76 +25,80 @@ COLOURS = {
 }  # fmt: skip
 
 
-def render(result, command):
+def render_result(result, command):
     """The whole answer as text, ending in a newline."""
     if command.name != "db-batch" or not any(map(_is_answer, result["records"])):
-        return _answer(result)
-    _, colour = terminal()
+        return _render_answer(result)
+    _, colour = measure_terminal()
     parts = [
-        paint(f"line {row['line']}", "1", colour) + "\n" + _answer({**row, "line": None})
+        paint_text(f"line {row['line']}", "1", colour)
+        + "\n"
+        + _render_answer({**row, "line": None})
         for row in result["records"]
     ]
     rest = {name: value for name, value in result.items() if name not in ("records", *QUIET)}
-    return "\n".join([*parts, _answer(rest)] if rest else parts)
+    return "\n".join([*parts, _render_answer(rest)] if rest else parts)
 
 
 def _is_answer(row):
     """What a command that reads brought into a batch: more than the line of a table."""
-    return "text" in row or "document" in row or any(map(_is_part, row.values()))
+    return "text" in row or "document" in row or any(map(_is_nested, row.values()))
 
 
-def _answer(result):
+def _render_answer(result):
     if "document" in result:  # made to be shown or kept as it is, to the byte
         return result["document"]
     if (
         "text" in result
     ):  # a ready block, which is the whole answer for people; the rest is for programs
-        return clean(result["text"]) + "\n"
-    width, colour = terminal()
+        return clean_text(result["text"]) + "\n"
+    width, colour = measure_terminal()
     lines = []
     plain = {
-        name: value for name, value in result.items() if name not in QUIET and not _is_part(value)
+        name: value for name, value in result.items() if name not in QUIET and not _is_nested(value)
     }
     if plain:
-        lines += _card(plain, width, colour)
+        lines += _render_card(plain, width, colour)
     for name, value in result.items():
         if isinstance(value, dict):
-            lines += _section(name, colour) + _card(_flat(value), width, colour, indent=2)
-        elif _is_part(value) and value:
-            lines += _section(name, colour) if LABELS.get(name, name) else [""] * bool(lines)
-            lines += (_cards if name in CARDS else _table)(value, width, colour)
+            lines += _render_heading(name, colour) + _render_card(
+                _flatten_card(value), width, colour, indent=2
+            )
+        elif _is_nested(value) and value:
+            lines += _render_heading(name, colour) if LABELS.get(name, name) else [""] * bool(lines)
+            lines += (_render_cards if name in CARDS else _render_table)(value, width, colour)
     empty = [
         LABELS.get(name, name).replace("_", " ")
         for name, value in result.items()
         if value == [] and name != "records"
     ]
     if empty:
-        lines += ["", *wrap("none: ", ", ".join(empty), width)]
+        lines += ["", *wrap_text("none: ", ", ".join(empty), width)]
     if "records" in result:
         lines.append(_tail(result))
     return "\n".join(lines) + "\n"
 
 
-def notes(messages):
-    return "".join(f"note: {clean(message)}\n" for message in messages)
+def render_notes(messages):
+    return "".join(f"note: {clean_text(message)}\n" for message in messages)
 
 
-def error(problem):
+def render_error(problem):
     """What, why and what next, each on its own line."""
-    width, colour = terminal(sys.stderr)
-    lines = wrap(paint("error: ", "31;1", colour), problem.what, width, ERROR_INDENT)
+    width, colour = measure_terminal(sys.stderr)
+    lines = wrap_text(paint_text("error: ", "31;1", colour), problem.what, width, ERROR_INDENT)
     if problem.why:
-        lines += wrap("  why: ", problem.why, width, ERROR_INDENT)
+        lines += wrap_text("  why: ", problem.why, width, ERROR_INDENT)
     if problem.next:
-        lines += wrap(paint(" next: ", "36", colour), problem.next, width, ERROR_INDENT)
+        lines += wrap_text(paint_text(" next: ", "36", colour), problem.next, width, ERROR_INDENT)
     if len(problem.findings) > 1 or any(
         str(one.get("id", "")) not in problem.what for one in problem.findings
     ):
-        lines += ["", *_table(problem.findings, width, colour)]
+        lines += ["", *_render_table(problem.findings, width, colour)]
     return "\n".join(lines) + "\n"
 
 
-def terminal(stream=None):
+def measure_terminal(stream=None):
     """(width, may use colour) of the stream, stdout unless told."""
     stream = stream or sys.stdout
     try:
@@ -112,22 +116,22 @@ def terminal(stream=None):
     return max(width or WIDTH_DEFAULT, WIDTH_MIN), colour
 
 
-def paint(text, code, colour):
+def paint_text(text, code, colour):
     return f"\x1b[{code}m{text}\x1b[0m" if colour else text
 
 
-def clean(text):
-    return text if text.isprintable() else visible(text).expandtabs(4)
+def clean_text(text):
+    return text if text.isprintable() else escape_invisible(text).expandtabs(4)
 
 
-def _is_part(value):
+def _is_nested(value):
     """A list of dicts is a table, a dict is a card of its own; everything else is a line of the card."""
     return isinstance(value, dict) or (
         isinstance(value, list) and (not value or isinstance(value[0], dict))
     )
 
 
-def _flat(card):
+def _flatten_card(card):
     flat = {}
     for name, value in card.items():
         if isinstance(value, dict):
@@ -137,47 +141,49 @@ def _flat(card):
     return flat
 
 
-def _section(name, colour):
-    return ["", paint(LABELS.get(name, name).replace("_", " "), "1", colour)]
+def _render_heading(name, colour):
+    return ["", paint_text(LABELS.get(name, name).replace("_", " "), "1", colour)]
 
 
-def _shown(name, value):
+def _format_value(name, value):
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return "\n".join(_shown("", one) for one in value)
+        return "\n".join(_format_value("", one) for one in value)
     if isinstance(value, dict) and not name:  # a record within a row: one line
-        return "  ".join(filter(None, (_shown(inner, one) for inner, one in value.items())))
+        return "  ".join(filter(None, (_format_value(inner, one) for inner, one in value.items())))
     if isinstance(value, dict):  # deeper than a card goes
-        value = compact(value)
-    text = clean(f"{value:.6g}" if isinstance(value, float) else str(value)).rstrip("\n")
+        value = encode_compact(value)
+    text = clean_text(f"{value:.6g}" if isinstance(value, float) else str(value)).rstrip("\n")
     if name in TIMES and len(text) == 24:  # 2026-11-16T03:15:55.123Z
         return text[:10] + " " + text[11:19] + "Z"
     return text[: SHORT[name]] + "…" if name in SHORT and len(text) > SHORT[name] else text
 
 
-def _card(card, width, colour, indent=0):
+def _render_card(card, width, colour, indent=0):
     """`name  value` lines; empty values are left out, long ones wrap under themselves."""
-    shown = {name.replace("_", " "): _shown(name, value) for name, value in card.items()}
+    shown = {name.replace("_", " "): _format_value(name, value) for name, value in card.items()}
     shown = {name: text for name, text in shown.items() if text}
     label = max((len(name) for name in shown), default=0)
     lines: list[str] = []
     for name, text in shown.items():
-        painted = paint(text, COLOURS[text], colour) if text in COLOURS else None
-        head = " " * indent + paint(name.ljust(label), "90", colour) + "  "
-        lines += [head + painted] if painted else wrap(head, text, width, indent + label + 2)
+        painted = paint_text(text, COLOURS[text], colour) if text in COLOURS else None
+        head = " " * indent + paint_text(name.ljust(label), "90", colour) + "  "
+        lines += [head + painted] if painted else wrap_text(head, text, width, indent + label + 2)
     return lines
 
 
-def _table(rows, width, colour):
+def _render_table(rows, width, colour):
     """Aligned columns, on two lines a row where one is too narrow; columns that are empty in every row are left out.
     What does not fit even so stands as cards."""
-    rows = [{name: _cell(name, value) for name, value in row.items()} for row in rows]
+    rows = [{name: _format_cell(name, value) for name, value in row.items()} for row in rows]
     every = dict.fromkeys(name for row in rows for name in row if not isinstance(row[name], dict))
     names = [
-        name for name in every if any(_shown(name, row.get(name)) not in ("", "no") for row in rows)
+        name
+        for name in every
+        if any(_format_value(name, row.get(name)) not in ("", "no") for row in rows)
     ]
     caption: list[str] = []
     if _least_width(names, rows) > width:
@@ -186,19 +192,19 @@ def _table(rows, width, colour):
         same = [
             name
             for name in names
-            if name != "title" and len({_shown(name, row.get(name)) for row in rows}) == 1
+            if name != "title" and len({_format_value(name, row.get(name)) for row in rows}) == 1
         ]
         names = [name for name in names if name not in same]
         said = ", ".join(
-            f"{name.replace('_', ' ')} {_shown(name, rows[0].get(name))}" for name in same
+            f"{name.replace('_', ' ')} {_format_value(name, rows[0].get(name))}" for name in same
         )
-        caption = wrap("", f"In every row: {said}.", width) if same else []
-    first, second = _in_two(names, rows, width)
+        caption = wrap_text("", f"In every row: {said}.", width) if same else []
+    first, second = _split_columns(names, rows, width)
     fits = _least_width(first, rows) <= width and _least_width(second, rows) <= width - 2
     if not fits or (
-        second and any("\n" in _shown(name, row.get(name)) for row in rows for name in names)
+        second and any("\n" in _format_value(name, row.get(name)) for row in rows for name in names)
     ):
-        return caption + _cards(
+        return caption + _render_cards(
             [{name: row.get(name) for name in names} for row in rows], width, colour
         )
     return caption + _grid([first, second] if second else [first], rows, width, colour)
@@ -212,7 +218,7 @@ def _is_in_id(name, rows):
     )
 
 
-def _in_two(names, rows, width):
+def _split_columns(names, rows, width):
     """The columns of the first line of a row, and those that go below: the broadest text, and what else is too much."""
     first, second = list(names), set[str]()
     free = [name for name in names if not _stays_whole(name)]
@@ -224,17 +230,17 @@ def _in_two(names, rows, width):
     return first, [name for name in names if name in second]
 
 
-def _cards(rows, width, colour):
-    return [line for row in rows for line in (*_card(row, width, colour, indent=2), "")][:-1]
+def _render_cards(rows, width, colour):
+    return [line for row in rows for line in (*_render_card(row, width, colour, indent=2), "")][:-1]
 
 
-def _cell(name, value):
+def _format_cell(name, value):
     """What a table shows: the head of a hash, and a list of texts in one line where it can."""
     if name == "sha256" and value:
         return value[:12] + "…"
     return (
-        ", ".join(_shown("", one) for one in value)
-        if isinstance(value, list) and not _is_part(value)
+        ", ".join(_format_value("", one) for one in value)
+        if isinstance(value, list) and not _is_nested(value)
         else value
     )
 
@@ -248,7 +254,7 @@ def _widths(names, rows, most=10_000):
     """Each column as broad as its broadest cell; those that may wrap, no broader than `most`."""
     found = []
     for name in names:
-        broadest = max(len(name), *(_broadest(_shown(name, row.get(name))) for row in rows))
+        broadest = max(len(name), *(_broadest(_format_value(name, row.get(name))) for row in rows))
         found.append(broadest if _stays_whole(name) else min(broadest, most))
     return found
 
@@ -263,20 +269,20 @@ def _grid(groups, rows, width, colour):
     for names in groups:
         indent = "  " if shapes else ""
         widths = _widths(names, rows)
-        _squeeze(names, widths, width - len(indent))
+        _squeeze_columns(names, widths, width - len(indent))
         shapes.append((indent, names, widths))
     heads = [
         (indent, [name.replace("_", " ") for name in names], widths)
         for indent, names, widths in shapes
     ]
     lines = [
-        paint(indent + _aligned(cells, widths, False), "1", colour)
+        paint_text(indent + _aligned(cells, widths, False), "1", colour)
         for indent, cells, widths in heads
     ]
     for row in rows:
         for indent, names, widths in shapes:
             cells = [
-                wrap("", _shown(name, row.get(name)), size)
+                wrap_text("", _format_value(name, row.get(name)), size)
                 for name, size in zip(names, widths, strict=True)
             ]
             for at in range(max(map(len, cells), default=0)):
@@ -292,12 +298,12 @@ def _aligned(cells, widths, colour):
 
 
 def _padded(text, size, colour):
-    return (paint(text, COLOURS[text], colour) if text in COLOURS else text) + " " * (
-        size - columns(text)
+    return (paint_text(text, COLOURS[text], colour) if text in COLOURS else text) + " " * (
+        size - measure_width(text)
     )
 
 
-def _squeeze(names, widths, width):
+def _squeeze_columns(names, widths, width):
     """Make the broadest columns narrower until the table fits; ids and times stay whole, to be copied."""
     free = [at for at, name in enumerate(names) if not _stays_whole(name)]
     while free and (over := sum(widths) + 2 * len(widths) - 2 - width) > 0:
@@ -317,20 +323,20 @@ def _tail(result):
 
 
 def _broadest(text):
-    return max(map(columns, text.split("\n")))
+    return max(map(measure_width, text.split("\n")))
 
 
-def wrap(head, text, width, indent=None):
+def wrap_text(head, text, width, indent=None):
     """`head` and the text, broken at blanks to fit; the lines after the first are indented below the head."""
-    indent = columns(head) if indent is None else indent
+    indent = measure_width(head) if indent is None else indent
     room = max(width - indent, 16)
     lines = []
     for paragraph in text.split("\n"):
         line: list[str] = []
         used = 0
         for word in paragraph.split(" "):
-            for cut, piece in enumerate(_pieces(word, room)):
-                size = columns(piece)
+            for cut, piece in enumerate(_split_word(word, room)):
+                size = measure_width(piece)
                 if line and (cut or used + 1 + size > room):
                     lines.append(" ".join(line))
                     line, used = [], 0
@@ -340,15 +346,15 @@ def wrap(head, text, width, indent=None):
     return [(head if at == 0 else " " * indent) + line for at, line in enumerate(lines)]
 
 
-def _pieces(word, room):
+def _split_word(word, room):
     """A word, cut where it is longer than a whole line."""
-    if columns(word) <= room:
+    if measure_width(word) <= room:
         return [word]
     room = room if word.isascii() else room // 2
     return [word[at : at + room] for at in range(0, len(word), room)]
 
 
-def write(stream, output, changed=True) -> None:
+def write_output(stream, output, changed=True) -> None:
     """Print UTF-8 whatever the locale. A closed pipe is not an error; a full disk is one."""
     if stream is None or not output:
         return

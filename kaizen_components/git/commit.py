@@ -3,7 +3,7 @@
 import os
 
 from ..errors import Refused
-from .objects import LINK, SUBMODULE, Objects, quoted, require_path
+from .objects import LINK, SUBMODULE, ObjectStore, quote_path, require_path
 
 WHO = b"Kaizen <kaizen@localhost>"
 PLAIN = "100644"
@@ -11,8 +11,8 @@ BRANCH = b"refs/heads/candidate"  # of our own repository; nobody reads it
 IMPORT = ("fast-import", "--quiet", "--done", "--force")
 
 
-def commit(
-    store: Objects,
+def write_commit(
+    store: ObjectStore,
     base: str,
     prefix: str,
     changes: dict[str, bytes | None],
@@ -21,16 +21,16 @@ def commit(
 ) -> str:
     """The id; the same base, changes and message give the same one, because nothing of the moment is in it."""
     os.makedirs(objects, exist_ok=True)
-    who = WHO + b" " + _moment(store, base, objects)
+    who = WHO + b" " + _read_commit_time(store, base, objects)
     text = message.replace("\0", "").encode("utf-8", "replace")
     told = [
-        b"commit " + BRANCH, b"mark :1", b"author " + who, b"committer " + who, _data(text), b"from " + base.encode(),
-        *_lines(store, base, prefix, changes, objects), b"get-mark :1", b"done", b"",
+        b"commit " + BRANCH, b"mark :1", b"author " + who, b"committer " + who, _encode_data(text), b"from " + base.encode(),
+        *_list_changes(store, base, prefix, changes, objects), b"get-mark :1", b"done", b"",
     ]  # fmt: skip
     return store.told(*IMPORT, stdin=b"\n".join(told), objects=objects).decode().strip()
 
 
-def _lines(store, base, prefix, changes, objects):
+def _list_changes(store, base, prefix, changes, objects):
     """What goes comes first, so that a folder can take a file's place."""
     modes = {entry.path: entry.mode for entry in store.entries(base, prefix, objects)}
     gone, written = [], []
@@ -43,19 +43,22 @@ def _lines(store, base, prefix, changes, objects):
                 "Only plain files are changed by a run.",
                 "Change it by hand.",
             )
-        name = os.fsencode(quoted(prefix + path))
+        name = os.fsencode(quote_path(prefix + path))
         if data is None:
             gone.append(b"D " + name)
         else:
-            written += [b"M " + modes.get(path, PLAIN).encode() + b" inline " + name, _data(data)]
+            written += [
+                b"M " + modes.get(path, PLAIN).encode() + b" inline " + name,
+                _encode_data(data),
+            ]
     return gone + written
 
 
-def _data(content):
+def _encode_data(content):
     return b"data %d\n" % len(content) + content
 
 
-def _moment(store, base, objects):
+def _read_commit_time(store, base, objects):
     """The time of the base: nothing of today is in a commit that can be made again."""
     head = store.blob(base, objects).partition(b"\n\n")[0]
     committed = next(line for line in head.split(b"\n") if line.startswith(b"committer "))

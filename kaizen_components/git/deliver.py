@@ -6,29 +6,29 @@ Each of these is the same when it is done twice, so a process that dies between 
 import os
 
 from ..errors import Conflict, Refused
-from . import run as git
+from . import client as git
 from .diff import Diff
-from .objects import Objects
+from .objects import ObjectStore
 
 NAMED_MAX = 5
 
 
-def adopt(store: Objects, layout: git.Layout, objects: str, commit: str) -> None:
+def import_commit(store: ObjectStore, layout: git.Repository, objects: str, commit: str) -> None:
     """Put the commit and what it is made of into the repository; what other candidates left stays out."""
     wanted = f"{commit}\n^{commit}^\n".encode()
     pack = store.told("pack-objects", "--revs", "--stdout", "-q", stdin=wanted, objects=objects)
-    git.told(layout.top, "unpack-objects", "-q", stdin=pack)
+    git.run_git(layout.top, "unpack-objects", "-q", stdin=pack)
 
 
-def branch(layout: git.Layout, name: str, commit: str) -> None:
+def create_branch(layout: git.Repository, name: str, commit: str) -> None:
     """Create it; it is no mistake if it is there and the same."""
     ref = f"refs/heads/{name}"
-    said = git.ask(
+    said = git.try_git(
         layout.top, "update-ref", "--stdin", "-z", stdin=f"create {ref}\0{commit}\0".encode()
     )
     if said.code == 0:
         return
-    there = git.ask(layout.top, "rev-parse", "--verify", "--quiet", ref)
+    there = git.try_git(layout.top, "rev-parse", "--verify", "--quiet", ref)
     if there.code == 0 and there.text.strip() == commit:
         return
     raise Conflict(
@@ -39,18 +39,18 @@ def branch(layout: git.Layout, name: str, commit: str) -> None:
     )
 
 
-def is_applied(store: Objects, layout: git.Layout, diff: Diff, head: str) -> bool:
+def is_applied(store: ObjectStore, layout: git.Repository, diff: Diff, head: str) -> bool:
     """Is every changed file in the tree as the commit has it?"""
-    return not left(store, layout, diff, head)
+    return not find_unapplied(store, layout, diff, head)
 
 
-def apply(store: Objects, layout: git.Layout, diff: Diff, head: str) -> None:
+def apply_diff(store: ObjectStore, layout: git.Repository, diff: Diff, head: str) -> None:
     """Put the change into the working tree, unstaged; all of it or, as far as a file system can, nothing.
 
     Files that are as they should be already are left alone: a process may have died half-way.
     """
-    missing = left(store, layout, diff, head)
-    taken = _uncommitted(layout, missing)
+    missing = find_unapplied(store, layout, diff, head)
+    taken = _find_uncommitted(layout, missing)
     if taken:
         more = f" and {len(taken) - NAMED_MAX} more" if len(taken) > NAMED_MAX else ""
         raise Refused(
@@ -65,7 +65,7 @@ def apply(store: Objects, layout: git.Layout, diff: Diff, head: str) -> None:
 
 def _apply(layout, patch):
     for words in (("--check",), ()):
-        said = git.ask(
+        said = git.try_git(
             layout.top, "-c", "apply.whitespace=nowarn", "-c", "apply.ignoreWhitespace=no", "apply",
             "--whitespace=nowarn", *words, "-", stdin=patch,
         )  # fmt: skip
@@ -78,13 +78,15 @@ def _apply(layout, patch):
             )
 
 
-def left(store: Objects, layout: git.Layout, diff: Diff, head: str) -> list[str]:
+def find_unapplied(store: ObjectStore, layout: git.Repository, diff: Diff, head: str) -> list[str]:
     """The changed paths that are not yet in the tree as `head` has them."""
     wanted = {entry.path: entry.id for entry in store.entries(head, layout.prefix)}
-    return [path for _, path in diff.paths() if _id(layout, path) != wanted.get(path)]
+    return [
+        path for _, path in diff.paths() if _hash_working_file(layout, path) != wanted.get(path)
+    ]
 
 
-def _id(layout, path):
+def _hash_working_file(layout, path):
     """The object that git would make of the file; None where there is none."""
     full = os.path.join(layout.top, layout.prefix + path)
     if not os.path.lexists(full):
@@ -93,23 +95,23 @@ def _id(layout, path):
         return ""
     with open(full, "rb") as file:
         data = file.read()
-    said = git.told(
+    said = git.run_git(
         layout.top, "hash-object", "--stdin", "--path", layout.prefix + path, stdin=data
     )
     return said.text.strip()
 
 
-def _uncommitted(layout, paths):
+def _find_uncommitted(layout, paths):
     """Those that `git status` has something to say about, be they untracked or ignored: a new one may go there."""
     if not paths:
         return []
-    listed = git.told(
+    listed = git.run_git(
         layout.top, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignored=traditional",
         "--", *(layout.prefix + path for path in paths),
     )  # fmt: skip
     dirty = {line[3:].removeprefix(layout.prefix) for line in listed.text.split("\0") if line}
-    return sorted(path for path in paths if any(_same(path, one) for one in dirty))
+    return sorted(path for path in paths if any(_is_listed(path, one) for one in dirty))
 
 
-def _same(path, listed):
+def _is_listed(path, listed):
     return path == listed or (listed.endswith("/") and path.startswith(listed))

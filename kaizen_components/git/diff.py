@@ -6,7 +6,7 @@ No attribute takes part, so `*.py binary` in a candidate's .gitattributes hides 
 import os
 import re
 
-from .objects import Objects
+from .objects import ObjectStore
 
 ALWAYS = (
     "diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index",
@@ -18,7 +18,7 @@ HUNK = re.compile(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 class Diff:
     """From one commit to another, below the target's folder."""
 
-    def __init__(self, store: Objects, prefix: str, base: str, head: str, objects: str | None):
+    def __init__(self, store: ObjectStore, prefix: str, base: str, head: str, objects: str | None):
         self._store = store
         self._prefix = prefix
         self._pair = base, head

@@ -7,18 +7,18 @@ change them. A link is made only if it stays inside; what a link or a submodule 
 import os
 
 from ..errors import Refused, Unavailable
-from .objects import LINK, SUBMODULE, Entry, Objects, require_path
+from .objects import LINK, SUBMODULE, ObjectStore, TreeEntry, require_path
 
 
-def export(store: Objects, entries: list[Entry], folder: str) -> list[str]:
+def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) -> list[str]:
     """Write the files into an empty folder; the paths that could not be exported, sorted."""
     left = [entry.path for entry in entries if entry.mode == SUBMODULE]
     try:
         for entry in entries:
             if entry.mode not in (LINK, SUBMODULE):
-                _file(store, entry, _place(folder, entry.path))
+                _write_file(store, entry, _prepare_path(folder, entry.path))
         return sorted(
-            left + _links(store, [entry for entry in entries if entry.mode == LINK], folder)
+            left + _write_links(store, [entry for entry in entries if entry.mode == LINK], folder)
         )
     except FileExistsError as error:
         name = os.path.basename(os.fspath(error.filename))
@@ -37,7 +37,7 @@ def export(store: Objects, entries: list[Entry], folder: str) -> list[str]:
         ) from None
 
 
-def _place(folder, path):
+def _prepare_path(folder, path):
     """The full path; its folders are made. No link is there yet, so nothing leads out."""
     require_path(path)
     full = os.path.join(folder, *path.split("/"))
@@ -45,7 +45,7 @@ def _place(folder, path):
     return full
 
 
-def _file(store, entry, path):
+def _write_file(store, entry, path):
     flags = (
         os.O_WRONLY
         | os.O_CREAT
@@ -57,21 +57,21 @@ def _file(store, entry, path):
         store.copy(entry.id, file.write)
 
 
-def _links(store, entries, folder):
+def _write_links(store, entries, folder):
     """Make the links, then take away those that lead out: one may do so only through another."""
     made = []
     for entry in entries:
-        path = _place(folder, entry.path)
+        path = _prepare_path(folder, entry.path)
         os.symlink(os.fsdecode(store.blob(entry.id)), path)
         made.append((entry.path, path))
     root = os.path.realpath(folder)
-    out = [(name, path) for name, path in made if not _inside(path, root)]
+    out = [(name, path) for name, path in made if not _stays_inside(path, root)]
     for _, path in out:
         os.unlink(path)
     return [name for name, _ in out]
 
 
-def _inside(path, root):
+def _stays_inside(path, root):
     if os.path.isabs(os.readlink(path)):
         return False  # it may point here now; it is still a place on this machine
     return os.path.realpath(path).startswith(root + os.sep) or os.path.realpath(path) == root

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..errors import Integrity, Refused
-from . import run as git
+from . import client as git
 
 CACHED_BYTES_MAX = 64 << 20
 BLOCK_BYTES = 1 << 20
@@ -24,7 +24,7 @@ INVISIBLE = dict.fromkeys(
 )
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """One path of a tree."""
 
     path: str
@@ -37,17 +37,17 @@ class Entry(NamedTuple):
         return "link" if self.mode == LINK else "exec" if int(self.mode, 8) & 0o111 else "file"
 
 
-class Objects:
-    def __init__(self, layout: git.Layout):
+class ObjectStore:
+    def __init__(self, layout: git.Repository):
         self.borrowed = layout.objects
         self.folder = tempfile.mkdtemp(prefix="kaizen-git-")
-        self._readers: dict[str | None, Reader] = {}
+        self._readers: dict[str | None, BlobReader] = {}
         self._blobs: dict[str, bytes] = {}
         self._sizes = 0
         self._hashes: dict[str, str] = {}
-        self._entries: dict[tuple[str, str], list[Entry]] = {}
-        self._finish = weakref.finalize(self, _remove, self.folder, self._readers)
-        _make(self.folder, layout.format)
+        self._entries: dict[tuple[str, str], list[TreeEntry]] = {}
+        self._finish = weakref.finalize(self, _remove_store, self.folder, self._readers)
+        _create_bare_repository(self.folder, layout.format)
 
     def close(self) -> None:
         self._finish()
@@ -58,7 +58,7 @@ class Objects:
         if objects is not None:
             lent = {
                 "GIT_OBJECT_DIRECTORY": objects,
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(self.borrowed),
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": quote_path(self.borrowed),
             }
         return {
             "GIT_DIR": self.folder, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
@@ -66,22 +66,24 @@ class Objects:
         }  # fmt: skip
 
     def told(self, *words: str, stdin: bytes = b"", objects: str | None = None, more=None) -> bytes:
-        return git.told(
+        return git.run_git(
             self.folder, *words, stdin=stdin, more={**self.variables(objects), **(more or {})}
         ).out
 
-    def entries(self, commit: str, prefix: str = "", objects: str | None = None) -> list[Entry]:
+    def entries(self, commit: str, prefix: str = "", objects: str | None = None) -> list[TreeEntry]:
         """Every path below the prefix, submodules too, in git's order."""
         key = commit, prefix
         if key not in self._entries:
             tree = f"{commit}:{prefix.rstrip('/')}" if prefix else commit
             listed = self.told("ls-tree", "-r", "-z", "--full-tree", tree, objects=objects)
-            self._entries[key] = [_entry(line) for line in listed.split(b"\0") if line]
+            self._entries[key] = [_parse_entry(line) for line in listed.split(b"\0") if line]
         return self._entries[key]
 
-    def reader(self, objects: str | None) -> "Reader":
+    def reader(self, objects: str | None) -> "BlobReader":
         if objects not in self._readers:
-            self._readers[objects] = Reader(self.folder, git.environment(self.variables(objects)))
+            self._readers[objects] = BlobReader(
+                self.folder, git.build_environment(self.variables(objects))
+            )
         return self._readers[objects]
 
     def blob(self, id: str, objects: str | None = None) -> bytes:
@@ -113,7 +115,7 @@ class Objects:
         return self._hashes[id]
 
 
-class Reader:
+class BlobReader:
     """One `git cat-file --batch` for as long as it is needed: a process per file would cost more than the files."""
 
     def __init__(self, folder: str, environment: dict[str, str]):
@@ -156,7 +158,7 @@ class Reader:
 
 def require_path(path: str) -> None:
     """Refuse what git would not check out: a crafted tree can name it, and `fast-import` takes it."""
-    seen = {_as_others_read_it(part) for part in path.replace("\\", "/").split("/")}
+    seen = {_fold_name(part) for part in path.replace("\\", "/").split("/")}
     if {"", ".", ".."} & set(path.split("/")) or {".git", "git~1"} & seen or "\0" in path:
         raise Refused(
             "bad_path",
@@ -166,18 +168,18 @@ def require_path(path: str) -> None:
         )
 
 
-def _as_others_read_it(part):
+def _fold_name(part):
     """A name as macOS and Windows find it: without invisible letters, streams, and dots or spaces at its end."""
     return part.translate(INVISIBLE).partition(":")[0].lower().rstrip(" .")
 
 
-def _entry(line: bytes) -> Entry:
+def _parse_entry(line: bytes) -> TreeEntry:
     facts, _, path = line.partition(b"\t")
     mode, _, id = facts.decode().split()
-    return Entry(os.fsdecode(path), mode, id)
+    return TreeEntry(os.fsdecode(path), mode, id)
 
 
-def _make(folder, format):
+def _create_bare_repository(folder, format):
     for name in ("refs", "objects"):
         os.mkdir(os.path.join(folder, name))
     more = "\n[extensions]\n\tobjectFormat = sha256" if format == "sha256" else ""
@@ -190,12 +192,12 @@ def _make(folder, format):
             file.write(text + "\n")
 
 
-def _remove(folder, readers):
+def _remove_store(folder, readers):
     for reader in readers.values():
         reader.close()
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def quoted(path):
+def quote_path(path):
     """As git reads a path in a list or a stream: C-quoted, because a name may have the separator in it."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -71,5 +71,5 @@ class Job:
         self.tests = (
             tests  # new tests, written from the spec alone; they are in head and not in base
         )
-        self.granted = granted  # protected paths (globs) that the spec lets the builder change
+        self.grants = granted  # protected paths (globs) that the spec lets the builder change
         self.scratch = scratch  # a folder of the gate's own, on the same disk

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 
-def load(address: str) -> Any:
+def load_attribute(address: str) -> Any:
     """Return what "gates.ready:judge" names, below this package."""
     module, _, name = address.partition(":")
     return getattr(import_module(f"{__package__}.{module}"), name)

@@ -19,35 +19,35 @@ TOO_MUCH = (OUT_OF_MEMORY, -24, -9)  # SIGXCPU, or SIGKILL where nothing else he
 TAKES = f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 20} MB."
 
 
-class NotMade(Exception):
+class PromptError(Exception):
     """What is wrong with a template of a protocol's own."""
 
 
-def shipped(name: str, values: dict[str, Any]) -> str:
-    return environment().get_template(f"{name}.md").render(values)
+def render_shipped(name: str, values: dict[str, Any]) -> str:
+    return create_environment().get_template(f"{name}.md").render(values)
 
 
-def path(name: str) -> str:
+def template_path(name: str) -> str:
     return os.path.join(PROMPTS, f"{name}.md")
 
 
-def source(name: str) -> str:
+def read_template(name: str) -> str:
     """The template itself."""
-    with open(path(name), encoding="utf-8") as file:
+    with open(template_path(name), encoding="utf-8") as file:
         return file.read()
 
 
-def own(template: str, values: dict[str, Any]) -> str:
+def render_apart(template: str, values: dict[str, Any]) -> str:
     """The text; NotMade where there is none."""
-    return _apart({"template": template, "values": values})
+    return _run_apart({"template": template, "values": values})
 
 
-def names(template: str) -> set[str]:
+def list_variables(template: str) -> set[str]:
     """What a template uses. Also apart: to compile `{{ 'x'|center(9999999999) }}` is to do it."""
-    return set(_apart({"template": template}))
+    return set(_run_apart({"template": template}))
 
 
-def _apart(given: dict[str, Any]) -> Any:
+def _run_apart(given: dict[str, Any]) -> Any:
     from ..errors import Unavailable
 
     text = json.dumps({**given, "folders": _folders()}, default=sorted)  # a set
@@ -67,7 +67,7 @@ def _apart(given: dict[str, Any]) -> Any:
             "Run `bash setup/setup.sh`, which repairs the environment.",
         ) from None  # fmt: skip
     if "wrong" in made:
-        raise NotMade(made["wrong"])
+        raise PromptError(made["wrong"])
     return made["found"]
 
 
@@ -82,7 +82,7 @@ def _folders() -> list[str]:
     ]
 
 
-def environment():
+def create_environment():
     """Templates reach values and nothing else."""
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
@@ -99,7 +99,7 @@ def environment():
     )  # fmt: skip
 
 
-def _limit():
+def _limit_resources():
     try:
         import resource
     except ImportError:  # Windows: the clock of whoever waits is the only limit
@@ -117,7 +117,7 @@ def _limit():
 def _main():
     given = json.load(sys.stdin)
     sys.path += given.pop("folders")
-    _limit()
+    _limit_resources()
     try:
         made = {"found": _rendered(**given) if "values" in given else _names(**given)}
     except MemoryError:
@@ -128,13 +128,13 @@ def _main():
 
 
 def _rendered(template, values):
-    return environment().from_string(template).render(values)
+    return create_environment().from_string(template).render(values)
 
 
 def _names(template):
     from jinja2 import meta
 
-    return sorted(meta.find_undeclared_variables(environment().parse(template)))
+    return sorted(meta.find_undeclared_variables(create_environment().parse(template)))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ import os
 from typing import Any
 
 from ..errors import Usage
-from ..records.ledger.canonical import canonical
-from ..records.ledger.hashing import text_hash
+from ..records.ledger.canonical import encode_canonical
+from ..records.ledger.hashing import hash_text
 from . import prompt, yaml_file
 
 FOLDER = os.path.join(os.path.dirname(__file__), "protocols")
@@ -70,15 +70,15 @@ class Protocol:
     def hash(self) -> str:
         """Its version: of the steps and their prompts. Who gives it another budget runs the same protocol."""
         ours = {
-            step.answer: prompt.source(step.answer)
+            step.answer: prompt.read_template(step.answer)
             for step in self.steps.values()
             if step.answer and not step.prompt
         }
         rest = {name: value for name, value in self.given.items() if name != "budget"}
-        return text_hash(canonical({**rest, "prompts": ours}))
+        return hash_text(encode_canonical({**rest, "prompts": ours}))
 
     @property
-    def plans(self) -> frozenset[str]:
+    def planning_steps(self) -> frozenset[str]:
         """Steps that make the answers to others void."""
         return frozenset(step.name for step in self.steps.values() if step.clears)
 
@@ -87,17 +87,17 @@ class Protocol:
         return list(dict.fromkeys(step.stage for step in self.steps.values()))
 
 
-def shipped() -> list[str]:
+def list_shipped() -> list[str]:
     return sorted(name.removesuffix(".yml") for name in os.listdir(FOLDER) if name.endswith(".yml"))
 
 
-def load(name: str) -> Protocol:
+def load_shipped(name: str) -> Protocol:
     """One of the protocols that we ship."""
     with open(os.path.join(FOLDER, name + ".yml"), encoding="utf-8") as file:
-        return Protocol(yaml_file.read(file.read(), f"{name}.yml"))
+        return Protocol(yaml_file.parse_yaml(file.read(), f"{name}.yml"))
 
 
-def with_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:
+def override_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:
     """The same protocol with budgets of the reader's own."""
     unknown = sorted(set(given) - set(BUDGETS))
     if unknown:

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from ..records.quality.contract import lint
+from ..records.quality.contract import lint_contract
 from .verdict import Finding
 
 # What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an inner capital, and
@@ -36,7 +36,7 @@ NEVER_BY_KIND = re.compile(
 )  # gates and their settings: only if the request names them
 
 
-def granted(grants: list[str], request: str) -> list[str]:
+def filter_grants(grants: list[str], request: str) -> list[str]:
     """The grants that count: whoever plans may not let himself change what the request does not speak of."""
     names = [glob for glob in grants if glob.strip("*/.")]
     return [glob for glob in names if _is_named(glob, request) or _is_meant(glob, request)]
@@ -54,7 +54,7 @@ def _is_meant(glob, request):
     )
 
 
-def markdown(spec: dict[str, Any]) -> str:
+def render_spec(spec: dict[str, Any]) -> str:
     """The form that prompts, the reviewer and the lint get."""
     lines = [f"# {spec['title']}", "", "## Acceptance criteria", ""]
     lines += [f"- {criterion['id']}: {criterion['text']}" for criterion in spec["criteria"]]
@@ -64,11 +64,11 @@ def markdown(spec: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def findings(spec: dict[str, Any], request: str) -> list[Finding]:
+def check_spec(spec: dict[str, Any], request: str) -> list[Finding]:
     """What is wrong with a spec: what Q10's lint calls an error, and what the request names and it forgot."""
     found = [
         Finding(f"spec-{one['rule']}", f"{one['text']}: {one['suggestion']}")
-        for one in lint(markdown(spec))["findings"]
+        for one in lint_contract(render_spec(spec))["findings"]
         if one["severity"] == "error"
     ]
     said = " ".join(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..sandbox.run import Boxed
+from ..sandbox.run import SandboxResult
 
 # Why a step ended as it did. The protocol says for each step where every reason leads.
 REASONS = (
@@ -45,7 +45,7 @@ class Verdict:
     """The end of one step: the reason, a sentence, the findings, and every command that was run for it."""
 
     def __init__(
-        self, reason: str, says: str, findings: list[Finding] | None = None, runs: list[Boxed] | None = None,
+        self, reason: str, says: str, findings: list[Finding] | None = None, runs: list[SandboxResult] | None = None,
         facts: dict[str, Any] | None = None,
     ):  # fmt: skip
         assert reason in REASONS, reason

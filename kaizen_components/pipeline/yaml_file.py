@@ -7,7 +7,7 @@ from ..errors import Refused
 CHARS_MAX = 200_000
 
 
-def read(text: str, name: str) -> Any:
+def parse_yaml(text: str, name: str) -> Any:
     """What the text says, or Refused with the line; `name` is what the reader calls the file."""
     import yaml
 

@@ -16,7 +16,7 @@ _last = (
 )  # many writes fall into one second; strftime is most of what a stamp costs
 
 
-def iso(moment_ms: int) -> str:
+def format_time(moment_ms: int) -> str:
     """2026-11-16T03:15:55.123Z: text that sorts by time."""
     global _last
     second, text = _last
@@ -27,13 +27,13 @@ def iso(moment_ms: int) -> str:
     return f"{text}.{moment_ms % 1000:03d}Z"
 
 
-def new(prefix: str, at: str, number: int) -> str:
+def make_id(prefix: str, at: str, number: int) -> str:
     """`number` is the random part: 40 bits, counted up within a transaction so that no two are alike."""
     stamp = at.replace("-", "").replace(":", "").replace(".", "")
     return f"{prefix}_{stamp}_{number % 2**40:010x}"
 
 
-def steps_back(ref: str) -> int | None:
+def parse_steps_back(ref: str) -> int | None:
     """0 for @last, N for @last~N, which is as many records before it; None for any other reference."""
     last, tilde, number = ref.partition("~")
     if last != "@last" or (

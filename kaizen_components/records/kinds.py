@@ -211,4 +211,4 @@ _KINDS = (
 )  # fmt: skip
 
 KINDS = {kind.name: kind for kind in _KINDS}
-SEARCHED = tuple(kind.name for kind in _KINDS if kind.number)
+SEARCHABLE = tuple(kind.name for kind in _KINDS if kind.number)

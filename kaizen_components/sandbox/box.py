@@ -37,7 +37,7 @@ class Box:
     def visible(self) -> tuple[str, ...]:
         return (*SYSTEM, *self.reads, self.folder)
 
-    def environment(self, private: str) -> dict[str, str]:
+    def make_environment(self, private: str) -> dict[str, str]:
         """Nothing of ours but the time zone and those parts of the PATH that the box can see.
 
         `private` is its place for temporary files and the home folder: outside, or one that is only inside.
@@ -80,7 +80,9 @@ class Box:
             )
         return [program, *self.argv[1:]]
 
-    def confined(self, words: list[str], others: int, environment: dict[str, str]) -> list[str]:
+    def confine_command(
+        self, words: list[str], others: int, environment: dict[str, str]
+    ) -> list[str]:
         """The command behind the program that takes rights away."""
         limits = [
             f"rlimit={name}:{most}"
@@ -88,10 +90,10 @@ class Box:
         ]
         home = [f"home={environment['HOME']}"] if "HOME" not in self.variables else []
         words = [*words, *home, f"folder={self.folder}", *limits]
-        return [python(), "-I", "-S", STUB, *words, "--", *self.command(environment)]
+        return [find_python(), "-I", "-S", STUB, *words, "--", *self.command(environment)]
 
 
-def python() -> str:
+def find_python() -> str:
     """The interpreter itself, not the link to it in an environment."""
     return os.path.realpath(sys.executable)
 

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 
 from .box import SETTINGS, SYSTEM, Box
-from .limits import others
+from .limits import count_user_tasks
 
 # Not from the PATH: whoever sets that could bring a bwrap that protects nothing.
 PLACES = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
@@ -33,35 +33,35 @@ APART = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--
 ENDS = ("--die-with-parent", "--new-session", "--hostname", "box", "--cap-drop", "ALL")
 
 
-def program() -> str | None:
+def find_bwrap() -> str | None:
     return shutil.which("bwrap", path=PLACES)
 
 
-def version() -> str:
+def read_bwrap_version() -> str:
     asked = subprocess.run(
-        [program() or "bwrap", "--version"], capture_output=True, text=True, timeout=10
+        [find_bwrap() or "bwrap", "--version"], capture_output=True, text=True, timeout=10
     )
     return asked.stdout.strip().rpartition(" ")[2]
 
 
-def ways() -> tuple[str, ...]:
+def list_ways() -> tuple[str, ...]:
     """The ways in, the best first."""
     return ("uid", "namespace") if os.getuid() == 0 else ("namespace",)
 
 
 @contextlib.contextmanager
-def opened(box: Box, way: str) -> Iterator[tuple[list[str], dict[str, str]]]:
+def open_bubblewrap(box: Box, way: str) -> Iterator[tuple[list[str], dict[str, str]]]:
     """The command line that runs the box, and its environment."""
-    environment = box.environment(PRIVATE)
+    environment = box.make_environment(PRIVATE)
     uid = _free_uid() if way == "uid" else NOBODY
     with tempfile.TemporaryDirectory(prefix="kaizen-etc-") as etc:
         _accounts(etc, uid)
         words = ["oom=", *([f"uid={uid}"] if way == "uid" else []), "still="]
-        inside = box.confined(
-            words, 0 if way == "uid" or _counted_apart() else others(), environment
+        inside = box.confine_command(
+            words, 0 if way == "uid" or _counted_apart() else count_user_tasks(), environment
         )
         command = [
-            program() or "bwrap",
+            find_bwrap() or "bwrap",
             *APART,
             *ENDS,
             *_identity(way),

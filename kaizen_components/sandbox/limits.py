@@ -36,7 +36,7 @@ class Limits:
         }
 
 
-def others() -> int:
+def count_user_tasks() -> int:
     """How many tasks this user already has: outside of a user namespace RLIMIT_NPROC counts them all."""
     found = 0
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():

@@ -5,7 +5,7 @@ import socket
 import tempfile
 
 from . import process
-from .box import Box, python
+from .box import Box, find_python
 from .limits import Limits
 
 SECONDS = 20.0  # a machine may be very busy
@@ -45,7 +45,7 @@ os.killpg(0, 9) if "forks" in must else None
 """.replace("FORKS", str(FORKS)).replace("KNOWN", repr(KNOWN))
 
 
-def tried(opened, must: tuple[str, ...]) -> str:
+def probe_box(opened, must: tuple[str, ...]) -> str:
     """Why a box does not hold what it must; "" when it does."""
     with tempfile.TemporaryDirectory(prefix="kaizen-probe-") as place, _Listener() as port:
         folder, outside = os.path.join(place, "folder"), os.path.join(place, "outside")
@@ -53,12 +53,12 @@ def tried(opened, must: tuple[str, ...]) -> str:
             os.mkdir(path)
         with open(os.path.join(outside, "secret"), "w"):
             pass
-        argv = [python(), "-I", "-S", "-c", TRY, outside, str(port), ",".join(must)]
+        argv = [find_python(), "-I", "-S", "-c", TRY, outside, str(port), ",".join(must)]
         box = Box(
             argv, folder, SECONDS, limits=Limits(processes=FORKS // 2 if "forks" in must else 256)
         )
         with opened(box) as (command, environment):
-            seen = process.run(command, folder, SECONDS, env=environment, echo=False)
+            seen = process.run_process(command, folder, SECONDS, env=environment, echo=False)
     said = seen.stdout.text()
     return (
         ""

@@ -78,7 +78,7 @@ PASSED = (
 PASSED_PREFIXES = ("LC_", "XDG_")
 
 
-class Seen:
+class ProcessResult:
     """What was seen of a run."""
 
     def __init__(
@@ -136,7 +136,7 @@ class Stream:
         )
 
 
-def environment() -> dict[str, str]:
+def scrub_environment() -> dict[str, str]:
     """The variables that a command gets; KAIZEN_PASS_ENV names more, separated by commas."""
     asked = {name.strip() for name in os.environ.get("KAIZEN_PASS_ENV", "").split(",")}
     return {
@@ -146,7 +146,7 @@ def environment() -> dict[str, str]:
     }
 
 
-def run(
+def run_process(
     argv: list[str],
     cwd: str,
     timeout_s: float,
@@ -154,14 +154,14 @@ def run(
     env: dict[str, str] | None = None,
     echo: bool = True,
     watch: Callable[[int, int], str] | None = None,
-) -> Seen:
+) -> ProcessResult:
     """Run `argv` in `cwd` and wait for it, its time limit, or Ctrl-C; what it started in its session ends with it.
 
     `watch` is called now and then with the process and the bytes it has written; a reason that it gives ends the run.
     """
-    with Ending() as ending:
+    with DeferredSignals() as ending:
         return _run(
-            argv, cwd, timeout_s, ending, environment() if env is None else env, echo, watch
+            argv, cwd, timeout_s, ending, scrub_environment() if env is None else env, echo, watch
         )
 
 
@@ -192,7 +192,9 @@ def _run(argv, cwd, timeout_s, ending, env, echo, watch):
             reader.join(GRACE_S)  # a process that left its session may hold the pipe open for ever
     duration_ms = round((time.monotonic() - start) * 1000)
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
-    return Seen(TIMED_OUT if timed_out else code, timed_out, duration_ms, out, err, stopped)
+    return ProcessResult(
+        TIMED_OUT if timed_out else code, timed_out, duration_ms, out, err, stopped
+    )
 
 
 def _wait(process, timeout_s, look):
@@ -239,7 +241,7 @@ class _Exit:
         return True
 
 
-class Ending:
+class DeferredSignals:
     """The signals that end us, held back while a command is being started or cleaned up after: between two lines there
     they would leave it running."""
 
@@ -248,7 +250,7 @@ class Ending:
         self._heard = 0
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> "Ending":
+    def __enter__(self) -> "DeferredSignals":
         if threading.current_thread() is threading.main_thread():
             for name in ("SIGINT", "SIGTERM", "SIGHUP"):
                 number = getattr(signal, name, None)

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from .box import Box
-from .landlock import private_folder
-from .limits import others
+from .landlock import make_private_folder
+from .limits import count_user_tasks
 
 PROGRAM = "/usr/bin/sandbox-exec"
 SYSTEM = (
@@ -29,14 +29,17 @@ def is_here() -> bool:
 
 
 @contextlib.contextmanager
-def opened(box: Box) -> Iterator[tuple[list[str], dict[str, str]]]:
-    with private_folder() as private:
-        environment = box.environment(private)
-        inside = box.confined([], others(), environment)
-        yield [PROGRAM, "-p", profile(box.reads, (box.folder, private)), *inside], environment
+def open_seatbelt(box: Box) -> Iterator[tuple[list[str], dict[str, str]]]:
+    with make_private_folder() as private:
+        environment = box.make_environment(private)
+        inside = box.confine_command([], count_user_tasks(), environment)
+        yield (
+            [PROGRAM, "-p", render_profile(box.reads, (box.folder, private)), *inside],
+            environment,
+        )
 
 
-def profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
+def render_profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
     """What is allowed; all else, the network among it, is not."""
     seen = " ".join(f"(subpath {_quoted(path)})" for path in (*SYSTEM, *reads, *writes))
     written = " ".join(

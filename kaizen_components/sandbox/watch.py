@@ -13,7 +13,7 @@ PATIENCE = (
 LOOK_S = 1.0  # and at least so long, unless the disk fills meanwhile
 
 
-class Watch:
+class ResourceWatch:
     """Called with the first process of the box and the bytes it has written; says why it must end, or nothing."""
 
     def __init__(self, folders: tuple[str, ...], limits: Limits):
@@ -26,7 +26,7 @@ class Watch:
     def __call__(self, pid: int, output_bytes: int) -> str:
         if output_bytes > self._limits.output_mb << 20:
             return f"it wrote more than {self._limits.output_mb} MB of output"
-        family = processes(pid)
+        family = list_descendants(pid)
         if len(family) > self._limits.processes + 8:  # bubblewrap's own and those that just end
             return f"it started more than {self._limits.processes} processes"
         return self._memory(family) or self._disk(family)
@@ -54,7 +54,7 @@ class Watch:
         return sum(map(_size, self._folders))
 
 
-def processes(pid: int) -> list[int]:
+def list_descendants(pid: int) -> list[int]:
     """A process and all that came from it and still hang together; Linux only, elsewhere none."""
     found, new = [], [pid]
     while new:

@@ -18,7 +18,7 @@ from ..errors import (
     KaizenError,
     NotFound,
     Unavailable,
-    not_installed,
+    explain_missing_package,
 )
 from .gate import share
 
@@ -49,7 +49,7 @@ def driver_connect():
         try:
             from libsql_experimental import connect as connect_without_timeout  # its former name
         except ImportError:
-            raise not_installed(
+            raise explain_missing_package(
                 "libsql_missing",
                 "The database driver is not installed.",
                 "Python could not import libsql.",
@@ -106,7 +106,7 @@ class Connection:
         self._open = True
 
     @property
-    def keeps_writers_out(self) -> bool:
+    def blocks_writers(self) -> bool:
         return self._lock >= 0
 
     def execute(self, sql, params=()):
@@ -138,7 +138,7 @@ class Connection:
             ):  # `literal`, without a call for each: most are
                 spelled.append("'" + value.replace("'", "''") + "'")
             else:
-                spelled.append(literal(value))
+                spelled.append(format_literal(value))
         if None in spelled:
             self.execute(
                 f"INSERT INTO {table} ({', '.join(row)}) VALUES (?{', ?' * (len(row) - 1)})",
@@ -203,7 +203,7 @@ class Connection:
 
         SQLite reports a refused read (EIO) as damage. Only a second look at the file tells them apart.
         """
-        ours = translated(error)
+        ours = translate_error(error)
         damaged = isinstance(error, ValueError) and getattr(ours, "code", "") == "corrupt_database"
         if damaged and _is_intact(self._path):
             return DiskError(
@@ -234,7 +234,7 @@ class Connection:
             self.roll_back()
         self.execute("BEGIN")
 
-    def begin_to_write(self, wait_s):
+    def begin_write(self, wait_s):
         """The same for a write. It begins with its first statement, and that waits for other programs: in short tries,
         because libsql holds the GIL while it waits, and Ctrl-C would have to wait with it."""
         assert self._open, "the connection is closed"
@@ -243,7 +243,7 @@ class Connection:
         self._later[:] = [BEGIN]
         self._wait_until = time.monotonic() + wait_s
 
-    def data_version(self):
+    def read_data_version(self):
         """Changes when another connection commits. Asked before a write begins: what has changed by then is refused by
         the frontier (`Write.finish`)."""
         assert self._open, "the connection is closed"
@@ -285,7 +285,7 @@ def _is_intact(path):
         return False
 
 
-def literal(value):
+def format_literal(value):
     """A value as SQL spells it, or None for one that has to be bound: SQLite reads floats less exactly than it keeps
     them, and copies what is left of a script for each statement."""
     kind = type(value)
@@ -335,14 +335,14 @@ def _uri(path):
     try:
         path.encode()
     except UnicodeError as error:  # percent-encoded, it would work by accident, and fail elsewhere
-        raise translated(error) from None
+        raise translate_error(error) from None
     return ("file://" if path.startswith("/") else "file:") + "".join(
         c if c.isalnum() or c in "/._-~" else "".join(f"%{byte:02X}" for byte in c.encode())
         for c in path
     )
 
 
-def translated(error):
+def translate_error(error):
     """Our own error for one of libsql's, or for a disk that refuses; anything else comes back as it is."""
     if isinstance(error, KaizenError):
         return error

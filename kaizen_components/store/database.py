@@ -4,7 +4,7 @@ import os
 
 from ..errors import Integrity, KaizenError, NotFound, Refused, Unavailable
 from .connection import APPLICATION_ID, Connection
-from .gate import Gate, timeout_s
+from .gate import Gate, read_timeout_s
 from .place import Place
 
 SCHEMA_VERSION = 18  # the number of the newest file in migrations/
@@ -27,7 +27,7 @@ class Store:
         )  # around every write
         self._folders: list[str] = []  # which this store has made
         self._found_empty = False  # was there a file without anything in it?
-        self.made_now = False  # is this the first write of the project?
+        self.is_new = False  # is this the first write of the project?
 
     def exists(self) -> bool:
         """An empty file is no database yet."""
@@ -47,13 +47,13 @@ class Store:
 
     def require(self) -> None:
         if not self.exists():
-            raise self.none_yet()
+            raise self.missing_database_error()
         if not os.path.isfile(self.place.database):
             raise Unavailable(
                 "not_a_file", "AI/db/kaizen.db is not a file.", "", "Move it away, then run `K1`."
             )
 
-    def none_yet(self) -> NotFound:
+    def missing_database_error(self) -> NotFound:
         if not os.path.isdir(self.place.root):
             return self._no_root()
         how = "is empty" if os.path.exists(self.place.database) else "does not exist"
@@ -99,7 +99,7 @@ class Store:
         """Asked before a command is run that cannot be taken back: a newer engine's database would refuse its proof."""
         _checked(self.look(), _require_not_newer).close()
 
-    def look_at(self, path: str) -> Connection:
+    def open_file(self, path: str) -> Connection:
         """A read-only connection on another file, such as a backup; the caller closes it."""
         shown = os.path.basename(path) or path
         if not os.path.isfile(path):
@@ -111,7 +111,7 @@ class Store:
             )
         try:
             connection = Connection(
-                os.path.abspath(path), read_only=True, busy_timeout_s=min(timeout_s(), 5.0)
+                os.path.abspath(path), read_only=True, busy_timeout_s=min(read_timeout_s(), 5.0)
             )
             return _checked(connection, _require_ours, _require_not_newer)
         except Integrity as error:
@@ -134,7 +134,7 @@ class Store:
 
     def _require_made(self, connection):
         if connection.value("PRAGMA user_version") == 0:
-            raise self.none_yet()
+            raise self.missing_database_error()
 
     def _identity(self):
         """Which file this is, so that one put in its place is noticed."""
@@ -144,17 +144,17 @@ class Store:
             return None
         return found.st_dev, found.st_ino
 
-    def writing(self) -> "Writing":
+    def begin_write_transaction(self) -> "WriteTransaction":
         """`with store.writing() as connection:` is one transaction; it commits unless an exception leaves it."""
-        return Writing(self)
+        return WriteTransaction(self)
 
     def open_writer(self) -> Connection:
         """The write connection, made, migrated and set up on first use. Only ever called inside the gate."""
         if self._writer is not None and self._writer_of != self._identity():
             self._close_writer()  # the file was replaced
         if self._writer is None:
-            self.made_now = not self.exists()
-            if self.made_now:
+            self.is_new = not self.exists()
+            if self.is_new:
                 self._found_empty = os.path.exists(self.place.database)
                 self._make_folders()
             else:  # look first: a connection that may write changes the file by opening it
@@ -182,11 +182,11 @@ class Store:
         except BaseException:
             connection.close()
             raise
-        if self.made_now:
+        if self.is_new:
             self.notes.append(f"Created the database {self.place.relative(self.place.database)}.")
         return connection
 
-    def unmake(self) -> None:
+    def remove_new_database(self) -> None:
         """Take back a database that was made for a first write which then failed, and the folders that it made. Only
         ever called inside the gate; once its file is gone, whoever waited makes another and may go in."""
         self._close_writer()
@@ -214,7 +214,7 @@ class Store:
             pass
         self._folders = []
         self.notes = [note for note in self.notes if not note.startswith("Created the database")]
-        self.made_now = False
+        self.is_new = False
 
     def _make_folders(self):
         try:
@@ -231,13 +231,13 @@ class Store:
                 "Make the folder writable, or point KAIZEN_REPO_ROOT at a project that is.",
             ) from None
 
-    def hurry(self, patience_s: float | None) -> None:
+    def limit_wait(self, patience_s: float | None) -> None:
         """Wait no longer than this for others, until told None: what is to be done is not worth more."""
-        self.gate.patience_s = patience_s
+        self.gate.wait_max_s = patience_s
 
-    def let_writers_in(self) -> None:
+    def release_writers(self) -> None:
         """After an answer: a reader that could only read by keeping writers out does not stay."""
-        if self._reader is not None and self._reader.keeps_writers_out:
+        if self._reader is not None and self._reader.blocks_writers:
             self._reader.close()
             self._reader = None
 
@@ -257,7 +257,7 @@ class Store:
             writer.close()
 
 
-class Writing:
+class WriteTransaction:
     """One write transaction inside the gate. `on_commit` runs after COMMIT while the gate is still held."""
 
     def __init__(self, store: Store):
@@ -269,7 +269,7 @@ class Writing:
         self.store.gate.__enter__()
         try:
             self._connection = self.store.open_writer()
-            self._connection.begin_to_write(self.store.gate.wait_s())
+            self._connection.begin_write(self.store.gate.wait_s())
         except BaseException:
             self._break_off()
             raise
@@ -279,8 +279,8 @@ class Writing:
         """Whatever ended it, also a signal between two lines: no transaction stays open, and no connection either."""
         self.keep_open = False
         try:
-            if self.store.made_now:
-                self.store.unmake()
+            if self.store.is_new:
+                self.store.remove_new_database()
         finally:
             self._leave()
 
@@ -309,11 +309,11 @@ class Writing:
 
     def _take_back(self):
         self._connection.roll_back()
-        if self.store.made_now:
-            self.store.unmake()
+        if self.store.is_new:
+            self.store.remove_new_database()
 
     def _leave(self):
-        self.store.made_now = (
+        self.store.is_new = (
             False  # also after an interrupt right behind COMMIT: what is there now stays
         )
         try:
@@ -378,9 +378,9 @@ def _require_schema(connection):
     _require_not_newer(connection)
     version = connection.value("PRAGMA user_version")
     if version < SCHEMA_VERSION:
-        from .migrate import require_listed
+        from .migrate import require_listed_version
 
-        require_listed(connection)
+        require_listed_version(connection)
         raise Refused(
             "database_is_older",
             f"This database has schema {version}; this engine needs {SCHEMA_VERSION}.",

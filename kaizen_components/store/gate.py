@@ -19,7 +19,7 @@ POLL_S = 0.005
 FOLDER_TRIES = 100
 
 
-def timeout_s() -> float:
+def read_timeout_s() -> float:
     """How long a writer waits for its turn: KAIZEN_BUSY_TIMEOUT_S, 30 seconds unless told."""
     try:
         seconds = float(os.environ.get("KAIZEN_BUSY_TIMEOUT_S", "30"))
@@ -34,9 +34,9 @@ class Gate:
 
     def __init__(self, path: str, stays: bool = False, make_folder=None):
         self.path = path
-        self.stays = stays
+        self.keeps_file = stays
         self._make_folder = make_folder
-        self.patience_s: float | None = None  # less than the usual wait, for what is not worth it
+        self.wait_max_s: float | None = None  # less than the usual wait, for what is not worth it
         self._fd = -1
         self._pid = 0
         self._file: tuple[int, int] | None = None
@@ -62,13 +62,15 @@ class Gate:
             self.close()  # the lock file was removed or replaced: what we hold locks nobody out
 
     def __exit__(self, *exc):
-        if self.stays:
+        if self.keeps_file:
             _unlock(self._fd)
         else:
             self.close()  # which releases the lock
 
     def wait_s(self) -> float:
-        return timeout_s() if self.patience_s is None else min(timeout_s(), self.patience_s)
+        return (
+            read_timeout_s() if self.wait_max_s is None else min(read_timeout_s(), self.wait_max_s)
+        )
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -18,7 +18,7 @@ NOT_WHAT_IT_SAYS = (
 )  # how a statement of ours fails
 
 
-def files() -> list[tuple[int, str]]:
+def list_migrations() -> list[tuple[int, str]]:
     """(version, file name) of every migration, in order."""
     names = sorted(name for name in os.listdir(FOLDER) if name.endswith(".sql"))
     return [(int(name.split("_")[0]), name) for name in names]
@@ -29,11 +29,11 @@ def migrate(store, connection: Connection, version: int) -> None:
 
     A new file gets all of them in one transaction, so that nobody ever sees half a database.
     """
-    pending = [(number, name) for number, name in files() if number > version]
+    pending = [(number, name) for number, name in list_migrations() if number > version]
     if version == 0:
         _apply(connection, pending)
         return
-    if problem := version_problem(connection):
+    if problem := find_version_problem(connection):
         raise _failed(pending[0][0], "it is not what its schema version says.", problem)
     backup = _backup(store, connection, version)
     copied = [f"Backed up the database to {store.place.relative(backup)} before migrating."]
@@ -49,7 +49,7 @@ def migrate(store, connection: Connection, version: int) -> None:
         copied = []
 
 
-def version_problem(connection: Connection) -> str | None:
+def find_version_problem(connection: Connection) -> str | None:
     """A sentence if the schema version is not the newest that the file's own table `migration` lists."""
     version, listed = connection.value("PRAGMA user_version"), connection.value(LISTED)
     return (
@@ -59,9 +59,9 @@ def version_problem(connection: Connection) -> str | None:
     )
 
 
-def require_listed(connection: Connection) -> None:
+def require_listed_version(connection: Connection) -> None:
     """Asked where a version is older than ours: to be told to migrate would not help."""
-    if problem := version_problem(connection):
+    if problem := find_version_problem(connection):
         raise Integrity(
             "schema_version_changed",
             "The database is not what its schema version says.",
@@ -95,15 +95,15 @@ def _failed(number, what, why):
 
 
 def _run(connection, number, name):
-    text = text_of(name)
-    for statement in statements(text):
+    text = read_migration(name)
+    for statement in split_statements(text):
         connection.execute(statement)
     connection.execute(
         "INSERT INTO migration VALUES (?, ?, ?, ?, ?)",
         (
             number,
             name,
-            digest(text),
+            hash_migration(text),
             time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             __version__,
         ),
@@ -112,18 +112,18 @@ def _run(connection, number, name):
     connection.execute(f"PRAGMA user_version = {number}")
 
 
-def text_of(name: str) -> str:
+def read_migration(name: str) -> str:
     with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
         return file.read()
 
 
-def digest(text: str) -> str:
+def hash_migration(text: str) -> str:
     import hashlib
 
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def statements(text: str) -> Iterator[str]:
+def split_statements(text: str) -> Iterator[str]:
     """The statements of a migration file. libsql runs one at a time, and its connection's script call hides errors.
 
     A statement ends with a line that ends in `;`; a trigger ends with the line `END;`.
@@ -147,11 +147,11 @@ def _backup(store, connection, version):
     os.makedirs(store.place.backups, exist_ok=True)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     path = os.path.join(store.place.backups, f"before-migration-{version}-{stamp}-{os.getpid()}.db")
-    copy_into(connection, path)
+    copy_database(connection, path)
     return path
 
 
-def copy_into(connection: Connection, path: str) -> None:
+def copy_database(connection: Connection, path: str) -> None:
     """A consistent, compact copy of the database as one file, flushed to the disk."""
     if os.path.exists(path):
         raise Conflict(

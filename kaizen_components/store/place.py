@@ -5,7 +5,7 @@ import os
 from ..errors import NotFound
 
 
-def root() -> str:
+def find_root() -> str:
     """KAIZEN_REPO_ROOT (the launcher pins it), or else the project around the working directory."""
     pinned = os.environ.get("KAIZEN_REPO_ROOT")
     if pinned and os.path.isabs(pinned):
@@ -23,13 +23,13 @@ def working_folder() -> str:
         ) from None
 
 
-MARKS = ("AI/db/kaizen.db", "kaizen.py", ".git")
+PROJECT_MARKERS = ("AI/db/kaizen.db", "kaizen.py", ".git")
 
 
 def _around(start: str) -> str:
     """The nearest folder upwards that has records, a launcher or a repository of its own; or else `start`."""
     folder = start
-    while not any(os.path.exists(os.path.join(folder, mark)) for mark in MARKS):
+    while not any(os.path.exists(os.path.join(folder, mark)) for mark in PROJECT_MARKERS):
         parent = os.path.dirname(folder)
         if parent == folder:
             return start

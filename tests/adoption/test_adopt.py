@@ -17,7 +17,7 @@ from kaizen_components.projects.adopt import engine
 from kaizen_components.projects.adopt.engine import digest
 from kaizen_components.projects.adopt.shape import Choices, parts
 from kaizen_components.projects.adopt.state import PLACES, SKILL, VERSION
-from kaizen_components.projects.hooks import files as hook_files
+from kaizen_components.projects.hooks import host_file as hook_files
 
 from ..conftest import ROOT, git
 from .conftest import seen
@@ -976,7 +976,7 @@ def test_it_cannot_run_inside_a_batch(kaizen, repo):
 def test_the_lines_for_agents_name_only_commands_and_options_that_exist():
     text = (FILES / "agents.md").read_text()
     options = {
-        fields.option(name)
+        fields.format_option(name)
         for name in (*fields.SHARED, *(key.split(".")[-1] for key in fields.FIELDS))
     }
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaizen_components.projects.hooks.files import (
+from kaizen_components.projects.hooks.host_file import (
     EVENTS,
     FILES,
     HOOK_COMMAND,
-    events,
-    merged,
-    without,
+    list_events,
+    merge_hooks,
+    remove_hooks,
 )
 
 from ..conftest import git
@@ -43,29 +43,31 @@ def commands(text):
 
 @every_host
 def test_a_new_file_has_one_command_for_each_event(host):
-    text = merged(None, host, HOOK_COMMAND)
+    text = merge_hooks(None, host, HOOK_COMMAND)
 
-    assert list(commands(text)) == events(host)
-    assert ("PostToolUseFailure" in events(host)) == (host == "claude")  # Codex knows no such event
+    assert list(commands(text)) == list_events(host)
+    assert ("PostToolUseFailure" in list_events(host)) == (
+        host == "claude"
+    )  # Codex knows no such event
     for event, lines in commands(text).items():
         assert len(lines) == 1 and lines[0].endswith(
             f"kaizen.py hook {EVENTS[event]} --host {host}"
         )
-    assert merged(text, host, HOOK_COMMAND) == text
-    assert json.loads(without(text, host)) == {}
+    assert merge_hooks(text, host, HOOK_COMMAND) == text
+    assert json.loads(remove_hooks(text, host)) == {}
 
 
 @every_host
 @pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
 def test_theirs_stay_in_their_order_and_ours_go_again(host, indent):
     before = json.dumps(THEIRS, indent=indent, ensure_ascii=False)
-    text = merged(before, host, HOOK_COMMAND)
+    text = merge_hooks(before, host, HOOK_COMMAND)
 
     assert list(json.loads(text)) == list(THEIRS)
     assert commands(text)["Stop"][0] == "say done" and len(commands(text)["Stop"]) == 2
     assert commands(text)["PreToolUse"] == ["python3 hook.py stop"]
-    assert json.loads(without(text, host)) == THEIRS
-    assert without(before, host) == before
+    assert json.loads(remove_hooks(text, host)) == THEIRS
+    assert remove_hooks(before, host) == before
     assert indent is None or text.split("\n")[1].startswith(
         (" " * indent if isinstance(indent, int) else indent) + '"'
     )
@@ -73,8 +75,8 @@ def test_theirs_stay_in_their_order_and_ours_go_again(host, indent):
 
 @every_host
 def test_a_command_of_an_older_version_is_replaced_and_not_doubled(host):
-    old = merged(json.dumps(THEIRS), host, ["py", "kaizen.py", "hook"])
-    new = merged(old, host, HOOK_COMMAND)
+    old = merge_hooks(json.dumps(THEIRS), host, ["py", "kaizen.py", "hook"])
+    new = merge_hooks(old, host, HOOK_COMMAND)
 
     assert len(commands(new)["Stop"]) == 2 and not any(
         line.startswith("py ") for line in commands(new)["Stop"]
@@ -99,7 +101,7 @@ some_settings = st.fixed_dictionaries(
 @every_host
 @given(settings=some_settings)
 def test_any_settings_come_back_as_they_were(host, settings):
-    back = json.loads(without(merged(json.dumps(settings), host, HOOK_COMMAND), host))
+    back = json.loads(remove_hooks(merge_hooks(json.dumps(settings), host, HOOK_COMMAND), host))
     hooks = {
         event: groups
         for event, groups in settings.get("hooks", {}).items()
@@ -115,7 +117,7 @@ def test_the_command_finds_the_launcher_from_any_folder_of_the_repository(host, 
     (repo / "kaizen.py").write_text("import sys; print(sys.argv[1:])\n")
     (repo / "deep").mkdir()
     git(repo, "status")
-    line = commands(merged(None, host, HOOK_COMMAND))["Stop"][0]
+    line = commands(merge_hooks(None, host, HOOK_COMMAND))["Stop"][0]
     done = subprocess.run(
         ["bash", "-c", line], cwd=repo / "deep", env={**os.environ, "CLAUDE_PROJECT_DIR": str(repo)},
         capture_output=True, text=True,

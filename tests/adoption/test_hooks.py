@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from kaizen_components.projects.hooks import files as hook_files
+from kaizen_components.projects.hooks import host_file as hook_files
 from kaizen_components.projects.hooks.runs_tests import exits_as_its_tests, runs_tests
 
 from ..conftest import LAUNCHER, ROOT, git
@@ -277,7 +277,9 @@ def test_a_test_run_that_the_host_saw_is_reported_and_not_witnessed(hook, kaizen
 def test_a_test_run_that_failed_is_noted_by_the_line_that_adoption_puts_into_the_settings(
     kaizen, claimed, root
 ):
-    settings = json.loads(hook_files.merged(None, "claude", [sys.executable, "kaizen.py", "hook"]))
+    settings = json.loads(
+        hook_files.merge_hooks(None, "claude", [sys.executable, "kaizen.py", "hook"])
+    )
     (root / "kaizen.py").symlink_to(LAUNCHER)
     (group,) = settings["hooks"]["PostToolUseFailure"]
     told = {name: value for name, value in CLAUDE_BASH.items() if name != "tool_response"}

@@ -152,12 +152,12 @@ def test_a_file_in_the_place_of_a_folder_stays(kaizen, root, store):
 
 
 def test_a_step_that_fails_takes_back_those_before_it(root, store, monkeypatch):
-    plan = skill_links.plan(str(root), store, False)
+    plan = skill_links.plan_links(str(root), store, False)
     (root / ".claude" / "skills").mkdir(parents=True)
     (root / ".claude" / "skills" / "one").write_text("it came just now")
 
     with pytest.raises(Conflict):
-        skill_links.apply(plan)
+        skill_links.apply_links(plan)
     assert tree(root) == [".claude/skills/one"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from kaizen_components.backends import chat as module
 from kaizen_components.backends.chat import Chat
 from kaizen_components.backends.endpoint import Endpoint
-from kaizen_components.backends.failure import Rejected
+from kaizen_components.backends.failure import RequestRejected
 from kaizen_components.errors import KaizenError, Refused, Unavailable
 
 from ..conftest import ROOT
@@ -355,7 +355,7 @@ def test_tool_calls_come_back_whole(on_text):
 @pytest.mark.parametrize("status", [400, 500])
 def test_a_server_that_knows_no_tools_says_so_at_once(status):
     refusing = Answer(status=status, raw=b'{"error": {"message": "tools param requires a flag"}}')
-    with ModelServer([refusing]) as server, pytest.raises(Rejected):
+    with ModelServer([refusing]) as server, pytest.raises(RequestRejected):
         ask(server, tools=TOOLS)
 
     assert len(server.requests) == 1

@@ -264,7 +264,7 @@ def test_a_prediction_is_closed_once_and_the_refusal_names_the_first_outcome(kai
 def test_the_database_too_refuses_a_second_outcome(kaizen, prediction, monkeypatch):
     id = prediction()
     kaizen("I4", prediction_id=id, outcome="happened", summary="Seen.")
-    monkeypatch.setattr(irl, "require_open", lambda prediction: None)
+    monkeypatch.setattr(irl, "require_open_prediction", lambda prediction: None)
     with pytest.raises(Conflict) as refused:
         kaizen("I4", prediction_id=id, outcome="void", summary="Not seen.")
 

@@ -8,7 +8,7 @@ import pytest
 
 from kaizen_components.errors import NotFound, Refused, Unavailable, Usage
 from kaizen_components.index import find_command
-from kaizen_components.records.ledger.canonical import canonical
+from kaizen_components.records.ledger.canonical import encode_canonical
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_the_manifest_is_stored_with_its_hash_and_the_filters(kaizen, case):
         == answer["manifest_hash"]
         == hashlib.sha256(row["cases"].encode()).hexdigest()
     )
-    assert row["cases"] == canonical(answer["cases"])
+    assert row["cases"] == encode_canonical(answer["cases"])
     assert {**json.loads(row["filters"]), "since": "…"} == {
         "query": "key",
         "scope": "project",

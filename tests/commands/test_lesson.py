@@ -8,7 +8,7 @@ import pytest
 
 from kaizen_components import limits
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
-from kaizen_components.records.files.files import tree_digest
+from kaizen_components.records.files.files import hash_tree
 
 from ..test_args import ALLOWED, modules_after
 
@@ -95,7 +95,7 @@ def test_files_that_no_glob_matches_are_hashed_as_none_and_the_receipt_says_so(k
     added = kaizen("G1", **TEXT, paths=["lib/*.py"])
 
     assert added["files"] == 0
-    assert record(kaizen, "G4", added["id"])["paths_hash"] == tree_digest([])
+    assert record(kaizen, "G4", added["id"])["paths_hash"] == hash_tree([])
 
 
 def test_evidence_may_be_a_json_list_a_unique_prefix_of_an_id_or_text_that_has_an_underscore(

@@ -13,9 +13,9 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Integrity, KaizenError, NotFound, Refused, Unavailable, Usage
-from kaizen_components.records.ledger.transaction import Read
-from kaizen_components.records.lessons import copy as lesson_copy
-from kaizen_components.records.search.search import ranked
+from kaizen_components.records.ledger.transaction import RecordReader
+from kaizen_components.records.lessons import backup as lesson_copy
+from kaizen_components.records.search.full_text import find_best
 
 from ..conftest import LAUNCHER, ROOT
 
@@ -257,10 +257,10 @@ def test_every_entry_becomes_a_record_with_its_file_and_line(kaizen, root, lesso
 
 def test_search_finds_what_was_migrated(kaizen, lessons):
     kaizen("M3")
-    db = Read(kaizen.store.reader(), "agent")
+    db = RecordReader(kaizen.store.reader(), "agent")
 
-    assert [kind for kind, _ in ranked(db, "Friday")] == ["gotcha"]
-    assert [kind for kind, _ in ranked(db, "日本")] == ["learned"]
+    assert [kind for kind, _ in find_best(db, "Friday")] == ["gotcha"]
+    assert [kind for kind, _ in find_best(db, "日本")] == ["learned"]
 
 
 def test_the_files_become_stubs_that_say_where_the_lessons_are(kaizen, root, lessons):
@@ -704,7 +704,7 @@ def test_verify_counts_what_it_proved(kaizen, lessons):
 
 def test_a_revised_or_retired_lesson_is_not_lost(kaizen, lessons):
     id = kaizen("M3")["entries"][0]["id"]
-    with kaizen.store.writing() as connection:  # as G5 does
+    with kaizen.store.begin_write_transaction() as connection:  # as G5 does
         connection.execute(
             "INSERT INTO gotcha_revision (seq, id, at, actor, test, gotcha_id, rev, status, body) "
             "VALUES (9, 'grev_1', 'x', 'x', 0, ?, 2, 'retired', 'Another text.')", (id,),
@@ -726,7 +726,7 @@ def test_files_still_to_be_migrated_are_pending(kaizen, root, lessons):
 
 def tampered(kaizen, sql, *params):
     """A record changed or removed behind our back, as a damaged file would have it."""
-    with kaizen.store.writing() as connection:
+    with kaizen.store.begin_write_transaction() as connection:
         for row in connection.rows(
             "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%no_%'"
         ):

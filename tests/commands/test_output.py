@@ -5,8 +5,8 @@ import json
 import pytest
 
 from kaizen_components.errors import KaizenError, NotFound, Refused, Usage
-from kaizen_components.faces.schema import schema_of
-from kaizen_components.index import COMMANDS, Command, catalog
+from kaizen_components.faces.schema import build_schema
+from kaizen_components.index import COMMANDS, Command, load_commands
 
 
 def problems(kaizen, kind, payload):
@@ -18,7 +18,7 @@ def problems(kaizen, kind, payload):
 def test_without_a_kind_every_command_that_writes_is_listed(kaizen):
     listed = {row["code"]: row for row in kaizen("Q8")["records"]}
 
-    assert set(listed) == {command.code for command in catalog() if command.writes}
+    assert set(listed) == {command.code for command in load_commands() if command.writes}
     assert listed["W3"]["name"] == "plan-create"
     assert listed["W3"]["required"] == ["task_id", "title", "summary"]
     assert listed["W3"]["options"] == ["task_id", "title", "summary", "body", "status"]
@@ -39,7 +39,7 @@ def test_a_payload_that_the_command_would_take_is_valid(kaizen, root, kind):
 
 @pytest.mark.parametrize("code", COMMANDS)
 def test_without_a_payload_the_schema_of_any_command_is_shown(kaizen, code):
-    assert kaizen("Q8", kind=code)["schema"] == schema_of(Command(code))
+    assert kaizen("Q8", kind=code)["schema"] == build_schema(Command(code))
 
 
 def test_every_problem_is_found_and_names_its_option(kaizen):

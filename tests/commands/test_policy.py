@@ -4,7 +4,7 @@ import pytest
 
 from kaizen_components import limits
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
-from kaizen_components.records.work.policy import printed, tokens
+from kaizen_components.records.work.policy import estimate_tokens, render_rule
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_a_session_learns_the_rules_by_priority_and_among_equals_the_oldest_firs
 
     assert ids(context, "rules") == [older, newer, high, normal, low]
     assert (context["complete"], context["left_out"], context["left_out_tokens"]) == (True, [], 0)
-    assert context["tokens"] == sum(map(tokens, context["rules"]))
+    assert context["tokens"] == sum(map(estimate_tokens, context["rules"]))
 
 
 def test_a_rule_in_the_context_says_what_to_do_when_and_which_record_it_is(kaizen, rule):
@@ -230,8 +230,8 @@ def test_a_token_is_four_characters_of_a_rule_as_printed(kaizen, rule, cli):
     context = kaizen("X5")
     shown = cli("X5", env={"COLUMNS": "500"}).out
 
-    assert all(printed(one) in shown for one in context["rules"])
-    assert context["tokens"] == sum(-(-len(printed(one)) // 4) for one in context["rules"])
+    assert all(render_rule(one) in shown for one in context["rules"])
+    assert context["tokens"] == sum(-(-len(render_rule(one)) // 4) for one in context["rules"])
     assert "four characters" in context["counted"] and "rounded up" in context["counted"]
 
 
@@ -240,7 +240,7 @@ def test_a_budget_holds_whole_rules_only_and_names_what_it_left_out(kaizen, rule
     big = rule("Big", "Long. " * 100, priority="normal")
     small = rule("Small", priority="low")
     everything = kaizen("X5")
-    cost = {one["id"]: tokens(one) for one in everything["rules"]}
+    cost = {one["id"]: estimate_tokens(one) for one in everything["rules"]}
     context = kaizen("X5", budget=cost[first] + cost[small])
 
     assert ids(context, "rules") == [first, small], (

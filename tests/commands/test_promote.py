@@ -6,8 +6,8 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict, NotFound, Refused
-from kaizen_components.records.ledger.hashing import log_end
-from kaizen_components.records.ledger.transaction import Write
+from kaizen_components.records.ledger.hashing import read_log_end
+from kaizen_components.records.ledger.transaction import RecordWriter
 from kaizen_components.store.gate import share
 
 TEXT = {
@@ -35,8 +35,8 @@ def recorded(root):
 
     def add(kind, test=False, **values):
         door = Door(str(root))
-        with contextlib.closing(door), door.store.writing() as connection:
-            tx = Write(connection, "agent", "Q1", test, log_end(connection))
+        with contextlib.closing(door), door.store.begin_write_transaction() as connection:
+            tx = RecordWriter(connection, "agent", "Q1", test, read_log_end(connection))
             row = tx.add(kind, values)
             tx.finish()
         return row["id"]

@@ -484,5 +484,5 @@ def test_another_op_id_payload_is_a_conflict_before_the_command_runs(repository,
 def test_a_command_line_is_normalised_as_a_shell_reads_it(every):
     line = shlex.join(every)
 
-    assert words.command_line("--x", line) == words.joined(every) == line
-    assert words.command_line("--x", f"  {line}  ") == line
+    assert words.normalize_command_line("--x", line) == words.join_words(every) == line
+    assert words.normalize_command_line("--x", f"  {line}  ") == line

@@ -6,7 +6,7 @@ import os
 import time
 
 from kaizen_components.sandbox import run as sandbox
-from kaizen_components.sandbox.box import python
+from kaizen_components.sandbox.box import find_python
 from kaizen_components.sandbox.limits import Limits
 
 LIMITS = Limits(memory_mb=200, processes=24, file_mb=8, disk_mb=24, output_mb=8)
@@ -21,7 +21,9 @@ def escaped():
 def boxed(folder, code, *, timeout_s=60.0, facts=None, **more):
     (folder / "facts.json").write_text(json.dumps(facts or {}))
     (folder / "try.py").write_text(BEGIN + code)
-    return sandbox.run([python(), "-I", "-B", "try.py"], str(folder), timeout_s, **more)
+    return sandbox.run_in_sandbox(
+        [find_python(), "-I", "-B", "try.py"], str(folder), timeout_s, **more
+    )
 
 
 def living_in(folder):

@@ -23,8 +23,8 @@ def strongest(monkeypatch):
 
 
 def held_to(name, monkeypatch):
-    if not sandbox.works(name):
-        reason = f"{name} does not work here: {sandbox.why_not(name)}"
+    if not sandbox.level_works(name):
+        reason = f"{name} does not work here: {sandbox.explain_level(name)}"
         pytest.fail(f"{reason} CI must not skip") if os.environ.get("CI") else pytest.skip(reason)
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", name)
     return name

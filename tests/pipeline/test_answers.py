@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaizen_components.pipeline.answers.contracts import Brief, Review, Spec
-from kaizen_components.pipeline.answers.parse import AnswerRefused, extract_json, validated
+from kaizen_components.pipeline.answers.parse import AnswerRefused, extract_json, validate_answer
 from kaizen_components.pipeline.edits.format import CUT
 
 GOOD = {"evidence": [], "verdict": "approve", "reasons": []}
@@ -26,7 +26,7 @@ AROUND = {
 
 @pytest.mark.parametrize("text", AROUND.values(), ids=AROUND)
 def test_what_stands_round_an_object_is_tolerated(text):
-    assert validated(text, Review).model_dump() == GOOD
+    assert validate_answer(text, Review).model_dump() == GOOD
 
 
 def test_braces_and_quotes_inside_strings_do_not_count():
@@ -56,7 +56,7 @@ MALFORMED = {
 @pytest.mark.parametrize("text, said", MALFORMED.items(), ids=range(len(MALFORMED)))
 def test_what_is_wrong_is_said_in_words(text, said):
     with pytest.raises(AnswerRefused) as caught:
-        validated(text, Review)
+        validate_answer(text, Review)
 
     assert said in str(caught.value) and len(str(caught.value)) < 2_000
     assert "Traceback" not in str(caught.value) and "pydantic" not in str(caught.value)
@@ -66,7 +66,7 @@ def test_many_faults_are_counted_and_the_first_are_named():
     text = json.dumps({"title": "x", "criteria": [{"id": f"X{n}", "text": "y"} for n in range(12)]})
 
     with pytest.raises(AnswerRefused) as caught:
-        validated(text, Spec)
+        validate_answer(text, Spec)
 
     assert len(caught.value.wrong) == 9 and caught.value.wrong[-1] == "and 17 more"
     assert caught.value.wrong[0].startswith("title: ")
@@ -76,7 +76,7 @@ def test_many_faults_are_counted_and_the_first_are_named():
 @given(st.text(), st.text().filter(lambda text: "{" not in text))
 def test_any_text_is_read_or_refused(before, after):
     try:
-        found = validated(f"{before}{TEXT}{after}", Review)
+        found = validate_answer(f"{before}{TEXT}{after}", Review)
     except AnswerRefused:
         assert "{" in before
     else:
@@ -86,4 +86,4 @@ def test_any_text_is_read_or_refused(before, after):
 def test_a_text_full_of_braces_takes_no_time():
     for text in ("{" * 500_000, '{"' * 200_000, "{}" * 100_000):
         with pytest.raises(AnswerRefused):
-            validated(text, Brief)
+            validate_answer(text, Brief)

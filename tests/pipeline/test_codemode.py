@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from kaizen_components.pipeline.protocol import load
+from kaizen_components.pipeline.protocol import load_shipped
 
 from .. import warm
 from ..conftest import ROOT, git
@@ -266,7 +266,7 @@ def test_every_gate_of_an_accepted_run_has_its_witnessed_proof(session):
     gates = {row["step"]: row["proof_id"] for row in run["gates"] if row["proof_id"]}
 
     assert set(gates) == {
-        step.name for step in load("codemode").steps.values() if step.kind == "gate"
+        step.name for step in load_shipped("codemode").steps.values() if step.kind == "gate"
     }
 
 

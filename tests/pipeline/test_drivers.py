@@ -8,13 +8,13 @@ from kaizen_components.errors import Unavailable, Usage
 from kaizen_components.pipeline.answers import parse as answers
 from kaizen_components.pipeline.answers.contracts import Brief
 from kaizen_components.pipeline.edits import apply as edits
-from kaizen_components.pipeline.protocol import load
-from kaizen_components.pipeline.run.drivers import ModelDriver, driver
+from kaizen_components.pipeline.protocol import load_shipped
+from kaizen_components.pipeline.run.drivers import ModelDriver, create_driver
 
 from ..model_server import Answer, ModelServer, rate_limited
 from .test_scout_tools import FILES, Base
 
-STEPS = load("factory").steps
+STEPS = load_shipped("factory").steps
 QUESTION = [{"role": "system", "content": "Scout."}, {"role": "user", "content": "Look."}]
 BRIEF = '{"files": ["app/x.py"]}'
 
@@ -33,7 +33,7 @@ def driving(monkeypatch):
     def make(server, work=None):
         monkeypatch.setenv("KAIZEN_LLM_BASE_URL", server.url)
         monkeypatch.setenv("KAIZEN_LLM_MODEL", "small")
-        made = driver("model")
+        made = create_driver("model")
         made.work = work
         return made
 
@@ -42,13 +42,13 @@ def driving(monkeypatch):
 
 def test_without_a_model_nothing_begins():
     with pytest.raises(Unavailable, match="No model is configured") as caught:
-        driver("model")
+        create_driver("model")
     assert caught.value.exit_code == 5 and "KAIZEN_LLM_BASE_URL" in caught.value.next
 
 
 def test_an_unknown_driver_is_said():
     with pytest.raises(Usage, match="no driver 'human'"):
-        driver("human")
+        create_driver("human")
 
 
 def test_each_stage_has_its_model_and_its_temperature(driving, monkeypatch):
@@ -80,11 +80,11 @@ def test_half_a_file_does_not_pass_for_a_whole_one(driving):
         [Answer(half), Answer(half, finish="length"), Answer(BRIEF, finish="length")]
     ) as server:
         made = driving(server)
-        assert edits.parse(made.ask(STEPS["build"], QUESTION).text)
+        assert edits.parse_edits(made.ask(STEPS["build"], QUESTION).text)
         with pytest.raises(edits.EditRefused, match="cut off"):
-            edits.parse(made.ask(STEPS["build"], QUESTION).text)
+            edits.parse_edits(made.ask(STEPS["build"], QUESTION).text)
         with pytest.raises(answers.AnswerRefused, match="cut off"):
-            answers.validated(made.ask(STEPS["plan"], QUESTION).text, Brief)
+            answers.validate_answer(made.ask(STEPS["plan"], QUESTION).text, Brief)
 
 
 def test_a_scout_looks_things_up_and_its_cost_is_the_sum(driving):
@@ -105,7 +105,7 @@ def test_what_a_scout_spent_before_nobody_answered_is_told(driving):
     ):
         driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, most_s=3)
 
-    assert caught.value.spent == {"calls": 1, "tokens_in": 11, "tokens_out": 7}
+    assert caught.value.total_spent == {"calls": 1, "tokens_in": 11, "tokens_out": 7}
 
 
 def test_usage_that_one_answer_does_not_tell_makes_the_sum_unknown(driving):

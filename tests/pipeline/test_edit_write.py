@@ -7,7 +7,7 @@ import pytest
 
 from kaizen_components.errors import Unavailable
 from kaizen_components.pipeline.edits import write as edit_write
-from kaizen_components.pipeline.edits.apply import EditRefused, write
+from kaizen_components.pipeline.edits.apply import EditRefused, write_changes
 
 
 @pytest.fixture(params=["held open", "by path"])
@@ -26,7 +26,7 @@ def test_files_are_made_changed_and_deleted(target):
     (target / "run.sh").write_text("a")
     (target / "run.sh").chmod(0o755)
 
-    write(str(target), {"a/b/c.py": b"c\n", "run.sh": b"b\n", "old/x": None})
+    write_changes(str(target), {"a/b/c.py": b"c\n", "run.sh": b"b\n", "old/x": None})
 
     assert (target / "a/b/c.py").read_bytes() == b"c\n"
     assert (target / "run.sh").read_bytes() == b"b\n" and os.access(target / "run.sh", os.X_OK)
@@ -38,7 +38,7 @@ def test_files_are_made_changed_and_deleted(target):
 )
 def test_a_path_that_leaves_the_folder_is_refused_before_anything_is_written(target, path):
     with pytest.raises(EditRefused):
-        write(str(target), {"fine.py": b"x", path: b"evil"})
+        write_changes(str(target), {"fine.py": b"x", path: b"evil"})
 
     assert os.listdir(target) == []
     assert (target.parent / "target-evil/x").read_text() == "untouched"
@@ -53,7 +53,7 @@ def test_links_are_not_followed(target, data):
 
     for path in ("folder/x", "file", "dangling"):
         with pytest.raises(EditRefused):
-            write(str(target), {path: data})
+            write_changes(str(target), {path: data})
     assert os.listdir(outside) == ["x"] and (outside / "x").read_text() == "untouched"
 
 
@@ -61,7 +61,7 @@ def test_a_hard_link_is_replaced_and_not_written_through(target):
     outside = target.parent / "target-evil" / "x"
     os.link(outside, target / "x")
 
-    write(str(target), {"x": b"mine"})
+    write_changes(str(target), {"x": b"mine"})
 
     assert outside.read_text() == "untouched" and (target / "x").read_bytes() == b"mine"
 
@@ -72,7 +72,7 @@ def test_a_pipe_or_a_folder_in_the_place_of_a_file_is_refused(target):
 
     for path in ("pipe", "folder", "pipe/x"):
         with pytest.raises(EditRefused):
-            write(str(target), {path: b"x"})
+            write_changes(str(target), {path: b"x"})
 
 
 @pytest.mark.parametrize("moment", ["mkdir", "open", "stat", "chmod", "rename"])
@@ -92,7 +92,7 @@ def test_a_folder_that_becomes_a_link_meanwhile_lets_nothing_out(tmp_path, monke
 
     monkeypatch.setattr(os, moment, swapping)
     try:
-        write(str(target), {"spot/x.py": b"evil"})
+        write_changes(str(target), {"spot/x.py": b"evil"})
     except EditRefused:
         pass
 
@@ -105,7 +105,7 @@ def test_a_full_disk_is_said_and_the_file_stays_as_it_was(target):
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
     try:
         with pytest.raises(Unavailable, match="cannot be written"):
-            write(str(target), {"x": b"x" * 10_000})
+            write_changes(str(target), {"x": b"x" * 10_000})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 

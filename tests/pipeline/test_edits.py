@@ -25,7 +25,7 @@ HEALTH = (
 
 
 def applied(text, base=BASE, **more):
-    return edits.apply(edits.parse(text), base.get, **more)
+    return edits.apply_edits(edits.parse_edits(text), base.get, **more)
 
 
 def block(path, search, text):
@@ -53,7 +53,7 @@ def test_a_whole_file_is_written_and_another_deleted():
 
 
 def test_the_example_of_the_prompt_is_in_the_form_that_is_read():
-    assert [edit.kind for edit in edits.parse(edits.FORMAT)] == ["whole", "replace"]
+    assert [edit.kind for edit in edits.parse_edits(edits.FORMAT)] == ["whole", "replace"]
 
 
 BODY = HEALTH.rstrip("\n")
@@ -224,14 +224,14 @@ PATHS = [
 @pytest.mark.parametrize("path", PATHS)
 def test_paths_out_of_bounds_are_refused(path):
     with pytest.raises(EditRefused, match="refused"):
-        edits.apply([Edit("whole", path, text=("x",), number=1)], BASE.get)
+        edits.apply_edits([Edit("whole", path, text=("x",), number=1)], BASE.get)
 
 
 @pytest.mark.parametrize(
     "path", ["app/main.py", "./app//main.py", "a b/ü.py", ".github/x.yml", ".gitignore", "con_x.py"]
 )
 def test_ordinary_paths_are_allowed(path):
-    assert len(edits.apply([Edit("whole", path, text=("x",))], BASE.get)) == 1
+    assert len(edits.apply_edits([Edit("whole", path, text=("x",))], BASE.get)) == 1
 
 
 @pytest.mark.parametrize("path", ["App/main.py", "app/MAIN.py", "readme.md", "app", "README.md/x"])
@@ -265,25 +265,25 @@ def test_nothing_is_written_through_a_symbolic_link():
     ],
 )
 def test_line_ends_the_last_line_and_a_mark_at_the_beginning_stay_as_they_are(base, text, new):
-    assert edits.apply([Edit("replace", "x", ("b",), text)], {"x": base}.get) == {"x": new}
+    assert edits.apply_edits([Edit("replace", "x", ("b",), text)], {"x": base}.get) == {"x": new}
 
 
 def test_a_whole_file_keeps_the_line_ends_of_the_base():
     whole = [Edit("whole", "x", text=("1", "2"))]
 
-    assert edits.apply(whole, {"x": b"a\r\nb\r\n"}.get) == {"x": b"1\r\n2\r\n"}
-    assert edits.apply(whole, {"x": b"a\nb"}.get) == {"x": b"1\n2"}
-    assert edits.apply([Edit("whole", "x")], {"x": b"a\n"}.get) == {"x": b""}
+    assert edits.apply_edits(whole, {"x": b"a\r\nb\r\n"}.get) == {"x": b"1\r\n2\r\n"}
+    assert edits.apply_edits(whole, {"x": b"a\nb"}.get) == {"x": b"1\n2"}
+    assert edits.apply_edits([Edit("whole", "x")], {"x": b"a\n"}.get) == {"x": b""}
 
 
 def test_lines_that_a_block_only_repeats_keep_their_blanks():
     edit = Edit("replace", "x", ("a", "b", "c"), ("a", "B", "c"))
 
-    assert edits.apply([edit], {"x": b"a  \nb\t\nc \n"}.get) == {"x": b"a  \nB\nc \n"}
+    assert edits.apply_edits([edit], {"x": b"a  \nb\t\nc \n"}.get) == {"x": b"a  \nB\nc \n"}
 
 
 def test_blanks_at_the_end_of_a_line_can_be_taken_away():
-    assert edits.apply([Edit("replace", "x", ("a  ",), ("a",))], {"x": b"a  \n"}.get) == {
+    assert edits.apply_edits([Edit("replace", "x", ("a  ",), ("a",))], {"x": b"a  \n"}.get) == {
         "x": b"a\n"
     }
 
@@ -312,11 +312,11 @@ def test_blanks_at_the_end_of_a_line_can_be_taken_away():
     ],
 )
 def test_the_indentation_of_the_base_is_kept(base, search, text, new):
-    assert edits.apply([Edit("replace", "x", search, text)], {"x": base}.get) == {"x": new}
+    assert edits.apply_edits([Edit("replace", "x", search, text)], {"x": base}.get) == {"x": new}
 
 
 def test_after_two_refusals_whole_files_are_asked_for_once():
-    assert ["<<<<<<< WHOLE" in edits.advice(refused) for refused in range(5)] == [
+    assert ["<<<<<<< WHOLE" in edits.advise_whole_files(refused) for refused in range(5)] == [
         False,
         False,
         True,
@@ -362,7 +362,7 @@ def test_edits_written_in_our_form_are_read_back_as_they_were(written):
         )
     )
 
-    assert edits.parse(edits.render(written)) == written
+    assert edits.parse_edits(edits.render_edits(written)) == written
 
 
 @settings(max_examples=300, deadline=None)
@@ -380,9 +380,9 @@ def test_random_edits_of_random_files_give_exactly_the_intended_result(data):
     base = (crlf.join(kept) + crlf * last).encode()
     assume(b"\xef\xbb\xbf" not in base[:3] and crlf.encode() in base)
 
-    text = edits.render([Edit("replace", "a.py", search, tuple(new))])
+    text = edits.render_edits([Edit("replace", "a.py", search, tuple(new))])
 
-    assert edits.apply(edits.parse(text), {"a.py": base}.get) == {
+    assert edits.apply_edits(edits.parse_edits(text), {"a.py": base}.get) == {
         "a.py": (crlf.join(wanted) + crlf * last).encode()
     }
 
@@ -426,7 +426,7 @@ HOSTILE = {
 def test_a_hostile_answer_is_read_in_linear_time(text):
     """Quadratic time would be minutes here, and the test would not end."""
     try:
-        edits.parse(text)
+        edits.parse_edits(text)
     except EditRefused:
         pass
 

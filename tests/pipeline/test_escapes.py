@@ -13,7 +13,7 @@ import pytest
 from kaizen_components.sandbox import landlock
 from kaizen_components.sandbox import process as runner
 from kaizen_components.sandbox.limits import Limits
-from kaizen_components.sandbox.watch import processes
+from kaizen_components.sandbox.watch import list_descendants
 
 from ..conftest import ROOT as PROJECT
 from .boxes import LIMITS, boxed, living_in
@@ -101,7 +101,7 @@ def expected(escape, level):
             return {said, DENIED}
     if (
         level == "L2"
-        and landlock.version() < 6
+        and landlock.read_landlock_version() < 6
         and any(word in escape.name for word in NEW_IN_LINUX_6_12)
     ):
         return {OPEN}
@@ -193,16 +193,16 @@ while True:
 
 
 def test_a_fork_bomb_is_contained_and_gone_afterwards(strongest, folder, monkeypatch):
-    counts, real = [], runner.run
+    counts, real = [], runner.run_process
 
     def counted(argv, cwd, timeout_s, *, watch, **more):
         def look(pid, size):
-            counts.append(len(processes(pid)))
+            counts.append(len(list_descendants(pid)))
             return watch(pid, size)
 
         return real(argv, cwd, timeout_s, watch=look, **more)
 
-    monkeypatch.setattr(runner, "run", counted)
+    monkeypatch.setattr(runner, "run_process", counted)
     seen = boxed(folder, BOMB, timeout_s=3, limits=Limits(processes=40))
 
     assert seen.timed_out and seen.stopped == "" and seen.stdout.text() == "begun\n", (

@@ -2,7 +2,12 @@
 
 import pytest
 
-from kaizen_components.pipeline.ask.feedback import CHARS_MAX, FINDINGS_MAX, feedback, fingerprint
+from kaizen_components.pipeline.ask.feedback import (
+    CHARS_MAX,
+    FINDINGS_MAX,
+    fingerprint_verdict,
+    write_feedback,
+)
 from kaizen_components.pipeline.verdict import Finding, Verdict
 
 
@@ -24,8 +29,8 @@ F401, F841 = "app/main.py:2:F401:`os` imported but unused", "app/main.py:9:F841:
 
 
 def test_a_first_attempt_has_no_feedback():
-    assert feedback([], "plan", PLANS) == ""
-    assert feedback(PLANNED, "build", PLANS) == ""
+    assert write_feedback([], "plan", PLANS) == ""
+    assert write_feedback(PLANNED, "build", PLANS) == ""
 
 
 def test_the_findings_that_sent_the_run_back_are_said_sorted():
@@ -35,7 +40,7 @@ def test_the_findings_that_sent_the_run_back_are_said_sorted():
         judged("validate", 1, "check", F841, F401, says="2 new findings."),
     ]
 
-    assert feedback(history, "build", PLANS).splitlines() == [
+    assert write_feedback(history, "build", PLANS).splitlines() == [
         "validate 1 ended with check: 2 new findings.",
         "- app/main.py:2: F401: `os` imported but unused",
         "- app/main.py:9: F841: `x` is never used",
@@ -50,7 +55,7 @@ def test_what_persists_and_what_is_gone_is_marked():
         judged("build", 2, "pass"),
         judged("validate", 2, "check", F841.replace(":9:", ":12:"), "app/main.py:3:E999:odd"),
     ]
-    said = feedback(history, "build", PLANS)
+    said = write_feedback(history, "build", PLANS)
 
     assert "- app/main.py:12: F841: `x` is never used (again)" in said
     assert "- app/main.py:3: E999: odd\n" in said
@@ -63,7 +68,7 @@ def test_a_failure_that_another_gate_covers_up_is_not_forgotten():
         judged("test", 1, "regression", "tests/test_a.py:0:regression:test_a fails"),
         judged("build", 2, "pass"), judged("validate", 2, "check", F401),
     ]  # fmt: skip
-    said = feedback(history, "build", PLANS)
+    said = write_feedback(history, "build", PLANS)
 
     assert said.index("F401") < said.index("Not looked at again yet:") < said.index("test_a fails")
     assert "must not come back" not in said
@@ -76,13 +81,13 @@ def test_each_step_hears_only_what_sent_the_run_back_to_it():
         judged("test", 1, "weak", "tests/test_a.py:3:mutation:a mutant survives"),
     ]  # fmt: skip
 
-    assert "a mutant survives" in feedback(history, "tests", PLANS)
-    assert "F401" not in feedback(history, "tests", PLANS)
+    assert "a mutant survives" in write_feedback(history, "tests", PLANS)
+    assert "F401" not in write_feedback(history, "tests", PLANS)
 
 
 def test_a_malformed_answer_is_answered_with_its_reason_once():
     text = "The answer has no block."
-    said = feedback(
+    said = write_feedback(
         [*PLANNED, judged("build", 1, "malformed", f":0:form:{text}", says=text)], "build", PLANS
     )
 
@@ -95,9 +100,11 @@ def test_a_new_plan_makes_old_failures_void():
         judged("build", 2, "ambiguous", ":0:ambiguous:which one?"),
     ]  # fmt: skip
 
-    assert "which one?" in feedback(history, "plan", PLANS)
+    assert "which one?" in write_feedback(history, "plan", PLANS)
     assert (
-        feedback([*history, judged("plan", 2, "pass"), judged("scout", 2, "pass")], "build", PLANS)
+        write_feedback(
+            [*history, judged("plan", 2, "pass"), judged("scout", 2, "pass")], "build", PLANS
+        )
         == ""
     )
 
@@ -106,10 +113,10 @@ def test_much_is_cut_and_counted():
     many = [f"app/x.py:{n}:F401:unused {n}" for n in range(1, 200)]
     long = [f"app/x.py:{n}:E:{'word ' * 900}{n}" for n in range(1, 30)]
 
-    assert f"… and {199 - FINDINGS_MAX} more" in feedback(
+    assert f"… and {199 - FINDINGS_MAX} more" in write_feedback(
         [judged("build", 1, "check", *many)], "build", PLANS
     )
-    assert len(feedback([judged("build", 1, "check", *long)], "build", PLANS)) <= CHARS_MAX
+    assert len(write_feedback([judged("build", 1, "check", *long)], "build", PLANS)) <= CHARS_MAX
 
 
 @pytest.mark.parametrize(
@@ -126,12 +133,12 @@ def test_the_same_failure_has_the_same_fingerprint(one, other):
         Verdict("check", "", [Finding("R", text, "a.py", n)]) for n, text in enumerate((one, other))
     )
 
-    assert fingerprint(first) == fingerprint(second) != ""
+    assert fingerprint_verdict(first) == fingerprint_verdict(second) != ""
 
 
 def test_another_failure_has_another_fingerprint_and_a_pass_has_none():
     prints = [
-        fingerprint(verdict)
+        fingerprint_verdict(verdict)
         for verdict in (
             Verdict("check", "", [Finding("R", "expected 3, got 4", "a.py")]),
             Verdict("check", "", [Finding("R", "expected 3, got 5", "a.py")]),
@@ -143,4 +150,4 @@ def test_another_failure_has_another_fingerprint_and_a_pass_has_none():
     ]
 
     assert len(set(prints)) == len(prints)
-    assert fingerprint(Verdict("pass", "fine")) == ""
+    assert fingerprint_verdict(Verdict("pass", "fine")) == ""

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaizen_components.limits import RUN_OUTCOME
-from kaizen_components.pipeline.protocol import Protocol, load
+from kaizen_components.pipeline.protocol import Protocol, load_shipped
 from kaizen_components.pipeline.run import machine
 from kaizen_components.pipeline.verdict import REASONS
 
-FACTORY = load("factory")
+FACTORY = load_shipped("factory")
 EVENTS = sorted(
     {name for allowed in machine.TABLE.values() for name in allowed} | set(machine.ANYWHERE)
 )
@@ -30,7 +30,7 @@ def event(name, state, **more):
 
 def go(state, *names, **more):
     for name in names:
-        state = machine.after(FACTORY, state, event(name, state, **more))
+        state = machine.next_state(FACTORY, state, event(name, state, **more))
     return state
 
 
@@ -51,7 +51,7 @@ ALL = ("plan", "ready", "scout", "build", "validate", "tests", "test", "review")
 
 @pytest.fixture
 def start():
-    return machine.beginning(FACTORY)
+    return machine.initial_state(FACTORY)
 
 
 def test_a_run_in_which_everything_passes_is_accepted(start):
@@ -81,8 +81,8 @@ def test_what_the_table_does_not_name_is_refused(start, phase, name):
             phase == "ending" and name == ("ended" if outcome == "accepted" else "delivering")
         )
         try:
-            machine.after(FACTORY, state, event(name, state))
-        except machine.Illegal:
+            machine.next_state(FACTORY, state, event(name, state))
+        except machine.IllegalEvent:
             assert not wanted, (step, outcome)
         else:
             assert wanted, (step, outcome)
@@ -92,8 +92,8 @@ def test_an_event_of_another_step_or_attempt_is_refused(start):
     asked = go(start, "asked")
 
     for wrong in ({"step": "build"}, {"attempt": 2}):
-        with pytest.raises(machine.Illegal):
-            machine.after(FACTORY, asked, event("answered", asked, **wrong))
+        with pytest.raises(machine.IllegalEvent):
+            machine.next_state(FACTORY, asked, event("answered", asked, **wrong))
 
 
 def test_a_failed_check_goes_back_to_the_builder_and_the_tests_stay(start):
@@ -149,10 +149,10 @@ def test_a_spent_budget_ends_the_run(start, name, spent):
 def test_a_pause_costs_its_time_and_not_the_question_that_is_under_way(start):
     protocol = machine_with(asks=1, seconds=10)
     asked = go(start, "asked")
-    paused = machine.after(
+    paused = machine.next_state(
         protocol, asked, {"event": "released", "why": "slow", "spent": {"seconds": 4}}
     )
-    again = machine.after(
+    again = machine.next_state(
         protocol, paused, {"event": "released", "why": "slow", "spent": {"seconds": 6}}
     )
 
@@ -167,12 +167,12 @@ def test_a_step_may_have_a_budget_of_its_own():
     }
     given["steps"]["plan"]["budget"] = {"tokens": 100}
     protocol = Protocol(given)
-    state = machine.beginning(protocol)
+    state = machine.initial_state(protocol)
     for name, more in (
         ("asked", {}), ("answered", {"spent": {"tokens_in": 100, "seconds": 7}}),
         ("judged", {"reason": "malformed"}),
     ):  # fmt: skip
-        state = machine.after(protocol, state, event(name, state, **more))
+        state = machine.next_state(protocol, state, event(name, state, **more))
 
     assert (state["outcome"], state["why"]) == (
         "exhausted",
@@ -219,7 +219,7 @@ def test_a_missing_tool_blocks(start):
 
 def test_a_lease_keeps_others_out_until_it_ends(start):
     held = go(start, "leased")
-    with pytest.raises(machine.Illegal, match="a has the lease"):
+    with pytest.raises(machine.IllegalEvent, match="a has the lease"):
         go(held, "leased", holder="b")
 
     assert go(held, "leased", holder="b", at="2026-11-16T02:00:00.000Z")["lease"]["holder"] == "b"
@@ -237,14 +237,16 @@ def test_a_lease_keeps_others_out_until_it_ends(start):
 )
 def test_whatever_happens_accepted_means_that_every_step_passed_last(choices):
     """A random walk over legal events; the gates that passed must have passed after the newest build."""
-    state, order = machine.beginning(FACTORY), []
+    state, order = machine.initial_state(FACTORY), []
     for pick, reason, fingerprint in choices:
-        allowed = [name for name in machine.legal(FACTORY, state) if name not in machine.ANYWHERE]
+        allowed = [
+            name for name in machine.legal_events(FACTORY, state) if name not in machine.ANYWHERE
+        ]
         if not allowed:
             break
         name = allowed[pick % len(allowed)]
         before = state
-        state = machine.after(
+        state = machine.next_state(
             FACTORY,
             state,
             event(

@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 from kaizen_components.errors import Unavailable
-from kaizen_components.pipeline.run import book
+from kaizen_components.pipeline.run import journal
 
 from .factory import GOOD, QUICK, REQUEST, ROUTE, main_with, target, whole
 from .targets import FASTAPI
@@ -91,7 +91,7 @@ def test_a_folder_that_is_a_link_to_the_agents_own_is_not_used(agent):
 def test_what_is_put_there_after_a_crash_is_not_used(agent, monkeypatch):
     agent.go_on("build")
     agent.hand_in(NOTHING)
-    append = book.Book._append
+    append = journal.Journal._append
 
     def dies(self, made):
         append(self, made)
@@ -99,7 +99,7 @@ def test_what_is_put_there_after_a_crash_is_not_used(agent, monkeypatch):
             raise SystemExit(9)
 
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(book.Book, "_append", dies)
+        patch.setattr(journal.Journal, "_append", dies)
         agent.hand_in(GOOD["tests"][0])
     settings_in(agent.folder / "base")
     agent.door("P5", id=agent.turn["id"])

@@ -106,11 +106,11 @@ def test_a_closed_or_missing_stderr_is_no_reason_to_fail(monkeypatch):
         progress = Progress()
         progress.step("plan", 1)
         progress.text("x")
-        progress.judged("plan", 1, Verdict("pass", "fine"))
+        progress.end_step("plan", 1, Verdict("pass", "fine"))
         progress.close()
 
 
 def test_a_verdict_without_a_step_takes_no_time(capsys):
-    Progress().judged("review", 1, Verdict("check", "no", [Finding("a", "b")]))
+    Progress().end_step("review", 1, Verdict("check", "no", [Finding("a", "b")]))
 
     assert capsys.readouterr().err == "review 1  check  0.0 s  1 finding\n"

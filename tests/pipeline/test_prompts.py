@@ -10,24 +10,24 @@ import pytest
 
 from kaizen_components.errors import Unavailable
 from kaizen_components.pipeline import prompt
-from kaizen_components.pipeline.answers.context import Asked
+from kaizen_components.pipeline.answers.context import StepContext
 from kaizen_components.pipeline.answers.contracts import MODELS
-from kaizen_components.pipeline.answers.parse import validated
-from kaizen_components.pipeline.ask.asking import BREAK, judged, messages
+from kaizen_components.pipeline.answers.parse import validate_answer
+from kaizen_components.pipeline.ask.messages import BREAK, build_messages, check_answer
 from kaizen_components.pipeline.edits import apply as edits
 from kaizen_components.pipeline.prompt import PROMPTS
-from kaizen_components.pipeline.protocol import load
-from kaizen_components.pipeline.spec import findings
-from kaizen_components.pipeline.target.examples import preparation
+from kaizen_components.pipeline.protocol import load_shipped
+from kaizen_components.pipeline.spec import check_spec
+from kaizen_components.pipeline.target.examples import strip_tests
 from kaizen_components.pipeline.target.target import Target
-from kaizen_components.pipeline.target.work import ROOM_CHARS, Work
+from kaizen_components.pipeline.target.workspace import ROOM_CHARS, Workspace
 from kaizen_components.store.place import Place
 
 from ..conftest import ROOT
 from .factory import SPEC, whole
 from .targets import FASTAPI, repository
 
-FACTORY = load("factory")
+FACTORY = load_shipped("factory")
 STEPS = FACTORY.steps
 
 
@@ -44,9 +44,10 @@ def asks(tmp_path, root):
             "plan": json.dumps(SPEC),
             **{name: json.dumps(given) for name, given in answers.items()},
         }
-        work = Work(Place(str(root)), run, {})
+        work = Workspace(Place(str(root)), run, {})
         return [
-            one["content"] for one in messages(STEPS[step], work, Asked(FACTORY, request, texts))
+            one["content"]
+            for one in build_messages(STEPS[step], work, StepContext(FACTORY, request, texts))
         ]
 
     return ask
@@ -57,7 +58,7 @@ def test_the_example_in_a_prompt_keeps_to_its_contract(contract):
     with open(os.path.join(PROMPTS, f"{contract}.md"), encoding="utf-8") as file:
         system = file.read().partition(BREAK)[0]
 
-    assert validated(system, MODELS[contract])
+    assert validate_answer(system, MODELS[contract])
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_the_example_in_a_prompt_keeps_to_its_contract(contract):
 def test_a_plan_has_an_example_of_its_own_kind_that_keeps_to_the_contract(asks, request_, shown):
     system, _ = asks("plan", request=request_)
 
-    assert shown in validated(system, MODELS["spec"]).model_dump()["criteria"][0]["text"]
+    assert shown in validate_answer(system, MODELS["spec"]).model_dump()["criteria"][0]["text"]
 
 
 def test_the_builder_sees_the_sources_of_a_small_repository_that_its_scout_forgot(asks):
@@ -124,7 +125,7 @@ def test_what_exists_already_counts_only_with_its_path(asks):
 def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
     plan = json.dumps({**SPEC, "grants": ["tests/**", "pyproject.toml"]})
 
-    assert Asked(FACTORY, request_, {"plan": plan}).spec["grants"] == counts
+    assert StepContext(FACTORY, request_, {"plan": plan}).spec["grants"] == counts
 
 
 def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root):
@@ -135,11 +136,11 @@ def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root
         "base_commit": Target(str(repo)).head(),
         "request": "r",
     }
-    asked = Asked(FACTORY, "add /health", {"plan": json.dumps(SPEC)})
+    asked = StepContext(FACTORY, "add /health", {"plan": json.dumps(SPEC)})
 
-    verdict = judged(
+    verdict = check_answer(
         STEPS["build"],
-        Work(Place(str(root)), run, {}),
+        Workspace(Place(str(root)), run, {}),
         asked,
         whole("app/x.py", "x = 1\n=======\nx = 2\n"),
     )
@@ -166,7 +167,7 @@ def test_a_plan_names_the_result_that_the_request_names(request_, forgets):
     }
 
     assert [
-        one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)
+        one.text.split()[3].strip(",") for one in check_spec({**spec, "out_of_scope": []}, request_)
     ] == forgets
 
 
@@ -188,7 +189,7 @@ def test_a_plan_for_something_else_is_refused(request_, forgets):
     }
 
     assert [
-        one.text.split()[3].strip(",") for one in findings({**spec, "out_of_scope": []}, request_)
+        one.text.split()[3].strip(",") for one in check_spec({**spec, "out_of_scope": []}, request_)
     ] == forgets
 
 
@@ -212,35 +213,39 @@ def test_a_file_of_tests_keeps_its_fixtures_and_loses_its_tests_with_their_decor
     kept = "import pytest\n\n\n@pytest.fixture\ndef one():\n    return 1\n"
     tests = "\n\n@pytest.mark.slow\ndef test_one(one):\n    assert one == 1\n\n\nclass TestTwo:\n    x = 1\n"
 
-    assert preparation(kept + tests) == kept
-    assert preparation("def test_one():\n    assert 1\n") == "def test_one():\n    assert 1\n"
-    assert preparation("def test_one(:\n") == "def test_one(:\n"
+    assert strip_tests(kept + tests) == kept
+    assert strip_tests("def test_one():\n    assert 1\n") == "def test_one():\n    assert 1\n"
+    assert strip_tests("def test_one(:\n") == "def test_one(:\n"
 
 
 def test_deleting_is_explained_only_where_the_spec_speaks_of_it():
-    assert "DELETE" not in edits.form([], "- C1: GET /health answers")
-    assert "DELETE" in edits.form([], "- C1: app/old.py is removed")
+    assert "DELETE" not in edits.describe_format([], "- C1: GET /health answers")
+    assert "DELETE" in edits.describe_format([], "- C1: app/old.py is removed")
 
 
 def test_blocks_are_explained_only_where_a_file_is_long():
-    assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 199]))] == ["whole"]
-    assert [edit.kind for edit in edits.parse(edits.form(["x = 1\n" * 200]))] == [
+    assert [edit.kind for edit in edits.parse_edits(edits.describe_format(["x = 1\n" * 199]))] == [
+        "whole"
+    ]
+    assert [edit.kind for edit in edits.parse_edits(edits.describe_format(["x = 1\n" * 200]))] == [
         "whole",
         "replace",
     ]
 
 
 def test_a_template_of_a_protocols_own_is_made_apart():
-    assert prompt.own("{{ words|join(' ') }} {{ 'é\n' }}", {"words": {"b", "a"}}) == "a b é\n"
-    assert prompt.names("{{ a }}{% for b in c %}{{ b }}{% endfor %}") == {"a", "c"}
-    with pytest.raises(prompt.NotMade, match="UndefinedError: 'x' is undefined"):
-        prompt.own("{{ x }}", {})
+    assert (
+        prompt.render_apart("{{ words|join(' ') }} {{ 'é\n' }}", {"words": {"b", "a"}}) == "a b é\n"
+    )
+    assert prompt.list_variables("{{ a }}{% for b in c %}{{ b }}{% endfor %}") == {"a", "c"}
+    with pytest.raises(prompt.PromptError, match="UndefinedError: 'x' is undefined"):
+        prompt.render_apart("{{ x }}", {})
 
 
 def test_it_has_jinja_from_wherever_we_have_it(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
     script = (
-        "from kaizen_components.pipeline import prompt; print(prompt.own('{{ x }}', {'x': 'made'}))"
+        "from kaizen_components.pipeline import prompt; print(prompt.render_apart('{{ x }}', {'x': 'made'}))"
     )
     paths = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
     done = subprocess.run(
@@ -255,4 +260,4 @@ def test_a_python_that_is_gone_is_no_fault_of_the_template(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     with pytest.raises(Unavailable):
-        prompt.own("{{ x }}", {"x": 1})
+        prompt.render_apart("{{ x }}", {"x": 1})

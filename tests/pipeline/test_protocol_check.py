@@ -6,8 +6,8 @@ import pytest
 
 from kaizen_components.errors import Refused
 from kaizen_components.pipeline import yaml_file
-from kaizen_components.pipeline.protocol import load, shipped
-from kaizen_components.pipeline.protocols.check import faults
+from kaizen_components.pipeline.protocol import list_shipped, load_shipped
+from kaizen_components.pipeline.protocols.check import find_faults
 
 from ..conftest import ROOT
 from .protocols import NOTES, changed
@@ -143,24 +143,24 @@ CASES = {
 
 
 def test_a_protocol_of_a_users_own_has_no_faults():
-    assert faults(NOTES) == []
+    assert find_faults(NOTES) == []
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", list_shipped())
 def test_what_we_ship_keeps_to_the_same_rules(name):
-    assert faults(load(name).given) == []
+    assert find_faults(load_shipped(name).given) == []
 
 
 @pytest.mark.parametrize("change, says", CASES.values(), ids=CASES)
 def test_each_fault_is_found_and_said(change, says):
-    found = faults(changed(change))
+    found = find_faults(changed(change))
 
     assert [one for one in found if says in one], found
 
 
 @pytest.mark.parametrize("given", [None, [], "x", 3, {}, {"steps": []}])
 def test_what_is_no_protocol_at_all_is_said_and_breaks_nothing(given):
-    assert faults(given)
+    assert find_faults(given)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_what_is_no_protocol_at_all_is_said_and_breaks_nothing(given):
 )
 def test_yaml_that_says_less_or_more_than_it_shows_is_refused_with_its_line(text, says):
     with pytest.raises(Refused) as refused:
-        yaml_file.read(text, "x.yml")
+        yaml_file.parse_yaml(text, "x.yml")
 
     assert says in refused.value.why
 
@@ -189,4 +189,4 @@ def test_the_example_in_the_docs_is_one_that_can_be_run():
     page = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
     example = page.partition("```yaml\n")[2].partition("```")[0]
 
-    assert faults(yaml_file.read(example, "the example")) == []
+    assert find_faults(yaml_file.parse_yaml(example, "the example")) == []

@@ -1,11 +1,11 @@
 """Every step and gate of the factory proves itself on good and bad fixtures."""
 
-from kaizen_components.pipeline.protocol import load, shipped
+from kaizen_components.pipeline.protocol import list_shipped, load_shipped
 from kaizen_components.pipeline.protocols import prove
 
 
 def test_every_step_takes_what_is_good_and_refuses_what_is_bad():
-    rows = [*prove.answers("factory"), *prove.base()]
+    rows = [*prove.prove_answers("factory"), *prove.prove_base()]
 
     assert [row for row in rows if not row["ok"]] == []
 
@@ -16,7 +16,7 @@ def test_a_fixture_that_expects_something_else_is_not_ok(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(prove, "FOLDER", str(tmp_path))
 
-    (row,) = prove.answers("factory")
+    (row,) = prove.prove_answers("factory")
     assert (row["ok"], row["expected"], row["got"]) == (False, "pass", "malformed")
 
 
@@ -25,7 +25,7 @@ def test_the_doctor_proves_every_step_and_says_so(cli):
 
     rows = [row for row in found["checks"] if row["check"].startswith("gate ")]
     assert [row["check"] for row in rows] == [
-        f"gate {name} {step}" for name in shipped() for step in load(name).steps
+        f"gate {name} {step}" for name in list_shipped() for step in load_shipped(name).steps
     ]
     assert [row for row in rows if row["state"] != "ok"] == []
     assert all("good" in row["says"] and "bad" in row["says"] for row in rows)

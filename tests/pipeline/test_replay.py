@@ -252,7 +252,7 @@ def test_a_gate_that_decides_otherwise_is_a_different_verdict_and_its_code_is_na
     kaizen, run, monkeypatch
 ):
     made = run(Model())
-    monkeypatch.setattr(static, "judge", failing)
+    monkeypatch.setattr(static, "judge_static", failing)
     monkeypatch.setattr(conditions, "gate_version", lambda: "another")
     found = kaizen("P6", id=made["id"])
 
@@ -265,13 +265,13 @@ def test_a_gate_that_decides_otherwise_is_a_different_verdict_and_its_code_is_na
 
 
 def test_other_findings_for_the_same_reason_are_a_difference(kaizen, run, monkeypatch):
-    monkeypatch.setattr(static, "judge", failing)
+    monkeypatch.setattr(static, "judge_static", failing)
     made = run(Model())
     assert made["outcome"] == "stuck"
     other = Verdict(
         "check", "One new finding.", [Finding("X1", "It is not liked any more.", "app/main.py", 4)]
     )
-    monkeypatch.setattr(static, "judge", lambda job: other)
+    monkeypatch.setattr(static, "judge_static", lambda job: other)
     found = kaizen("P6", id=made["id"])
 
     assert (found["exit_code"], found["different"]) == (1, 3)
@@ -301,7 +301,7 @@ def test_an_objection_that_is_none_any_more_is_a_difference(kaizen, run, monkeyp
     )
     assert steps(kaizen, made["id"])[-1] == ("review", 1, "check")
     assert kaizen("P6", id=made["id"])["same"] is True
-    monkeypatch.setattr(ReviewKind, "objection", lambda self, work, asked: None)
+    monkeypatch.setattr(ReviewKind, "find_objection", lambda self, work, asked: None)
     found = kaizen("P6", id=made["id"])
 
     assert (found["steps"][-1]["same"], found["exit_code"]) == (False, 1)
@@ -420,7 +420,7 @@ def test_a_changed_file_blocks_the_replay_and_the_first_difference_is_said(kaize
 
 def test_a_verdict_that_leads_elsewhere_has_no_recorded_answer_and_blocks(kaizen, run, monkeypatch):
     made = run(Model())
-    monkeypatch.setattr(static, "judge", failing)
+    monkeypatch.setattr(static, "judge_static", failing)
     found = again(kaizen, made)
 
     assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
@@ -513,5 +513,5 @@ def test_gate_version_covers_every_module_a_gate_reaches():
         for name in reached
         if not name.startswith(BELOW)
     }
-    assert judging - set(conditions.files()) == set()
+    assert judging - set(conditions.list_gate_files()) == set()
     assert len(judging) > 50

@@ -12,7 +12,7 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict
-from kaizen_components.pipeline.protocol import load
+from kaizen_components.pipeline.protocol import load_shipped
 from kaizen_components.pipeline.run import machine
 from kaizen_components.pipeline.run import recorder as ledger
 
@@ -179,7 +179,7 @@ def test_a_budget_is_not_refilled_by_a_restart(cli, root, tmp_path):
 
 def test_what_is_not_legal_is_refused_at_the_door_and_nothing_is_written(door):
     """Every event that cannot follow the first one, through the only way into the table."""
-    protocol = load("factory")
+    protocol = load_shipped("factory")
     values = {
         "driver": "model",
         "request": "r",
@@ -193,8 +193,12 @@ def test_what_is_not_legal_is_refused_at_the_door_and_nothing_is_written(door):
         return door._write(command, {}, "somebody", None, False, do)
 
     task = door("W1", title="t", summary="s")["id"]
-    run = write(lambda tx: dict(ledger.start(tx, protocol, tx.find("task", task), values)))
-    write(lambda tx: ledger.append(tx, run, {"event": "asked", "step": "plan", "attempt": 1}, 0)[0])
+    run = write(lambda tx: dict(ledger.start_run(tx, protocol, tx.find("task", task), values)))
+    write(
+        lambda tx: ledger.append_event(
+            tx, run, {"event": "asked", "step": "plan", "attempt": 1}, 0
+        )[0]
+    )
     names = sorted(
         {name for allowed in machine.TABLE.values() for name in allowed}
         - {"answered", "judged", "aborted"}
@@ -202,11 +206,11 @@ def test_what_is_not_legal_is_refused_at_the_door_and_nothing_is_written(door):
     for name in names:
         with pytest.raises(Conflict, match="not legal"):
             write(
-                lambda tx, name=name: ledger.append(
+                lambda tx, name=name: ledger.append_event(
                     tx, run, {"event": name, "step": "plan", "attempt": 1}, 1
                 )
             )
     with pytest.raises(Conflict, match="moved on"):
-        write(lambda tx: ledger.append(tx, run, {"event": "aborted"}, 0))
+        write(lambda tx: ledger.append_event(tx, run, {"event": "aborted"}, 0))
 
     assert door("P3")["records"][0]["events"] == 1

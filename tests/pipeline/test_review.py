@@ -3,9 +3,9 @@
 import pytest
 
 from kaizen_components.pipeline.answers.contracts import MODELS
-from kaizen_components.pipeline.answers.parse import AnswerRefused, validated
-from kaizen_components.pipeline.spec import granted
-from kaizen_components.pipeline.target.review import objections
+from kaizen_components.pipeline.answers.parse import AnswerRefused, validate_answer
+from kaizen_components.pipeline.spec import filter_grants
+from kaizen_components.pipeline.target.review import find_objections
 
 BASE = {
     "app/main.py": b"import json\n", "app/db.py": b"import sqlite3\n", "requirements.txt": b"fastapi\n",
@@ -16,7 +16,7 @@ SPEC = {"criteria": [], "constraints": [], "out_of_scope": [], "grants": []}
 
 
 def rules(changes, **spec):
-    found = objections({**SPEC, **spec}, changes, BASE.get, set(BASE))
+    found = find_objections({**SPEC, **spec}, changes, BASE.get, set(BASE))
     return [(one.rule, one.path) for one in found]
 
 
@@ -104,12 +104,12 @@ GRANTS = [
     ],
 )
 def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
-    assert granted(GRANTS, request_) == counts
+    assert filter_grants(GRANTS, request_) == counts
 
 
 def test_a_rejection_names_what_is_not_met():
     with pytest.raises(AnswerRefused, match="criterion"):
-        validated(
+        validate_answer(
             '{"verdict": "reject", "reasons": [{"text": "I do not like it"}]}', MODELS["review"]
         )
 

@@ -68,14 +68,14 @@ def test_a_target_environment_and_its_pytest_work_in_the_box(level, folder):
         "--junitxml=out/report.xml",
         "test_it.py",
     ]
-    seen = sandbox.run(argv, str(folder), 120, reads=(sys.prefix, sys.base_prefix))
+    seen = sandbox.run_in_sandbox(argv, str(folder), 120, reads=(sys.prefix, sys.base_prefix))
 
     assert seen.exit_code == 0, seen.stdout.text() + seen.stderr.text()
     assert 'tests="1"' in (folder / "out/report.xml").read_text()
 
 
 def test_node_runs_within_the_memory_limit(level, folder, tool):
-    seen = sandbox.run([tool("node"), "-e", "console.log(1 + 1)"], str(folder), 60)
+    seen = sandbox.run_in_sandbox([tool("node"), "-e", "console.log(1 + 1)"], str(folder), 60)
 
     assert seen.stdout.text() == "2\n", seen.stderr.text()
 
@@ -114,9 +114,9 @@ def test_what_ended_a_run_is_said(level, folder):
 def test_a_level_that_is_not_there_is_refused_with_what_to_do(monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
 
-    assert sandbox.require("L1") == "L1"
+    assert sandbox.require_level("L1") == "L1"
     with pytest.raises(Unavailable) as refused:
-        sandbox.require("L3")
+        sandbox.require_level("L3")
     assert "KAIZEN_SANDBOX_MAX" in refused.value.next and "L1" in refused.value.what
 
 
@@ -125,7 +125,7 @@ def test_without_bubblewrap_the_remedy_is_to_install_it(monkeypatch):
     monkeypatch.setattr(bubblewrap, "PLACES", "/nowhere")
 
     with pytest.raises(Unavailable) as refused:
-        sandbox.require("L3")
+        sandbox.require_level("L3")
     assert "not installed" in refused.value.why and "apt install bubblewrap" in refused.value.next
 
 
@@ -136,11 +136,11 @@ def test_a_bubblewrap_that_holds_nothing_is_not_believed(monkeypatch, tmp_path):
     monkeypatch.setattr(sandbox, "_found", {})
     monkeypatch.setattr(bubblewrap, "PLACES", str(tmp_path))
 
-    assert not sandbox.works("L3") and sandbox.why_not("L3")
+    assert not sandbox.level_works("L3") and sandbox.explain_level("L3")
 
 
 def test_the_probe_names_what_a_weak_box_lets_through():
-    said = probe.tried(sandbox._limited, sandbox.MUST["L3"])
+    said = probe.probe_box(sandbox._limited, sandbox.MUST["L3"])
 
     assert said.startswith("does not hold: read, write") and "network" in said
 
@@ -149,7 +149,7 @@ def test_the_variable_that_lowers_the_level_knows_only_levels(monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "none")
 
     with pytest.raises(Usage):
-        sandbox.level()
+        sandbox.detect_level()
 
 
 def test_the_home_folder_is_never_shown_as_a_whole(folder, monkeypatch):
@@ -157,7 +157,7 @@ def test_the_home_folder_is_never_shown_as_a_whole(folder, monkeypatch):
 
     for path in (folder.parent, folder.parent.parent, "/"):
         with pytest.raises(Refused):
-            sandbox.run(["true"], str(folder), 5, reads=(str(path),))
+            sandbox.run_in_sandbox(["true"], str(folder), 5, reads=(str(path),))
 
 
 def test_a_program_that_the_box_cannot_see_is_named(folder, tmp_path):
@@ -165,10 +165,10 @@ def test_a_program_that_the_box_cannot_see_is_named(folder, tmp_path):
     shutil.copy("/bin/true", program)
 
     with pytest.raises(NotFound) as refused:
-        sandbox.run([str(program)], str(folder), 5)
+        sandbox.run_in_sandbox([str(program)], str(folder), 5)
     assert refused.value.code == "command_not_visible"
     with pytest.raises(NotFound) as refused:
-        sandbox.run(["no-such-tool"], str(folder), 5)
+        sandbox.run_in_sandbox(["no-such-tool"], str(folder), 5)
     assert refused.value.code == "command_not_found"
 
 
@@ -176,7 +176,7 @@ def test_a_program_of_the_folder_is_run_by_its_relative_path(level, folder):
     (folder / "tool").write_text("#!/bin/sh\necho made here\n")
     (folder / "tool").chmod(0o755)
 
-    assert sandbox.run(["./tool"], str(folder), 20).stdout.text() == "made here\n"
+    assert sandbox.run_in_sandbox(["./tool"], str(folder), 20).stdout.text() == "made here\n"
 
 
 def test_a_folder_that_is_named_by_a_link_is_seen_by_both_names(level, folder, tmp_path):
@@ -184,7 +184,7 @@ def test_a_folder_that_is_named_by_a_link_is_seen_by_both_names(level, folder, t
     (tmp_path / "real/x").write_text("seen")
     (tmp_path / "link").symlink_to("real")
     names = [str(tmp_path / name / "x") for name in ("link", "real")]
-    seen = sandbox.run(["cat", *names], str(folder), 20, reads=(str(tmp_path / "link"),))
+    seen = sandbox.run_in_sandbox(["cat", *names], str(folder), 20, reads=(str(tmp_path / "link"),))
 
     assert seen.stdout.text() == "seenseen", seen.stderr.text()
 
@@ -254,6 +254,6 @@ def test_what_a_box_prints_is_kept_and_not_shown(level, folder, capfd):
 
 
 def test_a_quote_in_a_path_does_not_end_the_rule_of_macos():
-    text = seatbelt.profile((), ('/a "b" (allow default)',))
+    text = seatbelt.render_profile((), ('/a "b" (allow default)',))
 
     assert r'(subpath "/a \"b\" (allow default)")' in text and "\n(allow default)" not in text

@@ -31,7 +31,7 @@ FILES = {
 
 
 def call(name, base=None, **arguments):
-    return scout_tools.call(base or Base(FILES), name, json.dumps(arguments))
+    return scout_tools.call_tool(base or Base(FILES), name, json.dumps(arguments))
 
 
 def test_files_are_listed_read_and_searched():
@@ -82,7 +82,7 @@ def test_a_secret_in_a_file_is_not_told():
     ],
 )
 def test_a_wrong_call_is_answered(name, arguments, said):
-    assert said in scout_tools.call(Base(FILES), name, arguments)
+    assert said in scout_tools.call_tool(Base(FILES), name, arguments)
 
 
 def test_every_tool_that_is_offered_is_there():

@@ -4,7 +4,12 @@ import pytest
 
 from kaizen_components.errors import Refused
 from kaizen_components.pipeline.job import PROTECTED, Settings
-from kaizen_components.pipeline.target.settings import KEYS, parsed, read_settings, table
+from kaizen_components.pipeline.target.settings import (
+    KEYS,
+    parse_settings,
+    read_settings,
+    render_settings_table,
+)
 
 from ..conftest import ROOT
 from .targets import write
@@ -74,7 +79,7 @@ def test_every_key_is_read(tmp_path):
 )
 def test_what_is_wrong_is_named_with_its_line_and_what_is_allowed(text, line, names):
     with pytest.raises(Refused) as caught:
-        parsed(text.encode())
+        parse_settings(text.encode())
     said = f"{caught.value.what} {caught.value.why}"
 
     assert f"line {line}" in said
@@ -89,4 +94,4 @@ def test_settings_that_are_no_file_are_refused(tmp_path):
 
 
 def test_the_table_in_the_docs_is_the_one_that_the_reader_uses():
-    assert table() in (ROOT / "docs" / "pipeline.md").read_text(), "run `make docs`"
+    assert render_settings_table() in (ROOT / "docs" / "pipeline.md").read_text(), "run `make docs`"

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kaizen_components.errors import Unavailable
-from kaizen_components.records.ledger.canonical import columns
+from kaizen_components.records.ledger.canonical import measure_width
 
 from ..model_server import Answer
 from .factory import GOOD, QUICK, REQUEST, ROUTE, Model, environment, main_with, server, target
@@ -116,7 +116,7 @@ def test_hostile_text_steers_no_terminal_and_no_line_is_broader_than_the_screen(
     text = kaizen("P2", id="@last")["text"]
 
     assert "\x1b" not in text and "\u202e" not in text and "\\x1b[31mred" in text
-    assert [line for line in text.split("\n") if columns(line) > 80 and "`" not in line] == []
+    assert [line for line in text.split("\n") if measure_width(line) > 80 and "`" not in line] == []
     assert "\x1b" not in kaizen("P3")["text"]
 
 

@@ -6,12 +6,16 @@ import pytest
 import yaml
 
 from kaizen_components.pipeline.answers.contracts import MODELS
-from kaizen_components.pipeline.protocol import load, shipped
-from kaizen_components.pipeline.protocols.skills import documents
+from kaizen_components.pipeline.protocol import list_shipped, load_shipped
+from kaizen_components.pipeline.protocols.skills import render_skills
 
 from ..conftest import ROOT
 
-EVERY = {path: text for name in shipped() for path, text in documents(load(name)).items()}
+EVERY = {
+    path: text
+    for name in list_shipped()
+    for path, text in render_skills(load_shipped(name)).items()
+}
 
 
 @pytest.mark.parametrize("path", EVERY)
@@ -34,8 +38,8 @@ def test_a_skill_is_valid_and_up_to_date(path):
 def test_every_step_that_is_answered_has_a_skill_and_no_gate_has():
     asked = {
         f"kaizen-{name}-{step.name}"
-        for name in shipped()
-        for step in load(name).steps.values()
+        for name in list_shipped()
+        for step in load_shipped(name).steps.values()
         if step.kind == "ask"
     }
 

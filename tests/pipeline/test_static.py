@@ -9,12 +9,12 @@ import pytest
 
 from kaizen_components.errors import KaizenError
 from kaizen_components.pipeline.gates.static import gate as static
-from kaizen_components.pipeline.gates.static import hiding, prove
-from kaizen_components.pipeline.gates.static import own as own_gate
-from kaizen_components.pipeline.gates.static.room import Room
+from kaizen_components.pipeline.gates.static import own_command as own_gate
+from kaizen_components.pipeline.gates.static import prove, suppressions
+from kaizen_components.pipeline.gates.static.tool_tree import ToolTree
 from kaizen_components.pipeline.job import Job, Settings, Tools
 from kaizen_components.pipeline.target.target import Target
-from kaizen_components.pipeline.target.toolchain import tools
+from kaizen_components.pipeline.target.toolchain import find_tools
 
 from .targets import FASTAPI, everything, repository, write
 
@@ -49,7 +49,7 @@ def judged(tmp_path, scratch):
             **given,
         )
         before = everything(job.base), everything(job.head)
-        verdict = static.judge(job)
+        verdict = static.judge_static(job)
         assert (everything(job.base), everything(job.head)) == before, (
             "a gate writes into neither tree"
         )
@@ -64,7 +64,7 @@ def made(place, base, changes, scratch, tests=(), granted=(), settings=None, ver
     folders = [str(place / name) for name in ("base", "head")]
     for folder in folders:
         os.mkdir(folder)
-        target.export(commit, folder)
+        target.export_commit(commit, folder)
     write(folders[1], {path: data for path, data in changes.items() if data is not None})
     for path in (path for path, data in changes.items() if data is None):
         os.unlink(os.path.join(folders[1], path))
@@ -73,7 +73,7 @@ def made(place, base, changes, scratch, tests=(), granted=(), settings=None, ver
         path: data.encode() if isinstance(data, str) else data for path, data in changes.items()
     }
     head = target.commit(commit, as_bytes, "m", objects)
-    found = tools(target, sys.executable)
+    found = find_tools(target, sys.executable)
     if versions is not None:
         found = Tools(
             found.python, found.reads, found.paths, {**found.versions, **versions}, found.install
@@ -89,7 +89,7 @@ def rules(verdict):
 
 
 def test_the_gate_tells_its_own_good_and_bad_candidates_apart():
-    rows = prove.prove()
+    rows = prove.prove_static_gate()
 
     assert [row["case"] for row in rows if not row["ok"]] == []
     assert {row["expected"] for row in rows} == {"pass", "check"}
@@ -194,7 +194,7 @@ def test_a_plugin_of_mypy_and_a_file_that_ruff_extends_come_from_the_base(tmp_pa
         ("more/base.toml", "tools/plugin.py", "app/plugin.py", "app/main.py"), "NEW = 1\n"
     )
     job = made(tmp_path / "case", base, changed, scratch, granted=("**",))
-    room = Room(job)
+    room = ToolTree(job)
     room.fill(job.head)
 
     read = {name: (tmp_path / room.folder / name).read_text() for name in changed}
@@ -209,7 +209,9 @@ def test_a_plugin_of_mypy_and_a_file_that_ruff_extends_come_from_the_base(tmp_pa
 def test_a_silencing_comment_on_a_new_line_is_a_finding(comment, tmp_path, scratch):
     job = made(tmp_path / "case", BASE, {"app/main.py": OLD + f"Y = 1  {comment}\n"}, scratch)
 
-    assert [(one.rule, one.line) for one in hiding.look(job)] == [("suppression", 4)]
+    assert [(one.rule, one.line) for one in suppressions.find_suppressions(job)] == [
+        ("suppression", 4)
+    ]
 
 
 def test_silencing_that_was_there_may_stay_and_text_that_looks_so_is_text(tmp_path, scratch):
@@ -220,8 +222,8 @@ def test_silencing_that_was_there_may_stay_and_text_that_looks_so_is_text(tmp_pa
         tmp_path / "more", base, {"app/main.py": edited + "import json  # noqa: F401\n"}, scratch
     )
 
-    assert hiding.look(job) == []
-    assert [one.line for one in hiding.look(more)] == [4]
+    assert suppressions.find_suppressions(job) == []
+    assert [one.line for one in suppressions.find_suppressions(more)] == [4]
 
 
 def test_no_type_check_and_a_stub_before_a_source_are_findings(tmp_path, scratch):
@@ -231,7 +233,10 @@ def test_no_type_check_and_a_stub_before_a_source_are_findings(tmp_path, scratch
     }
     job = made(tmp_path / "case", BASE, changes, scratch)
 
-    assert sorted(one.rule for one in hiding.look(job)) == ["stub", "suppression"]
+    assert sorted(one.rule for one in suppressions.find_suppressions(job)) == [
+        "stub",
+        "suppression",
+    ]
 
 
 def test_modules_of_the_candidate_do_not_pass_for_tools(judged):
@@ -279,7 +284,7 @@ def test_missing_tools_and_a_weak_sandbox_are_not_a_pass(tmp_path, scratch):
     job.tools = Tools(
         job.tools.python, job.tools.reads, job.tools.paths, {"python": "3.11"}, "pip install"
     )
-    verdict = static.judge(job)
+    verdict = static.judge_static(job)
 
     assert verdict.reason == "missing"
     assert [one.text.split(": ")[1] for one in verdict.findings] == [
@@ -303,7 +308,7 @@ def test_two_candidates_of_one_size_and_second_are_not_mistaken_for_each_other(t
     for name, added in (("one", 'Y: int = "a"\n'), ("two", "Y: int = 123\n")):
         job = made(tmp_path / name, BASE, {"app/main.py": OLD + added}, scratch)
         os.utime(os.path.join(job.head, "app", "main.py"), (1e9, 1e9))
-        reasons.append(static.judge(job).reason)
+        reasons.append(static.judge_static(job).reason)
 
     assert reasons == ["check", "pass"]
 
@@ -425,13 +430,15 @@ def test_tests_of_the_repositorys_own_that_passed_before_are_a_regression(tmp_pa
     )
 
     assert (
-        own_gate.around(job, "test", lambda job: pytest.fail("it is replaced")).reason
+        own_gate.judge_with_own_command(
+            job, "test", lambda job: pytest.fail("it is replaced")
+        ).reason
         == "regression"
     )
-    assert own_gate.baseline(job, "test").reason == "pass"
-    assert own_gate.baseline(failing, "test").reason == "check"
+    assert own_gate.judge_base_command(job, "test").reason == "pass"
+    assert own_gate.judge_base_command(failing, "test").reason == "check"
     failing.settings.allow_failing_baseline = True
-    assert own_gate.baseline(failing, "test").reason == "pass"
+    assert own_gate.judge_base_command(failing, "test").reason == "pass"
 
 
 def test_a_command_of_the_repositorys_own_is_not_run_in_a_weaker_box_than_it_asks_for(
@@ -443,7 +450,7 @@ def test_a_command_of_the_repositorys_own_is_not_run_in_a_weaker_box_than_it_ask
         tmp_path / "case", {"d.txt": "good"}, {"d.txt": "better"}, scratch, settings=settings
     )
 
-    for judge in (own_gate.judge, own_gate.baseline):
+    for judge in (own_gate.judge_own_command, own_gate.judge_base_command):
         with pytest.raises(KaizenError):
             judge(job, "test")
 

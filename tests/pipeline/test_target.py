@@ -9,7 +9,7 @@ import pytest
 
 from kaizen_components.errors import Conflict, Integrity, NotFound, Refused
 from kaizen_components.pipeline.target.target import Target
-from kaizen_components.records.files.tree import working_tree
+from kaizen_components.records.files.working_tree import read_working_tree
 
 from ..conftest import git
 from .targets import FASTAPI, everything, repository, write
@@ -34,7 +34,7 @@ def objects(tmp_path):
 def exported(target, tmp_path, commit=None):
     folder = tmp_path / f"export {len(list(tmp_path.iterdir()))}"
     folder.mkdir()
-    target.export(commit or target.head(), str(folder))
+    target.export_commit(commit or target.head(), str(folder))
     return folder
 
 
@@ -57,10 +57,10 @@ def test_looking_and_building_leaves_the_repository_byte_for_byte_as_it_was(
 
     target = Target(str(repo))
     base = target.head()
-    assert target.dirty()
+    assert target.is_dirty()
     exported(target, tmp_path)
     head = target.commit(base, CHANGE, "A message", objects)
-    target.diff(base, head, objects)
+    target.diff_text(base, head, objects)
     target.changed_lines(base, head, objects)
     target.tree(head, objects)
     target.close()
@@ -85,11 +85,11 @@ def test_the_tree_hash_is_the_one_that_a_witnessed_proof_has(repo, tmp_path, obj
     target = Target(str(repo))
     base = target.head()
 
-    assert target.tree(base) == working_tree(str(repo)).sha256
-    assert working_tree(str(exported(target, tmp_path))).sha256 == target.tree(base)
+    assert target.tree(base) == read_working_tree(str(repo)).sha256
+    assert read_working_tree(str(exported(target, tmp_path))).sha256 == target.tree(base)
     head = target.commit(base, {"app/main.py": b"x = 1\n"}, "m", objects)
     write(repo, {"app/main.py": "x = 1\n"})
-    assert target.tree(head, objects) == working_tree(str(repo)).sha256
+    assert target.tree(head, objects) == read_working_tree(str(repo)).sha256
 
 
 def test_modes_and_inner_links_are_kept_and_links_that_lead_out_are_not_made(tmp_path):
@@ -129,7 +129,7 @@ def test_attributes_do_not_change_what_is_exported(tmp_path):
 def test_no_configuration_changes_the_output_or_runs_anything(repo, tmp_path, objects, monkeypatch):
     target = Target(str(repo))
     base = target.head()
-    plain = target.diff(base, target.commit(base, CHANGE, "m", objects), objects)
+    plain = target.diff_text(base, target.commit(base, CHANGE, "m", objects), objects)
     mark = tmp_path / "it ran"
     program = tmp_path / "program.sh"
     program.write_text(f'#!/bin/sh\ntouch "{mark}"\n')
@@ -158,10 +158,10 @@ def test_no_configuration_changes_the_output_or_runs_anything(repo, tmp_path, ob
 
     fresh = Target(str(repo))
     head = fresh.commit(base, CHANGE, "m", objects)
-    assert fresh.diff(base, head, objects) == plain
-    fresh.dirty()
-    fresh.adopt(objects, head)
-    fresh.branch("kaizen/run_1", head)
+    assert fresh.diff_text(base, head, objects) == plain
+    fresh.is_dirty()
+    fresh.adopt_commit(objects, head)
+    fresh.create_branch("kaizen/run_1", head)
     assert not mark.exists()
 
 
@@ -173,7 +173,7 @@ def test_a_candidates_attributes_hide_nothing_from_a_reviewer(repo, objects):
         ".gitattributes": b"*.py binary -diff\n",
         "logo.png": b"\x89PNG\0\0",
     }
-    said = target.diff(base, target.commit(base, change, "m", objects), objects)
+    said = target.diff_text(base, target.commit(base, change, "m", objects), objects)
 
     assert '+@app.get("/health")' in said
     assert "Binary files /dev/null and b/logo.png differ" in said
@@ -208,7 +208,7 @@ def test_the_same_change_is_the_same_commit_and_nobody_wrote_it(repo, tmp_path, 
         == one
     )
 
-    target.adopt(objects, one)
+    target.adopt_commit(objects, one)
     said = subprocess.run(
         ["git", "cat-file", "commit", one], cwd=repo, capture_output=True, text=True
     ).stdout
@@ -239,7 +239,7 @@ def test_a_file_may_take_the_place_of_a_folder_and_the_other_way_round(repo, obj
     head = target.commit(base, {"tests/test_main.py": None, "tests": b"a file\n"}, "m", objects)
     back = target.commit(head, {"tests": None, "tests/deep/x": b"1"}, "m", objects)
 
-    assert "tests/deep/x" in target.diff(head, back, objects)
+    assert "tests/deep/x" in target.diff_text(head, back, objects)
 
 
 def test_a_link_is_not_written_through(repo, objects):
@@ -284,12 +284,12 @@ def test_a_folder_of_a_repository_is_a_target_of_its_own(tmp_path, objects):
     assert files(exported(target, tmp_path)).keys() == FASTAPI.keys()
     assert target.blob(base, "other.py") is None
     assert set(target.changed_lines(base, head, objects)) == {"app/main.py", "app/new.py"}
-    assert "a/app/main.py" in target.diff(base, head, objects)
-    target.adopt(objects, head)
-    target.apply(base, head)
+    assert "a/app/main.py" in target.diff_text(base, head, objects)
+    target.adopt_commit(objects, head)
+    target.apply_to_worktree(base, head)
     assert (repo / "apps" / "öne" / "app" / "main.py").read_bytes() == NEW_MAIN
     assert target.is_applied(base, head)
-    assert target.tree(head) == working_tree(str(repo / "apps" / "öne")).sha256
+    assert target.tree(head) == read_working_tree(str(repo / "apps" / "öne")).sha256
 
 
 def test_a_worktree_a_shallow_clone_and_a_sha256_repository_are_targets(repo, tmp_path, objects):
@@ -302,9 +302,9 @@ def test_a_worktree_a_shallow_clone_and_a_sha256_repository_are_targets(repo, tm
         target = Target(str(tmp_path / name))
         base = target.head()
         head = target.commit(base, CHANGE, "m", objects + name)
-        target.adopt(objects + name, head)
-        target.branch(f"kaizen/{name}", head)
-        target.apply(base, head)
+        target.adopt_commit(objects + name, head)
+        target.create_branch(f"kaizen/{name}", head)
+        target.apply_to_worktree(base, head)
 
         assert (tmp_path / name / "app" / "new.py").read_bytes() == b"ONE = 1\n"
 
@@ -316,8 +316,8 @@ def test_a_folder_may_have_lines_in_its_name(tmp_path, objects, name):
     target = Target(str(repository(tmp_path / name / "apps", FASTAPI)))
     base = target.head()
     head = target.commit(base, CHANGE, "m", objects)
-    target.adopt(objects, head)
-    target.apply(base, head)
+    target.adopt_commit(objects, head)
+    target.apply_to_worktree(base, head)
 
     assert (tmp_path / name / "apps" / "app" / "new.py").read_bytes() == b"ONE = 1\n"
 
@@ -393,7 +393,7 @@ def accepted(repo, objects):
     target = Target(str(repo))
     base = target.head()
     head = target.commit(base, CHANGE, "m", objects)
-    target.adopt(objects, head)
+    target.adopt_commit(objects, head)
     return target, base, head
 
 
@@ -406,8 +406,8 @@ def test_adopting_takes_the_accepted_commit_and_no_other(repo, objects):
     base = target.head()
     rejected = target.commit(base, {"app/bad.py": b"BAD = 1\n"}, "m", objects)
     head = target.commit(base, CHANGE, "m", objects)
-    target.adopt(objects, head)
-    target.adopt(objects, head)
+    target.adopt_commit(objects, head)
+    target.adopt_commit(objects, head)
 
     git(repo, "cat-file", "-e", head)
     git(repo, "fsck", "--strict")
@@ -417,13 +417,13 @@ def test_adopting_takes_the_accepted_commit_and_no_other(repo, objects):
 
 def test_a_branch_is_made_once_and_never_moved(repo, accepted):
     target, base, head = accepted
-    target.branch("kaizen/run_1", head)
-    target.branch("kaizen/run_1", head)
+    target.create_branch("kaizen/run_1", head)
+    target.create_branch("kaizen/run_1", head)
 
     with pytest.raises(Conflict):
-        target.branch("kaizen/run_1", base)
+        target.create_branch("kaizen/run_1", base)
     with pytest.raises(Conflict):
-        target.branch("kaizen", base)
+        target.create_branch("kaizen", base)
     said = subprocess.run(
         ["git", "rev-parse", "kaizen/run_1", "HEAD"], cwd=repo, capture_output=True, text=True
     ).stdout
@@ -434,7 +434,7 @@ def test_applying_changes_the_files_and_nothing_else(repo, accepted):
     target, base, head = accepted
     write(repo, {"notes.txt": "mine\n"})
     staged = index(repo)
-    target.apply(base, head)
+    target.apply_to_worktree(base, head)
 
     assert files(repo / "app") == {"__init__.py": b"", "main.py": NEW_MAIN, "new.py": b"ONE = 1\n"}
     assert not (repo / "tests" / "test_main.py").exists()
@@ -451,7 +451,7 @@ def test_changes_of_the_users_own_are_named_and_not_written_over(repo, accepted,
     before = everything(repo)
 
     with pytest.raises(Refused, match=path):
-        target.apply(base, head)
+        target.apply_to_worktree(base, head)
     assert everything(repo) == before
 
 
@@ -462,7 +462,7 @@ def test_an_ignored_file_and_a_staged_one_are_not_written_over(repo, accepted):
     git(repo, "add", "app/main.py")
 
     with pytest.raises(Refused, match=r"app/main\.py, app/new\.py"):
-        target.apply(base, head)
+        target.apply_to_worktree(base, head)
 
 
 def test_a_file_that_somebody_else_changed_meanwhile_is_a_conflict(repo, accepted):
@@ -472,7 +472,7 @@ def test_a_file_that_somebody_else_changed_meanwhile_is_a_conflict(repo, accepte
     before = everything(repo / "app")
 
     with pytest.raises(Conflict):
-        target.apply(base, head)
+        target.apply_to_worktree(base, head)
     assert everything(repo / "app") == before
 
 
@@ -480,10 +480,10 @@ def test_applying_goes_on_where_it_was_cut_off(repo, accepted):
     target, base, head = accepted
     write(repo, {"app/main.py": NEW_MAIN})
     assert not target.is_applied(base, head)
-    target.apply(base, head)
+    target.apply_to_worktree(base, head)
 
     assert target.is_applied(base, head)
-    target.apply(base, head)
+    target.apply_to_worktree(base, head)
 
 
 def test_a_tree_with_the_line_endings_of_windows_keeps_them(repo, accepted):
@@ -493,7 +493,7 @@ def test_a_tree_with_the_line_endings_of_windows_keeps_them(repo, accepted):
         os.unlink(repo / path)
         git(repo, "checkout", "-q", "--", path)
     assert b"\r\n" in (repo / "app" / "main.py").read_bytes()
-    target.apply(base, head)
+    target.apply_to_worktree(base, head)
 
     assert (repo / "app" / "main.py").read_bytes() == NEW_MAIN.replace(b"\n", b"\r\n")
     assert target.is_applied(base, head)

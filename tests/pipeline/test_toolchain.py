@@ -10,7 +10,7 @@ import pytest
 from kaizen_components.errors import NotFound, Unavailable
 from kaizen_components.pipeline.job import Settings
 from kaizen_components.pipeline.target.target import Target
-from kaizen_components.pipeline.target.toolchain import missing, tools
+from kaizen_components.pipeline.target.toolchain import find_missing_tools, find_tools
 
 from .targets import FASTAPI, everything, repository
 
@@ -26,12 +26,12 @@ def environment(folder):
 
 
 def test_the_named_interpreter_is_asked_for_the_versions_of_the_tools(repo):
-    found = tools(Target(str(repo)), sys.executable)
+    found = find_tools(Target(str(repo)), sys.executable)
 
     assert found.python == [sys.executable]
     assert set(found.versions) == {"python", "ruff", "mypy", "pytest", "coverage"}
     assert found.versions["python"] == sys.version.split()[0]
-    assert missing(found) == []
+    assert find_missing_tools(found) == []
     for prefix in (sys.prefix, os.path.realpath(sys.base_prefix)):
         assert any(f"{prefix}/".startswith(f"{one}/") for one in found.reads)
     assert os.path.expanduser("~") not in found.reads
@@ -39,24 +39,24 @@ def test_the_named_interpreter_is_asked_for_the_versions_of_the_tools(repo):
 
 def test_an_interpreter_that_is_not_there_or_does_not_answer_is_an_error(repo, tmp_path):
     with pytest.raises(NotFound):
-        tools(Target(str(repo)), "no-such-python")
+        find_tools(Target(str(repo)), "no-such-python")
     dumb = tmp_path / "dumb"
     dumb.write_text("#!/bin/sh\nexit 0\n")
     dumb.chmod(0o755)
     with pytest.raises(Unavailable):
-        tools(Target(str(repo)), str(dumb))
+        find_tools(Target(str(repo)), str(dumb))
 
 
 def test_the_targets_own_environment_comes_first_and_what_it_lacks_has_its_install_line(repo):
     environment(repo / ".venv")
-    found = tools(Target(str(repo)))
+    found = find_tools(Target(str(repo)))
 
     assert found.python == [str(repo / ".venv" / "bin" / "python")]
-    assert [one.rule for one in missing(found)] == ["ruff", "mypy", "pytest", "coverage"]
-    assert missing(found)[0].text.endswith(
+    assert [one.rule for one in find_missing_tools(found)] == ["ruff", "mypy", "pytest", "coverage"]
+    assert find_missing_tools(found)[0].text.endswith(
         "Install it: uv pip install --python .venv/bin/python ruff"
     )
-    assert [one.rule for one in missing(found, Settings(replaces=["check"]))] == [
+    assert [one.rule for one in find_missing_tools(found, Settings(replaces=["check"]))] == [
         "pytest",
         "coverage",
     ]
@@ -67,7 +67,7 @@ def test_a_folder_of_a_repository_uses_the_environment_further_up(tmp_path):
     environment(repo / "venv")
     environment(tmp_path / ".venv")  # outside of the repository: nobody's
 
-    assert tools(Target(str(repo / "app"))).python == [str(repo / "venv" / "bin" / "python")]
+    assert find_tools(Target(str(repo / "app"))).python == [str(repo / "venv" / "bin" / "python")]
 
 
 def test_modules_in_the_target_or_in_pythonpath_do_not_pass_for_tools(repo, monkeypatch):
@@ -78,7 +78,7 @@ def test_modules_in_the_target_or_in_pythonpath_do_not_pass_for_tools(repo, monk
     monkeypatch.setenv("PYTHONPATH", str(repo))
     monkeypatch.chdir(repo)
 
-    assert set(tools(Target(str(repo))).versions) == {"python"}
+    assert set(find_tools(Target(str(repo))).versions) == {"python"}
 
 
 def test_a_project_of_uv_is_asked_about_and_nothing_is_made(repo, monkeypatch):
@@ -86,7 +86,7 @@ def test_a_project_of_uv_is_asked_about_and_nothing_is_made(repo, monkeypatch):
     (repo / "uv.lock").write_text("version = 1\n")
     monkeypatch.setenv("PATH", f"{scripts}:{os.environ['PATH']}")
     before = everything(repo)
-    found = tools(Target(str(repo)))
+    found = find_tools(Target(str(repo)))
 
     assert found.versions["python"]
     assert found.install == "uv add --dev"
@@ -102,7 +102,7 @@ def test_without_anything_else_it_is_the_python_on_the_path_itself_and_not_a_scr
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", f"{shim.parent}:/usr/bin:/bin")
 
-    assert tools(Target(str(repo))).python == [sys.executable]
+    assert find_tools(Target(str(repo))).python == [sys.executable]
 
 
 def test_packages_below_src_are_found_there(tmp_path):
@@ -112,5 +112,7 @@ def test_packages_below_src_are_found_there(tmp_path):
     )
     package = repository(tmp_path / "package", {"src/__init__.py": "", "src/a.py": ""})
 
-    found = [tools(Target(str(repo)), sys.executable).paths for repo in (flat, nested, package)]
+    found = [
+        find_tools(Target(str(repo)), sys.executable).paths for repo in (flat, nested, package)
+    ]
     assert found == [(".",), ("src", "."), (".",)]

@@ -253,7 +253,7 @@ def test_an_abort_that_was_killed_is_finished_by_the_next_one_also_without_the_t
     agent, door, monkeypatch
 ):
     agent.begin()
-    monkeypatch.setattr(results, "leave", killed)
+    monkeypatch.setattr(results, "keep_results", killed)
     with pytest.raises(KeyboardInterrupt):
         door("P7", id=agent.turn["id"], abort=True)
     shutil.rmtree(agent.repo)

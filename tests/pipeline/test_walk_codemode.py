@@ -42,7 +42,12 @@ class WalkOfCodemode(Walk):
         made = list(self.place.glob("evals/codemode/*.yml"))
         assert len(made) == len(accepted)
         for path in made:
-            assert later.run(fixture.read(str(path)), str(self.repo), sys.executable)["failed"] == 0
+            assert (
+                later.run_fixture(fixture.read_fixture(str(path)), str(self.repo), sys.executable)[
+                    "failed"
+                ]
+                == 0
+            )
 
     @rule(text=TEXTS, newest=st.booleans(), at=st.integers(0, 30), actor=ACTORS, step=STEPS)
     def hand_in(self, text, newest, at, actor, step):

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from kaizen_components.pipeline.gates.static import gate as static
-from kaizen_components.pipeline.protocol import load
-from kaizen_components.pipeline.run.results import leave
+from kaizen_components.pipeline.protocol import load_shipped
+from kaizen_components.pipeline.run.results import keep_results
 from kaizen_components.pipeline.target.target import Target
-from kaizen_components.pipeline.target.work import Work
-from kaizen_components.records.files.tree import working_tree
+from kaizen_components.pipeline.target.workspace import Workspace
+from kaizen_components.records.files.working_tree import read_working_tree
 from kaizen_components.store.place import Place
 
 from ..conftest import ROOT
@@ -73,9 +73,9 @@ def repo(tmp_path):
 def work(root, repo):
     run = {
         "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(),
-        "request": "add /health", "definition": json.dumps(load("factory").given),
+        "request": "add /health", "definition": json.dumps(load_shipped("factory").given),
     }  # fmt: skip
-    return Work(Place(str(root)), run, {"python": sys.executable})
+    return Workspace(Place(str(root)), run, {"python": sys.executable})
 
 
 @pytest.fixture
@@ -90,13 +90,13 @@ def test_a_gate_gets_both_trees_their_hashes_and_what_changed_and_the_target_is_
     before = everything(repo)
     job = work.job(GIVEN, BUILD, TESTS)
 
-    assert working_tree(job.base).sha256 == job.base_tree
-    assert working_tree(job.head).sha256 == job.head_tree
+    assert read_working_tree(job.base).sha256 == job.base_tree
+    assert read_working_tree(job.head).sha256 == job.head_tree
     assert job.changed == {
         "app/main.py": set(range(9, 14)),
         "tests/test_health.py": set(range(1, 6)),
     }
-    assert (job.tests, job.granted) == (("tests/test_health.py",), ())
+    assert (job.tests, job.grants) == (("tests/test_health.py",), ())
     assert os.path.isdir(job.scratch)
     assert set(job.tools.versions) == {"python", "ruff", "mypy", "pytest", "coverage"}
     assert everything(repo) == before
@@ -111,10 +111,10 @@ def test_a_job_made_again_is_the_same_and_has_nothing_of_the_one_before(work):
 
 
 def test_before_there_is_an_answer_a_gate_gets_the_base(work):
-    job = work.untouched()
+    job = work.make_base_job()
 
     assert job.base == job.head
-    assert working_tree(job.base).sha256 == job.base_tree == job.head_tree
+    assert read_working_tree(job.base).sha256 == job.base_tree == job.head_tree
     assert (job.changed, job.tests) == ({}, ())
 
 
@@ -122,8 +122,10 @@ def test_validate_judges_what_a_run_made(work):
     work.settings.minimum_level = "L0"
     bad = BUILD.replace('"status": "ok"', '"status": 1')
 
-    assert static.judge(work.job(GIVEN, BUILD, TESTS)).reason == "pass"
-    assert [one.rule for one in static.judge(work.job(GIVEN, bad, TESTS)).findings] == ["dict-item"]
+    assert static.judge_static(work.job(GIVEN, BUILD, TESTS)).reason == "pass"
+    assert [one.rule for one in static.judge_static(work.job(GIVEN, bad, TESTS)).findings] == [
+        "dict-item"
+    ]
 
 
 def test_what_is_left_of_a_run_is_its_spec_its_brief_and_its_last_candidate(
@@ -136,7 +138,7 @@ def test_what_is_left_of_a_run_is_its_spec_its_brief_and_its_last_candidate(
     records.answer("tests", 1, TESTS)
     work.job(GIVEN, BUILD, TESTS)
     before = everything(repo)
-    kept = leave(work, records)
+    kept = keep_results(work, records)
 
     folder = root / "AI" / "work" / "runs" / "run_1"
     assert sorted(os.listdir(folder)) == ["brief.json", "change.diff", "spec.md"] == sorted(kept)
@@ -157,9 +159,9 @@ def test_what_is_left_of_a_run_is_its_spec_its_brief_and_its_last_candidate(
 def test_leaving_twice_is_leaving_once(work, records):
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, BUILD)
-    first = leave(work, records)
+    first = keep_results(work, records)
 
-    assert leave(work, records) == first
+    assert keep_results(work, records) == first
     assert work.base  # can be had again
 
 
@@ -168,7 +170,7 @@ def test_broken_answers_leave_the_newest_usable_ones(root, work, records):
     records.answer("build", 1, BUILD)
     records.answer("build", 2, "I would rather write prose.")
     records.answer("plan", 2, "{")
-    kept = leave(work, records)
+    kept = keep_results(work, records)
 
     assert sorted(kept) == ["change.diff", "spec.md"]
     assert "/health" in (root / kept["change.diff"]["path"]).read_text()
@@ -177,13 +179,13 @@ def test_broken_answers_leave_the_newest_usable_ones(root, work, records):
 def test_a_run_that_came_to_nothing_leaves_nothing(root, work, records):
     records.answer("plan", 1, "no idea")
 
-    assert leave(work, records) == {}
+    assert keep_results(work, records) == {}
 
 
 def test_a_secret_in_a_candidate_is_not_kept(root, work, records):
     secret = "ghp_" + "a1B2" * 9
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, whole("app/key.py", f'KEY = "{secret}"\n'))
-    kept = leave(work, records)
+    kept = keep_results(work, records)
 
     assert secret not in (root / kept["change.diff"]["path"]).read_text()

@@ -6,7 +6,7 @@ import subprocess
 from kaizen_components.pipeline.run import machine
 from kaizen_components.pipeline.run import recorder as ledger
 from kaizen_components.pipeline.target.target import Target
-from kaizen_components.records.ledger.transaction import Read
+from kaizen_components.records.ledger.transaction import RecordReader
 
 BEFORE = ("ready", "function")  # gates of what was there before anybody wrote anything
 RUNS = "SELECT * FROM run ORDER BY seq"
@@ -21,20 +21,20 @@ class Records:
 
     @property
     def db(self):
-        return Read(self.door.store.reader(), "test")
+        return RecordReader(self.door.store.reader(), "test")
 
     def runs(self):
         return [dict(row) for row in self.db.rows(RUNS, ())] if self.door.store.exists() else []
 
     def events(self, run):
-        return ledger.events(self.db, run)
+        return ledger.load_events(self.db, run)
 
     def state(self, run):
-        return ledger.state_of(self.db, run)[1]
+        return ledger.load_state(self.db, run)[1]
 
     def check(self, run):
         """Every promise about one run."""
-        protocol, events, state = ledger.protocol_of(run), self.events(run), self.state(run)
+        protocol, events, state = ledger.load_protocol(run), self.events(run), self.state(run)
         assert folded(protocol, events) == state
         assert all(
             tries <= protocol.steps[name].attempts for name, tries in state["tries"].items()
@@ -82,14 +82,14 @@ def tree(door, run, commit):
 
 def folded(protocol, events):
     """The state that the events alone make."""
-    state = machine.beginning(protocol)
+    state = machine.initial_state(protocol)
     for event in events:
         named = {
             name: event[name]
             for name in ("event", "step", "attempt", "reason", "at")
             if event[name] is not None
         }
-        state = machine.after(protocol, state, {**named, **event["payload"]})
+        state = machine.next_state(protocol, state, {**named, **event["payload"]})
     return json.loads(json.dumps(state))
 
 

@@ -3,13 +3,13 @@
 import os
 
 from kaizen_components.records.ledger import anchor
-from kaizen_components.records.ledger.hashing import Frontier, leaf_hash
+from kaizen_components.records.ledger.hashing import Frontier, hash_leaf
 
 
 def grown(size):
     frontier = Frontier()
     for index in range(size):
-        frontier.append(leaf_hash(str(index)))
+        frontier.append(hash_leaf(str(index)))
     return frontier
 
 
@@ -17,7 +17,7 @@ def test_every_commit_leaves_an_anchor_with_the_size_and_root_of_that_moment(kai
     for _ in range(3):
         kaizen("W1", title="t", summary="s")
     facts = kaizen("K1")
-    anchors, damaged = anchor.read(str(root / "AI" / "db" / "manifests" / "checkpoints"))
+    anchors, damaged = anchor.read_anchors(str(root / "AI" / "db" / "manifests" / "checkpoints"))
 
     assert [size for _, size, _ in anchors] == [1, 2, 3] and damaged == 0
     assert anchors[-1] == (facts["origin"], 3, facts["root"])
@@ -25,55 +25,55 @@ def test_every_commit_leaves_an_anchor_with_the_size_and_root_of_that_moment(kai
 
 def test_a_torn_anchor_is_counted_and_the_next_one_is_readable(tmp_path):
     path = str(tmp_path / "checkpoints")
-    anchor.Anchors(path).append("o", grown(0), grown(1))
+    anchor.AnchorFile(path).append("o", grown(0), grown(1))
     with open(path, "ab") as file:
         file.write(b"o\n2\nAAA")
-    anchor.Anchors(path).append("o", grown(2), grown(3))
-    anchors, damaged = anchor.read(path)
+    anchor.AnchorFile(path).append("o", grown(2), grown(3))
+    anchors, damaged = anchor.read_anchors(path)
 
     assert [size for _, size, _ in anchors] == [1, 3]
     assert damaged == 1
 
 
 def test_no_file_means_no_anchors(tmp_path):
-    assert anchor.read(str(tmp_path / "none")) == ([], 0)
+    assert anchor.read_anchors(str(tmp_path / "none")) == ([], 0)
 
 
 def test_an_anchor_that_contradicts_the_database_is_reported_and_what_was_found_is_anchored_too(
     tmp_path,
 ):
     path = str(tmp_path / "checkpoints")
-    anchor.Anchors(path).append("o", grown(0), grown(5))
-    warning = anchor.Anchors(path).append("o", grown(4), grown(6))
-    anchors, _ = anchor.read(path)
+    anchor.AnchorFile(path).append("o", grown(0), grown(5))
+    warning = anchor.AnchorFile(path).append("o", grown(4), grown(6))
+    anchors, _ = anchor.read_anchors(path)
 
     assert "5 entries" in warning and "had 4" in warning
     assert [size for _, size, _ in anchors] == [5, 4, 6]
-    assert anchor.Anchors(path).append("o", grown(6), grown(7)) is None
+    assert anchor.AnchorFile(path).append("o", grown(6), grown(7)) is None
 
 
 def test_a_lost_anchor_is_no_contradiction(tmp_path):
     path = str(tmp_path / "checkpoints")
-    anchor.Anchors(path).append("o", grown(0), grown(1))
+    anchor.AnchorFile(path).append("o", grown(0), grown(1))
 
-    assert anchor.Anchors(path).append("o", grown(2), grown(3)) is None
+    assert anchor.AnchorFile(path).append("o", grown(2), grown(3)) is None
 
 
 def test_a_process_that_stays_notices_what_another_has_appended(tmp_path):
     path = str(tmp_path / "checkpoints")
-    mine = anchor.Anchors(path)
+    mine = anchor.AnchorFile(path)
     mine.append("o", grown(0), grown(1))
     assert mine.append("o", grown(1), grown(2)) is None
-    anchor.Anchors(path).append("o", grown(2), grown(9))
+    anchor.AnchorFile(path).append("o", grown(2), grown(9))
 
     assert "9 entries" in mine.append("o", grown(2), grown(3))
 
 
 def test_a_checkpoint_that_only_lost_its_line_break_contradicts_nothing(tmp_path):
     path = str(tmp_path / "checkpoints")
-    anchor.Anchors(path).append("o", grown(0), grown(1))
-    anchor.Anchors(path).append("o", grown(1), grown(2))
+    anchor.AnchorFile(path).append("o", grown(0), grown(1))
+    anchor.AnchorFile(path).append("o", grown(1), grown(2))
     os.truncate(path, os.path.getsize(path) - 1)
 
-    assert anchor.Anchors(path).append("o", grown(2), grown(3)) is None
-    assert [size for _, size, _ in anchor.read(path)[0]] == [1, 2, 3]
+    assert anchor.AnchorFile(path).append("o", grown(2), grown(3)) is None
+    assert [size for _, size, _ in anchor.read_anchors(path)[0]] == [1, 2, 3]

@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 
 from kaizen_components.records import ids
 from kaizen_components.records.kinds import KINDS
-from kaizen_components.records.ledger.canonical import canonical, compact, number
+from kaizen_components.records.ledger.canonical import (
+    encode_canonical,
+    encode_compact,
+    format_number,
+)
 from kaizen_components.records.ledger.hashing import (
     EMPTY_ROOT,
     Frontier,
-    leaf_hash,
-    node_hash,
-    text_hash,
+    hash_leaf,
+    hash_node,
+    hash_text,
 )
 
 from ..conftest import ROOT
@@ -31,20 +35,20 @@ values = st.recursive(
 
 @given(values)
 def test_canonical_json_reads_back_as_the_same_value(value):
-    assert json.loads(canonical(value)) == value
-    assert json.loads(compact(value)) == value
+    assert json.loads(encode_canonical(value)) == value
+    assert json.loads(encode_compact(value)) == value
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_reads_back_as_the_same_number(value):
-    assert float(number(value)) == value
+    assert float(format_number(value)) == value
 
 
 @given(st.dictionaries(texts, st.one_of(st.none(), st.integers(), texts)))
 def test_canonical_json_has_sorted_keys_and_no_spaces(value):
     expected = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
-    assert canonical(value) == expected
+    assert encode_canonical(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,12 +61,12 @@ def test_canonical_json_has_sorted_keys_and_no_spaces(value):
     ],
 )  # fmt: skip
 def test_numbers_are_printed_as_ecmascript_prints_them(value, printed):
-    assert number(value) == printed
+    assert format_number(value) == printed
 
 
 def test_nan_has_no_json_form():
     with pytest.raises(AssertionError):
-        number(float("nan"))
+        format_number(float("nan"))
 
 
 def merkle_by_definition(leaves):
@@ -74,24 +78,24 @@ def merkle_by_definition(leaves):
     split = 1
     while split * 2 < len(leaves):
         split *= 2
-    return node_hash(merkle_by_definition(leaves[:split]), merkle_by_definition(leaves[split:]))
+    return hash_node(merkle_by_definition(leaves[:split]), merkle_by_definition(leaves[split:]))
 
 
 def test_the_frontier_gives_the_root_of_rfc_6962_at_every_size():
     frontier, leaves = Frontier(), []
     assert frontier.root() == EMPTY_ROOT == merkle_by_definition([])
     for index in range(70):
-        leaves.append(leaf_hash(f"entry {index}"))
+        leaves.append(hash_leaf(f"entry {index}"))
         frontier.append(leaves[-1])
         assert frontier.root() == merkle_by_definition(leaves)
         assert len(frontier.peaks) == bin(frontier.size).count("1")
 
 
 def test_hashes_are_plain_sha256():
-    assert text_hash("ü") == hashlib.sha256("ü".encode()).hexdigest()
-    assert leaf_hash("x") == hashlib.sha256(b"\0x").hexdigest()
+    assert hash_text("ü") == hashlib.sha256("ü".encode()).hexdigest()
+    assert hash_leaf("x") == hashlib.sha256(b"\0x").hexdigest()
     assert (
-        node_hash("00" * 32, "ff" * 32)
+        hash_node("00" * 32, "ff" * 32)
         == hashlib.sha256(b"\1" + b"\0" * 32 + b"\xff" * 32).hexdigest()
     )
 
@@ -101,23 +105,23 @@ def test_the_example_in_the_format_document_is_true():
     record = re.search(r"^    (\{.*\})$", text, re.M).group(1)
     expected = re.search(r"content hash `([0-9a-f]{64})`", text).group(1)
 
-    assert canonical(json.loads(record)) == record
-    assert text_hash(record) == expected
+    assert encode_canonical(json.loads(record)) == record
+    assert hash_text(record) == expected
 
 
 @pytest.mark.parametrize("prefix", [kind.prefix for kind in KINDS.values()])
 def test_an_id_is_its_prefix_a_stamp_and_ten_hex_digits(prefix):
     assert re.fullmatch(
         prefix + r"_\d{8}T\d{9}Z_[0-9a-f]{10}",
-        ids.new(prefix, ids.iso(ids.now_ms()), ids.random_number()),
+        ids.make_id(prefix, ids.format_time(ids.now_ms()), ids.random_number()),
     )
 
 
 def test_ids_sort_by_time():
-    early, late = ids.iso(1_794_799_028_999), ids.iso(1_794_799_029_000)
+    early, late = ids.format_time(1_794_799_028_999), ids.format_time(1_794_799_029_000)
 
     assert early == "2026-11-16T03:17:08.999Z"
-    assert ids.new("task", early, 9) < ids.new("task", late, 1)
+    assert ids.make_id("task", early, 9) < ids.make_id("task", late, 1)
 
 
 def test_ids_of_one_transaction_never_collide(kaizen, root):

@@ -42,17 +42,17 @@ def test_a_path_is_stored_relative_to_the_project(root, monkeypatch, given, stor
     (root / "docs").mkdir()
     monkeypatch.chdir("/")
 
-    assert files.inside(str(root), given) == stored
-    assert files.inside(str(root), os.path.join(str(root), given)) == stored
+    assert files.find_project_path(str(root), given) == stored
+    assert files.find_project_path(str(root), os.path.join(str(root), given)) == stored
 
 
 @pytest.mark.parametrize(
     "given", ["..", "../x", "docs/../../x", "/", "/etc", "../a project 2", "a/b/../../.."]
 )
 def test_a_path_that_climbs_out_is_outside(root, given):
-    assert files.inside(str(root), given) is None
+    assert files.find_project_path(str(root), given) is None
     with pytest.raises(Refused, match="outside the project"):
-        files.require_inside(str(root), given)
+        files.require_project_path(str(root), given)
 
 
 def test_a_link_counts_as_where_it_leads(root, outside):
@@ -64,7 +64,7 @@ def test_a_link_counts_as_where_it_leads(root, outside):
     (root / "dangling").symlink_to(outside / "nothing")
     (root / "twice").symlink_to("out")
 
-    assert files.inside(str(root), "in/guide.md") == "in/guide.md"
+    assert files.find_project_path(str(root), "in/guide.md") == "in/guide.md"
     for path in (
         "out",
         "out/secret.txt",
@@ -74,7 +74,7 @@ def test_a_link_counts_as_where_it_leads(root, outside):
         "in/../out/secret.txt",
         "out/new/deep",
     ):
-        assert files.inside(str(root), path) is None
+        assert files.find_project_path(str(root), path) is None
 
 
 def test_dots_after_a_link_name_the_file_that_the_system_would_open(root, outside):
@@ -85,8 +85,8 @@ def test_dots_after_a_link_name_the_file_that_the_system_would_open(root, outsid
     (root / "a" / "link").symlink_to(root / "b" / "c")
     (root / "a" / "out").symlink_to(outside)
 
-    assert files.inside(str(root), "a/link/../x") == "b/x"
-    assert files.inside(str(root), "a/out/../x") is None
+    assert files.find_project_path(str(root), "a/link/../x") == "b/x"
+    assert files.find_project_path(str(root), "a/out/../x") is None
 
 
 def test_a_project_that_is_reached_through_a_link_is_the_same_project(root, tmp_path):
@@ -95,20 +95,20 @@ def test_a_project_that_is_reached_through_a_link_is_the_same_project(root, tmp_
     link.symlink_to(root)
     for opened in (root, link):
         for given in (root, link):
-            assert files.inside(str(opened), str(given / "a.txt")) == "a.txt"
+            assert files.find_project_path(str(opened), str(given / "a.txt")) == "a.txt"
 
 
 @pytest.mark.parametrize("name", [os.fsdecode(b"caf\xe9.txt"), "\ud800"])
 def test_a_name_that_is_not_utf8_is_refused_with_what_to_do(root, name):
     with pytest.raises(Refused) as refused:
-        files.inside(str(root), name)
+        files.find_project_path(str(root), name)
 
     assert refused.value.code == "path_not_utf8" and "Rename" in refused.value.next
     refused.value.what.encode()
 
 
 def test_stored_paths_have_forward_slashes_on_every_system():
-    assert files.slashed("docs\\deep\\guide.md", "\\") == "docs/deep/guide.md"
+    assert files.use_forward_slashes("docs\\deep\\guide.md", "\\") == "docs/deep/guide.md"
 
 
 # One file
@@ -117,16 +117,16 @@ def test_stored_paths_have_forward_slashes_on_every_system():
 def test_the_hash_of_a_file_is_its_sha256(root):
     for data in (b"", b"hello\n", os.urandom(files.BLOCK_BYTES * 2 + 17)):
         (root / "a").write_bytes(data)
-        assert files.file_hash(str(root / "a")) == (hashlib.sha256(data).hexdigest(), len(data))
+        assert files.hash_file(str(root / "a")) == (hashlib.sha256(data).hexdigest(), len(data))
 
 
 def test_a_large_file_is_hashed_in_constant_memory(root):
     with open(root / "large", "wb") as file:
         file.truncate(400_000_000)
     script = (
-        "import hashlib, resource, sys; from kaizen_components.records.files import file_hash\n"
+        "import hashlib, resource, sys; from kaizen_components.records.files.files import hash_file\n"
         "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
-        "before = peak(); print(file_hash(sys.argv[1])[1], peak() - before)"
+        "before = peak(); print(hash_file(sys.argv[1])[1], peak() - before)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(root / "large")],
@@ -146,10 +146,10 @@ def test_a_missing_file_is_not_found_and_a_folder_is_no_file(root):
     (root / "loop").symlink_to("loop")
     for path in ("nothing", "a/below a file"):
         with pytest.raises(NotFound):
-            files.file_hash(str(root / path))
+            files.hash_file(str(root / path))
     for path in (".", "loop"):
         with pytest.raises(Unavailable):
-            files.file_hash(str(root / path))
+            files.hash_file(str(root / path))
 
 
 def a_special_file(kind, path):
@@ -171,7 +171,7 @@ def test_a_special_file_is_refused_and_never_waited_for(root, kind):
     a_special_file(kind, root / "special")
 
     with pytest.raises(Refused, match="neither a file nor a folder"):
-        files.file_hash(str(root / "special"))
+        files.hash_file(str(root / "special"))
 
 
 def test_a_fifo_that_takes_the_place_of_a_file_at_the_last_moment_is_not_waited_for(
@@ -183,7 +183,7 @@ def test_a_fifo_that_takes_the_place_of_a_file_at_the_last_moment_is_not_waited_
     with monkeypatch.context() as patched:
         patched.setattr(files.os, "stat", lambda path: regular)
         with pytest.raises(Refused, match="neither a file nor a folder"):
-            files.file_hash(str(root / "pipe"))
+            files.hash_file(str(root / "pipe"))
 
 
 def when_opened(monkeypatch, do):
@@ -222,9 +222,9 @@ def test_a_file_that_changes_while_it_is_hashed_is_busy(root, monkeypatch, chang
     when_opened(monkeypatch, lambda: change(root / "a"))
 
     with pytest.raises(Busy, match="changed while it was read") as busy:
-        files.file_hash(str(root / "a"))
+        files.hash_file(str(root / "a"))
     assert busy.value.exit_code == 6 and busy.value.retryable
-    assert files.file_hash(str(root / "a"))[1] >= 1000
+    assert files.hash_file(str(root / "a"))[1] >= 1000
 
 
 # Folders
@@ -241,14 +241,14 @@ def folder(root):
 
 
 def hash_of(folder):
-    return files.folder_hash(str(folder))[0]
+    return files.hash_folder(str(folder))[0]
 
 
 def test_a_folder_is_hashed_with_all_that_is_below_it(folder):
-    first = files.folder_hash(str(folder))
+    first = files.hash_folder(str(folder))
 
     assert first[1:] == (6, 3)
-    assert files.folder_hash(str(folder)) == first
+    assert files.hash_folder(str(folder)) == first
     (folder / "deep" / "er" / "c").write_text("ccd")
     assert hash_of(folder) != first[0]
 
@@ -275,11 +275,11 @@ def test_a_link_in_a_folder_counts_by_its_target_and_is_never_followed(folder, o
     (folder / "out").symlink_to(outside)
     (folder / "loop").symlink_to(".")
     (folder / "dangling").symlink_to("nothing")
-    before = files.folder_hash(str(folder))
+    before = files.hash_folder(str(folder))
     (outside / "secret.txt").write_text("something else")
 
     assert before[2] == 6
-    assert files.folder_hash(str(folder)) == before
+    assert files.hash_folder(str(folder)) == before
     (folder / "out").unlink()
     (folder / "out").symlink_to("elsewhere")
     assert hash_of(folder) != before[0]
@@ -311,14 +311,14 @@ def test_names_that_are_not_utf8_do_not_stop_the_hash_of_a_folder(folder):
     with open(os.path.join(os.fsencode(folder), b"caf\xe9"), "w") as file:
         file.write("x")
 
-    assert files.folder_hash(str(folder))[2] == 4 and hash_of(folder) != before
+    assert files.hash_folder(str(folder))[2] == 4 and hash_of(folder) != before
 
 
 def test_a_special_file_in_a_folder_is_refused(folder):
     os.mkfifo(folder / "deep" / "pipe")
 
     with pytest.raises(Refused, match="'pipe' is neither"):
-        files.folder_hash(str(folder))
+        files.hash_folder(str(folder))
 
 
 def test_a_very_deep_folder_is_no_problem(root, monkeypatch):
@@ -328,7 +328,7 @@ def test_a_very_deep_folder_is_no_problem(root, monkeypatch):
         os.mkdir("d")
         os.chdir("d")
     open("leaf", "w").close()
-    count = files.folder_hash(str(root))[2]
+    count = files.hash_folder(str(root))[2]
     os.unlink("leaf")
     for _ in range(depth):  # here, because pytest's own cleaning is recursive
         os.chdir("..")
@@ -351,7 +351,7 @@ def test_a_folder_that_changes_while_it_is_hashed_is_busy(folder, monkeypatch, c
     when_opened(monkeypatch, lambda: change(folder))
 
     with pytest.raises((Busy, NotFound)) as busy:
-        files.folder_hash(str(folder))
+        files.hash_folder(str(folder))
     assert busy.value.exit_code == 6
 
 
@@ -361,12 +361,12 @@ def test_the_records_themselves_are_left_out_under_whatever_name(root, kaizen):
     place = Place(str(root))
     (root / "a.txt").write_text("a")
     os.link(place.database, root / "hard link to the database")
-    before = files.measured(place, ".")
+    before = files.measure_path(place, ".")
 
     assert before[2] == 1
     (root / "AI" / "db" / "exports" / "report.html").write_text("x")
-    assert files.measured(place, ".") == before
-    assert files.measured(place, "AI/db/exports")[2] == 1
+    assert files.measure_path(place, ".") == before
+    assert files.measure_path(place, "AI/db/exports")[2] == 1
     for own in ("AI/db", "AI/db/kaizen.db", "AI/db/kaizen.db.lock", "hard link to the database"):
         with pytest.raises(Refused, match="the records themselves"):
-            files.measured(place, own)
+            files.measure_path(place, own)

@@ -159,7 +159,10 @@ def test_of_16_that_promote_at_once_one_does_and_the_others_are_told_what_there_
 def test_no_step_can_be_changed_or_removed_in_place(kaizen, kind, change):
     kaizen("G1", **TEXT, evidence=["e"])
     kaizen("L3", id=kaizen("L2", id="@last")["id"], waive="w")
-    with pytest.raises(Conflict, match="refused") as refused, kaizen.store.writing() as connection:
+    with (
+        pytest.raises(Conflict, match="refused") as refused,
+        kaizen.store.begin_write_transaction() as connection,
+    ):
         connection.execute(change.format(kind=kind))
 
     assert "append-only" in refused.value.why
@@ -168,14 +171,14 @@ def test_no_step_can_be_changed_or_removed_in_place(kaizen, kind, change):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_id_of_any_kind_is_known_by_its_look(kind):
-    assert reference.kind_of(f"{KINDS[kind].prefix}_20261116T031555123Z_0f1e2d3c4b") == kind
+    assert reference.parse_kind(f"{KINDS[kind].prefix}_20261116T031555123Z_0f1e2d3c4b") == kind
 
 
 @pytest.mark.parametrize(
     "text", ["task", "task_", "task_force", "task_2026111", "task_20261116", "other_20261116T", "_"]
 )
 def test_other_text_is_no_id(text):
-    assert reference.kind_of(text) is None
+    assert reference.parse_kind(text) is None
 
 
 @pytest.mark.parametrize("sql", [PROOFS, VERDICTS], ids=["proofs", "verdicts"])

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kaizen_components.records.lessons.entry import read
-from kaizen_components.records.lessons.stub import stub
+from kaizen_components.records.lessons.entry import read_page
+from kaizen_components.records.lessons.stub import render_stub
 from kaizen_components.records.markdown import read_blocks
 
 STUB_WORDS = "b8ffedd8dac4c2edad63ae7fd9e5a7137c88c0a189fc30ea6ba2fbfddaf626af"
-STUB = stub("gotcha", 12, "2026-11-16", "AI/db/backups/lessons/GOTCHA.md-0123456789ab.md")
+STUB = render_stub("gotcha", 12, "2026-11-16", "AI/db/backups/lessons/GOTCHA.md-0123456789ab.md")
 
 
 def titles(text):
-    return [entry.title for entry in read(text).entries]
+    return [entry.title for entry in read_page(text).entries]
 
 
 def texts(text):
-    return [entry.text for entry in read(text).entries]
+    return [entry.text for entry in read_page(text).entries]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_nested_quoted_or_code_stays_with_its_entry(text, expected):
 
 
 def test_an_entry_says_where_it_stood_and_below_which_headings():
-    entries = read(
+    entries = read_page(
         "# Gotchas\n\n## SQLite\n\n### WAL\n\n- Grows\n\n## Deploy\n\n### Friday\nNever.\n"
     ).entries
 
@@ -69,7 +69,7 @@ def test_an_entry_says_where_it_stood_and_below_which_headings():
 
 
 def test_a_heading_with_nothing_below_is_no_entry_and_is_listed():
-    page = read("# G\n\n## Empty\n\n## Around\n\n### Full\nText.\n\n## Last\n")
+    page = read_page("# G\n\n## Empty\n\n## Around\n\n### Full\nText.\n\n## Last\n")
 
     assert [entry.title for entry in page.entries] == ["Full"]
     assert page.bare == [(3, "Empty"), (10, "Last")]
@@ -88,11 +88,11 @@ def test_an_underlined_heading_with_nothing_below_is_a_paragraph_above_a_rule():
 def test_line_ends_and_a_byte_order_mark_change_nothing(newline, start):
     text = "---\ntitle: x\n---\n# G\n\n- One\n  more\n\n## B\n\nText\n"
 
-    assert read(start + text.replace("\n", newline)) == read(text)
+    assert read_page(start + text.replace("\n", newline)) == read_page(text)
 
 
 def test_front_matter_is_metadata_and_only_its_keys_are_told():
-    page = read('---\ntitle: "x"\n"tags":\n  - a\n\n- b\nlist: [\n]\n...\n- One')
+    page = read_page('---\ntitle: "x"\n"tags":\n  - a\n\n- b\nlist: [\n]\n...\n- One')
     assert page.front_matter == ["title", "tags", "list"]
     assert [(entry.line, entry.title) for entry in page.entries] == [(10, "One")]
 
@@ -120,18 +120,18 @@ def test_a_comment_that_never_ends_hides_nothing():
 
 def test_a_stub_has_no_entries_and_is_known_as_one():
     for text in (STUB, STUB.replace("\n", "\r\n"), "\n\n" + STUB + "\n<!-- x -->\n"):
-        page = read(text)
+        page = read_page(text)
         assert page.entries == [] and page.bare == [] and page.is_stub
-    assert not read("- One").is_stub
+    assert not read_page("- One").is_stub
 
 
 def test_what_is_written_above_between_or_below_the_lines_of_a_stub_is_kept():
     lines = STUB.split("\n")
     for at in range(len(lines)):
-        page = read("\n".join([*lines[:at], "- A new one", *lines[at:]]))
+        page = read_page("\n".join([*lines[:at], "- A new one", *lines[at:]]))
         assert [entry.text for entry in page.entries] == ["A new one"] and page.is_stub
         assert page.entries[0].line == at + 1
-        page = read("\n".join([*lines[:at], "A new one.", *lines[at:]]))
+        page = read_page("\n".join([*lines[:at], "A new one.", *lines[at:]]))
         assert [entry.text for entry in page.entries] == ["A new one."]
 
 
@@ -145,7 +145,7 @@ def test_a_mark_that_is_not_ours_hides_nothing():
 def test_the_words_of_a_stub_never_change_within_a_version():
     """Files out there have them: with other words, the lines of an old stub would be taken for lessons. Make a v2."""
     made = [
-        stub(kind, count, "2026-11-16", "b.md")
+        render_stub(kind, count, "2026-11-16", "b.md")
         for kind in ("gotcha", "learning", "learned")
         for count in (1, 2)
     ]
@@ -172,14 +172,14 @@ def test_the_title_is_the_first_sentence(text, expected):
 
 def test_a_long_title_is_shortened_and_its_text_kept_in_the_body():
     words = " ".join(f"word{number}" for number in range(100))
-    heading, item = read(f"## {words}\nText.\n\n## Topic\n- {words}").entries
+    heading, item = read_page(f"## {words}\nText.\n\n## Topic\n- {words}").entries
 
     assert len(heading.title) <= 200 and heading.title.endswith("…") and len(item.title) <= 200
     assert heading.body == f"{words}\n\nText." and item.body == words
 
 
 def test_a_very_long_line_is_one_entry():
-    [entry] = read("- " + "x" * 900_000).entries
+    [entry] = read_page("- " + "x" * 900_000).entries
 
     assert len(entry.title) == 200 and len(entry.summary) == 2_000 and len(entry.body) == 900_000
 
@@ -189,7 +189,7 @@ def test_a_very_long_line_is_one_entry():
     st.sampled_from(["", "## H\n", "- ", "> "]),
 )
 def test_any_text_makes_entries_that_a_record_can_hold(text, before):
-    for entry in read(before + text).entries:
+    for entry in read_page(before + text).entries:
         assert (
             1 <= len(entry.title) <= 200
             and len(entry.title.splitlines()) == 1
@@ -199,7 +199,7 @@ def test_any_text_makes_entries_that_a_record_can_hold(text, before):
 
 
 def hashes(text):
-    return [entry.source_hash("gotcha", "GOTCHA.md") for entry in read(text).entries]
+    return [entry.source_hash("gotcha", "GOTCHA.md") for entry in read_page(text).entries]
 
 
 def test_equal_entries_of_a_file_are_all_kept_apart_by_their_number():
@@ -213,7 +213,7 @@ def test_the_hash_of_an_entry_stands_on_its_kind_file_headings_and_text_only():
         "neither its line, its marker nor blanks at its end count"
     )
     assert plain not in hashes("## A\n- One\n") + hashes("- one\n") + hashes("## One\nOne\n")
-    [entry] = read("- One").entries
+    [entry] = read_page("- One").entries
     assert (
         len(
             {
@@ -261,7 +261,7 @@ def words(text):
 
 @given(documents(TEXTS, HEADINGS, NOTHING, between=["\n\n", "\n\n\n", "\n\n \t\n"]))
 def test_every_line_of_text_is_in_exactly_one_entry(text):
-    found = [word for entry in read(text).entries for word in words(entry.body)]
+    found = [word for entry in read_page(text).entries for word in words(entry.body)]
 
     assert sorted(found) == sorted(words(text))
     assert found == sorted(found, key=text.index), "and in its order"
@@ -276,7 +276,7 @@ def test_no_word_is_lost_or_doubled_however_lines_meet(text):
     visible = re.sub(
         "<!--.*?-->", lambda hidden: "\n" * hidden[0].count("\n"), text, flags=re.DOTALL
     )
-    page = read(text)
+    page = read_page(text)
     found = [word for entry in page.entries for word in words(entry.heading + " " + entry.text)]
     around = [word for entry in page.entries for word in words(" ".join(entry.context))]
     bare = [word for _, heading in page.bare for word in words(heading)]

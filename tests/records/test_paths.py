@@ -8,8 +8,14 @@ from hypothesis import given as generated
 from hypothesis import strategies as st
 
 from kaizen_components.errors import Refused, Usage
-from kaizen_components.records.files.files import tree_digest
-from kaizen_components.records.files.paths import Tree, fits, given, relative, staleness
+from kaizen_components.records.files.files import hash_tree
+from kaizen_components.records.files.paths import (
+    FileMatcher,
+    check_staleness,
+    matches_glob,
+    normalize_globs,
+    normalize_path,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +52,7 @@ from kaizen_components.records.files.paths import Tree, fits, given, relative, s
     ],
 )
 def test_a_star_stays_in_its_folder_and_two_cross_folders(glob, path, expected):
-    assert fits(glob, path) is expected
+    assert matches_glob(glob, path) is expected
 
 
 NAMES = st.text("ab*?[]!.", min_size=1, max_size=5).filter(
@@ -56,11 +62,11 @@ NAMES = st.text("ab*?[]!.", min_size=1, max_size=5).filter(
 
 @generated(NAMES, st.text("ab.", min_size=1, max_size=5))
 def test_within_one_folder_a_glob_means_what_fnmatch_means(glob, name):
-    assert fits(glob, name) is (fnmatch.fnmatchcase(name, glob) or name == glob)
+    assert matches_glob(glob, name) is (fnmatch.fnmatchcase(name, glob) or name == glob)
 
 
 def test_a_glob_made_to_be_slow_is_not(root):
-    assert not fits("/".join(["**", "a*a*a*a*a*a*a*b"] * 20), "/".join(["a" * 60] * 60))
+    assert not matches_glob("/".join(["**", "a*a*a*a*a*a*a*b"] * 20), "/".join(["a" * 60] * 60))
 
 
 @pytest.mark.parametrize(
@@ -78,13 +84,13 @@ def test_a_glob_made_to_be_slow_is_not(root):
 )
 def test_a_path_from_outside_the_project_is_refused(root, path):
     with pytest.raises(Refused, match="project's root"):
-        given(str(root), [path])
+        normalize_globs(str(root), [path])
 
 
 def test_globs_are_stored_in_one_spelling_and_a_folder_is_all_that_is_below_it(root):
     (root / "src").mkdir()
 
-    assert given(
+    assert normalize_globs(
         str(root), ["./src/x.py", "src//x.py", "src", "src/", "later/", "a/**/**/b", "."]
     ) == [
         "src/x.py",
@@ -98,19 +104,19 @@ def test_globs_are_stored_in_one_spelling_and_a_folder_is_all_that_is_below_it(r
 @pytest.mark.parametrize("glob", ["src/**.py", "a**/x", "***"])
 def test_two_stars_that_do_not_stand_alone_are_explained(root, glob):
     with pytest.raises(Usage, match="no glob of ours") as refused:
-        given(str(root), [glob])
+        normalize_globs(str(root), [glob])
 
     assert "src/**/*.py" in refused.value.next
 
 
 def test_a_file_somebody_works_on_may_be_given_in_full(root):
     assert (
-        relative(str(root), str(root / "src" / "x.py"))
-        == relative(str(root), "./src/x.py")
+        normalize_path(str(root), str(root / "src" / "x.py"))
+        == normalize_path(str(root), "./src/x.py")
         == "src/x.py"
     )
     with pytest.raises(Refused):
-        relative(str(root), "/etc/passwd")
+        normalize_path(str(root), "/etc/passwd")
 
 
 @pytest.fixture
@@ -133,7 +139,7 @@ def tree(root, tmp_path):
     (root / "src" / "out").symlink_to(outside)
     (root / "src" / "dead.py").symlink_to(outside / "gone")
     os.mkfifo(root / "src" / "pipe.py")
-    return lambda: Tree(str(root))
+    return lambda: FileMatcher(str(root))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +174,7 @@ def test_globs_find_files_but_follow_no_link_and_leave_out_repository_and_databa
 def test_what_globs_find_is_what_they_fit(tree):
     every = tree().matched(["**"])
     for glob in ("src/**", "**/*.py", "*/*", "src/?.py", "**/b/**", "*.md", "[st]*/*.py"):
-        assert tree().matched([glob]) == [path for path in every if fits(glob, path)]
+        assert tree().matched([glob]) == [path for path in every if matches_glob(glob, path)]
 
 
 def test_the_hash_changes_with_content_names_modes_and_links_and_not_otherwise(tree, root):
@@ -186,7 +192,7 @@ def test_the_hash_changes_with_content_names_modes_and_links_and_not_otherwise(t
     assert changed(lambda: (root / "src" / "x.py").rename(root / "src" / "w.py"))
     assert changed(lambda: (root / "src" / "new.py").write_text(""))
     assert changed(lambda: (root / "src" / "out").unlink())
-    assert tree().digest(["nowhere/*"]) == tree_digest([])
+    assert tree().digest(["nowhere/*"]) == hash_tree([])
 
 
 def test_staleness_says_which_files_were_modified_or_that_none_is_left(tree, root):
@@ -196,16 +202,16 @@ def test_staleness_says_which_files_were_modified_or_that_none_is_left(tree, roo
     os.utime(root / "src" / "dead.py", (1_000_000_000, 1_000_000_000), follow_symlinks=False)
     at = "2002-01-01T00:00:00.000Z"
 
-    assert staleness(tree(), ["src/*.py"], recorded, at) == {"stale": False}
-    assert staleness(tree(), [], None, at) == {"stale": False}
+    assert check_staleness(tree(), ["src/*.py"], recorded, at) == {"stale": False}
+    assert check_staleness(tree(), [], None, at) == {"stale": False}
     (root / "src" / "x.py").write_text("other")
     assert (
         "Modified since: src/x.py."
-        in staleness(tree(), ["src/*.py"], recorded, at)["stale_because"]
+        in check_staleness(tree(), ["src/*.py"], recorded, at)["stale_because"]
     )
     (root / "src" / "x.py").unlink()
     (root / "src" / "dead.py").unlink()
-    assert staleness(tree(), ["src/*.py"], recorded, at) == {
+    assert check_staleness(tree(), ["src/*.py"], recorded, at) == {
         "stale": True,
         "stale_because": "No file fits src/*.py any more.",
     }

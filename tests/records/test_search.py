@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Integrity, KaizenError
-from kaizen_components.records.search import search
+from kaizen_components.records.search import full_text
 
 
 def add(kaizen, title, summary="Nothing of note.", **more):
@@ -86,9 +86,9 @@ def test_percent_and_underscore_are_plain(kaizen):
 )
 @given(st.text(min_size=1, max_size=60).filter(lambda text: text.strip() and "\0" not in text))
 def test_no_text_is_a_syntax_error(shared, query):
-    must, may = search.parse(query)
+    must, may = full_text.parse_query(query)
     if must or may:
-        shared.store.reader().tuples(search.SCORE, (search._match(must, may), 0, 2**62, 5))
+        shared.store.reader().tuples(full_text.SCORE, (full_text._match(must, may), 0, 2**62, 5))
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_filters_apply_to_what_is_found(kaizen):
 
 def test_an_index_that_lost_records_is_noticed_and_made_anew(kaizen):
     add(kaizen, "Lost and found")
-    with kaizen.store.writing() as connection:
+    with kaizen.store.begin_write_transaction() as connection:
         connection.execute("DELETE FROM search_docsize")
     with pytest.raises(Integrity) as caught:
         kaizen("K1", integrity=True)
@@ -191,7 +191,7 @@ def large(tmp_path_factory):
 @pytest.fixture
 def pruned(large, monkeypatch):
     for name, value in {"LARGE": 100, "SCORED_MAX": 400, "WINDOW": 200, "PROBED": 30}.items():
-        monkeypatch.setattr(search, name, value)
+        monkeypatch.setattr(full_text, name, value)
     return large
 
 
@@ -224,14 +224,14 @@ def test_in_a_large_database_the_answer_is_that_of_plain_bm25_when_no_word_is_co
     large, monkeypatch
 ):
     plain = found(large, "seldom3 rare700 seldom9", limit=10)
-    monkeypatch.setattr(search, "LARGE", 100)
+    monkeypatch.setattr(full_text, "LARGE", 100)
 
     assert found(large, "seldom3 rare700 seldom9", limit=10) == plain
 
 
 def test_in_a_large_database_a_filter_and_a_large_limit_leave_nothing_out(tmp_path, monkeypatch):
     for name, value in {"LARGE": 100, "SCORED_MAX": 50, "WINDOW": 40, "PROBED": 20}.items():
-        monkeypatch.setattr(search, name, value)
+        monkeypatch.setattr(full_text, name, value)
     door = Door(str(tmp_path), keep_open=True)
     lines = [
         '{"command": "W1", "args": {"title": "common old", "summary": "x", "scope": "special"}}'

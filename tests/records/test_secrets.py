@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaizen_components.records.secrets import secret_value, secrets
+from kaizen_components.records.secrets import scan, secret_value
 
 from ..conftest import ROOT
 
@@ -525,28 +525,28 @@ def test_secret_is_found_by_its_kind_in_any_text_and_json(kind):
     for at, secret in enumerate(EXAMPLES[kind]):
         example = f"{kind} {at}: {secret!r}"
         for place in PLACES:
-            assert secrets.find(place.format(secret)) == kind, f"{example} in {place!r}"
+            assert scan.find_secret(place.format(secret)) == kind, f"{example} in {place!r}"
         once = json.dumps({"body": "before\n" + secret + "\nafter", "n": 1})
-        assert secrets.find(once) == kind, f"{example} in JSON"
-        found = secrets.find_in({"rows": [{"body": secret}]})
+        assert scan.find_secret(once) == kind, f"{example} in JSON"
+        found = scan.find_secret_in({"rows": [{"body": secret}]})
         assert found == (".rows[0].body", kind), f"{example} in a value"
         if '"' not in secret:  # quotes escaped twice are beyond us
-            assert secrets.find(json.dumps(once)) == kind, f"{example} in JSON inside JSON"
+            assert scan.find_secret(json.dumps(once)) == kind, f"{example} in JSON inside JSON"
 
 
 @pytest.mark.parametrize("texts", [CLEAN, FAKE], ids=["about secrets", "fake values"])
 def test_text_without_a_real_secret_passes(texts):
     for text in texts:
-        assert secrets.find(text) is None, text
-        assert secrets.find("see: " + text + "\n") is None, text
-        assert secrets.find_in({"rows": [text, {"body": text}]}) is None, text
+        assert scan.find_secret(text) is None, text
+        assert scan.find_secret("see: " + text + "\n") is None, text
+        assert scan.find_secret_in({"rows": [text, {"body": text}]}) is None, text
 
 
 def rate(form, alphabet, length):
     """Of 500 random values in a form, how many are refused."""
     draw = random.Random(form + alphabet)
     texts = [form.replace("@", "".join(draw.choices(alphabet, k=length))) for _ in range(500)]
-    return sum(bool(secrets.find(text)) for text in texts) / 500
+    return sum(bool(scan.find_secret(text)) for text in texts) / 500
 
 
 def test_nearly_every_random_value_with_signs_is_refused():
@@ -579,30 +579,32 @@ def test_plain_word_right_behind_its_name_is_a_password():
     for name in ("password", "passwd", "pwd", "PASSWORD"):
         for form in ("{0}=@", "{0}=@ host=db", "?{0}=@&x=1", "DB_{0}=@", "# {0}=@"):
             text = form.format(name).replace("@", "let" + "mein")
-            assert secrets.find(text) == "password assignment", text
+            assert scan.find_secret(text) == "password assignment", text
 
 
 def test_plain_word_in_a_call_or_in_prose_is_no_password():
     for form in (
         "connect(password=@)", "login(user=a, password=@, b=c)", "password: @", "password = @"
     ):  # fmt: skip
-        assert secrets.find(form.replace("@", "let" + "mein")) is None, form
+        assert scan.find_secret(form.replace("@", "let" + "mein")) is None, form
 
 
 def test_fake_before_a_real_secret_does_not_hide_it():
     for fake in FAKE:
         for kind, secret in REAL[::7]:
-            assert secrets.find(fake + "\n" + secret) == kind, (fake, secret)
-            assert secrets.find(f"{fake} {secret} {fake}") == kind, (fake, secret)
+            assert scan.find_secret(fake + "\n" + secret) == kind, (fake, secret)
+            assert scan.find_secret(f"{fake} {secret} {fake}") == kind, (fake, secret)
 
 
 def test_fake_of_the_same_kind_does_not_hide_a_real_one():
     real = "gh" + "p_" + some(ALNUM, 36)
 
-    assert secrets.find(f"ghp_{'x' * 36}, ghp_{'0' * 36}, {real}") == "GitHub token"
-    assert secrets.find("pwd=changeme pwd=<pw> pwd=" + "Tr0ub" + "4dor") == "password assignment"
+    assert scan.find_secret(f"ghp_{'x' * 36}, ghp_{'0' * 36}, {real}") == "GitHub token"
     assert (
-        secrets.find("redis://:***@a redis://:$PW@b redis://:" + "Tr0ub" + "4dor@c")
+        scan.find_secret("pwd=changeme pwd=<pw> pwd=" + "Tr0ub" + "4dor") == "password assignment"
+    )
+    assert (
+        scan.find_secret("redis://:***@a redis://:$PW@b redis://:" + "Tr0ub" + "4dor@c")
         == "password in a URL"
     )
 
@@ -615,27 +617,32 @@ AFTER_A_WORD = (
 
 def test_prefix_begins_a_word_after_anything_but_a_letter_or_digit():
     for before in AFTER_A_WORD:
-        assert secrets.find("x" + before + "gh" + "p_" + some(ALNUM, 36)) == "GitHub token", before
-    assert secrets.find("x" + "gh" + "p_" + some(ALNUM, 36)) is None
+        assert scan.find_secret("x" + before + "gh" + "p_" + some(ALNUM, 36)) == "GitHub token", (
+            before
+        )
+    assert scan.find_secret("x" + "gh" + "p_" + some(ALNUM, 36)) is None
 
 
 def test_path_names_where_the_secret_is():
     token = "gh" + "p_" + some(ALNUM, 36)
 
-    assert secrets.find_in(token) == ("", "GitHub token")
-    assert secrets.find_in({"env": [1, None, {"token": token}]}) == (
+    assert scan.find_secret_in(token) == ("", "GitHub token")
+    assert scan.find_secret_in({"env": [1, None, {"token": token}]}) == (
         ".env[2].token",
         "GitHub token",
     )
-    assert secrets.find_in(("a", ["b", token])) == ("[1][1]", "GitHub token")
-    assert secrets.find_in({"my key": {"b-c": token}}) == ("['my key'].b-c", "GitHub token")
-    assert secrets.find_in({3: token}) == ("[3]", "GitHub token")
+    assert scan.find_secret_in(("a", ["b", token])) == ("[1][1]", "GitHub token")
+    assert scan.find_secret_in({"my key": {"b-c": token}}) == ("['my key'].b-c", "GitHub token")
+    assert scan.find_secret_in({3: token}) == ("[3]", "GitHub token")
 
 
 def test_key_that_is_a_secret_is_refused_and_not_repeated():
     token = "gh" + "p_" + some(ALNUM, 36)
 
-    assert secrets.find_in({"env": {"a": 1, token: {"b": token}}}) == (".env.<key>", "GitHub token")
+    assert scan.find_secret_in({"env": {"a": 1, token: {"b": token}}}) == (
+        ".env.<key>",
+        "GitHub token",
+    )
 
 
 BY_KEY = [
@@ -652,7 +659,7 @@ BY_KEY = [
 def test_value_is_judged_by_its_key():
     for key, value, kind in BY_KEY:
         for inside, path in ((value, ""), (["a", value], "[1]"), ({"value": value}, ".value")):
-            assert secrets.find_in({"env": {key: inside}}) == (f".env.{key}{path}", kind), kind
+            assert scan.find_secret_in({"env": {key: inside}}) == (f".env.{key}{path}", kind), kind
 
 
 ORDINARY = [
@@ -665,12 +672,15 @@ ORDINARY = [
 
 def test_ordinary_value_passes():
     for value in ORDINARY:
-        assert secrets.find_in(value) is None, value
-        assert secrets.find_in([value, {"a": value}]) is None, value
+        assert scan.find_secret_in(value) is None, value
+        assert scan.find_secret_in([value, {"a": value}]) is None, value
 
 
 def test_private_key_spread_over_the_lines_of_a_list_is_refused():
-    assert secrets.find_in({"source": pem("RSA PRIVATE KEY").split("\n")}) == ("", "private key")
+    assert scan.find_secret_in({"source": pem("RSA PRIVATE KEY").split("\n")}) == (
+        "",
+        "private key",
+    )
 
 
 def test_value_nested_deeper_than_the_stack_is_walked():
@@ -678,15 +688,15 @@ def test_value_nested_deeper_than_the_stack_is_walked():
     for _ in range(20_000):
         value = [value]
 
-    assert secrets.find_in(value) == ("[0]" * 20_000, "GitHub token")
+    assert scan.find_secret_in(value) == ("[0]" * 20_000, "GitHub token")
 
 
 @given(st.text() | st.text(alphabet="abkpsey01234:/=_-.'\"\\\n\t $<{@\x00\ud800🔑"))
 def test_no_text_makes_it_raise(text):
     opening = pem("PRIVATE KEY")[:27]
     for hit in ("", "password=", "token: '", "gh" + "p_", "eyJ", "x://:", "Bearer ", opening):
-        secrets.find(hit + text)
-        secrets.find(text + hit + text)
+        scan.find_secret(hit + text)
+        scan.find_secret(text + hit + text)
 
 
 JSON_VALUES = st.recursive(
@@ -697,14 +707,14 @@ JSON_VALUES = st.recursive(
 
 @given(JSON_VALUES)
 def test_no_value_makes_it_raise(value):
-    secrets.find_in(value)
-    secrets.find_in({"password": value, "\ud800": value})
+    scan.find_secret_in(value)
+    scan.find_secret_in({"password": value, "\ud800": value})
 
 
 @given(JSON_VALUES, st.text(alphabet=ALNUM))
 def test_secret_anywhere_in_a_value_is_found_and_never_returned(value, key):
     token = "gh" + "p_" + some(ALNUM, 36)
-    path, kind = secrets.find_in({"a": value, "b" + key: [value, {"c": token}]})
+    path, kind = scan.find_secret_in({"a": value, "b" + key: [value, {"c": token}]})
 
     assert isinstance(path, str) and isinstance(kind, str)
     assert token not in path + kind
@@ -751,7 +761,7 @@ def is_done_within(times, small, function, argument):
 
     0.2 s more, since some clocks tick in 16 ms.
     """
-    bound_s = times * min(cpu_seconds(secrets.find, small) for _ in range(3)) + 0.2
+    bound_s = times * min(cpu_seconds(scan.find_secret, small) for _ in range(3)) + 0.2
     return any(cpu_seconds(function, argument) <= bound_s for _ in range(3))
 
 
@@ -759,7 +769,7 @@ def test_time_grows_in_proportion_to_a_hostile_text():
     slow = []
     for part in HOSTILE:
         large = (part * (1_000_000 // len(part) + 1))[:1_000_000]
-        if not is_done_within(30, large[:100_000], secrets.find, large):  # quadratic is 100x
+        if not is_done_within(30, large[:100_000], scan.find_secret, large):  # quadratic is 100x
             slow.append(part)
 
     assert slow == []
@@ -768,12 +778,12 @@ def test_time_grows_in_proportion_to_a_hostile_text():
 def test_payload_of_many_short_strings_costs_about_as_much_as_one_text():
     rows = [{"title": f"row {at}", "state": "done"} for at in range(20_000)]
 
-    assert is_done_within(100, json.dumps(rows), secrets.find_in, rows)
+    assert is_done_within(100, json.dumps(rows), scan.find_secret_in, rows)
 
 
 def test_page_for_users_names_every_kind_and_can_be_recorded():
     page = (ROOT / "docs" / "secrets.md").read_text(encoding="utf-8")
-    kinds = {row[0] for table in (secrets.PREFIXED, secrets.SHAPES, secrets.NAMED) for row in table}
+    kinds = {row[0] for table in (scan.PREFIXED, scan.SHAPES, scan.NAMED) for row in table}
 
     assert [kind for kind in sorted(kinds) if kind not in page] == []
     assert [
@@ -781,5 +791,5 @@ def test_page_for_users_names_every_kind_and_can_be_recorded():
         for m in (*secret_value.FAKE_MARKERS, *secret_value.FAKE_MARKERS_EXACT)
         if m.lower() not in page
     ] == []
-    assert secrets.find(page) is None
+    assert scan.find_secret(page) is None
     assert kinds == {kind for kind, _ in REAL}

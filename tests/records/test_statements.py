@@ -8,7 +8,7 @@ import pytest
 import kaizen_components
 from kaizen_components.records.ledger import hashing, transaction
 from kaizen_components.records.work import link, task
-from kaizen_components.records.work.task import listing
+from kaizen_components.records.work.task import list_tasks
 
 STARTS = ("SELECT", "INSERT", "UPDATE", "WITH", "DELETE")
 
@@ -105,7 +105,7 @@ def test_a_filtered_list_uses_the_index_of_its_filter(kaizen, filters, index):
     kaizen("K1")
     recorder = Recorder()
     names = ("status", "actor", "scope", "priority", "holder", "since", "until")
-    listing(recorder, 5, *(filters.get(name) for name in names))
+    list_tasks(recorder, 5, *(filters.get(name) for name in names))
 
     steps = plan(kaizen.store.reader(), recorder.sql)
     assert any(f"task_{index}" in step for step in steps)

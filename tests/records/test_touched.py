@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from kaizen_components.records.files import touched as module
-from kaizen_components.records.files.touched import touched
+from kaizen_components.records.files import recent_files as module
+from kaizen_components.records.files.recent_files import list_recent_files
 
 from ..conftest import git
 
@@ -36,38 +36,45 @@ def test_what_is_changed_now_comes_first_then_the_newest_commits(repository):
     write(repository, "first.py", "src/new.py", "AI/work/x.txt")
     git(repository, "add", "first.py")
 
-    assert touched(str(repository)) == ["first.py", "src/new.py", "odd name ü.py", "src/second.py"]
+    assert list_recent_files(str(repository)) == [
+        "first.py",
+        "src/new.py",
+        "odd name ü.py",
+        "src/second.py",
+    ]
 
 
 def test_paths_count_from_the_project_also_inside_a_larger_repository(repository):
     commit(repository, "part/in.py", "outside.py")
     write(repository, "part/new.py", "also-outside.py")
 
-    assert touched(str(repository / "part")) == ["new.py", "in.py"]
+    assert list_recent_files(str(repository / "part")) == ["new.py", "in.py"]
 
 
 def test_only_the_last_commits_and_so_many_paths_count(repository, monkeypatch):
     for number in range(module.COMMITS + 2):
         commit(repository, f"file{number:02}.py")
-    assert touched(str(repository)) == [f"file{number:02}.py" for number in range(11, 1, -1)]
+    assert list_recent_files(str(repository)) == [
+        f"file{number:02}.py" for number in range(11, 1, -1)
+    ]
 
     monkeypatch.setattr(module, "PATHS_MAX", 3)
-    assert len(touched(str(repository))) == 3
+    assert len(list_recent_files(str(repository))) == 3
 
 
 def test_a_repository_without_a_commit_has_its_untracked_files(repository):
     write(repository, "a.py")
 
-    assert touched(str(repository)) == ["a.py"]
+    assert list_recent_files(str(repository)) == ["a.py"]
 
 
 def test_without_a_repository_or_without_git_there_are_none(root, monkeypatch):
     write(root, "a.py")
-    assert touched(str(root)) == []
+    assert list_recent_files(str(root)) == []
 
     git(root, "init", "-q", ".")
     monkeypatch.setenv("PATH", "")
-    assert touched(str(root)) == []
+    assert list_recent_files(str(root)) == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
@@ -78,5 +85,5 @@ def test_a_git_that_hangs_is_not_waited_for(root, monkeypatch, tmp_path):
     monkeypatch.setattr(module, "PATIENCE_S", 0.2)
     start = time.monotonic()
 
-    assert touched(str(root)) == []
+    assert list_recent_files(str(root)) == []
     assert time.monotonic() - start < 30

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from kaizen_components.errors import NotFound, Unavailable
-from kaizen_components.records.files import tree
-from kaizen_components.records.files.files import entry_of
-from kaizen_components.records.files.tree import working_tree
+from kaizen_components.records.files import working_tree as tree
+from kaizen_components.records.files.files import hash_entry
+from kaizen_components.records.files.working_tree import read_working_tree
 
 from ..conftest import git
 
@@ -25,7 +25,7 @@ def repository(root):
 
 
 def hash_of(root, cache=None):
-    return working_tree(str(root), cache and str(cache)).sha256
+    return read_working_tree(str(root), cache and str(cache)).sha256
 
 
 def test_the_same_files_have_the_same_hash_committed_or_not(repository, tmp_path):
@@ -111,7 +111,7 @@ def test_what_has_not_changed_is_not_read_again(repository, tmp_path, monkeypatc
     time.sleep(2.1)  # the change time cannot be set back
     first = hash_of(repository, cache)
     read = []
-    monkeypatch.setattr(tree, "entry_of", lambda path: read.append(path) or entry_of(path))
+    monkeypatch.setattr(tree, "hash_entry", lambda path: read.append(path) or hash_entry(path))
     assert hash_of(repository, cache) == first and read == []
     (repository / "a.txt").write_text("new")
 
@@ -128,7 +128,7 @@ def test_a_project_that_the_repository_around_it_ignores_counts_with_its_files(r
     first = hash_of(project)
     (project / "m.py").write_text("2")
 
-    assert working_tree(str(project)).files == 1 and hash_of(project) != first
+    assert read_working_tree(str(project)).files == 1 and hash_of(project) != first
 
 
 def test_a_folder_with_a_bare_repository_counts_with_its_files(root):
@@ -185,15 +185,15 @@ def test_what_vanishes_meanwhile_does_not_count_and_what_cannot_be_read_does(
     def vanishing(path):
         if path.endswith("z.txt"):
             raise NotFound("file_not_found", "gone")
-        return entry_of(path)
+        return hash_entry(path)
 
-    monkeypatch.setattr(tree, "entry_of", vanishing)
+    monkeypatch.setattr(tree, "hash_entry", vanishing)
     assert hash_of(repository) == plain
 
     def unreadable(path):
         if path.endswith("z.txt"):
             raise Unavailable("file_unreadable", "not yours")
-        return entry_of(path)
+        return hash_entry(path)
 
-    monkeypatch.setattr(tree, "entry_of", unreadable)
+    monkeypatch.setattr(tree, "hash_entry", unreadable)
     assert hash_of(repository) != plain

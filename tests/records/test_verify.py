@@ -9,8 +9,8 @@ import pytest
 from kaizen_components.call import Door
 from kaizen_components.errors import Integrity, Refused
 from kaizen_components.records.ledger import anchor
-from kaizen_components.records.ledger.canonical import canonical
-from kaizen_components.records.ledger.hashing import Frontier, leaf_hash, text_hash
+from kaizen_components.records.ledger.canonical import encode_canonical
+from kaizen_components.records.ledger.hashing import Frontier, hash_leaf, hash_text
 
 ENTRY = ("origin", "idx", "at", "actor", "command", "kind", "record_id", "test", "content_hash")
 
@@ -92,8 +92,8 @@ class Tampered:
             entry = dict(zip(ENTRY, row[1:], strict=True))
             record = self.record(entry["kind"], row[0])
             if record:
-                entry["content_hash"] = text_hash(canonical(record))
-            leaf = leaf_hash(canonical(entry))
+                entry["content_hash"] = hash_text(encode_canonical(record))
+            leaf = hash_leaf(encode_canonical(entry))
             self.sql(
                 (
                     "UPDATE log SET content_hash = ?, leaf = ? WHERE seq = ?",
@@ -426,7 +426,7 @@ def test_unreadable_anchors_are_counted_and_do_not_hide_the_others(ledger):
 
 
 def test_a_lost_last_anchor_is_no_finding(ledger):
-    anchors, _ = anchor.read(str(ledger.anchors))
+    anchors, _ = anchor.read_anchors(str(ledger.anchors))
     origin, *_ = anchors[-2]
     text = ledger.anchors.read_bytes()
     ledger.anchors.write_bytes(text[: text.rindex(origin.encode())])

@@ -143,7 +143,7 @@ def test_a_named_period_is_the_same_on_every_day_and_a_note_says_what_else_there
 
     start(kaizen)
     now = ids.now_ms()
-    month = ids.iso(now)[:7]
+    month = ids.format_time(now)[:7]
     today = kaizen("R9", month=month, out="-", format="md", timezone="UTC")["document"]
     assert any("--so-far" in note for note in kaizen.store.notes)
     monkeypatch.setattr(ids, "now_ms", lambda: now + 40 * 86_400_000)

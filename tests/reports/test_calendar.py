@@ -7,8 +7,8 @@ import pytest
 from kaizen_components.errors import Usage
 from kaizen_components.records import ids
 from kaizen_components.reports.engine.zone import Zone
-from kaizen_components.reports.periods.calendar import Period, chosen
-from kaizen_components.reports.periods.flow import Fold
+from kaizen_components.reports.periods.calendar import Period, resolve_period
+from kaizen_components.reports.periods.flow import BarIndex
 
 NOW = "2026-11-16T11:00:00.000Z"  # a Monday
 
@@ -20,7 +20,7 @@ def _now(monkeypatch):
 
 
 def asked(unit, zone="UTC", given=None, last=False, days=None, until=None, so_far=False):
-    return chosen(unit, Zone(zone), given, last, days, until, so_far)
+    return resolve_period(unit, Zone(zone), given, last, days, until, so_far)
 
 
 def period(unit, zone="UTC", at=NOW, **given):
@@ -130,9 +130,9 @@ def test_days_end_today_and_are_compared_with_as_many_before():
 @pytest.mark.parametrize("month", ["2026-03", "2026-04", "2026-10", "2026-11"])
 def test_every_hour_falls_on_the_day_that_a_calendar_here_shows(zone, month):
     found, clock = period("month", zone, given=month), Zone(zone)
-    fold, moment = Fold(found), datetime.fromisoformat(found.since)
-    while ids.iso(round(moment.timestamp() * 1000)) < found.until:
-        at = ids.iso(round(moment.timestamp() * 1000))
+    fold, moment = BarIndex(found), datetime.fromisoformat(found.since)
+    while ids.format_time(round(moment.timestamp() * 1000)) < found.until:
+        at = ids.format_time(round(moment.timestamp() * 1000))
         assert found.steps()[fold.place(fold.key(at))].isoformat() == clock.day(at)
         moment += timedelta(minutes=15)
 
@@ -142,10 +142,10 @@ def test_every_hour_falls_on_the_day_that_a_calendar_here_shows(zone, month):
 )
 def test_a_zone_off_by_half_an_hour_or_a_quarter_is_exact_to_the_minute(zone):
     found, clock = period("week", zone, given="2026-W46"), Zone(zone)
-    fold, midnight = Fold(found), datetime.fromisoformat(found.limits()[3])
+    fold, midnight = BarIndex(found), datetime.fromisoformat(found.limits()[3])
 
     for minutes in range(-30, 31):
-        at = ids.iso(round((midnight + timedelta(minutes=minutes)).timestamp() * 1000))
+        at = ids.format_time(round((midnight + timedelta(minutes=minutes)).timestamp() * 1000))
         assert found.steps()[fold.place(fold.key(at))].isoformat() == clock.day(at)
 
 

@@ -109,7 +109,7 @@ def test_the_table_has_ten_ranges_with_mean_and_observed_frequency(kaizen, close
 
 @pytest.mark.parametrize("tenth", range(11))
 def test_a_probability_on_a_border_belongs_to_the_upper_range_and_1_to_the_last(tenth):
-    table = calibration.bins([(tenth / 10, True)])
+    table = calibration.group_predictions([(tenth / 10, True)])
 
     assert [at for at, row in enumerate(table) if row["count"]] == [min(tenth, 9)]
 
@@ -256,7 +256,9 @@ def test_the_page_is_well_formed_and_holds_the_numbers_and_the_plot(kaizen, clos
 
 
 def test_a_point_stands_where_its_numbers_say():
-    plot = calibration.svg_plot(calibration.bins([(0.25, True), (0.25, False), (1, True)]))
+    plot = calibration.draw_svg_plot(
+        calibration.group_predictions([(0.25, True), (0.25, False), (1, True)])
+    )
     places = [(point["x"] - plot["left"], point["y"] - plot["top"]) for point in plot["points"]]
 
     assert places == [(0.25 * plot["side"], 0.5 * plot["side"]), (plot["side"], 0)]

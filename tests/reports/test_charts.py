@@ -6,15 +6,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.reports.charts import charts
-from kaizen_components.reports.charts.axis import exact, scale, shortened, thinned, width
-from kaizen_components.reports.engine.document import count, dollars, percent, time_taken
+from kaizen_components.reports.charts import chart
+from kaizen_components.reports.charts.axis import (
+    choose_scale,
+    format_exact,
+    measure_text,
+    shorten_labels,
+    thin_labels,
+)
+from kaizen_components.reports.engine.document import (
+    format_count,
+    format_dollars,
+    format_duration,
+    format_percent,
+)
 
 DAYS = [f"2026-11-{day:02}" for day in range(1, 31)]
 HOUR = 3_600_000
 
 
-def drawn(kind=charts.bars, labels=("a", "b"), series=None, show=count, **more):
+def drawn(kind=chart.draw_bars, labels=("a", "b"), series=None, show=format_count, **more):
     return kind("Title", "x", "y", list(labels), series or {"one": [1, 2]}, "Says.", show, **more)
 
 
@@ -28,31 +39,34 @@ def texts(ticks):
 @pytest.mark.parametrize(
     "most, show, whole, ticks",
     [
-        (1, count, True, ["0", "1"]),
-        (3, count, True, ["0", "1", "2", "3"]),
-        (14, count, True, ["0", "5", "10", "15"]),
-        (1_234, count, True, ["0", "500", "1,000", "1,500"]),
-        (0.37, count, False, ["0", "0.1", "0.2", "0.3", "0.4"]),
-        (1, percent, False, ["0 %", "25 %", "50 %", "75 %", "100 %"]),
-        (3.2, dollars, False, ["$0", "$1", "$2", "$3", "$4"]),
-        (0.012, dollars, False, ["$0", "$0.005", "$0.010", "$0.015"]),
-        (5 * HOUR, time_taken, False, ["0 h", "2 h", "4 h", "6 h"]),
-        (90_000, time_taken, False, ["0 s", "30 s", "60 s", "90 s"]),
-        (40 * 24 * HOUR, time_taken, False, ["0 d", "10 d", "20 d", "30 d", "40 d"]),
+        (1, format_count, True, ["0", "1"]),
+        (3, format_count, True, ["0", "1", "2", "3"]),
+        (14, format_count, True, ["0", "5", "10", "15"]),
+        (1_234, format_count, True, ["0", "500", "1,000", "1,500"]),
+        (0.37, format_count, False, ["0", "0.1", "0.2", "0.3", "0.4"]),
+        (1, format_percent, False, ["0 %", "25 %", "50 %", "75 %", "100 %"]),
+        (3.2, format_dollars, False, ["$0", "$1", "$2", "$3", "$4"]),
+        (0.012, format_dollars, False, ["$0", "$0.005", "$0.010", "$0.015"]),
+        (5 * HOUR, format_duration, False, ["0 h", "2 h", "4 h", "6 h"]),
+        (90_000, format_duration, False, ["0 s", "30 s", "60 s", "90 s"]),
+        (40 * 24 * HOUR, format_duration, False, ["0 d", "10 d", "20 d", "30 d", "40 d"]),
     ],
 )
 def test_ticks_are_round_in_the_unit_of_what_is_shown(most, show, whole, ticks):
-    assert [text for _, text in scale(most, show, whole)[1]] == ticks
+    assert [text for _, text in choose_scale(most, show, whole)[1]] == ticks
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.floats(1e-6, 1e12), st.sampled_from([count, percent, dollars, time_taken]))
+@given(
+    st.floats(1e-6, 1e12),
+    st.sampled_from([format_count, format_percent, format_dollars, format_duration]),
+)
 def test_an_axis_reaches_what_it_shows_in_a_few_even_steps(most, show):
-    top, ticks = scale(most, show, False)
+    top, ticks = choose_scale(most, show, False)
     values = [value for value, _ in ticks]
 
     assert values[0] == 0 and values[-1] == top >= most * 0.999_999
-    assert 2 <= len(ticks) <= 6 or show is time_taken
+    assert 2 <= len(ticks) <= 6 or show is format_duration
     steps = [after - before for before, after in pairwise(values)]
     assert max(steps) == pytest.approx(min(steps), rel=1e-3)
 
@@ -74,7 +88,7 @@ def test_counts_have_no_halves():
     ],
 )
 def test_the_year_is_said_once_where_it_is_clear(labels, short, year):
-    assert shortened(labels) == (short, year)
+    assert shorten_labels(labels) == (short, year)
 
 
 def test_the_year_stands_with_the_name_of_the_axis_and_the_table_has_whole_dates():
@@ -90,11 +104,11 @@ def test_the_year_stands_with_the_name_of_the_axis_and_the_table_has_whole_dates
 )
 def test_labels_do_not_run_into_each_other_and_the_last_is_there(labels, cuts):
     place = 490 / len(labels)
-    kept = thinned(labels, place, cuts)
+    kept = thin_labels(labels, place, cuts)
 
     assert kept[-1][0] == len(labels) - 1
     for (at, text), (after, other) in pairwise(kept):
-        assert (after - at) * place >= (width(text) + width(other)) / 2
+        assert (after - at) * place >= (measure_text(text) + measure_text(other)) / 2
 
 
 def test_names_are_cut_before_one_is_left_out():
@@ -110,7 +124,7 @@ def test_names_are_cut_before_one_is_left_out():
     "ms, said", [(0, "0 ms"), (60_000, "1 min"), (24 * HOUR, "1 d"), (90_000, "90 s")]
 )
 def test_an_edge_is_said_in_the_largest_unit_that_fits_it(ms, said):
-    assert exact(ms, time_taken) == said
+    assert format_exact(ms, format_duration) == said
 
 
 # The marks
@@ -118,7 +132,7 @@ def test_an_edge_is_said_in_the_largest_unit_that_fits_it(ms, said):
 
 def test_a_chart_without_any_value_is_left_out():
     assert drawn(series={"one": [0, 0]}) is None
-    assert drawn(charts.lines, series={"one": [None, 0]}) is None
+    assert drawn(chart.draw_lines, series={"one": [None, 0]}) is None
 
 
 def test_bars_stand_on_the_zero_line_and_on_each_other():
@@ -154,7 +168,7 @@ def test_the_legend_has_what_is_drawn_and_is_not_needed_for_one_series():
 
 def test_a_line_has_a_gap_where_nothing_is_known():
     made = drawn(
-        charts.lines,
+        chart.draw_lines,
         labels="abcde",
         series={"one": [1, 2, None, 3, 4], "two": [None, 1, None, 1, None]},
     )
@@ -164,7 +178,7 @@ def test_a_line_has_a_gap_where_nothing_is_known():
 
 
 def test_areas_end_where_the_next_begin():
-    made = drawn(charts.areas, series={"done": [1, 2], "open": [2, 1]})
+    made = drawn(chart.draw_areas, series={"done": [1, 2], "open": [2, 1]})
     done, still_open = (
         [tuple(map(float, point.split(","))) for point in mark["points"].split()]
         for mark in made["marks"]
@@ -175,7 +189,7 @@ def test_areas_end_where_the_next_begin():
 
 
 def test_an_area_of_one_moment_can_be_seen():
-    made = drawn(charts.areas, labels=["2026-11-16"], series={"done": [1], "open": [1]})
+    made = drawn(chart.draw_areas, labels=["2026-11-16"], series={"done": [1], "open": [1]})
 
     assert len({point.split(",")[0] for point in made["marks"][0]["points"].split()}) == 2
 

@@ -5,23 +5,23 @@ import re
 
 import pytest
 
-from kaizen_components.reports.charts import calibration, charts
+from kaizen_components.reports.charts import calibration, chart
 from kaizen_components.reports.engine import page
 from kaizen_components.reports.engine.document import (
     Own,
     Ref,
+    add_tone,
     document,
-    dollars,
     fact,
     facts,
+    format_dollars,
+    format_percent,
     listing,
-    percent,
     points,
     prose,
     section,
     story,
     table,
-    word,
 )
 
 from ..chromium import Chromium
@@ -55,7 +55,7 @@ def rendered(made):
         "root": "ab" * 32,
         "checkpoint": "kaizen.local/1\n1\nqqo=",
     }
-    return page.render(
+    return page.render_template(
         "report.html",
         made=made,
         made_from="A log.",
@@ -70,8 +70,8 @@ def every_block():
     flow = {"done": list(range(30)), "active": [3] * 30, "open": counts, "blocked": [1] * 30}
     closed = [(0.9, True), (0.8, False), (0.3, False), (0.1, False)]
     drawn = [
-        charts.bars("Throughput", "day", "tasks", DAYS, {"tasks": counts}, "About two a day."),
-        charts.bars(
+        chart.draw_bars("Throughput", "day", "tasks", DAYS, {"tasks": counts}, "About two a day."),
+        chart.draw_bars(
             "Outcomes",
             "tier",
             "runs",
@@ -79,10 +79,10 @@ def every_block():
             {"passed": [9, 0], "failed": [5, 1]},
             "Most passed.",
         ),
-        charts.bars(
-            "Cost", "day", "cost", DAYS, {"a": [1.5] * 30, "b": [0.1] * 30}, "$48.", dollars
+        chart.draw_bars(
+            "Cost", "day", "cost", DAYS, {"a": [1.5] * 30, "b": [0.1] * 30}, "$48.", format_dollars
         ),
-        charts.bars(
+        chart.draw_bars(
             "Names",
             "n",
             "tasks",
@@ -90,20 +90,26 @@ def every_block():
             {"t": [1] * 9},
             "One.",
         ),
-        charts.areas("Flow", "day", "tasks", DAYS, flow, "It flows."),
-        charts.lines(
-            "Rate", "day", "rate", DAYS, {"x": [0.5, None] * 15, "y": [0.2] * 30}, "Even.", percent
+        chart.draw_areas("Flow", "day", "tasks", DAYS, flow, "It flows."),
+        chart.draw_lines(
+            "Rate",
+            "day",
+            "rate",
+            DAYS,
+            {"x": [0.5, None] * 15, "y": [0.2] * 30},
+            "Even.",
+            format_percent,
         ),
-        calibration.block(calibration.bins(closed), "Rather good."),
+        calibration.build_block(calibration.group_predictions(closed), "Rather good."),
     ]
     rows = [
-        [Own(f"proof_{n}"), Ref("proof_1"), word("failed" if n % 2 else "passed"), n]
+        [Own(f"proof_{n}"), Ref("proof_1"), add_tone("failed" if n % 2 else "passed"), n]
         for n in range(12)
     ]
     told = [
         {
             "at": "2026-11-16 10:00",
-            "what": word("failed"),
+            "what": add_tone("failed"),
             "by": "agent",
             "refs": [Ref("proof_1")],
             "text": "a\nb",

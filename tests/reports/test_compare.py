@@ -11,8 +11,8 @@ import pytest
 
 from kaizen_components.errors import Conflict, NotFound, Usage
 from kaizen_components.pipeline import prompt
-from kaizen_components.pipeline.protocol import load, with_budget
-from kaizen_components.reports.charts.interval import of_mean, of_share
+from kaizen_components.pipeline.protocol import load_shipped, override_budget
+from kaizen_components.reports.charts.interval import compute_mean_interval, compute_share_interval
 from kaizen_components.reports.runs import compare
 
 from ..model_server import Answer
@@ -222,14 +222,14 @@ def test_a_version_is_of_steps_and_prompts_and_another_budget_is_none(kaizen, ro
 
 
 def test_a_prompt_that_we_ship_is_part_of_a_version(monkeypatch, tmp_path):
-    factory = load("factory")
+    factory = load_shipped("factory")
     before = factory.hash
-    assert with_budget(factory, {"asks": 3}).hash == before
+    assert override_budget(factory, {"asks": 3}).hash == before
     shutil.copytree(prompt.PROMPTS, tmp_path / "prompts")
     (tmp_path / "prompts" / "review.md").write_text("You review otherwise.")
     monkeypatch.setattr(prompt, "PROMPTS", str(tmp_path / "prompts"))
 
-    assert load("factory").hash != before
+    assert load_shipped("factory").hash != before
 
 
 def test_the_same_words_about_another_repository_are_another_request(kaizen, notes, own, tmp_path):
@@ -289,8 +289,8 @@ def test_clones_are_one_repository_in_whatever_order_their_runs_ended(order):
 
 
 def test_intervals_are_those_of_the_textbooks():
-    assert of_share(0, 0) is None
-    assert [round(end, 3) for end in of_share(8, 10)] == [0.49, 0.943]
-    assert of_share(10, 10)[1] == 1.0
-    assert of_mean([5]) is None
-    assert [round(end, 2) for end in of_mean([1.0, 2.0, 3.0])] == [-0.48, 4.48]
+    assert compute_share_interval(0, 0) is None
+    assert [round(end, 3) for end in compute_share_interval(8, 10)] == [0.49, 0.943]
+    assert compute_share_interval(10, 10)[1] == 1.0
+    assert compute_mean_interval([5]) is None
+    assert [round(end, 2) for end in compute_mean_interval([1.0, 2.0, 3.0])] == [-0.48, 4.48]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kaizen_components.errors import NotFound
 from kaizen_components.records import ids
 from kaizen_components.reports.digest import news as digest_news
-from kaizen_components.reports.digest.budget import Fitted, item, part
+from kaizen_components.reports.digest.budget import FittedText, make_item, make_part
 from kaizen_components.store.gate import Gate
 
 from ..conftest import ROOT, git
@@ -351,10 +351,17 @@ def test_whatever_is_recorded_the_text_stays_within_its_budget(full, budget, act
 
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
-items = st.lists(st.builds(item, st.just("id"), words, words), max_size=6)
+items = st.lists(st.builds(make_item, st.just("id"), words, words), max_size=6)
 made_parts = st.lists(
     st.builds(
-        part, words, st.just("Heading"), items, words, st.booleans(), st.integers(0, 9**9), words
+        make_part,
+        words,
+        st.just("Heading"),
+        items,
+        words,
+        st.booleans(),
+        st.integers(0, 9**9),
+        words,
     ),
     max_size=5,
 )
@@ -364,7 +371,7 @@ made_parts = st.lists(
 @given(st.integers(50, 5_000), st.one_of(st.none(), made_parts), made_parts)
 def test_any_parts_stay_within_any_budget(budget, rules, parts):
     whole = rules[0] if rules else None
-    fitted = Fitted("# Head", whole, "**NO**", parts, budget, "kaizen R0")
+    fitted = FittedText("# Head", whole, "**NO**", parts, budget, "kaizen R0")
 
     assert len(fitted.text) < budget * 4
 

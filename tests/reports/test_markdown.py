@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.records.ledger.canonical import visible
+from kaizen_components.records.ledger.canonical import escape_invisible
 from kaizen_components.reports.engine import markdown
 from kaizen_components.reports.engine.document import (
     Code,
@@ -39,13 +39,13 @@ def bare(text):
 
 
 def one_line(text):
-    return " ".join(visible(text).split())
+    return " ".join(escape_invisible(text).split())
 
 
 @settings(max_examples=500, deadline=None)
 @given(NASTY)
 def test_plain_text_reads_as_it_was_and_holds_no_markup(text):
-    escaped = markdown.plain(text)
+    escaped = markdown.escape_text(text)
 
     assert unescaped(escaped) == one_line(text)
     assert not set(bare(escaped)) & set("`*_[]<>#|~&$!\\") and not BLOCK_STARTS.match(escaped)
@@ -55,7 +55,7 @@ def test_plain_text_reads_as_it_was_and_holds_no_markup(text):
 @given(NASTY.filter(lambda text: one_line(text)))
 def test_code_reads_as_it_was(text):
     span = re.fullmatch(
-        r"(`+)(.*?[^`])\1(?!`)", markdown.code(text)
+        r"(`+)(.*?[^`])\1(?!`)", markdown.quote_code(text)
     )  # ends at the first fence of the same length
 
     assert span and (span[2][1:-1] if span[2][:1] == span[2][-1:] == " " else span[2]) == one_line(
@@ -64,14 +64,14 @@ def test_code_reads_as_it_was(text):
 
 
 def test_nothing_as_code_is_nothing():
-    assert markdown.code(" \n") == ""
+    assert markdown.quote_code(" \n") == ""
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(NASTY, min_size=3, max_size=3), st.sampled_from([str, Code, Ref, Own]))
 def test_a_row_has_as_many_cells_as_the_table_has_columns(row, kind):
     block = table("Caption", {"a": "", "b": "number", "c": "whole"}, [[kind(text) for text in row]])
-    lines = markdown.render(document("T", [], [section("S", block)]), []).split("\n")
+    lines = markdown.render_markdown(document("T", [], [section("S", block)]), []).split("\n")
     line = lines[lines.index("|---|--:|---|") + 1]
 
     assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 4
@@ -85,14 +85,14 @@ def test_no_text_begins_a_block_of_its_own(text):
                 story([{"at": "now", "what": text, "by": text, "text": text}])),
     ])  # fmt: skip
     ours = re.compile(r"# |## |- |> ?|  > ?|\*\*Body\*\*$|---$|- now |$")
-    for line in markdown.render(made, []).split("\n"):
+    for line in markdown.render_markdown(made, []).split("\n"):
         begun = ours.match(line)
         rest = line[begun.end() :] if begun else line
         assert not BLOCK_STARTS.match(rest), line
 
 
 def test_every_line_of_prose_stays_quoted():
-    assert markdown.quoted("a\r\n# b\r\n\r\n> c\u2028d") == [
+    assert markdown.quote_text("a\r\n# b\r\n\r\n> c\u2028d") == [
         "> a  ",
         "> \\# b  ",
         ">",

@@ -12,12 +12,12 @@ from kaizen_components.reports.engine.document import (
     Code,
     Own,
     Ref,
+    add_tone,
     document,
     paragraph,
     section,
     story,
     table,
-    word,
 )
 
 from . import world
@@ -32,7 +32,7 @@ def rendered(*blocks, anchors=(), **ledger):
         **ledger,
     }
     made = document("Title", ["Lead."], [section("Section", *blocks)])
-    return page.render(
+    return page.render_template(
         "report.html",
         made=made,
         made_from="A log.",
@@ -59,7 +59,7 @@ def test_a_page_names_nothing_elsewhere():
     assert set(re.findall(r'href="([^"]*)"', html)) == {"#x_1"}
 
 
-@pytest.mark.parametrize("kind", [str, Code, Ref, Own, lambda text: word("failed") + text])
+@pytest.mark.parametrize("kind", [str, Code, Ref, Own, lambda text: add_tone("failed") + text])
 def test_a_cell_is_text_whatever_it_holds(kind):
     html = rendered(table("T", {"a": "", "b": ""}, [[kind(world.LINE), "x"]]))
 
@@ -110,10 +110,10 @@ def test_patterns_are_there_only_for_charts():
 def test_a_report_is_saved_once_and_never_over_another(kaizen, root):
     kaizen("K1")
     path = root / "folder" / "report.html"
-    page.save(kaizen.store, "x", "html", "first", str(path))
+    page.save_report(kaizen.store, "x", "html", "first", str(path))
     with pytest.raises(Conflict):
-        page.save(kaizen.store, "x", "html", "second", str(path))
+        page.save_report(kaizen.store, "x", "html", "second", str(path))
     with pytest.raises(Unavailable):
-        page.save(kaizen.store, "x", "html", "third", str(path / "below a file.html"))
+        page.save_report(kaizen.store, "x", "html", "third", str(path / "below a file.html"))
 
     assert path.read_text() == "first"

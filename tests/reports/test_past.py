@@ -10,8 +10,8 @@ from kaizen_components.call import Door
 from kaizen_components.errors import NotFound
 from kaizen_components.records.ledger import anchor
 from kaizen_components.records.ledger.hashing import Frontier
-from kaizen_components.records.ledger.transaction import Read
-from kaizen_components.reports.engine.past import as_of
+from kaizen_components.records.ledger.transaction import RecordReader
+from kaizen_components.reports.engine.past import view_past
 from kaizen_components.reports.engine.publish import Output, publish
 from support_scripts.every_kind import record_every_kind
 
@@ -48,7 +48,7 @@ def printed(code, root, *words):
 
 
 def reading(door):
-    return Read(door.store.reader(), "agent")
+    return RecordReader(door.store.reader(), "agent")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def project(tmp_path_factory):
     backup = door("K3")
     (copy / "AI" / "db").mkdir(parents=True)
     shutil.copy(root / backup["backup"], copy / "AI" / "db" / "kaizen.db")
-    size = anchor.last(door.store.place.anchors)[1]
+    size = anchor.read_last_anchor(door.store.place.anchors)[1]
     change_everything(door, root)
     door.close()
     return root, copy, size
@@ -93,7 +93,7 @@ def test_every_table_and_view_has_what_it_had_then(project):
     root, copy, size = project
     now, then = Door(str(root)), Door(str(copy))
     compared = 0
-    with as_of(reading(now), size) as (db, _):
+    with view_past(reading(now), size) as (db, _):
         for (name,) in reading(then).tuples(KINDS_AND_VIEWS):
             what = f"SELECT * FROM {name}"
             assert sorted(map(repr, db.tuples(what))) == sorted(
@@ -107,11 +107,13 @@ def test_every_table_and_view_has_what_it_had_then(project):
 def test_the_root_of_every_moment_is_the_one_that_was_anchored(kaizen, root):
     for number in range(70):
         kaizen("W1", title=f"Task {number}", summary="s")
-    anchored = {size: found for _, size, found in anchor.read(kaizen.store.place.anchors)[0]}
+    anchored = {
+        size: found for _, size, found in anchor.read_anchors(kaizen.store.place.anchors)[0]
+    }
     anchored[0] = Frontier(0, []).root()
     roots = {}
     for size in range(71):
-        with as_of(reading(kaizen), size) as (db, moment):
+        with view_past(reading(kaizen), size) as (db, moment):
             roots[size] = moment.root
             assert (db.value(TASKS), db.value("SELECT count(*) FROM log")) == (size, size)
 
@@ -122,7 +124,7 @@ def test_the_past_has_its_own_clock(kaizen):
     kaizen("W1", title="a", summary="s")
     first = kaizen("W1", title="b", summary="s")
     kaizen("W1", title="c", summary="s")
-    with as_of(reading(kaizen), 2) as (db, moment):
+    with view_past(reading(kaizen), 2) as (db, moment):
         assert db.at == moment.at == db.value("SELECT at FROM task WHERE id = ?", (first["id"],))
 
 
@@ -151,7 +153,7 @@ def test_a_report_that_fails_leaves_the_present_too(kaizen):
     kaizen("W1", title="a", summary="s")
     kaizen("W1", title="b", summary="s")
     db = reading(kaizen)
-    with pytest.raises(ZeroDivisionError), as_of(db, 1) as (then, _):
+    with pytest.raises(ZeroDivisionError), view_past(db, 1) as (then, _):
         assert then.value(TASKS) == 1
         _ = 1 / 0
 

@@ -27,7 +27,7 @@ def artifact_of(kaizen, made):
 
 
 def entries(kaizen):
-    return anchor.last(kaizen.store.place.anchors)[1]
+    return anchor.read_last_anchor(kaizen.store.place.anchors)[1]
 
 
 @pytest.mark.parametrize("format", ENDINGS)
@@ -61,10 +61,10 @@ def test_a_report_that_was_changed_is_found_by_its_hash(seen, root, cli):
 def test_the_footer_names_the_log_its_size_its_root_and_the_command_that_makes_it_again(
     seen, root, format
 ):
-    origin, size, top = anchor.last(seen.store.place.anchors)
+    origin, size, top = anchor.read_last_anchor(seen.store.place.anchors)
     made = seen("R4", format=format, timezone="Europe/Berlin")
     text = (root / made["path"]).read_text()
-    checkpoint = anchor.checkpoint(origin, size, top).strip()
+    checkpoint = anchor.format_checkpoint(origin, size, top).strip()
     again = f"kaizen R4 --limit 50 --timezone Europe/Berlin --as-of {size} --format {format}"
 
     for said in (origin, top, checkpoint.split("\n")[2], again, "Europe/Berlin"):
@@ -136,7 +136,7 @@ def test_a_folder_that_cannot_be_written_to_says_so_and_nothing_is_recorded(seen
 
 
 def test_a_report_that_cannot_be_recorded_leaves_no_file(seen, root, cli):
-    with seen.store.writing():
+    with seen.store.begin_write_transaction():
         refused = cli("R4", "--json", env={"KAIZEN_BUSY_TIMEOUT_S": "0.2"})
 
     assert (refused.exit_code, exports(root)) == (Busy.exit_code, [])

@@ -2,14 +2,14 @@
 
 import pytest
 
-from kaizen_components.reports.charts.spread import PERIODS_MAX, spread
+from kaizen_components.reports.charts.time_series import PERIODS_MAX, sum_by_period
 from kaizen_components.reports.engine.zone import Zone
 
 UTC = Zone("UTC")
 
 
 def labels(unit, *times, zone=UTC):
-    made = spread([{"at": at, "n": 1} for at in times], zone, unit)
+    made = sum_by_period([{"at": at, "n": 1} for at in times], zone, unit)
     return made["unit"], [(row["label"], row["n"]) for row in made["periods"]]
 
 
@@ -49,4 +49,4 @@ def test_too_many_periods_become_fewer_and_longer_ones(last, unit):
 
 
 def test_without_rows_there_are_no_periods():
-    assert spread([], UTC, "week") == {"unit": "week", "periods": []}
+    assert sum_by_period([], UTC, "week") == {"unit": "week", "periods": []}

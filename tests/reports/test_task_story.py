@@ -243,7 +243,7 @@ def test_no_question_about_one_task_reads_a_whole_table(kaizen):
             "only what was chosen before"
         )
     for kind in KINDS:
-        assert scans(kaizen, event_words.question(kind).format(asked=event.BY_SEQ)) == set()
+        assert scans(kaizen, event_words.build_question(kind).format(asked=event.BY_SEQ)) == set()
 
 
 # Which task

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kaizen_components.records.kinds import SEARCHED
-from kaizen_components.records.search import hit
+from kaizen_components.records.kinds import SEARCHABLE
+from kaizen_components.records.search import ranking
 from support_scripts.every_kind import record_every_kind
 
 # What a person sees, whatever stands around it.
@@ -61,7 +61,7 @@ def test_every_kind_that_search_finds_is_shown_with_a_command_that_works(kaizen,
     words = "title short text seen fine case pattern source name later often long passed b s n t h two c file do"
     records = report(kaizen, words, limit=500)["data"]["records"]
 
-    assert {row["kind"] for row in records} == set(SEARCHED)
+    assert {row["kind"] for row in records} == set(SEARCHABLE)
     for command in {row["kind"]: row["inspect"] for row in records}.values():
         assert cli(*shlex.split(command)[1:]).exit_code == 0, command
 
@@ -78,7 +78,7 @@ def test_hits_are_counted_by_kind_and_by_month(kaizen):
 
 
 def test_beyond_what_is_looked_at_it_says_at_least(kaizen, monkeypatch):
-    monkeypatch.setattr(hit, "LOOKED_MAX", 2)
+    monkeypatch.setattr(ranking, "LOOKED_MAX", 2)
     ids = [task(kaizen, "The gate") for _ in range(4)]
     made = report(kaizen, "gate")
 

@@ -9,7 +9,7 @@ import pytest
 from kaizen_components.faces import text as face
 from kaizen_components.index import Command
 from kaizen_components.records import ids
-from kaizen_components.records.ledger.canonical import columns
+from kaizen_components.records.ledger.canonical import measure_width
 from kaizen_components.reports.charts import waterfall
 from kaizen_components.reports.engine import drawing
 from kaizen_components.reports.runs import trace
@@ -20,13 +20,13 @@ BEGAN_MS = 1_794_000_000_000
 def span(id, start=0, ms=0, parent=None, **more):
     return {
         "id": id, "at": "", "actor": "agent", "test": 0, "parent_id": parent, "task_id": None, "name": id,
-        "kind": "other", "status": "ok", "started_at": ids.iso(BEGAN_MS + start), "duration_ms": ms, "model": None,
+        "kind": "other", "status": "ok", "started_at": ids.format_time(BEGAN_MS + start), "duration_ms": ms, "model": None,
         "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0, "summary": None, **more,
     }  # fmt: skip
 
 
 def analysed(*spans):
-    return trace.analysed("t", list(spans))
+    return trace.analyze_trace("t", list(spans))
 
 
 def report(*spans):
@@ -39,7 +39,7 @@ def report(*spans):
         },
     }
     return {
-        "trace_ids": ["t"], "total": {**total, "wall_ms": found["wall_ms"]}, "kinds": trace.by_kind(found["spans"]),
+        "trace_ids": ["t"], "total": {**total, "wall_ms": found["wall_ms"]}, "kinds": trace.sum_by_kind(found["spans"]),
         "traces": [found],
     }  # fmt: skip
 
@@ -90,7 +90,7 @@ def test_a_chain_of_ten_thousand_spans_is_no_deeper_than_memory():
 
     assert found["traces"][0]["spans"][-1]["depth"] == 9_999
     assert found["total"]["self_ms"] == 10_000
-    assert "more spans are not drawn" in waterfall.text(found)
+    assert "more spans are not drawn" in waterfall.draw_text(found)
 
 
 # Self time
@@ -213,17 +213,17 @@ def test_no_line_of_the_drawing_is_broader_than_the_width_and_the_bars_line_up(w
         )
         for n, name in enumerate(names)
     ]
-    block = waterfall.text(report(*spans), width)
+    block = waterfall.draw_text(report(*spans), width)
     rows = rows_of(block)
 
     assert len(rows) == len(spans) + 1
-    assert all(columns(line) <= width for line in block.splitlines())
-    assert len({tuple(columns(part) for part in line.split("|")[:2]) for line in rows}) == 1
+    assert all(measure_width(line) <= width for line in block.splitlines())
+    assert len({tuple(measure_width(part) for part in line.split("|")[:2]) for line in rows}) == 1
     assert "\x1b" not in block and "\u202e" not in block and "\t" not in block
 
 
 def test_a_bar_stands_where_its_span_lies_and_marks_the_critical_path():
-    block = waterfall.text(report(
+    block = waterfall.draw_text(report(
         span("run", 0, 100), span("first", 0, 50, "run"), span("beside", 10, 10, "run"), span("mark", 99, 0, "run"),
         span("second", 50, 50, "run"),
     ), 100)  # fmt: skip
@@ -238,14 +238,14 @@ def test_a_bar_stands_where_its_span_lies_and_marks_the_critical_path():
 
 
 def test_a_trace_without_any_time_is_drawn_too():
-    block = waterfall.text(report(span("a"), span("b", parent="a")), 80)
+    block = waterfall.draw_text(report(span("a"), span("b", parent="a")), 80)
 
     assert [line.split("|")[1].strip() for line in rows_of(block)[1:]] == ["◆", "◆"]
 
 
 def test_columns_that_nobody_needs_leave_their_room_to_the_bars():
-    plain = rows_of(waterfall.text(report(span("a", 0, 5)), 100))[0]
-    full = rows_of(waterfall.text(report(span("a", 0, 5, tokens_in=1, cost_usd=1)), 100))[0]
+    plain = rows_of(waterfall.draw_text(report(span("a", 0, 5)), 100))[0]
+    full = rows_of(waterfall.draw_text(report(span("a", 0, 5, tokens_in=1, cost_usd=1)), 100))[0]
 
     assert "tokens" not in plain and "cost" not in plain
     assert "tokens" in full and "cost" in full
@@ -255,7 +255,7 @@ def test_columns_that_nobody_needs_leave_their_room_to_the_bars():
 def test_a_long_critical_path_is_cut_and_says_so():
     spans = [span("run", 0, 500), *(span(f"s{n}", n * 10, 10, "run") for n in range(50))]
 
-    assert "21 more spans are on it" in waterfall.text(report(*spans))
+    assert "21 more spans are on it" in waterfall.draw_text(report(*spans))
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_long_critical_path_is_cut_and_says_so():
      (99_999_000, "99,999 s"), (100_000_000, "27 h"), (10**12, "11,574 d")],
 )  # fmt: skip
 def test_a_duration_is_in_ms_or_s_and_short(ms, shown):
-    assert drawing.duration(ms) == shown
+    assert drawing.format_ms(ms) == shown
     assert len(shown) <= waterfall.TIME
 
 
@@ -280,13 +280,13 @@ def test_a_duration_is_in_ms_or_s_and_short(ms, shown):
     ],
 )
 def test_money_is_exact_where_it_is_small_and_never_shown_as_nothing(usd, shown):
-    assert drawing.money(usd) == shown
+    assert drawing.format_money(usd) == shown
     assert len(shown) <= waterfall.COST
 
 
 def test_a_ready_block_is_printed_as_it_is_but_cannot_steer_the_terminal():
     assert (
-        face.render({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, Command("T3"))
+        face.render_result({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, Command("T3"))
         == "a  b\n  c\\x1b[0m\n"
     )
 
@@ -304,7 +304,7 @@ class Database:
 def page(monkeypatch):
     monkeypatch.setattr(waterfall.health, "summary", lambda _: {"entries": 4, "root": "ab" * 32})
     Database.connection = None
-    return lambda *spans: waterfall.page(Database, report(*spans), "html")
+    return lambda *spans: waterfall.render_page(Database, report(*spans), "html")
 
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'single' & {{ 7 * 7 }} </svg></title>"
@@ -354,7 +354,7 @@ def test_a_huge_trace_is_drawn_in_part_and_listed_whole(page):
 
 @pytest.mark.parametrize("wall_ms", [0, 1, 7, 8, 99, 1_000, 59_999, 10**12])
 def test_ticks_are_round_start_at_zero_and_are_few(wall_ms):
-    found = drawing.ticks(wall_ms)
+    found = drawing.choose_ticks(wall_ms)
 
     assert found[0] == 0 and found[-1] <= wall_ms
     assert len(found) <= drawing.TICKS_MAX

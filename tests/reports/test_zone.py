@@ -7,7 +7,7 @@ import pytest
 
 from kaizen_components.errors import Usage
 from kaizen_components.reports.engine import zone
-from kaizen_components.reports.engine.zone import Zone, local_name
+from kaizen_components.reports.engine.zone import Zone, find_local_timezone
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def localtime(tmp_path, monkeypatch):
 def test_tz_says_the_zone_and_what_is_no_name_means_utc(monkeypatch, said, meant):
     monkeypatch.setenv("TZ", said)
 
-    assert local_name() == meant == Zone().name
+    assert find_local_timezone() == meant == Zone().name
 
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "America/Argentina/Ushuaia"])

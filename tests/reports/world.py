@@ -53,7 +53,7 @@ def hostile(door):
 def _text(command, name, value):
     if name not in command.options or name in NOT_TEXT:
         return value
-    field = fields.field(command, name)
+    field = fields.get_field(command, name)
     if name == "body":
         return LONG[: field.most]
     text = TEXTS.get(field.kind, value)
@@ -102,7 +102,7 @@ def codes(format="html"):
     return [
         one.code
         for one in commands
-        if "format" in one.options and format in fields.field(one, "format").choices
+        if "format" in one.options and format in fields.get_field(one, "format").choices
     ]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kaizen_components.errors import Busy, Conflict, Integrity, NotFound, Unavailable
 from kaizen_components.store.connection import Connection, driver_connect
-from kaizen_components.store.migrate import files, statements
+from kaizen_components.store.migrate import list_migrations, split_statements
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ class TestRowsThatWait:
     def test_one_that_is_refused_is_our_own_error_and_takes_the_transaction_with_it(
         self, connection
     ):
-        connection.begin_to_write(0)
+        connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.insert("t", {"seq": 2, "x": "no"})
         with pytest.raises(Conflict):
@@ -181,27 +181,27 @@ class TestRowsThatWait:
         assert connection.value("SELECT count(*) FROM t") == 0
 
     def test_those_of_a_write_that_is_rolled_back_are_forgotten(self, connection):
-        connection.begin_to_write(0)
+        connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.roll_back()
-        connection.begin_to_write(0)
+        connection.begin_write(0)
         connection.insert("t", {"seq": 2, "x": "b"})
         connection.commit()
 
         assert connection.tuples("SELECT seq, x FROM t") == [(2, "b")]
 
     def test_a_write_that_was_left_open_does_not_reach_into_the_next(self, connection):
-        connection.begin_to_write(0)
+        connection.begin_write(0)
         connection.insert("t", {"seq": 1, "x": "a"})
         connection.flush()
-        connection.begin_to_write(0)
+        connection.begin_write(0)
         connection.insert("t", {"seq": 2, "x": "b"})
         connection.commit()
 
         assert connection.tuples("SELECT seq, x FROM t") == [(2, "b")]
 
     def test_more_than_one_script_holds_are_all_there_in_their_order(self, connection):
-        connection.begin_to_write(0)
+        connection.begin_write(0)
         for number in range(1, 101):
             connection.insert("t", {"seq": number, "x": f"row {number}"})
         connection.commit()
@@ -239,11 +239,11 @@ def test_a_write_waits_for_a_program_that_has_the_lock(connection, path):
     )
     other = subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE)
     other.stdout.readline()
-    connection.begin_to_write(0)
+    connection.begin_write(0)
     connection.insert("t", {"x": "too early"})
     with pytest.raises(Busy):
         connection.commit()
-    connection.begin_to_write(30)
+    connection.begin_write(30)
     connection.insert("t", {"x": "in time"})
     connection.commit()
     other.communicate()
@@ -253,11 +253,11 @@ def test_a_write_waits_for_a_program_that_has_the_lock(connection, path):
 
 def test_a_migration_file_is_split_into_whole_statements():
     folder = os.path.dirname(sys.modules["kaizen_components.store.migrate"].FOLDER)
-    for _, name in files():
+    for _, name in list_migrations():
         with open(os.path.join(folder, "migrations", name), encoding="utf-8") as file:
             text = file.read()
         assert text.startswith("-- "), "a migration opens with the reason for it"
-        assert all(sqlite3.complete_statement(one) for one in statements(text))
+        assert all(sqlite3.complete_statement(one) for one in split_statements(text))
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_a_migration_file_is_split_into_whole_statements():
 )
 def test_an_unfinished_or_hidden_statement_is_our_own_mistake(text):
     with pytest.raises(AssertionError):
-        list(statements(text))
+        list(split_statements(text))
 
 
 def test_without_click_a_question_for_help_is_answered_with_how_to_install_it(tmp_path):

@@ -112,7 +112,7 @@ def test_a_file_that_has_something_keeps_its_pages(kaizen, root):
 
 def test_a_writer_has_full_synchronous_wal_and_foreign_keys(door):
     door("K1")
-    with door.store.writing() as connection:
+    with door.store.begin_write_transaction() as connection:
         assert connection.value("PRAGMA synchronous") == 2
         assert connection.value("PRAGMA foreign_keys") == 1
         assert connection.value("PRAGMA journal_mode") == "wal"
@@ -123,7 +123,7 @@ def test_a_writer_has_full_synchronous_wal_and_foreign_keys(door):
 
 
 def test_the_schema_version_is_the_number_of_the_newest_migration():
-    numbers = [number for number, _ in migrate.files()]
+    numbers = [number for number, _ in migrate.list_migrations()]
 
     assert numbers == list(range(1, database.SCHEMA_VERSION + 1))
 
@@ -461,14 +461,14 @@ def test_a_write_that_was_overtaken_past_the_lock_is_refused_and_the_next_goes_o
     door("W1", title="One", summary="s")
     copy(db_path(root), tmp_path / "older.db")
     door("W1", title="Two", summary="s")
-    asked = Connection.data_version
+    asked = Connection.read_data_version
 
     def overtaken(connection):
         version = asked(connection)
         copy(tmp_path / "older.db", db_path(root))
         return version
 
-    monkeypatch.setattr(Connection, "data_version", overtaken)
+    monkeypatch.setattr(Connection, "read_data_version", overtaken)
     with pytest.raises(Busy) as caught:
         door("W1", title="Three", summary="s")
     monkeypatch.undo()
@@ -480,7 +480,7 @@ def test_a_write_that_was_overtaken_past_the_lock_is_refused_and_the_next_goes_o
 
 def test_a_first_write_that_the_database_refuses_leaves_nothing(root):
     store = database.Store(str(root))
-    with pytest.raises(Conflict), store.writing() as connection:
+    with pytest.raises(Conflict), store.begin_write_transaction() as connection:
         connection.insert("task", {"seq": 1})
     store.close()
 

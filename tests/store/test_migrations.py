@@ -7,8 +7,8 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Integrity
-from kaizen_components.records.ledger.canonical import canonical
-from kaizen_components.records.ledger.hashing import Frontier, leaf_hash, text_hash
+from kaizen_components.records.ledger.canonical import encode_canonical
+from kaizen_components.records.ledger.hashing import Frontier, hash_leaf, hash_text
 from kaizen_components.store import connection, database, migrate
 
 RECORD = {
@@ -32,13 +32,13 @@ def make(root, version):
     """The file as an engine of this schema left it, with one record."""
     db_path(root).parent.mkdir(parents=True)
     plain = sqlite3.connect(db_path(root), isolation_level=None)
-    for number, name in migrate.files()[:version]:
-        text = migrate.text_of(name)
-        for statement in migrate.statements(text):
+    for number, name in migrate.list_migrations()[:version]:
+        text = migrate.read_migration(name)
+        for statement in migrate.split_statements(text):
             plain.execute(statement)
         plain.execute(
             "INSERT INTO migration VALUES (?, ?, ?, '2026', '0')",
-            (number, name, migrate.digest(text)),
+            (number, name, migrate.hash_migration(text)),
         )
     plain.execute(f"PRAGMA application_id = {connection.APPLICATION_ID}")
     plain.execute(f"PRAGMA user_version = {version}")
@@ -52,9 +52,9 @@ def make(root, version):
         "kind": "op",
         "record_id": RECORD["id"],
     }
-    entry["content_hash"] = text_hash(canonical(RECORD))
+    entry["content_hash"] = hash_text(encode_canonical(RECORD))
     frontier = Frontier()
-    frontier.append(leaf_hash(canonical(entry)))
+    frontier.append(hash_leaf(encode_canonical(entry)))
     insert(plain, "op", {"seq": 1, **RECORD})
     insert(plain, "log", {"seq": 1, **entry, "leaf": frontier.root()})
     plain.execute("UPDATE frontier SET size = 1, peaks = ?", (frontier.root(),))

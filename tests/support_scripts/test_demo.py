@@ -12,7 +12,7 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.records import ids
-from kaizen_components.records.files import tree
+from kaizen_components.records.files import working_tree
 from kaizen_components.sandbox import process as runner
 
 from ..conftest import ROOT
@@ -188,14 +188,19 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path):
 def test_one_that_fails_leaves_no_folder_and_gives_the_engine_its_clock_back(
     demo, tmp_path, monkeypatch
 ):
-    before = ids.now_ms, ids.random_number, runner.run, tree.working_tree
+    before = ids.now_ms, ids.random_number, runner.run_process, working_tree.read_working_tree
     monkeypatch.setattr(demo, "show", lambda stage: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         demo.tell(tmp_path / "demo")
 
     assert list(tmp_path.iterdir()) == []
-    assert (ids.now_ms, ids.random_number, runner.run, tree.working_tree) == before
+    assert (
+        ids.now_ms,
+        ids.random_number,
+        runner.run_process,
+        working_tree.read_working_tree,
+    ) == before
 
 
 def test_only_the_demo_has_the_origin_of_the_demo(ferry, kaizen):

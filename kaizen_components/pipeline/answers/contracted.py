@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 from ..protocol import Step
-from ..target.work import Work
+from ..target.workspace import Workspace
 from ..verdict import Verdict
-from .context import Asked
+from .context import StepContext
 from .kind import Kind
-from .parse import AnswerRefused, first
-from .schemas import faults
+from .parse import AnswerRefused, find_object
+from .schemas import find_faults
 
 SHOWN_CHARS = 80
 TEXT_CHARS_MAX = 200_000
@@ -23,7 +23,7 @@ class JsonKind(Kind):
     def form(self, step: Step) -> dict[str, Any]:
         return {"schema": step.schema or {}}
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
         found = self.read(step, text)
         return Verdict("pass", f"An object with {', '.join(list(found)[:5]) or 'nothing'}.")
 
@@ -31,10 +31,10 @@ class JsonKind(Kind):
         """The first object in the text that keeps to the schema."""
 
         def fits(found):
-            wrong = faults(step.schema or {}, found)
+            wrong = find_faults(step.schema or {}, found)
             return (None if wrong else found), wrong
 
-        return first(text, fits)
+        return find_object(text, fits)
 
     def value(self, step: Step, text: str) -> Any:
         return self.read(step, text)
@@ -48,7 +48,7 @@ class TextKind(Kind):
     reasons = ("pass", "malformed")
     checked = "Is there."
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
         if not text.strip():
             raise AnswerRefused("The answer is empty.")
         if len(text) > TEXT_CHARS_MAX:

@@ -3,11 +3,11 @@
 from typing import Any
 
 from ..protocol import Step
-from ..target.work import Work
+from ..target.workspace import Workspace
 from ..verdict import Verdict
-from .context import Asked
+from .context import StepContext
 from .contracts import MODELS
-from .parse import validated
+from .parse import validate_answer
 
 
 class Kind:
@@ -19,7 +19,7 @@ class Kind:
     needs: tuple[
         str, ...
     ] = ()  # answers and gates that come before, because the prompt that we ship quotes them
-    needs_anyway: tuple[
+    needs_for_checks: tuple[
         str, ...
     ] = ()  # those that its checks use, also with a prompt of the protocol's own
     is_result = True  # what it says is part of what the run delivers, so a gate has to see it
@@ -29,11 +29,11 @@ class Kind:
         """The form of the answer: a JSON Schema, or a description."""
         return {"format": "Plain text."}
 
-    def values(self, work: Work, asked: Asked) -> dict[str, Any]:
+    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
         """What the prompt can use, besides what every prompt can."""
         return {}
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
         """What the checks say; AnswerRefused or EditRefused for what is not in the form that was asked for."""
         raise NotImplementedError
 
@@ -41,15 +41,15 @@ class Kind:
         """An accepted answer as later prompts and commands see it."""
         return text
 
-    def objection(self, work: Work, asked: Asked) -> Verdict | None:
+    def find_objection(self, work: Workspace, asked: StepContext) -> Verdict | None:
         """What speaks against asking at all."""
         return None
 
-    def outside(self, work: Work, asked: Asked, text: str) -> list[str]:
+    def find_forbidden(self, work: Workspace, asked: StepContext, text: str) -> list[str]:
         """Paths that an answer would write and may not."""
         return []
 
-    def write_set(self, work: Work, asked: Asked) -> dict[str, Any]:
+    def write_set(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
         return {"may": [], "may_not": ["**"]}
 
     def kept(self, step: Step, text: str) -> tuple[str, str, str] | None:
@@ -70,8 +70,8 @@ class Structured(Kind):
         return self.read(text)
 
     def read(self, text: str) -> dict[str, Any]:
-        return validated(text, MODELS[self.contract]).model_dump()
+        return validate_answer(text, MODELS[self.contract]).model_dump()
 
 
-def faults(wrong: list, word: str = "fault") -> str:
+def count_faults(wrong: list, word: str = "fault") -> str:
     return f"{len(wrong)} {word}{'s' * (len(wrong) != 1)}"

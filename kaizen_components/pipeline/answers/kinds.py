@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from ..load import load
+from ..load import load_attribute
 from ..protocol import Step
 from .kind import Kind
 
@@ -23,7 +23,7 @@ KINDS = {
 
 @cache
 def load_kind(name: str) -> Kind:
-    return load(KINDS[name])()
+    return load_attribute(KINDS[name])()
 
 
 def kind_of(step: Step) -> Kind:

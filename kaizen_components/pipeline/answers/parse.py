@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import Refused
-from ..edits.format import CUT, THOUGHTS, shown
+from ..edits.format import CUT, THOUGHTS, quote_text
 
 if TYPE_CHECKING:
     from pydantic import BaseModel  # 60 ms to import: only those who validate pay for it
@@ -44,12 +44,12 @@ class AnswerRefused(Refused):
 def extract_json(text: str) -> dict[str, Any]:
     """The first JSON object in a text, or AnswerRefused."""
     wrong: list[str] = []
-    for found in _objects(_bounded(text), wrong):
+    for found in _iterate_objects(_bounded(text), wrong):
         return found
-    raise _nothing(wrong)
+    raise _no_object(wrong)
 
 
-def validated(text: str, model: type[Model]) -> Model:
+def validate_answer(text: str, model: type[Model]) -> Model:
     """The first object in the text that keeps to the contract, or AnswerRefused with what is wrong with the first."""
     from pydantic import ValidationError
 
@@ -59,20 +59,22 @@ def validated(text: str, model: type[Model]) -> Model:
         except ValidationError as error:
             return None, [(fault["loc"], fault["msg"]) for fault in error.errors(include_url=False)]
 
-    return first(text, fits)
+    return find_object(text, fits)
 
 
-def first(text: str, fits: Callable[[dict[str, Any]], tuple[Found | None, list[Fault]]]) -> Found:
+def find_object(
+    text: str, fits: Callable[[dict[str, Any]], tuple[Found | None, list[Fault]]]
+) -> Found:
     """What `fits` makes of the first object that has no faults, or AnswerRefused with the faults of the first."""
     wrong: list[str] = []
     refused: list[Fault] = []
-    for found in _objects(_bounded(text), wrong):
+    for found in _iterate_objects(_bounded(text), wrong):
         made, faults = fits(found)
         if made is not None:
             return made
         refused = refused or faults
     if not refused:
-        raise _nothing(wrong)
+        raise _no_object(wrong)
     said = [f"{_place(where)}: {what}" for where, what in refused]
     more = [f"and {len(said) - WRONG_MAX} more"] if len(said) > WRONG_MAX else []
     raise AnswerRefused("The object does not keep to the schema:", [*said[:WRONG_MAX], *more])
@@ -90,7 +92,7 @@ def _bounded(text):
     return THOUGHTS.sub("", text)
 
 
-def _nothing(wrong):
+def _no_object(wrong):
     if wrong:
         return AnswerRefused(
             "The answer has no JSON object that can be read:",
@@ -100,14 +102,14 @@ def _nothing(wrong):
 
 
 def _place(location):
-    return shown(".".join(str(step) for step in location)) or "the object"
+    return quote_text(".".join(str(step) for step in location)) or "the object"
 
 
-def _objects(text: str, wrong: list[str]) -> Iterator[dict[str, Any]]:
+def _iterate_objects(text: str, wrong: list[str]) -> Iterator[dict[str, Any]]:
     """Each balanced object that is JSON, from the left; why the others are not goes into `wrong`."""
     at, tried = text.find("{"), 0
     while at >= 0 and tried < TRIED_MAX:
-        end, tried = _end(text, at), tried + 1
+        end, tried = _find_end(text, at), tried + 1
         if end:
             try:
                 yield json.loads(text[at:end], parse_constant=_refuse_constant)
@@ -118,7 +120,7 @@ def _objects(text: str, wrong: list[str]) -> Iterator[dict[str, Any]]:
         at = text.find("{", end or at + 1)
 
 
-def _end(text, start):
+def _find_end(text, start):
     """Where the object that begins here ends; 0 if it never does. Braces inside strings do not count."""
     depth = 0
     for token in TOKEN.finditer(text, start):
@@ -136,5 +138,5 @@ def _refuse_constant(name):
 
 def _said(error, text):
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at line {error.lineno}, after {shown(text[max(0, error.pos - 30) : error.pos], 40)!r}"
+        return f"{error.msg} at line {error.lineno}, after {quote_text(text[max(0, error.pos - 30) : error.pos], 40)!r}"
     return str(error)[:200]

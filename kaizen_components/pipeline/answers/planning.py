@@ -5,11 +5,11 @@ import re
 from typing import Any
 
 from ..protocol import Step
-from ..spec import findings, markdown
-from ..target.work import Work
+from ..spec import check_spec, render_spec
+from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
-from .context import Asked
-from .kind import Structured, faults
+from .context import StepContext
+from .kind import Structured, count_faults
 
 ROUTE = re.compile(
     r"(?:^|\s)[`\"']?/\w"
@@ -23,21 +23,21 @@ class SpecKind(Structured):
 Keeps to the schema; no vague words (the lint of `Q10`); every name, path and value of the request stands in a criterion
 or a constraint."""
 
-    def values(self, work: Work, asked: Asked) -> dict[str, Any]:
+    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
         name, text = work.readme()
         return {"readme_name": name, "readme": text, "is_web": bool(ROUTE.search(asked.request))}
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
         spec = self.read(text)
-        wrong = findings(spec, asked.request)
+        wrong = check_spec(spec, asked.request)
         return (
-            Verdict("check", f"The spec has {faults(wrong)}.", wrong)
+            Verdict("check", f"The spec has {count_faults(wrong)}.", wrong)
             if wrong
             else Verdict("pass", spec["title"])
         )
 
     def kept(self, step: Step, text: str) -> tuple[str, str, str]:
-        return "spec.md", "The spec", markdown(self.read(text))
+        return "spec.md", "The spec", render_spec(self.read(text))
 
 
 class BriefKind(Structured):
@@ -46,10 +46,13 @@ class BriefKind(Structured):
     needs = ("spec",)
     checked = "Keeps to the schema; every file that it cites exists in the base commit."
 
-    def values(self, work: Work, asked: Asked) -> dict[str, Any]:
-        return {"files": work.quoted(work.likely()), "hits": work.hits(asked.request)}
+    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
+        return {
+            "files": work.quote_files(work.list_likely_sources()),
+            "hits": work.search_lines(asked.request),
+        }
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
         brief = self.read(text)
         there = set(work.paths())
         wrong = [
@@ -58,7 +61,9 @@ class BriefKind(Structured):
             if path not in there
         ]
         if wrong:
-            return Verdict("check", f"The brief names {faults(wrong, 'file')} wrongly.", wrong)
+            return Verdict(
+                "check", f"The brief names {count_faults(wrong, 'file')} wrongly.", wrong
+            )
         return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
 
     def kept(self, step: Step, text: str) -> tuple[str, str, str]:

@@ -3,11 +3,11 @@
 from typing import Any
 
 from ..protocol import Step
-from ..target.review import objections
-from ..target.work import Work
+from ..target.review import find_objections
+from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
-from .context import Asked
-from .kind import Structured, faults
+from .context import StepContext
+from .kind import Structured, count_faults
 
 DIFF_CHARS_MAX = 60_000
 
@@ -22,13 +22,15 @@ class ReviewKind(Structured):
 Keeps to the schema; a rejection names at least one reason. Forbidden paths, dependencies and schemas were looked at
 before."""
 
-    def values(self, work: Work, asked: Asked) -> dict[str, Any]:
+    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
         return {"diff": self._diff(work, asked)}
 
     def _diff(self, work, asked):
-        return work.diff(work.candidate(asked.spec, asked.text("edits") or "", asked.text("tests")))
+        return work.diff_text(
+            work.candidate(asked.spec, asked.text("edits") or "", asked.text("tests"))
+        )
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
         review = self.read(text)
         if review["verdict"] == "approve":
             return Verdict("pass", "The reviewer approves.")
@@ -37,12 +39,14 @@ before."""
             "reject", "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000], reasons
         )
 
-    def objection(self, work: Work, asked: Asked) -> Verdict | None:
+    def find_objection(self, work: Workspace, asked: StepContext) -> Verdict | None:
         """A reviewer is not asked about what the spec does not allow, nor about what he could see only in part."""
         changes = work.changes(asked.text("edits"), asked.text("tests"))
-        wrong = objections(asked.spec, changes, work.read, set(work.paths()))
+        wrong = find_objections(asked.spec, changes, work.read, set(work.paths()))
         if wrong:
-            return Verdict("check", f"The spec does not allow {faults(wrong, 'thing')}.", wrong)
+            return Verdict(
+                "check", f"The spec does not allow {count_faults(wrong, 'thing')}.", wrong
+            )
         size = len(self._diff(work, asked))
         if size <= DIFF_CHARS_MAX:
             return None

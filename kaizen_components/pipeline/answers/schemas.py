@@ -10,7 +10,7 @@ FAULTS_MAX = 20
 TEXT_CHARS_MAX = 300
 
 
-def faults(schema: dict[str, Any], value: Any) -> list[Fault]:
+def find_faults(schema: dict[str, Any], value: Any) -> list[Fault]:
     """Where the value does not keep to the schema, and how; nothing is ever fetched."""
     from jsonschema import Draft202012Validator
     from referencing import Registry
@@ -23,7 +23,7 @@ def faults(schema: dict[str, Any], value: Any) -> list[Fault]:
         return [((), f"it cannot be held against the schema ({type(error).__name__})")]
 
 
-def not_a_schema(schema: Any) -> str:
+def explain_bad_schema(schema: Any) -> str:
     """Why it is none that can be used here, in words; "" if it is one."""
     from jsonschema import Draft202012Validator, SchemaError
 
@@ -31,15 +31,15 @@ def not_a_schema(schema: Any) -> str:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         return f"{'.'.join(map(str, error.absolute_path)) or 'the schema'}: {error.message[:TEXT_CHARS_MAX]}"
-    for one in map(str, _references(schema)):
+    for one in map(str, _list_references(schema)):
         if not one.startswith("#"):
             return f"$ref {one[:60]!r} leads out of the file; write it into $defs"
-        if one == "#" or not _is_there(schema, one[1:]):
+        if one == "#" or not _resolves(schema, one[1:]):
             return f"$ref {one[:60]!r} leads nowhere; name a place such as #/$defs/NAME"
     return ""
 
 
-def _is_there(schema: Any, pointer: str) -> bool:
+def _resolves(schema: Any, pointer: str) -> bool:
     for word in pointer.strip("/").split("/"):
         word = word.replace("~1", "/").replace("~0", "~")
         if not isinstance(schema, dict) or word not in schema:
@@ -48,10 +48,10 @@ def _is_there(schema: Any, pointer: str) -> bool:
     return not (isinstance(schema, dict) and "$ref" in schema)  # one to another could go in circles
 
 
-def _references(value: Any) -> Iterator[Any]:
+def _list_references(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
         yield from (one for name, one in value.items() if name in ("$ref", "$dynamicRef"))
     for inner in (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     ):
-        yield from _references(inner)
+        yield from _list_references(inner)

@@ -26,43 +26,45 @@ Judged = dict[str, Any]
 Key = tuple[str, str, str]
 
 
-def feedback(history: list[Judged], step: str, plans: frozenset[str]) -> str:
+def write_feedback(history: list[Judged], step: str, plans: frozenset[str]) -> str:
     """The findings of the verdicts that sent the run back to this step, the newest first; "" for a first attempt."""
-    history = current(history, step, plans)
-    sent = _sent(history, step)
+    history = select_current(history, step, plans)
+    sent = _select_failures(history, step)
     if not sent:
         return ""
     newest = sent[-1]
     before = {
-        _key(one)
+        _finding_key(one)
         for event in sent[:-1]
         if event["step"] == newest["step"]
         for one in _findings(event)
     }
-    parts = [_said(newest, before)]
+    parts = [_describe_verdict(newest, before)]
     for gate in dict.fromkeys(event["step"] for event in reversed(sent[:-1])):
         last = next(event for event in reversed(history) if event["step"] == gate)
         if gate != newest["step"] and last["reason"] != "pass":
-            parts.append("Not looked at again yet:\n" + _said(last, set()))
-    fixed = _fixed(history, sent)
+            parts.append("Not looked at again yet:\n" + _describe_verdict(last, set()))
+    fixed = _list_fixed(history, sent)
     if fixed:
         parts.append(
             "Found before and not now; it must not come back:\n"
             + "\n".join(f"- {line}" for line in fixed)
         )
-    return _cut("\n\n".join(parts), CHARS_MAX)
+    return _cut_text("\n\n".join(parts), CHARS_MAX)
 
 
-def fingerprint(verdict: Verdict) -> str:
+def fingerprint_verdict(verdict: Verdict) -> str:
     """The same text for the same failure, whatever its lines, times and addresses are; "" for a pass."""
     if verdict.passed:
         return ""
-    found: list[Any] = sorted({(one.path, one.rule, still(one.text)) for one in verdict.findings})
-    found = found or [still(verdict.says)]
+    found: list[Any] = sorted(
+        {(one.path, one.rule, mask_variable_parts(one.text)) for one in verdict.findings}
+    )
+    found = found or [mask_variable_parts(verdict.says)]
     return hashlib.sha256(repr((verdict.reason, found)).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def current(history: list[Judged], step: str, plans: frozenset[str]) -> list[Judged]:
+def select_current(history: list[Judged], step: str, plans: frozenset[str]) -> list[Judged]:
     """What was judged since the plan that holds: a new one makes what was said about older work void.
 
     `plans` are the steps that clear others. For a plan itself all of it counts.
@@ -80,7 +82,7 @@ def current(history: list[Judged], step: str, plans: frozenset[str]) -> list[Jud
     return history[at + 1 :]
 
 
-def _sent(history, step):
+def _select_failures(history, step):
     """Each failure after which this step came next: that is what it sent the run back to."""
     following = [*(event["step"] for event in history), step][1:]
     return [
@@ -90,14 +92,14 @@ def _sent(history, step):
     ]
 
 
-def _said(event, before):
+def _describe_verdict(event, before):
     """One verdict: a heading, and its findings sorted and capped."""
     found = sorted(
         _findings(event), key=lambda one: (one["path"], one["line"], one["rule"], one["text"])
     )
-    head = f"{event['step']} {event['attempt']} ended with {event['reason']}: {_cut(event['says'] or '', TEXT_CHARS_MAX)}"
+    head = f"{event['step']} {event['attempt']} ended with {event['reason']}: {_cut_text(event['says'] or '', TEXT_CHARS_MAX)}"
     lines = [
-        f"- {line_of(one)}{' (again)' if _key(one) in before else ''}"
+        f"- {describe_finding(one)}{' (again)' if _finding_key(one) in before else ''}"
         for one in found[:FINDINGS_MAX]
     ]
     more = [f"- … and {len(found) - FINDINGS_MAX} more"] if len(found) > FINDINGS_MAX else []
@@ -106,15 +108,15 @@ def _said(event, before):
     return "\n".join([head, *lines, *more])
 
 
-def _fixed(history, sent):
+def _list_fixed(history, sent):
     """What the newest verdict of the same step does not find any more."""
     gone: dict[Key, str] = {}
     for event in sent:
         last = next(one for one in reversed(history) if one["step"] == event["step"])
-        there = {_key(one) for one in _findings(last)}
+        there = {_finding_key(one) for one in _findings(last)}
         for one in _findings(event):
-            if last is not event and _key(one) not in there and one["rule"] not in FORM:
-                gone[_key(one)] = line_of({**one, "line": 0})
+            if last is not event and _finding_key(one) not in there and one["rule"] not in FORM:
+                gone[_finding_key(one)] = describe_finding({**one, "line": 0})
     return sorted(set(gone.values()))[:FIXED_MAX]
 
 
@@ -122,11 +124,11 @@ def _findings(event):
     return event["payload"].get("findings", [])
 
 
-def _key(one) -> Key:
-    return one["path"], one["rule"], still(one["text"])
+def _finding_key(one) -> Key:
+    return one["path"], one["rule"], mask_variable_parts(one["text"])
 
 
-def line_of(one: dict[str, Any]) -> str:
+def describe_finding(one: dict[str, Any]) -> str:
     """A finding on one line: where, by which rule, in words."""
     place = (
         f"{one['path']}:{one['line']}: "
@@ -135,15 +137,15 @@ def line_of(one: dict[str, Any]) -> str:
         if one["path"]
         else ""
     )
-    return f"{place}{one['rule']}: {_cut(one['text'], TEXT_CHARS_MAX)}"
+    return f"{place}{one['rule']}: {_cut_text(one['text'], TEXT_CHARS_MAX)}"
 
 
-def still(text: str) -> str:
+def mask_variable_parts(text: str) -> str:
     """A text without what differs between two runs that say the same."""
     for pattern, instead in MOVES:
         text = pattern.sub(instead, text)
     return text
 
 
-def _cut(text, most):
+def _cut_text(text, most):
     return text if len(text) <= most else text[: most - 8] + "\n… (cut)"

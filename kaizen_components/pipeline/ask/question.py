@@ -3,26 +3,28 @@
 from itertools import zip_longest
 
 from ...limits import BODY_CHARS_MAX
-from ...records.ledger.canonical import canonical
-from ...records.ledger.hashing import text_hash
-from ...records.secrets import secrets
+from ...records.ledger.canonical import encode_canonical
+from ...records.ledger.hashing import hash_text
+from ...records.secrets import scan
 
 Question = list[dict[str, str]]
 LINE_CHARS_MAX = 200
 CUT = "… (cut)"
 
 
-def hashed(question: Question) -> str:
-    return text_hash(canonical(question))
+def hash_question(question: Question) -> str:
+    return hash_text(encode_canonical(question))
 
 
-def written(question: Question) -> str:
+def render_question(question: Question) -> str:
     """The question as one text, without what looks like a secret: that is neither sent nor kept."""
-    text = secrets.redacted("\n\n".join(f"[{one['role']}]\n{one['content']}" for one in question))
+    text = scan.redact_secrets(
+        "\n\n".join(f"[{one['role']}]\n{one['content']}" for one in question)
+    )
     return text if len(text) <= BODY_CHARS_MAX else text[: BODY_CHARS_MAX - len(CUT)] + CUT
 
 
-def first_difference(recorded: str, now: str) -> str:
+def describe_difference(recorded: str, now: str) -> str:
     """Where two questions part, in words."""
     if not recorded:
         return "The recorded question was not kept, only its hash."

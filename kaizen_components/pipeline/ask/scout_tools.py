@@ -6,7 +6,7 @@ A path is looked up among those files and never opened, so there is nothing to e
 import json
 from typing import Any, Protocol
 
-from ...records.secrets import secrets
+from ...records.secrets import scan
 
 ANSWER_CHARS_MAX = 8_000
 LISTED_MAX = 200
@@ -21,7 +21,7 @@ class Base(Protocol):
     def read(self, path: str) -> bytes | None: ...
 
 
-def _schema(name, about, required, **properties):
+def _describe_tool(name, about, required, **properties):
     parameters = {
         "type": "object", "required": required,
         "properties": {word: {"type": kind, "description": said} for word, (kind, said) in properties.items()},
@@ -33,12 +33,12 @@ def _schema(name, about, required, **properties):
 
 
 SCHEMAS: list[dict[str, Any]] = [
-    _schema("list", "List the files below a folder.", [], folder=("string", "Such as src/app; empty for all")),
-    _schema(
+    _describe_tool("list", "List the files below a folder.", [], folder=("string", "Such as src/app; empty for all")),
+    _describe_tool(
         "read", f"Read at most {READ_LINES_MAX} lines of a file.", ["path"],
         path=("string", "As listed"), start=("integer", "The first line, from 1"),
     ),
-    _schema(
+    _describe_tool(
         "grep", "Find the lines that contain a text, in any case; it is not a regular expression.", ["text"],
         text=("string", "At least two characters"), folder=("string", "Only below this folder"),
     ),
@@ -46,7 +46,7 @@ SCHEMAS: list[dict[str, Any]] = [
 NAMES = tuple(schema["function"]["name"] for schema in SCHEMAS)
 
 
-def call(base: Base, name: str, arguments: str) -> str:
+def call_tool(base: Base, name: str, arguments: str) -> str:
     """What the tool says; a wrong call is answered too, so that the model can do better."""
     try:
         given = json.loads(arguments or "{}")
@@ -56,22 +56,22 @@ def call(base: Base, name: str, arguments: str) -> str:
         return "There is no such tool. There are: " + ", ".join(NAMES) + "."
     if not isinstance(given, dict):
         return "The arguments are not a JSON object."
-    text = secrets.redacted(_TOOLS[name](base, given))
+    text = scan.redact_secrets(_TOOLS[name](base, given))
     return text if len(text) <= ANSWER_CHARS_MAX else text[:ANSWER_CHARS_MAX] + "\n… (cut)"
 
 
-def _below(base, given):
+def _list_below(base, given):
     folder = str(given.get("folder") or "").strip().removeprefix("./").strip("/")
     return [path for path in base.paths() if folder in ("", ".") or path.startswith(folder + "/")]
 
 
-def _list(base, given):
-    found = _below(base, given)
+def _list_files(base, given):
+    found = _list_below(base, given)
     more = [f"… and {len(found) - LISTED_MAX:,} more"] if len(found) > LISTED_MAX else []
     return "\n".join([*found[:LISTED_MAX], *more]) or "There is no file below that folder."
 
 
-def _read(base, given):
+def _read_lines(base, given):
     path = str(given.get("path") or "").strip().removeprefix("./")
     data = base.read(path) if path in base.paths() else None
     if data is None:
@@ -86,12 +86,12 @@ def _read(base, given):
     return f"{path}, lines {first}-{last} of {len(lines)}:\n" + "\n".join(shown)
 
 
-def _grep(base, given):
+def _find_lines(base, given):
     text = str(given.get("text") or "").lower()
     if len(text.strip()) < 2:
         return "Give a text of at least two characters."
     found = []
-    for path in _below(base, given):
+    for path in _list_below(base, given):
         data = base.read(path) or b""
         if b"\0" in data or len(data) > SEARCHED_BYTES_MAX:
             continue
@@ -103,4 +103,4 @@ def _grep(base, given):
     return "\n".join(found) or "No line has that text."
 
 
-_TOOLS = {"list": _list, "read": _read, "grep": _grep}
+_TOOLS = {"list": _list_files, "read": _read_lines, "grep": _find_lines}

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from ...errors import KaizenError, Unavailable
-from ..edits.format import shown
+from ..edits.format import quote_text
 
 SHOWN = 100
 
@@ -45,7 +45,7 @@ def _run(given) -> dict[str, Any]:
     except ImportError as error:  # who has not our packages has seen no case fail
         next_step = "Use the Python that Kaizen runs with, such as the one in .venv."
         raise Unavailable("no_packages", f"{error}.", "No case was run.", next_step) from None
-    return later.run(fixture.read(given.fixture), given.repo, given.python)
+    return later.run_fixture(fixture.read_fixture(given.fixture), given.repo, given.python)
 
 
 def _lines(found: dict[str, Any]) -> str:
@@ -60,7 +60,7 @@ def _lines(found: dict[str, Any]) -> str:
 
 def _line(case):
     end = case["expected"] if case["ok"] else f"{case['expected']}: not so, it {case['got']}"
-    return f"{case['id']} {'pass' if case['ok'] else 'FAIL'}  {shown(case['call'], SHOWN)} {shown(end, 2 * SHOWN)}"
+    return f"{case['id']} {'pass' if case['ok'] else 'FAIL'}  {quote_text(case['call'], SHOWN)} {quote_text(end, 2 * SHOWN)}"
 
 
 if __name__ == "__main__":

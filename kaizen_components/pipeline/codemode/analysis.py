@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import Field
 
 from ..answers.contracts import Contract
-from ..answers.parse import validated
-from ..edits.format import shown
+from ..answers.parse import validate_answer
+from ..edits.format import quote_text
 from ..verdict import Finding, Verdict
 
 PINNED = ("success", "output", "stdout", "error", "error_type", "stable")
@@ -33,14 +33,14 @@ class Analysis(Contract):
     )
 
 
-def read(text: str) -> dict[str, Any]:
+def parse_analysis(text: str) -> dict[str, Any]:
     """The analysis, or AnswerRefused."""
-    return validated(text, Analysis).model_dump()
+    return validate_answer(text, Analysis).model_dump()
 
 
-def judge(text: str, results: list[dict[str, Any]], rounds_left: int) -> Verdict:
+def check_analysis(text: str, results: list[dict[str, Any]], rounds_left: int) -> Verdict:
     """Every id is known and in a cluster, and nothing that was recorded is told differently."""
-    given = read(text)
+    given = parse_analysis(text)
     wrong = [*_ids(given, results), *_echoed(given["results"], {one["id"]: one for one in results})]
     if given["more"] and not [one for one in given["questions"] if one.strip()]:
         wrong.append(
@@ -57,18 +57,20 @@ def judge(text: str, results: list[dict[str, Any]], rounds_left: int) -> Verdict
     if given["more"] and rounds_left > 0:
         return Verdict(
             "more",
-            f"Another round: {shown('; '.join(given['questions']), 300)}",
+            f"Another round: {quote_text('; '.join(given['questions']), 300)}",
             facts={"rounds_left": rounds_left},
         )
     kinds = f"{len(given['clusters'])} kind{'s' * (len(given['clusters']) > 1)} of behaviour"
-    return Verdict("pass", f"{kinds}: {shown(names, 200)}")
+    return Verdict("pass", f"{kinds}: {quote_text(names, 200)}")
 
 
 def _ids(given, results):
     known = [one["id"] for one in results]
     named = [id for cluster in given["clusters"] for id in cluster["ids"]]
     wrong = [
-        Finding("unknown", f"{shown(id, 20)} is no snippet; there are {known[0]} to {known[-1]}.")
+        Finding(
+            "unknown", f"{quote_text(id, 20)} is no snippet; there are {known[0]} to {known[-1]}."
+        )
         for id in dict.fromkeys(named)
         if id not in known
     ]
@@ -85,11 +87,13 @@ def _echoed(echoed, known):
     for one in echoed:
         id = str(one.get("id"))
         if id not in known:
-            wrong.append(Finding("unknown", f"results has {shown(id, 20)}, which is no snippet."))
+            wrong.append(
+                Finding("unknown", f"results has {quote_text(id, 20)}, which is no snippet.")
+            )
             continue
         for key in PINNED:
             if key in one and one[key] != known[id][key]:
-                was, told = shown(repr(known[id][key]), 120), shown(repr(one[key]), 120)
+                was, told = quote_text(repr(known[id][key]), 120), quote_text(repr(one[key]), 120)
                 wrong.append(
                     Finding(
                         "changed",

@@ -9,13 +9,13 @@ from ...errors import Refused
 from .. import yaml_file
 from ..answers.contracts import LINE, Contract
 from ..answers.parse import AnswerRefused
-from ..edits.format import CUT, THOUGHTS, shown
+from ..edits.format import CUT, THOUGHTS, quote_text
 from ..verdict import Finding, Verdict
 from ..yaml_file import CHARS_MAX
 from . import code, evidence
 from .function import Function
 
-LEAST, MOST = 3, 80
+CASES_MIN, CASES_MAX = 3, 80
 WRONG_MAX = 8
 Model = TypeVar("Model", bound=BaseModel)
 FENCE = re.compile(
@@ -78,7 +78,7 @@ class Spec(Contract):
     """What a function does, as cases."""
 
     function: str
-    cases: list[Case] = Field(min_length=LEAST, max_length=MOST)
+    cases: list[Case] = Field(min_length=CASES_MIN, max_length=CASES_MAX)
 
     @field_validator("cases")
     @classmethod
@@ -91,12 +91,12 @@ class Spec(Contract):
         return next((case for case in self.cases if case.id == id), None)
 
 
-def read(text: str) -> Spec:
+def parse_spec(text: str) -> Spec:
     """The spec in an answer, fenced or not; AnswerRefused with what is wrong with it."""
-    return checked(loaded(text), Spec)
+    return validate_model(load_yaml(text), Spec)
 
 
-def checked(given: Any, model: type[Model]) -> Model:
+def validate_model(given: Any, model: type[Model]) -> Model:
     """What was loaded, as the model has it."""
     try:
         return model.model_validate(given)
@@ -108,7 +108,7 @@ def checked(given: Any, model: type[Model]) -> Model:
         ) from None
 
 
-def loaded(text: str) -> Any:
+def load_yaml(text: str) -> Any:
     """The YAML in a text, fenced or not; AnswerRefused where there is none that can be read."""
     if text.rstrip().endswith(CUT):
         raise AnswerRefused(
@@ -121,21 +121,21 @@ def loaded(text: str) -> Any:
         else []
     )
     try:
-        return yaml_file.read(fenced[0] if fenced else plain, "The answer")
+        return yaml_file.parse_yaml(fenced[0] if fenced else plain, "The answer")
     except Refused as error:
-        raise AnswerRefused(f"{error.what} {shown(error.why, 200)} {FORM}") from None
+        raise AnswerRefused(f"{error.what} {quote_text(error.why, 200)} {FORM}") from None
 
 
 def _place(location):
-    return shown(".".join(str(step) for step in location)) or "the YAML"
+    return quote_text(".".join(str(step) for step in location)) or "the YAML"
 
 
-def judge(
+def check_spec(
     function: Function, request: str, results_with_code: list[dict[str, Any]], text: str
 ) -> Verdict:
     """Whether every end that the spec expects was seen or asked for; AnswerRefused where it is no spec."""
-    spec = read(text)
-    wrong = faults(function, request, results_with_code, spec)
+    spec = parse_spec(text)
+    wrong = find_spec_faults(function, request, results_with_code, spec)
     if wrong:
         return Verdict("check", f"The spec has {len(wrong)} fault{'s' * (len(wrong) > 1)}.", wrong)
     asked = sum(case.source == "requirement" for case in spec.cases)
@@ -143,7 +143,7 @@ def judge(
     return Verdict("pass", says, facts={"cases": len(spec.cases), "from_requirement": asked})
 
 
-def faults(
+def find_spec_faults(
     function: Function, request: str, results: list[dict[str, Any]], spec: Spec
 ) -> list[Finding]:
     """Everything that speaks against a spec."""
@@ -151,31 +151,32 @@ def faults(
     if spec.function != str(function):
         wrong.append(
             Finding(
-                "function", f"The spec is about {shown(spec.function, 60)}, not about {function}."
+                "function",
+                f"The spec is about {quote_text(spec.function, 60)}, not about {function}.",
             )
         )
     sound = []
     for case in spec.cases:
         bad = [
             Finding("code", f"{case.id}: its call {one}")
-            for one in code.faults(function, case.call)
+            for one in code.find_code_faults(function, case.call)
         ]
-        said = [] if bad else evidence.faults(function, request, results, case)
+        said = [] if bad else evidence.find_case_faults(function, request, results, case)
         bad += [Finding("evidence", f"{case.id}: {one}") for one in said]
         wrong += bad
         sound += [] if bad else [case]
     return [
         *wrong,
-        *_repeated(function, sound),
-        *evidence.uncovered(function, request, results, spec.cases),
+        *_find_repeated_calls(function, sound),
+        *evidence.find_uncovered(function, request, results, spec.cases),
     ]
 
 
-def _repeated(function, cases):
+def _find_repeated_calls(function, cases):
     seen: dict[str, str] = {}
     wrong = []
     for case in cases:
-        first = seen.setdefault(code.normal(function, case.call), case.id)
+        first = seen.setdefault(code.normalize_code(function, case.call), case.id)
         if first != case.id:
             wrong.append(
                 Finding("repeated", f"{case.id} makes the same call as {first}: each call once.")

@@ -8,7 +8,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from ..edits.format import shown
+from ..edits.format import quote_text
 from .function import Function
 
 CHARS_MAX = 4_000
@@ -29,12 +29,12 @@ DUNDERS = frozenset(
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def faults(function: Function, code: str) -> list[str]:
+def find_code_faults(function: Function, code: str) -> list[str]:
     """Why this code cannot be used, in words; empty if it can."""
     if len(code) > CHARS_MAX:
         return [f"has {len(code):,} characters; {CHARS_MAX:,} are read."]
     try:
-        body = parsed(code).body
+        body = parse_code(code).body
     except ValueError as error:
         return [f"does not parse: {error}."]
     if not body:
@@ -48,7 +48,7 @@ def faults(function: Function, code: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def parsed(code: str) -> ast.Module:
+def parse_code(code: str) -> ast.Module:
     """The tree of a piece of code; ValueError with a sentence for whatever cannot be one."""
     try:
         with warnings.catch_warnings():
@@ -56,15 +56,15 @@ def parsed(code: str) -> ast.Module:
             return ast.parse(code)
     except SyntaxError as error:
         raise ValueError(
-            f"{error.msg} in line {error.lineno}: {shown((error.text or '').strip(), 60)}"
+            f"{error.msg} in line {error.lineno}: {quote_text((error.text or '').strip(), 60)}"
         ) from None
     except (RecursionError, MemoryError):
         raise ValueError("it is nested too deeply") from None
 
 
-def normal(function: Function, code: str) -> str:
+def normalize_code(function: Function, code: str) -> str:
     """The same text for the same code, whatever its blanks, quotes and comments; its own import is left out."""
-    body = [node for node in parsed(code).body if not _imports_it(function, node)]
+    body = [node for node in parse_code(code).body if not _imports_it(function, node)]
     return ast.dump(ast.Module(body, []))
 
 

@@ -4,29 +4,29 @@ import os
 from itertools import count
 from typing import Any
 
-from ...records.work.command_line import joined
-from ..answers.context import Asked
+from ...records.work.command_line import join_words
+from ..answers.context import StepContext
 from ..edits import apply as edits
 
 TITLE_CHARS, SUMMARY_CHARS = 200, 2_000
 
 
-def deliver(root: str, run: dict[str, Any], asked: Asked) -> dict[str, Any]:
+def deliver_fixture(root: str, run: dict[str, Any], asked: StepContext) -> dict[str, Any]:
     """Write the fixture; a file of that name with something else in it is left alone, and ours gets a number."""
     from . import cases, fixture
-    from .kinds import function, spec_text
+    from .kinds import find_spec_text, read_function_option
 
-    named, spec = function(asked), cases.read(spec_text(asked))
-    data = fixture.text(spec, named, run["id"], run["request"], run["base_commit"]).encode(
-        "utf-8", "replace"
-    )
-    path = _free(root, fixture.path(named), data)
-    edits.write(root, {path: data})
+    named, spec = read_function_option(asked), cases.parse_spec(find_spec_text(asked))
+    data = fixture.render_fixture(
+        spec, named, run["id"], run["request"], run["base_commit"]
+    ).encode("utf-8", "replace")
+    path = _free(root, fixture.fixture_path(named), data)
+    edits.write_changes(root, {path: data})
     words = ["python", "-m", "kaizen_components.pipeline.codemode", path, "--repo", run["repo"]]
     words += ["--python", asked.options["python"]] if asked.options.get("python") else []
     return {
         "fixture": path,
-        "command": joined(words),
+        "command": join_words(words),
         "function": str(named),
         "cases": len(spec.cases),
     }
@@ -46,7 +46,9 @@ def _free(root, path, data):
     raise AssertionError("count ends never")
 
 
-def record(tx, task: dict[str, Any], run: dict[str, Any], delivered: dict[str, Any]) -> str:
+def record_eval_case(
+    tx, task: dict[str, Any], run: dict[str, Any], delivered: dict[str, Any]
+) -> str:
     """The case, in the transaction that ends the run; its id."""
     values = {
         "task_id": task["id"], "title": f"{delivered['function']} does what was seen and asked for"[:TITLE_CHARS],

@@ -3,24 +3,24 @@
 from typing import Any
 
 from ...sandbox import run as sandbox
-from ..gates.tests.session import Broken
+from ..gates.tests.session import SessionBroken
 from ..job import Job
 from ..verdict import Verdict
 from . import session
 from .box.piece import KILLED, TIMEOUT, failed
 from .function import Function
-from .gate import fails_closed
-from .literals import same
+from .gate import fail_closed
+from .literals import is_same_value
 
 NOT_RUN = "NotRun"
 NO_EVIDENCE = frozenset((TIMEOUT, KILLED, NOT_RUN, "Exited", "Meddled", "MemoryError"))
 SEEDS = (1, 2)
 
 
-@fails_closed
-def judge(job: Job, function: Function, snippets: list[dict[str, Any]]) -> Verdict:
+@fail_closed
+def execute_snippets(job: Job, function: Function, snippets: list[dict[str, Any]]) -> Verdict:
     """Always a pass where they could be run: what they show is for others to judge."""
-    results, runs = twice(job, function, snippets)
+    results, runs = run_twice(job, function, snippets)
     failures = sum(not one["success"] for one in results)
     unstable = [one["id"] for one in results if not one["stable"]]
     says = f"{len(results)} snippet{'s' * (len(results) != 1)} ran twice: "
@@ -29,32 +29,30 @@ def judge(job: Job, function: Function, snippets: list[dict[str, Any]]) -> Verdi
     return Verdict("pass", says, [], runs, {"results": results, "unstable": unstable})
 
 
-def with_code(
-    snippets: list[dict[str, Any]], results: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
+def add_code(snippets: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each result with the snippet that it is of, as prompts and later steps want them."""
     by_id = {one["id"]: one for one in snippets}
     return [{**by_id.get(one["id"], {"description": "", "code": ""}), **one} for one in results]
 
 
-def twice(
+def run_twice(
     job: Job, function: Function, items: list[dict[str, Any]]
-) -> tuple[list[dict[str, Any]], list[sandbox.Boxed]]:
+) -> tuple[list[dict[str, Any]], list[sandbox.SandboxResult]]:
     """What became of each piece of code, in order, and whether that was the same in another process."""
     asked = [{"id": one["id"], "code": one["code"]} for one in items]
-    runs: list[sandbox.Boxed] = []
-    first, second = (_once(job, function, asked, seed, runs) for seed in SEEDS)
+    runs: list[sandbox.SandboxResult] = []
+    first, second = (_run_once(job, function, asked, seed, runs) for seed in SEEDS)
     return [
         {"id": one["id"], **first[one["id"]], "stable": _same(first[one["id"]], second[one["id"]])}
         for one in asked
     ], runs
 
 
-def _once(job, function, items, seed, runs):
+def _run_once(job, function, items, seed, runs):
     """By id; where the box breaks, it is halved until the one that breaks it is alone."""
     try:
-        (seen,), boxed = session.run(job, function, [session.group(items)], hash_seed=seed)
-    except Broken as broken:
+        (seen,), boxed = session.run(job, function, [session.build_group(items)], hash_seed=seed)
+    except SessionBroken as broken:
         runs.append(broken.boxed)
         if len(items) == 1:
             return {
@@ -64,8 +62,8 @@ def _once(job, function, items, seed, runs):
             }
         half = len(items) // 2
         return {
-            **_once(job, function, items[:half], seed, runs),
-            **_once(job, function, items[half:], seed, runs),
+            **_run_once(job, function, items[:half], seed, runs),
+            **_run_once(job, function, items[half:], seed, runs),
         }
     runs.append(boxed)
     late = failed(NOT_RUN, "The time for all of them was over.")
@@ -78,10 +76,10 @@ def _same(one, other):
     """By the value or the kind of error, which is what a case can expect; words and prints may have a time in them."""
     if one["error_type"] == NOT_RUN or one["error_type"] != other["error_type"]:
         return False
-    return one["cut"] == other["cut"] and same(one["output"], other["output"])
+    return one["cut"] == other["cut"] and is_same_value(one["output"], other["output"])
 
 
-def usable(result: dict[str, Any]) -> str:
+def explain_unusable(result: dict[str, Any]) -> str:
     """Why a result is no evidence, in words; "" if it is."""
     if result["error_type"] in NO_EVIDENCE:
         return f"ended with {result['error_type']}, which depends on the machine"

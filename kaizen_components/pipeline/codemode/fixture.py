@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ...errors import NotFound, Refused
 from ..answers.parse import AnswerRefused
-from .cases import Spec, checked, loaded
+from .cases import Spec, load_yaml, validate_model
 from .function import Function
 
 FOLDER = "evals/codemode"
@@ -24,12 +24,14 @@ class Fixture(Spec):
     base_commit: str = Field(max_length=64)
 
 
-def path(function: Function) -> str:
+def fixture_path(function: Function) -> str:
     """Where the fixture of a function lies, from the root of the project."""
     return f"{FOLDER}/{function.module.replace('.', '_')}_{function.name}.yml"
 
 
-def text(spec: Spec, function: Function, run_id: str, request: str, base_commit: str) -> str:
+def render_fixture(
+    spec: Spec, function: Function, run_id: str, request: str, base_commit: str
+) -> str:
     """The file as it is written; the same spec gives the same bytes."""
     import yaml
 
@@ -38,14 +40,14 @@ def text(spec: Spec, function: Function, run_id: str, request: str, base_commit:
         "cases": [case.as_dict() for case in spec.cases],
     }  # fmt: skip
     body = yaml.safe_dump(given, sort_keys=False, allow_unicode=True, width=110)
-    return HEAD.format(function=function, path=path(function)) + body
+    return HEAD.format(function=function, path=fixture_path(function)) + body
 
 
-def read(file_path: str) -> Fixture:
+def read_fixture(file_path: str) -> Fixture:
     """A fixture of our own; NotFound without the file, Refused where it is something else."""
     try:
         with open(file_path, encoding="utf-8") as file:
-            return checked(loaded(file.read()), Fixture)
+            return validate_model(load_yaml(file.read()), Fixture)
     except OSError as error:
         raise NotFound(
             "no_fixture",

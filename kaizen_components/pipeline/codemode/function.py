@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from ...errors import NotFound, Usage
-from ..edits.format import shown
+from ..edits.format import quote_text
 from ..job import Job
 
 FORM = re.compile(r"(?P<module>[A-Za-z_][\w.]*?|[\w./-]+\.py):(?P<name>[A-Za-z_]\w*)")
@@ -21,7 +21,7 @@ class Function(NamedTuple):
     name: str
 
     @classmethod
-    def parsed(cls, text: str) -> "Function":
+    def parse(cls, text: str) -> "Function":
         """From `app.text:slugify` or `app/text.py:slugify`; Usage for anything else."""
         found = FORM.fullmatch(text.strip())
         module = _module(found["module"]) if found else ""
@@ -33,7 +33,7 @@ class Function(NamedTuple):
         return f"{self.module}:{self.name}"
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a function stands: the path below the tree, and its lines with those of its decorators."""
 
     path: str
@@ -58,13 +58,13 @@ def _unusable(text):
     )
     return Usage(
         "bad_function",
-        f"{shown(text, 60)!r} does not name a function.",
+        f"{quote_text(text, 60)!r} does not name a function.",
         why,
         "Name it by its module: --function app.text:slugify, or by its file: --function app/text.py:slugify.",
     )
 
 
-def place(where: Job | str, function: Function) -> Place:
+def locate_function(where: Job | str, function: Function) -> Location:
     """The function in a base tree, by reading it; NotFound with what is there instead."""
     folder, paths = (where, PATHS) if isinstance(where, str) else (where.base, where.tools.paths)
     path = _file(folder, paths, function.module)
@@ -81,13 +81,13 @@ def place(where: Job | str, function: Function) -> Place:
     for node in reversed(_flat(body)):
         if isinstance(node, DEFINED) and node.name == function.name:
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            return Place(path, text, first, node.end_lineno or node.lineno)
+            return Location(path, text, first, node.end_lineno or node.lineno)
     raise _no_function(path, _flat(body), function)
 
 
-def source(where: Job | str, function: Function) -> str:
+def read_source(where: Job | str, function: Function) -> str:
     """The text of the function, with its decorators."""
-    found = place(where, function)
+    found = locate_function(where, function)
     return "".join(found.text.splitlines(keepends=True)[found.first - 1 : found.last])
 
 

@@ -6,22 +6,22 @@ from typing import Any
 
 from ...errors import KaizenError
 from ...sandbox import run as sandbox
-from ..gates.tests.session import Broken
+from ..gates.tests.session import SessionBroken
 from ..job import Job
 from ..verdict import Finding, Verdict
 
 NO_REPORT = "The sandbox left no report that can be believed, so nothing was judged."
 
 
-def fails_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
+def fail_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
     """The gate, behind a look at the sandbox; a tool or a report that is not there ends it with `missing`."""
 
     @functools.wraps(judge)
     def judged(job: Job, *given: Any, **named: Any) -> Verdict:
         try:
-            sandbox.require(job.settings.minimum_level)
+            sandbox.require_level(job.settings.minimum_level)
             return judge(job, *given, **named)
-        except Broken as broken:
+        except SessionBroken as broken:
             why = f" {broken.boxed.stopped}." if broken.boxed.stopped else ""
             says = NO_REPORT + why + _tail(broken.boxed)
             return Verdict("missing", NO_REPORT, [Finding("sandbox", says)], [broken.boxed])

@@ -4,33 +4,35 @@ import re
 from typing import Any
 
 from ...errors import NotFound
-from ..answers.context import Asked
+from ..answers.context import StepContext
 from ..job import Job
 from ..protocol import Step
 from ..verdict import Finding, Verdict
 from . import cases, execute, session, snippets, validate
 from .box.piece import TIMEOUT, failed
-from .function import Function, place
-from .gate import fails_closed
-from .kinds import function, results, spec_text
+from .function import Function, locate_function
+from .gate import fail_closed
+from .kinds import collect_results, find_spec_text, read_function_option
 
 
-def judge_function(step: Step, job: Job, asked: Asked) -> Verdict:
-    return check_function(job, function(asked))
+def judge_function(step: Step, job: Job, asked: StepContext) -> Verdict:
+    return check_function(job, read_function_option(asked))
 
 
-def judge_execution(step: Step, job: Job, asked: Asked) -> Verdict:
+def judge_execution(step: Step, job: Job, asked: StepContext) -> Verdict:
     """The facts have the code beside what it gave, and times apart: those are never the same again."""
-    given = snippets.read(asked.text("snippets") or "", results(asked))
-    verdict = execute.judge(job, function(asked), given)
+    given = snippets.parse_answer(asked.text("snippets") or "", collect_results(asked))
+    verdict = execute.execute_snippets(job, read_function_option(asked), given)
     if verdict.passed:
-        verdict.facts["results"] = execute.with_code(given, verdict.facts["results"])
+        verdict.facts["results"] = execute.add_code(given, verdict.facts["results"])
     return _timed(verdict)
 
 
-def judge_validation(step: Step, job: Job, asked: Asked) -> Verdict:
-    text = spec_text(asked)
-    verdict = validate.judge(job, function(asked), cases.read(text), asked.request)
+def judge_validation(step: Step, job: Job, asked: StepContext) -> Verdict:
+    text = find_spec_text(asked)
+    verdict = validate.validate_spec(
+        job, read_function_option(asked), cases.parse_spec(text), asked.request
+    )
     verdict.facts["spec"] = text
     return _timed(verdict)
 
@@ -44,16 +46,16 @@ def _timed(verdict):
     return verdict
 
 
-@fails_closed
+@fail_closed
 def check_function(job: Job, function: Function) -> Verdict:
     """Whether the function is there, and can be imported and called in the sandbox."""
     try:
-        found = place(job, function)
+        found = locate_function(job, function)
     except NotFound as error:
         return Verdict(
             "check", error.what, [Finding(error.code, f"{error.what} {error.why} {error.next}")]
         )
-    (seen,), boxed = session.run(job, function, [session.group([])], hash_seed=1)
+    (seen,), boxed = session.run(job, function, [session.build_group([])], hash_seed=1)
     facts = {"function": str(function), "path": found.path, "lines": [found.first, found.last]}
     said = seen["import"] or failed(TIMEOUT, "The import did not end.")
     if said["error_type"]:

@@ -3,48 +3,48 @@
 import json
 from typing import Any
 
-from ..answers.context import Asked
+from ..answers.context import StepContext
 from ..answers.contracts import Contract
 from ..answers.kind import Kind
 from ..protocol import Step
-from ..target.work import Work
+from ..target.workspace import Workspace
 from ..verdict import Verdict
 from . import analysis, cases, refine, snippets
-from .function import Function, source
+from .function import Function, read_source
 
 EXECUTION, VALIDATION = "execution", "validation"  # the gates whose findings are quoted
 
 
-def function(asked: Asked) -> Function:
-    return Function.parsed(asked.options["function"])
+def read_function_option(asked: StepContext) -> Function:
+    return Function.parse(asked.options["function"])
 
 
-def results(asked: Asked) -> list[dict[str, Any]]:
+def collect_results(asked: StepContext) -> list[dict[str, Any]]:
     """What every snippet of all rounds gave, with its code."""
     return [one for facts in asked.facts(EXECUTION) for one in facts["results"]]
 
 
-def spec_text(asked: Asked) -> str:
+def find_spec_text(asked: StepContext) -> str:
     """The spec that holds: the mended one if there is one."""
     return asked.text("refined") or asked.text("cases") or ""
 
 
-class Exploring(Kind):
+class CodemodeKind(Kind):
     how = "one JSON object"
     model: type[Contract] = Contract
     needs: tuple[str, ...] = ("function",)
 
     @property
-    def needs_anyway(self) -> tuple[str, ...]:  # type: ignore[override]
+    def needs_for_checks(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.needs
 
     def form(self, step: Step) -> dict[str, Any]:
         return {"schema": self.model.model_json_schema()}
 
-    def values(self, work: Work, asked: Asked) -> dict[str, Any]:
-        known, named = results(asked), function(asked)
+    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
+        known, named = collect_results(asked), read_function_option(asked)
         return {
-            "function": str(named), "source": source(work.base, named), "results": known, "earlier": known,
+            "function": str(named), "source": read_source(work.base, named), "results": known, "earlier": known,
             "schema": json.dumps(self.model.model_json_schema()),
         }  # fmt: skip
 
@@ -56,35 +56,35 @@ class Exploring(Kind):
         )
 
 
-class SnippetsKind(Exploring):
+class SnippetsKind(CodemodeKind):
     model = snippets.Snippets
     checked = """\
 At least 10 snippets, 3 of which expect an error; each parses, calls the real function, ends in an expression, has no
 try/except, and is no other one again."""
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
-        return snippets.judge(function(asked), text, results(asked))
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
+        return snippets.check_snippets(read_function_option(asked), text, collect_results(asked))
 
     def value(self, step: Step, text: str) -> Any:
-        return snippets.parsed(text)
+        return snippets.parse_snippets(text)
 
 
-class AnalysisKind(Exploring):
+class AnalysisKind(CodemodeKind):
     model = analysis.Analysis
     reasons = ("pass", "malformed", "check", "more")
     is_result = False
     needs = ("function", EXECUTION)
     checked = "Every snippet is in a cluster, and nothing that was recorded is told differently."
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
         used = sum(one["step"] == step.name and one["reason"] == "more" for one in asked.judged)
-        return analysis.judge(text, results(asked), step.next["more"][1] - used)
+        return analysis.check_analysis(text, collect_results(asked), step.next["more"][1] - used)
 
     def value(self, step: Step, text: str) -> Any:
-        return analysis.read(text)
+        return analysis.parse_analysis(text)
 
 
-class CasesKind(Exploring):
+class CasesKind(CodemodeKind):
     how = "YAML"
     model = cases.Spec
     needs = ("function", EXECUTION)
@@ -95,14 +95,16 @@ the requirement; every kind of error that was seen has a case."""
     def form(self, step: Step) -> dict[str, Any]:
         return {"format": cases.FORM}
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
-        return cases.judge(function(asked), asked.request, results(asked), text)
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
+        return cases.check_spec(
+            read_function_option(asked), asked.request, collect_results(asked), text
+        )
 
     def value(self, step: Step, text: str) -> Any:
-        return {"cases": [case.as_dict() for case in cases.read(text).cases]}
+        return {"cases": [case.as_dict() for case in cases.parse_spec(text).cases]}
 
     def kept(self, step: Step, text: str) -> tuple[str, str, str]:
-        cases.read(text)
+        cases.parse_spec(text)
         return "spec.yml", "The spec", text
 
 
@@ -112,12 +114,17 @@ class RefinedKind(CasesKind):
 Only cases that failed are changed, none is removed, those from the requirement stay as they are; new ones need evidence
 as all others."""
 
-    def values(self, work: Work, asked: Asked) -> dict[str, Any]:
-        return {**super().values(work, asked), "spec": asked.newest(VALIDATION)["spec"]}
+    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
+        return {**super().values(work, asked), "spec": asked.newest_facts(VALIDATION)["spec"]}
 
-    def judge(self, step: Step, work: Work, asked: Asked, text: str) -> Verdict:
-        last = asked.newest(VALIDATION)
-        before = cases.read(last["spec"])
-        return refine.judge(
-            before, last["failing"], function(asked), asked.request, results(asked), text
+    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
+        last = asked.newest_facts(VALIDATION)
+        before = cases.parse_spec(last["spec"])
+        return refine.check_refined_spec(
+            before,
+            last["failing"],
+            read_function_option(asked),
+            asked.request,
+            collect_results(asked),
+            text,
         )

@@ -6,29 +6,29 @@ import tempfile
 from typing import Any
 
 from ...errors import NotFound, Unavailable
-from ...git import run as git
-from ...records.files.tree import working_tree
+from ...git import client as git
+from ...records.files.working_tree import read_working_tree
 from ..job import Job
 from ..target.settings import read_settings
 from ..target.target import Target
-from ..target.toolchain import tools
+from ..target.toolchain import find_tools
 from ..verdict import Verdict
 from . import function as functions
 from . import validate
 from .fixture import Fixture
 from .function import Function
-from .gate import fails_closed
+from .gate import fail_closed
 
 LISTED = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 
 
-def run(fixture: Fixture, repo: str, python: str | None = None) -> dict[str, Any]:
+def run_fixture(fixture: Fixture, repo: str, python: str | None = None) -> dict[str, Any]:
     """How each case ends: {passed, failed, cases}. Nothing of it is written anywhere, least of all into the fixture."""
     target = Target(repo)
     with tempfile.TemporaryDirectory(prefix="kaizen-eval-") as place:
         try:
             job = _job(target, place, python)
-            verdict = _judged(job, Function.parsed(fixture.function), fixture)
+            verdict = _judged(job, Function.parse(fixture.function), fixture)
         finally:
             target.close()
     if verdict.reason == "missing":
@@ -49,24 +49,24 @@ def _job(target, place, python):
     tree, scratch = os.path.join(place, "tree"), os.path.join(place, "scratch")
     for folder in (tree, scratch):
         os.mkdir(folder)
-    for path in filter(None, git.told(target.path, *LISTED).text.split("\0")):
+    for path in filter(None, git.run_git(target.path, *LISTED).text.split("\0")):
         source, copy = os.path.join(target.path, path), os.path.join(tree, path)
         if os.path.islink(source) or os.path.isfile(source):
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             shutil.copy2(source, copy, follow_symlinks=False)
-    hash = working_tree(target.path).sha256
+    hash = read_working_tree(target.path).sha256
     return Job(
-        tree, tree, hash, hash, {}, tools(target, python), read_settings(tree), scratch=scratch
+        tree, tree, hash, hash, {}, find_tools(target, python), read_settings(tree), scratch=scratch
     )
 
 
-@fails_closed
+@fail_closed
 def _judged(job: Job, function: Function, fixture: Fixture) -> Verdict:
     try:
-        functions.place(job, function)
+        functions.locate_function(job, function)
     except NotFound as error:
         return Verdict("check", f"{error.what} {error.next}")
-    results, runs = validate.ran(job, function, fixture)
+    results, runs = validate.run_cases(job, function, fixture)
     cases = [_told(case, one) for case, one in zip(fixture.cases, results, strict=True)]
     return Verdict(
         "pass" if all(one["ok"] for one in cases) else "check", "", [], runs, {"cases": cases}

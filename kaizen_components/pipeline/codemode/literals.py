@@ -3,43 +3,43 @@
 import ast
 from typing import Any
 
-from .code import parsed
+from .code import parse_code
 
 NO_LITERAL = object()
 
 
-def same(left: str, right: str) -> bool:
+def is_same_value(left: str, right: str) -> bool:
     """Whether two reprs say the same: quotes, blanks and the order of sets and dicts do not count, types do."""
     if left == right:
         return True
-    one, other = literal(left), literal(right)
+    one, other = parse_literal(left), parse_literal(right)
     if one is not NO_LITERAL and other is not NO_LITERAL:
         return _equal(one, other)
     return _dumped(left) == _dumped(right) is not None
 
 
-def expected(text: str, recorded: str) -> bool:
+def is_expected_value(text: str, recorded: str) -> bool:
     """Whether what somebody expects is what was recorded; a text that is no Python value is the string itself."""
-    if same(text, recorded):
+    if is_same_value(text, recorded):
         return True
-    return not is_python(text) and literal(recorded) == text
+    return not is_python_value(text) and parse_literal(recorded) == text
 
 
-def is_python(text: str) -> bool:
+def is_python_value(text: str) -> bool:
     """`'a'`, `[1, 2]`, `Decimal('1.5')`: a value as a repr has it, not words such as hello-world."""
-    if literal(text) is not NO_LITERAL:
+    if parse_literal(text) is not NO_LITERAL:
         return True
     try:
-        body = parsed(text.strip()).body
+        body = parse_code(text.strip()).body
     except ValueError:
         return False
     return len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Call)
 
 
-def literal(text: str) -> Any:
+def parse_literal(text: str) -> Any:
     """The value of a literal, or NO_LITERAL."""
     try:
-        return ast.literal_eval(parsed(text.strip()).body[0].value)  # type: ignore[attr-defined]
+        return ast.literal_eval(parse_code(text.strip()).body[0].value)  # type: ignore[attr-defined]
     except (ValueError, TypeError, IndexError, AttributeError, RecursionError, MemoryError):
         return NO_LITERAL
 
@@ -67,6 +67,6 @@ def _typed(found, key):
 
 def _dumped(text):
     try:
-        return ast.dump(parsed(text.strip()))
+        return ast.dump(parse_code(text.strip()))
     except ValueError:
         return None

@@ -9,18 +9,18 @@ from ..job import Job
 from ..verdict import Finding
 from . import evidence, session
 from .cases import Spec
-from .function import Function, place
+from .function import Function, locate_function
 
 SLOWER = 10.0  # a mistake that makes a case so many times slower than the slowest never ends
 LEAST_S = 2.0
 
 
-def run(
+def run_mutants(
     job: Job, function: Function, spec: Spec, slowest_ms: float
-) -> tuple[Mutation, sandbox.Boxed | None]:
+) -> tuple[Mutation, sandbox.SandboxResult | None]:
     """Try the mutants in an order that the tree decides, for at most settings.mutation_s."""
-    found = place(job, function)
-    made = mutants.make(found.path, found.text, set(range(found.first, found.last + 1)))
+    found = locate_function(job, function)
+    made = mutants.make_mutants(found.path, found.text, set(range(found.first, found.last + 1)))
     seen = Mutation(len(made))
     random.Random(job.base_tree).shuffle(made)
     chosen = made[:MUTANTS_MAX]
@@ -45,7 +45,9 @@ def _tried(job, function, found, spec, texts, slowest_ms, tidy):
     """The function as it is, then each mistake; what is expected stays on this side."""
     items = [{"id": case.id, "code": case.call} for case in spec.cases]
     given = {"item_s": max(LEAST_S, SLOWER * slowest_ms / 1000), "stop": True, "tidy": tidy}
-    groups = [session.group(items, {found.path: text}, **given) for text in [found.text, *texts]]
+    groups = [
+        session.build_group(items, {found.path: text}, **given) for text in [found.text, *texts]
+    ]
     return session.run(job, function, groups, hash_seed=1, seconds=job.settings.mutation_s)
 
 
@@ -54,7 +56,7 @@ def _counted(seen, chosen, said, spec):
         if _noticed(one, spec):
             seen.killed += 1
         elif _complete(one, spec):
-            seen.survived.append(mutant)
+            seen.survivors.append(mutant)
     return seen
 
 
@@ -62,7 +64,7 @@ def _complete(said, spec):
     return len(said["results"]) == len(spec.cases)
 
 
-def findings(found: Mutation) -> list[Finding]:
+def describe_survivors(found: Mutation) -> list[Finding]:
     """Each mistake that no case notices."""
     return [
         Finding(
@@ -71,7 +73,7 @@ def findings(found: Mutation) -> list[Finding]:
             one.path,
             one.line,
         )
-        for one in found.survived[:SHOWN_MAX]
+        for one in found.survivors[:SHOWN_MAX]
     ]
 
 
@@ -81,5 +83,5 @@ def _noticed(said, spec):
         return True
     results = said["results"]
     return any(
-        case.id in results and not evidence.met(results[case.id], case) for case in spec.cases
+        case.id in results and not evidence.is_met(results[case.id], case) for case in spec.cases
     )

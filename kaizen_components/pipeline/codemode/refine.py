@@ -4,16 +4,16 @@ from collections.abc import Collection
 from typing import Any
 
 from ..verdict import Finding, Verdict
-from .cases import Spec, faults, read
+from .cases import Spec, find_spec_faults, parse_spec
 from .function import Function
 
 
-def judge(
+def check_refined_spec(
     before: Spec, failing: Collection[str], function: Function, request: str,
     results_with_code: list[dict[str, Any]], text: str,
 ) -> Verdict:  # fmt: skip
     """`failing` are the ids that may change; new cases need evidence as all others do."""
-    spec = read(text)
+    spec = parse_spec(text)
     wrong = [said for case in before.cases for said in _kept(case, spec.case(case.id), failing)]
     if not wrong and [case.as_dict() for case in spec.cases] == [
         case.as_dict() for case in before.cases
@@ -21,7 +21,7 @@ def judge(
         wrong = [
             Finding("unchanged", "This is the spec as it was: change what failed, or add cases.")
         ]
-    wrong += faults(function, request, results_with_code, spec)
+    wrong += find_spec_faults(function, request, results_with_code, spec)
     if wrong:
         return Verdict(
             "check", f"The new spec has {len(wrong)} fault{'s' * (len(wrong) > 1)}.", wrong

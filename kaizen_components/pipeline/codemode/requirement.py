@@ -8,9 +8,9 @@ import ast
 import re
 from typing import NamedTuple
 
-from .code import normal, parsed
+from .code import normalize_code, parse_code
 from .function import Function
-from .literals import NO_LITERAL, expected, is_python, literal
+from .literals import NO_LITERAL, is_expected_value, is_python_value, parse_literal
 
 QUOTES = str.maketrans("‘’“”", "''\"\"")
 BEGINS = re.compile(r"(?<![\w.])(?:[bBrRuU]{0,2}['\"]|[\[({]|[-+]?\d|(?:True|False|None)\b)")
@@ -47,10 +47,10 @@ class Example(NamedTuple):
         return name[0] if name else rest[: _end(rest, 0)] if BEGINS.match(rest) else ""
 
 
-def examples(function: Function, request: str) -> list[Example]:
+def find_examples(function: Function, request: str) -> list[Example]:
     """Every example of a call in the request, in order."""
     found = []
-    for sentence in sentences(request):
+    for sentence in split_sentences(request):
         spans = _calls(function, sentence)
         for place, (start, end) in enumerate(spans):
             until = spans[place + 1][0] if place + 1 < len(spans) else len(sentence)
@@ -60,7 +60,7 @@ def examples(function: Function, request: str) -> list[Example]:
     return found
 
 
-def sentences(request: str) -> list[str]:
+def split_sentences(request: str) -> list[str]:
     """The parts between full stops, semicolons and line ends; those inside of quotes divide nothing."""
     return [
         one.strip()
@@ -69,7 +69,7 @@ def sentences(request: str) -> list[str]:
     ]
 
 
-def literals(text: str) -> list[str]:
+def find_literals(text: str) -> list[str]:
     """Every Python literal in a text, from the left."""
     found, at = [], 0
     while begins := BEGINS.search(text, at):
@@ -80,16 +80,18 @@ def literals(text: str) -> list[str]:
     return found
 
 
-def stands(text: str, value: str) -> bool:
+def contains_value(text: str, value: str) -> bool:
     """Whether a value, as a case expects it, stands in a text as a literal; or as it is where no literal can say it."""
-    if literal(value) is NO_LITERAL and is_python(value):
+    if parse_literal(value) is NO_LITERAL and is_python_value(value):
         return value in text  # Decimal('1.5')
-    return any(expected(value, one) for one in literals(text))
+    return any(is_expected_value(value, one) for one in find_literals(text))
 
 
-def call_of(function: Function, code: str) -> ast.Call | None:
+def find_call(function: Function, code: str) -> ast.Call | None:
     """The call that a case is about, where it is nothing but that call; imports before it do not count."""
-    body = [node for node in parsed(code).body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    body = [
+        node for node in parse_code(code).body if not isinstance(node, ast.Import | ast.ImportFrom)
+    ]
     node = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
     if isinstance(node, ast.Call) and ast.unparse(node.func) in WRAPPERS and len(node.args) == 1:
         node = node.args[0]
@@ -97,21 +99,29 @@ def call_of(function: Function, code: str) -> ast.Call | None:
     return node if isinstance(node, ast.Call) and name.split(".")[-1] == function.name else None
 
 
-def supports(function: Function, request: str, code: str, value: str, is_error: bool) -> str:
+def explain_unsupported(
+    function: Function, request: str, code: str, value: str, is_error: bool
+) -> str:
     """Why the request does not say that this call has this end, in words; "" if it does."""
-    call = call_of(function, code)
+    call = find_call(function, code)
     if call is None:
         return f"a case from the requirement is one call of {function.name}, and nothing round it"
-    wanted = normal(function, ast.unparse(call))
-    given = [one for one in examples(function, request) if normal(function, one.call) == wanted]
+    wanted = normalize_code(function, ast.unparse(call))
+    given = [
+        one
+        for one in find_examples(function, request)
+        if normalize_code(function, one.call) == wanted
+    ]
     if any(_follows(one, value, is_error) for one in given):
         return ""
     if given:
         said = f"{given[0].call} {given[0].after.strip()[:120]}".strip()
         return f"the requirement says otherwise, or nothing, about this call: {said}"
-    for sentence in sentences(request):
+    for sentence in split_sentences(request):
         plain = _without(sentence, _calls(function, sentence))
-        if all(stands(sentence, one) for one in _arguments(call)) and _says(plain, value, is_error):
+        if all(contains_value(sentence, one) for one in _arguments(call)) and _says(
+            plain, value, is_error
+        ):
             return ""
     return "no sentence of the requirement has both the arguments of this call and this end"
 
@@ -119,10 +129,10 @@ def supports(function: Function, request: str, code: str, value: str, is_error: 
 def _follows(example, value, is_error):
     """The value right after the call, if there is one; else any in its words, or in its sentence."""
     if example.says:
-        return example.says == value if is_error else expected(value, example.says)
+        return example.says == value if is_error else is_expected_value(value, example.says)
     told = (
         example.after
-        if literals(example.after) or ERROR.search(example.after)
+        if find_literals(example.after) or ERROR.search(example.after)
         else example.sentence
     )
     return _says(told, value, is_error)
@@ -131,7 +141,11 @@ def _follows(example, value, is_error):
 def _says(text, value, is_error):
     if DENIES.search(text):
         return False  # what it is not, is no value to expect
-    return bool(re.search(rf"\b{re.escape(value)}\b", text)) if is_error else stands(text, value)
+    return (
+        bool(re.search(rf"\b{re.escape(value)}\b", text))
+        if is_error
+        else contains_value(text, value)
+    )
 
 
 def _arguments(call):
@@ -164,7 +178,7 @@ def _is_example(text):
     if not isinstance(node, ast.Call):
         return False
     return all(
-        literal(ast.unparse(one)) is not NO_LITERAL
+        parse_literal(ast.unparse(one)) is not NO_LITERAL
         for one in (*node.args, *(one.value for one in node.keywords))
     )
 
@@ -184,4 +198,4 @@ def _end(text, start):
     mark = ENDS.get(first, first)
     skip = text.index(first, start) + 1
     ends = _closings(text, skip, mark)
-    return next((end for end in ends if literal(text[start:end]) is not NO_LITERAL), 0)
+    return next((end for end in ends if parse_literal(text[start:end]) is not NO_LITERAL), 0)

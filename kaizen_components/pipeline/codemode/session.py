@@ -8,8 +8,8 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from ...sandbox import run as sandbox
-from ..gates import signed
-from ..gates.tests.session import TAKEN, UNSEEN, Broken
+from ..gates import session_box
+from ..gates.tests.session import TAKEN, UNSEEN, SessionBroken
 from ..job import Job
 
 if TYPE_CHECKING:
@@ -23,10 +23,12 @@ BEGIN = (
 )
 ITEM_S = 5.0  # of one piece of code: what takes longer counts as endless
 IMPORT_S = 60.0
-Group = dict[str, Any]
+CodeGroup = dict[str, Any]
 
 
-def group(items: list[dict[str, str]], edits: dict[str, str] | None = None, **more: Any) -> Group:
+def build_group(
+    items: list[dict[str, str]], edits: dict[str, str] | None = None, **more: Any
+) -> CodeGroup:
     """Pieces of code (id, code) on one version of the tree; `stop` ends it at the first that takes too long, and `tidy`
     puts the files back before each one."""
     return {
@@ -40,8 +42,8 @@ def group(items: list[dict[str, str]], edits: dict[str, str] | None = None, **mo
 
 
 def run(
-    job: Job, function: "Function", groups: list[Group], *, hash_seed: int, seconds: float = 0.0
-) -> tuple[list[dict[str, Any]], sandbox.Boxed]:
+    job: Job, function: "Function", groups: list[CodeGroup], *, hash_seed: int, seconds: float = 0.0
+) -> tuple[list[dict[str, Any]], sandbox.SandboxResult]:
     """What became of each group (`import`, and `results` by id), in order; those out of time are missing."""
     folder = tempfile.mkdtemp(prefix="code-", dir=job.scratch or None)
     key = secrets.token_hex(32)
@@ -49,13 +51,13 @@ def run(
         _prepare(
             job, function, folder, groups, key, min(seconds or job.settings.timeout_s, _most(job))
         )
-        boxed = sandbox.run(
+        boxed = sandbox.run_in_sandbox(
             [*job.tools.python, "-s", "-B", "-c", BEGIN, folder], folder, job.settings.timeout_s, tree=job.base_tree,
             reads=job.tools.reads, variables={"PYTHONHASHSEED": str(hash_seed)},
         )  # fmt: skip
-        said = signed.body(folder, key)
+        said = session_box.read_signed_report(folder, key)
         if said is None:
-            raise Broken(boxed)
+            raise SessionBroken(boxed)
         return json.loads(said)["groups"], boxed
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ..answers.contracts import LINE, Contract
-from ..answers.parse import AnswerRefused, validated
+from ..answers.parse import AnswerRefused, validate_answer
 from ..verdict import Finding, Verdict
 from . import code
 from .function import Function
@@ -35,13 +35,13 @@ class Snippets(Contract):
     snippets: list[Snippet] = Field(min_length=LEAST, max_length=MOST)
 
 
-def parsed(text: str) -> list[dict[str, Any]]:
-    return [one.model_dump() for one in validated(text, Snippets).snippets]
+def parse_snippets(text: str) -> list[dict[str, Any]]:
+    return [one.model_dump() for one in validate_answer(text, Snippets).snippets]
 
 
-def read(text: str, earlier: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+def parse_answer(text: str, earlier: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
     """The snippets of an answer, or AnswerRefused; those of former rounds say from where the ids go on."""
-    found = parsed(text)
+    found = parse_snippets(text)
     wanted = [f"S{len(earlier or []) + number}" for number in range(1, len(found) + 1)]
     if [one["id"] for one in found] != wanted:
         raise AnswerRefused(f"The ids must be {wanted[0]} to {wanted[-1]}, in order.")
@@ -53,10 +53,10 @@ def read(text: str, earlier: list[dict[str, Any]] | None = None) -> list[dict[st
     return found
 
 
-def judge(function: Function, text: str, earlier: list[dict[str, Any]]) -> Verdict:
+def check_snippets(function: Function, text: str, earlier: list[dict[str, Any]]) -> Verdict:
     """Whether the snippets may be run; AnswerRefused where they are not in the form that was asked for."""
-    found = read(text, earlier)
-    bad = {one["id"]: code.faults(function, one["code"]) for one in found}
+    found = parse_answer(text, earlier)
+    bad = {one["id"]: code.find_code_faults(function, one["code"]) for one in found}
     wrong = [Finding("code", f"{id} {said}") for id, faults in bad.items() for said in faults]
     repeated = _repeated(function, [one for one in found if not bad[one["id"]]], earlier)
     if wrong or repeated:
@@ -76,7 +76,7 @@ def _repeated(function, found, earlier):
     seen: dict[str, str] = {}
     wrong = []
     for one in [*earlier, *found]:
-        key = code.normal(function, one["code"])
+        key = code.normalize_code(function, one["code"])
         if key in seen and one not in earlier:
             wrong.append(
                 Finding(

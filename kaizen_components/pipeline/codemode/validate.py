@@ -3,22 +3,22 @@
 from typing import Any
 
 from ...sandbox import run as sandbox
-from ..edits.format import shown
+from ..edits.format import quote_text
 from ..job import Job
 from ..verdict import Finding, Verdict
 from . import evidence, execute, mutate
 from .cases import Case, Spec
 from .function import Function
-from .gate import fails_closed
+from .gate import fail_closed
 
 CALL_CHARS = 200
 RULES = {"reject": "requirement", "flaky": "flaky", "check": "case"}
 
 
-@fails_closed
-def judge(job: Job, function: Function, spec: Spec, request: str) -> Verdict:
+@fail_closed
+def validate_spec(job: Job, function: Function, spec: Spec, request: str) -> Verdict:
     """`reject` where the function does not do what the request says; `check`, `flaky` and `weak` are for the spec."""
-    results, runs = ran(job, function, spec)
+    results, runs = run_cases(job, function, spec)
     facts: dict[str, Any] = {"cases": len(spec.cases), "results": results}
     failing = [case for case in spec.cases if not results_of(results, case)["met"]]
     flaky = [case for case in spec.cases if not results_of(results, case)["stable"]]
@@ -42,11 +42,11 @@ def judge(job: Job, function: Function, spec: Spec, request: str) -> Verdict:
     return _mutated(job, function, spec, runs, facts)
 
 
-def ran(
+def run_cases(
     job: Job, function: Function, spec: Spec
-) -> tuple[list[dict[str, Any]], list[sandbox.Boxed]]:
+) -> tuple[list[dict[str, Any]], list[sandbox.SandboxResult]]:
     """What became of each case in two runs: `met`, `got`, `stable`, `ms`. What is expected stays on this side."""
-    results, runs = execute.twice(
+    results, runs = execute.run_twice(
         job, function, [{"id": case.id, "code": case.call} for case in spec.cases]
     )
     return [_told(case, result) for case, result in zip(spec.cases, results, strict=True)], runs
@@ -58,7 +58,7 @@ def results_of(results: list[dict[str, Any]], case: Case) -> dict[str, Any]:
 
 def _told(case, result):
     return {
-        "id": case.id, "met": evidence.met(result, case), "got": evidence.seen(result), "stable": result["stable"],
+        "id": case.id, "met": evidence.is_met(result, case), "got": evidence.describe_result(result), "stable": result["stable"],
         "ms": result["ms"],
     }  # fmt: skip
 
@@ -72,32 +72,34 @@ def _verdict(reason, says, cases, results, runs, facts):
 
 
 def _sentence(reason, case, got):
-    call = shown(case.call, CALL_CHARS)
+    call = quote_text(case.call, CALL_CHARS)
     if reason == "flaky":
         return f"{case.id}: {call} ended differently in two runs. Ask for what does not change."
     by = "by the requirement" if reason == "reject" else f"as {case.source} showed"
-    return f"{case.id}: {call} {shown(case.end, CALL_CHARS)} {by}; here it {got}."
+    return f"{case.id}: {call} {quote_text(case.end, CALL_CHARS)} {by}; here it {got}."
 
 
 def _mutated(job, function, spec, runs, facts):
-    found, boxed = mutate.run(job, function, spec, max(one["ms"] for one in facts["results"]))
+    found, boxed = mutate.run_mutants(
+        job, function, spec, max(one["ms"] for one in facts["results"])
+    )
     runs = [*runs, *([boxed] if boxed else [])]
     facts |= {
         "mutants": found.made,
         "killed": found.killed,
-        "survived": len(found.survived),
+        "survived": len(found.survivors),
         "rate": round(found.rate, 3),
     }
-    if found.made and not found.tried:
+    if found.made and not found.tried_count:
         says = f"No mistake could be tried within {job.settings.mutation_s:g} s, so the cases prove nothing yet."
         text = " ".join([says, *found.doubts, "Raise mutation_s in .kaizen/pipeline.toml."])
         return Verdict("missing", says, [Finding("mutants", text)], runs, facts)
-    said = f"{found.killed} of {found.tried} small mistakes in {function.name} are noticed"
+    said = f"{found.killed} of {found.tried_count} small mistakes in {function.name} are noticed"
     if found.rate < job.settings.kill_floor:
         return Verdict(
             "weak",
             f"Only {said}; {job.settings.kill_floor:.0%} must be.",
-            mutate.findings(found),
+            mutate.describe_survivors(found),
             runs,
             facts,
         )

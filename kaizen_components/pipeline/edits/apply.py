@@ -7,15 +7,15 @@ in edit_paths, and the jail for writing in edit_write. Whatever is refused says 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from .format import FORMAT, WHOLE_FORM, Edit, EditRefused, PathRefused, form, shown
-from .match import Place, place
-from .parse import parse
-from .paths import Neighbours, checked
-from .render import render
-from .write import write
+from .format import FORMAT, WHOLE_FORM, Edit, EditRefused, PathRefused, describe_format, quote_text
+from .match import Match, find_place
+from .parse import parse_edits
+from .paths import ExistingPaths, check_path
+from .render import render_edits
+from .write import write_changes
 
 __all__ = [
-    "FORMAT", "WHOLE_FORM", "Edit", "EditRefused", "PathRefused", "advice", "apply", "form", "parse", "render", "write",
+    "FORMAT", "WHOLE_FORM", "Edit", "EditRefused", "PathRefused", "advise_whole_files", "apply_edits", "describe_format", "parse_edits", "render_edits", "write_changes",
 ]  # fmt: skip
 
 FILE_BYTES_MAX = 1_000_000
@@ -30,7 +30,7 @@ WHOLE_FILES = (
 )
 
 
-def apply(
+def apply_edits(
     edits: list[Edit],
     read: Read,
     *,
@@ -44,8 +44,8 @@ def apply(
     """
     by_path: dict[str, list[Edit]] = {}
     for edit in edits:
-        by_path.setdefault(checked(edit.path), []).append(edit)
-    neighbours = Neighbours(there, is_link)
+        by_path.setdefault(check_path(edit.path), []).append(edit)
+    neighbours = ExistingPaths(there, is_link)
     changes: dict[str, bytes | None] = {}
     for path, of_file in by_path.items():
         neighbours.check(path)
@@ -68,7 +68,7 @@ def _changed(path, of_file, base):
     if whole and len(of_file) > 1:
         numbers = " and ".join(str(edit.number) for edit in of_file[:2])
         raise EditRefused(
-            f"Blocks {numbers} are both for {shown(path)}, and one is for the whole file.",
+            f"Blocks {numbers} are both for {quote_text(path)}, and one is for the whole file.",
             "",
             "Write one.",
         )
@@ -93,7 +93,7 @@ def _text(path, base):
         return ""
     if len(base) > FILE_BYTES_MAX:
         raise EditRefused(
-            f"{shown(path)} has {len(base):,} bytes.",
+            f"{quote_text(path)} has {len(base):,} bytes.",
             f"{FILE_BYTES_MAX:,} can be edited.",
             "Leave it as it is.",
         )
@@ -103,7 +103,9 @@ def _text(path, base):
         text = "\0"
     if "\0" in text:
         raise EditRefused(
-            f"{shown(path)} is not a text file.", "It is binary or not UTF-8.", "Leave it as it is."
+            f"{quote_text(path)} is not a text file.",
+            "It is binary or not UTF-8.",
+            "Leave it as it is.",
         )
     return text
 
@@ -136,7 +138,7 @@ def _replaced(path, of_file, base, old):
     for one, two in pairwise(places):
         if two.start < one.end:
             raise EditRefused(
-                f"Blocks {one.edit.number} and {two.edit.number} overlap in {shown(path)}, at line {two.start + 1}.",
+                f"Blocks {one.edit.number} and {two.edit.number} overlap in {quote_text(path)}, at line {two.start + 1}.",
                 "Both are made on the file as it stands.",
                 "Make one block of the two.",
             )
@@ -152,10 +154,10 @@ def _placed(edit, lines):
             "",
             "Search for the lines before the place, and repeat them.",
         )
-    return place(edit, lines)
+    return find_place(edit, lines)
 
 
-def _put(raw: list[str], found: Place, crlf: bool) -> None:
+def _put(raw: list[str], found: Match, crlf: bool) -> None:
     """Replace the lines that the block changes; those that it only repeats stay as they are, byte for byte."""
     old, new = found.edit.search, found.edit.text
     room = min(len(old), len(new))
@@ -177,7 +179,7 @@ def _sound(path, old, new):
     """The new content as bytes, if nothing in it is a slip of the answer."""
     if "\0" in new:
         raise EditRefused(
-            f"{shown(path)} would have a NUL byte.",
+            f"{quote_text(path)} would have a NUL byte.",
             "No text file has one.",
             "Write it as an escape.",
         )
@@ -185,31 +187,33 @@ def _sound(path, old, new):
         slips = [line for line in new.split("\n") if line.startswith(leak)]
         if len(slips) > sum(line.startswith(leak) for line in old.split("\n")):
             raise EditRefused(
-                f"{shown(path)} would have the line {shown(slips[-1].rstrip())!r}.",
+                f"{quote_text(path)} would have the line {quote_text(slips[-1].rstrip())!r}.",
                 "It looks like a marker of the answer and not like text of the file.",
                 "Write every block with its own markers, and no marker inside.",
             )
     if new.count(UNREADABLE) > old.count(UNREADABLE):
         raise EditRefused(
-            f"{shown(path)} would have a character that is no text.", "", "Write it as an escape."
+            f"{quote_text(path)} would have a character that is no text.",
+            "",
+            "Write it as an escape.",
         )
     try:
         data = new.encode()
     except UnicodeEncodeError:
         raise EditRefused(
-            f"{shown(path)} would not be UTF-8.",
+            f"{quote_text(path)} would not be UTF-8.",
             "It has half a character.",
             "Write it as an escape.",
         ) from None
     if len(data) > FILE_BYTES_MAX:
         raise EditRefused(
-            f"{shown(path)} would have {len(data):,} bytes.",
+            f"{quote_text(path)} would have {len(data):,} bytes.",
             f"{FILE_BYTES_MAX:,} are allowed.",
             "Write less.",
         )
     return data
 
 
-def advice(refused: int) -> str:
+def advise_whole_files(refused: int) -> str:
     """What the next prompt says besides why: after the second refused answer, and only then, to write whole files."""
     return WHOLE_FILES if refused == REFUSED_MAX else ""

@@ -72,7 +72,7 @@ class EditRefused(Refused):
         return " ".join(part for part in (self.what, self.why, self.next) if part)
 
 
-def form(texts: list[str], spec: str = "") -> str:
+def describe_format(texts: list[str], spec: str = "") -> str:
     """What a prompt says about edits of files with these texts: of blocks only where one of them is long."""
     is_long = any(text.count("\n") >= WHOLE_LINES_MAX for text in texts)
     parts = (DELETE_FORM if GOING.search(spec) else "", WHOLE_FORM, BLOCK_FORM if is_long else "")
@@ -99,10 +99,10 @@ class Edit:
 
     @property
     def name(self) -> str:
-        return f"Block {self.number} ({shown(self.path)})"
+        return f"Block {self.number} ({quote_text(self.path)})"
 
 
-def shown(text: str, most: int = 80) -> str:
+def quote_text(text: str, most: int = 80) -> str:
     """A piece of an answer as a message quotes it: short, on one line, printable."""
     plain = "".join(
         char if char.isprintable() else f"\\x{ord(char):02x}" for char in text[: most + 1]

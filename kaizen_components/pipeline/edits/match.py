@@ -8,7 +8,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from .format import Edit, EditRefused, shown
+from .format import Edit, EditRefused, quote_text
 
 COMPARED_MAX = 3_000_000  # lines compared in the search for the nearest place: about a second
 CLOSE_LINES_MAX = 5_000
@@ -18,7 +18,7 @@ UNITS = (4, 2, 8, 3)  # blanks of one level, the usual one first
 Lines = list[str]
 
 
-class Place:
+class Match:
     """Lines `start` to `end` of the file, and what is to stand there instead."""
 
     def __init__(self, edit: Edit, start: int, end: int, text: Lines):
@@ -28,7 +28,7 @@ class Place:
         self.text = text
 
 
-def place(edit: Edit, lines: Lines) -> Place:
+def find_place(edit: Edit, lines: Lines) -> Match:
     """The one place where the block's lines stand in the file, or EditRefused."""
     search, text = list(edit.search), list(edit.text)
     for found in _levels(search, lines):
@@ -40,10 +40,10 @@ def place(edit: Edit, lines: Lines) -> Place:
                 "Search for more lines, so that only one place fits.",
             )
         for start, change in found.items():
-            return Place(edit, start, start + len(search), [change(line) for line in text])
+            return Match(edit, start, start + len(search), [change(line) for line in text])
     raise EditRefused(
         f"{edit.name} matches nothing in the file.",
-        nearest(search, lines),
+        describe_nearest(search, lines),
         "Copy the lines as they stand.",
     )
 
@@ -130,18 +130,18 @@ def _indented(line, old, new):
     return new * depth + line[depth * len(old) :]
 
 
-def nearest(search: Lines, lines: Lines) -> str:
+def describe_nearest(search: Lines, lines: Lines) -> str:
     """The place that is most like the block, and the first line where the two part."""
     at = _likest(search, lines)
     if at is None:
-        return f"No line of the file is like its first line, {shown(search[0].strip())!r}."
+        return f"No line of the file is like its first line, {quote_text(search[0].strip())!r}."
     there = lines[at : at + len(search)]
     end = at + len(there)
     for number, (ours, theirs) in enumerate(zip(search, there, strict=False)):
         if ours.rstrip() != theirs.rstrip():
             return (
                 f"The nearest place is lines {at + 1}-{end}; they part at line {at + number + 1}, where the file has "
-                f"{shown(theirs)!r} and the block has {shown(ours)!r}."
+                f"{quote_text(theirs)!r} and the block has {quote_text(ours)!r}."
             )
     return f"The nearest place is lines {at + 1}-{end}, where the file ends before the block does."
 

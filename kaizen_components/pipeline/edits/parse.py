@@ -15,11 +15,11 @@ from .format import (  # fmt: skip
     THOUGHTS,
     Edit,
     EditRefused,
-    shown,
+    quote_text,
 )
 
 
-def parse(text: str) -> list[Edit]:
+def parse_edits(text: str) -> list[Edit]:
     """The edits of an answer in their order, or EditRefused."""
     if "\0" in text:
         raise EditRefused(
@@ -172,10 +172,10 @@ class _Reader:
         lines = self._until_closing(length, number, path)
         self.path = path
         if kind == "WHOLE":
-            self._add("whole", path, text=unfenced(lines, path))
+            self._add("whole", path, text=strip_fence(lines, path))
             return
         search, text = _divided(lines, length, number, path)
-        self._add("replace", path, unfenced(search, path), unfenced(text, path))
+        self._add("replace", path, strip_fence(search, path), strip_fence(text, path))
 
     def _until_closing(self, length, number, path):
         start = self.at
@@ -187,7 +187,7 @@ class _Reader:
                 return self.lines[start : self.at - 1]
             if OPENING.match(line):
                 raise EditRefused(
-                    f"Block {number} ({shown(path)}) has no closing marker before the next block begins.",
+                    f"Block {number} ({quote_text(path)}) has no closing marker before the next block begins.",
                     f"Line {self.at} of the answer opens another one.",
                     "Close every block with its own marker.",
                 )
@@ -212,7 +212,7 @@ class _Reader:
     def _settle(self):
         if self.waiting:
             raise EditRefused(
-                f"FILE: {shown(self.path)} has no block below it.",
+                f"FILE: {quote_text(self.path)} has no block below it.",
                 "It must be followed by <<<<<<< WHOLE or <<<<<<< SEARCH.",
                 "Answer again with the block, or leave the file out.",
             )
@@ -237,7 +237,7 @@ def _divided(lines, length, number, path):
         found = [(at, size) for at, size in found if size == length]
     if len(found) != 1:
         raise EditRefused(
-            f"Block {number} ({shown(path)}) has no single line of {length} equals signs.",
+            f"Block {number} ({quote_text(path)}) has no single line of {length} equals signs.",
             "It stands between the lines that are searched and those that take their place.",
             "If the text itself has such a line, write all three markers of the block longer.",
         )
@@ -245,7 +245,7 @@ def _divided(lines, length, number, path):
     return lines[:at], lines[at + 1 :]
 
 
-def unfenced(lines, path):
+def strip_fence(lines, path):
     """Without the fence that a model put round the lines. In Markdown a fence is text, unless it says markdown."""
     first = FENCE.match(lines[0]) if lines else None
     if not first or (

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Callable, Iterable
 
-from .format import EditRefused, PathRefused, shown
+from .format import EditRefused, PathRefused, quote_text
 
 PATH_BYTES_MAX = 1_000
 NAME_BYTES_MAX = 255
@@ -25,13 +25,13 @@ IGNORED = dict.fromkeys(
 )
 
 
-def checked(path: str) -> str:
+def check_path(path: str) -> str:
     """The path with single slashes and without `./`, or EditRefused."""
     wrong = _wrong(path)
     if wrong:
         raise PathRefused(
             path,
-            f"The path {shown(path)!r} is refused: {wrong}.",
+            f"The path {quote_text(path)!r} is refused: {wrong}.",
             "",
             "Name files from the root of the repository, such as src/app/main.py.",
         )
@@ -61,62 +61,64 @@ def _wrong_name(name):
     if not name.isprintable() or any(
         char in ':<>"|?*\ufffd' for char in name
     ):  # the last stands for no text at all
-        return f"{shown(name)!r} has a character that file names cannot have everywhere"
+        return f"{quote_text(name)!r} has a character that file names cannot have everywhere"
     if len(name.encode()) > NAME_BYTES_MAX:
         return "a name in it is too long"
     plain = unicodedata.normalize("NFKC", name).translate(IGNORED).rstrip(" .").casefold()
     if plain == ".git" or (plain.startswith("git~") and plain[4:].isdigit()):
         return "it lies in .git"
     if name[-1] in " ." or name[0] == " ":
-        return f"{shown(name)!r} begins or ends with a blank or ends with a dot"
+        return f"{quote_text(name)!r} begins or ends with a blank or ends with a dot"
     if plain.partition(".")[0].rstrip(" ") in DEVICES:
-        return f"{shown(name)!r} is the name of a device"
+        return f"{quote_text(name)!r} is the name of a device"
     return ""
 
 
-def folded(path: str) -> str:
+def fold_case(path: str) -> str:
     """What two paths have in common when they are one file on macOS or Windows."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
-def above(path: str) -> list[str]:
+def list_parents(path: str) -> list[str]:
     """The folders of a path, the outermost first."""
     parts = path.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-class Neighbours:
+class ExistingPaths:
     """The files that are there, to see whether a path clashes with one of them or with another edit's."""
 
     def __init__(self, there: Iterable[str], is_link: Callable[[str], bool]):
         self.is_link = is_link
         self.files = set(there)
-        self.folders = {folder for path in self.files for folder in above(path)}
-        self.spelled = {folded(path): path for path in (*self.files, *self.folders)}
+        self.folders = {folder for path in self.files for folder in list_parents(path)}
+        self.spelled = {fold_case(path): path for path in (*self.files, *self.folders)}
 
     def check(self, path: str) -> None:
         """Add the path; EditRefused if it leads through a link, is a folder, or is another's in other letters."""
-        for part in (*above(path), path):
+        for part in (*list_parents(path), path):
             if self.is_link(part):
                 raise PathRefused(
                     path,
-                    f"{shown(path)} is refused: {shown(part)} is a symbolic link.",
+                    f"{quote_text(path)} is refused: {quote_text(part)} is a symbolic link.",
                     "",
                     "Name the file itself.",
                 )
-            other = self.spelled.setdefault(folded(part), part)
+            other = self.spelled.setdefault(fold_case(part), part)
             if other != part:
                 raise EditRefused(
-                    f"{shown(path)} is refused: there is {shown(other)}, and some systems take the two for one.",
+                    f"{quote_text(path)} is refused: there is {quote_text(other)}, and some systems take the two for one.",
                     "",
                     "Use the spelling that is there.",
                 )
         if path in self.folders:
-            raise EditRefused(f"{shown(path)} is a folder.", "", "Name a file in it.")
-        inside = next((folder for folder in above(path) if folder in self.files), None)
+            raise EditRefused(f"{quote_text(path)} is a folder.", "", "Name a file in it.")
+        inside = next((folder for folder in list_parents(path) if folder in self.files), None)
         if inside:
             raise EditRefused(
-                f"{shown(path)} cannot be: {shown(inside)} is a file.", "", "Choose another folder."
+                f"{quote_text(path)} cannot be: {quote_text(inside)} is a file.",
+                "",
+                "Choose another folder.",
             )
         self.files.add(path)
-        self.folders.update(above(path))
+        self.folders.update(list_parents(path))

@@ -1,12 +1,12 @@
 """Write edits in our own form, so that an answer can be quoted and tests can say what is read back."""
 
 from .format import BARE_CLOSING, DIVIDER, MARKDOWN, Edit
-from .parse import unfenced
+from .parse import strip_fence
 
 LENGTH = 7  # of the markers, unless the text has lines that look like them
 
 
-def render(edits: list[Edit]) -> str:
+def render_edits(edits: list[Edit]) -> str:
     """The edits in our own form, such that `parse` gives them back."""
     pieces = []
     for edit in edits:
@@ -30,7 +30,7 @@ def render(edits: list[Edit]) -> str:
 
 def _fenced(lines, path):
     """With a fence round them where `parse` would take one away."""
-    if tuple(unfenced(list(lines), path)) == tuple(lines):
+    if tuple(strip_fence(list(lines), path)) == tuple(lines):
         return list(lines)
     return ["```markdown" if path.lower().endswith(MARKDOWN) else "```", *lines, "```"]
 

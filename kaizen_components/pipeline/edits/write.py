@@ -9,8 +9,8 @@ import secrets
 import stat
 
 from ...errors import Unavailable
-from .format import EditRefused, shown
-from .paths import checked
+from .format import EditRefused, quote_text
+from .paths import check_path
 
 FOLDER = (
     os.O_RDONLY
@@ -29,9 +29,9 @@ HAS_DIR_FD = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd
 MODE = 0o644
 
 
-def write(folder: str, changes: dict[str, bytes | None]) -> None:
+def write_changes(folder: str, changes: dict[str, bytes | None]) -> None:
     """Write each path's content below the folder; None deletes it. A path that would leave the folder is refused."""
-    paths = {path: checked(path) for path in changes}  # all of them before the first is written
+    paths = {path: check_path(path) for path in changes}  # all of them before the first is written
     for path, data in changes.items():
         try:
             _write_one(folder, paths[path].split("/"), data)
@@ -88,7 +88,7 @@ class _Walk:
             return None
         if not stat.S_ISREG(facts.st_mode):
             raise EditRefused(
-                f"{shown(name)} is refused: it is a link, a folder or a device.",
+                f"{quote_text(name)} is refused: it is a link, a folder or a device.",
                 "",
                 "Name a plain file.",
             )
@@ -139,10 +139,13 @@ def _problem(path, error):
         isinstance(error, FileNotFoundError | NotADirectoryError) or error.errno == 40
     ):  # ELOOP: a link
         return EditRefused(
-            f"{shown(path)} is refused: a part of it is a link or no folder.",
+            f"{quote_text(path)} is refused: a part of it is a link or no folder.",
             "",
             "Name a path through plain folders.",
         )
     return Unavailable(
-        "cannot_write", f"{shown(path)} cannot be written.", str(error.strerror), "Check the disk."
+        "cannot_write",
+        f"{quote_text(path)} cannot be written.",
+        str(error.strerror),
+        "Check the disk.",
     )

@@ -5,11 +5,11 @@ import os
 import shutil
 
 from ...sandbox import run as sandbox
-from ..answers.context import Asked
-from ..ask.asking import values_of
+from ..answers.context import StepContext
+from ..ask.messages import parse_answers
 from ..job import Job
 from ..protocol import Step
-from ..target.clearing import clear
+from ..target.clearing import delete_path
 from ..verdict import Finding, Verdict
 
 ANSWERS = "KAIZEN_ANSWERS"
@@ -17,15 +17,15 @@ TAIL_CHARS = 2_000
 NOT_RUN = (126, 127)  # what a shell says of a program that it cannot start
 
 
-def judge(step: Step, job: Job, asked: Asked) -> Verdict:
-    sandbox.require(job.settings.minimum_level)
+def judge_command(step: Step, job: Job, asked: StepContext) -> Verdict:
+    sandbox.require_level(job.settings.minimum_level)
     room, answers = os.path.join(job.scratch, "command"), os.path.join(job.scratch, "answers")
-    clear(room)
+    delete_path(room)
     shutil.copytree(job.head, room, symlinks=True)
     _lay_out(answers, asked)
     words = step.command
     argv = [*job.tools.python, *words[1:]] if words[0] in ("python", "python3") else words
-    boxed = sandbox.run(
+    boxed = sandbox.run_in_sandbox(
         argv, room, min(step.timeout_s, job.settings.timeout_s), tree=job.head_tree,
         reads=(*job.tools.reads, answers), variables={ANSWERS: answers},
     )  # fmt: skip
@@ -52,12 +52,12 @@ def judge(step: Step, job: Job, asked: Asked) -> Verdict:
     )
 
 
-def _lay_out(folder: str, asked: Asked) -> None:
+def _lay_out(folder: str, asked: StepContext) -> None:
     """The answers as files, objects as STEP.json and texts as STEP.txt, and the request."""
-    clear(folder)
+    delete_path(folder)
     os.makedirs(folder)
     texts = {"request.txt": asked.request}
-    for name, value in values_of(asked).items():
+    for name, value in parse_answers(asked).items():
         is_text = isinstance(value, str)
         texts[f"{name}.txt" if is_text else f"{name}.json"] = (
             value if is_text else json.dumps(value, indent=1)

@@ -18,11 +18,11 @@ LEFT_OUT = ("pipeline/protocols", "pipeline/run")
 HASH_CHARS = 16
 
 
-def noted(verdict: Verdict, job: Job) -> Verdict:
+def add_conditions(verdict: Verdict, job: Job) -> Verdict:
     """The verdict, with its conditions among its facts."""
     versions = {**job.tools.versions, **verdict.facts.get("versions", {})}
     verdict.facts = {
-        "gate": gate_version(), "level": sandbox.level(), "base_tree": job.base_tree, "head_tree": job.head_tree,
+        "gate": gate_version(), "level": sandbox.detect_level(), "base_tree": job.base_tree, "head_tree": job.head_tree,
         **verdict.facts, "versions": versions,
     }  # fmt: skip
     return verdict
@@ -32,13 +32,13 @@ def noted(verdict: Verdict, job: Job) -> Verdict:
 def gate_version() -> str:
     """A hash of the code of the gates: no number that somebody could forget to raise."""
     digest = hashlib.sha256()
-    for path in files():
+    for path in list_gate_files():
         with open(os.path.join(ENGINE, path), "rb") as file:
             digest.update(f"{path}\0".encode() + file.read() + b"\0")
     return digest.hexdigest()[:HASH_CHARS]
 
 
-def files() -> list[str]:
+def list_gate_files() -> list[str]:
     """The modules that judge, as paths below the engine."""
     found = []
     for folder in FOLDERS:

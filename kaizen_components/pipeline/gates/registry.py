@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from ..answers.context import Asked
-from ..load import load
+from ..answers.context import StepContext
+from ..load import load_attribute
 from ..protocol import Step
-from ..target.work import Work
+from ..target.workspace import Workspace
 from ..verdict import Verdict
-from .conditions import noted
+from .conditions import add_conditions
 
 
 class Gate(NamedTuple):
@@ -19,14 +19,14 @@ class Gate(NamedTuple):
 
 
 GATES = {
-    "ready": Gate("gates.ready:judge", ("pass", "check")),
-    "static": Gate("gates.static.gate:judge", ("pass", "check", "regression"), ("edits",), ("edits",)),
+    "ready": Gate("gates.ready:judge_baseline", ("pass", "check")),
+    "static": Gate("gates.static.gate:judge_static", ("pass", "check", "regression"), ("edits",), ("edits",)),
     "testing": Gate(
-        "gates.tests.gate:judge", ("pass", "check", "regression", "weak", "flaky"),
+        "gates.tests.gate:judge_tests", ("pass", "check", "regression", "weak", "flaky"),
         ("edits", "tests"), ("edits", "tests"),
     ),
     "command": Gate(
-        "gates.command:judge", ("pass", "check"), sees=("edits", "tests", "json", "text"), reads_answers=True
+        "gates.command:judge_command", ("pass", "check"), sees=("edits", "tests", "json", "text"), reads_answers=True
     ),
     "function": Gate("codemode.gates:judge_function", ("pass", "check"), reads_answers=True),
     "execution": Gate(
@@ -39,10 +39,10 @@ GATES = {
 }  # fmt: skip
 
 
-def judge(step: Step, work: Work, asked: Asked) -> Verdict:
+def run_gate(step: Step, work: Workspace, asked: StepContext) -> Verdict:
     """What the gate says about the candidate that the answers make; without any edits about the base."""
     build = asked.text("edits")
-    job = work.job(asked.spec, build, asked.text("tests")) if build else work.untouched()
+    job = work.job(asked.spec, build, asked.text("tests")) if build else work.make_base_job()
     gate = GATES[step.gate or ""]
-    check = load(gate.judge)
-    return noted(check(step, job, asked) if gate.reads_answers else check(job), job)
+    check = load_attribute(gate.judge)
+    return add_conditions(check(step, job, asked) if gate.reads_answers else check(job), job)

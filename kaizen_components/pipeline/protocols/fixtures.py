@@ -7,18 +7,18 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from ..answers.context import Asked
+from ..answers.context import StepContext
 from ..edits import apply as edits
 from ..gates import command
 from ..job import Job
 from ..protocol import Protocol
 from ..target.target import Target
-from ..target.work import Work
+from ..target.workspace import Workspace
 
 WANTED = {"good": "pass", "bad": "check"}
 
 
-def proved(
+def prove_commands(
     protocol: Protocol, store, repo: str, options: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """A row for each fixture, on the target's last commit; the command runs in the box, as it does in a run."""
@@ -30,7 +30,9 @@ def proved(
         try:
             for step in gates:
                 for which, number, fixture in _each(step.fixtures):
-                    verdict = command.judge(step, _job(work, fixture), _asked(protocol, fixture))
+                    verdict = command.judge_command(
+                        step, _job(work, fixture), _asked(protocol, fixture)
+                    )
                     yield {
                         "step": step.name, "which": which, "number": number, "expected": WANTED[which],
                         "got": verdict.reason, "ok": verdict.reason == WANTED[which],
@@ -52,7 +54,7 @@ def _work(store, repo, options, folder):
     target = Target(repo)
     inside, commit = os.path.relpath(target.path, store.place.root), target.head()
     target.close()
-    return Work(
+    return Workspace(
         store.place,
         {"id": "run_0", "repo": inside, "base_commit": commit, "request": ""},
         options,
@@ -60,21 +62,21 @@ def _work(store, repo, options, folder):
     )
 
 
-def _job(work: Work, fixture: dict[str, Any]) -> Job:
+def _job(work: Workspace, fixture: dict[str, Any]) -> Job:
     """The base with the fixture's files in it."""
-    job = work.untouched()
+    job = work.make_base_job()
     if fixture.get("files"):
         head = os.path.join(work.folder, "head")
         shutil.rmtree(head, ignore_errors=True)
         shutil.copytree(job.base, head, symlinks=True)
-        edits.write(
+        edits.write_changes(
             head, {path: text.encode("utf-8", "replace") for path, text in fixture["files"].items()}
         )
         job.head = head
     return job
 
 
-def _asked(protocol: Protocol, fixture: dict[str, Any]) -> Asked:
+def _asked(protocol: Protocol, fixture: dict[str, Any]) -> StepContext:
     given = fixture.get("answers", {})
     texts = {name: one if isinstance(one, str) else json.dumps(one) for name, one in given.items()}
-    return Asked(protocol, "A fixture.", {**dict.fromkeys(protocol.steps), **texts})
+    return StepContext(protocol, "A fixture.", {**dict.fromkeys(protocol.steps), **texts})

@@ -6,18 +6,18 @@ import tempfile
 from typing import Any
 
 from ...store.place import Place
-from ..answers.context import Asked
+from ..answers.context import StepContext
 from ..answers.kinds import kind_of
-from ..ask.asking import judged
-from ..codemode import prove as codemode
+from ..ask.messages import check_answer
+from ..codemode import step_fixtures as codemode
 from ..gates import ready
 from ..gates.static import prove as static
 from ..gates.tests import prove as testing
 from ..job import Settings
-from ..protocol import Protocol, load
-from ..target.fixture_tree import lay_out
+from ..protocol import Protocol, load_shipped
+from ..target.fixture_tree import write_tree
 from ..target.target import Target
-from ..target.work import Work
+from ..target.workspace import Workspace
 
 FOLDER = os.path.join(os.path.dirname(__file__), "evals")
 REQUEST = "add a /health endpoint returning status ok"
@@ -30,32 +30,32 @@ SPEC = '{"title": "Add /health", "criteria": [{"id": "C1", "text": "GET /health 
 NOBODY = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
 
 
-def prove() -> list[dict[str, Any]]:
+def prove_all() -> list[dict[str, Any]]:
     """A row for each fixture of all protocols: the step, what it should say, what it said; half a minute."""
-    gates = {"validate": static.prove(), "test": testing.prove()}
+    gates = {"validate": static.prove_static_gate(), "test": testing.prove_test_gate()}
     factory = [
-        *answers("factory"),
-        *base(),
+        *prove_answers("factory"),
+        *prove_base(),
         *({"step": step, **row} for step, rows in gates.items() for row in rows),
     ]
-    return [*_in_order("codemode", codemode.prove()), *_in_order("factory", factory)]
+    return [*_in_order("codemode", codemode.prove_steps()), *_in_order("factory", factory)]
 
 
 def _in_order(protocol, rows):
-    order = list(load(protocol).steps)
+    order = list(load_shipped(protocol).steps)
     rows = sorted(rows, key=lambda row: order.index(row["step"]))
     return [{**row, "step": f"{protocol} {row['step']}"} for row in rows]
 
 
-def answers(protocol: str) -> list[dict[str, Any]]:
+def prove_answers(protocol: str) -> list[dict[str, Any]]:
     """The fixtures of the steps that somebody answers; a second or two."""
     import yaml
 
     with open(os.path.join(FOLDER, protocol + ".yml"), encoding="utf-8") as file:
         cases = yaml.safe_load(file)
-    given = load(protocol)
+    given = load_shipped(protocol)
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
-        work = _work(place)
+        work = _create_target(place)
         try:
             return [
                 _answered(given, name, work, case) for name, rows in cases.items() for case in rows
@@ -64,9 +64,9 @@ def answers(protocol: str) -> list[dict[str, Any]]:
             work.close()
 
 
-def _work(place):
+def _create_target(place):
     repo = os.path.join(place, "repo")
-    lay_out(repo, FILES)
+    write_tree(repo, FILES)
     for words in (
         ["init", "-q"],
         ["add", "-A", "-f"],
@@ -74,41 +74,43 @@ def _work(place):
     ):
         subprocess.run(["git", *words], cwd=repo, check=True, capture_output=True)
     run = {"id": "run_0", "repo": "repo", "base_commit": Target(repo).head(), "request": REQUEST}
-    return Work(Place(place), run, {})
+    return Workspace(Place(place), run, {})
 
 
-def _answered(protocol: Protocol, name: str, work: Work, case: dict[str, str]) -> dict[str, Any]:
+def _answered(
+    protocol: Protocol, name: str, work: Workspace, case: dict[str, str]
+) -> dict[str, Any]:
     """A case with a `build` is about what speaks against asking at all."""
     step, before = protocol.steps[name], {"plan": SPEC, "build": case.get("build")}
-    asked = Asked(protocol, REQUEST, {**dict.fromkeys(protocol.steps), **before})
+    asked = StepContext(protocol, REQUEST, {**dict.fromkeys(protocol.steps), **before})
     objects = (
-        kind_of(step).objection(work, asked)
+        kind_of(step).find_objection(work, asked)
         if "build" in case
-        else judged(step, work, asked, case["answer"])
+        else check_answer(step, work, asked, case["answer"])
     )
-    return _row(name, case["name"], case["expects"], objects)
+    return _compare_verdict(name, case["name"], case["expects"], objects)
 
 
-def base() -> list[dict[str, Any]]:
+def prove_base() -> list[dict[str, Any]]:
     """`ready` on a base that passes a command of its own, and on one that does not."""
     found = []
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
-        work = _work(place)
+        work = _create_target(place)
         for name, code, expects in (
             ("a base that passes", "pass", "pass"),
             ("a base that fails", "1/0", "check"),
         ):
-            job = work.untouched()
+            job = work.make_base_job()
             job.settings = Settings(
                 commands={"check": ["true"], "test": ["python", "-c", code]}, replaces=("check", "test"),
                 minimum_level="L0",
             )  # fmt: skip
-            found.append(_row("ready", name, expects, ready.judge(job)))
+            found.append(_compare_verdict("ready", name, expects, ready.judge_baseline(job)))
         work.close()
     return found
 
 
-def _row(step, name, expects, verdict):
+def _compare_verdict(step, name, expects, verdict):
     got = verdict.reason if verdict else "pass"
     says = verdict.says if verdict else ""
     return {

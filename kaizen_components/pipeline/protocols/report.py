@@ -4,18 +4,18 @@ from typing import Any
 
 from ...errors import KaizenError
 from ..edits import apply as edits
-from ..protocol import Protocol, load, shipped
+from ..protocol import Protocol, list_shipped, load_shipped
 from . import fixtures, skills
-from .check import faults
-from .load import Source, one, read, sources
+from .catalog import Source, find_source, list_sources, read_source
+from .check import find_faults
 
 
-def listed(store, repo: str | None) -> dict[str, Any]:
-    return {"protocols": [_listed(source) for source in sources(store.place.root, repo)]}
+def list_protocols(store, repo: str | None) -> dict[str, Any]:
+    return {"protocols": [_listed(source) for source in list_sources(store.place.root, repo)]}
 
 
 def _listed(source: Source) -> dict[str, Any]:
-    protocol, wrong = read(source)
+    protocol, wrong = read_source(source)
     about = (
         {"version": protocol.version, "about": protocol.about}
         if protocol
@@ -24,12 +24,12 @@ def _listed(source: Source) -> dict[str, Any]:
     return {"name": source.name, "whose": source.whose, **about, "faults": len(wrong)}
 
 
-def checked(
+def check_protocol(
     store, name: str, repo: str, options: dict[str, Any], write_skills: bool
 ) -> dict[str, Any]:
     """Everything about one protocol; its steps as skills are written only if it can be run."""
-    source = one(name, store.place.root, repo)
-    protocol, wrong = read(source)
+    source = find_source(name, store.place.root, repo)
+    protocol, wrong = read_source(source)
     if protocol is None:
         return {
             "name": name,
@@ -39,7 +39,7 @@ def checked(
             "fixtures": [],
             "skills": [],
         }
-    wrong = faults(protocol.given) + _taken(source, protocol)
+    wrong = find_faults(protocol.given) + _find_taken_skills(source, protocol)
     rows, trouble = _proved(protocol, store, repo, options)
     usable = not wrong and not trouble and all(row["ok"] for row in rows)
     return {
@@ -50,22 +50,22 @@ def checked(
     }  # fmt: skip
 
 
-def _taken(source: Source, protocol: Protocol) -> list[str]:
+def _find_taken_skills(source: Source, protocol: Protocol) -> list[str]:
     """`codemode-spec` with a step `synthesis` would write the skill of another protocol."""
     ours = (
-        {path for name in shipped() for path in skills.documents(load(name))}
+        {path for name in list_shipped() for path in skills.render_skills(load_shipped(name))}
         if source.text is not None
         else set()
     )
     return [
         f"{path} is a skill of a protocol that Kaizen ships; rename the step."
-        for path in ours & {*skills.documents(protocol)}
+        for path in ours & {*skills.render_skills(protocol)}
     ]
 
 
 def _proved(protocol: Protocol, store, repo, options):
     try:
-        return list(fixtures.proved(protocol, store, repo, options)), []
+        return list(fixtures.prove_commands(protocol, store, repo, options)), []
     except KaizenError as error:
         return [], [f"Its gates could not be tried: {error.what} {error.why} {error.next}".strip()]
 
@@ -78,6 +78,6 @@ def _step(step) -> dict[str, Any]:
 
 
 def _write(store, protocol: Protocol) -> list[str]:
-    found = skills.documents(protocol)
-    edits.write(store.place.root, {path: text.encode() for path, text in found.items()})
+    found = skills.render_skills(protocol)
+    edits.write_changes(store.place.root, {path: text.encode() for path, text in found.items()})
     return sorted(found)

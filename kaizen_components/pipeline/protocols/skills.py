@@ -43,17 +43,20 @@ kaizen P4 --lease LEASE --file ANSWER --json
 """
 
 
-def documents(protocol: Protocol) -> dict[str, str]:
+def render_skills(protocol: Protocol) -> dict[str, str]:
     """path below the repository -> text, for each step that somebody answers."""
     asked = [step for step in protocol.steps.values() if step.kind == "ask"]
-    return {f"{FOLDER}/{_name(protocol, step)}/SKILL.md": _text(protocol, step) for step in asked}
+    return {
+        f"{FOLDER}/{_name(protocol, step)}/SKILL.md": _render_skill(protocol, step)
+        for step in asked
+    }
 
 
 def _name(protocol, step):
     return f"kaizen-{protocol.name}-{step.name}"
 
 
-def _text(protocol: Protocol, step: Step) -> str:
+def _render_skill(protocol: Protocol, step: Step) -> str:
     about = step.about.rstrip(".")
     description = (
         f"Answer the step {step.name} of a Kaizen {protocol.name} run. {about}. Use it when `kaizen P5` says that the "
@@ -62,7 +65,7 @@ def _text(protocol: Protocol, step: Step) -> str:
     following = "\n".join(f"- {reason}: {_where(edge)}" for reason, edge in step.next.items())
     return TEMPLATE.format(
         name=_name(protocol, step), description=json.dumps(description), title=f"{protocol.name}: {step.name}",
-        about=f"{about}. At most {step.attempts} attempts.", output=_output(step), checked=kind_of(step).checked,
+        about=f"{about}. At most {step.attempts} attempts.", output=_describe_output(step), checked=kind_of(step).checked,
         following=following,
     )  # fmt: skip
 
@@ -72,7 +75,7 @@ def _where(edge):
     return f"{to}, at most {times} time{'s' * (times > 1)}" if times else to
 
 
-def _output(step: Step) -> str:
+def _describe_output(step: Step) -> str:
     form = kind_of(step).form(step)
     if "schema" in form:
         return f"One JSON object that keeps to this schema:\n\n```json\n{json.dumps(form['schema'], indent=1)}\n```"

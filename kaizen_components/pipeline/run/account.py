@@ -5,7 +5,7 @@ from typing import Any
 from .machine import State
 
 
-def summary(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
+def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
     """How it ended or where it stands, how often each step was tried, and what it took.
 
     What no server told is None and not zero; where some told and some did not, `usage_unknown` counts those.
@@ -25,13 +25,13 @@ def summary(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
         "seconds": state["spent"]["seconds"],
         "calls": state["spent"]["calls"],
         **{
-            name: _sum([*answers, *paused], name)
+            name: _add_up([*answers, *paused], name)
             for name in ("tokens_in", "tokens_out", "cost_usd")
         },
         "usage_unknown": state["usage_unknown"],
         "rejected_answers": len(rejected),
-        "rejected_tokens": _both(_sum(rejected, "tokens_in"), _sum(rejected, "tokens_out")),
-        "rejected_cost_usd": _sum(rejected, "cost_usd"),
+        "rejected_tokens": _both(_add_up(rejected, "tokens_in"), _add_up(rejected, "tokens_out")),
+        "rejected_cost_usd": _add_up(rejected, "cost_usd"),
     }
 
 
@@ -41,7 +41,7 @@ def _rejected(state, answers):
     return [event for event in answers if event["id"] not in kept]
 
 
-def _sum(answers, name):
+def _add_up(answers, name):
     known = [
         event["payload"]["spent"][name]
         for event in answers

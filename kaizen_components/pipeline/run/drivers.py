@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from ...backends.chat import Chat, Messages, OnText
-from ...backends.failure import Rejected
+from ...backends.failure import RequestRejected
 from ...backends.reply import Reply
 from ...errors import Unavailable, Usage
 from ..answers.parse import AnswerRefused, extract_json
 from ..ask import scout_tools
 from ..edits.format import CUT
 from ..protocol import Step
-from .replay.driver import RecordedDriver
+from .replay.recorded_driver import RecordedDriver
 
 STAGES = ("plan", "scout", "build", "test", "review")
 NOTES = "What you have looked up:"
@@ -38,25 +38,27 @@ class ModelDriver:
         """The answer to a step; Unavailable if nobody gives one in time: the stage's, and never more than `most_s`."""
         if step.stage not in self._chats:
             self._chats[step.stage] = Chat.from_environment(step.stage)
-        talk = _Talk(self._chats[step.stage], step, on_text, most_s)
+        talk = _Conversation(self._chats[step.stage], step, on_text, most_s)
         try:
             if step.calls and self.work is not None and step.stage not in self._toolless:
-                reply = self._scouted(talk, question, self.work)
+                reply = self._ask_with_tools(talk, question, self.work)
             else:
                 reply = talk.ask(question)
         except Unavailable as error:
-            error.spent = talk.spent()  # type: ignore[attr-defined]  # for what was answered before
+            error.total_spent = talk.total_spent()  # type: ignore[attr-defined]  # for what was answered before
             raise
         return replace(reply, text=f"{reply.text}\n{CUT}") if reply.is_cut else reply
 
-    def _scouted(self, talk: "_Talk", question: Messages, base: scout_tools.Base) -> Reply:
+    def _ask_with_tools(
+        self, talk: "_Conversation", question: Messages, base: scout_tools.Base
+    ) -> Reply:
         """With tools for as long as the server knows them and calls are left; then once without."""
         messages = list(question)
         notes: list[str] = []
         while len(notes) < talk.step.calls:
             try:
                 reply = talk.ask(messages, scout_tools.SCHEMAS)
-            except Rejected:
+            except RequestRejected:
                 self._toolless.add(talk.step.stage)
                 break
             if not reply.tool_calls:
@@ -70,7 +72,7 @@ class ModelDriver:
             for one in reply.tool_calls:
                 left = talk.step.calls - len(notes)
                 said = (
-                    scout_tools.call(base, one.name, one.arguments)
+                    scout_tools.call_tool(base, one.name, one.arguments)
                     if left > 0
                     else "No call is left."
                 )
@@ -81,7 +83,7 @@ class ModelDriver:
         return replace(talk.ask(_with_notes(question, notes)), calls=len(notes))
 
 
-class _Talk:
+class _Conversation:
     """The questions that make one answer: one limit of time, and one sum of what they cost."""
 
     def __init__(self, chat: Chat, step: Step, on_text: OnText | None, most_s: float | None):
@@ -109,7 +111,7 @@ class _Talk:
             seconds=self._sum("seconds"), retries=self._sum("retries"),
         )  # fmt: skip
 
-    def spent(self) -> dict[str, Any]:
+    def total_spent(self) -> dict[str, Any]:
         """What it took so far, as far as it was told."""
         told = (
             {name: self._sum(name) for name in ("tokens_in", "tokens_out", "cost_usd")}
@@ -143,24 +145,24 @@ def _with_notes(question, notes):
 
 
 Driver = ModelDriver | RecordedDriver | None
-DRIVERS: dict[str, Callable[[Any, str | None], Driver]] = {
+DRIVERS_BY_NAME: dict[str, Callable[[Any, str | None], Driver]] = {
     "model": lambda look, source: ModelDriver(),
     "agent": lambda look, source: None,
     "replay": RecordedDriver,
 }
 
 
-def driver(name: str, look=None, source: str | None = None) -> Driver:
+def create_driver(name: str, look=None, source: str | None = None) -> Driver:
     """The driver of that name, ready to be asked; Unavailable if what it needs is not configured.
 
     An agent is not asked by us: it asks what is legal, and answers in its own time. A replay has the answers of the run
     that `source` names.
     """
-    if name not in DRIVERS:
+    if name not in DRIVERS_BY_NAME:
         raise Usage(
             "unknown_driver",
             f"There is no driver {name[:60]!r}.",
-            "There are: " + ", ".join(DRIVERS) + ".",
+            "There are: " + ", ".join(DRIVERS_BY_NAME) + ".",
             "Name one of them with --driver.",
         )
-    return DRIVERS[name](look, source)
+    return DRIVERS_BY_NAME[name](look, source)

@@ -32,11 +32,11 @@ SPENT = ("calls", "tokens_in", "tokens_out", "cost_usd", "seconds")
 SAME_FAILURE_MAX = 3
 
 
-class Illegal(Exception):
+class IllegalEvent(Exception):
     """An event that cannot follow."""
 
 
-def beginning(protocol: Protocol) -> State:
+def initial_state(protocol: Protocol) -> State:
     return {
         "phase": "due", "step": protocol.start, "outcome": None, "why": None, "attempt": 0,
         "tries": {}, "answers": {}, "passed": [], "taken": {}, "failures": {}, "asks": 0, "refusals": 0,
@@ -45,7 +45,7 @@ def beginning(protocol: Protocol) -> State:
     }  # fmt: skip
 
 
-def legal(protocol: Protocol, state: State) -> list[str]:
+def legal_events(protocol: Protocol, state: State) -> list[str]:
     """The events that may follow."""
     if state["phase"] == "ended":
         return [REFUSED]
@@ -59,18 +59,18 @@ def legal(protocol: Protocol, state: State) -> list[str]:
     return [*allowed, *ANYWHERE]
 
 
-def after(protocol: Protocol, state: State, event: Event) -> State:
+def next_state(protocol: Protocol, state: State, event: Event) -> State:
     """The state after the event, or Illegal. Neither argument is changed."""
     name = event["event"]
-    if name not in legal(protocol, state):
-        raise Illegal(f"{name} cannot follow in {state['phase']} of {state['step']}")
+    if name not in legal_events(protocol, state):
+        raise IllegalEvent(f"{name} cannot follow in {state['phase']} of {state['step']}")
     if (
         name not in ANYWHERE
         and "step" in event
         and (event["step"], event["attempt"]) != _place(state, name)
     ):
-        raise Illegal(f"{event['step']} {event['attempt']} is not what is next")
-    return _CHANGES[name](protocol, _copied(state), event)
+        raise IllegalEvent(f"{event['step']} {event['attempt']} is not what is next")
+    return _CHANGES[name](protocol, _copy_state(state), event)
 
 
 def _place(state, name):
@@ -79,19 +79,19 @@ def _place(state, name):
     return state["step"], state["tries"].get(state["step"], 0) + 1 if fresh else state["attempt"]
 
 
-def _begun(protocol, state, event):
+def _begin_attempt(protocol, state, event):
     step, attempt = _place(state, event["event"])
     state["tries"][step] = state["attempt"] = attempt
     state["asks"] += event["event"] == "asked"
     return {**state, "phase": event["event"]}
 
 
-def _answered(protocol, state, event):
+def _record_answer(protocol, state, event):
     state["answers"][state["step"]] = event["answer"]
-    return {**_charged(state, event), "phase": "answered"}
+    return {**_charge(state, event), "phase": "answered"}
 
 
-def _charged(state, event):
+def _charge(state, event):
     spent = event.get("spent", {})
     state["spent_on"][state["step"]] = dict(
         state["spent_on"].get(state["step"]) or dict.fromkeys(SPENT, 0)
@@ -103,9 +103,9 @@ def _charged(state, event):
     return state
 
 
-def _judged(protocol, state, event):
+def _apply_verdict(protocol, state, event):
     step, reason = protocol.steps[state["step"]], event["reason"]
-    state = _charged(state, event)
+    state = _charge(state, event)
     if reason == "pass":
         state["passed"] = [
             *(name for name in state["passed"] if name not in (step.name, *step.clears)),
@@ -118,50 +118,52 @@ def _judged(protocol, state, event):
         key = f"{step.name} {event.get('fingerprint', '')}"
         state["failures"][key] = state["failures"].get(key, 0) + 1
         if state["failures"][key] >= SAME_FAILURE_MAX and event.get("fingerprint"):
-            return _ending(
+            return _begin_end(
                 state, "stuck", f"{step.name} failed in the same way {SAME_FAILURE_MAX} times"
             )
-    return _routed(protocol, state, step, reason)
+    return _route(protocol, state, step, reason)
 
 
-def _routed(protocol, state, step, reason):
+def _route(protocol, state, step, reason):
     """Where the reason leads: another step, or the end."""
     if reason == "missing":
-        return _ending(state, "blocked", f"{step.name} cannot be decided here")
+        return _begin_end(state, "blocked", f"{step.name} cannot be decided here")
     if reason not in step.next:
-        return _ending(state, "failed", f"{step.name} ended with {reason}, which leads nowhere")
+        return _begin_end(state, "failed", f"{step.name} ended with {reason}, which leads nowhere")
     target, times = step.next[reason]
     if target in RUN_OUTCOME:
-        return _ending(state, target, f"{step.name} ended with {reason}")
+        return _begin_end(state, target, f"{step.name} ended with {reason}")
     edge = f"{step.name} {reason}"
     state["taken"][edge] = state["taken"].get(edge, 0) + 1
     if times and state["taken"][edge] > times:
-        return _ending(
+        return _begin_end(
             state,
             "failed",
             f"{step.name} ended with {reason} more than {times} time{'s' * (times > 1)}",
         )
     following = protocol.steps[target]
     if following.keep and following.name in state["passed"] and reason == "pass":
-        return _routed(protocol, state, following, "pass")
-    return _due(protocol, state, following)
+        return _route(protocol, state, following, "pass")
+    return _enter_step(protocol, state, following)
 
 
-def _due(protocol, state, step):
+def _enter_step(protocol, state, step):
     """The next step, unless there is no attempt or no budget left for it."""
     if state["tries"].get(step.name, 0) >= step.attempts:
-        return _ending(state, "exhausted", f"{step.name} has had its {step.attempts} attempts")
-    gone = exceeded(protocol, state, step)
+        return _begin_end(state, "exhausted", f"{step.name} has had its {step.attempts} attempts")
+    gone = find_spent_budget(protocol, state, step)
     if gone:
-        return _ending(state, "exhausted", f"{gone} is spent")
+        return _begin_end(state, "exhausted", f"{gone} is spent")
     return {**state, "phase": "due", "step": step.name, "attempt": 0}
 
 
-def exceeded(protocol: Protocol, state: State, step: Step) -> str | None:
+def find_spent_budget(protocol: Protocol, state: State, step: Step) -> str | None:
     """The budget that does not allow the step to begin: of the run, or of the step."""
     asks = {"asks": state["asks"] if step.kind == "ask" else 0}
-    own = _sums(state["spent_on"].get(step.name)) | {"asks": state["tries"].get(step.name, 0)}
-    run = _sums(state["spent"]) | asks
+    own = _total_spending(state["spent_on"].get(step.name)) | {
+        "asks": state["tries"].get(step.name, 0)
+    }
+    run = _total_spending(state["spent"]) | asks
     for name, most in protocol.budget.items():
         if run[name] >= most:
             return f"the budget of {name}"
@@ -169,7 +171,7 @@ def exceeded(protocol: Protocol, state: State, step: Step) -> str | None:
     return f"the budget of {gone} for {step.name}" if gone else None
 
 
-def _sums(spent):
+def _total_spending(spent):
     """By the names that budgets have."""
     spent = spent or dict.fromkeys(SPENT, 0)
     return {**spent, "tokens": spent["tokens_in"] + spent["tokens_out"]}
@@ -179,29 +181,29 @@ def seconds_left(protocol: Protocol, state: State, step: Step) -> float:
     """What is left of the budgets; how long one answer may take besides is the driver's to say."""
     own = (
         step.budget.get("seconds", float("inf"))
-        - _sums(state["spent_on"].get(step.name))["seconds"]
+        - _total_spending(state["spent_on"].get(step.name))["seconds"]
     )
     return max(
         1.0, min(own, protocol.budget.get("seconds", float("inf")) - state["spent"]["seconds"])
     )
 
 
-def _ending(state, outcome, why):
+def _begin_end(state, outcome, why):
     return {**state, "phase": "ending", "outcome": outcome, "why": why}
 
 
-def _aborted(protocol, state, event):
-    return _ending(state, "aborted", event.get("why") or "somebody ended it")
+def _abort(protocol, state, event):
+    return _begin_end(state, "aborted", event.get("why") or "somebody ended it")
 
 
-def _moved(protocol, state, event):
+def _change_phase(protocol, state, event):
     return {**state, "phase": event["event"]}
 
 
-def _leased(protocol, state, event):
+def _grant_lease(protocol, state, event):
     held = state["lease"]
     if held and held["until"] > event["at"] and held["holder"] != event["holder"]:
-        raise Illegal(f"{held['holder']} has the lease until {held['until']}")
+        raise IllegalEvent(f"{held['holder']} has the lease until {held['until']}")
     token = state["leases"] + 1  # higher than every one before, so that a late writer can be told
     given = {
         name: event[name] for name in ("id", "place") if event.get(name)
@@ -210,29 +212,29 @@ def _leased(protocol, state, event):
     return {**state, "leases": token, "paused": None, "lease": lease}
 
 
-def _released(protocol, state, event):
+def _release_lease(protocol, state, event):
     """Whoever drove it let go; `why` says that it could not go on, and what that took is charged."""
-    state = {**_charged(state, event), "lease": None, "paused": event.get("why")}
+    state = {**_charge(state, event), "lease": None, "paused": event.get("why")}
     before = {**state, "asks": state["asks"] - 1}  # the question that is under way was allowed
     gone = (
-        exceeded(protocol, before, protocol.steps[state["step"]])
+        find_spent_budget(protocol, before, protocol.steps[state["step"]])
         if state["phase"] == "asked"
         else None
     )
-    return _ending(state, "exhausted", f"{gone} is spent") if gone else state
+    return _begin_end(state, "exhausted", f"{gone} is spent") if gone else state
 
 
-def _refused(protocol, state, event):
+def _count_refusal(protocol, state, event):
     return {**state, "refusals": state["refusals"] + 1}
 
 
-def _copied(state):
+def _copy_state(state):
     return {
         name: dict(value) if isinstance(value, dict) else value for name, value in state.items()
     }
 
 
 _CHANGES = {
-    "asked": _begun, "started": _begun, "answered": _answered, "judged": _judged, "aborted": _aborted,
-    "delivering": _moved, "ended": _moved, "leased": _leased, "released": _released, "refused": _refused,
+    "asked": _begin_attempt, "started": _begin_attempt, "answered": _record_answer, "judged": _apply_verdict, "aborted": _abort,
+    "delivering": _change_phase, "ended": _change_phase, "leased": _grant_lease, "released": _release_lease, "refused": _count_refusal,
 }  # fmt: skip

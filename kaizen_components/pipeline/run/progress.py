@@ -40,7 +40,7 @@ class Progress:
         """A piece of an answer came; it is counted, not shown."""
         self._chars += len(piece)
 
-    def judged(self, stage: str, attempt: int, verdict: Verdict) -> None:
+    def end_step(self, stage: str, attempt: int, verdict: Verdict) -> None:
         """A step ended: its line stays."""
         found = len(verdict.findings)
         findings = f"  {found} finding{'s' * (found != 1)}" if found else ""
@@ -74,12 +74,14 @@ class Progress:
         line = (
             f"{SPINNER[self._turn % 4]} {self._name}  {time.monotonic() - self._begun:.0f} s{told}"
         )
-        line = line[: max(_columns() - 1, 0)]  # a longer one would wrap, and could not be wiped
+        line = line[
+            : max(_terminal_width() - 1, 0)
+        ]  # a longer one would wrap, and could not be wiped
         self._write(self._wiped() + line)
         self._shown = len(line)
 
     def _wiped(self):
-        blanks = " " * min(self._shown, max(_columns() - 1, 0))  # it may be narrower by now
+        blanks = " " * min(self._shown, max(_terminal_width() - 1, 0))  # it may be narrower by now
         return f"\r{blanks}\r" if self._shown else ""
 
     def _write(self, text):
@@ -97,7 +99,7 @@ def _is_terminal():
         return False
 
 
-def _columns():
+def _terminal_width():
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or COLUMNS
     except (OSError, ValueError, AttributeError):

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from ...errors import Conflict
-from ...records.ledger.canonical import canonical
+from ...records.ledger.canonical import encode_canonical
 from ..protocol import Protocol
 from . import machine
 
@@ -18,36 +18,40 @@ ROOT_SPAN = "SELECT id FROM span WHERE trace_id = ? ORDER BY seq LIMIT 1"
 COLUMNS = ("step", "attempt", "reason", "says", "body")
 
 
-def start(tx, protocol: Protocol, task: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+def start_run(
+    tx, protocol: Protocol, task: dict[str, Any], values: dict[str, Any]
+) -> dict[str, Any]:
     """A new run; its first event is still to come."""
     row = {
         "task_id": task["id"], "protocol": protocol.name, "protocol_hash": protocol.hash,
-        "definition": canonical(protocol.given), **values, "options": canonical(values["options"]),
+        "definition": encode_canonical(protocol.given), **values, "options": encode_canonical(values["options"]),
     }  # fmt: skip
     return tx.add("run", row, of=(task,))
 
 
-def protocol_of(run: dict[str, Any]) -> Protocol:
+def load_protocol(run: dict[str, Any]) -> Protocol:
     """The protocol as it was when the run began, whatever the file says now."""
     return Protocol(json.loads(run["definition"]))
 
 
-def state_of(db, run: dict[str, Any]) -> tuple[int, machine.State]:
+def load_state(db, run: dict[str, Any]) -> tuple[int, machine.State]:
     """(number of the newest event, the state after it)."""
     found = db.one(LAST, (run["id"],))
     return (
         (found["n"], json.loads(found["state"]))
         if found
-        else (0, machine.beginning(protocol_of(run)))
+        else (0, machine.initial_state(load_protocol(run)))
     )
 
 
-def append(tx, run: dict[str, Any], event: machine.Event, known: int) -> tuple[int, machine.State]:
+def append_event(
+    tx, run: dict[str, Any], event: machine.Event, known: int
+) -> tuple[int, machine.State]:
     """Record the event and what the run has become by it; refused where it cannot follow.
 
     `known` is the number of the newest event that the caller has seen: if somebody else was quicker, nothing happens.
     """
-    number, state = state_of(tx, run)
+    number, state = load_state(tx, run)
     if number != known:
         raise Conflict(
             "run_moved_on",
@@ -56,8 +60,8 @@ def append(tx, run: dict[str, Any], event: machine.Event, known: int) -> tuple[i
             f"`P2 --id {run['id']}` shows it.",
         )
     try:
-        new = machine.after(protocol_of(run), state, {**event, "at": tx.at})
-    except machine.Illegal as error:
+        new = machine.next_state(load_protocol(run), state, {**event, "at": tx.at})
+    except machine.IllegalEvent as error:
         raise Conflict(
             "illegal_transition",
             f"{event['event']} is not legal now.",
@@ -70,7 +74,7 @@ def append(tx, run: dict[str, Any], event: machine.Event, known: int) -> tuple[i
         {
             "run_id": run["id"], "n": number + 1, "event": event["event"],
             **{name: event.get(name) for name in COLUMNS},
-            "payload": canonical(payload) if payload else None, "state": canonical(new), "phase": new["phase"],
+            "payload": encode_canonical(payload) if payload else None, "state": encode_canonical(new), "phase": new["phase"],
             "outcome": new["outcome"],
         },
         of=(run,),
@@ -78,7 +82,7 @@ def append(tx, run: dict[str, Any], event: machine.Event, known: int) -> tuple[i
     return number + 1, new
 
 
-def events(db, run: dict[str, Any]) -> list[dict[str, Any]]:
+def load_events(db, run: dict[str, Any]) -> list[dict[str, Any]]:
     """Everything that happened, in order, the payload as what it is."""
     return [
         {**row, "payload": json.loads(row["payload"] or "{}")}
@@ -86,18 +90,18 @@ def events(db, run: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def states(db, run: dict[str, Any]) -> dict[int, machine.State]:
+def load_states(db, run: dict[str, Any]) -> dict[int, machine.State]:
     """The state after each event; that of number 0 is the beginning."""
     found = {row["n"]: json.loads(row["state"]) for row in db.rows(STATES, (run["id"],))}
-    return {0: machine.beginning(protocol_of(run)), **found}
+    return {0: machine.initial_state(load_protocol(run)), **found}
 
 
-def body(db, event_id: str) -> str:
+def load_body(db, event_id: str) -> str:
     """The text of an answer, or of a question."""
     return db.value(BODY, (event_id,)) or ""
 
 
-def answer_text(db, state: dict[str, Any], step: str) -> str | None:
+def load_answer(db, state: dict[str, Any], step: str) -> str | None:
     """The newest answer to a step, as it was given."""
     event = state["answers"].get(step)
-    return body(db, event) if event else None
+    return load_body(db, event) if event else None

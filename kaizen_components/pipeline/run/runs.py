@@ -12,16 +12,16 @@ from ...records import ids
 from ...records.quality import span
 from ...sandbox import run as sandbox
 from ...store.gate import try_lock
-from ..ask.feedback import line_of
+from ..ask.feedback import describe_finding
 from ..protocol import Protocol
-from ..target.settings import PATH, parsed
+from ..target.settings import PATH, parse_settings
 from ..target.target import Target
-from ..target.toolchain import named
-from ..target.work import Work
+from ..target.toolchain import find_interpreter
+from ..target.workspace import Workspace
 from . import recorder, turn
-from .account import summary
-from .book import Book
+from .account import summarize_run
 from .engine import Engine
+from .journal import Journal
 from .progress import Progress
 
 LEASE_MS = (
@@ -44,7 +44,7 @@ EXIT_CODES = {
 }  # everything else is 1: a result, but not the one that was wanted
 
 
-def begin(
+def begin_run(
     write,
     store,
     protocol: Protocol,
@@ -58,13 +58,13 @@ def begin(
     target = Target(repo)
     commit = target.head()
     if options["python"]:
-        named(target, options["python"])  # or it is refused before anything is recorded
+        find_interpreter(target, options["python"])  # or it is refused before anything is recorded
     inside = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
     values = {
         "driver": driver, "request": request, "repo": inside, "base_commit": commit,
-        "options": {**options, "sandbox": sandbox.level()},
+        "options": {**options, "sandbox": sandbox.detect_level()},
     }  # fmt: skip
-    if target.dirty():
+    if target.is_dirty():
         store.notes.append(
             "The target has uncommitted changes; the run starts from its last commit without them."
         )
@@ -75,8 +75,8 @@ def begin(
 
     def do(tx):
         task = tx.find("task", task_id) if task_id else _task(tx, request)
-        run = recorder.start(tx, protocol, task, values)
-        root = span.add(
+        run = recorder.start_run(tx, protocol, task, values)
+        root = span.add_span(
             tx, run["id"], None, task["id"], None, {"run": run["id"], "protocol": protocol.name},
             {**NOTHING, "name": f"{protocol.name} {' '.join(request.split())}"[:200]},
         )  # fmt: skip
@@ -95,46 +95,48 @@ def _task(tx, request):
     )  # fmt: skip
 
 
-def go_on(write, look, store, run_id: str, driver) -> dict[str, Any]:
+def drive_run(write, look, store, run_id: str, driver) -> dict[str, Any]:
     """Drive a model's run from where it stands to its end; one process at a time."""
-    with _opened(write, look, store, run_id) as (book, work):
+    with _open_run(write, look, store, run_id) as (book, work):
         _refuse_ended(book)
         if book.state["lease"]:
             book.add("released")  # its holder is gone, or we could not hold the lock
         book.add(
-            "leased", holder=f"{book.actor} {os.getpid()}", until=ids.iso(ids.now_ms() + LEASE_MS)
+            "leased",
+            holder=f"{book.actor} {os.getpid()}",
+            until=ids.format_time(ids.now_ms() + LEASE_MS),
         )
         driver.work = work  # what a scout may look at
         _drive(book, work, driver)
-        return answer(book.run, book)
+        return describe_end(book.run, book)
 
 
-def next_turn(write, look, store, run_id: str, ttl_s: int) -> dict[str, Any]:
+def give_turn(write, look, store, run_id: str, ttl_s: int) -> dict[str, Any]:
     """What is legal in an agent's run, with a lease on it: whatever is ours to do is done first."""
-    with _opened(write, look, store, run_id) as (book, work):
+    with _open_run(write, look, store, run_id) as (book, work):
         _refuse_other_driver(book)
         engine = _drive(book, work, None)
         if book.state["phase"] == "ended":
-            return answer(book.run, book)
-        turn.lease(book, book.actor, ttl_s)
-        return _contract(book, work, engine)
+            return describe_end(book.run, book)
+        turn.take_lease(book, book.actor, ttl_s)
+        return _build_contract(book, work, engine)
 
 
-def hand_in(write, look, store, given: dict[str, Any]) -> dict[str, Any]:
+def take_answer(write, look, store, given: dict[str, Any]) -> dict[str, Any]:
     """Take an agent's answer, judge it, and do what follows, as far as nobody has to think."""
     try:
-        run, leased = turn.leased_run(look(), given["lease"])
+        run, leased = turn.find_leased_run(look(), given["lease"])
     except NotFound:
         _record_unknown_lease(write, look, store)
         raise
-    with _opened(write, look, store, run["id"]) as (book, work):
+    with _open_run(write, look, store, run["id"]) as (book, work):
         _refuse_other_driver(book, answering=True)
-        past = turn.handed_in(book, given["lease"], given["text"])
+        past = turn.find_same_answer(book, given["lease"], given["text"])
         if past is None:
-            _take(book, work, given, leased)
+            _record_answer(book, work, given, leased)
         place = past or {"step": book.state["step"], "attempt": book.state["attempt"]}
         _drive(book, work, None)
-        return {**_judged(book, place), **({"replayed": True} if past else {})}
+        return {**_describe_verdict(book, place), **({"replayed": True} if past else {})}
 
 
 def _record_unknown_lease(write, look, store):
@@ -146,23 +148,23 @@ def _record_unknown_lease(write, look, store):
     if waiting:
         with (
             suppress(KaizenError),
-            _opened(write, look, store, waiting, needs_target=False) as (book, _),
+            _open_run(write, look, store, waiting, needs_target=False) as (book, _),
         ):
-            book.refuse("unknown-lease", "A lease was named that nobody gave out.")
+            book.record_refusal("unknown-lease", "A lease was named that nobody gave out.")
 
 
-def _take(book, work, given, leased):
+def _record_answer(book, work, given, leased):
     engine = Engine(book, work, None, Progress())
     step = engine.protocol.steps[book.state["step"]]
-    turn.check(book, step, given)
-    turn.check_paths(book, work, step, engine.so_far(step, book.state), given["text"])
+    turn.check_submission(book, step, given)
+    turn.check_paths(book, work, step, engine.build_context(step, book.state), given["text"])
     thought_ms = ids.now_ms() - round(datetime.fromisoformat(leased["at"]).timestamp() * 1000)
     reply = Reply(given["text"], served_by=f"agent {book.actor}", seconds=max(0, thought_ms) / 1000)
     book.answer(step.name, book.state["attempt"], reply, given["lease"])
     book.add("released")
 
 
-def _judged(book, place):
+def _describe_verdict(book, place):
     """What became of an answer, and of the run. A run that was aborted in between has judged nothing."""
     judged = [one for one in book.events() if one["event"] == "judged"]
     own = [(one["step"], one["attempt"]) == (place["step"], place["attempt"]) for one in judged]
@@ -171,11 +173,11 @@ def _judged(book, place):
     said = {
         "id": book.run["id"], "kind": "run", "step": place["step"], "attempt": place["attempt"],
         "reason": found["reason"], "passed": found["reason"] == "pass", "says": found["says"],
-        "findings": [line_of(one) for one in found["payload"]["findings"][:FINDINGS_SHOWN]],
+        "findings": [describe_finding(one) for one in found["payload"]["findings"][:FINDINGS_SHOWN]],
         "then": [f"{one['step']} {one['attempt']}: {one['reason']}. {one['says'] or ''}".strip() for one in since],
     }  # fmt: skip
     if book.state["phase"] == "ended":
-        ended = answer(book.run, book)
+        ended = describe_end(book.run, book)
         code = ended.pop(
             "exit_code", 0
         )  # of the call as a whole: `P4 && deploy` must not deploy what was rejected
@@ -192,24 +194,26 @@ def _judged(book, place):
     }
 
 
-def _contract(book, work, engine):
+def _build_contract(book, work, engine):
     step = engine.protocol.steps[book.state["step"]]
-    asked = engine.so_far(step, book.state)
-    return turn.contract(book, work, engine.protocol, asked, engine.question(step, book.state))
+    asked = engine.build_context(step, book.state)
+    return turn.build_contract(
+        book, work, engine.protocol, asked, engine.question(step, book.state)
+    )
 
 
 @contextmanager
-def _opened(write, look, store, run_id, *, needs_target=True):
+def _open_run(write, look, store, run_id, *, needs_target=True):
     """The run's book and its files, for this process alone."""
     run = look().find("run", run_id)
-    with _alone(store, run):
-        work = Work(store.place, run, json.loads(run["options"]))
+    with _lock_run(store, run):
+        work = Workspace(store.place, run, json.loads(run["options"]))
         try:
             if needs_target:
                 _require_target(work)
             if run["driver"] == "agent":
                 work.forget()
-            yield Book(write, look, store, run), work
+            yield Journal(write, look, store, run), work
         finally:
             work.close()
 
@@ -253,7 +257,7 @@ def _refuse_ended(book):
 def _refuse_other_driver(book, answering=False):
     if book.run["driver"] != "agent":
         if answering:
-            book.refuse("not-an-agents-run", "An agent has answered.")
+            book.record_refusal("not-an-agents-run", "An agent has answered.")
         raise Conflict(
             "not_an_agents_run",
             f"{book.run['id']} is driven by a {book.run['driver']}.",
@@ -262,15 +266,15 @@ def _refuse_other_driver(book, answering=False):
         )
 
 
-def answer(run: dict[str, Any], book: Book) -> dict[str, Any]:
+def describe_end(run: dict[str, Any], book: Journal) -> dict[str, Any]:
     """What P1 and P7 say about a run that has ended."""
     events = book.events()
     last = next(event["payload"] for event in reversed(events) if event["event"] == "ended")
     found = {
         "id": run["id"], "kind": "run", "task_id": run["task_id"], "protocol": run["protocol"],
-        **summary(book.state, events), **_last_failure(book.state, events), **last["delivered"],
+        **summarize_run(book.state, events), **_last_failure(book.state, events), **last["delivered"],
         "artifacts": list(last["artifacts"].values()),
-        "hint": _hint(run, last["delivered"]),
+        "hint": _suggest_next(run, last["delivered"]),
     }  # fmt: skip
     code = EXIT_CODES.get(found["outcome"], 1)
     return {**found, "exit_code": code} if code else found
@@ -282,10 +286,10 @@ def _last_failure(state, events):
     if state["outcome"] == "accepted" or not judged:
         return {}
     found = judged[-1]["payload"]["findings"][:FINDINGS_SHOWN]
-    return {"says": judged[-1]["says"], "findings": [line_of(one) for one in found]}
+    return {"says": judged[-1]["says"], "findings": [describe_finding(one) for one in found]}
 
 
-def _hint(run, delivered):
+def _suggest_next(run, delivered):
     if delivered.get("not_applied"):
         return f"The work is on the branch {delivered['branch']}, but not in the tree: {delivered['not_applied']}"
     if "fixture" in delivered:
@@ -297,12 +301,12 @@ def _hint(run, delivered):
     return f"`P2 --id {run['id']}` shows every gate and attempt."
 
 
-def abort(write, look, store, run_id: str, why: str) -> dict[str, Any]:
+def abort_run(write, look, store, run_id: str, why: str) -> dict[str, Any]:
     """End a run that nobody drives."""
-    with _opened(write, look, store, run_id, needs_target=False) as (book, work):
+    with _open_run(write, look, store, run_id, needs_target=False) as (book, work):
         ends_otherwise = book.state["phase"] == "ending" and book.state["outcome"] != "accepted"
         if book.state["phase"] in ("ending", "delivering", "ended") and not ends_otherwise:
-            book.refuse("run-ended", "Somebody wanted to abort it.")
+            book.record_refusal("run-ended", "Somebody wanted to abort it.")
             raise Conflict(
                 "run_ended",
                 f"{book.run['id']} is {book.state['outcome']} already.",
@@ -314,11 +318,11 @@ def abort(write, look, store, run_id: str, why: str) -> dict[str, Any]:
         if not ends_otherwise:
             book.add("aborted", why=why)
         book.end(work, {})
-        return {**answer(book.run, book), "exit_code": 0}  # it is what was asked for
+        return {**describe_end(book.run, book), "exit_code": 0}  # it is what was asked for
 
 
 @contextmanager
-def _alone(store, run):
+def _lock_run(store, run):
     """A lock that the system lets go when its holder dies, however that happens."""
     descriptor = _lock_file(os.path.join(store.place.work, "runs", run["id"]))
     try:
@@ -347,16 +351,16 @@ def _lock_file(folder):
         ) from None
 
 
-def budget_of_target(repo: str) -> dict[str, float]:
+def read_target_budget(repo: str) -> dict[str, float]:
     """What the target's own settings allow a run, as its last commit has them."""
     target = Target(repo)
     try:
-        return parsed(target.blob(target.head(), PATH)).budget
+        return parse_settings(target.blob(target.head(), PATH)).budget
     finally:
         target.close()
 
 
-def budget_of(given: Any) -> dict[str, float]:
+def check_budget(given: Any) -> dict[str, float]:
     """--budget-json as numbers, or a Usage error."""
     if not isinstance(given, dict) or not all(
         isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..protocol import Protocol
 from . import recorder
-from .account import summary
+from .account import summarize_run
 
 SAYS_CHARS_MAX = 200
 LISTED = (
@@ -27,10 +27,10 @@ ORDER BY CASE WHEN sum(e.reason <> 'missing') THEN 1.0 * sum(e.reason = 'pass') 
          r.protocol, s.stage"""
 
 
-def card(db, run: dict[str, Any]) -> dict[str, Any]:
+def run_card(db, run: dict[str, Any]) -> dict[str, Any]:
     """Everything about one run that fits on a screen."""
-    number, state = recorder.state_of(db, run)
-    events = recorder.events(db, run)
+    number, state = recorder.load_state(db, run)
+    events = recorder.load_events(db, run)
     ended: dict[str, Any] = next(
         (event["payload"] for event in reversed(events) if event["event"] == "ended"), {}
     )
@@ -38,9 +38,9 @@ def card(db, run: dict[str, Any]) -> dict[str, Any]:
         "id": run["id"], "kind": "run", "request": run["request"], "protocol": run["protocol"], "driver": run["driver"],
         "repo": run["repo"], "base_commit": run["base_commit"], "task_id": run["task_id"], "test": bool(run["test"]),
         "phase": state["phase"], "step": state["step"], "attempt": state["attempt"], "at": run["at"], "events": number,
-        **summary(state, events), **ended.get("delivered", {}), **_holding(state),
-        **reviewed(events, recorder.protocol_of(run)),
-        "gates": gates(events, recorder.protocol_of(run)),
+        **summarize_run(state, events), **ended.get("delivered", {}), **_holding(state),
+        **find_reviewer(events, recorder.load_protocol(run)),
+        "gates": list_gates(events, recorder.load_protocol(run)),
         "log": db.log_position(run),
     }  # fmt: skip
 
@@ -53,7 +53,7 @@ def _holding(state):
     return {"paused": state["paused"], "holder": lease.get("holder"), "until": lease.get("until")}
 
 
-def reviewed(events: list[dict[str, Any]], protocol: Protocol) -> dict[str, Any]:
+def find_reviewer(events: list[dict[str, Any]], protocol: Protocol) -> dict[str, Any]:
     """Who reviewed the newest work, and whether the same one had built it; nothing where nobody has reviewed."""
     answered = [event for event in events if event["event"] == "answered"]
     by = {
@@ -69,7 +69,7 @@ def _who(event):
     return event["payload"].get("model") or event["actor"]
 
 
-def gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[str, Any]]:
+def list_gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[str, Any]]:
     """One row for each step and attempt that was judged; the seconds are those of the answer and of its checks."""
     answered = {
         (event["step"], event["attempt"]): event["payload"]
@@ -96,7 +96,7 @@ def _gate(event, answer, protocol):
     }  # fmt: skip
 
 
-def stages(db, protocol: str | None = None) -> list[dict[str, Any]]:
+def count_stages(db, protocol: str | None = None) -> list[dict[str, Any]]:
     """How often each stage passes, over all runs; the one that fails most often first."""
     rows = db.rows(STAGES, (protocol,))
     return [
@@ -105,7 +105,7 @@ def stages(db, protocol: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-def flakiest(found: list[dict[str, Any]]) -> str | None:
+def find_flakiest(found: list[dict[str, Any]]) -> str | None:
     """The stage that fails most often; None where none ever did."""
     first = found[0] if found else None
     return (

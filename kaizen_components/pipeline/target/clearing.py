@@ -6,7 +6,7 @@ import shutil
 from ...errors import Unavailable
 
 
-def clear(path: str) -> None:
+def delete_path(path: str) -> None:
     """Whatever is there, a link as a link and never what it leads to; Unavailable if it cannot be taken away."""
     if os.path.islink(path) or os.path.isfile(path):
         os.unlink(path)

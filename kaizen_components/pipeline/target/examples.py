@@ -8,7 +8,7 @@ import ast
 DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def preparation(text: str) -> str:
+def strip_tests(text: str) -> str:
     """The source without its tests; as it is where it cannot be read or nothing would be left."""
     try:
         body = ast.parse(text).body

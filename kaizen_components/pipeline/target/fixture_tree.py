@@ -3,7 +3,7 @@
 import os
 
 
-def lay_out(folder: str, files: dict[str, str]) -> None:
+def write_tree(folder: str, files: dict[str, str]) -> None:
     """Write path -> text below the folder, which is made."""
     for name, text in files.items():
         path = os.path.join(folder, name)

@@ -7,7 +7,7 @@ import tomllib
 from typing import Any
 
 from ..verdict import Finding
-from .protected import matches as named
+from .protected_files import matches_any
 
 DEPENDENCIES = (
     "pyproject.toml", "requirements*.txt", "setup.py", "setup.cfg", "package.json", "package-lock.json",
@@ -24,7 +24,7 @@ FORBIDS = re.compile(
 )
 
 
-def objections(
+def find_objections(
     spec: dict[str, Any], changes: dict[str, bytes | None], read, there: set[str]
 ) -> list[Finding]:
     """Sorted by path; empty if the reviewer may be asked."""
@@ -33,18 +33,18 @@ def objections(
     )
     found, known = [], None
     for path, data in sorted(changes.items()):
-        if named(path, tuple(spec["grants"])):
+        if matches_any(path, tuple(spec["grants"])):
             continue
-        if named(path, forbidden):
+        if matches_any(path, forbidden):
             found.append(Finding("out-of-scope", f"{path} is out of scope.", path))
-        if named(path, DEPENDENCIES):
+        if matches_any(path, DEPENDENCIES):
             found.append(
                 Finding("dependency", f"{path} changes what the project depends on.", path)
             )
-        if named(path, SCHEMAS):
+        if matches_any(path, SCHEMAS):
             found.append(Finding("schema", f"{path} changes a schema.", path))
         if path.endswith(".py") and data is not None:
-            new = imported(data) - imported(read(path) or b"")
+            new = list_imports(data) - list_imports(read(path) or b"")
             known = known or _known(there, changes, read)
             found += [
                 Finding(
@@ -55,7 +55,7 @@ def objections(
     return found
 
 
-def imported(data: bytes) -> set[str]:
+def list_imports(data: bytes) -> set[str]:
     """The top-level modules that a source imports."""
     try:
         tree = ast.parse(data)
@@ -80,15 +80,15 @@ def _known(there, changes, read):
     used = {name.lower().replace("-", "_") for path in there for name in _required(path, read)}
     for path in there:
         if path.endswith(".py"):
-            used |= imported(read(path) or b"")
+            used |= list_imports(read(path) or b"")
     return set(sys.stdlib_module_names) | own | used | {"pytest"}
 
 
 def _required(path, read):
     """The distributions that a file of the base asks for; most are imported by their name."""
-    if named(path, ("requirements*.txt",)):
+    if matches_any(path, ("requirements*.txt",)):
         lines = (read(path) or b"").decode("utf-8", "replace").splitlines()
-    elif named(path, ("pyproject.toml",)):
+    elif matches_any(path, ("pyproject.toml",)):
         lines = _declared((read(path) or b"").decode("utf-8", "replace"))
     else:
         return []

@@ -13,7 +13,7 @@ from ...sandbox.run import LEVELS
 from ..job import PROTECTED, Settings
 from ..protocol import BUDGETS
 
-__all__ = ["PATH", "Settings", "parsed", "read_settings", "table"]
+__all__ = ["PATH", "Settings", "parse_settings", "read_settings", "render_settings_table"]
 PATH = ".kaizen/pipeline.toml"
 GATES = ("check", "test")
 NUMBER, WHOLE, WORDS, LEVEL, TRUTH = (
@@ -57,16 +57,16 @@ def read_settings(base: str) -> Settings:
     """The settings of an exported tree; the defaults where it has none."""
     try:
         with open(os.path.join(base, *PATH.split("/")), "rb") as file:
-            return parsed(file.read())
+            return parse_settings(file.read())
     except (FileNotFoundError, NotADirectoryError):
-        return parsed(None)
+        return parse_settings(None)
     except OSError as error:
         raise Refused(
             "bad_settings", f"{PATH} cannot be read.", str(error.strerror), "Make it a plain file."
         ) from None
 
 
-def parsed(data: bytes | None) -> Settings:
+def parse_settings(data: bytes | None) -> Settings:
     """The settings that a file's content says; None is no file."""
     text = (data or b"").decode("utf-8", "replace")
     try:
@@ -166,7 +166,7 @@ def _line(text, place, name):
     return table
 
 
-def table() -> str:
+def render_settings_table() -> str:
     """The reference in docs/pipeline.md."""
     defaults = vars(Settings())
     lines = ["| table | key | value | default | what it is |", "|---|---|---|---|---|"]

@@ -3,13 +3,13 @@
 import os
 
 from ...errors import Refused
+from ...git import client as git
 from ...git import commit as commits
 from ...git import deliver, export
-from ...git import run as git
 from ...git.diff import Diff
-from ...git.objects import SUBMODULE, Entry, Objects
-from ...records.files.files import tree_digest
-from ...records.files.tree import OWN_FOLDERS
+from ...git.objects import SUBMODULE, ObjectStore, TreeEntry
+from ...records.files.files import hash_tree
+from ...records.files.working_tree import OWN_FOLDERS
 
 
 class Target:
@@ -20,18 +20,18 @@ class Target:
 
     def __init__(self, path: str):
         self.path = os.path.abspath(path)
-        self.layout = git.layout(self.path)
-        self.store = Objects(self.layout)
+        self.layout = git.find_repository(self.path)
+        self.store = ObjectStore(self.layout)
         self.left_out: list[str] = []  # by the newest export: submodules, and links that lead out
         self._trees: dict[str, str] = {}
-        self._names: dict[str, dict[str, Entry]] = {}
+        self._names: dict[str, dict[str, TreeEntry]] = {}
 
     def close(self) -> None:
         self.store.close()
 
     def head(self) -> str:
         """The commit that a run starts from."""
-        said = git.ask(self.path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        said = git.try_git(self.path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if said.code != 0:
             raise Refused(
                 "no_commit",
@@ -51,10 +51,10 @@ class Target:
             )
         return found
 
-    def dirty(self) -> bool:
+    def is_dirty(self) -> bool:
         """Are there changes that are not part of the commit, and so not of a run?"""
         words = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames")
-        return bool(git.told(self.path, *words, "--", ".").out)
+        return bool(git.run_git(self.path, *words, "--", ".").out)
 
     def submodules(self, commit: str) -> list[str]:
         """What no run sees: a submodule is another repository."""
@@ -77,9 +77,9 @@ class Target:
         entry = self._names[commit].get(path)
         return None if entry is None or entry.mode == SUBMODULE else self.store.blob(entry.id)
 
-    def export(self, commit: str, folder: str) -> str:
+    def export_commit(self, commit: str, folder: str) -> str:
         """Write the files of a commit into an empty folder, without .git; the tree's hash."""
-        self.left_out = export.export(
+        self.left_out = export.export_entries(
             self.store, self.store.entries(commit, self.layout.prefix), folder
         )
         return self.tree(commit)
@@ -88,7 +88,7 @@ class Target:
         """The hash that a witnessed proof has of the same files: git's own names for content do not count."""
         if commit not in self._trees:
             entries = self.store.entries(commit, self.layout.prefix, objects)
-            self._trees[commit] = tree_digest(
+            self._trees[commit] = hash_tree(
                 [
                     (entry.path, entry.kind, self.store.sha256(entry.id, objects))
                     for entry in entries
@@ -101,9 +101,9 @@ class Target:
         self, base: str, changes: dict[str, bytes | None], message: str, objects: str
     ) -> str:
         """A commit on top of the base, among the private objects; None as content deletes a file."""
-        return commits.commit(self.store, base, self.layout.prefix, changes, message, objects)
+        return commits.write_commit(self.store, base, self.layout.prefix, changes, message, objects)
 
-    def diff(self, base: str, head: str, objects: str | None = None) -> str:
+    def diff_text(self, base: str, head: str, objects: str | None = None) -> str:
         """The whole change as text, new files too."""
         return self._diff(base, head, objects).text()
 
@@ -116,21 +116,21 @@ class Target:
     def _diff(self, base, head, objects=None):
         return Diff(self.store, self.layout.prefix, base, head, objects)
 
-    def adopt(self, objects: str, commit: str) -> None:
+    def adopt_commit(self, objects: str, commit: str) -> None:
         """Take a commit over from the private objects: the first thing that changes here, once accepted."""
-        deliver.adopt(self.store, self.layout, objects, commit)
+        deliver.import_commit(self.store, self.layout, objects, commit)
 
-    def branch(self, name: str, commit: str) -> None:
+    def create_branch(self, name: str, commit: str) -> None:
         """Create refs/heads/<name>; Conflict where it is another commit's."""
-        deliver.branch(self.layout, name, commit)
+        deliver.create_branch(self.layout, name, commit)
 
     def is_applied(self, base: str, head: str) -> bool:
         """Is everything that the commit changes in the working tree?"""
         return deliver.is_applied(self.store, self.layout, self._diff(base, head), head)
 
-    def apply(self, base: str, head: str) -> None:
+    def apply_to_worktree(self, base: str, head: str) -> None:
         """Put the change into the working tree, unstaged, unless it would write over changes that are not committed."""
-        deliver.apply(self.store, self.layout, self._diff(base, head), head)
+        deliver.apply_diff(self.store, self.layout, self._diff(base, head), head)
 
 
 def _sayable(path):

@@ -54,7 +54,7 @@ sys.stdout.write(json.dumps({
 _known: dict[str, dict] = {}
 
 
-class Place:
+class Interpreter:
     """An interpreter: its path, the words by which a person names it, and whether uv keeps its environment."""
 
     def __init__(self, path: str, name: str, uv: bool = False):
@@ -63,9 +63,11 @@ class Place:
         self.uv = uv
 
 
-def tools(target: Target, python: str | None = None, commit: str | None = None) -> Tools:
+def find_tools(target: Target, python: str | None = None, commit: str | None = None) -> Tools:
     """What `python` names; else the target's .venv or venv; else what uv would use; else the python on the PATH."""
-    place = named(target, python) if python else _own(target) or _by_uv(target) or _on_path()
+    place = (
+        find_interpreter(target, python) if python else _own(target) or _by_uv(target) or _on_path()
+    )
     answer = _known.get(place.path)
     if answer is None or set(NEEDED) - set(
         answer["said"]
@@ -81,7 +83,7 @@ def tools(target: Target, python: str | None = None, commit: str | None = None) 
     )  # fmt: skip
 
 
-def missing(tools: Tools, settings: Settings | None = None) -> list[Finding]:
+def find_missing_tools(tools: Tools, settings: Settings | None = None) -> list[Finding]:
     """What does not answer, each with the line that installs it; tools of a gate that is replaced are not needed."""
     replaced = settings.replaces if settings else frozenset()
     absent = [
@@ -93,11 +95,11 @@ def missing(tools: Tools, settings: Settings | None = None) -> list[Finding]:
     ]
 
 
-def named(target: Target, python: str) -> Place:
+def find_interpreter(target: Target, python: str) -> Interpreter:
     """The interpreter that --python names, or NotFound."""
     for path in (shutil.which(python), os.path.abspath(python), os.path.join(target.path, python)):
         if path and os.path.isfile(path):
-            return Place(os.path.abspath(path), python, _is_uv(target))
+            return Interpreter(os.path.abspath(path), python, _is_uv(target))
     raise NotFound(
         "no_python",
         f"There is no interpreter {python[:80]!r}.",
@@ -114,7 +116,7 @@ def _own(target):
             for program in (("bin", "python"), ("Scripts", "python.exe")):
                 path = os.path.join(folder, name, *program)
                 if os.path.isfile(path):
-                    return Place(
+                    return Interpreter(
                         path,
                         os.path.relpath(path, target.path).replace(os.sep, "/"),
                         _is_uv(target),
@@ -155,20 +157,22 @@ def _by_uv(target):
             cwd=target.path, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_S,
         )  # fmt: skip
         path = os.fsdecode(done.stdout).strip() if done.returncode == 0 else ""
-    return Place(path, "uv run python", True) if os.path.isfile(path) else None
+    return Interpreter(path, "uv run python", True) if os.path.isfile(path) else None
 
 
 def _on_path():
     for name in ("python3", "python"):
         path = shutil.which(name)
         if path:
-            return Place(path, name)
-    return Place(sys.executable, "python3")
+            return Interpreter(path, name)
+    return Interpreter(sys.executable, "python3")
 
 
-def _answer(place: Place) -> dict:
+def _answer(place: Interpreter) -> dict:
     environment = {
-        name: value for name, value in runner.environment().items() if not name.startswith("PYTHON")
+        name: value
+        for name, value in runner.scrub_environment().items()
+        if not name.startswith("PYTHON")
     }
     try:
         done = subprocess.run(
@@ -191,7 +195,7 @@ def _version(text):
     return found[0] if found else text.strip()[:40]
 
 
-def _install(place: Place, pip: bool) -> str:
+def _install(place: Interpreter, pip: bool) -> str:
     if place.uv:
         return "uv add --dev"
     return f"{place.name} -m pip install" if pip else f"uv pip install --python {place.name}"

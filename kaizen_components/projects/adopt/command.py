@@ -19,7 +19,7 @@ CHECKED = {
 }
 
 
-def run(
+def answer_adoption(
     path: str,
     link: bool,
     copy: bool,
@@ -85,7 +85,7 @@ def plan_skills(folder: Folder, store: str | None) -> tuple[dict[str, str], list
             "",
             "Name the store that the skills are in.",
         )
-    steps = links.plan(folder.root, os.path.abspath(store), False).steps
+    steps = links.plan_links(folder.root, os.path.abspath(store), False).steps
     left_out = [
         _row("leave", step.path, step.says) for step in steps if step.action not in ("link", "keep")
     ]

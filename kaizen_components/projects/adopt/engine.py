@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 
 from ...errors import Conflict, Unavailable
-from ...records.files.files import tree_digest
+from ...records.files.files import hash_tree
 from ..skills.links import make_link
 from .folder import Folder
 from .parts import Entry, Step, hash_of
@@ -53,7 +53,7 @@ def digest(folder: str) -> str:
                         hash_of(file.read()),
                     )
                 )
-    return tree_digest(entries)
+    return hash_tree(entries)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import shutil
 import stat
 
 from ...errors import Conflict, Refused
-from ..skills.skill import link_target
+from ..skills.skill import read_link
 
 SIZE_BYTES_MAX = 10_000_000  # a longer file in the place of AGENTS.md is not read into memory
 
@@ -21,7 +21,7 @@ class Folder:
         return os.path.lexists(self.path(name))
 
     def link_target(self, name: str) -> str | None:
-        return link_target(self.path(name))
+        return read_link(self.path(name))
 
     def require_own(self, name: str) -> None:
         """Refuse a file that is a link, or lies in a folder that is one: what we write would land elsewhere."""

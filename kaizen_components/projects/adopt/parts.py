@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from ...errors import Conflict
-from ..hooks import files as hook_files
+from ..hooks import host_file as hook_files
 from ..skills import links
 from . import block
 from .folder import Folder
@@ -173,7 +173,7 @@ def hooks(host: str) -> SharedFile:
     path = hook_files.FILES[host]
 
     def merge(there: bytes | None) -> bytes:
-        return hook_files.merged(
+        return hook_files.merge_hooks(
             utf8(there, path) if there else None, host, hook_files.HOOK_COMMAND
         ).encode()
 

@@ -3,7 +3,7 @@
 import os
 
 from ...errors import Conflict, Refused
-from ..hooks import files as hook_files
+from ..hooks import host_file as hook_files
 from . import block, engine, state
 from .folder import Folder
 from .parts import Entry, Step, hash_of, utf8
@@ -54,7 +54,7 @@ def _shared(folder: Folder, path: str, entry: Entry) -> Step | None:
         rest = block.cut(there, path)
     else:
         host = next(host for host in hook_files.FILES if hook_files.FILES[host] == path)
-        rest = hook_files.without(utf8(there, path), host).encode()
+        rest = hook_files.remove_hooks(utf8(there, path), host).encode()
     if rest == there:
         return None
     if rest.strip() in (b"", b"{}"):

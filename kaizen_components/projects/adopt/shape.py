@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...records.lessons.stub import TITLES, new_stub
+from ...records.lessons.stub import TITLES, render_new_stub
 from . import engine
 from .folder import Folder
 from .parts import Entry, OwnFile, SkillLink, Step, hooks, lines
@@ -53,7 +53,7 @@ def parts(chosen: Choices) -> list[Part]:
         "README": (engine.shipped("evals.md"), "a first page for eval fixtures; yours from then on")
     }
     seeds |= {
-        kind.upper(): (new_stub(kind).encode(), "a stub that says where lessons are")
+        kind.upper(): (render_new_stub(kind).encode(), "a stub that says where lessons are")
         for kind in TITLES
     }
     found: list[Part] = [

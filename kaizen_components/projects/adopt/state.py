@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import Refused
-from ..hooks.files import FILES as HOSTS
+from ..hooks.host_file import FILES as HOSTS
 from .folder import Folder
 
 PATH = ".kaizen/adopted.json"

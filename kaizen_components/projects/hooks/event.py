@@ -19,14 +19,14 @@ CODES = ("exit_code", "exitCode", "returncode", "code")
 SAID = re.compile(r"\s{0,9}(?:[\w-]{1,20} ){0,4}(?:exit|status) code:? (\d{1,3})\b", re.IGNORECASE)
 
 
-class Ran(NamedTuple):
+class HostCommand(NamedTuple):
     """A command line that the host has run, and the exit code that it named, if any."""
 
     command: str
     exit_code: int | None
 
 
-def read(stream: Any, event: str) -> dict[str, Any] | None:
+def read_event(stream: Any, event: str) -> dict[str, Any] | None:
     """The event, or None for what is not one: no input, broken JSON, another event than the one asked for."""
     try:
         if stream is None or stream.closed or stream.isatty():
@@ -68,12 +68,12 @@ def _pipe(stream):
     return number if os.name != "nt" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) else None
 
 
-def session(told: dict[str, Any]) -> str:
+def get_session(told: dict[str, Any]) -> str:
     name = told.get("session_id")
     return name if isinstance(name, str) else ""
 
 
-def ran(told: dict[str, Any]) -> Ran | None:
+def find_command(told: dict[str, Any]) -> HostCommand | None:
     """The command line that a shell tool has ended, or None."""
     given, answer = told.get("tool_input"), told.get("tool_response")
     command = given.get("command", given.get("cmd")) if isinstance(given, dict) else None
@@ -96,7 +96,7 @@ def ran(told: dict[str, Any]) -> Ran | None:
         return None
     if told.get("is_interrupt"):  # somebody stopped it, so it has come to no end of its own
         return None
-    return Ran(command.strip(), _exit_code(answer, told.get("error")))
+    return HostCommand(command.strip(), _exit_code(answer, told.get("error")))
 
 
 def _exit_code(answer, error):

@@ -2,16 +2,16 @@
 
 import os
 
-from ...records.ids import iso, now_ms
+from ...records.ids import format_time, now_ms
 from ...store.place import Place
 
 BYTES_MAX = 200_000
 CHARS_MAX = 500
 
 
-def note(place: Place, event: str, says: str) -> None:
+def log_failure(place: Place, event: str, says: str) -> None:
     path = os.path.join(place.work, "hooks.log")
-    line = f"{iso(now_ms())} {event}: {' '.join(says.split())[:CHARS_MAX]}\n"
+    line = f"{format_time(now_ms())} {event}: {' '.join(says.split())[:CHARS_MAX]}\n"
     try:
         os.makedirs(place.work, exist_ok=True)
         if os.path.exists(path) and os.path.getsize(path) > BYTES_MAX:

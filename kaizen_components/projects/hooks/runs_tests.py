@@ -116,7 +116,7 @@ def _starts(words, test):
     )
 
 
-def added(root: str) -> list[tuple[str, ...]]:
+def read_test_commands(root: str) -> list[tuple[str, ...]]:
     """`tests = ["bash setup/test.sh"]` in .kaizen/hooks.toml: further lines that a test command begins with."""
     path = os.path.join(root, SETTINGS)
     if not os.path.isfile(path):

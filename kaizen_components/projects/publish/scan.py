@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ...records.files.files import OPEN_FLAGS
-from ...records.secrets import secrets
-from .git import Contents, Kept
-from .words import Finder
+from ...records.secrets import scan
+from .finders import Finder
+from .hidden_content import Contents, HiddenContent
 
 BYTES_MAX = 200_000_000  # of one file; of what is longer, only the first piece is looked at, and that is a finding
 PIECE_BYTES = 20_000_000  # in memory at a time
@@ -21,7 +21,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # not read in pieces: a cut may fall into a
 UNSEEN = "not looked at"
 
 
-class Found(NamedTuple):
+class Leak(NamedTuple):
     path: str
     line: int | None  # None for a name, a link, or bytes that have no lines
     kind: str
@@ -29,7 +29,7 @@ class Found(NamedTuple):
     text: str  # the whole line, to be compared with what is allowed
 
 
-def look(root: str, path: str, finders: list[Finder]) -> list[Found]:
+def scan_file(root: str, path: str, finders: list[Finder]) -> list[Leak]:
     """Everything in one file, its name and what it links to."""
     named = list(_in_line(path, None, path, finders))
     full = os.path.join(root, path)
@@ -40,14 +40,14 @@ def look(root: str, path: str, finders: list[Finder]) -> list[Found]:
         if not stat.S_ISREG(facts.st_mode):
             return named
         with open(os.open(full, OPEN_FLAGS), "rb") as file:
-            return [*named, *in_content(path, file.read, facts.st_size, finders)]
+            return [*named, *scan_content(path, file.read, facts.st_size, finders)]
     except FileNotFoundError:  # it went away just now
         return named
     except OSError as error:
         return [*named, _unseen(path, f"cannot be read: {error.strerror}")]
 
 
-def look_in_git(kept: Kept, contents: Contents, finders: list[Finder]) -> list[Found]:
+def scan_blob(kept: HiddenContent, contents: Contents, finders: list[Finder]) -> list[Leak]:
     """Everything in a content that git has, and in its file's name, which the work tree may not have any more."""
     named = list(_in_line(kept.path, None, kept.path, finders))
     size = contents.open(kept.blob)
@@ -55,12 +55,12 @@ def look_in_git(kept: Kept, contents: Contents, finders: list[Finder]) -> list[F
         return [*named, _unseen(kept.path, "git does not have its content")]
     if kept.is_link:
         return [*named, *_link(kept.path, os.fsdecode(contents.read(size)), finders)]
-    return [*named, *in_content(kept.path, contents.read, size, finders)]
+    return [*named, *scan_content(kept.path, contents.read, size, finders)]
 
 
-def in_content(
+def scan_content(
     path: str, read: Callable[[int], bytes], size: int, finders: list[Finder]
-) -> Iterator[Found]:
+) -> Iterator[Leak]:
     """Everything in a content that `read` gives, in pieces; of one too long, what is in the first, and that it is."""
     seen = set()
     head = b""
@@ -94,19 +94,19 @@ def _pieces(read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes]]:
         data = data[start:] + more if more else b""
 
 
-def _unseen(path: str, why: str) -> Found:
-    return Found(path, None, UNSEEN, why, "")
+def _unseen(path: str, why: str) -> Leak:
+    return Leak(path, None, UNSEEN, why, "")
 
 
-def _link(path: str, target: str, finders: list[Finder]) -> Iterator[Found]:
+def _link(path: str, target: str, finders: list[Finder]) -> Iterator[Leak]:
     if os.path.isabs(target):
-        yield Found(path, None, "link to a place on this machine", "", target)
+        yield Leak(path, None, "link to a place on this machine", "", target)
     yield from _in_line(path, None, target, finders)
 
 
 def _in_piece(
     path: str, head: bytes, lines: int, data: bytes, finders: list[Finder]
-) -> Iterator[Found]:
+) -> Iterator[Leak]:
     """The content's head says how to read each piece of it."""
     if head[:2] in UTF_16:
         yield from _in_text(path, data.decode("utf-16", errors="replace"), lines, finders)
@@ -116,12 +116,12 @@ def _in_piece(
         yield from _in_text(path, data.decode("utf-8", errors="replace"), lines, finders)
 
 
-def _in_text(path: str, text: str, lines: int | None, finders: list[Finder]) -> Iterator[Found]:
+def _in_text(path: str, text: str, lines: int | None, finders: list[Finder]) -> Iterator[Leak]:
     """Line by line where there is something at all: most texts are clean, and one look tells.
 
     `lines` stand before the text; None for bytes, which have no lines to name.
     """
-    secret = secrets.find(text)
+    secret = scan.find_secret(text)
     if not secret and not any(True for finder in finders for _ in finder(text)):
         return
     seen_secret = False
@@ -131,14 +131,14 @@ def _in_text(path: str, text: str, lines: int | None, finders: list[Finder]) -> 
             yield one
     if secret and not seen_secret:  # it spans lines, as a private key does
         begin = text[: max(text.find("-----BEGIN"), 0)].count("\n") + 1
-        yield Found(path, None if lines is None else lines + begin, f"secret: {secret}", "", "")
+        yield Leak(path, None if lines is None else lines + begin, f"secret: {secret}", "", "")
 
 
-def _in_line(path: str, number: int | None, line: str, finders: list[Finder]) -> Iterator[Found]:
-    kind = secrets.find(line)
+def _in_line(path: str, number: int | None, line: str, finders: list[Finder]) -> Iterator[Leak]:
+    kind = scan.find_secret(line)
     if kind:
-        yield Found(path, number, f"secret: {kind}", "", line)
+        yield Leak(path, number, f"secret: {kind}", "", line)
         return  # what else stands in this line is said without its value, or not at all
     for finder in finders:
         for hit in finder(line):
-            yield Found(path, number, hit.kind, hit.found[:SHOWN_CHARS], line)
+            yield Leak(path, number, hit.kind, hit.found[:SHOWN_CHARS], line)

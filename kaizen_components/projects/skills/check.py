@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from ...records.files.files import below
+from ...records.files.files import walk_files
 from ...records.markdown import read_tokens
 from .page import Page, Unreadable, read_page, read_text, read_yaml
-from .skill import PAGE, Entry
+from .skill import PAGE, SkillEntry
 
 NAME_CHARS_MAX = 64
 DESCRIPTION_CHARS_MAX = 1_024
@@ -27,7 +27,7 @@ TRIGGERS = ("should_trigger", "should-trigger", "should_not_trigger", "should-no
 EVAL_TEXTS = (".json", ".jsonl", ".yml", ".yaml", ".md", ".txt")
 
 
-class Finding(NamedTuple):
+class Remark(NamedTuple):
     """What is wrong (`problem`), or worth a word (`note`), and where."""
 
     level: str
@@ -36,10 +36,10 @@ class Finding(NamedTuple):
     says: str
 
 
-Findings = Iterator[Finding]
+Findings = Iterator[Remark]
 
 
-def check(entry: Entry, root: str) -> list[Finding]:
+def check_skill(entry: SkillEntry, root: str) -> list[Remark]:
     """Everything that is wrong with one skill, and then what is worth a note."""
     if entry.form == "broken link":
         return [_problem("", None, f"The link leads nowhere: {entry.target} is not there.")]
@@ -87,7 +87,7 @@ def _front(page: Page, folder: str) -> Findings:
 
 def _files(folder: str, page: Page, root: str) -> Findings:
     """The links of every Markdown file, the scripts that SKILL.md names, and the evals."""
-    names = sorted(below(folder))
+    names = sorted(walk_files(folder))
     if len(names) > FILES_MAX:
         yield _note(
             "", None, f"It has {len(names):,} files; only the first {FILES_MAX:,} were looked at."
@@ -188,9 +188,9 @@ def _read_eval(name: str, text: str) -> None:
                 ) from None
 
 
-def _problem(file: str, line: int | None, says: str) -> Finding:
-    return Finding("problem", file, line, says)
+def _problem(file: str, line: int | None, says: str) -> Remark:
+    return Remark("problem", file, line, says)
 
 
-def _note(file: str, line: int | None, says: str) -> Finding:
-    return Finding("note", file, line, says)
+def _note(file: str, line: int | None, says: str) -> Remark:
+    return Remark("note", file, line, says)

@@ -9,16 +9,16 @@ import sys
 from typing import NamedTuple
 
 from ...errors import Conflict, KaizenError, Unavailable
-from ...records.ledger.canonical import canonical
+from ...records.ledger.canonical import encode_canonical
 from ...records.ledger.hashing import sha256
-from .check import check
-from .skill import FOLDERS, Entry, entries_in, link_target, store_folder
+from .check import check_skill
+from .skill import FOLDERS, SkillEntry, find_store, list_entries, read_link
 
 HASH_CHARS = 16
 DOES = ("link", "unlink")
 
 
-class Step(NamedTuple):
+class LinkStep(NamedTuple):
     """What is to be done at one place, and why nothing is where nothing is."""
 
     action: str  # link, unlink, keep, skip, conflict, broken
@@ -27,19 +27,19 @@ class Step(NamedTuple):
     says: str
 
 
-class Plan(NamedTuple):
+class LinkPlan(NamedTuple):
     root: str
-    steps: list[Step]
+    steps: list[LinkStep]
     sha256: str
 
 
-def plan(root: str, store: str, remove: bool) -> Plan:
-    place, shown = store_folder(root, store)
-    steps: list[Step] = []
+def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
+    place, shown = find_store(root, store)
+    steps: list[LinkStep] = []
     for folder in _folders(root, place):
         steps += _removals(root, folder, place) if remove else _additions(root, folder, place)
-    named = canonical([shown, remove, [list(step) for step in steps]])
-    return Plan(root, steps, sha256(named.encode(errors="surrogatepass"))[:HASH_CHARS])
+    named = encode_canonical([shown, remove, [list(step) for step in steps]])
+    return LinkPlan(root, steps, sha256(named.encode(errors="surrogatepass"))[:HASH_CHARS])
 
 
 def _folders(root, place):
@@ -53,32 +53,34 @@ def _additions(root, folder, place):
     blocked = _blocked(root, folder)
     if blocked:
         return [blocked]
-    steps = [_addition(root, folder, one) for one in entries_in(place, "store")]
+    steps = [_addition(root, folder, one) for one in list_entries(place, "store")]
     planned = {step.path for step in steps}
     return steps + [step for step in _broken(root, folder) if step.path not in planned]
 
 
-def _addition(root, folder, skill: Entry):
+def _addition(root, folder, skill: SkillEntry):
     path, target = f"{folder}/{skill.name}", _target(root, folder, skill.path)
     full = os.path.join(root, path)
-    there = link_target(full)
+    there = read_link(full)
     if there is not None and _same(full, there, skill.path):
-        return Step("keep", path, target, "It is linked already.")
-    problems = sum(one.level == "problem" for one in check(skill, root))
+        return LinkStep("keep", path, target, "It is linked already.")
+    problems = sum(one.level == "problem" for one in check_skill(skill, root))
     if problems:
-        return Step(
+        return LinkStep(
             "skip",
             path,
             target,
             f"The skill has problems ({problems}); `SK2 --store …` names them.",
         )
     if there is not None:
-        return Step("conflict", path, target, f"There is a link to {there} in its place; it stays.")
+        return LinkStep(
+            "conflict", path, target, f"There is a link to {there} in its place; it stays."
+        )
     if os.path.lexists(full):
-        return Step(
+        return LinkStep(
             "conflict", path, target, "There is something of your own in its place; it stays."
         )
-    return Step("link", path, target, "")
+    return LinkStep("link", path, target, "")
 
 
 def _removals(root, folder, place):
@@ -86,15 +88,15 @@ def _removals(root, folder, place):
     if blocked:
         return [blocked]
     mine = [
-        one for one in entries_in(os.path.join(root, folder), folder) if _leads_into(one, place)
+        one for one in list_entries(os.path.join(root, folder), folder) if _leads_into(one, place)
     ]
-    return [Step("unlink", f"{folder}/{one.name}", one.target or "", "") for one in mine]
+    return [LinkStep("unlink", f"{folder}/{one.name}", one.target or "", "") for one in mine]
 
 
 def _broken(root, folder):
     return [
-        Step("broken", f"{folder}/{one.name}", one.target or "", "The link leads nowhere.")
-        for one in entries_in(os.path.join(root, folder), folder)
+        LinkStep("broken", f"{folder}/{one.name}", one.target or "", "The link leads nowhere.")
+        for one in list_entries(os.path.join(root, folder), folder)
         if one.form == "broken link"
     ]
 
@@ -103,13 +105,13 @@ def _blocked(root, folder):
     """Why nothing can be done in this folder: it is somebody else's through a link, or not a folder at all."""
     above, here = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
     if any(os.path.lexists(one) and not os.path.isdir(one) for one in (above, here)):
-        return Step(
+        return LinkStep(
             "conflict", folder, "", "Something that is no folder stands in its place; it stays."
         )
     real = os.path.realpath(here)
     if real.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep):
         return None
-    return Step(
+    return LinkStep(
         "conflict",
         folder,
         real,
@@ -117,15 +119,15 @@ def _blocked(root, folder):
     )
 
 
-def _leads_into(entry: Entry, place):
-    return ends(entry.path, entry.target or "").startswith(os.path.realpath(place) + os.sep)
+def _leads_into(entry: SkillEntry, place):
+    return resolve_link(entry.path, entry.target or "").startswith(os.path.realpath(place) + os.sep)
 
 
 def _same(path, target, skill):
-    return ends(path, target) == os.path.realpath(skill)
+    return resolve_link(path, target) == os.path.realpath(skill)
 
 
-def ends(path: str, target: str) -> str:
+def resolve_link(path: str, target: str) -> str:
     """Where a link leads, whether that is there or not."""
     return os.path.realpath(os.path.join(os.path.realpath(os.path.dirname(path)), target))
 
@@ -138,9 +140,9 @@ def _target(root, folder, skill):
     return real
 
 
-def apply(made: Plan) -> list[Step]:
+def apply_links(made: LinkPlan) -> list[LinkStep]:
     """Carry out the plan; where a step cannot be done, take back those before it."""
-    done: list[Step] = []
+    done: list[LinkStep] = []
     try:
         for step in (one for one in made.steps if one.action in DOES):
             _carry_out(made.root, step)
@@ -158,7 +160,7 @@ def _carry_out(root, step):
     full = os.path.join(root, step.path)
     if step.action == "link":
         make_link(step.target, full)
-    elif link_target(full) == step.target:
+    elif read_link(full) == step.target:
         os.unlink(full)
     else:
         raise FileExistsError
@@ -169,7 +171,7 @@ def _take_back(root, step):
     try:
         if step.action == "unlink":
             make_link(step.target, full)
-        elif link_target(full) == step.target:
+        elif read_link(full) == step.target:
             os.unlink(full)
     except OSError:
         pass  # the error that brought us here says more
@@ -185,9 +187,9 @@ def make_link(target: str, path: str) -> None:
         os.symlink(target, path, target_is_directory=True)
 
 
-def _failed(step: Step, error: OSError) -> KaizenError:
+def _failed(step: LinkStep, error: OSError) -> KaizenError:
     if isinstance(error, FileExistsError | FileNotFoundError):
-        return changed()
+        return plan_changed_error()
     return Unavailable(
         "cannot_link",
         f"{step.path} cannot be changed.",
@@ -196,7 +198,7 @@ def _failed(step: Step, error: OSError) -> KaizenError:
     )
 
 
-def changed() -> Conflict:
+def plan_changed_error() -> Conflict:
     return Conflict(
         "plan_changed",
         "This is not the plan any more; nothing was changed.",

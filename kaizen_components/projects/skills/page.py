@@ -3,7 +3,7 @@
 import os
 from typing import Any, NamedTuple
 
-from ...errors import not_installed
+from ...errors import explain_missing_package
 
 BYTES_MAX = 1_000_000  # of a page: a host puts it into a context
 
@@ -72,7 +72,7 @@ def _yaml() -> Any:
     try:
         import yaml
     except ImportError:
-        raise not_installed(
+        raise explain_missing_package(
             "package_missing",
             "The package pyyaml is not installed.",
             "The front matter of a skill is read with it.",

@@ -10,7 +10,7 @@ FOLDERS = (".agents/skills", ".claude/skills")  # Codex reads the first, Claude 
 PAGE = "SKILL.md"
 
 
-class Entry(NamedTuple):
+class SkillEntry(NamedTuple):
     """One entry of a folder of skills: a skill, or what stands where one should."""
 
     where: str  # the folder of skills, as people name it
@@ -28,16 +28,18 @@ class Entry(NamedTuple):
         return "link" if os.path.exists(self.path) else "broken link"
 
 
-def found(root: str, store: str | None = None) -> list[Entry]:
+def list_skills(root: str, store: str | None = None) -> list[SkillEntry]:
     """All skills in the project's folders and in the store, by folder and name; a missing folder has none."""
-    entries = [one for folder in FOLDERS for one in entries_in(os.path.join(root, folder), folder)]
+    entries = [
+        one for folder in FOLDERS for one in list_entries(os.path.join(root, folder), folder)
+    ]
     if store is None:
         return entries
-    place, shown = store_folder(root, store)
-    return entries if shown in FOLDERS else [*entries, *entries_in(place, "store")]
+    place, shown = find_store(root, store)
+    return entries if shown in FOLDERS else [*entries, *list_entries(place, "store")]
 
 
-def store_folder(root: str, store: str) -> tuple[str, str]:
+def find_store(root: str, store: str) -> tuple[str, str]:
     """(the folder, how to name it): counted from the project's root; one that is not there is an error."""
     place = os.path.normpath(os.path.join(root, os.path.expanduser(store)))
     if not os.path.isdir(place):
@@ -51,7 +53,7 @@ def store_folder(root: str, store: str) -> tuple[str, str]:
     return place, place if inside.startswith("..") else inside
 
 
-def entries_in(folder: str, where: str) -> list[Entry]:
+def list_entries(folder: str, where: str) -> list[SkillEntry]:
     """What looks like a skill: a folder with a SKILL.md, and every link, whatever it leads to."""
     try:
         names = sorted(os.listdir(folder))
@@ -65,7 +67,7 @@ def entries_in(folder: str, where: str) -> list[Entry]:
             "Check its rights.",
         ) from None
     entries = [
-        Entry(where, os.path.join(folder, name), link_target(os.path.join(folder, name)))
+        SkillEntry(where, os.path.join(folder, name), read_link(os.path.join(folder, name)))
         for name in names
     ]
     return [
@@ -75,7 +77,7 @@ def entries_in(folder: str, where: str) -> list[Entry]:
     ]
 
 
-def link_target(path: str) -> str | None:
+def read_link(path: str) -> str | None:
     """What a symbolic link or a Windows junction points to; None for everything else."""
     try:
         if os.path.islink(path) or getattr(os.lstat(path), "st_reparse_tag", 0) == JUNCTION:

@@ -3,8 +3,8 @@
 import os
 
 from ...errors import Busy, Integrity, NotFound, Refused, Unavailable, Usage
-from ..kinds import SEARCHED
-from ..ledger.transaction import receipt
+from ..kinds import SEARCHABLE
+from ..ledger.transaction import make_receipt
 from . import files
 
 COLUMNS = (
@@ -27,22 +27,22 @@ COUNTS = "SELECT count(path) AS inside, count(*) - count(path) AS external FROM 
 STATES = ("ok", "changed", "missing", "unreadable")
 
 
-def seen(place, path, allow_external):
+def measure_artifact(place, path, allow_external):
     """What stands at a path now, as a record has it; of a place outside the project, its name and hash only."""
-    find = files.inside if allow_external else files.require_inside
+    find = files.find_project_path if allow_external else files.require_project_path
     relative = find(place.root, path)
     there = os.path.join(place.root, path) if relative is None else relative
-    sha256, size, count = files.measured(place, there)
+    sha256, size, count = files.measure_path(place, there)
     kind = "file" if count is None else "folder"
     return {
-        "path": relative, "name": files.name_of(there),
+        "path": relative, "name": files.get_base_name(there),
         "kind": "external" if relative is None else kind, "sha256": sha256, "bytes": size, "files": count,
     }  # fmt: skip
 
 
-def add(tx, facts, title, summary, task_id, about):
+def add_artifact(tx, facts, title, summary, task_id, about):
     task = tx.find("task", task_id) if task_id else None
-    _, subject = tx.find_any(SEARCHED, about) if about else (None, None)
+    _, subject = tx.find_any(SEARCHABLE, about) if about else (None, None)
     values = {
         "task_id": task and task["id"], "about_id": subject and subject["id"], "title": title, "summary": summary,
         **facts,
@@ -53,17 +53,17 @@ def add(tx, facts, title, summary, task_id, about):
         for name in ("path", "name", "sha256", "bytes", "files")
         if facts[name] is not None
     }
-    return receipt("artifact", row, **shown)
+    return make_receipt("artifact", row, **shown)
 
 
-def belongings(db, record):
+def find_related(db, record):
     """What an artifact belongs to, what else was recorded of its path, and the proofs whose output it is."""
     found = {}
     if record["task_id"]:
         task = db.find("task", record["task_id"])
         found["task"] = {"id": task["id"], "title": task["title"], "state": task["status"]}
     if record["about_id"]:
-        kind, subject = db.find_any(SEARCHED, record["about_id"])
+        kind, subject = db.find_any(SEARCHABLE, record["about_id"])
         found["about"] = {"id": subject["id"], "kind": kind, "title": subject.get("title")}
     return {
         **found,
@@ -72,12 +72,12 @@ def belongings(db, record):
     }
 
 
-def filters(db, place, task_id, path, actor, since, until):
+def build_filters(db, place, task_id, path, actor, since, until):
     """Conditions for a list. A path stands for itself and for all that is below it; its range is what the index has."""
     chosen = {
         "task_id = ?": task_id and db.resolve("task", task_id), "actor = ?": actor, "at >= ?": since, "at < ?": until,
     }  # fmt: skip
-    wanted = path and (files.inside(place.root, path) or files.slashed(path))
+    wanted = path and (files.find_project_path(place.root, path) or files.use_forward_slashes(path))
     if wanted == ".":
         chosen["path >= ?"] = ""
     elif wanted:
@@ -89,15 +89,15 @@ def filters(db, place, task_id, path, actor, since, until):
     return chosen
 
 
-def verify(db, place, ref, path):
+def verify_artifact(db, place, ref, path):
     """One artifact against what is there now."""
     record = db.find("artifact", ref)
     _require_place(record, path)
     db.let_go()
-    found = compared(place, record, path)
+    found = compare_artifact(place, record, path)
     if found["state"] != "ok":
         newer = db.value(NEWER, (record["path"], record["seq"])) if record["path"] else None
-        raise _mismatch(found, newer)
+        raise _mismatch_error(found, newer)
     shown = {
         name: record[name]
         for name in ("path", "name", "sha256", "bytes", "files")
@@ -123,7 +123,7 @@ def _require_place(record, path):
         )
 
 
-def compared(place, record, path=None):
+def compare_artifact(place, record, path=None):
     """A finding: how the artifact stands to what is there now; hashes are short, as people compare them."""
     shown = record["path"] or record["name"]
     finding = {
@@ -133,10 +133,10 @@ def compared(place, record, path=None):
         "found": None,
         "id": record["id"],
     }
-    if files.inside(place.root, path or shown) is None and path is None:
+    if files.find_project_path(place.root, path or shown) is None and path is None:
         return {**finding, "state": "changed", "found": "a link that leads out of the project"}
     try:
-        sha256, _, count = files.measured(place, path or shown)
+        sha256, _, count = files.measure_path(place, path or shown)
     except NotFound:
         return {**finding, "state": "missing"}
     except Refused as error:
@@ -145,7 +145,7 @@ def compared(place, record, path=None):
     return {**finding, "state": "ok" if same else "changed", "found": sha256[:12]}
 
 
-def _mismatch(found, newer):
+def _mismatch_error(found, newer):
     missing = found["state"] == "missing"
     error = Integrity(
         "artifact_missing" if missing else "artifact_changed",
@@ -164,7 +164,7 @@ def _short(found):
     return "nothing" if found is None else found if " " in found else found + "…"
 
 
-def verify_all(db, place, step):
+def verify_newest(db, place, step):
     """The newest artifact of every path, all of them whatever is found; `step` is told how far it is."""
     rows, counts = db.rows(NEWEST), db.one(COUNTS)
     db.let_go()
@@ -172,7 +172,7 @@ def verify_all(db, place, step):
     for done, row in enumerate(rows):
         step(done, len(rows))
         try:
-            found = compared(place, row)
+            found = compare_artifact(place, row)
         except (Unavailable, Busy) as error:
             found = {
                 "state": "unreadable",
@@ -186,11 +186,11 @@ def verify_all(db, place, step):
         "checked": len(rows), **states, "external": counts["external"], "superseded": counts["inside"] - len(rows),
     }  # fmt: skip
     if findings:
-        raise _failure(findings, answer)
+        raise _verification_error(findings, answer)
     return answer
 
 
-def _failure(findings, answer):
+def _verification_error(findings, answer):
     kind = Integrity if answer["changed"] + answer["missing"] else Unavailable
     first = findings[0]
     error = kind(

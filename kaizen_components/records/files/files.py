@@ -15,7 +15,7 @@ JUNCTION = (
 NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
-def inside(root: str, path: str) -> str | None:
+def find_project_path(root: str, path: str) -> str | None:
     """The path relative to the project with forward slashes, or None when it leads out, also through a link.
 
     A relative path counts from the project's root, wherever the caller stands. `..` is resolved: what is returned names
@@ -31,33 +31,33 @@ def inside(root: str, path: str) -> str | None:
     ):  # the project itself may be reached through a link
         plain = os.path.normpath(os.path.join(base, path))
         if _is_below(plain, base) and os.path.realpath(plain) == real:
-            return slashed(os.path.relpath(plain, base))
-    return slashed(os.path.relpath(real, real_root))
+            return use_forward_slashes(os.path.relpath(plain, base))
+    return use_forward_slashes(os.path.relpath(real, real_root))
 
 
-def require_inside(root: str, path: str) -> str:
-    found = inside(root, path)
+def require_project_path(root: str, path: str) -> str:
+    found = find_project_path(root, path)
     if found is None:
         raise Refused(
             "outside_project",
-            f"{name_of(path)!r} lies outside the project.",
+            f"{get_base_name(path)!r} lies outside the project.",
             "Records name files by their path below the project's root; a link that leads out counts as outside.",
             "Copy it into the project; A1 and A2 also take it with --allow-external, for its name and hash only.",
         )
     return found
 
 
-def slashed(path: str, separator: str = os.sep) -> str:
+def use_forward_slashes(path: str, separator: str = os.sep) -> str:
     """A path as records have it on every system."""
     return path.replace(separator, "/")
 
 
-def name_of(path: str) -> str:
+def get_base_name(path: str) -> str:
     """The last part of a path: what may be said of a place outside the project."""
     return os.path.basename(os.path.normpath(path)) or path
 
 
-def file_hash(path: str) -> tuple[str, int]:
+def hash_file(path: str) -> tuple[str, int]:
     """(SHA-256 in hex, bytes) of a file, in constant memory; Busy when it changed meanwhile."""
     import hashlib
 
@@ -72,13 +72,13 @@ def file_hash(path: str) -> tuple[str, int]:
                 size += len(block)
         after = os.stat(path)
     except OSError as error:
-        raise _problem(path, error) from None
-    if _mark(before) != _mark(after):
-        raise _changed(path)
+        raise _read_error(path, error) from None
+    if _get_fingerprint(before) != _get_fingerprint(after):
+        raise _changed_error(path)
     return digest.hexdigest(), size
 
 
-def entry_of(path: str) -> tuple[str, str, int]:
+def hash_entry(path: str) -> tuple[str, str, int]:
     """(mode, SHA-256, bytes) of what stands at a path: a file, an executable, or a link by its target."""
     import hashlib
 
@@ -86,13 +86,13 @@ def entry_of(path: str) -> tuple[str, str, int]:
         facts = os.lstat(path)
         target = os.fsencode(os.readlink(path)) if _is_link(facts) else None
     except OSError as error:
-        raise _problem(path, error) from None
+        raise _read_error(path, error) from None
     if target is not None:
         return "link", hashlib.sha256(target).hexdigest(), len(target)
-    return "exec" if facts.st_mode & 0o111 else "file", *file_hash(path)
+    return "exec" if facts.st_mode & 0o111 else "file", *hash_file(path)
 
 
-def tree_digest(entries: list[tuple[str, str, str]]) -> str:
+def hash_tree(entries: list[tuple[str, str, str]]) -> str:
     """The hash of (relative path, mode, SHA-256) triples in the order of the paths' bytes. Each ends in NUL, which no
     path has: a line break in a name cannot pass for another entry."""
     import hashlib
@@ -103,7 +103,9 @@ def tree_digest(entries: list[tuple[str, str, str]]) -> str:
     return digest.hexdigest()
 
 
-def below(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> dict[str, tuple[int, ...]]:
+def walk_files(
+    folder: str, without: frozenset[tuple[int, int]] = NOTHING
+) -> dict[str, tuple[int, ...]]:
     """Every file and link below a folder, but .git: its relative path and the mark by which a change shows.
 
     Links are entries, never followed. `without` are `identities` that are left out with all that is in them.
@@ -120,34 +122,34 @@ def below(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> dict[st
                 if stat.S_ISDIR(facts.st_mode) and not _is_link(facts):
                     waiting.append(f"{here}{name}/")
                 else:
-                    found[here + name] = _mark(facts)
+                    found[here + name] = _get_fingerprint(facts)
         except OSError as error:
-            raise _problem(os.path.join(folder, here), error) from None
+            raise _read_error(os.path.join(folder, here), error) from None
     return found
 
 
-def folder_hash(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> tuple[str, int, int]:
+def hash_folder(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> tuple[str, int, int]:
     """(hash, bytes, files) of everything `below` a folder; Busy when any of it came, went or changed meanwhile."""
     entries, size = [], 0
-    before = below(folder, without)
+    before = walk_files(folder, without)
     for name in before:
         try:
-            mode, sha256, count = entry_of(os.path.join(folder, name))
+            mode, sha256, count = hash_entry(os.path.join(folder, name))
         except NotFound:
-            raise _changed(folder) from None
+            raise _changed_error(folder) from None
         entries.append((name, mode, sha256))
         size += count
-    if below(folder, without) != before:
-        raise _changed(folder)
-    return tree_digest(entries), size, len(entries)
+    if walk_files(folder, without) != before:
+        raise _changed_error(folder)
+    return hash_tree(entries), size, len(entries)
 
 
-def identities(paths: list[str]) -> frozenset[tuple[int, int]]:
+def identify_files(paths: list[str]) -> frozenset[tuple[int, int]]:
     """Which files these are, under whatever name; paths that lead nowhere have none."""
     return frozenset(_identity(os.stat(path)) for path in paths if os.path.exists(path))
 
 
-def measured(place: Place, path: str) -> tuple[str, int, int | None]:
+def measure_path(place: Place, path: str) -> tuple[str, int, int | None]:
     """(hash, bytes, files) of a file or of a folder, by its path from the project's root; `files` is None for a file.
 
     The project's own records are left out: closing a file of the database here would drop every lock that SQLite holds
@@ -155,27 +157,27 @@ def measured(place: Place, path: str) -> tuple[str, int, int | None]:
     """
     path = os.path.realpath(os.path.join(place.root, path))
     database = os.path.realpath(place.database)
-    without = identities(
+    without = identify_files(
         [place.folder, *(database + ending for ending in ("", "-wal", "-shm", ".lock"))]
     )
     try:
         facts = os.stat(path)
     except OSError as error:
-        raise _problem(path, error) from None
+        raise _read_error(path, error) from None
     if _identity(facts) in without:
         raise Refused(
             "own_data",
-            f"{name_of(path)!r} holds the records themselves.",
+            f"{get_base_name(path)!r} holds the records themselves.",
             "It changes with every write, and with the record of its own hash.",
             "Use `K6` for the hash of the database, or `K3` for a copy that stays as it is.",
         )
     if stat.S_ISDIR(facts.st_mode):
-        return folder_hash(path, without)
-    return *file_hash(path), None
+        return hash_folder(path, without)
+    return *hash_file(path), None
 
 
 def _require_utf8(path):
-    for part in slashed(path).split("/"):
+    for part in use_forward_slashes(path).split("/"):
         try:
             part.encode()
         except UnicodeEncodeError:
@@ -191,7 +193,7 @@ def _require_regular(path, facts):
     if not (stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)):
         raise Refused(
             "special_file",
-            f"{name_of(path)!r} is neither a file nor a folder.",
+            f"{get_base_name(path)!r} is neither a file nor a folder.",
             "A pipe, a device or a socket has no content that stays.",
             "Write what it gives into a file, and record that.",
         )
@@ -210,12 +212,12 @@ def _identity(facts):
     return facts.st_dev, facts.st_ino
 
 
-def _mark(facts):
+def _get_fingerprint(facts):
     return facts.st_mode, facts.st_size, facts.st_mtime_ns, facts.st_ino
 
 
-def _problem(path, error: OSError) -> KaizenError:
-    name = name_of(path)
+def _read_error(path, error: OSError) -> KaizenError:
+    name = get_base_name(path)
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return NotFound(
             "file_not_found",
@@ -228,10 +230,10 @@ def _problem(path, error: OSError) -> KaizenError:
     )
 
 
-def _changed(path) -> KaizenError:
+def _changed_error(path) -> KaizenError:
     return Busy(
         "file_changed",
-        f"{name_of(path)!r} changed while it was read.",
+        f"{get_base_name(path)!r} changed while it was read.",
         "A hash of it would be of no state that it ever had.",
         "Try again when nobody writes to it.",
     )

@@ -11,13 +11,13 @@ from ...errors import KaizenError, NotFound, Refused, Unavailable, Usage
 SHOWN_MAX = 5
 
 
-def given(root: str, paths: list[str]) -> list[str]:
+def normalize_globs(root: str, paths: list[str]) -> list[str]:
     """The globs as they are stored: relative, with forward slashes; a folder is everything below it."""
     return list(dict.fromkeys(_stored(root, path) for path in paths))
 
 
 def _stored(root, path):
-    parts = _parts(path)
+    parts = _split_path(path)
     plain = os.path.join(root, *parts)
     if path.endswith("/") or (os.path.isdir(plain) and not os.path.islink(plain)):
         parts.append("**")
@@ -34,17 +34,17 @@ def _stored(root, path):
     )
 
 
-def relative(root: str, path: str) -> str:
+def normalize_path(root: str, path: str) -> str:
     """A file that somebody works on, relative to the project; it need not exist."""
     if os.path.isabs(path):
         for top in (root, os.path.realpath(root)):
             if path.startswith(top.rstrip(os.sep) + os.sep):
                 path = path[len(top.rstrip(os.sep)) + 1 :]
                 break
-    return "/".join(_parts(path))
+    return "/".join(_split_path(path))
 
 
-def _parts(path):
+def _split_path(path):
     plain = path.replace(os.sep, "/")
     parts = [part for part in plain.split("/") if part not in ("", ".")]
     if (
@@ -62,23 +62,23 @@ def _parts(path):
     return parts
 
 
-def fits(glob: str, path: str) -> bool:
+def matches_glob(glob: str, path: str) -> bool:
     """Does the glob name this path?"""
     if not path.startswith(glob.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0]):
         return False  # which is all that most globs take
     tail = glob.rsplit("*", 1)[-1].rsplit("?", 1)[-1].rsplit("]", 1)[-1]
     if not path.endswith(tail.removeprefix("/")):  # the ** before it may be no folder at all
         return False
-    return _fits(_steps(glob), path.split("/"))
+    return _match_steps(_split_glob(glob), path.split("/"))
 
 
-def _steps(glob):
+def _split_glob(glob):
     """The glob by folders; what lies below a folder has at least a name."""
     steps = glob.split("/")
     return [*steps, "*"] if steps[-1] == "**" else steps
 
 
-def _fits(steps, names):
+def _match_steps(steps, names):
     """Step by step; where that fails, the last ** takes one name more."""
     step = name = again = 0
     deep = -1
@@ -86,7 +86,7 @@ def _fits(steps, names):
         if step < len(steps) and steps[step] == "**":
             deep, again = step, name
             step += 1
-        elif step < len(steps) and _same(steps[step], names[name]):
+        elif step < len(steps) and _match_name(steps[step], names[name]):
             step, name = step + 1, name + 1
         elif deep >= 0:
             again += 1
@@ -96,7 +96,7 @@ def _fits(steps, names):
     return all(left == "**" for left in steps[step:])
 
 
-def _same(step, name):
+def _match_name(step, name):
     if step == name:
         return True
     if not ("*" in step or "?" in step or "[" in step):
@@ -106,7 +106,7 @@ def _same(step, name):
     return fnmatchcase(name, step)
 
 
-class Tree:
+class FileMatcher:
     """The project's files at one moment: each folder is read once, each file hashed once."""
 
     def __init__(self, root: str):
@@ -116,25 +116,28 @@ class Tree:
 
     def digest(self, globs: list[str]) -> str:
         """The hash of the files that the globs match; of nothing, if they match none."""
-        from .files import tree_digest
+        from .files import hash_tree
 
         entries = [(path, self._entry(path)) for path in self.matched(globs)]
-        return tree_digest([(path, *entry) for path, entry in entries if entry])
+        return hash_tree([(path, *entry) for path, entry in entries if entry])
 
     def matched(self, globs: list[str]) -> list[str]:
         found: set[str] = set()
         for glob in globs:
-            self._collect(_steps(glob), found)
+            self._collect(_split_glob(glob), found)
         return sorted(found)
 
     def modified_since(self, globs: list[str], at: str) -> list[str]:
         """The files whose own time is after `at`: a hint, because a checkout sets times anew."""
-        from ..ids import iso
+        from ..ids import format_time
 
         found = []
         for path in self.matched(globs):
             try:
-                if iso(os.lstat(os.path.join(self.root, path)).st_mtime_ns // 1_000_000) > at:
+                if (
+                    format_time(os.lstat(os.path.join(self.root, path)).st_mtime_ns // 1_000_000)
+                    > at
+                ):
                     found.append(path)
             except OSError:
                 pass
@@ -153,10 +156,12 @@ class Tree:
                 left += [(folder, at + 1), *((folder + name + "/", at) for name in folders)]
             elif at < len(steps) - 1:
                 left += [
-                    (folder + name + "/", at + 1) for name in folders if _same(steps[at], name)
+                    (folder + name + "/", at + 1)
+                    for name in folders
+                    if _match_name(steps[at], name)
                 ]
             else:
-                found.update(folder + name for name in files if _same(steps[at], name))
+                found.update(folder + name for name in files if _match_name(steps[at], name))
 
     def _names(self, folder):
         """(folders, files and links) in a folder. Without .git and AI/db, which every commit and record changes."""
@@ -190,17 +195,19 @@ class Tree:
 
     def _entry(self, path):
         """(mode, SHA-256), or None for a file that went away just now."""
-        from .files import entry_of
+        from .files import hash_entry
 
         if path not in self._entries:
             try:
-                self._entries[path] = entry_of(os.path.join(self.root, path))[:2]
+                self._entries[path] = hash_entry(os.path.join(self.root, path))[:2]
             except (FileNotFoundError, NotFound):
                 self._entries[path] = None
         return self._entries[path]
 
 
-def staleness(tree: Tree, globs: list[str], recorded: str | None, at: str) -> dict[str, object]:
+def check_staleness(
+    tree: FileMatcher, globs: list[str], recorded: str | None, at: str
+) -> dict[str, object]:
     """Are the files other than at `at`, when `recorded` was their hash? If so, with the reason in words."""
     if not globs or not recorded:
         return {"stale": False}

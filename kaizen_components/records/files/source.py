@@ -2,7 +2,7 @@
 
 from ...errors import Conflict, Refused, Usage
 from .. import ids
-from ..ledger.transaction import receipt
+from ..ledger.transaction import make_receipt
 from . import files
 
 COLUMNS = "id, at, tier, title, version, url, path, scope, retrieved_at, superseded_by, test"
@@ -29,7 +29,7 @@ SCHEMES = (*WEB, "doi", "urn")
 HEX = "0123456789abcdef"
 
 
-def checked(place, values):
+def check_source(place, values):
     """The values of a new source as they are stored, or the error that says which cannot be."""
     if values["url"] is None and values["path"] is None:
         raise Usage(
@@ -40,22 +40,26 @@ def checked(place, values):
         )
     if values["url"] is not None:
         _require_url(values["url"])
-    if (values["retrieved_at"] or "") > ids.iso(ids.now_ms()):
+    if (values["retrieved_at"] or "") > ids.format_time(ids.now_ms()):
         raise Usage(
             "bad_value",
             "--retrieved-at lies in the future.",
             "",
             "Leave it out if it was read just now.",
         )
-    values["commit_hash"] = _hex("commit-hash", values["commit_hash"], 7)
-    values["content_hash"] = _hex("content-hash", values["content_hash"], 64)
+    values["commit_hash"] = _check_hex("commit-hash", values["commit_hash"], 7)
+    values["content_hash"] = _check_hex("content-hash", values["content_hash"], 64)
     return {
         **values,
-        **(_copy(place, values["path"], values["content_hash"]) if values["path"] else {}),
+        **(
+            _hash_local_copy(place, values["path"], values["content_hash"])
+            if values["path"]
+            else {}
+        ),
     }
 
 
-def _hex(name, text, least):
+def _check_hex(name, text, least):
     if text is None:
         return None
     lowered = text.lower()
@@ -69,10 +73,10 @@ def _hex(name, text, least):
     return lowered
 
 
-def _copy(place, path, expected):
+def _hash_local_copy(place, path, expected):
     """A local copy: its path below the project and its hash, which must be the one that was given."""
-    relative = files.require_inside(place.root, path)
-    found, _, _ = files.measured(place, relative)
+    relative = files.require_project_path(place.root, path)
+    found, _, _ = files.measure_path(place, relative)
     if expected not in (None, found):
         raise Conflict(
             "other_content",
@@ -86,16 +90,16 @@ def _copy(place, path, expected):
 def _require_url(url):
     scheme, _, rest = url.partition(":")
     if scheme.lower() not in SCHEMES:
-        raise _bad_url(
+        raise _url_error(
             "must start with " + ", ".join(f"{one}:" for one in SCHEMES) + ".",
             "A file goes into --path.",
         )
     if not url.isprintable() or any(c in ' <>"\\' for c in url):
-        raise _bad_url("has a character that no URL has.", "Write it as %20 and the like.")
+        raise _url_error("has a character that no URL has.", "Write it as %20 and the like.")
     if scheme.lower() in WEB:
         _require_host(rest)
     elif not all(rest.partition("/" if scheme.lower() == "doi" else ":")):
-        raise _bad_url(
+        raise _url_error(
             "is not complete.", "They look like doi:10.17487/RFC8785 and urn:isbn:9780131103627."
         )
 
@@ -113,14 +117,14 @@ def _require_host(rest):
         )
     host, _, port = authority.rpartition("]") if authority[:1] == "[" else authority.partition(":")
     if not host.strip("[.") or port.lstrip(":").strip("0123456789"):
-        raise _bad_url("names no host.", "It looks like https://example.org/page.")
+        raise _url_error("names no host.", "It looks like https://example.org/page.")
 
 
-def _bad_url(problem, next_step):
+def _url_error(problem, next_step):
     return Usage("bad_value", f"--url {problem}", "", next_step)
 
 
-def add(tx, values, supersedes, task_id):
+def add_source(tx, values, supersedes, task_id):
     task = tx.find("task", task_id) if task_id else None
     older = tx.find("source", supersedes) if supersedes else None
     if older and older["superseded_by"]:
@@ -138,9 +142,9 @@ def add(tx, values, supersedes, task_id):
     more = {
         name: row[name] for name in ("url", "path", "content_hash", "supersedes_id") if name in row
     }
-    return receipt("source", row, title=row["title"], tier=row["tier"], **more)
+    return make_receipt("source", row, title=row["title"], tier=row["tier"], **more)
 
 
-def chain(db, record):
+def list_versions(db, record):
     """Every source in the line of this one: the older, the nearest first, and the newer, the nearest first."""
     return {"older": db.rows(OLDER, (record["id"],)), "newer": db.rows(NEWER, (record["id"],))}

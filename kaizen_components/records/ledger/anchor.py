@@ -14,13 +14,13 @@ TAIL_BYTES = 1_000  # holds several checkpoints
 SIZE_DIGITS_MAX = 18
 
 
-def checkpoint(origin: str, size: int, root_hex: str) -> str:
+def format_checkpoint(origin: str, size: int, root_hex: str) -> str:
     from binascii import b2a_base64
 
     return f"{origin}\n{size}\n{b2a_base64(bytes.fromhex(root_hex), newline=False).decode()}\n\n"
 
 
-class Anchors:
+class AnchorFile:
     """The checkpoint file as one process writes it. It stays open and remembers its own last words, so that a process
     that stays neither opens nor reads it again as long as nobody else wrote to it."""
 
@@ -38,12 +38,12 @@ class Anchors:
         or rewritten since. Then `before` is anchored too: the sizes go back, and K8 sees where.
         """
         end = self._opened()
-        data, contradicted = checkpoint(origin, after.size, after.root()), None
+        data, contradicted = format_checkpoint(origin, after.size, after.root()), None
         if end != self._end or self._peaks != before.peaks:
             tail = _tail(self._descriptor, end)
             contradicted = _contradicts(tail, origin, before)
             if contradicted:
-                data = checkpoint(origin, before.size, before.root()) + data
+                data = format_checkpoint(origin, before.size, before.root()) + data
             if end and not tail.endswith(SEPARATOR):  # a kill or a full disk cut the last one off
                 data = "\n\n" + data
         written = data.encode()
@@ -87,7 +87,7 @@ def _tail(descriptor, end):
 
 
 def _contradicts(tail, origin, before):
-    newest = checkpoint(origin, before.size, before.root()).encode()
+    newest = format_checkpoint(origin, before.size, before.root()).encode()
     if not tail or tail.endswith(newest):
         return None
     anchors, _ = _parsed(tail)
@@ -101,7 +101,7 @@ def _contradicts(tail, origin, before):
     )
 
 
-def read(path: str) -> tuple[list[tuple[str, int, str]], int]:
+def read_anchors(path: str) -> tuple[list[tuple[str, int, str]], int]:
     """All anchors as (origin, size, root in hex), in the order of writing, and how many blocks were unreadable."""
     try:
         with open(path, "rb") as file:
@@ -117,7 +117,7 @@ def read(path: str) -> tuple[list[tuple[str, int, str]], int]:
         ) from None
 
 
-def last(path: str) -> tuple[str, int, str] | None:
+def read_last_anchor(path: str) -> tuple[str, int, str] | None:
     """The newest anchor, without reading the others."""
     with open(path, "rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))

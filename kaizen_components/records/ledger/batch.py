@@ -9,7 +9,7 @@ LINE_DIGITS_MAX = 12
 SHAPE = 'A line looks like {"command": "W1", "args": {"title": "…", "summary": "…"}}.'
 
 
-def run(
+def run_batch(
     text: str,
     call: Callable[..., Any],
     read: Callable[[str], Any] | None = None,

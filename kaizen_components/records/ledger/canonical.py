@@ -7,12 +7,12 @@ _ESCAPES = {code: f"\\u{code:04x}" for code in range(32)}
 _ESCAPES.update({8: "\\b", 9: "\\t", 12: "\\f", 13: "\\r"})  # the others are replaced before
 
 
-def canonical(value) -> str:
+def encode_canonical(value) -> str:
     """Sorted keys, no spaces. Two equal values have the same text."""
     return _encode(value, True)
 
 
-def canonical_row(row) -> str:
+def encode_canonical_row(row) -> str:
     """The same for a dict of texts and numbers with plain names, such as a row: 3 microseconds instead of 8."""
     members = []
     for name in sorted(row):
@@ -24,7 +24,7 @@ def canonical_row(row) -> str:
     return "{" + ",".join(members) + "}"
 
 
-def compact(value) -> str:
+def encode_compact(value) -> str:
     """The same with keys in their own order: what `--json` prints."""
     return _encode(value, False)
 
@@ -38,7 +38,7 @@ _ORDINARY = frozenset(
 )
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Stored text as it can safely be shown: no escape sequences, no direction tricks; line breaks and tabs stay."""
     if text.isprintable():
         return text
@@ -52,7 +52,7 @@ def visible(text: str) -> str:
     )
 
 
-def columns(text: str) -> int:
+def measure_width(text: str) -> int:
     """How broad a text is on a terminal: East Asian wide characters and most emoji take two columns, marks none."""
     if text.isascii() or all(
         c < "\u0300" or "\u2010" <= c <= "\u2027" for c in text
@@ -90,7 +90,7 @@ def _encode(value, in_order):
     if kind is bool:
         return "true" if value else "false"
     if kind is float:
-        return number(value)
+        return format_number(value)
     raise AssertionError(f"{kind.__name__} has no JSON form")
 
 
@@ -104,7 +104,7 @@ def _text(value):
     return '"' + value + '"'
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A float as ECMAScript prints it, so that a verifier in any language gets the same digits."""
     assert value - value == 0, "NaN and infinity have no JSON form"
     if abs(value) < 2**53 and value == int(value):

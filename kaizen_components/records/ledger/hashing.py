@@ -15,15 +15,15 @@ def sha256(data: bytes) -> str:
     return _sha256(data).hexdigest()
 
 
-def text_hash(text: str) -> str:
+def hash_text(text: str) -> str:
     return _sha256(text.encode()).hexdigest()
 
 
-def leaf_hash(entry: str) -> str:
+def hash_leaf(entry: str) -> str:
     return _sha256(b"\0" + entry.encode()).hexdigest()
 
 
-def node_hash(left: str, right: str) -> str:
+def hash_node(left: str, right: str) -> str:
     return _sha256(b"\1" + bytes.fromhex(left) + bytes.fromhex(right)).hexdigest()
 
 
@@ -40,7 +40,7 @@ class Frontier:
     def append(self, leaf: str) -> None:
         below = self.size
         while below & 1:  # two trees of the same height become one
-            leaf = node_hash(self.peaks.pop(), leaf)
+            leaf = hash_node(self.peaks.pop(), leaf)
             below >>= 1
         self.peaks.append(leaf)
         self.size += 1
@@ -72,7 +72,7 @@ class LogEnd:
         self.seq = seq
 
 
-def log_end(connection) -> LogEnd:
+def read_log_end(connection) -> LogEnd:
     """The end as stored; an Integrity error if that row cannot be right."""
     rows = connection.tuples(LOCAL)
     peaks = rows[0][2].split() if len(rows) == 1 else []
@@ -87,7 +87,7 @@ def log_end(connection) -> LogEnd:
     return LogEnd(origin, Frontier(size, peaks), connection.value("PRAGMA user_version"), seq or 0)
 
 
-class KnownEnd:
+class LogEndCache:
     """The end of the log as a process that stays remembers it: good until another connection commits, which SQLite
     tells by its data_version."""
 
@@ -97,9 +97,13 @@ class KnownEnd:
         self._end: LogEnd | None = None
 
     def read(self, connection) -> LogEnd:
-        version = connection.data_version()
+        version = connection.read_data_version()
         if self._end is None or connection is not self._connection or version != self._version:
-            self._connection, self._version, self._end = connection, version, log_end(connection)
+            self._connection, self._version, self._end = (
+                connection,
+                version,
+                read_log_end(connection),
+            )
         return self._end
 
     def forget(self) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 from ...errors import Integrity
 from ...store import migrate
 from ...store.connection import Connection
-from ..search import search
-from .hashing import log_end
+from ..search import full_text
+from .hashing import read_log_end
 
 HAS_SEARCH = "SELECT 1 FROM sqlite_master WHERE name = 'search'"
 HAS_MIGRATION = "SELECT 1 FROM sqlite_master WHERE name = 'migration'"
@@ -21,9 +21,9 @@ SCHEMA = (
 _expected: dict[tuple[str, int], dict[tuple[str, str, str], str]] = {}
 
 
-def summary(connection: Connection) -> dict[str, Any]:
+def summarize_log(connection: Connection) -> dict[str, Any]:
     """Schema, log size and root: constant time."""
-    end = log_end(connection)
+    end = read_log_end(connection)
     return {
         "schema": end.schema,
         "origin": end.origin,
@@ -32,25 +32,26 @@ def summary(connection: Connection) -> dict[str, Any]:
     }
 
 
-def integrity(connection: Connection) -> dict[str, list[str]]:
+def check_integrity(connection: Connection) -> dict[str, list[str]]:
     """Every check and what it found wrong; empty lists are good news."""
     keys = [
         f"{table} row {rowid} refers to a missing {parent}"
         for table, rowid, parent, _ in connection.tuples("PRAGMA foreign_key_check")[:20]
     ]
     derived = [
-        f"{state} seq {seq} is not what the records say" for seq, state in derived_rows(connection)
+        f"{state} seq {seq} is not what the records say"
+        for seq, state in find_stale_rows(connection)
     ]
     return {
-        "pages": page_problems(connection),
-        "schema": schema_problems(connection),
+        "pages": find_page_problems(connection),
+        "schema": find_schema_problems(connection),
         "foreign_keys": keys,
-        "derived": [*derived, *search_problems(connection)],
+        "derived": [*derived, *find_search_problems(connection)],
         "orphans": _orphans(connection),
     }
 
 
-def page_problems(connection: Connection) -> list[str]:
+def find_page_problems(connection: Connection) -> list[str]:
     """What SQLite's own check of every page and index finds. Of FTS5 it is left out: beside somebody who writes,
     3.45.1 takes its index for malformed. What search can find is compared with the records instead."""
     found = [says for (says,) in connection.tuples("PRAGMA integrity_check(20)")]
@@ -58,7 +59,7 @@ def page_problems(connection: Connection) -> list[str]:
 
 
 def require_integrity(connection: Connection) -> dict[str, str]:
-    found = integrity(connection)
+    found = check_integrity(connection)
     bad = {name: problems for name, problems in found.items() if problems}
     if bad:
         name, problems = next(iter(bad.items()))
@@ -84,14 +85,14 @@ def _orphans(connection):
     return problems
 
 
-def schema_problems(connection: Connection) -> list[str]:
+def find_schema_problems(connection: Connection) -> list[str]:
     """Objects that are missing or changed, and those that the migrations do not make and that would have an effect."""
-    if connection.value(HAS_MIGRATION) and (problem := migrate.version_problem(connection)):
+    if connection.value(HAS_MIGRATION) and (problem := migrate.find_version_problem(connection)):
         return [
             problem
         ]  # which of the two is right is not known, so there is nothing to compare with
-    found = schema(connection)
-    wanted = expected_schema(connection.value("PRAGMA user_version"))
+    found = read_schema(connection)
+    wanted = build_expected_schema(connection.value("PRAGMA user_version"))
     ours = {name for kind, name, _ in wanted if kind == "table"}
     records = {name for (name,) in connection.tuples(RECORD_TABLES)}
     changed = [
@@ -115,28 +116,28 @@ def _acts(kind, name, table, ours, records):
     return kind != "index" or table in ours
 
 
-def schema(connection: Connection) -> dict[tuple[str, str, str], str]:
+def read_schema(connection: Connection) -> dict[tuple[str, str, str], str]:
     """(type, name, its table) -> SQL; indexes that SQLite makes by itself have none."""
     return {(kind, name, table): sql for kind, name, table, sql in connection.tuples(SCHEMA)}
 
 
-def expected_schema(version: int) -> dict[tuple[str, str, str], str]:
+def build_expected_schema(version: int) -> dict[tuple[str, str, str], str]:
     """The schema that the migrations up to this version make: 30 ms, so once in a process."""
     key = (migrate.FOLDER, version)
     if key not in _expected:
         fresh = Connection(":memory:")
         try:
-            for number, name in migrate.files():
+            for number, name in migrate.list_migrations():
                 if number <= version:
-                    for statement in migrate.statements(migrate.text_of(name)):
+                    for statement in migrate.split_statements(migrate.read_migration(name)):
                         fresh.execute(statement)
-            _expected[key] = schema(fresh)
+            _expected[key] = read_schema(fresh)
         finally:
             fresh.close()
     return _expected[key]
 
 
-def derived_rows(connection: Connection) -> list[tuple[int, str]]:
+def find_stale_rows(connection: Connection) -> list[tuple[int, str]]:
     """(seq, table) of rows of `x_state` tables that are not what the `x_fold` view computes from the records."""
     found: set[tuple[int, str]] = set()
     folds = connection.tuples(
@@ -150,5 +151,5 @@ def derived_rows(connection: Connection) -> list[tuple[int, str]]:
     return sorted(found)
 
 
-def search_problems(connection: Connection) -> list[str]:
-    return search.problems(connection) if connection.value(HAS_SEARCH) else []
+def find_search_problems(connection: Connection) -> list[str]:
+    return full_text.find_index_problems(connection) if connection.value(HAS_SEARCH) else []

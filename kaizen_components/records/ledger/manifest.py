@@ -10,36 +10,38 @@ from ...store.connection import Connection
 from .. import ids
 from ..kinds import KINDS
 from . import anchor, health
-from .hashing import text_hash
+from .hashing import hash_text
 
 
-def describe(connection: Connection, path: str, name: str = "") -> dict[str, Any]:
+def describe_database(connection: Connection, path: str, name: str = "") -> dict[str, Any]:
     """Row counts, schema hash, log size and root, and the hash of the file at `path`, which is going to have `name`."""
-    facts = health.summary(connection)
+    facts = health.summarize_log(connection)
     schema = connection.tuples(
         "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
     )
     return {
         "engine": __version__,
         **facts,
-        "checkpoint": anchor.checkpoint(facts["origin"], facts["entries"], facts["root"]).strip(),
-        "schema_hash": text_hash("\n".join(row[0] for row in schema)),
+        "checkpoint": anchor.format_checkpoint(
+            facts["origin"], facts["entries"], facts["root"]
+        ).strip(),
+        "schema_hash": hash_text("\n".join(row[0] for row in schema)),
         "rows": {
             kind: connection.value(f"SELECT count(*) FROM {kind}") for kind in ("log", *KINDS)
         },
         "file": {
             "name": name or os.path.basename(path),
             "bytes": os.path.getsize(path),
-            "sha256": file_hash(path),
+            "sha256": hash_file(path),
         },
-        "at": ids.iso(ids.now_ms()),
+        "at": ids.format_time(ids.now_ms()),
     }
 
 
 HASHER = "import hashlib, sys; sys.stdout.write(hashlib.file_digest(open(sys.argv[1], 'rb'), 'sha256').hexdigest())"
 
 
-def file_hash(path: str) -> str:
+def hash_file(path: str) -> str:
     """SHA-256 of a database file, by another process: opening and closing it here would drop every lock that
     SQLite holds on it in this one (POSIX), and the next writer would take the WAL away from under our readers."""
     import subprocess
@@ -52,7 +54,7 @@ def file_hash(path: str) -> str:
     )
 
 
-def save(path: str, facts: dict[str, Any]) -> None:
+def save_manifest(path: str, facts: dict[str, Any]) -> None:
     """Write the manifest; a file that is there already is never overwritten."""
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
@@ -81,7 +83,7 @@ def _write(file, facts):
         raise
 
 
-def dated(folder: str, stem: str, ending: str) -> str:
+def make_dated_path(folder: str, stem: str, ending: str) -> str:
     """A file name that nothing has yet: stem-20261116T031555123Z-0f1e2d3c4b.ending."""
-    name = ids.new(stem, ids.iso(ids.now_ms()), ids.random_number()).replace("_", "-")
+    name = ids.make_id(stem, ids.format_time(ids.now_ms()), ids.random_number()).replace("_", "-")
     return os.path.join(folder, f"{name}.{ending}")

@@ -5,27 +5,27 @@ transaction. Reading inside a write sees what that write has done so far.
 """
 
 from ...errors import NotFound, Usage
-from ...store.connection import literal
+from ...store.connection import format_literal
 from ...store.database import require_not_newer
 from .. import ids
 from ..kinds import KINDS
-from ..search import search
-from ..secrets.excerpt import excerpt
-from .canonical import canonical_row
-from .hashing import LogEnd, leaf_hash, text_hash
+from ..search import full_text
+from ..secrets.excerpt import make_excerpt
+from .canonical import encode_canonical_row
+from .hashing import LogEnd, hash_leaf, hash_text
 
 LAST_AMONG_MAX = 10  # lessons, or records of quality, are fewer kinds than all there are
 ENTRY_OF = "SELECT origin, idx, at, actor, command, content_hash, leaf FROM log WHERE seq = ?"
 
 
-class Read:
+class RecordReader:
     """`db`: a connection plus who asks and when."""
 
     def __init__(self, connection, actor, at_ms=None):
         self.connection = connection
         self.actor = actor
         self.at_ms = ids.now_ms() if at_ms is None else at_ms
-        self.at = ids.iso(self.at_ms)
+        self.at = ids.format_time(self.at_ms)
         self.rows = connection.rows
         self.one = connection.one
         self.value = connection.value
@@ -39,7 +39,7 @@ class Read:
 
     def resolve(self, kind, ref):
         noun = kind.replace("_", " ")
-        back = ids.steps_back(ref)
+        back = ids.parse_steps_back(ref)
         if back is not None:
             newest = self._newest(kind, back + 1)
             if len(newest) <= back:
@@ -52,12 +52,12 @@ class Read:
         if len(found) == 1 or (found and found[0]["id"] == ref):
             return found[0]["id"]
         if not found:
-            from .reference import unknown
+            from .reference import unknown_id_error
 
-            raise unknown(kind, ref)
+            raise unknown_id_error(kind, ref)
         raise Usage(
             "ambiguous_id",
-            f"{excerpt(ref)!r} fits more than one {noun}.",
+            f"{make_excerpt(ref)!r} fits more than one {noun}.",
             "It starts the ids "
             + ", ".join(row["id"] for row in found)
             + (" …" if len(found) > 2 else "."),
@@ -82,7 +82,7 @@ class Read:
         """(kind, record) that `ref` names among several kinds; the word before the first _ of an id tells which."""
         word = ref.partition("_")[0]
         fitting = [kind for kind in kinds if KINDS[kind].prefix == word]
-        back = ids.steps_back(ref)
+        back = ids.parse_steps_back(ref)
         if back is not None:
             if (
                 len(kinds) > LAST_AMONG_MAX
@@ -100,7 +100,7 @@ class Read:
         if not fitting:
             raise NotFound(
                 "unknown_id",
-                f"There is no such record {excerpt(ref)!r}.",
+                f"There is no such record {make_excerpt(ref)!r}.",
                 "An id here starts with "
                 + ", ".join(sorted(KINDS[kind].prefix + "_" for kind in kinds))
                 + ".",
@@ -123,7 +123,7 @@ class Read:
         return self.one(ENTRY_OF, (record["seq"],))
 
 
-class Write(Read):
+class RecordWriter(RecordReader):
     """`tx`: a read that can also add records. The engine commits; a command never does."""
 
     def __init__(self, connection, actor, command, test, end):
@@ -146,7 +146,7 @@ class Write(Read):
         test = int(self.test or (bool(of) and any(record["test"] for record in of)))
         self._number += 1
         row = {
-            "id": ids.new(declared.prefix, self.at, self._number),
+            "id": ids.make_id(declared.prefix, self.at, self._number),
             "at": self.at,
             "actor": self.actor,
             "test": test,
@@ -165,7 +165,7 @@ class Write(Read):
 
     def next_id(self, kind):
         """The id that `add` gives to the next record, for one that names itself."""
-        return ids.new(KINDS[kind].prefix, self.at, self._number + 1)
+        return ids.make_id(KINDS[kind].prefix, self.at, self._number + 1)
 
     def _log(self, kind, row):
         entry = {
@@ -177,28 +177,28 @@ class Write(Read):
             "kind": kind,
             "record_id": row["id"],
             "test": row["test"],
-            "content_hash": text_hash(canonical_row(row)),
+            "content_hash": hash_text(encode_canonical_row(row)),
         }
-        leaf = leaf_hash(canonical_row(entry))
+        leaf = hash_leaf(encode_canonical_row(entry))
         self.connection.insert("log", {"seq": self._seq, **entry, "leaf": leaf})
         self.frontier.append(leaf)
         return entry["content_hash"]
 
     def index(self, kind, seq, row, before=None):
         """Let search find a record by the texts of `row`, and no longer by those of `before`."""
-        rowid = search.rowid_of(kind, seq)
+        rowid = full_text.make_rowid(kind, seq)
         if rowid not in self._texts:
-            self._texts[rowid] = [before and search.texts_of(kind, before), None]
-        self._texts[rowid][1] = row and search.texts_of(kind, row)
+            self._texts[rowid] = [before and full_text.extract_texts(kind, before), None]
+        self._texts[rowid][1] = row and full_text.extract_texts(kind, row)
 
     def settle(self):
         """In the order of rowids, which is much the cheapest."""
         for rowid in sorted(self._texts):
             old, new = self._texts[rowid]
             if old:
-                search.take_out(self.connection, rowid, old)
+                full_text.delete_texts(self.connection, rowid, old)
             if new:
-                search.put(self.connection, rowid, new)
+                full_text.insert_texts(self.connection, rowid, new)
         self._texts.clear()
 
     def hold(self):
@@ -226,12 +226,12 @@ class Write(Read):
 
 def _save(origin, before, after):
     """The new frontier in place of the one that this write began with. If another stands there, NOT NULL refuses."""
-    was, now = (literal(" ".join(one.peaks)) for one in (before, after))
-    unmoved = f"origin = {literal(origin)} AND size = {before.size} AND peaks = {was}"
+    was, now = (format_literal(" ".join(one.peaks)) for one in (before, after))
+    unmoved = f"origin = {format_literal(origin)} AND size = {before.size} AND peaks = {was}"
     return f"UPDATE frontier SET size = CASE WHEN {unmoved} THEN {after.size} END, peaks = {now} WHERE local = 1"
 
 
-def receipt(kind, row, **more):
+def make_receipt(kind, row, **more):
     """What a write answers: which record there is now, and where the log has it."""
     return {
         "id": row["id"],

@@ -9,10 +9,10 @@ import os
 from typing import Any
 
 from ...store.connection import APPLICATION_ID, Connection
-from .canonical import canonical
-from .hashing import EMPTY_ROOT, Frontier, leaf_hash, text_hash
-from .health import derived_rows, page_problems, schema_problems, search_problems
-from .rows import SEQ_MAX, SEQ_MIN, Ledger, Wrong, plain
+from .canonical import encode_canonical
+from .hashing import EMPTY_ROOT, Frontier, hash_leaf, hash_text
+from .health import find_page_problems, find_schema_problems, find_search_problems, find_stale_rows
+from .raw_rows import SEQ_MAX, SEQ_MIN, InvalidValue, RawLedger, strip_nul
 
 FINDINGS_MAX = 20
 AFTER_THE_LOG = float("inf")  # the place of what concerns the file as a whole
@@ -35,7 +35,7 @@ class Verification:
         self.records = 0
         self.entries = 0
         self.purged: set[str] = set()
-        self.ledger = Ledger(connection)
+        self.ledger = RawLedger(connection)
 
     def run(self) -> list[Finding]:
         self.connection.execute("BEGIN")  # one snapshot, whatever others write meanwhile
@@ -65,7 +65,7 @@ class Verification:
 
     def _check_schema(self):
         """Tables, views, indexes and triggers are those that the migrations make, and nobody's own among the active."""
-        for says in schema_problems(self.connection)[:1]:
+        for says in find_schema_problems(self.connection)[:1]:
             self._found("edit", says)
 
     def _check_length(self):
@@ -125,7 +125,7 @@ class Verification:
         """Named by the first record that is left without an entry; if no place is left out, by the entry after it."""
         kind, record_id = entry["kind"], entry["record_id"]
         if entry["seq"] > expected_seq:
-            kind, record_id = self.ledger.first_record(expected_seq, entry["seq"] - 1)
+            kind, record_id = self.ledger.find_first_record(expected_seq, entry["seq"] - 1)
         at = min(expected_seq, entry["seq"])
         self._found(
             "deletion", f"Log entry {missing} is missing.", kind, record_id, index=missing, seq=at
@@ -166,7 +166,7 @@ class Verification:
             return self._check_absent(entry, row)
         self.records += 1
         same = all(row.get(name) == entry[name] for name in ("at", "actor", "test"))
-        if not same or _hash(text_hash, row) != entry["content_hash"]:
+        if not same or _hash(hash_text, row) != entry["content_hash"]:
             return self._found("edit", f"{kind} {record_id} is not what was recorded.", entry=entry)
         if record_id in self.purged and entry["test"] == 1:
             return self._found(
@@ -180,9 +180,12 @@ class Verification:
         is_purged = entry["test"] == 1 and record_id in self.purged
         if row is None and is_purged:
             return
-        if self.connection.value(f"SELECT 1 FROM {kind} WHERE id = ?", (plain(record_id),)):
+        if self.connection.value(f"SELECT 1 FROM {kind} WHERE id = ?", (strip_nul(record_id),)):
             self._found("reordering", f"{kind} {record_id} stands elsewhere.", entry=entry)
-        elif row is None and self.ledger.first_record(entry["seq"], entry["seq"])[1] == record_id:
+        elif (
+            row is None
+            and self.ledger.find_first_record(entry["seq"], entry["seq"])[1] == record_id
+        ):
             self._found(
                 "edit",
                 f"Log entry {entry['idx']} names another kind than its record's.",
@@ -249,7 +252,7 @@ class Verification:
             self._found(
                 "insertion",
                 f"The frontier does not have the log of {origin}.",
-                *self.ledger.named(origin, 0),
+                *self.ledger.find_record_at(origin, 0),
             )
         return None
 
@@ -258,7 +261,7 @@ class Verification:
         if not log.size and size and is_renamed:
             self._found("edit", "The frontier names another origin than the log.")
         elif log.size < size:
-            cut_off = self.ledger.first_record(last_seq + 1)
+            cut_off = self.ledger.find_first_record(last_seq + 1)
             self._found(
                 "truncation",
                 f"The log ends after {log.size} of {size} entries.",
@@ -269,7 +272,7 @@ class Verification:
             self._found(
                 "insertion",
                 f"The log has entries beyond its {size}.",
-                *self.ledger.named(origin, size),
+                *self.ledger.find_record_at(origin, size),
                 index=size,
             )
         elif row["peaks"] != " ".join(log.peaks):
@@ -354,18 +357,18 @@ class Verification:
 
     def _check_derived(self):
         """`x_state` is what `x_fold` computes from the records, row by row."""
-        for seq, state in derived_rows(self.connection)[:1]:
+        for seq, state in find_stale_rows(self.connection)[:1]:
             self._found(
                 "edit",
                 f"{state} is not what the records say.",
                 entry=self.ledger.entry("seq = ?", seq),
             )
-        for says in search_problems(self.connection)[:1]:
+        for says in find_search_problems(self.connection)[:1]:
             self._found("edit", says)
 
     def _check_indexes(self):
         """What is read through an index is what the table has."""
-        for says in page_problems(self.connection)[:1]:
+        for says in find_page_problems(self.connection)[:1]:
             self._found("edit", f"SQLite finds the file damaged: {says}.")
 
     def _read_purged(self):
@@ -407,9 +410,9 @@ def _entries(count):
 
 
 def _leaf(entry):
-    return _hash(leaf_hash, _hashed(entry))
+    return _hash(hash_leaf, _hashed(entry))
 
 
 def _hash(make, members):
     """None if a value is one that nothing can have been recorded with."""
-    return None if Wrong in map(type, members.values()) else make(canonical(members))
+    return None if InvalidValue in map(type, members.values()) else make(encode_canonical(members))

@@ -22,10 +22,10 @@ import re
 from dataclasses import dataclass, field
 
 from ...limits import SUMMARY_CHARS_MAX, TITLE_CHARS_MAX
-from ..ledger.canonical import canonical
-from ..ledger.hashing import text_hash
+from ..ledger.canonical import encode_canonical
+from ..ledger.hashing import hash_text
 from ..markdown import COMMENT, Block, read_blocks, read_heading, read_item
-from .stub import own_lines
+from .stub import find_stub_lines
 
 CONTEXT_CHARS_MAX = 500
 KEY = re.compile(r"[\"']?[A-Za-z_][\w .-]*[\"']?:(?:\s|$)")
@@ -44,12 +44,12 @@ class Entry:
 
     @property
     def title(self) -> str:
-        return shortened(self.heading or _first_sentence(_lead(self.text)), TITLE_CHARS_MAX)
+        return shorten_text(self.heading or _first_sentence(_lead(self.text)), TITLE_CHARS_MAX)
 
     @property
     def summary(self) -> str:
-        around = shortened(" › ".join(self.context), CONTEXT_CHARS_MAX)
-        return shortened(
+        around = shorten_text(" › ".join(self.context), CONTEXT_CHARS_MAX)
+        return shorten_text(
             f"{around}: {_lead(self.text)}" if around else _lead(self.text), SUMMARY_CHARS_MAX
         )
 
@@ -59,10 +59,10 @@ class Entry:
         return self.text if is_whole else f"{self.heading}\n\n{self.text}"
 
     def source_hash(self, kind: str, path: str) -> str:
-        return text_hash(canonical([kind, path, *self._identity(), self.occurrence]))
+        return hash_text(encode_canonical([kind, path, *self._identity(), self.occurrence]))
 
     def _identity(self):
-        return list(self.context), self.heading, normalised(self.text)
+        return list(self.context), self.heading, strip_line_ends(self.text)
 
 
 @dataclass
@@ -91,10 +91,10 @@ class Section:
         return any(block.kind == kind for block in self.blocks)
 
 
-def read(text: str) -> Page:
+def read_page(text: str) -> Page:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     page = Page()
-    stubs = own_lines(lines)
+    stubs = find_stub_lines(lines)
     page.is_stub = bool(stubs)
     lines = ["" if at in stubs else line for at, line in enumerate(lines)]
     end, page.front_matter = _front_matter(lines)
@@ -102,17 +102,17 @@ def read(text: str) -> Page:
     _collect(page, lines, _sections(lines))
     seen: dict[str, int] = {}
     for entry in page.entries:
-        identity = canonical(list(entry._identity()))
+        identity = encode_canonical(list(entry._identity()))
         entry.occurrence = seen[identity] = seen.get(identity, 0) + 1
     return page
 
 
-def normalised(text: str) -> str:
+def strip_line_ends(text: str) -> str:
     """Text as it is compared: blanks at the ends of lines say nothing."""
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def shortened(text: str, most: int) -> str:
+def shorten_text(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     cut = text[: most - 1]

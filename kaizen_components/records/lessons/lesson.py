@@ -3,14 +3,14 @@
 from ...errors import Conflict, Refused
 from ..kinds import KINDS
 from ..ledger import revision
-from ..ledger.canonical import canonical
-from ..ledger.reference import cited
-from ..ledger.transaction import receipt
-from ..search.listing import items, listing
+from ..ledger.canonical import encode_canonical
+from ..ledger.reference import resolve_evidence
+from ..ledger.transaction import make_receipt
+from ..search.listing import list_records, read_json_list
 
 LESSONS = ("gotcha", "learning", "learned")  # from noticed to proven
-CLOSED = ("promoted", "retired", "superseded")
-MOVES = {  # where G5 may take a gotcha
+CLOSED_STATUSES = ("promoted", "retired", "superseded")
+STATUS_MOVES = {  # where G5 may take a gotcha
     "active": ("resolved", "retired"),
     "resolved": ("active", "retired"),
     "retired": ("active",),
@@ -25,15 +25,17 @@ ELSEWHERE = {  # a status that another command gives
     ),
 }
 NEXT = {"gotcha": "learning", "learning": "learned"}
-LISTED = "id, status, scope, at, test, title"
-BACKED = (  # what a proven lesson rests on: "waiver" and "none" are not proof
+LIST_COLUMNS = "id, status, scope, at, test, title"
+BACKING_COLUMN = (  # what a proven lesson rests on: "waiver" and "none" are not proof
     ", CASE WHEN proof_id IS NOT NULL THEN 'proof' WHEN verification_id IS NOT NULL THEN 'verification'"
     " WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing"
 )
-FOUND = LISTED + ", summary"  # what a query shows: the summary tells which of them to open
+QUERY_COLUMNS = (
+    LIST_COLUMNS + ", summary"
+)  # what a query shows: the summary tells which of them to open
 
 
-class Named:
+class LessonPaths:
     """The files that a lesson names. Hashed before the write, so that nobody waits for it."""
 
     def __init__(self, store, paths=()):
@@ -42,20 +44,20 @@ class Named:
         self.globs = []
         self._hashes = {}
         if paths:
-            from ..files.paths import given
+            from ..files.paths import normalize_globs
 
-            self.globs = given(self.root, paths)
+            self.globs = normalize_globs(self.root, paths)
             self.values(self.globs)
 
     def values(self, globs):
         """The columns for these globs; what was hashed once is not hashed again."""
         if not globs:
             return {}
-        key = canonical(globs)
+        key = encode_canonical(globs)
         if key not in self._hashes:
-            from ..files.paths import Tree
+            from ..files.paths import FileMatcher
 
-            self.tree = self.tree or Tree(self.root)
+            self.tree = self.tree or FileMatcher(self.root)
             self._hashes[key] = self.tree.digest(globs)
         return {"paths": key, "paths_hash": self._hashes[key]}
 
@@ -64,48 +66,48 @@ class Named:
         return {"files": len(self.tree.matched(self.globs))} if self.tree and self.globs else {}
 
 
-def add(write, store, kind, texts, task_id, evidence, paths):
-    named = Named(store, paths)
+def add_lesson(write, store, kind, texts, task_id, evidence, paths):
+    named = LessonPaths(store, paths)
 
     def record(tx):
         task = tx.find("task", task_id) if task_id else None
-        every, records = cited(tx, evidence)
+        every, records = resolve_evidence(tx, evidence)
         values = {
             **texts,
-            "evidence": canonical(every) if every else None,
+            "evidence": encode_canonical(every) if every else None,
             **named.values(named.globs),
         }
         values["task_id"] = task["id"] if task else None
         row = tx.add(kind, values, of=[*records, task] if task else records)
-        return receipt(
+        return make_receipt(
             kind, row, title=row["title"], **{f"{kind}_status": "active"}, **named.count()
         )
 
     return write(record)
 
 
-def revise(tx, kind, lesson, changes, of=()):
+def revise_lesson(tx, kind, lesson, changes, of=()):
     """A revision that refers to a test record is one, like everything else."""
     test = int(any(record["test"] for record in (lesson, *of)))
-    return revision.revise(tx, kind, {**lesson, "test": test}, changes)
+    return revision.add_revision(tx, kind, {**lesson, "test": test}, changes)
 
 
-def update(write, store, ref, status, texts, evidence, paths, note):
+def update_gotcha(write, store, ref, status, texts, evidence, paths, note):
     """G5: a gotcha's text, state, evidence, files, or only a note."""
-    named = Named(store, paths)
+    named = LessonPaths(store, paths)
 
     def record(tx):
         gotcha = tx.find("gotcha", ref)
-        require_may_move(gotcha, status, note)
+        require_legal_status(gotcha, status, note)
         if any([*texts.values(), evidence, paths]):
-            require_open(gotcha, status)
-        every, records = cited(tx, evidence, kept=items(tx, gotcha["evidence"]))
+            require_open_gotcha(gotcha, status)
+        every, records = resolve_evidence(tx, evidence, kept=read_json_list(tx, gotcha["evidence"]))
         changes = {
-            "status": status, **texts, "evidence": canonical(every) if evidence else None, "paths": None, "note": note,
+            "status": status, **texts, "evidence": encode_canonical(every) if evidence else None, "paths": None, "note": note,
             **named.values(named.globs),
         }  # fmt: skip
-        row = revise(tx, "gotcha", gotcha, changes, records if evidence else ())
-        return receipt(
+        row = revise_lesson(tx, "gotcha", gotcha, changes, records if evidence else ())
+        return make_receipt(
             "gotcha_revision", row, gotcha_id=gotcha["id"], rev=row["rev"], title=texts["title"] or gotcha["title"],
             gotcha_status=status or gotcha["status"], **named.count(),
         )  # fmt: skip
@@ -113,7 +115,7 @@ def update(write, store, ref, status, texts, evidence, paths, note):
     return write(record)
 
 
-def require_may_move(gotcha, status, note):
+def require_legal_status(gotcha, status, note):
     id, now = gotcha["id"], gotcha["status"]
     if status is None:
         return
@@ -137,21 +139,21 @@ def require_may_move(gotcha, status, note):
             why,
             f"Run `{command}`.".format(id=id),
         )
-    if status not in MOVES[now]:
+    if status not in STATUS_MOVES[now]:
         raise Refused(
             "no_such_move", f"{id} is {now} and cannot become {status}.", "It is no longer open.",
             "Make it active first: `--status active --note REASON`.",
         )  # fmt: skip
-    if note is None and (status == "retired" or now in CLOSED):
+    if note is None and (status == "retired" or now in CLOSED_STATUSES):
         raise Refused(
             "reason_missing", f"{id} becomes {status} for a reason, which is not given.",
             "Whoever reads it later must know why.", "Add --note with the reason.",
         )  # fmt: skip
 
 
-def require_open(gotcha, status):
+def require_open_gotcha(gotcha, status):
     """The text of a closed gotcha stays as it was when it was closed."""
-    if gotcha["status"] not in CLOSED or status == "active":
+    if gotcha["status"] not in CLOSED_STATUSES or status == "active":
         return
     promoted = gotcha["status"] == "promoted"
     raise Refused(
@@ -166,17 +168,17 @@ def require_open(gotcha, status):
     )
 
 
-def retire(tx, ref, reason, superseded_by):
+def retire_lesson(tx, ref, reason, superseded_by):
     kind, lesson = tx.find_any(LESSONS, ref)
     _require_in_force(tx, kind, lesson)
     successor = _successor(tx, kind, lesson, superseded_by) if superseded_by else None
     status = "superseded" if successor else "retired"
     changes = {"status": status, "note": reason, "superseded_by": successor and successor["id"]}
-    row = revise(tx, kind, lesson, changes, (successor,) if successor else ())
+    row = revise_lesson(tx, kind, lesson, changes, (successor,) if successor else ())
     more = {f"{kind}_id": lesson["id"], "title": lesson["title"], f"{kind}_status": status}
     if successor:
         more["superseded_by"] = successor["id"]
-    return receipt(f"{kind}_revision", row, **more)
+    return make_receipt(f"{kind}_revision", row, **more)
 
 
 def _require_in_force(tx, kind, lesson):
@@ -191,14 +193,14 @@ def _require_in_force(tx, kind, lesson):
             f"Since {last['at'][:10]}: {last['note']}", f"`{KINDS[kind].shows} --id {lesson['id']}` shows its history.",
         )  # fmt: skip
     if lesson["status"] == "promoted":
-        became = what_became(tx, kind, lesson)
+        became = find_promotion(tx, kind, lesson)
         raise Refused(
             "promoted_lesson", f"{lesson['id']} was promoted.", f"It goes on as {became}.",
             f"Retire that one: `L11 --id {became} --reason …`.",
         )  # fmt: skip
 
 
-def what_became(db, kind, lesson):
+def find_promotion(db, kind, lesson):
     """The id of what this was promoted to, or None."""
     return (
         db.value(f"SELECT id FROM {NEXT[kind]} WHERE {kind}_id = ?", (lesson["id"],))
@@ -230,13 +232,13 @@ def _successor(tx, kind, lesson, ref):
     return successor
 
 
-def listed(db, kind, limit, query, task_id=None, columns=LISTED, **filters):
+def list_lessons(db, kind, limit, query, task_id=None, columns=LIST_COLUMNS, **filters):
     """G2, G3 and the like: `filters` are columns and what they must be, `since` and `until` excepted."""
     conditions = {
         {"since": "at >= ?", "until": "at < ?"}.get(name, f"{name} = ?"): value
         for name, value in filters.items()
     }
     conditions["task_id = ?"] = db.resolve("task", task_id) if task_id else None
-    return listing(
-        db, kind, columns + (BACKED if kind == "learned" else ""), limit, conditions, query
+    return list_records(
+        db, kind, columns + (BACKING_COLUMN if kind == "learned" else ""), limit, conditions, query
     )

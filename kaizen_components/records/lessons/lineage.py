@@ -1,8 +1,8 @@
 """Where a lesson came from, what became of it, what backs it, and whether its files are still the same."""
 
-from ..files.paths import Tree, staleness
+from ..files.paths import FileMatcher, check_staleness
 from ..ledger import revision
-from ..search.listing import inspected, items
+from ..search.listing import inspect_record, read_json_list
 
 LEARNING_OF = "SELECT id FROM learning WHERE gotcha_id = ?"
 LEARNED_OF = "SELECT id FROM learned WHERE learning_id = ?"
@@ -16,19 +16,19 @@ WAIVER = (
 )
 
 
-def inspect(db, store, kind, ref):
+def inspect_lesson(db, store, kind, ref):
     """G4, L6, L9."""
     lesson = db.find(kind, ref)
-    more = {"backing": backing(db, lesson)} if kind == "learned" else {}
-    answer = inspected(
-        db, kind, lesson, revisions=_revisions(db, kind, lesson), lineage=lineage(db, kind, lesson),
+    more = {"backing": find_backing(db, lesson)} if kind == "learned" else {}
+    answer = inspect_record(
+        db, kind, lesson, revisions=_revisions(db, kind, lesson), lineage=trace_lineage(db, kind, lesson),
         supersedes=_supersedes(db, kind, lesson), **more,
     )  # fmt: skip
-    answer["record"].update(freshness(db, Tree(store.place.root), kind, lesson))
+    answer["record"].update(check_freshness(db, FileMatcher(store.place.root), kind, lesson))
     return answer
 
 
-def lineage(db, kind, lesson):
+def trace_lineage(db, kind, lesson):
     """Gotcha, learning, learned: as many of them as there are, this one among them."""
     ids = {kind: lesson["id"]}
     if kind == "learned":
@@ -58,25 +58,27 @@ def _supersedes(db, kind, lesson):
     )
 
 
-def backing(db, lesson):
+def find_backing(db, lesson):
     """Why a lesson counts as proven; a waiver with its reason."""
     asked = ((PROOF, "proof_id"), (VERDICT, "verification_id"), (WAIVER, "waiver_id"))
     return [db.one(sql, (lesson[name],)) for sql, name in asked if lesson[name]]
 
 
-def freshness(db, tree, kind, lesson):
+def check_freshness(db, tree, kind, lesson):
     """`stale`, and why: do the files that it names have another hash than when they were named?"""
     at = db.value(
         f"SELECT at FROM {kind}_revision WHERE {kind}_id = ? AND paths_hash IS NOT NULL ORDER BY rev DESC LIMIT 1",
         (lesson["id"],),
     )
-    return staleness(tree, items(db, lesson["paths"]), lesson["paths_hash"], at or lesson["at"])
+    return check_staleness(
+        tree, read_json_list(db, lesson["paths"]), lesson["paths_hash"], at or lesson["at"]
+    )
 
 
 def _revisions(db, kind, lesson):
     lists = ("evidence", "paths")
-    found = revision.history(db, kind, lesson)
+    found = revision.list_revisions(db, kind, lesson)
     return [
-        {name: items(db, value) if name in lists else value for name, value in row.items()}
+        {name: read_json_list(db, value) if name in lists else value for name, value in row.items()}
         for row in found
     ]

@@ -10,14 +10,14 @@ import os
 
 from ...errors import Integrity, Refused
 from ...store.gate import Gate
-from ..ledger.canonical import canonical
-from ..ledger.hashing import sha256, text_hash
-from . import copy as lesson_copy
-from . import file as lesson_file
-from .entry import normalised
-from .file import LessonFile, kind_of
+from ..ledger.canonical import encode_canonical
+from ..ledger.hashing import hash_text, sha256
+from . import backup as lesson_copy
+from . import lesson_file as lesson_file
+from .entry import strip_line_ends
 from .lesson import LESSONS
-from .stub import stub
+from .lesson_file import LessonFile, get_file_kind
+from .stub import render_stub
 
 IMPORTS = "SELECT * FROM lesson_import ORDER BY seq"
 IMPORTED = "SELECT * FROM lesson_import WHERE path = ? AND sha256 = ? ORDER BY seq DESC LIMIT 1"
@@ -53,8 +53,8 @@ def backup_folder(store) -> str:
 # M1, M2
 
 
-def scan(store, db, roots) -> dict:
-    found, passed = lesson_file.search(store.place.root, roots)
+def scan_lessons(store, db, roots) -> dict:
+    found, passed = lesson_file.find_lesson_files(store.place.root, roots)
     rows = []
     for file in found:
         state, new = state_of(db, file)
@@ -73,9 +73,9 @@ def scan(store, db, roots) -> dict:
 TO_DO = ("pending", "recorded", "problem")
 
 
-def dry_run(store, db, roots) -> dict:
-    found, _ = lesson_file.search(store.place.root, roots)
-    lesson_file.require_sound(found)
+def preview_migration(store, db, roots) -> dict:
+    found, _ = lesson_file.find_lesson_files(store.place.root, roots)
+    lesson_file.require_importable(found)
     todo = [file for file in found if file.entries]
     rows = [
         {
@@ -86,7 +86,8 @@ def dry_run(store, db, roots) -> dict:
     ]  # fmt: skip
     folder = store.place.relative(backup_folder(store))
     stubs = [
-        {"file": file.path, "backup": f"{folder}/{lesson_copy.backup_name(file)}"} for file in todo
+        {"file": file.path, "backup": f"{folder}/{lesson_copy.format_backup_name(file)}"}
+        for file in todo
     ]
     return {
         "records": rows, "count": len(rows), "new": sum(row["state"] == "new" for row in rows),
@@ -107,9 +108,9 @@ def _bare(files):
 # M3
 
 
-def apply(write, store, roots) -> dict:
-    found, _ = lesson_file.search(store.place.root, roots)
-    lesson_file.require_sound(found)
+def apply_migration(write, store, roots) -> dict:
+    found, _ = lesson_file.find_lesson_files(store.place.root, roots)
+    lesson_file.require_importable(found)
     todo = [file for file in found if file.entries]
     lesson_copy.require_writable(todo)
     answer = write(lambda tx: _record(tx, store, todo))
@@ -126,7 +127,7 @@ def _record(tx, store, todo):
         )
     rows, records = [], []
     for file in todo:
-        backup = store.place.relative(lesson_copy.back_up(file, backup_folder(store)))
+        backup = store.place.relative(lesson_copy.back_up_file(file, backup_folder(store)))
         added = [
             _add(tx, file, entry)
             for entry in file.entries
@@ -154,7 +155,7 @@ def _add(tx, file, entry):
         file.kind,
         {
             "title": entry.title, "summary": entry.summary, "body": entry.body, "scope": "project",
-            "evidence": canonical([f"{file.path}:{entry.line}"]), "source_path": file.path,
+            "evidence": encode_canonical([f"{file.path}:{entry.line}"]), "source_path": file.path,
             "source_line": entry.line, "source_hash": file.hash_of(entry),
         },
     )  # fmt: skip
@@ -169,11 +170,11 @@ def _add(tx, file, entry):
 
 def _add_import(tx, file, backup, added):
     so_far = tx.value(SO_FAR, (file.path, 2**62))
-    text = stub(file.kind, so_far + added, tx.at[:10], backup)
+    text = render_stub(file.kind, so_far + added, tx.at[:10], backup)
     return tx.add(
         "lesson_import",
         {
-            "path": file.path, "sha256": file.sha256, "backup": backup, "stub_sha256": text_hash(text),
+            "path": file.path, "sha256": file.sha256, "backup": backup, "stub_sha256": hash_text(text),
             "entries": len(file.entries), "added": added,
         },
     )  # fmt: skip
@@ -194,7 +195,7 @@ def _leave_stubs(store, todo):
     ):  # not the database's gate: a batch holds that already
         for file, text in zip(todo, texts, strict=True):
             came = (
-                lesson_copy.replace(file, text)
+                lesson_copy.replace_with_stub(file, text)
                 if text
                 else "kept: the batch is not committed yet; run M3 again"
             )
@@ -205,8 +206,8 @@ def _leave_stubs(store, todo):
 def _stub_of(db, row):
     if row is None:
         return None
-    return stub(
-        kind_of(row["path"]) or "",
+    return render_stub(
+        get_file_kind(row["path"]) or "",
         db.value(SO_FAR, (row["path"], row["seq"])),
         row["at"][:10],
         row["backup"],
@@ -216,7 +217,7 @@ def _stub_of(db, row):
 # M4, M5
 
 
-def verify(db, store) -> dict:
+def verify_migration(db, store) -> dict:
     imports = db.rows(IMPORTS)
     checked = 0
     lost: list[dict] = []
@@ -225,7 +226,7 @@ def verify(db, store) -> dict:
         checked, lost = checked + entries, lost + findings
     if lost:
         raise _failure(lost)
-    found, passed = lesson_file.search(store.place.root)
+    found, passed = lesson_file.find_lesson_files(store.place.root)
     states = [(file, *state_of(db, file)) for file in found]
     pending = [(file, new) for file, state, new in states if state in ("pending", "problem")]
     if pending:
@@ -251,8 +252,8 @@ def _lost(db, store, row):
         return 0, [
             _finding(row, None, f"its backup {row['backup']} is not the file that was migrated")
         ]
-    file = LessonFile(row["path"], kind_of(row["path"]) or "", "", row["sha256"], data)
-    file.page = lesson_file.read(data.decode())
+    file = LessonFile(row["path"], get_file_kind(row["path"]) or "", "", row["sha256"], data)
+    file.page = lesson_file.read_page(data.decode())
     return len(file.entries), [
         _finding(row, entry, problem)
         for entry in file.entries
@@ -266,7 +267,7 @@ def _difference(db, file, entry):
     if record is None:
         return "is not in the database"
     same_title = record["title"] == entry.title or not entry.heading
-    same_text = normalised(record["body"] or "") == normalised(entry.body)
+    same_text = strip_line_ends(record["body"] or "") == strip_line_ends(entry.body)
     return None if same_title and same_text else f"reads differently in {record['id']}"
 
 
@@ -318,13 +319,13 @@ def _unfinished(pending, checked):
     return error
 
 
-def report(db, store) -> dict:
+def report_migration(db, store) -> dict:
     imports = db.rows(IMPORTS)
-    found, passed = lesson_file.search(store.place.root)
+    found, passed = lesson_file.find_lesson_files(store.place.root)
     now = {file.path: _now(db, file) for file in found}
     rows = [
         {
-            "at": row["at"], "file": row["path"], "kind": kind_of(row["path"]), "entries": row["entries"],
+            "at": row["at"], "file": row["path"], "kind": get_file_kind(row["path"]), "entries": row["entries"],
             "added": row["added"], "actor": row["actor"], "now": now.get(row["path"], "gone"), "backup": row["backup"],
         }
         for row in imports

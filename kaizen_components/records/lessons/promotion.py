@@ -6,11 +6,11 @@ by its id. An objection (a blocking verdict on the same lesson) counts against e
 """
 
 from ...errors import Conflict, Refused
-from ..ledger.canonical import canonical
-from ..ledger.reference import cited, kind_of
-from ..ledger.transaction import receipt
-from ..search.listing import items
-from .lesson import Named, revise, what_became
+from ..ledger.canonical import encode_canonical
+from ..ledger.reference import parse_kind, resolve_evidence
+from ..ledger.transaction import make_receipt
+from ..search.listing import read_json_list
+from .lesson import LessonPaths, find_promotion, revise_lesson
 
 PASSING = ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS")
 PROOFS = """
@@ -19,58 +19,58 @@ WHERE about_id IN (?, ?) OR id IN (SELECT value FROM json_each(?)) ORDER BY seq 
 VERDICTS = """
 SELECT seq, id, test, conclusion, blocking AND superseded_by IS NULL AS objects FROM verification_current
 WHERE about_id IN (?, ?) OR id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"""
-CARRIED = ("title", "summary", "body", "scope", "task_id")
+COPIED_COLUMNS = ("title", "summary", "body", "scope", "task_id")
 
 
-def to_learning(write, db, store, ref, texts, evidence, paths):
+def promote_gotcha(write, db, store, ref, texts, evidence, paths):
     """L2. The files are hashed before the write, also those that the gotcha names."""
-    named = Named(store, paths)
+    named = LessonPaths(store, paths)
     seen = db.find("gotcha", ref)
     gotcha_id = seen["id"]
-    named.values(named.globs or items(db, seen["paths"]))
+    named.values(named.globs or read_json_list(db, seen["paths"]))
 
     def promote(tx):
         gotcha = tx.find("gotcha", gotcha_id)
         _require_active(tx, "gotcha", gotcha)
-        every, records = cited(tx, evidence, kept=items(tx, gotcha["evidence"]))
+        every, records = resolve_evidence(tx, evidence, kept=read_json_list(tx, gotcha["evidence"]))
         if not every:
             raise Refused(
                 "no_evidence", f"{gotcha_id} has no evidence.", "A learning needs something that shows it.",
                 f"Run `L2 --id {gotcha_id} --evidence …` with a text or the id of a record.",
             )  # fmt: skip
         values = {
-            "gotcha_id": gotcha_id, **_carried(gotcha, texts), "evidence": canonical(every),
-            **named.values(named.globs or items(tx, gotcha["paths"])),
+            "gotcha_id": gotcha_id, **_carried(gotcha, texts), "evidence": encode_canonical(every),
+            **named.values(named.globs or read_json_list(tx, gotcha["paths"])),
         }  # fmt: skip
         row = tx.add("learning", values, of=(gotcha, *records))
-        revise(tx, "gotcha", gotcha, {"status": "promoted"}, (row,))
-        return receipt(
+        revise_lesson(tx, "gotcha", gotcha, {"status": "promoted"}, (row,))
+        return make_receipt(
             "learning", row, gotcha_id=gotcha_id, title=row["title"], learning_status="active"
         )
 
     return write(promote)
 
 
-def to_learned(write, db, store, ref, texts, proof_id, verification_id, waive):
+def promote_learning(write, db, store, ref, texts, proof_id, verification_id, waive):
     """L3."""
-    named = Named(store)
+    named = LessonPaths(store)
     seen = db.find("learning", ref)
     learning_id = seen["id"]
-    named.values(items(db, seen["paths"]))
+    named.values(read_json_list(db, seen["paths"]))
 
     def promote(tx):
         learning = tx.find("learning", learning_id)
         _require_active(tx, "learning", learning)
         backing, records = _backing(tx, learning, proof_id, verification_id, waive)
-        _, evidence = cited(tx, (), kept=items(tx, learning["evidence"]))
+        _, evidence = resolve_evidence(tx, (), kept=read_json_list(tx, learning["evidence"]))
         values = {
             "learning_id": learning_id, **backing, **_carried(learning, texts), "evidence": learning["evidence"],
-            **named.values(items(tx, learning["paths"])),
+            **named.values(read_json_list(tx, learning["paths"])),
         }  # fmt: skip
         row = tx.add("learned", values, of=(learning, *records, *evidence))
-        revise(tx, "learning", learning, {"status": "promoted"}, (row,))
+        revise_lesson(tx, "learning", learning, {"status": "promoted"}, (row,))
         more = {"waiver_not_needed": True} if waive and "waiver_id" not in backing else {}
-        return receipt(
+        return make_receipt(
             "learned",
             row,
             learning_id=learning_id,
@@ -85,11 +85,11 @@ def to_learned(write, db, store, ref, texts, proof_id, verification_id, waive):
 
 def _carried(lesson, texts):
     given = {name: text for name, text in texts.items() if text is not None}
-    return {**{name: lesson[name] for name in CARRIED}, **given}
+    return {**{name: lesson[name] for name in COPIED_COLUMNS}, **given}
 
 
 def _require_active(tx, kind, lesson):
-    became = what_became(tx, kind, lesson)
+    became = find_promotion(tx, kind, lesson)
     if became:
         raise Conflict(
             "already_promoted", f"{lesson['id']} was promoted already.", f"It became {became}; that happens once.",
@@ -106,7 +106,7 @@ def _require_active(tx, kind, lesson):
 
 def _backing(tx, learning, proof_id, verification_id, waive):
     """({column: id}, the records): what is given, or else what is linked, or else a waiver."""
-    proofs, verdicts = linked(tx, learning)
+    proofs, verdicts = find_linked(tx, learning)
     objection = next((verdict for verdict in verdicts if verdict["objects"]), None)
     found = {}
     if proof_id:
@@ -143,11 +143,15 @@ def _good(proofs, verdicts, objection):
     return found
 
 
-def linked(tx, learning):
+def find_linked(tx, learning):
     """(proofs, verdicts) on the learning or on the gotcha it came from, the newest first."""
     gotcha = tx.find("gotcha", learning["gotcha_id"]) if learning["gotcha_id"] else None
-    named = items(tx, learning["evidence"]) + (items(tx, gotcha["evidence"]) if gotcha else [])
-    cited_ids = canonical([item for item in named if kind_of(item) in ("proof", "verification")])
+    named = read_json_list(tx, learning["evidence"]) + (
+        read_json_list(tx, gotcha["evidence"]) if gotcha else []
+    )
+    cited_ids = encode_canonical(
+        [item for item in named if parse_kind(item) in ("proof", "verification")]
+    )
     about = (learning["id"], learning["gotcha_id"], cited_ids)
     return tx.rows(PROOFS, about), tx.rows(VERDICTS, about)
 
@@ -209,6 +213,6 @@ def _waived(tx, learning, reason, missing):
         )
     values = {
         "gate": "learned", "subject_id": id, "task_id": learning["task_id"], "reason": reason,
-        "missing": canonical(missing),
+        "missing": encode_canonical(missing),
     }  # fmt: skip
     return tx.add("waiver", values, of=(learning,))

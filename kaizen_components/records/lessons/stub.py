@@ -19,7 +19,7 @@ ADD = {
 }
 
 
-def stub(kind: str, lessons: int, date: str, backup: str) -> str:
+def render_stub(kind: str, lessons: int, date: str, backup: str) -> str:
     """The stub of a file from which so many lessons were recorded, the last of them on this date."""
     list_code, query_code = FIND[kind]
     moved = (
@@ -40,7 +40,7 @@ def stub(kind: str, lessons: int, date: str, backup: str) -> str:
     )
 
 
-def new_stub(kind: str) -> str:
+def render_new_stub(kind: str) -> str:
     """The stub of a file that never had a lesson."""
     list_code, query_code = FIND[kind]
     return "\n".join(
@@ -55,14 +55,16 @@ def new_stub(kind: str) -> str:
     )
 
 
-def own_lines(lines: list[str]) -> set[int]:
+def find_stub_lines(lines: list[str]) -> set[int]:
     """Which lines, counted from 0, are a stub's own."""
     found: set[int] = set()
     for at, line in enumerate(lines):
         mark = MARK.fullmatch(line.strip())
         if mark:
             kind, lessons, date, backup = mark.groups()
-            text = stub(kind, int(lessons), date, backup) if lessons else new_stub(kind)
+            text = (
+                render_stub(kind, int(lessons), date, backup) if lessons else render_new_stub(kind)
+            )
             waiting = [one for one in text.split("\n") if one]
             for number in range(at, min(at + WINDOW, len(lines))):
                 if number not in found and lines[number].strip() in waiting:

@@ -88,7 +88,7 @@ class Observables:
         )
 
 
-def lint(body: str) -> dict:
+def lint_contract(body: str) -> dict:
     """What is wrong with the text, line by line, and whether it passes."""
     checked = Lint(body.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     found = sorted(checked.findings)  # errors first: these must not be cut off

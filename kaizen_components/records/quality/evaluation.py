@@ -5,7 +5,7 @@ import os
 from ...errors import NotFound
 
 RUNS_MAX = 50
-RUNS = """
+RUNS_OF_CASE = """
 SELECT id, outcome, score, duration_ms, proof_id, actor, at, summary FROM eval_run
 WHERE case_id = ? ORDER BY seq DESC LIMIT ?"""
 COUNTS = """
@@ -17,9 +17,9 @@ FROM eval_run WHERE case_id = ?"""
 
 def require_fixture(root, path):
     """The fixture's path below the project, with forward slashes; it must be there."""
-    from ..files.files import require_inside
+    from ..files.files import require_project_path
 
-    found = require_inside(root, path)
+    found = require_project_path(root, path)
     if not os.path.exists(os.path.join(root, found)):
         raise NotFound(
             "fixture_not_found",
@@ -30,9 +30,12 @@ def require_fixture(root, path):
     return found
 
 
-def runs_of(db, case):
+def summarize_runs(db, case):
     """The newest runs of a case, and how many of all that were decided passed; a skipped run decides nothing."""
     counts = db.one(COUNTS, (case["id"],))
     decided = counts["runs"] - counts["skipped"]
     rate = round(counts["passed"] / decided, 4) if decided else None
-    return {"results": {**counts, "pass_rate": rate}, "runs": db.rows(RUNS, (case["id"], RUNS_MAX))}
+    return {
+        "results": {**counts, "pass_rate": rate},
+        "runs": db.rows(RUNS_OF_CASE, (case["id"], RUNS_MAX)),
+    }

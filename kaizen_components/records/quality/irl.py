@@ -3,7 +3,7 @@
 from ...errors import Conflict, Refused
 
 
-def require_ahead(tx, deadline):
+def require_future_deadline(tx, deadline):
     if deadline <= tx.at:
         raise Refused(
             "deadline_past",
@@ -13,7 +13,7 @@ def require_ahead(tx, deadline):
         )
 
 
-def require_of(review, prediction):
+def require_same_review(review, prediction):
     if prediction["irl_id"] != review["id"]:
         raise Refused(
             "prediction_of_another_review",
@@ -23,7 +23,7 @@ def require_of(review, prediction):
         )
 
 
-def require_open(prediction):
+def require_open_prediction(prediction):
     if prediction["outcome_id"]:
         raise Conflict(
             "already_closed",

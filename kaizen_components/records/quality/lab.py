@@ -5,13 +5,13 @@ import os
 from ...errors import NotFound, Refused, Usage
 from ...limits import TITLE_CHARS_MAX
 from .. import ids
-from ..files.files import file_hash, inside
-from ..kinds import SEARCHED
-from ..ledger.canonical import canonical
-from ..ledger.hashing import text_hash
+from ..files.files import find_project_path, hash_file
+from ..kinds import SEARCHABLE
+from ..ledger.canonical import encode_canonical
+from ..ledger.hashing import hash_text
 from ..ledger.reference import BY_PREFIX
-from ..ledger.transaction import receipt
-from ..search import search
+from ..ledger.transaction import make_receipt
+from ..search import full_text
 
 # What makes a case, in the order of the manifest. The hash is that of the newest log entry that made the text.
 EVAL_CASES = """
@@ -30,7 +30,7 @@ SELECT 'irl_correction' AS kind, c.id, c.summary AS title, c.summary, l.content_
 FROM irl_correction c JOIN irl i ON i.id = c.irl_id JOIN log l ON l.seq = c.seq {where} ORDER BY c.seq"""
 
 
-def assemble(tx, contract, title, summary, filters):
+def assemble_cases(tx, contract, title, summary, filters):
     """Record the case set; `filters` has what was asked for, by option name."""
     task = tx.find("task", filters["task_id"]) if filters["task_id"] else None
     filters = {**filters, "task_id": task and task["id"]}
@@ -43,18 +43,18 @@ def assemble(tx, contract, title, summary, filters):
             " records made with --test do not count.",
             "Ask for less (fewer filters), or record one: `Q3` adds an eval case.",
         )
-    manifest = canonical(cases)
+    manifest = encode_canonical(cases)
     row = tx.add(
         "lab",
         {
             "title": title or f"Cases of {contract}"[:TITLE_CHARS_MAX], "summary": summary, "contract": contract,
-            "scope": filters["scope"] or "project", "cases": manifest, "manifest_hash": text_hash(manifest),
-            "filters": canonical({name: value for name, value in filters.items() if value is not None}),
+            "scope": filters["scope"] or "project", "cases": manifest, "manifest_hash": hash_text(manifest),
+            "filters": encode_canonical({name: value for name, value in filters.items() if value is not None}),
         },
         of=(task,) if task else (),
     )  # fmt: skip
     return {
-        **receipt(
+        **make_receipt(
             "lab", row, contract=contract, title=row["title"], manifest_hash=row["manifest_hash"]
         ),
         "kinds": {
@@ -91,7 +91,7 @@ def _chosen(tx, sql, kind, filters, own, always="1", owner="c"):
     chosen = {condition: value for condition, value in asked.items() if value is not None}
     conditions, values = [*chosen, always], tuple(chosen.values())
     if filters["query"]:
-        words, found = search.condition(tx, filters["query"], kind, "c.seq")
+        words, found = full_text.build_condition(tx, filters["query"], kind, "c.seq")
         conditions, values = [*conditions, words], (*values, *found)
     return tx.rows(sql.format(where="WHERE " + " AND ".join(conditions)), values)
 
@@ -121,7 +121,7 @@ def _plain(text):
     return " ".join(text.casefold().split()).rstrip(" .!?…")
 
 
-def change_of(root, patch, body):
+def describe_change(root, patch, body):
     """The change as an artifact, hashed; the text of a --body is still to be written there."""
     if (patch is None) == (body is None):
         raise Usage(
@@ -131,7 +131,7 @@ def change_of(root, patch, body):
             "Name a file below the project with --patch, or give the text with --body.",
         )
     if patch is None:
-        sha256, size = text_hash(body), len(body.encode())
+        sha256, size = hash_text(body), len(body.encode())
         path = _inside(root, f"AI/work/lab/{sha256}.txt")
     else:
         path = _inside(root, patch)
@@ -140,7 +140,7 @@ def change_of(root, patch, body):
             raise NotFound("file_not_found", f"There is no file {path!r}.", "", "Check --patch.")
         if not os.path.isfile(full):
             raise Usage("not_a_file", f"{path!r} is not a file.", "", "Name a file with --patch.")
-        sha256, size = file_hash(full)
+        sha256, size = hash_file(full)
     return {
         "path": path,
         "name": os.path.basename(path),
@@ -151,7 +151,7 @@ def change_of(root, patch, body):
 
 
 def _inside(root, path):
-    found = inside(root, path)
+    found = find_project_path(root, path)
     if found is None or found == ".." or found.startswith("../"):
         raise Refused(
             "outside_project",
@@ -162,7 +162,7 @@ def _inside(root, path):
     return found
 
 
-def propose(tx, root, lab_ref, change, evidence, values):
+def add_proposal(tx, root, lab_ref, change, evidence, values):
     """Record the change as an artifact and the proposal that it belongs to, together."""
     lab = tx.find("lab", lab_ref)
     records, shown = _evidence(tx, evidence)
@@ -175,11 +175,11 @@ def propose(tx, root, lab_ref, change, evidence, values):
     more = {
         "lab_id": lab["id"],
         "artifact_id": artifact["id"],
-        "evidence": canonical(shown) if shown else None,
+        "evidence": encode_canonical(shown) if shown else None,
     }
     row = tx.add("lab_proposal", {**values, **more}, of=of)
     names = ("title", "lab_id", "metric", "better", "baseline", "candidate", "artifact_id")
-    return receipt(
+    return make_receipt(
         "lab_proposal", row, **{name: row[name] for name in names}, path=change["path"], sha256=change["sha256"],
         evidence=shown,
     )  # fmt: skip
@@ -190,10 +190,10 @@ def _evidence(tx, given):
     records, shown = [], []
     for item in given:
         word, _, rest = item.partition("_")
-        if ids.steps_back(item) is not None or (
+        if ids.parse_steps_back(item) is not None or (
             word in BY_PREFIX and rest[:1].isdecimal() and " " not in item
         ):
-            records.append(tx.find_any(SEARCHED, item)[1])
+            records.append(tx.find_any(SEARCHABLE, item)[1])
             shown.append(records[-1]["id"])
         else:
             shown.append(item)
@@ -206,7 +206,7 @@ def _keep(path, text, sha256):
 
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        if not os.path.exists(path) or file_hash(path)[0] != sha256:
+        if not os.path.exists(path) or hash_file(path)[0] != sha256:
             with open(path, "wb") as file:
                 file.write(text.encode())
     except OSError as error:

@@ -2,17 +2,17 @@
 
 import os
 
-from ..ledger.canonical import canonical
-from ..ledger.hashing import text_hash
-from ..secrets import secrets
+from ..ledger.canonical import encode_canonical
+from ..ledger.hashing import hash_text
+from ..secrets import scan
 
 
-def keep_text(store, text):
+def store_output(store, text):
     """Store the text of an output below AI/work, without its secrets; what the artifact says about it, or None."""
     if not text:
         return None
-    text = secrets.redacted(text)
-    sha256 = text_hash(text)
+    text = scan.redact_secrets(text)
+    sha256 = hash_text(text)
     name = f"{sha256[:20]}.txt"
     folder = os.path.join(store.place.work, "proofs")
     os.makedirs(folder, exist_ok=True)
@@ -32,27 +32,32 @@ def keep_text(store, text):
     }
 
 
-def platform_name():
+def describe_platform():
     """Where a witnessed command ran."""
     import platform
 
     return f"{platform.system()} {platform.release()} {platform.machine()}"
 
 
-def named(words, command):
+def with_title(words, command):
     """The words with a title, which is the first line of something if nobody gave one."""
     title = words["title"] or (words["summary"] or command).strip().split("\n")[0]
     return {**words, "title": title if len(title) <= 200 else title[:199] + "…"}
 
 
-def add_reported(tx, values, command, exit_code, of):
+def add_reported_proof(tx, values, command, exit_code, of):
     """What somebody else ran, or says they did."""
     outcome = "unknown" if exit_code is None else "passed" if exit_code == 0 else "failed"
-    values = {**named(values, command), "tier": "reported", "outcome": outcome, "command": command}
+    values = {
+        **with_title(values, command),
+        "tier": "reported",
+        "outcome": outcome,
+        "command": command,
+    }
     return tx.add("proof", {**values, "exit_code": exit_code}, of=of)
 
 
-def add_witnessed(tx, values, of, outputs):
+def add_witnessed_proof(tx, values, of, outputs):
     """The proof and its outputs, in one transaction."""
     ids = {}
     for stream, kept in outputs.items():
@@ -64,5 +69,7 @@ def add_witnessed(tx, values, of, outputs):
             )
             ids[f"{stream}_id"] = row["id"]
     return tx.add(
-        "proof", {**values, **ids, "tier": "witnessed", "argv": canonical(values["argv"])}, of=of
+        "proof",
+        {**values, **ids, "tier": "witnessed", "argv": encode_canonical(values["argv"])},
+        of=of,
     )

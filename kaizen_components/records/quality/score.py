@@ -1,8 +1,8 @@
 """Scores: a number with a name, given to a record, a trace or a task."""
 
-from ..kinds import SEARCHED
-from ..ledger.transaction import receipt
-from ..search import search
+from ..kinds import SEARCHABLE
+from ..ledger.transaction import make_receipt
+from ..search import full_text
 from .span import find_trace
 
 ROWS = """
@@ -38,8 +38,8 @@ MEANING = {
 }
 
 
-def add(tx, about_ref, trace_ref, task_ref, values):
-    about = tx.find_any(SEARCHED, about_ref)[1] if about_ref else None
+def add_score(tx, about_ref, trace_ref, task_ref, values):
+    about = tx.find_any(SEARCHABLE, about_ref)[1] if about_ref else None
     first = find_trace(tx, trace_ref) if trace_ref else None
     task = tx.find("task", task_ref) if task_ref else None
     row = tx.add(
@@ -53,17 +53,17 @@ def add(tx, about_ref, trace_ref, task_ref, values):
         of=[record for record in (about, first, task) if record],
     )
     shown = ("name", "value", "unit", "source", "about_id", "trace_id", "task_id")
-    return receipt("score", row, **{name: row[name] for name in shown if name in row})
+    return make_receipt("score", row, **{name: row[name] for name in shown if name in row})
 
 
-def query(db, limit, words, with_tests, filters):
+def query_scores(db, limit, words, with_tests, filters):
     """The newest scores that match, and what all that match say together."""
     chosen = {sql: value for sql, value in filters.items() if value is not None}
     if not with_tests:
         chosen["test <= ?"] = 0
     conditions, values = list(chosen), tuple(chosen.values())
     if words:
-        sql, found = search.condition(db, words, "score")
+        sql, found = full_text.build_condition(db, words, "score")
         conditions, values = [*conditions, sql], (*values, *found)
     where = "WHERE " + " AND ".join(conditions) if conditions else ""
     rows = db.rows(ROWS.format(where=where), (*values, limit + 1))
@@ -87,11 +87,11 @@ def _rounded(group):
     }
 
 
-def filters_of(db, name, about_ref, trace_ref, task_ref, source, since, until):
+def build_filters(db, name, about_ref, trace_ref, task_ref, source, since, until):
     """The conditions of a query, every reference found first."""
     return {
         "name = ?": name,
-        "about_id = ?": about_ref and db.find_any(SEARCHED, about_ref)[1]["id"],
+        "about_id = ?": about_ref and db.find_any(SEARCHABLE, about_ref)[1]["id"],
         "trace_id = ?": trace_ref and find_trace(db, trace_ref)["trace_id"],
         "task_id = ?": task_ref and db.resolve("task", task_ref),
         "source = ?": source,

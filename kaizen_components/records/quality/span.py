@@ -6,14 +6,14 @@ same trace. Text that starts with `span_` is never a name of one's own: a mistyp
 
 from ...errors import Conflict, NotFound, Usage
 from .. import ids
-from ..ledger.canonical import canonical
-from ..ledger.transaction import receipt
-from ..secrets.excerpt import excerpt
+from ..ledger.canonical import encode_canonical
+from ..ledger.transaction import make_receipt
+from ..secrets.excerpt import make_excerpt
 
 FIRST = "SELECT * FROM span WHERE trace_id = ? ORDER BY seq LIMIT 1"
 NAMED = "SELECT DISTINCT trace_id FROM span WHERE trace_id >= ? AND trace_id < ? ORDER BY trace_id LIMIT 3"
-OF_TASK = "SELECT trace_id FROM span WHERE task_id = ? GROUP BY trace_id ORDER BY min(seq)"
-OF_TRACE = """
+TRACES_OF_TASK = "SELECT trace_id FROM span WHERE task_id = ? GROUP BY trace_id ORDER BY min(seq)"
+SPANS_OF_TRACE = """
 SELECT id, at, actor, test, parent_id, task_id, name, kind, status, started_at, duration_ms, model, tokens_in,
        tokens_out, cost_usd, summary
 FROM span WHERE trace_id = ? ORDER BY seq"""
@@ -27,7 +27,7 @@ TRACES_SHOWN = 100
 def find_trace(db, ref):
     """The first span of the trace that `ref` names: its id, a unique prefix of that, any span in it, or @last, which
     is the trace of the actor's newest span."""
-    if ids.steps_back(ref) is not None:
+    if ids.parse_steps_back(ref) is not None:
         return db.one(FIRST, (db.find("span", ref)["trace_id"],))
     exact = db.one(FIRST, (ref,))
     if exact:
@@ -36,9 +36,9 @@ def find_trace(db, ref):
     if len(named) > 1:
         raise Usage(
             "ambiguous_id",
-            f"{excerpt(ref)!r} fits more than one trace.",
+            f"{make_excerpt(ref)!r} fits more than one trace.",
             "It starts "
-            + ", ".join(repr(excerpt(one)) for one in named)
+            + ", ".join(repr(make_excerpt(one)) for one in named)
             + (" …" if len(named) > 2 else "."),
             "Give more characters of the id.",
         )
@@ -47,14 +47,14 @@ def find_trace(db, ref):
     if not named:
         raise NotFound(
             "unknown_trace",
-            f"There is no trace {excerpt(ref)!r}.",
+            f"There is no trace {make_excerpt(ref)!r}.",
             "No span belongs to a trace whose id starts with it.",
             "Use @last for the trace of your newest span, or begin one: `T1 --trace-id`.",
         )
     return db.one(FIRST, (named[0],))
 
 
-def add(tx, trace_ref, parent_ref, task_ref, started_at, payload, values):
+def add_span(tx, trace_ref, parent_ref, task_ref, started_at, payload, values):
     """Record one span; `values` are the columns that need no looking up."""
     parent = tx.find("span", parent_ref) if parent_ref else None
     task = tx.find("task", task_ref) if task_ref else None
@@ -68,8 +68,8 @@ def add(tx, trace_ref, parent_ref, task_ref, started_at, payload, values):
             "task_id": task["id"]
             if task
             else parent and parent["task_id"],  # a part of the same work
-            "started_at": started_at or ids.iso(tx.at_ms - values["duration_ms"]),
-            "payload": None if payload is None else canonical(payload),
+            "started_at": started_at or ids.format_time(tx.at_ms - values["duration_ms"]),
+            "payload": None if payload is None else encode_canonical(payload),
         },
         of=[record for record in (first, parent, task) if record],
     )
@@ -78,31 +78,31 @@ def add(tx, trace_ref, parent_ref, task_ref, started_at, payload, values):
         for name in ("name", "trace_id", "parent_id", "started_at", "duration_ms")
         if name in row
     }
-    return receipt("span", row, **shown)
+    return make_receipt("span", row, **shown)
 
 
 def _place(tx, ref, parent):
     """(trace id, first span of that trace if it has one) for a new span."""
     if ref is None:
         return (parent["trace_id"], None) if parent else (tx.next_id("span"), None)
-    ours = ids.steps_back(ref) is not None or ref[:5] == "span_"
+    ours = ids.parse_steps_back(ref) is not None or ref[:5] == "span_"
     first = find_trace(tx, ref) if ours else tx.one(FIRST, (ref,))
     trace_id = first["trace_id"] if first else ref
     if parent and parent["trace_id"] != trace_id:
         raise Conflict(
             "other_trace",
-            f"{parent['id']} belongs to another trace than {excerpt(trace_id)!r}.",
-            f"It is in {excerpt(parent['trace_id'])!r}, and a span is in the trace of the span around it.",
+            f"{parent['id']} belongs to another trace than {make_excerpt(trace_id)!r}.",
+            f"It is in {make_excerpt(parent['trace_id'])!r}, and a span is in the trace of the span around it.",
             "Leave --trace-id out, or name another --parent.",
         )
     return trace_id, first
 
 
-def add_lines(call, text):
+def add_spans(call, text):
     """Record a span for each line of JSONL; `parent` and `trace_id` may name an earlier line as `$N`."""
     from ..ledger import batch
 
-    found = batch.run(text, call, _read_line, SHAPE)
+    found = batch.run_batch(text, call, _read_line, SHAPE)
     traces = list(dict.fromkeys(row["trace_id"] for row in found))
     return {
         "kind": "span",

@@ -1,10 +1,10 @@
 """Verdicts: which of them block, and which later ones supersede those."""
 
-from ..kinds import SEARCHED
+from ..kinds import SEARCHABLE
 from ..ledger import reference
-from ..ledger.canonical import canonical
-from ..ledger.transaction import receipt
-from ..search.listing import listing
+from ..ledger.canonical import encode_canonical
+from ..ledger.transaction import make_receipt
+from ..search.listing import list_records
 
 BLOCKING = ("NEEDS_HUMAN_DECISION", "STRUCTURAL_REWORK_RECOMMENDED", "VERIFICATION_FAILED")
 SUPERSEDED = """
@@ -15,13 +15,15 @@ COLUMNS = (
 )
 
 
-def add(tx, texts, task_id, about, proof_id, artifact_ids, evidence, findings, remedies):
+def add_verification(
+    tx, texts, task_id, about, proof_id, artifact_ids, evidence, findings, remedies
+):
     """Record a verdict; `texts` are the columns that refer to nothing."""
-    about_kind, subject = tx.find_any(SEARCHED, about) if about else (None, None)
+    about_kind, subject = tx.find_any(SEARCHABLE, about) if about else (None, None)
     task = tx.find("task", task_id) if task_id else subject if about_kind == "task" else None
     proof = tx.find("proof", proof_id) if proof_id else None
     artifacts = {row["id"]: row for row in (tx.find("artifact", ref) for ref in artifact_ids)}
-    evidence, cited = reference.cited(tx, evidence)
+    evidence, cited = reference.resolve_evidence(tx, evidence)
     values = {
         **texts,
         "task_id": task and task["id"],
@@ -37,7 +39,7 @@ def add(tx, texts, task_id, about, proof_id, artifact_ids, evidence, findings, r
 
 
 def _list(items):
-    return canonical(list(items)) if items else None
+    return encode_canonical(list(items)) if items else None
 
 
 def _answer(tx, row):
@@ -47,9 +49,9 @@ def _answer(tx, row):
         if _unexplained(row)
         else {}
     )
-    return receipt(
+    return make_receipt(
         "verification", row, task_id=row.get("task_id"), about_id=row.get("about_id"), scope=row["scope"],
-        conclusion=row["conclusion"], blocking=blocking, supersedes=superseded_by(tx, row), **more,
+        conclusion=row["conclusion"], blocking=blocking, supersedes=list_superseded(tx, row), **more,
     )  # fmt: skip
 
 
@@ -57,13 +59,13 @@ def _unexplained(row):
     return row["conclusion"] in BLOCKING and "findings" not in row
 
 
-def superseded_by(db, row):
+def list_superseded(db, row):
     """The ids of the blocking verdicts that this one supersedes."""
     about = (row.get("task_id"), row.get("about_id"), row["scope"], row["id"])
     return [found["id"] for found in db.rows(SUPERSEDED, about)]
 
 
-def query(db, limit, words, task_id, conclusion, severity, scope, since, until):
+def query_verifications(db, limit, words, task_id, conclusion, severity, scope, since, until):
     filters = {
         "task_id = ?": db.resolve("task", task_id) if task_id else None,
         "conclusion = ?": conclusion,
@@ -72,7 +74,7 @@ def query(db, limit, words, task_id, conclusion, severity, scope, since, until):
         "at >= ?": since,
         "at < ?": until,
     }
-    found = listing(db, "verification", COLUMNS, limit, filters, words)
+    found = list_records(db, "verification", COLUMNS, limit, filters, words)
     for row in found["records"]:
         row["blocking"] = bool(row["blocking"])
     return found

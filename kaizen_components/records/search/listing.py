@@ -1,10 +1,10 @@
 """Lists and queries: the newest first, or the best first when words are given."""
 
 from ..kinds import KINDS
-from . import search
+from . import full_text
 
 
-def listing(db, kind, columns, limit, filters, query=None):
+def list_records(db, kind, columns, limit, filters, query=None):
     """`filters` maps a condition such as "status = ?" to its value; None means that it was not asked for."""
     chosen = {sql: value for sql, value in filters.items() if value is not None}
     found = (
@@ -32,7 +32,7 @@ def _best(db, kind, columns, limit, chosen, query):
     view, wanted = KINDS[kind].view, limit if not chosen else limit * 5
     where = "".join(f" AND {sql}" for sql in chosen)
     while True:
-        hits = [seq for _, seq in search.ranked(db, query, kind, wanted)]
+        hits = [seq for _, seq in full_text.find_best(db, query, kind, wanted)]
         marks = ", ".join("?" * len(hits))
         found = db.rows(
             f"SELECT seq, {columns} FROM {view} WHERE seq IN ({marks}){where}",
@@ -43,7 +43,7 @@ def _best(db, kind, columns, limit, chosen, query):
         wanted *= 4
     place = {seq: at for at, seq in enumerate(hits)}
     found.sort(key=lambda row: place[row["seq"]])
-    if len(found) < limit and search.is_pruned(db):
+    if len(found) < limit and full_text.is_pruned(db):
         found += _rest(
             db, kind, columns, limit - len(found), chosen, query, [row["seq"] for row in found]
         )
@@ -52,7 +52,7 @@ def _best(db, kind, columns, limit, chosen, query):
 
 def _rest(db, kind, columns, limit, chosen, query, known):
     """What a pruned search left out, the newest first: slower, but asked for only when the best were too few."""
-    condition, values = search.condition(db, query, kind)
+    condition, values = full_text.build_condition(db, query, kind)
     where = "".join(f" AND {sql}" for sql in chosen)
     marks = ", ".join("?" * len(known))
     return db.rows(
@@ -67,7 +67,7 @@ LISTS = ("evidence", "findings", "remedies", "paths", "artifact_ids", "argv")
 NESTED = ("payload", "missing", "filters", "cases")
 
 
-def inspected(db, kind, record, **more):
+def inspect_record(db, kind, record, **more):
     """A record as an inspect shows it: JSON as what it is, what hangs on it, its place in the log."""
     shown = {
         name: value
@@ -76,7 +76,7 @@ def inspected(db, kind, record, **more):
     }
     for name in LISTS:
         if name in shown:
-            shown[name] = items(db, shown[name])
+            shown[name] = read_json_list(db, shown[name])
     for name in NESTED:
         if name in shown:
             import json
@@ -92,7 +92,7 @@ def inspected(db, kind, record, **more):
     }
 
 
-def items(db, text):
+def read_json_list(db, text):
     """The texts of a JSON list; SQLite reads it, since importing json costs as much as the rest of a cold read."""
     return (
         [row["value"] for row in db.rows("SELECT value FROM json_each(?)", (text,))] if text else []

@@ -5,13 +5,13 @@ from ...errors import Usage
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _@%+=:,./-")
 
 
-def joined(words):
+def join_words(words):
     import shlex
 
     return shlex.join(words)
 
 
-def command_line(option, line):
+def normalize_command_line(option, line):
     """The line in its one spelling, or a Usage error that says what is wrong with it."""
     if PLAIN.issuperset(line) and line.split():
         return " ".join(

@@ -23,7 +23,7 @@ def is_live(task, at):
     return task["lease_until"] is not None and task["lease_until"] > at
 
 
-def guard(tx, task, token, changes_status):
+def require_holder(tx, task, token, changes_status):
     """Refuse an update that comes from somebody who no longer holds the task, or never did."""
     live = is_live(task, tx.at)
     if token is not None and (token != task["token"] or not live or task["holder"] != tx.actor):
@@ -42,7 +42,7 @@ def guard(tx, task, token, changes_status):
         )
 
 
-def end(tx, task):
+def end_lease(tx, task):
     """A task that is closed is held by nobody; reopened, it can be taken at once."""
     if is_live(task, tx.at):
         tx.add(
@@ -52,7 +52,7 @@ def end(tx, task):
         )
 
 
-def act(tx, task, action, ttl_s, token, note):
+def change_lease(tx, task, action, ttl_s, token, note):
     """Carry out one lease action and return the new lease row."""
     if tx.test and not task["test"]:
         raise Refused(
@@ -74,8 +74,8 @@ def act(tx, task, action, ttl_s, token, note):
         token = _token_to_break(tx, task, note)
     else:
         _require_current(tx, task, action, token)
-    until = ids.iso(tx.at_ms + ttl_s * 1000) if action in ("take", "renew") else None
-    session = host_session() if until else None
+    until = ids.format_time(tx.at_ms + ttl_s * 1000) if action in ("take", "renew") else None
+    session = read_host_session() if until else None
     values = {
         "task_id": task["id"], "token": token, "action": action, "until": until, "note": note, "session": session,
     }  # fmt: skip
@@ -149,13 +149,13 @@ def _holder_of(task):
     return f"{task['holder']} holds it until {task['lease_until']}."
 
 
-def host_session():
+def read_host_session():
     """The session that this process runs in; None for none, and for one host within another, where it is not clear."""
     found = {os.environ.get(name, "") for name in SESSION_VARIABLES} - {""}
-    return known_session(found.pop()) if len(found) == 1 else None
+    return validate_session(found.pop()) if len(found) == 1 else None
 
 
-def known_session(session):
+def validate_session(session):
     """An id as both hosts make them; None for other text, which is not recorded."""
     return (
         session

@@ -38,7 +38,7 @@ SENTENCES = {
 }
 
 
-def add(tx, task, kind, target):
+def add_link(tx, task, kind, target):
     """Link two tasks; returns (row, whether it was there already)."""
     if task["id"] == target["id"]:
         raise Refused(
@@ -65,7 +65,7 @@ def add(tx, task, kind, target):
     return _record(tx, task, kind, target, "added"), False
 
 
-def remove(tx, task, kind, target):
+def remove_link(tx, task, kind, target):
     existing = _existing(tx, task, kind, target)
     if not existing:
         raise NotFound(
@@ -100,7 +100,7 @@ def _path(tx, start, kind, end):
     return path
 
 
-def around(db, task):
+def list_links(db, task):
     """The links of a task as a person reads them."""
     return [
         {"link": SENTENCES[row["kind"], row["direction"]], **row}

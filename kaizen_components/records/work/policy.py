@@ -3,7 +3,7 @@
 from ...errors import Conflict
 from ...limits import PRIORITY
 from ..ledger import revision
-from ..search import search
+from ..search import full_text
 
 CHARACTERS_A_TOKEN = 4
 COUNTED = (
@@ -22,7 +22,7 @@ RETIRED = """
 SELECT at, actor, note FROM policy_revision WHERE policy_id = ? AND status = 'retired' ORDER BY rev DESC LIMIT 1"""
 
 
-def listing(db, limit, status, priority, scope):
+def list_policies(db, limit, status, priority, scope):
     """The most important first, and among equals the newest."""
     filters = {"status = ?": status, "priority = ?": priority, "scope = ?": scope}
     chosen = {sql: value for sql, value in filters.items() if value is not None}
@@ -32,7 +32,7 @@ def listing(db, limit, status, priority, scope):
     return {"records": records, "count": len(records), "more": len(found) > limit}
 
 
-def retire(tx, policy, reason):
+def retire_policy(tx, policy, reason):
     if policy["status"] == "retired":
         before = tx.one(RETIRED, (policy["id"],))
         raise Conflict(
@@ -41,14 +41,14 @@ def retire(tx, policy, reason):
             f"{before['actor']} retired it at {before['at']}: {before['note']}",
             "Nothing is left to do; `X4` shows its history, `X1` records a new rule.",
         )
-    return revision.revise(tx, "policy", policy, {"status": "retired", "note": reason})
+    return revision.add_revision(tx, "policy", policy, {"status": "retired", "note": reason})
 
 
-def session_context(db, budget, scope, query):
+def build_session_context(db, budget, scope, query):
     """The rules in force that fit the budget, and which did not."""
     rules, left_out, used = [], [], 0
     for rule in _in_order(db, scope, query):
-        needed = tokens(rule)
+        needed = estimate_tokens(rule)
         if used + needed <= budget:
             rules.append(rule)
             used += needed
@@ -69,12 +69,12 @@ def session_context(db, budget, scope, query):
     }
 
 
-def tokens(rule):
+def estimate_tokens(rule):
     """What a rule costs, estimated from its card as the text face prints it where no line has to wrap."""
-    return -(-len(printed(rule)) // CHARACTERS_A_TOKEN)
+    return -(-len(render_rule(rule)) // CHARACTERS_A_TOKEN)
 
 
-def printed(rule):
+def render_rule(rule):
     label = max(map(len, rule))
     lines = []
     for name, value in rule.items():
@@ -105,7 +105,7 @@ def _in_order(db, scope, query):
     """By priority; then what the words of the query find, by its trigger first; then the oldest, which is stable."""
     found = db.rows(IN_FORCE, (scope, scope))
     if query:
-        ranked = search.ranked(db, query, "policy", max(len(found), 1_000))
+        ranked = full_text.find_best(db, query, "policy", max(len(found), 1_000))
         place = {seq: at for at, (_, seq) in enumerate(ranked)}
         order = list(dict.fromkeys(row["priority"] for row in found))
         found.sort(

@@ -56,7 +56,7 @@ FROM task_state s JOIN task_current t ON t.seq = s.seq
 {where} ORDER BY {driver}.seq DESC LIMIT ?"""
 
 
-def listing(db, limit, status, actor, scope, priority, holder, since, until, query=None):
+def list_tasks(db, limit, status, actor, scope, priority, holder, since, until, query=None):
     if query:
         return _found(db, limit, status, actor, scope, priority, holder, since, until, query)
     filters = {
@@ -85,7 +85,7 @@ def _found(db, limit, status, actor, scope, priority, holder, since, until, quer
         "status = ?": status, "actor = ?": actor, "scope = ?": scope, "priority = ?": priority, "holder = ?": holder,
         "lease_until > ?": db.at if holder else None, "at >= ?": since, "at < ?": until,
     }  # fmt: skip
-    found = lists.listing(db, "task", COLUMNS, limit, filters, query)
+    found = lists.list_records(db, "task", COLUMNS, limit, filters, query)
     return {**found, "records": [_row(row, db.at) for row in found["records"]]}
 
 
@@ -95,7 +95,7 @@ def ready_tasks(db, scope, limit, with_tests):
     return [{**row, "abandoned": bool(row["abandoned"])} for row in found]
 
 
-def surroundings(db, task):
+def load_related_records(db, task):
     """What hangs on a task, in full."""
     questions = {
         "plans": PLANS, "packets": PACKETS, "packet_results": RESULTS, "proofs": PROOFS, "verifications": VERIFICATIONS,
@@ -110,7 +110,7 @@ def _row(row, at):
     return row
 
 
-def shown(db, task):
+def describe_task(db, task):
     """A task as W10 shows it: the definition of done as a list, the lease only while it is live."""
     live = (task["lease_until"] or "") > db.at
     done_when = (

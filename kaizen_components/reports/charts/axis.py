@@ -4,9 +4,9 @@ import math
 import re
 from typing import Any
 
-from ...records.ledger.canonical import columns
-from ..engine.document import time_taken
-from ..engine.drawing import cut
+from ...records.ledger.canonical import measure_width
+from ..engine.document import format_duration
+from ..engine.drawing import cut_line
 
 TICKS = 4
 LETTER = 6.4  # a broad letter at 11 px, in units of the drawing
@@ -23,9 +23,9 @@ TIMES = [
 DAYS = re.compile(r"(\d{4})-(\d\d-\d\d|W\d\d)$")
 
 
-def scale(most: float, show: Any, whole: bool) -> tuple[float, list[tuple[float, str]]]:
+def choose_scale(most: float, show: Any, whole: bool) -> tuple[float, list[tuple[float, str]]]:
     """(the end of the axis, at or above `most`; the value and the text of each tick from 0 on)."""
-    if show is time_taken:
+    if show is format_duration:
         step, unit, name = next((one for one in TIMES if one[0] * TICKS >= most), TIMES[-1])
         values = _steps(most, step)
         return values[-1], [(value, f"{value / unit:,g} {name}") for value in values]
@@ -33,9 +33,9 @@ def scale(most: float, show: Any, whole: bool) -> tuple[float, list[tuple[float,
     return values[-1], list(zip(values, _trimmed([show(value) for value in values]), strict=True))
 
 
-def exact(value: float, show: Any) -> str:
+def format_exact(value: float, show: Any) -> str:
     """One round value by itself: 1 d rather than 24.0 h."""
-    if show is not time_taken:
+    if show is not format_duration:
         return str(show(value))
     units = [
         (unit, name) for _, unit, name in reversed(TIMES) if value >= unit and value % unit == 0
@@ -66,16 +66,16 @@ def _trimmed(texts):
     return texts
 
 
-def width(text: str) -> float:
-    return LETTER * columns(text)
+def measure_text(text: str) -> float:
+    return LETTER * measure_width(text)
 
 
-def ordered(labels: list[str]) -> bool:
+def are_ordered(labels: list[str]) -> bool:
     """Dates and numbers follow from each other; names do not."""
     return all(label[:1].isdigit() for label in labels)
 
 
-def shortened(labels: list[str]) -> tuple[list[str], str]:
+def shorten_labels(labels: list[str]) -> tuple[list[str], str]:
     """(days or weeks without their year, the year) where all have the same; the labels as they are elsewhere."""
     found = [DAYS.match(label) for label in labels]
     years = {one[1] if one else "" for one in found}
@@ -84,10 +84,10 @@ def shortened(labels: list[str]) -> tuple[list[str], str]:
     return [label[5:] for label in labels], years.pop()
 
 
-def thinned(labels: list[str], place: float, cuts: bool = False) -> list[tuple[int, str]]:
+def thin_labels(labels: list[str], place: float, cuts: bool = False) -> list[tuple[int, str]]:
     """(position, text) of the labels that fit with `place` for each, counted from the last one back."""
     if cuts:
         letters = int((place - APART) / LETTER)
-        labels = [cut(label, max(letters, CUT_LEAST)) for label in labels]
-    step = max(1, math.ceil((max(map(width, labels)) + APART) / place))
+        labels = [cut_line(label, max(letters, CUT_LEAST)) for label in labels]
+    step = max(1, math.ceil((max(map(measure_text, labels)) + APART) / place))
     return [(at, labels[at]) for at in range((len(labels) - 1) % step, len(labels), step)]

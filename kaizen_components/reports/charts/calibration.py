@@ -9,8 +9,8 @@ from typing import Any
 from ... import __version__
 from ...errors import Usage
 from ...records.ledger import health
-from ..engine.document import Block, percent, table
-from ..engine.page import render, save
+from ..engine.document import Block, format_percent, table
+from ..engine.page import render_template, save_report
 
 BINS = 10
 DIGITS = 4
@@ -26,7 +26,7 @@ REVIEWS = "SELECT count(*) FROM irl WHERE test <= ? AND (? IS NULL OR id = ?)"
 CORRECTIONS = "SELECT count(*) FROM irl_correction WHERE test <= ? AND (? IS NULL OR irl_id = ?)"
 
 
-def report(db, store, review, format: str, out: str | None) -> dict[str, Any]:
+def report_calibration(db, store, review, format: str, out: str | None) -> dict[str, Any]:
     """The answer of I5, over one review or all."""
     if out and format != "html":
         raise Usage(
@@ -35,24 +35,24 @@ def report(db, store, review, format: str, out: str | None) -> dict[str, Any]:
             "Only HTML is written to a file.",
             "Add it.",
         )
-    found = gathered(db, review)
+    found = collect_calibration(db, review)
     if format == "json":
         return found
     if format == "text":
-        plot = text_plot(found["calibration"]) if found["closed"] else None
+        plot = draw_text_plot(found["calibration"]) if found["closed"] else None
         return {
             **_numbers(found),
             "plot": plot,
             **{name: found[name] for name in ("calibration", "overdue", "open")},
         }
-    page = render(
-        "calibration.html", found=found, plot=svg_plot(found["calibration"]), at=db.at, version=__version__,
-        log=health.summary(db.connection),
+    page = render_template(
+        "calibration.html", found=found, plot=draw_svg_plot(found["calibration"]), at=db.at, version=__version__,
+        log=health.summarize_log(db.connection),
     )  # fmt: skip
-    return {"path": save(store, "calibration", "html", page, out), **_numbers(found)}
+    return {"path": save_report(store, "calibration", "html", page, out), **_numbers(found)}
 
 
-def gathered(db, review) -> dict[str, Any]:
+def collect_calibration(db, review) -> dict[str, Any]:
     """Everything the report says, as data."""
     test, chosen = (review["test"], review["id"]) if review else (0, None)
     rows = db.rows(PREDICTIONS, (test, test, chosen, chosen))
@@ -78,14 +78,14 @@ def gathered(db, review) -> dict[str, Any]:
         "not_due_yet": len(waiting) - len(overdue),
         "overdue_count": len(overdue),
         "corrections": db.value(CORRECTIONS, (test, chosen, chosen)),
-        **scores(closed),
-        "calibration": bins(closed),
+        **compute_scores(closed),
+        "calibration": group_predictions(closed),
         "overdue": overdue,
         "open": [row for row in waiting if row["deadline"] > db.at],
     }
 
 
-def scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
+def compute_scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
     """The mean squared error, and that of somebody who knows only how often things happened."""
     if not closed:
         return {
@@ -112,7 +112,7 @@ def scores(closed: list[tuple[float, bool]]) -> dict[str, Any]:
     }
 
 
-def bins(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
+def group_predictions(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
     """Ten rows; a probability on a border belongs to the upper one, and 1 to the last."""
     sorted_in: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for one in closed:
@@ -132,7 +132,7 @@ def bins(closed: list[tuple[float, bool]]) -> list[dict[str, Any]]:
     ]
 
 
-def text_plot(calibration: list[dict[str, Any]]) -> str:
+def draw_text_plot(calibration: list[dict[str, Any]]) -> str:
     """A line a bin: # up to how often it happened, | where it was predicted."""
     lines = [
         " predicted  # happened   | was predicted           count",
@@ -148,7 +148,7 @@ def text_plot(calibration: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def svg_plot(calibration: list[dict[str, Any]]) -> dict[str, Any]:
+def draw_svg_plot(calibration: list[dict[str, Any]]) -> dict[str, Any]:
     """Where things stand in the drawing; the template draws them."""
     most = max(row["count"] for row in calibration)
     points = [
@@ -169,12 +169,12 @@ def svg_plot(calibration: list[dict[str, Any]]) -> dict[str, Any]:
     return {"points": points, "ticks": ticks, "left": SVG_LEFT, "top": SVG_TOP, "side": SVG_SIDE}
 
 
-def block(calibration: list[dict[str, Any]], says: str) -> Block | None:
+def build_block(calibration: list[dict[str, Any]], says: str) -> Block | None:
     """The plot as a block of a report, with its data as a table; none as long as nothing is closed."""
-    plot = svg_plot(calibration) if any(row["count"] for row in calibration) else None
+    plot = draw_svg_plot(calibration) if any(row["count"] for row in calibration) else None
     columns = {"predicted": "whole", "count": "number", "mean": "number", "happened": "number"}
     rows = [
-        [row["predicted"], row["count"], percent(row["mean_predicted"]), percent(row["observed"])]
+        [row["predicted"], row["count"], format_percent(row["mean_predicted"]), format_percent(row["observed"])]
         for row in calibration
     ]  # fmt: skip
     title = "Happened against predicted"

@@ -11,7 +11,7 @@ T = (
 )  # fmt: skip
 
 
-def of_share(hits: int, total: int) -> tuple[float, float] | None:
+def compute_share_interval(hits: int, total: int) -> tuple[float, float] | None:
     """Wilson's interval, which is sensible for small numbers and for 0 and 100 % too; None where nothing was tried."""
     if not total:
         return None
@@ -21,7 +21,7 @@ def of_share(hits: int, total: int) -> tuple[float, float] | None:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def of_mean(values: list[float]) -> tuple[float, float] | None:
+def compute_mean_interval(values: list[float]) -> tuple[float, float] | None:
     """Student's interval; None for less than two values."""
     if len(values) < 2:
         return None

@@ -5,10 +5,10 @@ import textwrap
 from typing import Any
 
 from ...records.ledger import health
-from ...records.ledger.canonical import canonical, columns
+from ...records.ledger.canonical import encode_canonical, measure_width
 from ..engine import drawing
-from ..engine.drawing import cut, duration, money
-from ..engine.page import render
+from ..engine.drawing import cut_line, format_money, format_ms
+from ..engine.page import render_template
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 ROWS_MAX = 200  # spans in the text of a report
@@ -24,18 +24,18 @@ PATH_MEANS = (
 )
 
 
-def page(db, report: dict[str, Any], format: str) -> str:
+def render_page(db, report: dict[str, Any], format: str) -> str:
     """What a file of the report holds."""
     if format == "html":
-        drawings = [drawing.drawn(trace) for trace in report["traces"]]
-        return render(
-            "waterfall.html", report=report, drawings=drawings, log=health.summary(db.connection), at=db.at,
-            path_means=PATH_MEANS, marks_mean=drawing.MARKS_MEAN, duration=drawing.duration, money=drawing.money,
+        drawings = [drawing.draw_waterfall(trace) for trace in report["traces"]]
+        return render_template(
+            "waterfall.html", report=report, drawings=drawings, log=health.summarize_log(db.connection), at=db.at,
+            path_means=PATH_MEANS, marks_mean=drawing.MARKS_MEAN, duration=drawing.format_ms, money=drawing.format_money,
         )  # fmt: skip
-    return (text(report, WIDTH_MAX) if format == "text" else canonical(report)) + "\n"
+    return (draw_text(report, WIDTH_MAX) if format == "text" else encode_canonical(report)) + "\n"
 
 
-def text(report: dict[str, Any], width: int | None = None) -> str:
+def draw_text(report: dict[str, Any], width: int | None = None) -> str:
     """The whole report as a block of lines; its drawing is never broader than the width."""
     width = width or min(
         max(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MIN), WIDTH_MAX
@@ -60,14 +60,15 @@ def _trace(trace, width, rows_max):
     name = max(
         4,
         min(
-            max(columns(_label(span)) for span in spans), NAME_MAX if width > 90 else NAME_MAX - 10
+            max(measure_width(_label(span)) for span in spans),
+            NAME_MAX if width > 90 else NAME_MAX - 10,
         ),
     )
-    numbers = {"time": (TIME, lambda span: duration(span["duration_ms"]))}
+    numbers = {"time": (TIME, lambda span: format_ms(span["duration_ms"]))}
     if trace["tokens_in"] or trace["tokens_out"]:
         numbers["tokens"] = (TOKENS, _tokens)
     if trace["cost_usd"]:
-        numbers["cost"] = (COST, lambda span: money(span["cost_usd"]))
+        numbers["cost"] = (COST, lambda span: format_money(span["cost_usd"]))
     room = width - name - KIND - STATUS - 5 - sum(size + 1 for size, _ in numbers.values())
     heads = [_fit(head, size, right=True) for head, (size, _) in numbers.items()]
     lines = ["Trace " + _clean(trace["trace_id"]), *textwrap.wrap(_heading(trace), width), ""]
@@ -91,13 +92,13 @@ def _trace(trace, width, rows_max):
 
 def _heading(trace):
     tokens = f", {trace['tokens_in']:,} tokens in, {trace['tokens_out']:,} out"
-    cost = f", {money(trace['cost_usd'])}" if trace["cost_usd"] else ""
+    cost = f", {format_money(trace['cost_usd'])}" if trace["cost_usd"] else ""
     when = trace["started_at"].replace("T", " ")
-    return f"{_spans(trace['count'])} in {duration(trace['wall_ms'])} from {when}{tokens}{cost}"
+    return f"{_spans(trace['count'])} in {format_ms(trace['wall_ms'])} from {when}{tokens}{cost}"
 
 
 def _axis(wall, room):
-    end = duration(wall)
+    end = format_ms(wall)
     return "0 ms" + " " * (room - 4 - len(end)) + end
 
 
@@ -121,7 +122,7 @@ def _path(steps, width):
         name = "  " * min(step["depth"], DEPTH_MAX) + _clean(step["name"])
         lines.append(
             _fit(
-                f"{share:>7} {duration(step['ms']):>{TIME}}  {step['kind']:<{KIND}}  {name}", width
+                f"{share:>7} {format_ms(step['ms']):>{TIME}}  {step['kind']:<{KIND}}  {name}", width
             ).rstrip()
         )
     left = len(steps) - STEPS_MAX
@@ -138,15 +139,15 @@ def _kinds(report):
     ]
     for row in [*report["kinds"], {"kind": "all", **report["total"]}]:
         lines.append(
-            f"{row['kind']:<6}{row['count']:>9,}{duration(row['self_ms']):>12}{row['tokens_in']:>16,}"
-            f"{row['tokens_out']:>16,}{money(row['cost_usd']):>14}"
+            f"{row['kind']:<6}{row['count']:>9,}{format_ms(row['self_ms']):>12}{row['tokens_in']:>16,}"
+            f"{row['tokens_out']:>16,}{format_money(row['cost_usd']):>14}"
         )
     return [line.rstrip() for line in lines]
 
 
 def _in_all(total):
     return (
-        f"{total['traces']:,} traces with {_spans(total['count'])}; {duration(total['wall_ms'])} in which at least one "
+        f"{total['traces']:,} traces with {_spans(total['count'])}; {format_ms(total['wall_ms'])} in which at least one "
         "was under way."
     )
 
@@ -178,6 +179,6 @@ def _clean(name):
 
 def _fit(line, width, right=False):
     """Exactly so many columns: padded, or cut with an ellipsis."""
-    line = cut(line, width)
-    space = " " * (width - columns(line))
+    line = cut_line(line, width)
+    space = " " * (width - measure_width(line))
     return space + line if right else line + space

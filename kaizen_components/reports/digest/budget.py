@@ -7,7 +7,7 @@ line that is tried, so that nothing (a heading, the words about what was left ou
 from typing import Any
 
 from ...records.work.policy import CHARACTERS_A_TOKEN
-from ..engine.markdown import code, plain
+from ..engine.markdown import escape_text, quote_code
 
 LINE_CHARS = 200
 BRIEF_CHARS = 60  # where the usual line has no room
@@ -18,7 +18,7 @@ Part = dict[str, Any]
 Item = dict[str, Any]
 
 
-def part(
+def make_part(
     name: str,
     heading: str,
     items: list[Item],
@@ -33,21 +33,21 @@ def part(
     }  # fmt: skip
 
 
-def item(id: str, text: str, command: str) -> Item:
+def make_item(id: str, text: str, command: str) -> Item:
     """One line about a record: what it says, and the command that tells more."""
     return {"id": id, "text": text, "command": command}
 
 
-def tokens(text: str) -> int:
+def count_tokens(text: str) -> int:
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
-def larger(budget: int) -> int:
+def enlarge_budget(budget: int) -> int:
     """What to ask for where this budget was too small."""
     return min(budget * 4, BUDGET_MAX)
 
 
-class Fitted:
+class FittedText:
     """The text, and which items of which part are in it."""
 
     def __init__(
@@ -65,10 +65,14 @@ class Fitted:
         self.parts = [*([whole] if whole else []), *parts]
         self.shown: dict[str, list[tuple[Item, str]]] = {}
         self.overflows = False
-        if whole and not self._try(whole, [(one, line(one)) for one in whole["items"]], ending=""):
+        if whole and not self._try(
+            whole, [(one, format_line(one)) for one in whole["items"]], ending=""
+        ):
             self.head, self.overflows = f"{head}\n\n{warning}", True
             for one in whole["items"]:
-                self._try(whole, [*self.shown.get(whole["name"], []), (one, line(one))], ending="")
+                self._try(
+                    whole, [*self.shown.get(whole["name"], []), (one, format_line(one))], ending=""
+                )
         else:
             self._fill(parts)
         endings = ["", ""] if self.overflows else [self._ending(named=True), self._ending()]
@@ -81,7 +85,7 @@ class Fitted:
     def _fill(self, parts):
         for one in parts:
             for most in (LINE_CHARS, BRIEF_CHARS):
-                if self._try(one, [(best, line(best, most)) for best in one["items"][:1]]):
+                if self._try(one, [(best, format_line(best, most)) for best in one["items"][:1]]):
                     break
         left = [one for one in parts if self.shown.get(one["name"])]
         while left:  # in turns: many items of one part leave room for the others' second and third
@@ -90,7 +94,7 @@ class Fitted:
     def _one_more(self, one):
         shown = self.shown[one["name"]]
         more = one["items"][len(shown) : len(shown) + 1]
-        return bool(more) and self._try(one, [*shown, (more[0], line(more[0], LINE_CHARS))])
+        return bool(more) and self._try(one, [*shown, (more[0], format_line(more[0], LINE_CHARS))])
 
     def _try(self, one, shown, ending=None):
         """Show these items of a part, if there is room, also for the words about what has none."""
@@ -117,30 +121,30 @@ class Fitted:
         which = (
             ", ".join(missing) if named else f"{len(missing)} part{'s' if len(missing) > 1 else ''}"
         )
-        return f"No room for {which}: {code(self.again)}" if missing else ""
+        return f"No room for {which}: {quote_code(self.again)}" if missing else ""
 
     def _block(self, one):
         lines = [line for _, line in self.shown[one["name"]]]
         left = len(one["items"]) - len(lines) + one["beyond"]
         said = f"{left:,}{'+' if one['more'] else ''} more" if left else "more"
-        rest = [f"- {said}: {code(one['rest'])}"] if left or one["more"] else []
-        lead = [within(one["lead"], LEAD_CHARS)] if one["lead"] else []
+        rest = [f"- {said}: {quote_code(one['rest'])}"] if left or one["more"] else []
+        lead = [fit_text(one["lead"], LEAD_CHARS)] if one["lead"] else []
         return "\n".join([f"## {one['heading']}", *lead, *lines, *rest])
 
 
-def line(one: Item, most: int | None = None) -> str:
-    text = plain(one["text"]) if most is None else within(one["text"], most)
-    return f"- {text} {code(one['command'])}"
+def format_line(one: Item, most: int | None = None) -> str:
+    text = escape_text(one["text"]) if most is None else fit_text(one["text"], most)
+    return f"- {text} {quote_code(one['command'])}"
 
 
-def within(text: str, most: int) -> str:
+def fit_text(text: str, most: int) -> str:
     """One line that Markdown shows as it is, of at most so many characters with its escapes."""
     start = text[: most * 4]
-    whole = plain(start)
+    whole = escape_text(start)
     if len(whole) <= most and len(start) == len(text):
         return whole
     low, high = 0, len(start)
     while low < high:  # the longest beginning that still fits
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if len(plain(start[:middle])) < most else (low, middle - 1)
-    return plain(start[:low]).rstrip() + "…"
+        low, high = (middle, high) if len(escape_text(start[:middle])) < most else (low, middle - 1)
+    return escape_text(start[:low]).rstrip() + "…"

@@ -7,15 +7,23 @@ more than the newest few thousand rows of a table, so that a million records cos
 from typing import Any
 
 from ...errors import KaizenError
-from ...records.files.touched import touched
-from ...records.ledger.canonical import compact
+from ...records.files.recent_files import list_recent_files
+from ...records.ledger.canonical import encode_compact
 from ...records.ledger.hashing import sha256
-from ...records.work.command_line import joined
+from ...records.work.command_line import join_words
 from ...records.work.policy import IN_FORCE
-from ...records.work.policy import tokens as rule_tokens
+from ...records.work.policy import estimate_tokens as rule_tokens
 from . import news as digest_news
 from . import parts as digest_part
-from .budget import COUNTED, Fitted, item, larger, part, tokens, within
+from .budget import (
+    COUNTED,
+    FittedText,
+    count_tokens,
+    enlarge_budget,
+    fit_text,
+    make_item,
+    make_part,
+)
 
 PATIENCE_S = 2.0  # for the write gate: a session does not wait for a record of its digest
 ACTOR_CHARS = 24
@@ -29,7 +37,7 @@ FIRST = (
 )
 
 
-def answer(
+def build_digest(
     write, look, store, budget: int, scope, query, since, format: str, session=None
 ) -> dict[str, Any]:
     try:
@@ -48,12 +56,12 @@ def answer(
 
 def _made(look, root, budget, scope, query, since):
     """Ask, and fit the answers into the budget."""
-    paths = touched(root) if query is None else []
+    paths = list_recent_files(root) if query is None else []
     db = look()
     db.hold()
     try:
-        upto, news = digest_news.changes(db, since)
-        parts = [*digest_part.parts(db, scope, query, paths), news]
+        upto, news = digest_news.collect_changes(db, since)
+        parts = [*digest_part.collect_parts(db, scope, query, paths), news]
         rules, needed = _rules(db, scope)
         at, actor = db.at, db.actor
         parts = (
@@ -69,18 +77,20 @@ def _made(look, root, budget, scope, query, since):
         ("--query", query),
         ("--since", news["since"]),
     )  # or the next one says "nothing"
-    again = joined(
+    again = join_words(
         [
             "kaizen",
             "R0",
             "--budget",
-            str(larger(budget)),
+            str(enlarge_budget(budget)),
             *(w for pair in narrowed if pair[1] for w in pair),
         ]
     )
-    fitted = Fitted(_head(at, actor, upto, budget), whole, _warning(needed), parts, budget, again)
+    fitted = FittedText(
+        _head(at, actor, upto, budget), whole, _warning(needed), parts, budget, again
+    )
     return {
-        "at": at, "actor": actor, "upto": upto, "budget": budget, "tokens": tokens(fitted.text + "\n"),
+        "at": at, "actor": actor, "upto": upto, "budget": budget, "tokens": count_tokens(fitted.text + "\n"),
         "counted": COUNTED, "critical_rules_fit": not fitted.overflows, "parts": _data(fitted), "text": fitted.text,
     }  # fmt: skip
 
@@ -88,7 +98,7 @@ def _made(look, root, budget, scope, query, since):
 def _head(at, actor, upto, budget):
     entries = f"{upto:,} log entr{'y' if upto == 1 else 'ies'}"
     return (
-        f"# Kaizen digest for {within(actor, ACTOR_CHARS)}, {at[:10]} {at[11:16]}Z\n\n"
+        f"# Kaizen digest for {fit_text(actor, ACTOR_CHARS)}, {at[:10]} {at[11:16]}Z\n\n"
         f"{entries}; at most {budget:,} tokens, 4 characters each."
     )
 
@@ -103,7 +113,7 @@ def _rules(db, scope):
     rest = ["kaizen", "X5", *(["--scope", scope] if scope else [])]
     critical = [row for row in found if row["priority"] == "critical"]
     items = [
-        item(
+        make_item(
             row["id"],
             f"{row['title']}: {row['rule']}" + (f" When: {row['when']}" if row["when"] else ""),
             f"kaizen X4 --id {row['id']}",
@@ -112,11 +122,11 @@ def _rules(db, scope):
     ]
     others = len(found) - len(critical)
     lead = "" if critical else "None is critical."
-    made = part(
+    made = make_part(
         "rules",
         "Critical rules" if critical else "Rules",
         items,
-        joined(rest),
+        join_words(rest),
         beyond=others,
         lead=lead,
     )
@@ -124,8 +134,8 @@ def _rules(db, scope):
 
 
 def _first():
-    items = [item("", f"{what[0].upper()}{what[1:]}:", command) for what, command in FIRST]
-    return part("first steps", "Nothing is recorded yet", items, "kaizen --help")
+    items = [make_item("", f"{what[0].upper()}{what[1:]}:", command) for what, command in FIRST]
+    return make_part("first steps", "Nothing is recorded yet", items, "kaizen --help")
 
 
 def _data(fitted):
@@ -156,14 +166,14 @@ def _recorded(write, store, made, scope, query, session):
     def record(tx):
         return {"id": tx.add("digest", values)["id"], "sha256": values["sha256"], **made}
 
-    store.hurry(PATIENCE_S)
+    store.limit_wait(PATIENCE_S)
     try:
         return write(record)
     except KaizenError as error:
         store.notes.append(f"This digest was not recorded. {error.what}")
         return {"sha256": values["sha256"], **made}
     finally:
-        store.hurry(None)
+        store.limit_wait(None)
 
 
 def _hooked(told):
@@ -171,4 +181,4 @@ def _hooked(told):
     said = {
         "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": told["text"]}
     }
-    return {**told, **said, "text": compact(said)}
+    return {**told, **said, "text": encode_compact(said)}

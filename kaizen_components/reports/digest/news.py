@@ -5,11 +5,11 @@ The log is in order, so what is new is its end. At most READ_MAX entries of it a
 
 from collections import Counter
 
-from ...records.ids import iso
+from ...records.ids import format_time
 from ...records.kinds import KINDS
-from ...records.work.command_line import joined
-from .budget import Part, item, part
-from .parts import GATHERED, TEXT_CHARS, clock
+from ...records.work.command_line import join_words
+from .budget import Part, make_item, make_part
+from .parts import GATHERED, TEXT_CHARS, format_clock
 
 READ_MAX = 5_000
 FIRST_MS = 7 * 86_400_000
@@ -54,7 +54,7 @@ FROM policy_revision r JOIN policy p ON p.id = r.policy_id WHERE r.seq > ? AND r
 ORDER BY 1 DESC LIMIT ?"""
 
 
-def changes(db, since: str | None) -> tuple[int, Part]:
+def collect_changes(db, since: str | None) -> tuple[int, Part]:
     """(how far the log goes, the part)"""
     end = db.value(END) or 0
     start, from_when, told = _start(db, end, since)
@@ -62,13 +62,18 @@ def changes(db, since: str | None) -> tuple[int, Part]:
     numbers = db.rows(COUNTS, (read,))
     found = db.rows(NOTABLE, (*(read,) * NOTABLE.count("seq > ?"), GATHERED + 1))
     items = [
-        item(row["id"], _says(db, row), f"kaizen {KINDS[row['kind']].shows} --id {row['id']}")
+        make_item(row["id"], _says(db, row), f"kaizen {KINDS[row['kind']].shows} --id {row['id']}")
         for row in found
     ]
     again = ["kaizen", "R2", "--since", from_when, "--format", "md", "--out", "-"]
     lead = f"{told}: {_counted(db, numbers, read > start) if numbers else 'nothing'}."
-    made = part(
-        "changes", "What changed", items[:GATHERED], joined(again), len(items) > GATHERED, lead=lead
+    made = make_part(
+        "changes",
+        "What changed",
+        items[:GATHERED],
+        join_words(again),
+        len(items) > GATHERED,
+        lead=lead,
     )
     return end, {**made, "since": from_when}
 
@@ -77,11 +82,15 @@ def _start(db, end, since):
     """(the last entry that is known already, from when that is, the same in words)"""
     last = None if since else db.one(LAST, (db.actor,))
     if last:
-        return last["upto"], last["at"], f"Since your last digest, {clock(last['at'])}"
-    moment = since or iso(max(db.at_ms - FIRST_MS, 0))
+        return last["upto"], last["at"], f"Since your last digest, {format_clock(last['at'])}"
+    moment = since or format_time(max(db.at_ms - FIRST_MS, 0))
     floor = max(end - READ_MAX - 1, 0)  # one more, so that the limit shows
     start = db.value(OLDER, (floor, moment)) or floor
-    told = f"Since {clock(moment)}" if since else "This is your first digest. In the last 7 days"
+    told = (
+        f"Since {format_clock(moment)}"
+        if since
+        else "This is your first digest. In the last 7 days"
+    )
     return start, moment, told
 
 
@@ -113,4 +122,4 @@ def _plural(kind, number):
 
 def _says(db, row):
     who = "you" if row["actor"] == db.actor else row["actor"]
-    return f"{row['what']}: {row['text']} ({who}, {clock(row['at'])})"
+    return f"{row['what']}: {row['text']} ({who}, {format_clock(row['at'])})"

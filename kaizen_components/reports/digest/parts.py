@@ -3,15 +3,15 @@
 from typing import Any
 
 from ...limits import SEVERITY
-from ...records.ids import iso
+from ...records.ids import format_time
 from ...records.kinds import KINDS
 from ...records.quality.verification import BLOCKING
-from ...records.search.listing import items as listed
-from ...records.work.command_line import joined
-from ...records.work.done import PROOF_OF
+from ...records.search.listing import read_json_list as listed
+from ...records.work.command_line import join_words
+from ...records.work.completion import PROOF_OF
 from ...records.work.task import ready_tasks
-from ..lists.context import fitting
-from .budget import Item, Part, item, part
+from ..lists.context import match_lessons
+from .budget import Item, Part, make_item, make_part
 
 GATHERED = 20  # items of a part; the others are counted as `more`
 LOOKED = 2_000  # newest rows that a question without an index looks at: 2 ms
@@ -68,7 +68,7 @@ WHERE p.seq IN (SELECT seq FROM irl_prediction ORDER BY seq DESC LIMIT ?)
   AND p.outcome_id IS NULL AND p.test = 0 AND (? IS NULL OR r.scope = ?) ORDER BY p.deadline, p.seq LIMIT ?"""
 
 
-def parts(db, scope: str | None, query: str | None, paths: list[str]) -> list[Part]:
+def collect_parts(db, scope: str | None, query: str | None, paths: list[str]) -> list[Part]:
     return [
         _mine(db, scope),
         _ready(db, scope),
@@ -83,8 +83,10 @@ def parts(db, scope: str | None, query: str | None, paths: list[str]) -> list[Pa
 def _mine(db, scope):
     held = db.rows(HELD, (db.actor, scope, scope, GATHERED + 1))
     found = [*held, *db.rows(UNCLAIMED, (LOOKED, db.actor, scope, scope, GATHERED + 1))]
-    items = [item(row["id"], _mine_says(db, row), f"kaizen W10 --id {row['id']}") for row in found]
-    return _part("my tasks", "My tasks", items, joined(["kaizen", "W9", "--holder", db.actor]))
+    items = [
+        make_item(row["id"], _mine_says(db, row), f"kaizen W10 --id {row['id']}") for row in found
+    ]
+    return _part("my tasks", "My tasks", items, join_words(["kaizen", "W9", "--holder", db.actor]))
 
 
 def _mine_says(db, row):
@@ -93,7 +95,7 @@ def _mine_says(db, row):
     lease = (
         "not claimed"
         if not until
-        else f"mine until {clock(until)}"
+        else f"mine until {format_clock(until)}"
         if until > db.at
         else "lease ended"
     )
@@ -113,7 +115,7 @@ def _witnessed(db, command):
 
 def _ready(db, scope):
     items = [
-        item(
+        make_item(
             row["id"],
             f"{row['title']} ({row['priority']}{', its holder left it' if row['abandoned'] else ''})",
             f"kaizen W10 --id {row['id']}",
@@ -130,10 +132,10 @@ def _objections(db, scope):
     found = [row for conclusion in BLOCKING for row in db.rows(OBJECTIONS, (conclusion, *asked))]
     found.sort(key=lambda row: ((*SEVERITY, None).index(row["severity"]), -row["seq"]))
     items = [
-        item(
+        make_item(
             row["id"],
             f"{_spoken(row['conclusion'])}{', ' + row['severity'] if row['severity'] else ''}: {row['summary']}"
-            f" ({row['actor']}, {clock(row['at'])})",
+            f" ({row['actor']}, {format_clock(row['at'])})",
             f"kaizen Q7 --id {row['id']}",
         )
         for row in found
@@ -151,7 +153,7 @@ def _blockers(db, scope):
     stuck = {row["id"]: row for row in db.rows(STUCK, (scope, scope, GATHERED + 1))}
     found = {row["id"]: {**row, **stuck.get(row["id"], {})} for row in waited_for}
     items = [
-        item(id, _blocker_says(db, row), f"kaizen W10 --id {id}")
+        make_item(id, _blocker_says(db, row), f"kaizen W10 --id {id}")
         for id, row in {**stuck, **found}.items()
     ]
     items.sort(key=lambda one: one["id"] not in found)
@@ -181,10 +183,10 @@ def _proofs(db, scope):
     for row in db.rows(PROOFS, (PROOFS_LOOKED, scope, scope)):
         newest.setdefault(row["command"] or row["title"], row)
     failing = [row for row in newest.values() if row["outcome"] in ("failed", "timeout")]
-    week = iso(max(db.at_ms - FRESH_MS, 0))
+    week = format_time(max(db.at_ms - FRESH_MS, 0))
     passing = [row for row in newest.values() if row["outcome"] == "passed" and row["at"] >= week]
     items = [
-        item(
+        make_item(
             row["id"],
             f"{_outcome(row)}: {row['command'] or row['title']}",
             f"kaizen Q7 --id {row['id']}",
@@ -200,11 +202,11 @@ def _outcome(row):
         if row["outcome"] == "failed" and row["exit_code"] is not None
         else ""
     )
-    return f"{row['outcome']}{code}, {row['tier']} {clock(row['at'])}"
+    return f"{row['outcome']}{code}, {row['tier']} {format_clock(row['at'])}"
 
 
 def _lessons(db, scope, query, paths):
-    found, more = fitting(db, query, paths, scope, GATHERED, LESSONS_COMPARED)
+    found, more = match_lessons(db, query, paths, scope, GATHERED, LESSONS_COMPARED)
     items = [made for made in (_lesson(db, *one) for one in found) if made]
     if query:
         heading, words = (
@@ -218,7 +220,7 @@ def _lessons(db, scope, query, paths):
         )
     else:
         heading, words = "Newest proven lessons", []
-    return part("lessons", heading, items, joined(["kaizen", "L10", *words]), more)
+    return make_part("lessons", heading, items, join_words(["kaizen", "L10", *words]), more)
 
 
 def _lesson(db, kind, id, why) -> Item | None:
@@ -229,7 +231,7 @@ def _lesson(db, kind, id, why) -> Item | None:
     if row is None:
         return None
     fits = f" ({why[0].partition(' fits ')[0]})" if why and " fits " in why[0] else ""
-    return item(
+    return make_item(
         id,
         f"{kind}{fits}: {row['title']}. {row['summary']}",
         f"kaizen {KINDS[kind].shows} --id {id}",
@@ -240,19 +242,19 @@ def _predictions(db, scope):
     items = []
     for row in db.rows(PREDICTIONS, (LOOKED, scope, scope, GATHERED + 1)):
         due = "was due" if row["deadline"] <= db.at else "due"
-        says = f"{row['probability'] * 100:.0f} % by {row['actor']}, {due} {clock(row['deadline'])}: {row['summary']}"
-        items.append(item(row["id"], says, f"kaizen I4 --prediction-id {row['id']}"))
+        says = f"{row['probability'] * 100:.0f} % by {row['actor']}, {due} {format_clock(row['deadline'])}: {row['summary']}"
+        items.append(make_item(row["id"], says, f"kaizen I4 --prediction-id {row['id']}"))
     return _part("predictions", "Predictions without an outcome", items, "kaizen I5")
 
 
 def _part(name, heading, items, rest):
-    return part(name, heading, items[:GATHERED], rest, len(items) > GATHERED)
+    return make_part(name, heading, items[:GATHERED], rest, len(items) > GATHERED)
 
 
 def _scoped(command, scope):
-    return joined(["kaizen", *command.split(), *(["--scope", scope] if scope else [])])
+    return join_words(["kaizen", *command.split(), *(["--scope", scope] if scope else [])])
 
 
-def clock(at: str) -> str:
+def format_clock(at: str) -> str:
     """2026-11-16 03:15Z: UTC, whoever reads it."""
     return f"{at[:10]} {at[11:16]}Z"

@@ -25,7 +25,7 @@ FROM citing c JOIN json_each(c.evidence) e WHERE e.value IN (SELECT id FROM want
 {ABOUT} ORDER BY 1, 3 DESC, 2"""
 
 
-def citing(db, prefix: str, ids: list[str]) -> dict[str, list[dict[str, Any]]]:
+def find_citations(db, prefix: str, ids: list[str]) -> dict[str, list[dict[str, Any]]]:
     """{id: who refers to it, the newest first} for ids of one kind, whose prefix is given; none without any."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in (

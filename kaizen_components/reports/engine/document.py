@@ -5,7 +5,7 @@ A report is laid out once, as plain dicts made by the functions here; `page.py` 
 
 from typing import Any
 
-from .drawing import MARKS_MEAN, drawn, duration, money
+from .drawing import MARKS_MEAN, draw_waterfall, format_money, format_ms
 
 CELL_CHARS_MAX = 300
 PROSE_CHARS_MAX = 4_000
@@ -51,7 +51,7 @@ WARN = (
 )  # fmt: skip
 
 
-def word(text: str | None) -> str | None:
+def add_tone(text: str | None) -> str | None:
     """A status, a verdict or a priority, with its tone."""
     tones = (("good", GOOD), ("bad", BAD), ("warn", WARN))
     tone = next((tone for tone, words in tones if text in words), None)
@@ -90,7 +90,7 @@ def fact(
     label: str, value: Any, before: Any = None, better: str | None = None, show: Any = None
 ) -> Block:
     """One number, and what it was in the period before. `better` is higher or lower, where one of them is."""
-    show = show or count
+    show = show or format_count
     changed = None if before is None or value is None else value - before
     tone = None
     if changed and better:
@@ -143,13 +143,13 @@ def waterfall(title: str, trace: dict[str, Any]) -> Block:
     }
     rows = [
         [
-            "· " * min(span["depth"], DEPTH_SHOWN_MAX) + (clipped(span["name"]) or ""), span["kind"],
-            word(span["status"]), "yes" if span["critical"] else "", duration(span["offset_ms"]),
-            duration(span["duration_ms"]),
+            "· " * min(span["depth"], DEPTH_SHOWN_MAX) + (clip_text(span["name"]) or ""), span["kind"],
+            add_tone(span["status"]), "yes" if span["critical"] else "", format_ms(span["offset_ms"]),
+            format_ms(span["duration_ms"]),
         ]
         for span in trace["spans"]
     ]  # fmt: skip
-    drawing = drawn(trace)
+    drawing = draw_waterfall(trace)
     return {
         "block": "waterfall", "title": title, "says": drawing["says"], "means": MARKS_MEAN, "drawing": drawing,
         "data": table(title, columns, rows, trace["count"] - len(rows)),
@@ -180,7 +180,7 @@ def listing(label: str, text: str | None, whole: str = "") -> Block | None:
     }
 
 
-def clipped(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:
+def clip_text(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:
     """One line of it, for a cell."""
     if text is None:
         return None
@@ -188,31 +188,31 @@ def clipped(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:
     return line if len(line) <= most and len(text) <= most * 4 else line[: most - 1].rstrip() + "…"
 
 
-def count(value: Any) -> str:
+def format_count(value: Any) -> str:
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
-def number_of(number: int, noun: str) -> str:
+def format_quantity(number: int, noun: str) -> str:
     """1 span, 2 spans."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def percent(value: float | None) -> str:
+def format_percent(value: float | None) -> str:
     return "–" if value is None else f"{value * 100:.1f} %"
 
 
-def time_taken(ms: float | None) -> str:
+def format_duration(ms: float | None) -> str:
     """A duration of work: hours and days where `duration` would say thousands of seconds."""
     if ms is None:
         return "–"
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
         if ms >= 2 * size:
             return f"{ms / size:.1f} {unit}"
-    return duration(round(ms))
+    return format_ms(round(ms))
 
 
-def dollars(usd: float | None) -> str:
-    return "–" if usd is None else money(usd) or "$0"
+def format_dollars(usd: float | None) -> str:
+    return "–" if usd is None else format_money(usd) or "$0"
 
 
 def _cells(row):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...records.ledger.canonical import columns
+from ...records.ledger.canonical import measure_width
 
 WIDTH, LEFT, RIGHT = 960, 300, 870  # the bars stand between LEFT and RIGHT
 ROW, TOP = 22, 30
@@ -16,7 +16,7 @@ MARKS_MEAN = (
 )
 
 
-def drawn(trace: dict[str, Any]) -> dict[str, Any]:
+def draw_waterfall(trace: dict[str, Any]) -> dict[str, Any]:
     """One trace as rows and ticks. The table below the drawing has every span, the drawing the first ROWS_MAX."""
     wall = max(trace["wall_ms"], 1)
     spans = trace["spans"][:ROWS_MAX]
@@ -26,7 +26,7 @@ def drawn(trace: dict[str, Any]) -> dict[str, Any]:
         "top": TOP,
         "left": LEFT,
         "right": RIGHT,
-        "ticks": [{"x": _x(at, wall), "label": duration(at)} for at in ticks(wall)],
+        "ticks": [{"x": _x(at, wall), "label": format_ms(at)} for at in choose_ticks(wall)],
         "rows": [_row(at, span, wall) for at, span in enumerate(spans)],
         "left_out": len(trace["spans"]) - len(spans),
         "says": _says(trace),
@@ -36,24 +36,24 @@ def drawn(trace: dict[str, Any]) -> dict[str, Any]:
 def _says(trace):
     """The drawing for those who cannot see it."""
     path = ", ".join(
-        f"{step['name']} {duration(step['ms'])}" for step in trace["critical_path"][:STEPS_SAID]
+        f"{step['name']} {format_ms(step['ms'])}" for step in trace["critical_path"][:STEPS_SAID]
     )
     spans = f"{trace['count']:,} span{'' if trace['count'] == 1 else 's'}"
-    return f"{spans} over {duration(trace['wall_ms'])}. On the critical path: {path}."
+    return f"{spans} over {format_ms(trace['wall_ms'])}. On the critical path: {path}."
 
 
 def _row(at, span, wall):
     left, right = _x(span["offset_ms"], wall), _x(span["end_ms"], wall)
-    indent, time = INDENT * min(span["depth"], DEPTH_MAX), duration(span["duration_ms"])
+    indent, time = INDENT * min(span["depth"], DEPTH_MAX), format_ms(span["duration_ms"])
     return {
         "span": span,
         "y": TOP + ROW * at,
         "label_x": indent + 16,
-        "label": cut(span["name"], int((LEFT - indent - 24) / LETTER)),
+        "label": cut_line(span["name"], int((LEFT - indent - 24) / LETTER)),
         "x": left,
         "width": round(max(right - left, 1.5), 1),  # still to be seen when it is short
         "time": time,
-        "says": f"{span['name']}: {span['kind']}, {span['status']}, from {duration(span['offset_ms'])} on, {time}",
+        "says": f"{span['name']}: {span['kind']}, {span['status']}, from {format_ms(span['offset_ms'])} on, {time}",
     }
 
 
@@ -61,16 +61,16 @@ def _x(ms, wall):
     return round(LEFT + (RIGHT - LEFT) * ms / wall, 1)
 
 
-def cut(line: str, most: int) -> str:
+def cut_line(line: str, most: int) -> str:
     """The line, or its beginning and an ellipsis where it is broader."""
-    if columns(line) <= most:
+    if measure_width(line) <= most:
         return line
-    while columns(line) > most - 1:
+    while measure_width(line) > most - 1:
         line = line[:-1]
     return line + "…"
 
 
-def ticks(wall_ms: int) -> list[int]:
+def choose_ticks(wall_ms: int) -> list[int]:
     """Round times from 0 on, a step of 1, 2 or 5 times a power of ten apart, at most TICKS_MAX of them."""
     size = 1
     while True:
@@ -80,7 +80,7 @@ def ticks(wall_ms: int) -> list[int]:
         size *= 10
 
 
-def duration(ms: int) -> str:
+def format_ms(ms: int) -> str:
     """In ms below a second, in s below 28 hours; eight characters at most."""
     if ms < 1_000:
         return f"{ms} ms"
@@ -90,7 +90,7 @@ def duration(ms: int) -> str:
     return f"{hours:,} h" if hours < 10_000 else f"{hours // 24:,} d"
 
 
-def money(usd: float) -> str:
+def format_money(usd: float) -> str:
     """Small amounts to a hundredth of a cent; eight characters at most."""
     if usd < 0.0001:
         return "<$0.0001" if usd else ""

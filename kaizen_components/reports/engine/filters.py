@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from ...records.search import search
+from ...records.search import full_text
 
-WORDS = {"scope": "scope = ?", "since": "at >= ?", "until": "at < ?"}
+FILTERS = {"scope": "scope = ?", "since": "at >= ?", "until": "at < ?"}
 
 
-def where(db, kind: str, options: dict[str, Any], **more: Any) -> tuple[str, list[Any]]:
+def build_condition(db, kind: str, options: dict[str, Any], **more: Any) -> tuple[str, list[Any]]:
     """(SQL, values) for the rows of a kind that are asked for. Test records are not: nothing hangs on them.
 
     `more` are conditions of the kind's own, such as `task_id`; of `options` those count that the kind has.
     """
     sql, values = ["test = 0"], []
-    for name, condition in WORDS.items():
+    for name, condition in FILTERS.items():
         if options.get(name) is not None:
             sql.append(condition)
             values.append(options[name])
@@ -22,13 +22,13 @@ def where(db, kind: str, options: dict[str, Any], **more: Any) -> tuple[str, lis
             sql.append(f"{name} = ?")
             values.append(value)
     if options.get("query"):
-        condition, words = search.condition(db, options["query"], kind)
+        condition, words = full_text.build_condition(db, options["query"], kind)
         sql.append(condition)
         values += words
     return " AND ".join(sql), values
 
 
-def narrowed(options: dict[str, Any], zone) -> str:
+def describe_filters(options: dict[str, Any], zone) -> str:
     """The narrowing in words, for the lead of a report; empty where there is none."""
     said = []
     if options.get("scope"):

@@ -2,29 +2,29 @@
 
 from typing import Any
 
-from ...records.ledger.canonical import visible
-from .document import Code, Ref, count
+from ...records.ledger.canonical import escape_invisible
+from .document import Code, Ref, format_count
 
 SPECIAL = frozenset("\\`*_{}[]<>#|~&!$")
 
 
-def render(made: dict[str, Any], footer: list[str]) -> str:
+def render_markdown(made: dict[str, Any], footer: list[str]) -> str:
     """The document, its footer below a rule."""
     lines = [
-        "# " + plain(made["title"]),
+        "# " + escape_text(made["title"]),
         "",
-        *(line for text in made["lead"] for line in (sentence(text), "")),
+        *(line for text in made["lead"] for line in (escape_sentence(text), "")),
     ]
     for section in made["sections"]:
-        lines += ["## " + plain(section["heading"]), ""]
+        lines += ["## " + escape_text(section["heading"]), ""]
         for block in section["blocks"]:
-            lines += [*DRAWN[block["block"]](block), ""]
+            lines += [*RENDERERS[block["block"]](block), ""]
     return "\n".join([*lines, "---", "", *footer]) + "\n"
 
 
-def plain(text: str) -> str:
+def escape_text(text: str) -> str:
     """Text that Markdown shows as it is, in one line."""
-    line = " ".join(visible(text).split())
+    line = " ".join(escape_invisible(text).split())
     escaped = "".join("\\" + c if c in SPECIAL else c for c in line)
     if escaped[:1] in ("-", "+", "=", ":"):
         return "\\" + escaped
@@ -34,26 +34,26 @@ def plain(text: str) -> str:
     return escaped
 
 
-def sentence(text: str) -> str:
+def escape_sentence(text: str) -> str:
     """A sentence of ours, in which commands stand between backticks."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
-        return plain(text)
-    return "".join(code(part) if at % 2 else _between(part) for at, part in enumerate(parts))
+        return escape_text(text)
+    return "".join(quote_code(part) if at % 2 else _between(part) for at, part in enumerate(parts))
 
 
 def _between(part):
     """Plain text between two commands, with the space on either side of it."""
     return (
-        f"{' ' * part[:1].isspace()}{plain(part)}{' ' * part[-1:].isspace()}"
+        f"{' ' * part[:1].isspace()}{escape_text(part)}{' ' * part[-1:].isspace()}"
         if part.strip()
         else part
     )
 
 
-def code(text: str) -> str:
+def quote_code(text: str) -> str:
     """Between as many backticks as it takes."""
-    line = " ".join(visible(text).split())
+    line = " ".join(escape_invisible(text).split())
     if not line:
         return ""
     fence = "`"
@@ -63,36 +63,36 @@ def code(text: str) -> str:
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
-def quoted(text: str) -> list[str]:
+def quote_text(text: str) -> list[str]:
     """Line by line behind >, escaped."""
-    lines = visible(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n").split("\n")
-    return [f"> {plain(line)}".rstrip() + ("  " if line.strip() else "") for line in lines]
+    lines = escape_invisible(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n").split("\n")
+    return [f"> {escape_text(line)}".rstrip() + ("  " if line.strip() else "") for line in lines]
 
 
-def cell(value: Any) -> str:
+def escape_cell(value: Any) -> str:
     if value is None:
         return "–"
     if (
         isinstance(value, (Ref, Code)) and "|" not in value
     ):  # how a table reads \\| inside of code differs by reader
-        return code(value)
-    return plain(value) if isinstance(value, str) else count(value)
+        return quote_code(value)
+    return escape_text(value) if isinstance(value, str) else format_count(value)
 
 
 def _paragraph(block):
-    return [sentence(block["text"])]
+    return [escape_sentence(block["text"])]
 
 
 def _points(block):
-    return ["- " + " ".join(map(cell, item)) for item in block["items"]]
+    return ["- " + " ".join(map(escape_cell, item)) for item in block["items"]]
 
 
 def _facts(block):
     compared = any(row["before"] is not None for row in block["rows"])
     head = ["| | now | before |", "|---|--:|--:|"] if compared else ["| | |", "|---|--:|"]
     rows = [
-        f"| {plain(row['label'])} | {plain(row['value'])} |"
-        + (f" {plain(row['before'] or '')} |" if compared else "")
+        f"| {escape_text(row['label'])} | {escape_text(row['value'])} |"
+        + (f" {escape_text(row['before'] or '')} |" if compared else "")
         for row in block["rows"]
     ]
     return [*head, *rows]
@@ -101,51 +101,53 @@ def _facts(block):
 def _table(block):
     aligned = ["--:" if kind == "number" else "---" for kind in block["columns"].values()]
     lines = [
-        plain(block["caption"]), "",
-        "| " + " | ".join(map(plain, block["columns"])) + " |",
+        escape_text(block["caption"]), "",
+        "| " + " | ".join(map(escape_text, block["columns"])) + " |",
         "|" + "|".join(aligned) + "|",
-        *("| " + " | ".join(map(cell, row)) + " |" for row in block["rows"]),
+        *("| " + " | ".join(map(escape_cell, row)) + " |" for row in block["rows"]),
     ]  # fmt: skip
     return lines + (["", f"{block['more']:,} more are not shown."] if block["more"] else [])
 
 
 def _chart(block):
     _, _, *data = _table(block["data"])  # its caption is the title
-    return [f"**{plain(block['title'])}.** {plain(block['says'])}", "", *data]
+    return [f"**{escape_text(block['title'])}.** {escape_text(block['says'])}", "", *data]
 
 
 def _story(block):
-    lines = [f"**{plain(block['label'])}**", ""] if block["label"] else []
+    lines = [f"**{escape_text(block['label'])}**", ""] if block["label"] else []
     for entry in block["entries"]:
-        refs = " ".join(code(ref) for ref in entry.get("refs", ()))
-        by = f" ({plain(entry['by'])})" if entry.get("by") else ""
-        lines.append(f"- {plain(entry['at'])} {cell(entry['what'])}{by} {refs}".rstrip())
-        lines += ["  " + line for line in quoted(entry["text"])] if entry.get("text") else []
+        refs = " ".join(quote_code(ref) for ref in entry.get("refs", ()))
+        by = f" ({escape_text(entry['by'])})" if entry.get("by") else ""
+        lines.append(
+            f"- {escape_text(entry['at'])} {escape_cell(entry['what'])}{by} {refs}".rstrip()
+        )
+        lines += ["  " + line for line in quote_text(entry["text"])] if entry.get("text") else []
     return lines
 
 
 def _prose(block):
     return [
-        f"**{plain(block['label'])}**",
+        f"**{escape_text(block['label'])}**",
         "",
-        *quoted(block["text"]),
-        *(["", plain(block["note"])] if block["note"] else []),
+        *quote_text(block["text"]),
+        *(["", escape_text(block["note"])] if block["note"] else []),
     ]
 
 
 def _listing(block):
     lines = [
-        "    " + visible(line).expandtabs(4) for line in block["lines"]
+        "    " + escape_invisible(line).expandtabs(4) for line in block["lines"]
     ]  # indented code: nothing in it is markup
     return [
-        f"**{plain(block['label'])}**",
+        f"**{escape_text(block['label'])}**",
         "",
         *lines,
-        *(["", plain(block["note"])] if block["note"] else []),
+        *(["", escape_text(block["note"])] if block["note"] else []),
     ]
 
 
-DRAWN = {
+RENDERERS = {
     "paragraph": _paragraph, "points": _points, "facts": _facts, "table": _table, "chart": _chart,
     "calibration": _chart, "story": _story, "prose": _prose,
     "waterfall": _chart, "listing": _listing,

@@ -3,20 +3,20 @@
 import os
 from typing import Any
 
-from ...errors import Conflict, Unavailable, not_installed
-from ...records.ledger.canonical import visible
-from ...records.ledger.manifest import dated
+from ...errors import Conflict, Unavailable, explain_missing_package
+from ...records.ledger.canonical import escape_invisible
+from ...records.ledger.manifest import make_dated_path
 from . import document
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 
 
-def render(template: str, **values: Any) -> str:
+def render_template(template: str, **values: Any) -> str:
     """A template of this folder, filled in; everything is escaped unless the template says otherwise."""
     try:
         import jinja2
     except ImportError:
-        raise not_installed(
+        raise explain_missing_package(
             "package_missing",
             "The package jinja2 is not installed.",
             "HTML reports need it.",
@@ -34,7 +34,7 @@ def render(template: str, **values: Any) -> str:
         script=_script(),
         script_hash=_hash_of(_script()),
         kind_of=_kind_of,
-        count=document.count,
+        count=document.format_count,
         draws=_draws,
     )
     return environment.get_template(template).render(**values)
@@ -42,7 +42,11 @@ def render(template: str, **values: Any) -> str:
 
 def _finalized(value):
     """A text as it can be shown, before it is escaped; markup of our own stays."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+    return (
+        escape_invisible(value)
+        if isinstance(value, str) and not hasattr(value, "__html__")
+        else value
+    )
 
 
 def _script():
@@ -76,9 +80,9 @@ def _draws(made):
     )
 
 
-def save(store, name: str, ending: str, text: str, out: str | None = None) -> str:
+def save_report(store, name: str, ending: str, text: str, out: str | None = None) -> str:
     """Write a report to --out, or to a dated file below AI/db/exports; never over another. Returns its shown path."""
-    path = os.path.abspath(out) if out else dated(store.place.exports, name, ending)
+    path = os.path.abspath(out) if out else make_dated_path(store.place.exports, name, ending)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "x", encoding="utf-8", newline="\n") as file:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import NotFound
-from ...records.ledger.anchor import checkpoint
-from ...records.ledger.hashing import Frontier, log_end
-from ...records.ledger.transaction import Read
+from ...records.ledger.anchor import format_checkpoint
+from ...records.ledger.hashing import Frontier, read_log_end
+from ...records.ledger.transaction import RecordReader
 
 # A report is recorded when it is made; what it says must not depend on whether it was made before.
 MADE_BY = "(command GLOB 'R[0-9]*' OR command = 'P2' OR command = 'P8')"  # these record nothing but their page
@@ -35,27 +35,27 @@ class Moment:
         self.at = at
         self.seq = seq
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         return {
             "origin": self.origin,
             "entries": self.size,
             "root": self.root,
-            "checkpoint": checkpoint(self.origin, self.size, self.root).strip(),
+            "checkpoint": format_checkpoint(self.origin, self.size, self.root).strip(),
             "at": self.at,
         }
 
 
-def newest_size(connection) -> int:
+def find_newest_size(connection) -> int:
     """How many entries the log has up to the newest that is not a report's own."""
-    return connection.value(LAST_OF_OTHERS, (log_end(connection).origin,)) or 0
+    return connection.value(LAST_OF_OTHERS, (read_log_end(connection).origin,)) or 0
 
 
 @contextmanager
-def as_of(db, size: int | None):
+def view_past(db, size: int | None):
     """(`db` as of that moment, the moment itself); without a size, the newest that is not a report's own."""
-    connection, end = db.connection, log_end(db.connection)
+    connection, end = db.connection, read_log_end(db.connection)
     if size is None:
-        size = newest_size(connection)
+        size = find_newest_size(connection)
     if size > end.frontier.size:
         raise NotFound(
             "no_such_checkpoint",
@@ -68,7 +68,7 @@ def as_of(db, size: int | None):
     then = Moment(end.origin, size, _root_at(connection, end, size), at, seq)
     hidden = _hide(connection, seq) if size < end.frontier.size else []
     try:
-        yield Read(connection, db.actor, _ms(at)), then
+        yield RecordReader(connection, db.actor, _ms(at)), then
     finally:
         for name in hidden:
             connection.execute(f"DROP VIEW temp.{name}")

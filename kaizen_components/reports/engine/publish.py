@@ -12,10 +12,10 @@ from ... import __version__
 from ...errors import Usage
 from ...records.files import files
 from ...records.ledger.hashing import sha256
-from ...records.work.command_line import joined
+from ...records.work.command_line import join_words
 from . import markdown
-from .page import render, save
-from .past import Moment, as_of
+from .page import render_template, save_report
+from .past import Moment, view_past
 from .zone import Zone
 
 NOT_PRINTABLE = re.compile(r"[^\n\x20-\x7e]")  # perhaps: most of them are
@@ -49,10 +49,10 @@ def publish(
     `options` are what the command was asked; the footer repeats them, so `gather` makes them exact where they are not
     (the id for @last, the week for "this week"). None is not repeated.
     """
-    found, moment = gathered(look, output, gather, options)
+    found, moment = gather_data(look, output, gather, options)
     made = layout(found, output.zone)
-    ledger = moment.described()
-    again = joined(
+    ledger = moment.describe()
+    again = join_words(
         [
             "kaizen",
             code,
@@ -63,7 +63,7 @@ def publish(
     said = {"title": made["title"], "ledger": ledger, "again": again, "data": found}
     if output.out == "-":
         return {"document": text, **said}
-    path = save(store, name, output.format, text, output.out)
+    path = save_report(store, name, output.format, text, output.out)
     there = os.path.abspath(output.out) if output.out else os.path.join(store.place.root, path)
     said["text"] = "\n".join(
         [*_summary(made), "", f"{output.format.upper()}: {path}", f"Again: {again}"]
@@ -71,7 +71,7 @@ def publish(
     answer = _recorded(write, store, there, again, text, {"path": path, **said})
     if output.open:
         _show(store, there)
-    if output.out and not files.inside(
+    if output.out and not files.find_project_path(
         store.place.root, there
     ):  # as its reader called it, which no record keeps
         answer |= {
@@ -81,14 +81,14 @@ def publish(
     return answer
 
 
-def gathered(
+def gather_data(
     look, output: Output, gather, options: dict[str, Any]
 ) -> tuple[dict[str, Any], Moment]:
     """(what `gather` finds, the moment it is of)."""
     db = look()
     db.hold()
     try:
-        with as_of(db, output.as_of) as (then, moment):
+        with view_past(db, output.as_of) as (then, moment):
             return gather(then, output.zone, options), moment
     finally:
         db.let_go()
@@ -121,7 +121,7 @@ def _rendered(format, name, made, found, ledger, again, zone):
     entries = f"{ledger['entries']:,} entr{'y' if ledger['entries'] == 1 else 'ies'}"
     made_from = f"Kaizen {__version__}. Made from a log of {entries} up to {zone.show(ledger['at'])} ({zone.name})."
     if format == "html":
-        return render(
+        return render_template(
             "report.html",
             made=made,
             made_from=made_from,
@@ -129,9 +129,16 @@ def _rendered(format, name, made, found, ledger, again, zone):
             again=again,
             anchors=_anchors(made),
         )
-    log = f"Log {markdown.code(ledger['origin'])}, {entries}, root {markdown.code(ledger['root'])}. Its checkpoint:"
-    lines = [markdown.plain(made_from), "", "Again: " + markdown.code(again), "", log, ""]
-    return markdown.render(
+    log = f"Log {markdown.quote_code(ledger['origin'])}, {entries}, root {markdown.quote_code(ledger['root'])}. Its checkpoint:"
+    lines = [
+        markdown.escape_text(made_from),
+        "",
+        "Again: " + markdown.quote_code(again),
+        "",
+        log,
+        "",
+    ]
+    return markdown.render_markdown(
         made, [*lines, *("    " + line for line in ledger["checkpoint"].split("\n"))]
     )
 
@@ -160,7 +167,7 @@ def _anchors(made):
 
 def _recorded(write, store, there, again, text, answer):
     """The answer, with the file as an artifact; without a record of it there is no file either."""
-    inside = files.inside(store.place.root, there)
+    inside = files.find_project_path(store.place.root, there)
     data = text.encode()
     values = {
         "title": answer["title"][:200], "summary": again[:2000], "path": inside, "name": os.path.basename(there)[:255],

@@ -15,7 +15,7 @@ class Zone:
     """A timezone with the name that a report prints, so that the same report can be asked for elsewhere."""
 
     def __init__(self, name: str | None = None):
-        self.name = name or local_name()
+        self.name = name or find_local_timezone()
         self.info = _found(self.name)
 
     def moment(self, at: str) -> datetime:
@@ -43,10 +43,10 @@ class Zone:
         )
 
     def today(self) -> date:
-        return self.moment(ids.iso(ids.now_ms())).date()
+        return self.moment(ids.format_time(ids.now_ms())).date()
 
 
-def elapsed_ms(since: str, until: str) -> int:
+def compute_elapsed_ms(since: str, until: str) -> int:
     """From one record's time to another's; a clock that was set back does not make it negative."""
     return max(
         0,
@@ -56,7 +56,7 @@ def elapsed_ms(since: str, until: str) -> int:
     )
 
 
-def local_name() -> str:
+def find_local_timezone() -> str:
     """What TZ says, or the machine's own zone, or UTC."""
     given = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
     _, _, below = given.rpartition(

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from ..engine.document import Own, Ref, clipped
-from .event_words import many, question, sentence
+from ..engine.document import Own, Ref, clip_text
+from .event_words import build_question, build_sentence, summarize_entries
 
 TEXT_CHARS_MAX = 600
 FINDINGS_MAX = 20
@@ -14,13 +14,16 @@ BY_SEQ = "e.seq IN (SELECT value FROM json_each(?))"
 Event = dict[str, Any]
 
 
-def told(db, entries: list[dict[str, Any]]) -> list[Event]:
+def describe_events(db, entries: list[dict[str, Any]]) -> list[Event]:
     """The entries with what they say; one question for each kind among them, however many there are."""
     records: dict[int, dict[str, Any]] = {}
     for kind in sorted({entry["kind"] for entry in entries}):
         wanted = json.dumps([entry["seq"] for entry in entries if entry["kind"] == kind])
         records.update(
-            {row["seq"]: row for row in db.rows(question(kind).format(asked=BY_SEQ), (wanted,))}
+            {
+                row["seq"]: row
+                for row in db.rows(build_question(kind).format(asked=BY_SEQ), (wanted,))
+            }
         )
     return [_told(entry, records.get(entry["seq"])) for entry in entries]
 
@@ -38,7 +41,7 @@ def _told(entry, record):
             "purged": True,
             "what": f"recorded a purged test record ({entry['kind'].replace('_', ' ')})",
         }
-    said = {**shown, "what": sentence(entry["kind"], {**record, "command": entry["command"]})}
+    said = {**shown, "what": build_sentence(entry["kind"], {**record, "command": entry["command"]})}
     text = _text(record)
     return {
         **said,
@@ -50,12 +53,12 @@ def _told(entry, record):
 def _text(record):
     """What the record says itself, its findings below it; the beginning of it."""
     found = json.loads(record.get("findings") or "[]")[:FINDINGS_MAX]
-    lines = [record.get("text"), *(f"- {clipped(str(finding))}" for finding in found)]
+    lines = [record.get("text"), *(f"- {clip_text(str(finding))}" for finding in found)]
     text = "\n".join(line for line in lines if line)
     return text if len(text) <= TEXT_CHARS_MAX else text[: TEXT_CHARS_MAX - 1] + "…"
 
 
-def entry(event: Event, when, besides: str | None = None) -> dict[str, Any]:
+def format_entry(event: Event, when, besides: str | None = None) -> dict[str, Any]:
     """An event as an entry of a story; `when(at)` shows its time. `besides` is the record that needs no mention."""
     about = event.get("about")
     refs = [Own(event["id"]), *([Ref(about)] if about and about != besides else [])]
@@ -65,12 +68,14 @@ def entry(event: Event, when, besides: str | None = None) -> dict[str, Any]:
     return {"at": when(event["at"]), "what": what, "refs": refs, "text": event.get("text")}
 
 
-def folded(events: list[Event], when) -> list[dict[str, Any]]:
+def fold_events(events: list[Event], when) -> list[dict[str, Any]]:
     """Events of one actor as entries; where many of one kind follow each other, one line says how many."""
     found = []
     for run in _runs(events):
         found += (
-            [_run(run, when)] if len(run) >= FOLDED_FROM else [entry(event, when) for event in run]
+            [_run(run, when)]
+            if len(run) >= FOLDED_FROM
+            else [format_entry(event, when) for event in run]
         )
     return found
 
@@ -94,7 +99,7 @@ def _run(run, when):
     what = (
         f"recorded {number:,} purged test records"
         if run[0].get("purged")
-        else many(run[0]["kind"], number)
+        else summarize_entries(run[0]["kind"], number)
     )
     refs = [Own(run[0]["id"]), Ref(run[-1]["id"])]
     return {"at": when(run[0]["at"]), "what": f"{what}; the first and the last:", "refs": refs}

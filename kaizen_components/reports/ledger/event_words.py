@@ -11,14 +11,20 @@ from typing import Any
 
 from ...records.kinds import KINDS
 from ...records.work.link import SENTENCES as LINKED
-from ..engine.document import clipped, count, number_of, percent, time_taken
+from ..engine.document import (
+    clip_text,
+    format_count,
+    format_duration,
+    format_percent,
+    format_quantity,
+)
 
 Row = dict[str, Any]
 LINE_CHARS_MAX = 160  # of a title or a command inside a sentence
 OPTIONAL = re.compile(r"\[([^]]*)\]")
 FORMATS: dict[str, Any] = {
-    "probability": percent, "duration_ms": time_taken, "score": count, "value": count, "baseline": count,
-    "candidate": count,
+    "probability": format_percent, "duration_ms": format_duration, "score": format_count, "value": format_count, "baseline": format_count,
+    "candidate": format_count,
 }  # fmt: skip
 
 
@@ -118,18 +124,18 @@ def _leased(row: Row) -> str:
 
 
 def _purged(row: Row) -> str:
-    return f"removed {number_of(row['records'], 'test record')}"
+    return f"removed {format_quantity(row['records'], 'test record')}"
 
 
 def _kept(row: Row) -> str:
     if row["command"][:1] == "R" or row["command"] in ("P2", "P8"):
         return f'made the report "{row["title"]}"'
-    return f"recorded the artifact {row['name']} ({number_of(row['bytes'], 'byte')})"
+    return f"recorded the artifact {row['name']} ({format_quantity(row['bytes'], 'byte')})"
 
 
 def _proved(row: Row) -> str:
     what = f"`{row['line']}`" if row["line"] else f'"{row["title"]}"'
-    took = f" in {time_taken(row['duration_ms'])}" if row["duration_ms"] is not None else ""
+    took = f" in {format_duration(row['duration_ms'])}" if row["duration_ms"] is not None else ""
     if row["outcome"] == "passed":
         return f"proved {what} passed ({row['tier']}){took}"
     if row["outcome"] == "unknown":
@@ -141,10 +147,10 @@ def _proved(row: Row) -> str:
 def _ran(row: Row) -> str:
     """A step of a run; who waits for whom is left to its page."""
     place = f"{row['step']} {row['attempt']}"
-    found = f", {number_of(row['found'], 'finding')}" if row["found"] else ""
+    found = f", {format_quantity(row['found'], 'finding')}" if row["found"] else ""
     return {
         "asked": f"asked for {place}",
-        "answered": f"got an answer for {place} ({number_of(row['chars'] or 0, 'character')})",
+        "answered": f"got an answer for {place} ({format_quantity(row['chars'] or 0, 'character')})",
         "started": f"started the gate {place}",
         "judged": f"judged {place}: {row['reason']}{found}",
         "delivering": "began to deliver what a run made",
@@ -162,7 +168,7 @@ SENTENCES = {
 }  # fmt: skip
 
 
-def question(kind: str) -> str:
+def build_question(kind: str) -> str:
     """The SQL for records of a kind."""
     if kind in QUESTIONS:
         return QUESTIONS[kind]
@@ -180,10 +186,10 @@ def _columns(template: str) -> list[str]:
     return [name for _, name, _, _ in Formatter().parse(template) if name]
 
 
-def sentence(kind: str, row: Row) -> str:
+def build_sentence(kind: str, row: Row) -> str:
     """What the actor did, without the actor; texts of the record are cut to one line."""
     line = {
-        name: clipped(value, LINE_CHARS_MAX) if isinstance(value, str) else value
+        name: clip_text(value, LINE_CHARS_MAX) if isinstance(value, str) else value
         for name, value in row.items()
     }
     if kind in SENTENCES:
@@ -198,6 +204,6 @@ def sentence(kind: str, row: Row) -> str:
     return OPTIONAL.sub(part, KINDS[kind].sentence).format(**shown)
 
 
-def many(kind: str, number: int) -> str:
+def summarize_entries(kind: str, number: int) -> str:
     """The sentence for so many entries of one kind in a row."""
-    return KINDS[kind].sentences.format(n=count(number))
+    return KINDS[kind].sentences.format(n=format_count(number))

@@ -5,29 +5,29 @@ from typing import Any
 
 from ...records.quality import span as spans_of
 from ...records.work import link
-from ...records.work.task import shown
+from ...records.work.task import describe_task
 from ..engine import drawing
 from ..engine.document import (  # fmt: skip
     Code,
     Ref,
-    clipped,
+    add_tone,
+    clip_text,
     document,
-    dollars,
     fact,
     facts,
-    number_of,
+    format_dollars,
+    format_duration,
+    format_quantity,
     paragraph,
     prose,
     section,
     story,
     table,
-    time_taken,
     waterfall,
-    word,
 )
-from ..engine.zone import elapsed_ms
+from ..engine.zone import compute_elapsed_ms
 from ..runs import trace
-from .event import entry, told
+from .event import describe_events, format_entry
 
 TRACES_DRAWN_MAX = 3  # the newest; T3 draws the others
 OBJECTIONS_MAX = 10
@@ -125,27 +125,27 @@ NO_COST = {"spans": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     task = db.find("task", options["id"])
     options["id"], test = task["id"], task["test"]
-    record = shown(db, task)
+    record = describe_task(db, task)
     events, number = _events(db, task, options["limit"])
     done_at = db.value(DONE_AT, (task["id"], test)) if task["status"] == "done" else None
     return {
         "id": task["id"],
         "record": record,
-        "age_ms": elapsed_ms(task["at"], db.at),
-        "lead_time_ms": elapsed_ms(task["at"], done_at) if done_at else None,
-        "cost": cost(db, [task["id"]], test).get(task["id"], NO_COST),
+        "age_ms": compute_elapsed_ms(task["at"], db.at),
+        "lead_time_ms": compute_elapsed_ms(task["at"], done_at) if done_at else None,
+        "cost": sum_costs(db, [task["id"]], test).get(task["id"], NO_COST),
         "proofs": db.rows(PROOFS, (task["id"], test)),
         "done_when": [_condition(db, command, test) for command in record["done_when"]],
         "waivers": db.value(WAIVERS, (task["id"], test)),
         "objections": db.rows(OBJECTIONS, (task["id"], test, OBJECTIONS_MAX)),
-        "links": link.around(db, task),
+        "links": link.list_links(db, task),
         "events": events,
         "events_before": number - len(events),
         "traces": _traces(db, task, options["limit"]),
     }
 
 
-def cost(db, task_ids: list[str], test: int) -> dict[str, dict[str, Any]]:
+def sum_costs(db, task_ids: list[str], test: int) -> dict[str, dict[str, Any]]:
     """id -> what the spans of that task took, for those that have any."""
     return {row.pop("task_id"): row for row in db.rows(COST, (json.dumps(task_ids), test, test))}
 
@@ -154,7 +154,9 @@ def _events(db, task, limit):
     """The newest so many, the oldest of them first, and how many there are in all."""
     names = (task["id"],) * EVENTS.count("?")
     newest = db.rows(NEWEST, (*names, task["test"], limit))
-    return _with_totals(db, told(db, newest[::-1])), db.value(NUMBER, (*names, task["test"]))
+    return _with_totals(db, describe_events(db, newest[::-1])), db.value(
+        NUMBER, (*names, task["test"])
+    )
 
 
 def _with_totals(db, events):
@@ -171,11 +173,11 @@ def _with_totals(db, events):
 
 def _spent(total):
     parts = [
-        number_of(total["spans"], "span"),
+        format_quantity(total["spans"], "span"),
         f"{total['tokens_in']:,} tokens in",
         f"{total['tokens_out']:,} out",
     ]
-    return ", ".join([*parts, dollars(total["cost_usd"])])
+    return ", ".join([*parts, format_dollars(total["cost_usd"])])
 
 
 def _condition(db, command, test):
@@ -191,7 +193,9 @@ def _condition(db, command, test):
 def _traces(db, task, limit):
     found = db.rows(TRACES, (task["id"], task["test"], limit))
     for row in [row for row in found if row["count"] <= drawing.ROWS_MAX][:TRACES_DRAWN_MAX]:
-        analysed = trace.analysed(row["trace_id"], db.rows(spans_of.OF_TRACE, (row["trace_id"],)))
+        analysed = trace.analyze_trace(
+            row["trace_id"], db.rows(spans_of.SPANS_OF_TRACE, (row["trace_id"],))
+        )
         row["wall_ms"], row["critical_path"] = analysed["wall_ms"], analysed["critical_path"]
         row["spans"] = [{name: span[name] for name in SPAN_SHOWN} for span in analysed["spans"]]
     return found
@@ -203,7 +207,7 @@ def _traces(db, task, limit):
 def layout(found: dict[str, Any], zone) -> dict[str, Any]:
     record = found["record"]
     return document(
-        f"Task: {clipped(record['title'])}",
+        f"Task: {clip_text(record['title'])}",
         _lead(found, zone),
         [
             section("In numbers", _numbers(found)),
@@ -227,7 +231,7 @@ def _lead(found, zone):
         lead.append("This is a test record: `kaizen K7` removes it.")
     if found["waivers"]:
         lead.append(
-            f"{number_of(found['waivers'], 'waiver')} let it pass without a proof; the reasons are below."
+            f"{format_quantity(found['waivers'], 'waiver')} let it pass without a proof; the reasons are below."
         )
     return lead
 
@@ -237,12 +241,12 @@ def _numbers(found):
     return facts(
         fact("status", record["status"], show=str),
         fact("priority", record["priority"], show=str),
-        fact("scope", clipped(record["scope"], 40), show=str),
-        fact("age", found["age_ms"], show=time_taken),
-        fact("lead time to done", found["lead_time_ms"], show=time_taken)
+        fact("scope", clip_text(record["scope"], 40), show=str),
+        fact("age", found["age_ms"], show=format_duration),
+        fact("lead time to done", found["lead_time_ms"], show=format_duration)
         if found["lead_time_ms"] is not None
         else None,
-        fact("claimed by", clipped(record["holder"], 40), show=str) if record["holder"] else None,
+        fact("claimed by", clip_text(record["holder"], 40), show=str) if record["holder"] else None,
         *(
             fact(f"proofs {row['outcome']}, {row['tier']}", row["number"])
             for row in found["proofs"]
@@ -250,7 +254,7 @@ def _numbers(found):
         fact("spans", spent["spans"]) if spent["spans"] else None,
         fact("tokens in", spent["tokens_in"]) if spent["tokens_in"] else None,
         fact("tokens out", spent["tokens_out"]) if spent["tokens_out"] else None,
-        fact("cost", spent["cost_usd"], show=dollars) if spent["spans"] else None,
+        fact("cost", spent["cost_usd"], show=format_dollars) if spent["spans"] else None,
         fact("waivers", found["waivers"]) if found["waivers"] else None,
     )
 
@@ -271,11 +275,11 @@ def _definition(found, zone):
     }
     rows = [
         [
-            Code(clipped(row["command"], 200)), word(row["state"]), Code(row["tree_hash"][:12] + "…"),
+            Code(clip_text(row["command"], 200)), add_tone(row["state"]), Code(row["tree_hash"][:12] + "…"),
             zone.show(row["at"]), Ref(row["id"]),
         ]
         if "id" in row
-        else [Code(clipped(row["command"], 200)), row["state"], None, None, None]
+        else [Code(clip_text(row["command"], 200)), row["state"], None, None, None]
         for row in found["done_when"]
     ]  # fmt: skip
     note = "`done` needs each of these to have passed on the tree as it is then; this report does not look at the tree."
@@ -287,7 +291,12 @@ def _definition(found, zone):
 def _objections(found, zone):
     columns = {"Verdict": "", "When": "whole", "Says": "", "Record": ""}
     rows = [
-        [word(row["conclusion"]), zone.show(row["at"]), clipped(row["summary"]), Ref(row["id"])]
+        [
+            add_tone(row["conclusion"]),
+            zone.show(row["at"]),
+            clip_text(row["summary"]),
+            Ref(row["id"]),
+        ]
         for row in found["objections"]
     ]
     return table("Verdicts against it that no later one supersedes", columns, rows)
@@ -296,7 +305,7 @@ def _objections(found, zone):
 def _links(found):
     columns = {"This task": "", "Task": "", "Status": "", "Title": ""}
     rows = [
-        [row["link"], Ref(row["task_id"]), word(row["status"]), clipped(row["title"])]
+        [row["link"], Ref(row["task_id"]), add_tone(row["status"]), clip_text(row["title"])]
         for row in found["links"][:LINKS_MAX]
     ]
     return table("Links as they are now", columns, rows, len(found["links"]) - len(rows))
@@ -304,15 +313,15 @@ def _links(found):
 
 def _timeline(found, zone):
     entries = [
-        {**entry(event, zone.show, found["id"]), "by": clipped(event["actor"], 60)}
+        {**format_entry(event, zone.show, found["id"]), "by": clip_text(event["actor"], 60)}
         for event in found["events"]
     ]
     before = found["events_before"]
     if not before:
         return (story(entries),)
-    return paragraph(f"{number_of(before, 'event')} before these: --limit shows more."), story(
-        entries
-    )
+    return paragraph(
+        f"{format_quantity(before, 'event')} before these: --limit shows more."
+    ), story(entries)
 
 
 def _trace_blocks(found, zone):
@@ -322,8 +331,8 @@ def _trace_blocks(found, zone):
     }  # fmt: skip
     rows = [
         [
-            Code(clipped(row["trace_id"], 60)), zone.show(row["started_at"]), row["count"],
-            time_taken(row.get("wall_ms")), row["tokens_in"], row["tokens_out"], dollars(row["cost_usd"]),
+            Code(clip_text(row["trace_id"], 60)), zone.show(row["started_at"]), row["count"],
+            format_duration(row.get("wall_ms")), row["tokens_in"], row["tokens_out"], format_dollars(row["cost_usd"]),
         ]
         for row in found["traces"]
     ]  # fmt: skip
@@ -331,8 +340,8 @@ def _trace_blocks(found, zone):
     left = len(found["traces"]) - len(drawn)
     return (
         table("Traces that the task takes part in, the newest first", columns, rows),
-        *(waterfall(f"Waterfall of {clipped(row['trace_id'], 60)}", row) for row in drawn),
-        paragraph(f"Not drawn: {number_of(left, 'trace')}. `kaizen T3 --trace-id` draws one.")
+        *(waterfall(f"Waterfall of {clip_text(row['trace_id'], 60)}", row) for row in drawn),
+        paragraph(f"Not drawn: {format_quantity(left, 'trace')}. `kaizen T3 --trace-id` draws one.")
         if left
         else None,
     )

@@ -2,22 +2,22 @@
 
 from typing import Any
 
-from ..engine.citation import citing
+from ..engine.citation import find_citations
 from ..engine.document import (
     Own,
     Ref,
-    clipped,
-    count,
+    add_tone,
+    clip_text,
     document,
     fact,
     facts,
+    format_count,
     points,
     prose,
     section,
     table,
-    word,
 )
-from ..engine.filters import narrowed, where
+from ..engine.filters import build_condition, describe_filters
 
 TEXTS = {
     "symptom": "How it shows",
@@ -39,13 +39,13 @@ FROM anti_pattern WHERE {asked} ORDER BY seq DESC LIMIT ?"""
 
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    asked, values = where(db, "anti_pattern", options)
+    asked, values = build_condition(db, "anti_pattern", options)
     patterns = db.rows(NEWEST.format(asked=asked), (*values, options["limit"]))
-    references = citing(db, "anti", [pattern["id"] for pattern in patterns])
+    references = find_citations(db, "anti", [pattern["id"] for pattern in patterns])
     for pattern in patterns:
         pattern["references"] = references.get(pattern["id"], [])
     return {
-        "narrowed": narrowed(options, zone),
+        "narrowed": describe_filters(options, zone),
         "totals": db.one(TOTALS.format(asked=asked), values),
         "patterns": patterns,
     }
@@ -59,7 +59,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
     met = sum(bool(pattern["references"]) for pattern in patterns)
     lead = [
         f"{_patterns(totals['patterns'])} that harm, the newest first: how each shows, and what to do instead. "
-        f"Other records refer to {count(met)} of the {count(len(patterns))} shown.",
+        f"Other records refer to {format_count(met)} of the {format_count(len(patterns))} shown.",
         found["narrowed"],
     ]
     numbers = facts(
@@ -75,7 +75,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 
 
 def _patterns(number):
-    return f"{count(number)} pattern{'' if number == 1 else 's'}"
+    return f"{format_count(number)} pattern{'' if number == 1 else 's'}"
 
 
 def _overview(patterns, zone, more):
@@ -89,7 +89,7 @@ def _overview(patterns, zone, more):
     }
     rows = [
         [
-            Own(pattern["id"]), clipped(pattern["title"]), clipped(pattern["scope"], 60), len(pattern["references"]),
+            Own(pattern["id"]), clip_text(pattern["title"]), clip_text(pattern["scope"], 60), len(pattern["references"]),
             zone.show(pattern["at"]), pattern["actor"],
         ]
         for pattern in patterns
@@ -103,8 +103,8 @@ def _pattern(pattern, zone):
         [
             row["kind"].replace("_", " "),
             Ref(row["id"]),
-            word(row["says"]),
-            clipped(row["text"], 120),
+            add_tone(row["says"]),
+            clip_text(row["text"], 120),
             zone.day(row["at"]),
         ]
         for row in pattern["references"][:REFERENCES_MAX]
@@ -117,7 +117,7 @@ def _pattern(pattern, zone):
     if pattern["task_id"]:
         lines.append(["Met in", Ref(pattern["task_id"])])
     return section(
-        clipped(pattern["title"]) or "",
+        clip_text(pattern["title"]) or "",
         *(prose(label, pattern[name], whole) for name, label in TEXTS.items()),
         points([*lines, *references, *([[f"{more:,} more."]] if more else [])]),
     )

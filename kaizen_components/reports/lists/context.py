@@ -1,9 +1,9 @@
 """L10: the lessons that matter for a query or for the files somebody works on, each with its whole lineage."""
 
-from ...records.files.paths import Tree, fits, relative
+from ...records.files.paths import FileMatcher, matches_glob, normalize_path
 from ...records.lessons.lesson import LESSONS
-from ...records.lessons.lineage import backing, freshness, lineage
-from ...records.search.listing import items, listing
+from ...records.lessons.lineage import check_freshness, find_backing, trace_lineage
+from ...records.search.listing import list_records, read_json_list
 
 IN_FORCE = {
     "learned": ("status = ?", "active"),
@@ -17,20 +17,22 @@ BY_WORDS = "fits the query"
 SHOWN = ("status", "scope", "at", "title", "summary", "body", "superseded_by")
 
 
-def lessons(db, root, query, paths, scope, limit):
-    found, more = fitting(db, query, [relative(root, path) for path in paths], scope, limit)
-    tree = Tree(root)
+def find_lessons(db, root, query, paths, scope, limit):
+    found, more = match_lessons(
+        db, query, [normalize_path(root, path) for path in paths], scope, limit
+    )
+    tree = FileMatcher(root)
     shown = [_shown(db, tree, kind, id, why) for kind, id, why in found]
     return {"records": shown, "count": len(shown), "more": more}
 
 
-def fitting(db, query, wanted, scope, limit, newest=None):
+def match_lessons(db, query, wanted, scope, limit, newest=None):
     """([(kind, id, why it is here)], are there more): proven ones first; without words and files, the newest proven.
 
     With `newest`, only so many lessons of each kind are compared with the files: enough for a glance.
     """
     if query is None and not wanted:
-        proven = listing(db, "learned", "id", limit, _filters("learned", scope))
+        proven = list_records(db, "learned", "id", limit, _filters("learned", scope))
         found: dict[str, dict[str, list[str]]] = {
             "learned": {row["id"]: [] for row in proven["records"]}
         }
@@ -86,7 +88,9 @@ def _by_files(db, kind, wanted, scope, newest):
     texts = list({text for _, _, text in rows})  # many lessons are about the same files
     lists = json.loads("[" + ",".join(texts) + "]")  # 5,000 lists: 0.7 ms; one by one 6.5 ms
     fitting = {
-        text: [f"{path} fits {glob}" for glob in globs for path in wanted if fits(glob, path)]
+        text: [
+            f"{path} fits {glob}" for glob in globs for path in wanted if matches_glob(glob, path)
+        ]
         for text, globs in zip(texts, lists, strict=True)
     }
     for id, status, text in rows:
@@ -96,7 +100,7 @@ def _by_files(db, kind, wanted, scope, newest):
 
 def _by_words(db, kind, query, scope, limit):
     if query is not None:
-        found = listing(db, kind, "id, status", limit + 1, _filters(kind, scope), query)
+        found = list_records(db, kind, "id, status", limit + 1, _filters(kind, scope), query)
         for row in found["records"]:
             yield row["id"], row["status"], [BY_WORDS]
 
@@ -122,14 +126,14 @@ def _shown(db, tree, kind, id, why):
         **{name: lesson[name] for name in SHOWN if lesson[name] is not None},
     }
     answer |= {
-        "evidence": items(db, lesson["evidence"]),
-        "paths": items(db, lesson["paths"]),
+        "evidence": read_json_list(db, lesson["evidence"]),
+        "paths": read_json_list(db, lesson["paths"]),
         "because": why,
     }
-    answer |= freshness(db, tree, kind, lesson)
-    answer["lineage"] = lineage(db, kind, lesson)
+    answer |= check_freshness(db, tree, kind, lesson)
+    answer["lineage"] = trace_lineage(db, kind, lesson)
     if kind == "learned":
-        answer["backing"] = backing(db, lesson)
+        answer["backing"] = find_backing(db, lesson)
     if lesson["test"]:
         answer["test"] = True
     return {name: value for name, value in answer.items() if value != []}

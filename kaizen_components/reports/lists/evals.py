@@ -3,23 +3,23 @@
 from typing import Any
 
 from ...limits import EVAL_OUTCOME
-from ..charts.charts import bars, lines
-from ..charts.spread import QUARTER, spread
+from ..charts.chart import draw_bars, draw_lines
+from ..charts.time_series import QUARTER, sum_by_period
 from ..engine.document import (
     Own,
     Tone,
-    clipped,
-    count,
+    add_tone,
+    clip_text,
     document,
     fact,
     facts,
+    format_count,
+    format_percent,
     paragraph,
-    percent,
     section,
     table,
-    word,
 )
-from ..engine.filters import narrowed, where
+from ..engine.filters import build_condition, describe_filters
 
 FLAKY_FLIPS = 2  # one change is a repair or a break; two are neither
 CASES = "SELECT seq, id, at, title, category, scope FROM eval_case WHERE {asked}"
@@ -37,8 +37,10 @@ FROM eval_run {{where}} GROUP BY 1 HAVING decided ORDER BY 1"""
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     """--since and --until are about runs, the other words about cases."""
     chosen = {name: options[name] for name in ("scope", "query")}
-    asked, of_cases = where(db, "eval_case", chosen, category=options["category"])
-    ran, values = where(db, "eval_run", {name: options[name] for name in ("since", "until")})
+    asked, of_cases = build_condition(db, "eval_case", chosen, category=options["category"])
+    ran, values = build_condition(
+        db, "eval_run", {name: options[name] for name in ("since", "until")}
+    )
     if any(chosen.values()) or options["category"]:
         ran += f" AND case_id IN (SELECT id FROM eval_case WHERE {asked})"
         values += of_cases
@@ -48,13 +50,17 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     ]
     limit = options["limit"]
     return {
-        "narrowed": " ".join(filter(None, [_of_category(options), narrowed(options, zone)])),
+        "narrowed": " ".join(
+            filter(None, [_of_category(options), describe_filters(options, zone)])
+        ),
         "categories": _by_category(cases),
         "cases": _told(sorted((case for case in cases if case["runs"]), key=_worst_first)[:limit]),
         "never_run": _told(
             sorted((case for case in cases if not case["runs"]), key=_worst_first)[:limit]
         ),
-        "over_time": spread(db.rows(OVER_TIME.format(where="WHERE " + ran), values), zone, "day"),
+        "over_time": sum_by_period(
+            db.rows(OVER_TIME.format(where="WHERE " + ran), values), zone, "day"
+        ),
     }
 
 
@@ -126,7 +132,7 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
         lead = "No eval case is recorded here. `kaizen Q3 --title … --summary … --category behavior` records one."
         return document("Evals", [text for text in (lead, found["narrowed"]) if text], [])
     numbers = facts(
-        fact("Cases", sums["cases"]), fact("Runs", sums["runs"]), fact("Pass rate", sums["pass_rate"], show=percent),
+        fact("Cases", sums["cases"]), fact("Runs", sums["runs"]), fact("Pass rate", sums["pass_rate"], show=format_percent),
         fact("Failing now", sums["failing"]), fact("Flaky", sums["flaky"]), fact("Never run", sums["never_run"]),
     )  # fmt: skip
     return document(
@@ -144,14 +150,14 @@ def _lead(sums):
     if not sums["runs"]:
         return f"{_cases_of(sums['cases'])}, and no run of any. `kaizen Q4 --case-id … --outcome passed` records one."
     return (
-        f"{_cases_of(sums['cases'])} with {count(sums['runs'])} run{'' if sums['runs'] == 1 else 's'}; "
-        f"{percent(sums['pass_rate'])} of the decided ones passed. {count(sums['failing'])} failed when last run, "
-        f"{count(sums['flaky'])} {'is' if sums['flaky'] == 1 else 'are'} flaky, {count(sums['never_run'])} never ran."
+        f"{_cases_of(sums['cases'])} with {format_count(sums['runs'])} run{'' if sums['runs'] == 1 else 's'}; "
+        f"{format_percent(sums['pass_rate'])} of the decided ones passed. {format_count(sums['failing'])} failed when last run, "
+        f"{format_count(sums['flaky'])} {'is' if sums['flaky'] == 1 else 'are'} flaky, {format_count(sums['never_run'])} never ran."
     )
 
 
 def _cases_of(number):
-    return f"{count(number)} eval case{'' if number == 1 else 's'}"
+    return f"{format_count(number)} eval case{'' if number == 1 else 's'}"
 
 
 def _over_time(over_time):
@@ -163,8 +169,8 @@ def _over_time(over_time):
     known = [rate for rate in rates if rate is not None]
     if len(known) < 2:
         return None
-    says = f"From {count(known[0])} % to {count(known[-1])} % of the decided runs, by {over_time['unit']}."
-    return lines(
+    says = f"From {format_count(known[0])} % to {format_count(known[-1])} % of the decided runs, by {over_time['unit']}."
+    return draw_lines(
         "Pass rate over time", over_time["unit"], "percent passed", [row["label"] for row in periods],
         {"pass rate": rates}, says,
     )  # fmt: skip
@@ -173,11 +179,11 @@ def _over_time(over_time):
 def _outcomes(categories):
     ran = [row for row in categories if row["runs"]]
     says = "; ".join(
-        f"{row['category']}: {count(row['runs'])} runs, {percent(row['pass_rate'])} passed"
+        f"{row['category']}: {format_count(row['runs'])} runs, {format_percent(row['pass_rate'])} passed"
         for row in ran
     )
     series = {name: [row[name] for row in ran] for name in EVAL_OUTCOME}
-    return bars(
+    return draw_bars(
         "Outcomes by category",
         "category",
         "runs",
@@ -194,7 +200,7 @@ def _categories(categories):
     }  # fmt: skip
     rows = [
         [
-            row["category"], row["cases"], row["runs"], percent(row["pass_rate"]), row["failing"], row["flaky"],
+            row["category"], row["cases"], row["runs"], format_percent(row["pass_rate"]), row["failing"], row["flaky"],
             row["never_run"],
         ]
         for row in categories
@@ -209,9 +215,9 @@ def _cases(found, zone, sums):
     }  # fmt: skip
     rows = [
         [
-            Own(row["id"]), clipped(row["title"], 120), row["category"], word(row["last_outcome"]),
+            Own(row["id"]), clip_text(row["title"], 120), row["category"], add_tone(row["last_outcome"]),
             zone.day(row["last_at"]), Tone("flaky", "warn") if row["flaky"] else None, row["runs"],
-            percent(row["pass_rate"]), _points(row["pass_trend"]),
+            format_percent(row["pass_rate"]), _points(row["pass_trend"]),
             _score(row),
         ]
         for row in found["cases"]
@@ -241,7 +247,7 @@ def _never(found, zone, sums):
     columns = {"Case": "", "What": "", "Category": "", "Scope": "", "Recorded": "whole"}
     rows = [
         [
-            Own(row["id"]), clipped(row["title"]), row["category"], clipped(row["scope"], 60), zone.show(row["at"])
+            Own(row["id"]), clip_text(row["title"]), row["category"], clip_text(row["scope"], 60), zone.show(row["at"])
         ]
         for row in found["never_run"]
     ]  # fmt: skip

@@ -34,7 +34,7 @@ SELECT n.proposal_id, n.shown,
 FROM named n ORDER BY n.proposal_id, n.shown"""
 
 
-def ranked(
+def rank_proposals(
     db, lab_ref: str | None, contract: str | None, limit: int, with_tests: bool
 ) -> dict[str, Any]:
     lab_id = db.resolve("lab", lab_ref) if lab_ref else None

@@ -4,23 +4,23 @@ from typing import Any
 
 from ...records.kinds import KINDS
 from ...records.lessons.lesson import LESSONS
-from ..charts.charts import bars
+from ..charts.chart import draw_bars
 from ..engine.document import (
     Own,
     Ref,
-    clipped,
-    count,
+    add_tone,
+    clip_text,
     document,
     fact,
     facts,
+    format_count,
+    format_duration,
+    format_percent,
     paragraph,
-    percent,
     points,
     section,
     story,
     table,
-    time_taken,
-    word,
 )
 
 DAY_MS = 86_400_000
@@ -54,13 +54,13 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 def _lead(found, totals):
     stale = found["stale"]
     parts = [
-        f"{count(totals[kind])} {PLURAL[kind] if totals[kind] != 1 else PLURAL[kind][:-1]}"
+        f"{format_count(totals[kind])} {PLURAL[kind] if totals[kind] != 1 else PLURAL[kind][:-1]}"
         for kind in LESSONS
     ]
     newest = "the newest " if stale["newest_only"] else ""
     return (
-        f"{', '.join(parts[:2])} and {parts[2]}. Of {newest}{count(stale['looked_at'])} in force that name files, "
-        f"{count(stale['number'])} {'is' if stale['number'] == 1 else 'are'} stale."
+        f"{', '.join(parts[:2])} and {parts[2]}. Of {newest}{format_count(stale['looked_at'])} in force that name files, "
+        f"{format_count(stale['number'])} {'is' if stale['number'] == 1 else 'are'} stale."
     )
 
 
@@ -89,9 +89,9 @@ def _weeks(promoted):
         "became a learning": [row["became_learning"] for row in periods],
         "became proven": [row["became_learned"] for row in periods],
     }
-    says = "; ".join(f"{count(sum(numbers))} {name}" for name, numbers in series.items())
+    says = "; ".join(f"{format_count(sum(numbers))} {name}" for name, numbers in series.items())
     labels = [row["label"] for row in periods]
-    return bars(
+    return draw_bars(
         f"Promotions per {promoted['unit']}",
         promoted["unit"],
         "lessons",
@@ -115,7 +115,7 @@ def _funnel(found):
         [PLURAL[kind], *(found["statuses"][kind].get(status, 0) for status in STATUSES)]
         for kind in LESSONS
     ]
-    whole = f"{count(found['funnel']['whole_way'])} went the whole way. A learning may also be recorded without a gotcha."
+    whole = f"{format_count(found['funnel']['whole_way'])} went the whole way. A learning may also be recorded without a gotcha."
     return (
         paragraph(whole),
         table("How many became what, and how long it took", columns, gone),
@@ -124,20 +124,20 @@ def _funnel(found):
 
 
 def _gone(step):
-    share = percent(step["became"] / step["lessons"] if step["lessons"] else None)
+    share = format_percent(step["became"] / step["lessons"] if step["lessons"] else None)
     return [step["lessons"], step["became"], share, _days(step["median_days"])]
 
 
 def _days(days):
-    return time_taken(None if days is None else days * DAY_MS)
+    return format_duration(None if days is None else days * DAY_MS)
 
 
 def _stale(found, zone):
     stale = found["stale"]
     items = [
         [
-            zone.day(row["at"]), row["kind"], Ref(row["id"]), f"{clipped(row['title'], 120)}:",
-            clipped(row["because"]),
+            zone.day(row["at"]), row["kind"], Ref(row["id"]), f"{clip_text(row['title'], 120)}:",
+            clip_text(row["because"]),
         ]
         for row in stale["lessons"]
     ]  # fmt: skip
@@ -155,19 +155,21 @@ def _lessons(found, kind, zone):
     more = _in_force(found, kind) - len(shown)
     entries = [
         {
-            "at": zone.day(row["at"]), "what": clipped(row["title"]), "by": row["actor"],
+            "at": zone.day(row["at"]), "what": clip_text(row["title"]), "by": row["actor"],
             "refs": [(Own if step["id"] == row["id"] else Ref)(step["id"]) for step in row["lineage"]],
             "text": _said(row, zone),
         }
         for row in shown
     ]  # fmt: skip
-    return story(entries), paragraph(f"{count(more)} older ones are not shown.") if more else None
+    return story(entries), paragraph(
+        f"{format_count(more)} older ones are not shown."
+    ) if more else None
 
 
 def _said(row, zone):
     """The lesson, where it came from, what it stands on."""
     lines = [
-        clipped(row["summary"], 600),
+        clip_text(row["summary"], 600),
         *(f"Backed by {_backing(one)}" for one in row["backing"]),
     ]
     if row["kind"] == "learned" and not row["backing"]:
@@ -176,16 +178,18 @@ def _said(row, zone):
     if row["status"] == "resolved":
         lines.append("Resolved.")
     if row["paths"]:
-        stale = f"Stale: {clipped(row.get('stale_because'))}"
+        stale = f"Stale: {clip_text(row.get('stale_because'))}"
         lines.append(
-            stale if row["stale"] else f"Fresh: {clipped(', '.join(row['paths']))} as it was then."
+            stale
+            if row["stale"]
+            else f"Fresh: {clip_text(', '.join(row['paths']))} as it was then."
         )
     return "\n".join(line for line in lines if line)
 
 
 def _backing(one):
     name = {"verification": "verdict"}.get(one["kind"], one["kind"])
-    return f"{name} {one['id']} ({one['says']}): {clipped(one['text'], 200)}"
+    return f"{name} {one['id']} ({one['says']}): {clip_text(one['text'], 200)}"
 
 
 def _came(row, zone):
@@ -199,7 +203,7 @@ def _closed(found, zone):
     }  # fmt: skip
     rows = [
         [
-            Own(row["id"]), row["kind"], word(row["status"]), clipped(row["title"], 120), clipped(row["reason"]),
+            Own(row["id"]), row["kind"], add_tone(row["status"]), clip_text(row["title"], 120), clip_text(row["reason"]),
             Ref(row["superseded_by"]) if row["superseded_by"] else None, zone.day(row["at"]), row["actor"],
         ]
         for row in found["closed"]

@@ -5,13 +5,13 @@ The only report that reads more than the database: whether a lesson is stale is 
 
 from typing import Any
 
-from ...records.files.paths import Tree
+from ...records.files.paths import FileMatcher
 from ...records.kinds import KINDS
 from ...records.lessons.lesson import LESSONS
-from ...records.lessons.lineage import backing, freshness, lineage
-from ...records.search.listing import items
-from ..charts.spread import QUARTER, spread
-from ..engine.filters import narrowed, where
+from ...records.lessons.lineage import check_freshness, find_backing, trace_lineage
+from ...records.search.listing import read_json_list
+from ..charts.time_series import QUARTER, sum_by_period
+from ..engine.filters import build_condition, describe_filters
 
 IN_FORCE = "status IN ('active', 'resolved')"
 LOOKED_MAX = 5_000  # lessons of a kind whose files are looked at: a query and some stats each
@@ -46,14 +46,14 @@ SELECT at, sum(learning) AS became_learning, sum(learned) AS became_learned FROM
 
 
 def gather(db, zone, options: dict[str, Any], root: str) -> dict[str, Any]:
-    asked = {kind: where(db, kind, options) for kind in LESSONS}
-    tree = Tree(root)
+    asked = {kind: build_condition(db, kind, options) for kind in LESSONS}
+    tree = FileMatcher(root)
     return {
-        "narrowed": narrowed(options, zone),
+        "narrowed": describe_filters(options, zone),
         "statuses": {kind: _statuses(db, kind, asked[kind]) for kind in LESSONS},
         "funnel": _funnel(db, asked),
         "backed_by": {row["backing"]: row["number"] for row in _rows(db, BACKED, asked["learned"])},
-        "promoted": spread(_promoted(db, asked), zone, "week"),
+        "promoted": sum_by_period(_promoted(db, asked), zone, "week"),
         "stale": _stale(db, tree, asked, options["limit"]),
         "lessons": {
             kind: _lessons(db, tree, kind, options["limit"], *asked[kind]) for kind in LESSONS
@@ -102,7 +102,7 @@ def _stale(db, tree, asked, limit):
         )
         looked, cut = looked + len(rows), cut or len(rows) == LOOKED_MAX
         for row in rows:
-            state = freshness(db, tree, kind, row)
+            state = check_freshness(db, tree, kind, row)
             if state["stale"]:
                 told = {name: row[name] for name in ("id", "at", "title")}
                 found.append({"kind": kind, **told, "because": state["stale_because"]})
@@ -122,15 +122,15 @@ def _lesson(db, tree, kind, row):
     shown = {name: row[name] for name in SHOWN}
     shown |= {
         "kind": kind,
-        "paths": items(db, row["paths"]),
-        "evidence": items(db, row["evidence"]),
+        "paths": read_json_list(db, row["paths"]),
+        "evidence": read_json_list(db, row["evidence"]),
     }
-    shown |= freshness(db, tree, kind, row)
+    shown |= check_freshness(db, tree, kind, row)
     shown["lineage"] = [
         {name: step[name] for name in ("kind", "id", "at", "status")}
-        for step in lineage(db, kind, row)
+        for step in trace_lineage(db, kind, row)
     ]
-    shown["backing"] = backing(db, row) if kind == "learned" else []
+    shown["backing"] = find_backing(db, row) if kind == "learned" else []
     shown["whole"] = f"kaizen {KINDS[kind].shows} --id {row['id']}"
     return shown
 

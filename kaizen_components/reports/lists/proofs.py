@@ -3,23 +3,23 @@
 from typing import Any
 
 from ...limits import PROOF_OUTCOME, PROOF_TIER
-from ..charts.charts import bars
+from ..charts.chart import draw_bars
 from ..engine.document import (
     Code,
     Own,
     Ref,
-    clipped,
-    count,
+    add_tone,
+    clip_text,
     document,
     fact,
     facts,
-    percent,
+    format_count,
+    format_duration,
+    format_percent,
     section,
     table,
-    time_taken,
-    word,
 )
-from ..engine.filters import narrowed, where
+from ..engine.filters import build_condition, describe_filters
 from ..periods.flow import OF_TASK
 
 HOW = "`kaizen Q1 --run -- pytest -q` runs a command and records what was seen."
@@ -36,7 +36,7 @@ ORDER BY seq DESC LIMIT ?"""
 
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    asked, values = where(db, "proof", {**options, "scope": None})
+    asked, values = build_condition(db, "proof", {**options, "scope": None})
     if options["scope"]:
         asked, values = f"{asked} AND {OF_TASK}", [*values, options["scope"]]
     limit = options["limit"]
@@ -48,7 +48,7 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
         for tier, of in outcomes.items()
     }
     return {
-        "narrowed": narrowed(options, zone),
+        "narrowed": describe_filters(options, zone),
         "tiers": tiers,
         "commands": db.rows(BY_COMMAND.format(asked=asked), (*values, limit)),
         "proofs": db.rows(NEWEST.format(asked=asked), (*values, limit)),
@@ -69,8 +69,8 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
         return document("Proofs", [text for text in (none, found["narrowed"]) if text], [])
     seen = tiers["witnessed"]
     lead = [
-        f"{count(seen['proofs'])} of {count(total)} proofs are witnessed: the command was run and seen here. "
-        f"{percent(seen['pass_rate'])} of those passed. The others are only reported.",
+        f"{format_count(seen['proofs'])} of {format_count(total)} proofs are witnessed: the command was run and seen here. "
+        f"{format_percent(seen['pass_rate'])} of those passed. The others are only reported.",
         found["narrowed"],
     ]
     numbers = facts(
@@ -94,10 +94,12 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 def _by_tier(tiers):
     series = {name: [tier[name] for tier in tiers.values()] for name in PROOF_OUTCOME}
     says = "; ".join(
-        f"{name}: {tier['proofs']} proofs, pass rate {percent(tier['pass_rate'])}"
+        f"{name}: {tier['proofs']} proofs, pass rate {format_percent(tier['pass_rate'])}"
         for name, tier in tiers.items()
     )
-    return bars("Verification outcomes by tier", "tier", "proofs", list(tiers), series, says + ".")
+    return draw_bars(
+        "Verification outcomes by tier", "tier", "proofs", list(tiers), series, says + "."
+    )
 
 
 def _commands(found, zone):
@@ -111,8 +113,8 @@ def _commands(found, zone):
     }
     rows = [
         [
-            Code(clipped(row["command"], 200)), row["runs"], row["passed"], percent(row["passed"] / row["runs"]),
-            time_taken(row["mean_ms"]), zone.show(row["newest"]),
+            Code(clip_text(row["command"], 200)), row["runs"], row["passed"], format_percent(row["passed"] / row["runs"]),
+            format_duration(row["mean_ms"]), zone.show(row["newest"]),
         ]
         for row in found["commands"]
     ]  # fmt: skip
@@ -132,8 +134,8 @@ def _newest(found, zone, total):
     }
     rows = [
         [
-            Own(row["id"]), zone.show(row["at"]), word(row["tier"]), word(row["outcome"]), clipped(row["title"]),
-            time_taken(row["duration_ms"]), Ref(row["task_id"]) if row["task_id"] else None, row["actor"],
+            Own(row["id"]), zone.show(row["at"]), add_tone(row["tier"]), add_tone(row["outcome"]), clip_text(row["title"]),
+            format_duration(row["duration_ms"]), Ref(row["task_id"]) if row["task_id"] else None, row["actor"],
         ]
         for row in found["proofs"]
     ]  # fmt: skip

@@ -3,26 +3,26 @@
 from typing import Any
 
 from ...limits import SOURCE_TIER
-from ...records.lessons.lesson import CLOSED
-from ..charts.charts import bars
-from ..engine.citation import citing
+from ...records.lessons.lesson import CLOSED_STATUSES
+from ..charts.chart import draw_bars
+from ..engine.citation import find_citations
 from ..engine.document import (
     Own,
     Ref,
     Tone,
-    clipped,
-    count,
+    add_tone,
+    clip_text,
     document,
     fact,
     facts,
+    format_count,
+    format_duration,
     paragraph,
     points,
     section,
     table,
-    time_taken,
-    word,
 )
-from ..engine.filters import narrowed, where
+from ..engine.filters import build_condition, describe_filters
 
 DAY_MS = 86_400_000
 MISSING = {
@@ -64,11 +64,11 @@ FROM chain c CROSS JOIN source s ON s.id = c.id ORDER BY c.head_seq DESC, c.dept
 
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    asked, values = where(db, "source", options, tier=options["tier"])
+    asked, values = build_condition(db, "source", options, tier=options["tier"])
     limit = options["limit"]
     tiers = {row["tier"]: row for row in db.rows(BY_TIER.format(asked=asked), (db.at, *values))}
     superseded = {row["id"]: row for row in db.rows(SUPERSEDED.format(asked=asked), values)}
-    citations = citing(db, "src", list(superseded))
+    citations = find_citations(db, "src", list(superseded))
     standing = [
         {
             **row,
@@ -78,10 +78,10 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
         }
         for id in superseded
         for row in citations.get(id, [])
-        if row["says"] not in CLOSED  # what was promoted is listed as what it became
+        if row["says"] not in CLOSED_STATUSES  # what was promoted is listed as what it became
     ]
     return {
-        "narrowed": narrowed(options, zone)
+        "narrowed": describe_filters(options, zone)
         if options["tier"] is None
         else _with_tier(options, zone),
         "at": db.at,
@@ -95,7 +95,9 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_tier(options, zone):
-    return " ".join(filter(None, [f"Only tier {options['tier']}.", narrowed(options, zone)]))
+    return " ".join(
+        filter(None, [f"Only tier {options['tier']}.", describe_filters(options, zone)])
+    )
 
 
 def _chains(rows):
@@ -114,8 +116,8 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
     standing = found["standing_records"]
     one = sums["sources"] == 1
     lead = [
-        f"{count(sums['sources'])} source{' is' if one else 's are'} locked, {count(sums['superseded'])} of them "
-        f"superseded. {count(standing)} record{' still names' if standing == 1 else 's still name'} a superseded one.",
+        f"{format_count(sums['sources'])} source{' is' if one else 's are'} locked, {format_count(sums['superseded'])} of them "
+        f"superseded. {format_count(standing)} record{' still names' if standing == 1 else 's still name'} a superseded one.",
         found["narrowed"],
     ]
     numbers = facts(
@@ -140,10 +142,10 @@ def _chart(tiers):
         "superseded": [tier["superseded"] for tier in tiers],
     }
     says = "; ".join(
-        f"{tier['tier']}: {count(tier['sources'])}, {count(tier['superseded'])} superseded"
+        f"{tier['tier']}: {format_count(tier['sources'])}, {format_count(tier['superseded'])} superseded"
         for tier in tiers
     )
-    return bars(
+    return draw_bars(
         "Sources by tier", "tier", "sources", [tier["tier"] for tier in tiers], series, says + "."
     )
 
@@ -156,7 +158,7 @@ def _tiers(tiers, zone):
     rows = [
         [
             tier["tier"], tier["sources"], tier["superseded"], *(tier[name] for name in MISSING),
-            time_taken(max(tier["mean_age_days"], 0) * DAY_MS), zone.day(tier["oldest"]),
+            format_duration(max(tier["mean_age_days"], 0) * DAY_MS), zone.day(tier["oldest"]),
         ]
         for tier in tiers
     ]  # fmt: skip
@@ -166,8 +168,8 @@ def _tiers(tiers, zone):
 def _standing(found, zone):
     items = [
         [
-            zone.day(row["at"]), row["kind"].replace("_", " "), Ref(row["id"]), word(row["says"]),
-            clipped(row["text"], 120), "names", Ref(row["source_id"]), "superseded by", Ref(row["newer_id"]),
+            zone.day(row["at"]), row["kind"].replace("_", " "), Ref(row["id"]), add_tone(row["says"]),
+            clip_text(row["text"], 120), "names", Ref(row["source_id"]), "superseded by", Ref(row["newer_id"]),
         ]
         for row in found["standing"]
     ]  # fmt: skip
@@ -192,7 +194,7 @@ def _lines(chains, zone):
     }
     rows = [
         [
-            at, Ref(source["id"]), clipped(source["version"], 60), source["tier"], clipped(source["title"], 120),
+            at, Ref(source["id"]), clip_text(source["version"], 60), source["tier"], clip_text(source["title"], 120),
             zone.day(source["retrieved_at"]), _content(chain, number),
         ]
         for at, chain in enumerate(chains, 1)
@@ -220,10 +222,10 @@ def _newest(found, zone, total):
     now = zone.moment(found["at"])
     rows = [
         [
-            Own(row["id"]), row["tier"], clipped(row["title"], 120), clipped(row["version"] or row["commit_hash"], 60),
+            Own(row["id"]), row["tier"], clip_text(row["title"], 120), clip_text(row["version"] or row["commit_hash"], 60),
             Tone("superseded", "warn") if row["superseded_by"] else "current", ", ".join(_lacks(row)) or None,
-            time_taken(max((now - zone.moment(row["retrieved_at"])).total_seconds(), 0) * 1000),
-            zone.day(row["retrieved_at"]), clipped(row["url"] or row["path"], 120),
+            format_duration(max((now - zone.moment(row["retrieved_at"])).total_seconds(), 0) * 1000),
+            zone.day(row["retrieved_at"]), clip_text(row["url"] or row["path"], 120),
         ]
         for row in found["sources"]
     ]  # fmt: skip

@@ -5,24 +5,24 @@ from datetime import date, timedelta
 from typing import Any
 
 from ...limits import TASK_STATUS
-from ..charts.charts import lines
+from ..charts.chart import draw_lines
 from ..engine.document import (
     Own,
     Ref,
-    clipped,
-    count,
+    add_tone,
+    clip_text,
     document,
-    dollars,
     fact,
     facts,
+    format_count,
+    format_dollars,
+    format_duration,
     section,
     table,
-    time_taken,
-    word,
 )
-from ..engine.filters import narrowed, where
-from ..engine.zone import elapsed_ms
-from ..ledger.task_story import cost
+from ..engine.filters import build_condition, describe_filters
+from ..engine.zone import compute_elapsed_ms
+from ..ledger.task_story import sum_costs
 
 DAYS_MAX = 31  # a longer time is shown by weeks
 WEEKS_MAX = 53
@@ -62,13 +62,13 @@ WHERE task_id IN (SELECT value FROM json_each(?)) AND test = 0 GROUP BY task_id"
 
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    asked, values = where(db, "task", {**options, "scope": None})
+    asked, values = build_condition(db, "task", {**options, "scope": None})
     if options["scope"]:  # what it is now, which the first record of a task does not know
         asked, values = (
             f"{asked} AND seq IN (SELECT seq FROM task_state WHERE scope = ?)",
             [*values, options["scope"]],
         )
-    said = narrowed(options, zone)
+    said = describe_filters(options, zone)
     every = f"seq IN (SELECT seq FROM task WHERE {asked})" if said else NOT_TEST
     counted = {
         row["status"]: row["number"] for row in db.rows(BY_STATUS.format(asked=every), values)
@@ -85,12 +85,12 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
 def _tasks(db, asked, values, limit):
     found = db.rows(NEWEST.format(asked=asked), (*values, limit))
     ids = [row["id"] for row in found]
-    spent = cost(db, ids, 0)
+    spent = sum_costs(db, ids, 0)
     proofs = {row["task_id"]: row for row in db.rows(PROOFS, (json.dumps(ids),))}
     return [
         {
             **row,
-            "age_ms": elapsed_ms(row["at"], db.at),
+            "age_ms": compute_elapsed_ms(row["at"], db.at),
             "proofs_passed": proofs.get(row["id"], {}).get("passed", 0),
             "proofs_failed": proofs.get(row["id"], {}).get("failed", 0),
             "cost_usd": spent.get(row["id"], {}).get("cost_usd"),
@@ -154,8 +154,8 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
         return document("Tasks", [text for text in (*lead, found["narrowed"]) if text], [])
     closed = found["statuses"]["done"] + found["statuses"]["canceled"]
     lead = [
-        f"{count(total)} task{'' if total == 1 else 's'}: {count(found['statuses']['done'])} done, "
-        f"{count(total - closed)} to do.",
+        f"{format_count(total)} task{'' if total == 1 else 's'}: {format_count(found['statuses']['done'])} done, "
+        f"{format_count(total - closed)} to do.",
         found["narrowed"],
     ]
     numbers = facts(*(fact(status, number) for status, number in found["statuses"].items()))
@@ -171,8 +171,8 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 
 def _chart(flow):
     opened, done = sum(flow["opened"]), sum(flow["done"])
-    says = f"{count(opened)} opened and {count(done)} done from {flow['periods'][0]} to {flow['periods'][-1]}."
-    return lines(
+    says = f"{format_count(opened)} opened and {format_count(done)} done from {flow['periods'][0]} to {flow['periods'][-1]}."
+    return draw_lines(
         f"Opened and done per {flow['per']}", flow["per"], "tasks", flow["periods"],
         {"opened": flow["opened"], "done": flow["done"]}, says,
     )  # fmt: skip
@@ -189,9 +189,9 @@ def _blocked(rows):
     }
     cells = [
         [
-            Ref(row["id"]), clipped(row["title"]), word(row["status"]),
+            Ref(row["id"]), clip_text(row["title"]), add_tone(row["status"]),
             Ref(row["blocker_id"]) if row["blocker_id"] else "nothing that is recorded",
-            clipped(row["blocker_title"]), word(row["blocker_status"]),
+            clip_text(row["blocker_title"]), add_tone(row["blocker_status"]),
         ]
         for row in rows
     ]  # fmt: skip
@@ -205,9 +205,9 @@ def _newest(rows, zone, total):
     }  # fmt: skip
     cells = [
         [
-            Own(row["id"]), clipped(row["title"]), word(row["status"]), word(row["priority"]),
-            time_taken(row["age_ms"]), zone.show(row["changed_at"]), row["proofs_passed"], row["proofs_failed"],
-            dollars(row["cost_usd"]),
+            Own(row["id"]), clip_text(row["title"]), add_tone(row["status"]), add_tone(row["priority"]),
+            format_duration(row["age_ms"]), zone.show(row["changed_at"]), row["proofs_passed"], row["proofs_failed"],
+            format_dollars(row["cost_usd"]),
         ]
         for row in rows
     ]  # fmt: skip

@@ -7,14 +7,24 @@ revised since is found by the words it has now.
 import json
 from typing import Any
 
-from ...records.kinds import KINDS, SEARCHED
-from ...records.ledger.reference import kind_of
-from ...records.search.hit import hits
-from ...records.work.command_line import joined
-from ..charts.charts import bars
-from ..charts.spread import spread
-from ..engine.document import Own, clipped, count, document, fact, facts, paragraph, section, story
-from ..engine.filters import narrowed
+from ...records.kinds import KINDS, SEARCHABLE
+from ...records.ledger.reference import parse_kind
+from ...records.search.ranking import rank_all_kinds
+from ...records.work.command_line import join_words
+from ..charts.chart import draw_bars
+from ..charts.time_series import sum_by_period
+from ..engine.document import (
+    Own,
+    clip_text,
+    document,
+    fact,
+    facts,
+    format_count,
+    paragraph,
+    section,
+    story,
+)
+from ..engine.filters import describe_filters
 from ..engine.past import MADE_BY
 
 # A report repeats the words that it was asked; as a hit it would be its own echo.
@@ -27,7 +37,7 @@ RANKED = (
 
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    found = hits(db, options["query"])
+    found = rank_all_kinds(db, options["query"])
     kept = _kept(db, found.best, options)
     best = [record for record in found.best if record in kept]
     kinds: dict[str, int] = {}
@@ -35,14 +45,16 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
         kinds[kind] = kinds.get(kind, 0) + 1
     return {
         "query": options["query"],
-        "narrowed": narrowed({**options, "query": None}, zone),
+        "narrowed": describe_filters({**options, "query": None}, zone),
         "hits": len(best),
         "at_least": bool(found.cut),
         "kinds": [
             {"kind": kind, "hits": number, "at_least": kind in found.cut}
             for kind, number in kinds.items()
         ],
-        "over_time": spread([{"at": at, "hits": 1} for at in sorted(kept.values())], zone, "month"),
+        "over_time": sum_by_period(
+            [{"at": at, "hits": 1} for at in sorted(kept.values())], zone, "month"
+        ),
         "records": _shown(db, best[: options["limit"]]),
     }
 
@@ -84,14 +96,14 @@ def _shown(db, records):
         )
         for row in db.rows(sql, (json.dumps(seqs),)):
             of = row.pop("shown_by")
-            shows = kind.shows or KINDS[kind_of(of)].shows
+            shows = kind.shows or KINDS[parse_kind(of)].shows
             words = ["kaizen", *shows.split(), *(["--id"] if " " not in shows else []), of]
-            rows[name, row.pop("seq")] = {"kind": name, **row, "inspect": joined(words)}
+            rows[name, row.pop("seq")] = {"kind": name, **row, "inspect": join_words(words)}
     return [rows[record] for record in records]
 
 
 def layout(found: dict[str, Any], zone) -> dict[str, Any]:
-    title = f"Topic: {clipped(found['query'], 100)}"
+    title = f"Topic: {clip_text(found['query'], 100)}"
     if not found["hits"]:
         lead = "No record here has these words. Try fewer or others, without + and quotes; endings do not matter."
         return document(title, [text for text in (lead, found["narrowed"]) if text], [])
@@ -105,28 +117,30 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 
 
 def _lead(found):
-    shown, most = len(found["records"]), count(found["hits"])
+    shown, most = len(found["records"]), format_count(found["hits"])
     kinds = f"{len(found['kinds'])} kind{'' if len(found['kinds']) == 1 else 's'}"
     if found["at_least"]:
-        return f"The best {count(shown)} of at least {most} records of {kinds}."
+        return f"The best {format_count(shown)} of at least {most} records of {kinds}."
     if shown < found["hits"]:
-        return f"The best {count(shown)} of {most} records of {kinds}."
+        return f"The best {format_count(shown)} of {most} records of {kinds}."
     return f"{most} record{'' if shown == 1 else 's'} of {kinds}, the best first."
 
 
 def _numbers(found):
-    order = list(SEARCHED)
+    order = list(SEARCHABLE)
     most = sorted(found["kinds"], key=lambda row: (-row["hits"], order.index(row["kind"])))
     return facts(
         *(
-            fact(_name(row["kind"]), row["hits"], show=_at_least if row["at_least"] else count)
+            fact(
+                _name(row["kind"]), row["hits"], show=_at_least if row["at_least"] else format_count
+            )
             for row in most
         )
     )
 
 
 def _at_least(number):
-    return f"≥ {count(number)}"
+    return f"≥ {format_count(number)}"
 
 
 def _name(kind):
@@ -136,9 +150,9 @@ def _name(kind):
 def _months(over_time):
     periods = over_time["periods"]
     busiest = max(periods, key=lambda row: row["hits"])
-    says = f"Most in {busiest['label']}: {count(busiest['hits'])}."
+    says = f"Most in {busiest['label']}: {format_count(busiest['hits'])}."
     labels, numbers = [row["label"] for row in periods], [row["hits"] for row in periods]
-    return bars(
+    return draw_bars(
         f"Records per {over_time['unit']}",
         over_time["unit"],
         "records",
@@ -151,19 +165,19 @@ def _months(over_time):
 def _best(found, zone):
     entries = [
         {
-            "at": zone.day(row["at"]), "what": f"{_name(row['kind'])}: {clipped(row['title'], 200)}",
+            "at": zone.day(row["at"]), "what": f"{_name(row['kind'])}: {clip_text(row['title'], 200)}",
             "by": row["actor"], "refs": [Own(row["id"])], "text": _said(row),
         }
         for row in found["records"]
     ]  # fmt: skip
     more = found["hits"] - len(entries)
     return story(entries), paragraph(
-        f"{count(more)} more are not shown; --limit shows more."
+        f"{format_count(more)} more are not shown; --limit shows more."
     ) if more else None
 
 
 def _said(row):
     state = row["state"] and f"{row['state']}."
     return "\n".join(
-        filter(None, [" ".join(filter(None, [state, clipped(row["text"])])), row["inspect"]])
+        filter(None, [" ".join(filter(None, [state, clip_text(row["text"])])), row["inspect"]])
     )

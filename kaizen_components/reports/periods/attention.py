@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ...records.work.command_line import joined
-from ..engine.document import clipped, dollars
+from ...records.work.command_line import join_words
+from ..engine.document import clip_text, format_dollars
 from .calendar import Period
-from .flow import OF_TASK, OF_TASK_OR_OWN, asked
+from .flow import OF_TASK, OF_TASK_OR_OWN, fetch_scoped_rows
 
 POINTS_MAX = 7
 TEXT_CHARS_MAX = 120
@@ -79,7 +79,9 @@ def highlights(
         ("waivers", WAIVED, OF_TASK),
         ("promoted", PROMOTED, "scope = ?"),
     ):
-        found[name] = asked(db, sql, (period.since, period.until), scope, condition, limit)
+        found[name] = fetch_scoped_rows(
+            db, sql, (period.since, period.until), scope, condition, limit
+        )
     return found
 
 
@@ -88,17 +90,17 @@ def next_points(
 ) -> list[dict[str, Any]]:
     """At most seven: what is open now, the most pressing first, and then what stood out in the period."""
     by_rule = [
-        (_objection, asked(db, OBJECTION, (), scope, OF_TASK_OR_OWN)),
-        (_blocked, asked(db, BLOCKED, (), scope, "scope = ?")),
-        (_claim, asked(db, STALE_CLAIM, (db.at,), scope, "scope = ?")),
-        (_overdue, asked(db, OVERDUE, (db.at,), scope, "i.scope = ?")),
+        (_objection, fetch_scoped_rows(db, OBJECTION, (), scope, OF_TASK_OR_OWN)),
+        (_blocked, fetch_scoped_rows(db, BLOCKED, (), scope, "scope = ?")),
+        (_claim, fetch_scoped_rows(db, STALE_CLAIM, (db.at,), scope, "scope = ?")),
+        (_overdue, fetch_scoped_rows(db, OVERDUE, (db.at,), scope, "i.scope = ?")),
         (
             _waiver,
             [{**row, "number": found["numbers"]["now"]["waivers"]} for row in found["waivers"]],
         ),
         (_flaky, [{**row, "since": period.since} for row in found["flakiest"]]),
         (_dear, found["dearest"]),
-        (_unpromoted, asked(db, UNPROMOTED, (), scope, "scope = ?")),
+        (_unpromoted, fetch_scoped_rows(db, UNPROMOTED, (), scope, "scope = ?")),
     ]
     return [point(zone, rows[0]) for point, rows in by_rule if rows][:POINTS_MAX]
 
@@ -111,12 +113,12 @@ def _point(tone, what, id, text, *words, number=1):
         "what": what,
         "id": id,
         "text": text + more,
-        "command": joined(["kaizen", *words]),
+        "command": join_words(["kaizen", *words]),
     }
 
 
 def _short(text):
-    return (clipped(text, TEXT_CHARS_MAX) or "").rstrip(".")
+    return (clip_text(text, TEXT_CHARS_MAX) or "").rstrip(".")
 
 
 def _objection(zone, row):
@@ -181,7 +183,7 @@ def _flaky(zone, row):
 
 def _dear(zone, row):
     words = ["--task-id", row["task_id"]] if row["task_id"] else ["--trace-id", row["trace_id"]]
-    text = f"{_short(row['title'] or row['trace_id'])}: {dollars(row['cost_usd'])}, {row['tokens']:,} tokens."
+    text = f"{_short(row['title'] or row['trace_id'])}: {format_dollars(row['cost_usd'])}, {row['tokens']:,} tokens."
     return _point(None, "Most expensive", row["task_id"], text, "T3", *words)
 
 

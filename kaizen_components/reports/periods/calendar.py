@@ -18,7 +18,7 @@ UNTIL_YEARS = range(1990, 9998)  # with room for the days before it, twice
 BARS_MAX = 62  # as many days as a chart shows one by one
 
 
-def chosen(
+def resolve_period(
     unit: str, zone: Zone, given: Any, last: bool, days: int | None, until: str | None, so_far: bool
 ) -> dict[str, Any]:
     """The options that mean these days on any other day too: what "this week" is, is decided here and only here."""
@@ -28,13 +28,13 @@ def chosen(
         exact["until"] = until or zone.midnight(zone.today() + ONE)
     else:
         first = _first(unit, given) if given is not None else _begin(unit, zone.today())
-        exact[unit] = named(unit, _begin(unit, first - ONE) if last else first)
+        exact[unit] = name_period(unit, _begin(unit, first - ONE) if last else first)
     by_clock = given is None and until is None  # a period that was named is the same on every day
     return {**exact, "so_far": so_far or (by_clock and is_under_way(zone, exact))}
 
 
 def is_under_way(zone: Zone, exact: dict[str, Any]) -> bool:
-    return ids.iso(ids.now_ms()) < Period(zone, exact, "").until
+    return ids.format_time(ids.now_ms()) < Period(zone, exact, "").until
 
 
 def _refuse_several(unit, given, last, days, until):
@@ -87,7 +87,7 @@ def _begin(unit, day):
     return day.replace(day=1) if unit == "month" else day.replace(month=1, day=1)
 
 
-def named(unit: str, first: date) -> str:
+def name_period(unit: str, first: date) -> str:
     if unit == "week":
         year, week, _ = first.isocalendar()
         return f"{year}-W{week:02d}"
@@ -123,7 +123,7 @@ class Period:
         """Where the period before was, as far into it as this one is."""
         day = self.before_first + (now.date() - self.first)
         there = datetime.combine(day, now.time(), self.zone.info).astimezone(UTC)
-        return min(ids.iso(round(there.timestamp() * 1000)), self.since)
+        return min(ids.format_time(round(there.timestamp() * 1000)), self.since)
 
     @property
     def name(self) -> str:
@@ -136,7 +136,7 @@ class Period:
     def _called(self, first, last):
         if self.days:
             return f"{first} to {last}"
-        return f"{self.unit} {named(self.unit, first)}"
+        return f"{self.unit} {name_period(self.unit, first)}"
 
     @property
     def step(self) -> str:

@@ -90,7 +90,7 @@ OF_TASK = "task_id IN (SELECT task_id FROM task_state WHERE scope = ?)"  # what 
 OF_TASK_OR_OWN = f"({OF_TASK} OR (task_id IS NULL AND scope = ?))"
 
 
-def asked(
+def fetch_scoped_rows(
     db, sql: str, before: tuple[Any, ...], scope: str | None, condition: str, *after: Any
 ) -> list[dict[str, Any]]:
     """The rows of a statement, of one scope if one is asked for; `before` and `after` are its other values."""
@@ -99,7 +99,7 @@ def asked(
     return db.rows(filled, (*before, *values * sql.count("{asked}"), *after))
 
 
-class Fold:
+class BarIndex:
     """Sorts keys into the bars of a period. A key is an hour in UTC and whether it is past the minute at which a day of
     this zone begins: 00 nearly everywhere, 30 or 15 in some."""
 
@@ -119,11 +119,11 @@ class Fold:
         return [0] * len(self.limits)
 
 
-class Tasks:
+class TaskFlow:
     """`now` and `before` have the numbers, `bars` what charts show step by step, `at_start` what stood before."""
 
     def __init__(self, db, period: Period, scope: str | None):
-        self.period, self.fold = period, Fold(period)
+        self.period, self.fold = period, BarIndex(period)
         names = ("opened", "done", "reopened", "canceled")
         self.bars: dict[str, list[int]] = {name: self.fold.empty() for name in names}
         self.parts: dict[str, dict[str, Any]] = {
@@ -133,7 +133,7 @@ class Tasks:
         self._net = {name: self.fold.empty() for name in CLOSED}
         self._net_before = {part: dict.fromkeys(CLOSED, 0) for part in ("before", "between")}
         earlier = self._opened(db, scope)
-        closed = asked(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
+        closed = fetch_scoped_rows(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
         limits = (
             period.since,
             period.until,
@@ -141,7 +141,7 @@ class Tasks:
             period.before_until,
             self.fold.minute,
         )
-        for row in asked(db, CHANGES, limits, scope, OF_TASK):
+        for row in fetch_scoped_rows(db, CHANGES, limits, scope, OF_TASK):
             READ[row["what"]](self, row)
         self._standing({name: closed[name] or 0 for name in CLOSED}, earlier)
 
@@ -156,7 +156,7 @@ class Tasks:
             period.until,
         )
         found = dict.fromkeys(("earlier", "before", "between"), 0)
-        for row in asked(db, STARTED, limits, scope, OF_TASK):
+        for row in fetch_scoped_rows(db, STARTED, limits, scope, OF_TASK):
             if row["key"] in found:
                 found[row["key"]] = row["number"]
             else:
@@ -217,6 +217,6 @@ class Tasks:
 
 
 READ = {
-    "step": Tasks._step, "done": Tasks._done, "lead": Tasks._lead, "lead class": Tasks._lead_class,
-    "rework": Tasks._rework,
+    "step": TaskFlow._step, "done": TaskFlow._done, "lead": TaskFlow._lead, "lead class": TaskFlow._lead_class,
+    "rework": TaskFlow._rework,
 }  # fmt: skip

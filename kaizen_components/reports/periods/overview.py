@@ -3,25 +3,25 @@
 from typing import Any
 
 from ..charts import calibration
-from ..charts.charts import areas, bars, lines
+from ..charts.chart import draw_areas, draw_bars, draw_lines
 from ..engine.document import (  # fmt: skip
     Code,
     Own,
     Ref,
     Tone,
-    clipped,
-    count,
+    add_tone,
+    clip_text,
     document,
-    dollars,
     fact,
     facts,
+    format_count,
+    format_dollars,
+    format_duration,
+    format_percent,
     paragraph,
-    percent,
     points,
     section,
     table,
-    time_taken,
-    word,
 )
 
 COUNTED = (
@@ -62,12 +62,14 @@ def _summary(found, zone):
     if not any(value for name, value in now.items() if name != "open_at_end"):
         return f"Nothing that is counted here happened in {period['name']}; `kaizen R2` tells what was recorded."
     said = [
-        f"{_of(now['opened'], 'task')} opened, {count(now['done'])} done, {count(now['open_at_end'])} open at the end"
+        f"{_of(now['opened'], 'task')} opened, {format_count(now['done'])} done, {format_count(now['open_at_end'])} open at the end"
     ]
     if now["verdicts"]:
-        said.append(f"{percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable")
+        said.append(
+            f"{format_percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable"
+        )
     if now["tokens"] or now["cost_usd"]:
-        said.append(f"{dollars(now['cost_usd'])} and {_of(now['tokens'], 'token')} spent")
+        said.append(f"{format_dollars(now['cost_usd'])} and {_of(now['tokens'], 'token')} spent")
     return "; ".join(said) + "."
 
 
@@ -86,7 +88,7 @@ def _compared(found, zone):
 
 
 def _of(number, noun):
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _numbers(numbers):
@@ -101,18 +103,18 @@ def _numbers(numbers):
         row("Reopened", "reopened", "lower"),
         row("Canceled", "canceled"),
         row("Open at the end", "open_at_end", "lower"),
-        row("Lead time, median", "lead_median_ms", "lower", time_taken),
-        row("Lead time, 85th percentile", "lead_85_ms", "lower", time_taken),
-        row("Rework", "rework_rate", "lower", percent),
+        row("Lead time, median", "lead_median_ms", "lower", format_duration),
+        row("Lead time, 85th percentile", "lead_85_ms", "lower", format_duration),
+        row("Rework", "rework_rate", "lower", format_percent),
         row("Verdicts", "verdicts"),
-        row("Verification pass rate", "pass_rate", "higher", percent),
+        row("Verification pass rate", "pass_rate", "higher", format_percent),
         row("Proofs witnessed", "proofs_witnessed", "higher"),
         row("Proofs only reported", "proofs_reported"),
         row("Gotchas recorded", "gotchas"),
         row("Lessons promoted", "promoted", "higher"),
         row("Waivers", "waivers", "lower"),
         row("Tokens", "tokens"),
-        row("Cost", "cost_usd", None, dollars),
+        row("Cost", "cost_usd", None, format_dollars),
         row("Predictions closed", "predictions"),
         row("Brier score", "brier", "lower"),
     )
@@ -149,8 +151,8 @@ def _throughput(found):
         found["numbers"]["now"],
         {name: found["bars"][name] for name in ("opened", "done", "reopened")},
     )
-    says = f"{count(now['opened'])} opened, {count(now['done'])} done, {count(now['reopened'])} reopened."
-    return lines("Throughput", _axis(found), "tasks", found["labels"], series, says)
+    says = f"{format_count(now['opened'])} opened, {format_count(now['done'])} done, {format_count(now['reopened'])} reopened."
+    return draw_lines("Throughput", _axis(found), "tasks", found["labels"], series, says)
 
 
 def _flow(found):
@@ -162,17 +164,17 @@ def _flow(found):
         series[name] = [value - base[name] for value in values]
     series["open"] = found["bars"]["open_standing"]
     says = (
-        f"Open went from {count(start['open'])} to {count(series['open'][-1])}. "
-        f"Done and canceled are counted from {count(base['done'])} and {count(base['canceled'])} on."
+        f"Open went from {format_count(start['open'])} to {format_count(series['open'][-1])}. "
+        f"Done and canceled are counted from {format_count(base['done'])} and {format_count(base['canceled'])} on."
     )
-    return areas("Cumulative flow", _axis(found), "tasks", found["labels"], series, says)
+    return draw_areas("Cumulative flow", _axis(found), "tasks", found["labels"], series, says)
 
 
 def _lead(found):
     now = found["numbers"]["now"]
-    says = f"Median {time_taken(now.get('lead_median_ms'))}, 85th percentile {time_taken(now.get('lead_85_ms'))}."
+    says = f"Median {format_duration(now.get('lead_median_ms'))}, 85th percentile {format_duration(now.get('lead_85_ms'))}."
     series = {"tasks": list(found["lead_classes"].values())}
-    return bars(
+    return draw_bars(
         "Lead time of the tasks done",
         "lead time",
         "tasks",
@@ -200,9 +202,9 @@ def _verdicts(found):
         for name, members in kinds.items()
     }
     now = found["numbers"]["now"]
-    says = f"{percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable."
+    says = f"{format_percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable."
     tones = {"acceptable": "good", "with concerns": "warn", "rework or failed": "bad"}
-    return bars(
+    return draw_bars(
         "Verification outcomes",
         _axis(found),
         "verdicts",
@@ -223,7 +225,7 @@ def _proofs(found):
     }
     rows = [
         [
-            word(tier),
+            add_tone(tier),
             *(of.get(outcome, 0) for outcome in ("passed", "failed", "timeout", "unknown")),
         ]
         for tier, of in sorted(found["proofs"].items(), reverse=True)
@@ -241,7 +243,7 @@ def _flakiest(found):
     }
     rows = [
         [
-            Code(clipped(row["command"], 200)), row["runs"], row["passed"], percent(row["passed"] / row["runs"]),
+            Code(clip_text(row["command"], 200)), row["runs"], row["passed"], format_percent(row["passed"] / row["runs"]),
             row["mixed"],
         ]
         for row in found["flakiest"]
@@ -251,19 +253,19 @@ def _flakiest(found):
 
 def _cost(found):
     now, labels = found["numbers"]["now"], found["labels"]
-    says = f"{dollars(now['cost_usd'])} and {count(now['tokens'])} tokens."
+    says = f"{format_dollars(now['cost_usd'])} and {format_count(now['tokens'])} tokens."
     step = found["period"]["step"]
     if now["cost_usd"]:
-        return bars(
+        return draw_bars(
             f"Cost per {step}",
             _axis(found),
             "US dollars",
             labels,
             {"cost": found["bars"]["cost_usd"]},
             says,
-            dollars,
+            format_dollars,
         )
-    return bars(
+    return draw_bars(
         f"Tokens per {step}",
         _axis(found),
         "tokens",
@@ -283,8 +285,8 @@ def _dearest(found):
     }
     rows = [
         [
-            Own(row["task_id"]) if row["task_id"] else Code(clipped(row["trace_id"], 60)), clipped(row["title"]),
-            dollars(row["cost_usd"]), row["tokens"], row["spans"],
+            Own(row["task_id"]) if row["task_id"] else Code(clip_text(row["trace_id"], 60)), clip_text(row["title"]),
+            format_dollars(row["cost_usd"]), row["tokens"], row["spans"],
         ]
         for row in found["dearest"]
     ]  # fmt: skip
@@ -298,7 +300,7 @@ def _promoted(found, zone):
             Own(row["id"]),
             zone.show(row["at"]),
             row["kind"],
-            clipped(row["title"]),
+            clip_text(row["title"]),
             Ref(row["came_from"]),
             row["actor"],
         ]
@@ -320,7 +322,7 @@ def _waivers(found, zone):
             zone.show(row["at"]),
             row["gate"],
             Ref(row["subject_id"]),
-            clipped(row["reason"]),
+            clip_text(row["reason"]),
             row["actor"],
         ]
         for row in found["waivers"]
@@ -334,7 +336,9 @@ def _calibration(found):
     rows, now = found["calibration"], found["numbers"]["now"]
     if not now["predictions"]:
         return None
-    says = f"{_of(now['predictions'], 'prediction')} closed, Brier score {count(now['brier'])}."
-    return calibration.block(
+    says = (
+        f"{_of(now['predictions'], 'prediction')} closed, Brier score {format_count(now['brier'])}."
+    )
+    return calibration.build_block(
         rows, f"{says} On the dashed line, things happen as often as predicted."
     )

@@ -4,8 +4,8 @@ from typing import Any
 
 from ..engine.publish import Output, publish
 from .attention import highlights, next_points
-from .calendar import Period, chosen, is_under_way
-from .flow import Tasks
+from .calendar import Period, is_under_way, resolve_period
+from .flow import TaskFlow
 from .overview import layout
 from .tally import Tally
 
@@ -14,11 +14,11 @@ ANY_RECORD = "SELECT 1 FROM log LIMIT 1"
 DAYS = ("last", "days", "until", "so_far")
 
 
-def report(
+def report_period(
     write, look, store, code: str, unit: str, output: Output, given: Any, **options: Any
 ) -> dict[str, Any]:
     """`options` are those of the command; which days they mean is made exact, so that the footer means them too."""
-    exact = chosen(unit, output.zone, given, *(options.pop(name) for name in DAYS))
+    exact = resolve_period(unit, output.zone, given, *(options.pop(name) for name in DAYS))
     if given is not None and not exact["so_far"] and is_under_way(output.zone, exact):
         store.notes.append(
             f"This {unit} is not over; --so-far compares it with the same part of the one before."
@@ -30,7 +30,7 @@ def report(
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     period, scope = Period(zone, options, db.at), options["scope"]
-    tasks, tally = Tasks(db, period, scope), Tally(db, period, scope)
+    tasks, tally = TaskFlow(db, period, scope), Tally(db, period, scope)
     found = {
         "period": _described(period),
         "before": {

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..charts import calibration
 from .calendar import Period
-from .flow import OF_TASK, OF_TASK_OR_OWN, PARTS, Fold, asked
+from .flow import OF_TASK, OF_TASK_OR_OWN, PARTS, BarIndex, fetch_scoped_rows
 
 PASSING = ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS")
 NOT_A_VERDICT = "PROOF_RECORDED"
@@ -42,7 +42,7 @@ class Tally:
     """`parts` has the numbers of `now` and `before`, `bars` what charts show step by step."""
 
     def __init__(self, db, period: Period, scope: str | None):
-        self.db, self.scope, self.fold = db, scope, Fold(period)
+        self.db, self.scope, self.fold = db, scope, BarIndex(period)
         self.parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
         self.bars: dict[str, list[Any]] = {
             "tokens": self.fold.empty(),
@@ -60,7 +60,9 @@ class Tally:
 
     def _verdicts(self):
         counted: dict[str, dict[str, int]] = {part: {} for part in PARTS}
-        for row in asked(self.db, VERDICTS, self._limits_by_key, self.scope, OF_TASK_OR_OWN):
+        for row in fetch_scoped_rows(
+            self.db, VERDICTS, self._limits_by_key, self.scope, OF_TASK_OR_OWN
+        ):
             part, name = "before" if row["key"] == "before" else "now", row["conclusion"]
             counted[part][name] = counted[part].get(name, 0) + row["number"]
             if part == "now" and name != NOT_A_VERDICT:
@@ -76,7 +78,7 @@ class Tally:
 
     def _spans(self):
         before = {"tokens": 0, "cost_usd": 0.0}
-        for row in asked(self.db, SPANS, self._limits_by_key, self.scope, OF_TASK):
+        for row in fetch_scoped_rows(self.db, SPANS, self._limits_by_key, self.scope, OF_TASK):
             if row["key"] == "before":
                 before = {name: row[name] for name in before}
                 continue
@@ -89,7 +91,7 @@ class Tally:
         )
 
     def _proofs(self):
-        for row in asked(self.db, PROOFS, self._limits, self.scope, OF_TASK):
+        for row in fetch_scoped_rows(self.db, PROOFS, self._limits, self.scope, OF_TASK):
             self.proofs[row["part"]].setdefault(row["tier"], {})[row["outcome"]] = row["number"]
         for part, tiers in self.proofs.items():
             for tier in ("witnessed", "reported"):
@@ -98,17 +100,17 @@ class Tally:
     def _others(self):
         for part in self.parts.values():
             part.update(waivers=0, promoted=0, gotchas=0)
-        for row in asked(self.db, WAIVERS, self._limits, self.scope, OF_TASK):
+        for row in fetch_scoped_rows(self.db, WAIVERS, self._limits, self.scope, OF_TASK):
             self.parts[row["part"]]["waivers"] = row["number"]
-        for row in asked(self.db, LESSONS, self._limits, self.scope, "scope = ?"):
+        for row in fetch_scoped_rows(self.db, LESSONS, self._limits, self.scope, "scope = ?"):
             self.parts[row["part"]].update(promoted=row["promoted"], gotchas=row["gotchas"])
 
     def _predictions(self):
         closed: dict[str, list[tuple[float, bool]]] = {part: [] for part in PARTS}
-        for row in asked(self.db, PREDICTIONS, self._limits, self.scope, "i.scope = ?"):
+        for row in fetch_scoped_rows(self.db, PREDICTIONS, self._limits, self.scope, "i.scope = ?"):
             closed[row["part"]].append((row["probability"], bool(row["happened"])))
         for part, pairs in closed.items():
             self.parts[part].update(
-                predictions=len(pairs), brier=calibration.scores(pairs)["brier"]
+                predictions=len(pairs), brier=calibration.compute_scores(pairs)["brier"]
             )
-        self.calibration = calibration.bins(closed["now"])
+        self.calibration = calibration.group_predictions(closed["now"])

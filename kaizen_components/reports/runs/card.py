@@ -4,9 +4,16 @@ import shutil
 from typing import Any
 
 from ...pipeline.run import show
-from ...records.ledger.canonical import columns, visible
-from ..engine.document import clipped, count, dollars, number_of, percent, time_taken
-from ..engine.drawing import cut
+from ...records.ledger.canonical import escape_invisible, measure_width
+from ..engine.document import (
+    clip_text,
+    format_count,
+    format_dollars,
+    format_duration,
+    format_percent,
+    format_quantity,
+)
+from ..engine.drawing import cut_line
 
 WIDTH_MIN, WIDTH_MAX = 60, 100
 REQUEST_CHARS_MAX = 300
@@ -22,22 +29,22 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
     """What the card and the page both say."""
     run = db.find("run", options["id"])
     options["id"] = run["id"]
-    return show.card(db, run)
+    return show.run_card(db, run)
 
 
-def text(card: dict[str, Any], zone, width: int | None = None) -> str:
+def format_card(card: dict[str, Any], zone, width: int | None = None) -> str:
     width = width or _width()
-    request = clipped(card["request"], REQUEST_CHARS_MAX) or ""
+    request = clip_text(card["request"], REQUEST_CHARS_MAX) or ""
     blocks = [
-        [*_wrapped(headline(card), width), *_wrapped(request, width, "  ")],
+        [*_wrapped(describe_outcome(card), width), *_wrapped(request, width, "  ")],
         _steps(card, width),
         _table(_facts(card, zone), width),
-        _wrapped(next_step(card), width),
+        _wrapped(suggest_next_step(card), width),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def headline(card: dict[str, Any]) -> str:
+def describe_outcome(card: dict[str, Any]) -> str:
     """How it ended and why, or where it stands; then what the last verdict says, if that was no pass."""
     if card["outcome"]:
         last = card["gates"][-1] if card["gates"] and card["outcome"] != "aborted" else None
@@ -48,7 +55,7 @@ def headline(card: dict[str, Any]) -> str:
     return f"{state}: {place} {PHASES[card['phase']]}. {card['paused'] or ''}".strip()
 
 
-def next_step(card: dict[str, Any]) -> str:
+def suggest_next_step(card: dict[str, Any]) -> str:
     """What a reader can do now."""
     if card.get("not_applied"):
         return f"It is not in the tree: {card['not_applied']}"
@@ -68,8 +75,8 @@ def _steps(card, width):
     reason = max(len(gate["reason"]) for gate in card["gates"])
     lines = []
     for gate in card["gates"]:
-        found = number_of(gate["findings"], "finding") if gate["findings"] else ""
-        took = seconds(gate["seconds"])
+        found = format_quantity(gate["findings"], "finding") if gate["findings"] else ""
+        took = format_seconds(gate["seconds"])
         lines.append(
             f"  {_place(gate):<{step}}  {gate['reason']:<{reason}}  {took:>8}  {found}".rstrip()
         )
@@ -79,14 +86,18 @@ def _steps(card, width):
 
 
 def _why(gate):
-    return clipped(finding(gate["first"]), FINDING_CHARS_MAX) if gate["first"] else gate["says"]
+    return (
+        clip_text(format_finding(gate["first"]), FINDING_CHARS_MAX)
+        if gate["first"]
+        else gate["says"]
+    )
 
 
 def _place(gate):
     return f"{gate['step']} {gate['attempt']}"
 
 
-def finding(one: dict[str, Any]) -> str:
+def format_finding(one: dict[str, Any]) -> str:
     """Where, by which rule, in words."""
     where = f"{one['path']}:{one['line']}" if one["path"] and one["line"] else one["path"]
     return ": ".join(filter(None, (where, one["rule"], one["text"])))
@@ -97,9 +108,9 @@ def _facts(card, zone):
         ("run", card["id"] + (" (a test record)" if card["test"] else "")),
         ("task", card["task_id"]),
         ("begun", f"{zone.show(card['at'])} {zone.name}, {card['protocol']} on {card['repo']}"),
-        ("took", took(card)),
-        ("rejected", rejected(card)),
-        ("reviewed by", reviewer(card)),
+        ("took", describe_usage(card)),
+        ("rejected", describe_rejected(card)),
+        ("reviewed by", describe_reviewer(card)),
         ("branch", card.get("branch")),
         ("in the tree", "yes" if card.get("applied") else "no" if card.get("branch") else None),
         (
@@ -112,22 +123,22 @@ def _facts(card, zone):
     return [(name, value) for name, value in rows if value]
 
 
-def took(card: dict[str, Any]) -> str:
+def describe_usage(card: dict[str, Any]) -> str:
     """Time, attempts, tokens and cost in one line; what nobody told is unknown, and not 0."""
     built = card["build_attempts"]
     parts = [
-        seconds(card["seconds"]), *([number_of(built, "build attempt")] if built else []),
-        f"{known(card['tokens_in'])} tokens in, {known(card['tokens_out'])} out", cost(card["cost_usd"]),
+        format_seconds(card["seconds"]), *([format_quantity(built, "build attempt")] if built else []),
+        f"{format_known(card['tokens_in'])} tokens in, {format_known(card['tokens_out'])} out", format_cost(card["cost_usd"]),
     ]  # fmt: skip
     more = (
-        f"; {number_of(card['usage_unknown'], 'answer')} without usage"
+        f"; {format_quantity(card['usage_unknown'], 'answer')} without usage"
         if card["usage_unknown"]
         else ""
     )
     return ", ".join(parts) + more
 
 
-def reviewer(card: dict[str, Any]) -> str | None:
+def describe_reviewer(card: dict[str, Any]) -> str | None:
     """Nobody is independent of what he wrote himself, and a reader is told so."""
     if "reviewed_by" not in card:
         return None
@@ -139,30 +150,30 @@ def reviewer(card: dict[str, Any]) -> str | None:
     return card["reviewed_by"] + too
 
 
-def rejected(card: dict[str, Any]) -> str | None:
+def describe_rejected(card: dict[str, Any]) -> str | None:
     """What work cost that came to nothing; before the end nobody knows."""
     number = card["rejected_answers"]
     if not number or card["outcome"] is None:
         return None
-    return f"{number_of(number, 'answer')}, {known(card['rejected_tokens'])} tokens, {cost(card['rejected_cost_usd'])}"
+    return f"{format_quantity(number, 'answer')}, {format_known(card['rejected_tokens'])} tokens, {format_cost(card['rejected_cost_usd'])}"
 
 
-def known(value: int | None) -> str:
-    return UNKNOWN if value is None else count(value)
+def format_known(value: int | None) -> str:
+    return UNKNOWN if value is None else format_count(value)
 
 
-def cost(usd: float | None) -> str:
-    return f"cost {UNKNOWN}" if usd is None else dollars(usd)
+def format_cost(usd: float | None) -> str:
+    return f"cost {UNKNOWN}" if usd is None else format_dollars(usd)
 
 
-def seconds(value: float | None) -> str:
-    return UNKNOWN if value is None else time_taken(value * 1000)
+def format_seconds(value: float | None) -> str:
+    return UNKNOWN if value is None else format_duration(value * 1000)
 
 
 # Many runs
 
 
-def listed(found: dict[str, Any], width: int | None = None) -> str:
+def format_runs(found: dict[str, Any], width: int | None = None) -> str:
     """The runs as lines, and below them how often each stage passes."""
     if not found["records"]:
         return "Nothing found."
@@ -173,18 +184,20 @@ def listed(found: dict[str, Any], width: int | None = None) -> str:
     ]
     number = len(found["records"])
     more = f"; more with --limit (this is the limit of {number})" if found["more"] else ""
-    lines += ["", number_of(number, "run") + more]
+    lines += ["", format_quantity(number, "run") + more]
     return "\n".join([*lines, *_stages(found)])
 
 
 def _run(row, width):
     stands = row["outcome"] or f"at {row['step'] or 'start'}"
-    took = "" if row["seconds"] is None else seconds(row["seconds"])
-    return _line(row["id"], stands, took, clipped(row["request"]) or "", width)
+    took = "" if row["seconds"] is None else format_seconds(row["seconds"])
+    return _line(row["id"], stands, took, clip_text(row["request"]) or "", width)
 
 
 def _line(run, outcome, took, request, width):
-    return cut(f"{run:<34}  {cut(outcome, 11):<11}  {took:>8}  {visible(request)}", width).rstrip()
+    return cut_line(
+        f"{run:<34}  {cut_line(outcome, 11):<11}  {took:>8}  {escape_invisible(request)}", width
+    ).rstrip()
 
 
 def _stages(found):
@@ -203,7 +216,7 @@ def _stages(found):
     for name, row in zip(names, found["stages"], strict=True):
         undecided = f"  ({row['undecided']:,} could not be decided)" if row["undecided"] else ""
         lines.append(
-            f"  {name:<{size}}  {percent(row['pass_rate']):>8}  {row['judged']:>6,}  {row['runs']:>4,}{undecided}"
+            f"  {name:<{size}}  {format_percent(row['pass_rate']):>8}  {row['judged']:>6,}  {row['runs']:>4,}{undecided}"
         )
     return [*lines, *([f"The flakiest stage is {found['flakiest']}."] if found["flakiest"] else [])]
 
@@ -227,8 +240,8 @@ def _table(rows, width):
 def _wrapped(text, width, indent=""):
     """Lines that fit; what stands between backticks is a command and stays whole, to be copied."""
     lines: list[str] = []
-    for word in _words(visible(" ".join(text.split())), width - len(indent)):
-        if lines and columns(f"{indent}{lines[-1]} {word}") <= width:
+    for word in _words(escape_invisible(" ".join(text.split())), width - len(indent)):
+        if lines and measure_width(f"{indent}{lines[-1]} {word}") <= width:
             lines[-1] += f" {word}"
         else:
             lines.append(word)
@@ -252,7 +265,7 @@ def _words(text, most):
 def _pieces(word, most):
     piece = ""
     for character in word:
-        if columns(piece + character) > most:
+        if measure_width(piece + character) > most:
             yield piece
             piece = ""
         piece += character

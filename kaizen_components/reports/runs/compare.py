@@ -7,18 +7,18 @@ from typing import Any
 
 from ...errors import NotFound, Usage
 from ...pipeline.run import recorder as ledger
-from ...pipeline.run.account import summary
-from ..charts.interval import of_mean, of_share
+from ...pipeline.run.account import summarize_run
+from ..charts.interval import compute_mean_interval, compute_share_interval
 from ..engine.document import (
-    clipped,
-    count,
+    clip_text,
     document,
-    dollars,
-    number_of,
-    percent,
+    format_count,
+    format_dollars,
+    format_duration,
+    format_percent,
+    format_quantity,
     section,
     table,
-    time_taken,
 )
 
 ENDED = "SELECT * FROM run_current WHERE phase = 'ended' AND test = 0 ORDER BY seq"
@@ -45,7 +45,7 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
         raise NotFound(
             "nothing_to_compare",
             "The two sides have no request in common.",
-            f"Left has {number_of(len(sides['left']), 'run')} that ended, right {len(sides['right'])}.",
+            f"Left has {format_quantity(len(sides['left']), 'run')} that ended, right {len(sides['right'])}.",
             "Run the same request on the same repository on both sides: `P1`.",
         )
     kept = {side: [run for run in found if _asked(run) in both] for side, found in sides.items()}
@@ -97,7 +97,9 @@ def _chosen(db, runs, given, side):
             "bad_side", f"--{side} is too short.", few, "`P11 --name NAME` shows the whole hash."
         )
     if way not in WAYS or not value:
-        raise Usage("bad_side", f"--{side} cannot be read.", f"It is {clipped(given, 60)!r}.", HOW)
+        raise Usage(
+            "bad_side", f"--{side} cannot be read.", f"It is {clip_text(given, 60)!r}.", HOW
+        )
     matches = {
         "driver": lambda run: run["driver"] == value, "model": lambda run: value in run["models"],
         "protocol": lambda run: run["protocol"] == value, "version": lambda run: run["version"].startswith(value),
@@ -107,9 +109,9 @@ def _chosen(db, runs, given, side):
 
 def _numbers(db, run):
     """One run in the numbers that are compared."""
-    events = ledger.events(db, run)
+    events = ledger.load_events(db, run)
     state = json.loads(run["state"])
-    gates = {name for name, step in ledger.protocol_of(run).steps.items() if step.kind == "gate"}
+    gates = {name for name, step in ledger.load_protocol(run).steps.items() if step.kind == "gate"}
     judged = [event for event in events if event["event"] == "judged" and event["step"] in gates]
     trees = [event["payload"].get("facts", {}).get("base_tree") for event in judged]
     ended = next(event["at"] for event in reversed(events) if event["event"] == "ended")
@@ -123,7 +125,7 @@ def _numbers(db, run):
         "caught": sum(event["reason"] not in ("pass", "missing") for event in judged),
         "refused": sum(event["event"] == "refused" for event in events),
         "replayed": db.value(REPLAYED, (run["id"], f"Replay of {run['id']}")),
-        **summary(state, events),
+        **summarize_run(state, events),
     }  # fmt: skip
 
 
@@ -131,7 +133,7 @@ def _measured(runs):
     accepted = sum(run["outcome"] == "accepted" for run in runs)
     tokens = [_both(run["tokens_in"], run["tokens_out"]) for run in runs]
     return {
-        "runs": len(runs), "accepted": accepted, "accepted_interval": of_share(accepted, len(runs)),
+        "runs": len(runs), "accepted": accepted, "accepted_interval": compute_share_interval(accepted, len(runs)),
         "caught": sum(run["caught"] for run in runs), "refused": sum(run["refused"] for run in runs),
         "rounds": _mean([run["rounds"] for run in runs]), "tokens": _mean(tokens),
         "cost_usd": _mean([run["cost_usd"] for run in runs]), "seconds": _mean([run["seconds"] for run in runs]),
@@ -151,7 +153,7 @@ def _mean(values):
     """The mean of what is known, its interval, and of how many runs it is unknown."""
     known = [value for value in values if value is not None]
     return {
-        "mean": round(mean(known), 6) if known else None, "interval": of_mean(known),
+        "mean": round(mean(known), 6) if known else None, "interval": compute_mean_interval(known),
         "unknown": len(values) - len(known),
     }  # fmt: skip
 
@@ -197,17 +199,17 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
 def _lead(found):
     left_out = sum(found["left_out"].values())
     requests, runs = (
-        number_of(len(found["requests"]), "request"),
-        number_of(found["left"]["runs"], "run"),
+        format_quantity(len(found["requests"]), "request"),
+        format_quantity(found["left"]["runs"], "run"),
     )
     lead = [f"{requests} that both sides had: {runs} against {found['right']['runs']}."]
     if left_out:
         are = "is" if left_out == 1 else "are"
         lead.append(
-            f"{number_of(left_out, 'run')} with other requests or repositories {are} left out."
+            f"{format_quantity(left_out, 'run')} with other requests or repositories {are} left out."
         )
     if found["on_both"]:
-        same = number_of(found["on_both"], "run")
+        same = format_quantity(found["on_both"], "run")
         lead.append(
             f"{same} {'is' if found['on_both'] == 1 else 'are'} on both sides and cannot differ."
         )
@@ -217,8 +219,8 @@ def _lead(found):
 def _row(one):
     ends = [_ends(one[side]) for side in ("left", "right")]
     return [
-        clipped(one["request"], REQUEST_CHARS_MAX),
-        clipped(one["where"], REQUEST_CHARS_MAX),
+        clip_text(one["request"], REQUEST_CHARS_MAX),
+        clip_text(one["where"], REQUEST_CHARS_MAX),
         *ends,
     ]
 
@@ -229,11 +231,11 @@ def _ends(runs):
 
 def _success(side):
     low, high = side["accepted_interval"]
-    return f"{side['accepted']} of {side['runs']} ({percent(low)} to {percent(high)})"
+    return f"{side['accepted']} of {side['runs']} ({format_percent(low)} to {format_percent(high)})"
 
 
 def _in_all(number, side):
-    return f"{count(number)} in {number_of(side['runs'], 'run')}"
+    return f"{format_count(number)} in {format_quantity(side['runs'], 'run')}"
 
 
 def _averaged(name, show):
@@ -250,7 +252,7 @@ def _averaged(name, show):
 
 
 def _seconds(value):
-    return time_taken(value * 1000)
+    return format_duration(value * 1000)
 
 
 ROWS = {
@@ -258,8 +260,8 @@ ROWS = {
     "caught by gates": lambda side: _in_all(side["caught"], side),
     "illegal moves refused": lambda side: _in_all(side["refused"], side),
     "rounds: how often somebody was asked": _averaged("rounds", lambda value: f"{value:.2f}"),
-    "tokens": _averaged("tokens", lambda value: count(round(value))),
-    "cost": _averaged("cost_usd", dollars),
+    "tokens": _averaged("tokens", lambda value: format_count(round(value))),
+    "cost": _averaged("cost_usd", format_dollars),
     "seconds of thinking and judging": _averaged("seconds", _seconds),
     "wall time": _averaged("wall_seconds", _seconds),
     "replayed with the same verdicts": lambda side: (
@@ -270,7 +272,7 @@ ROWS = {
 }
 
 
-def text(found: dict[str, Any]) -> str:
+def format_comparison(found: dict[str, Any]) -> str:
     """The same on a screen."""
     left, right = found["left"], found["right"]
     rows = [
@@ -284,5 +286,5 @@ def text(found: dict[str, Any]) -> str:
         for asked, where, left, right in map(_row, found["requests"])
     ]
     more = len(ends) - REQUESTS_MAX
-    left_off = [f"  and {number_of(more, 'request')} more"] if more > 0 else []
+    left_off = [f"  and {format_quantity(more, 'request')} more"] if more > 0 else []
     return "\n".join([*_lead(found), "", *lines, "", *ends[:REQUESTS_MAX], *left_off])

@@ -23,9 +23,9 @@ SIZES = "SELECT id, length(body) AS chars FROM run_event WHERE run_id = ? AND ev
 def gather(root: str, db, zone, options: dict[str, Any]) -> dict[str, Any]:
     card = run_card.gather(db, zone, options)
     run = db.find("run", card["id"])
-    events, protocol = ledger.events(db, run), ledger.protocol_of(run)
-    _, state = ledger.state_of(db, run)
-    spans = db.rows(spans_of.OF_TRACE, (run["id"],))
+    events, protocol = ledger.load_events(db, run), ledger.load_protocol(run)
+    _, state = ledger.load_state(db, run)
+    spans = db.rows(spans_of.SPANS_OF_TRACE, (run["id"],))
     artifacts = db.rows(ARTIFACTS, (run["id"],))
     return {
         **card,
@@ -38,7 +38,7 @@ def gather(root: str, db, zone, options: dict[str, Any]) -> dict[str, Any]:
         "answers": _answers(db, run, events, state),
         "budget": _budget(protocol, state),
         "drove": [_drove(event) for event in events if event["event"] in DROVE],
-        "trace": trace.analysed(run["id"], spans) if spans else None,
+        "trace": trace.analyze_trace(run["id"], spans) if spans else None,
         "artifacts": artifacts,
         "change": _change(root, artifacts),
     }
@@ -47,13 +47,15 @@ def gather(root: str, db, zone, options: dict[str, Any]) -> dict[str, Any]:
 def _spec(db, protocol, events):
     """The newest plan that can be read, and whether it was accepted; None where there is none."""
     from ...pipeline.answers.contracts import MODELS
-    from ...pipeline.answers.parse import AnswerRefused, validated
+    from ...pipeline.answers.parse import AnswerRefused, validate_answer
 
     passed = {(event["step"], event["attempt"]) for event in events if event["reason"] == "pass"}
     for event in reversed(events):
         if event["event"] == "answered" and protocol.steps[event["step"]].answer == "spec":
             try:
-                spec = validated(ledger.body(db, event["id"]), MODELS["spec"]).model_dump()
+                spec = validate_answer(
+                    ledger.load_body(db, event["id"]), MODELS["spec"]
+                ).model_dump()
             except AnswerRefused:
                 continue
             return {

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from ..engine.document import number_of
+from ..engine.document import format_quantity
 
 
-def text(found: dict[str, Any]) -> str:
+def format_protocol(found: dict[str, Any]) -> str:
     lines = [_headline(found)]
     lines += [f"  - {wrong}" for wrong in found["faults"]]
     for row in found.get("steps", []):
         edges = ", ".join(f"{reason} → {to}" for reason, to in row["next"].items())
         lines.append(
-            f"  {row['step']:<20} {row['kind']} {row['what']}, {number_of(row['attempts'], 'attempt')}: {edges}"
+            f"  {row['step']:<20} {row['kind']} {row['what']}, {format_quantity(row['attempts'], 'attempt')}: {edges}"
         )
     for row in found["fixtures"]:
         mark = "as it should" if row["ok"] else f"WRONG, wanted {row['expected']}. {row['says']}"
@@ -28,10 +28,10 @@ def _headline(found):
         return f"{found['name']} {found['version']} can be run. {found['about']}"
     if not found["faults"]:
         return f"{found['name']} cannot be run: a gate does not tell its fixtures apart."
-    return f"{found['name']} cannot be run: {number_of(len(found['faults']), 'fault')}."
+    return f"{found['name']} cannot be run: {format_quantity(len(found['faults']), 'fault')}."
 
 
-def listed(found: dict[str, Any]) -> str:
+def format_protocols(found: dict[str, Any]) -> str:
     rows = found["protocols"]
     wide = max(len(row["name"]) for row in rows)
     return "\n".join(f"{row['name']:<{wide}}  {row['whose']:<8}  {_state(row)}" for row in rows)
@@ -39,5 +39,5 @@ def listed(found: dict[str, Any]) -> str:
 
 def _state(row):
     place = " --repo REPO" if row["whose"] == "target" else ""
-    wrong = f"cannot be run: {number_of(row['faults'], 'fault')}; `P11 --name {row['name']}{place}`"
+    wrong = f"cannot be run: {format_quantity(row['faults'], 'fault')}; `P11 --name {row['name']}{place}`"
     return wrong if row["faults"] else row["about"]

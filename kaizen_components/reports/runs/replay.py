@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..engine.document import number_of
+from ..engine.document import format_quantity
 
 
-def text(found: dict[str, Any]) -> str:
+def format_replay(found: dict[str, Any]) -> str:
     rows = found["steps"]
     step = max((len(_place(row)) for row in rows), default=0)
     lines = [_headline(found), ""]
@@ -23,11 +23,11 @@ def text(found: dict[str, Any]) -> str:
 
 def _headline(found):
     if found["same"]:
-        return f"SAME: {number_of(found['verdicts'], 'verdict')} of {found['id']}, judged again, as recorded."
+        return f"SAME: {format_quantity(found['verdicts'], 'verdict')} of {found['id']}, judged again, as recorded."
     if found["answers_changed"]:
-        changed = number_of(found["answers_changed"], "answer")
+        changed = format_quantity(found["answers_changed"], "answer")
         return f"DIFFERENT: {changed} of {found['id']} on record, and {found['different']} of its verdicts."
-    different = f"{found['different']} of {number_of(found['verdicts'], 'verdict')}"
+    different = f"{found['different']} of {format_quantity(found['verdicts'], 'verdict')}"
     if found.get("exit_code") == 5:
         return f"CANNOT TELL: {different} of {found['id']} cannot be judged again here."
     return f"DIFFERENT: {different} of {found['id']}."

@@ -20,17 +20,17 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Span = dict[str, Any]
 
 
-def report(db, trace_ref: str | None, task_ref: str | None) -> dict[str, Any]:
+def build_trace_report(db, trace_ref: str | None, task_ref: str | None) -> dict[str, Any]:
     """The traces that were asked for, each with its spans and its critical path, and the totals over all of them."""
     traces = [
-        analysed(trace_id, db.rows(spans_of.OF_TRACE, (trace_id,)))
+        analyze_trace(trace_id, db.rows(spans_of.SPANS_OF_TRACE, (trace_id,)))
         for trace_id in _wanted(db, trace_ref, task_ref)
     ]
     every = [span for trace in traces for span in trace["spans"]]
     return {
         "trace_ids": [trace["trace_id"] for trace in traces],
         "total": {"traces": len(traces), **_sum(every), "wall_ms": _wall(traces)},
-        "kinds": by_kind(every),
+        "kinds": sum_by_kind(every),
         "traces": traces,
     }
 
@@ -46,7 +46,7 @@ def _wanted(db, trace_ref, task_ref):
     if trace_ref is not None:
         return [spans_of.find_trace(db, trace_ref)["trace_id"]]
     task = db.find("task", task_ref)
-    found = [row["trace_id"] for row in db.rows(spans_of.OF_TASK, (task["id"],))]
+    found = [row["trace_id"] for row in db.rows(spans_of.TRACES_OF_TASK, (task["id"],))]
     if not found:
         raise NotFound(
             "no_trace",
@@ -57,7 +57,7 @@ def _wanted(db, trace_ref, task_ref):
     return found
 
 
-def analysed(trace_id: str, rows: list[Span]) -> dict[str, Any]:
+def analyze_trace(trace_id: str, rows: list[Span]) -> dict[str, Any]:
     """One trace: its spans in the order of the tree with offset, depth and self time, and its critical path."""
     began = min(_ms(row["started_at"]) for row in rows)
     spans = _in_tree_order([_placed(row, _ms(row["started_at"]) - began) for row in rows])
@@ -78,7 +78,7 @@ def analysed(trace_id: str, rows: list[Span]) -> dict[str, Any]:
     }
 
 
-def by_kind(spans: list[Span]) -> list[dict[str, Any]]:
+def sum_by_kind(spans: list[Span]) -> list[dict[str, Any]]:
     """Totals per kind; the one with the most self time first."""
     kinds = sorted({span["kind"] for span in spans})
     found = [

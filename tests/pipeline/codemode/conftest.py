@@ -97,7 +97,7 @@ def ran(job):
 
     def run(*codes, text=HONEST, name="slugify", **given):
         items = [{"id": f"S{number}", "code": code} for number, code in enumerate(codes, 1)]
-        verdict = execute.judge(job(text, **given), Function("app.text", name), items)
+        verdict = execute.execute_snippets(job(text, **given), Function("app.text", name), items)
         assert verdict.reason == "pass", verdict.findings[0].text
         return verdict.facts["results"]
 
@@ -115,4 +115,6 @@ def results(tmp_path_factory):
         Tools([sys.executable], (sys.prefix, sys.base_prefix)), Settings(minimum_level="L0", timeout_s=120.0),
         scratch=str(place / "scratch"),
     )  # fmt: skip
-    return execute.with_code(snippets(), execute.judge(job, SLUGIFY, snippets()).facts["results"])
+    return execute.add_code(
+        snippets(), execute.execute_snippets(job, SLUGIFY, snippets()).facts["results"]
+    )

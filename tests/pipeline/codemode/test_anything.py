@@ -96,30 +96,32 @@ def refused_or(judge):
 @example("slugify(\ud800)")
 @example("(" * 1900)
 def test_code_is_used_or_refused_in_words(text):
-    said = code.faults(SLUGIFY, text)
+    said = code.find_code_faults(SLUGIFY, text)
 
     assert all(isinstance(one, str) and one for one in said)
     if not said:
-        assert code.normal(SLUGIFY, text) == code.normal(SLUGIFY, text + "  # again")
+        assert code.normalize_code(SLUGIFY, text) == code.normalize_code(
+            SLUGIFY, text + "  # again"
+        )
 
 
 @LINES
 @given(ANY)
 def test_names_of_functions_are_read_or_refused(text):
     try:
-        found = Function.parsed(text)
+        found = Function.parse(text)
     except Usage as error:
         assert error.next
     else:
-        assert Function.parsed(str(found)) == found
+        assert Function.parse(str(found)) == found
 
 
 @LINES
 @given(NESTED)
 def test_every_value_is_the_same_as_itself_and_not_as_another_one(value):
-    assert literals.same(repr(value), repr(value))
-    assert literals.expected(repr(value), repr(value))
-    assert not literals.same(repr([value]), repr((value,)))
+    assert literals.is_same_value(repr(value), repr(value))
+    assert literals.is_expected_value(repr(value), repr(value))
+    assert not literals.is_same_value(repr([value]), repr((value,)))
 
 
 @LINES
@@ -127,13 +129,13 @@ def test_every_value_is_the_same_as_itself_and_not_as_another_one(value):
 def test_a_request_says_or_does_not_say(request, call, value):
     text = f"slugify({call}) is {value}; {request}"
 
-    for one in requirement.examples(SLUGIFY, text):
+    for one in requirement.find_examples(SLUGIFY, text):
         assert one.call in text.translate(requirement.QUOTES)
     try:
-        code.parsed(call)
+        code.parse_code(call)
     except ValueError:
         return
-    assert isinstance(requirement.supports(SLUGIFY, text, call, value, False), str)
+    assert isinstance(requirement.explain_unsupported(SLUGIFY, text, call, value, False), str)
 
 
 @LINES
@@ -146,12 +148,12 @@ def test_a_spec_with_anything_in_it_is_judged_or_refused(results, text, place, f
     changed = [{**one, field: text} if at == place else one for at, one in enumerate(CASES)]
 
     refused_or(
-        lambda: cases.judge(
+        lambda: cases.check_spec(
             SLUGIFY, REQUEST, results, json.dumps({"function": str(SLUGIFY), "cases": changed})
         )
     )
-    refused_or(lambda: cases.judge(SLUGIFY, REQUEST, results, text))
-    refused_or(lambda: cases.judge(SLUGIFY, REQUEST, results, spec_text() + text))
+    refused_or(lambda: cases.check_spec(SLUGIFY, REQUEST, results, text))
+    refused_or(lambda: cases.check_spec(SLUGIFY, REQUEST, results, spec_text() + text))
 
 
 @LINES
@@ -159,14 +161,14 @@ def test_a_spec_with_anything_in_it_is_judged_or_refused(results, text, place, f
 def test_snippets_and_analyses_with_anything_in_them_are_judged_or_refused(results, text):
     given = honest()
     given[0]["code"] = text
-    refused_or(lambda: snippets.judge(SLUGIFY, json.dumps({"snippets": given}), []))
-    refused_or(lambda: snippets.judge(SLUGIFY, text, []))
+    refused_or(lambda: snippets.check_snippets(SLUGIFY, json.dumps({"snippets": given}), []))
+    refused_or(lambda: snippets.check_snippets(SLUGIFY, text, []))
     echoed = {
         "clusters": [{"name": text, "ids": [text], "notes": text}],
         "more": False,
         "results": [{"id": text, text: 1}],
     }
-    assert refused_or(lambda: analysis.judge(json.dumps(echoed), results, 1)) in (
+    assert refused_or(lambda: analysis.check_analysis(json.dumps(echoed), results, 1)) in (
         "malformed",
         "check",
     )

@@ -3,8 +3,13 @@
 import pytest
 
 from kaizen_components.pipeline.answers.parse import AnswerRefused
-from kaizen_components.pipeline.codemode.cases import judge, read
-from kaizen_components.pipeline.codemode.requirement import examples, literals, sentences, supports
+from kaizen_components.pipeline.codemode.cases import check_spec, parse_spec
+from kaizen_components.pipeline.codemode.requirement import (
+    explain_unsupported,
+    find_examples,
+    find_literals,
+    split_sentences,
+)
 
 from .conftest import CASES, REQUEST, SLUGIFY, spec_text
 
@@ -12,7 +17,7 @@ from .conftest import CASES, REQUEST, SLUGIFY, spec_text
 @pytest.fixture
 def judged(results):
     """`judged(cases)`: the verdict on a spec about the honest function."""
-    return lambda cases=CASES, request=REQUEST, **more: judge(
+    return lambda cases=CASES, request=REQUEST, **more: check_spec(
         SLUGIFY, request, results, spec_text(cases, **more)
     )
 
@@ -78,7 +83,7 @@ def test_every_kind_of_error_that_was_seen_has_a_case(judged):
 def test_unstable_evidence_is_no_evidence(results):
     unstable = [{**one, "stable": one["id"] != "S1"} for one in results]
 
-    verdict = judge(SLUGIFY, REQUEST, unstable, spec_text())
+    verdict = check_spec(SLUGIFY, REQUEST, unstable, spec_text())
 
     assert "S1 is no evidence: it was different the second time" in texts(verdict)
 
@@ -95,7 +100,7 @@ def test_a_text_may_be_written_with_its_quotes_or_plainly(judged, expect):
 def test_a_text_that_looks_like_a_number_needs_its_quotes(results):
     digits = [{**one, "output": "'12'"} if one["id"] == "S1" else one for one in results]
 
-    verdict = judge(SLUGIFY, REQUEST, digits, spec_text(changed(2, expect="12")))
+    verdict = check_spec(SLUGIFY, REQUEST, digits, spec_text(changed(2, expect="12")))
 
     assert "write it with its quotes" in texts(verdict)
 
@@ -114,7 +119,7 @@ def test_values_are_compared_as_python_values_with_their_types(results, output, 
     seen = [{**one, "output": output} if one["id"] == "S1" else one for one in results]
     expect = list(expect) if isinstance(expect, tuple) else expect
 
-    assert judge(SLUGIFY, REQUEST, seen, spec_text(changed(2, expect=expect))).passed is same
+    assert check_spec(SLUGIFY, REQUEST, seen, spec_text(changed(2, expect=expect))).passed is same
 
 
 @pytest.mark.parametrize(
@@ -138,13 +143,15 @@ def test_values_are_compared_as_python_values_with_their_types(results, output, 
 )
 def test_what_is_no_spec_is_refused_in_words_that_help(text, says):
     with pytest.raises(AnswerRefused) as refused:
-        read(text)
+        parse_spec(text)
 
     assert says in str(refused.value)
 
 
 def test_fences_and_words_round_the_yaml_are_tolerated():
-    assert read(f"Here is the spec:\n\n```yaml\n{spec_text()}```\nDone.").cases[0].expect == "''"
+    assert (
+        parse_spec(f"Here is the spec:\n\n```yaml\n{spec_text()}```\nDone.").cases[0].expect == "''"
+    )
 
 
 SAID = (
@@ -154,7 +161,7 @@ SAID = (
 
 
 def test_examples_of_a_request_are_found_with_what_follows_them():
-    assert [(one.call, one.says) for one in examples(SLUGIFY, SAID)] == [
+    assert [(one.call, one.says) for one in find_examples(SLUGIFY, SAID)] == [
         ("slugify('')", "''"), ('slugify("A; b. c")', "'a-b-c'"), ("slugify(None)", "TypeError"), ("slugify('a')", ""),
         ("slugify('A')", ""),
     ]  # fmt: skip
@@ -173,7 +180,7 @@ def test_examples_of_a_request_are_found_with_what_follows_them():
     ],
 )  # fmt: skip
 def test_only_what_stands_in_the_request_comes_from_it(call, value, is_error, supported):
-    assert (supports(SLUGIFY, SAID, call, value, is_error) == "") is supported
+    assert (explain_unsupported(SLUGIFY, SAID, call, value, is_error) == "") is supported
 
 
 @pytest.mark.parametrize(
@@ -185,19 +192,22 @@ def test_only_what_stands_in_the_request_comes_from_it(call, value, is_error, su
     ],
 )  # fmt: skip
 def test_only_a_value_that_follows_at_once_has_to_have_a_case(request_, says):
-    assert [one.says for one in examples(SLUGIFY, request_)] == [says]
+    assert [one.says for one in find_examples(SLUGIFY, request_)] == [says]
 
 
 def test_what_a_value_is_not_cannot_be_expected():
-    assert supports(SLUGIFY, "slugify('x') is not 'y'", "slugify('x')", "'y'", False)
+    assert explain_unsupported(SLUGIFY, "slugify('x') is not 'y'", "slugify('x')", "'y'", False)
 
 
 def test_curly_quotes_of_a_word_processor_are_quotes():
-    assert supports(SLUGIFY, "slugify(“A B”) is ‘a-b’", "slugify('A B')", "'a-b'", False) == ""
+    assert (
+        explain_unsupported(SLUGIFY, "slugify(“A B”) is ‘a-b’", "slugify('A B')", "'a-b'", False)
+        == ""
+    )
 
 
 def test_literals_in_a_sentence_are_found_and_apostrophes_are_none():
-    assert literals("don't 'b' -3, 2.5. (x) [1, 'a]'] True {'a': 1} won't b'x'") == [
+    assert find_literals("don't 'b' -3, 2.5. (x) [1, 'a]'] True {'a': 1} won't b'x'") == [
         "'b'", "-3", "2.5", "[1, 'a]']", "True", "{'a': 1}", "b'x'",
     ]  # fmt: skip
 
@@ -207,5 +217,5 @@ def test_literals_in_a_sentence_are_found_and_apostrophes_are_none():
     ["[" * 100_000, "'" * 100_001, "slugify(" * 20_000, "(" * 50_000 + ")" * 50_000, "\0" * 9],
 )
 def test_a_hostile_request_takes_no_time_and_says_nothing(text):
-    assert examples(SLUGIFY, text) == []
-    assert sentences(text)
+    assert find_examples(SLUGIFY, text) == []
+    assert split_sentences(text)

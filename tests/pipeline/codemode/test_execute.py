@@ -172,7 +172,7 @@ def test_long_output_is_cut_and_says_so(wild):
     (long,) = wild("long")
 
     assert (len(long["output"]), long["cut"]) == (2_000, True)
-    assert "output" in execute.usable(long)
+    assert "output" in execute.explain_unusable(long)
 
 
 def test_text_that_no_file_could_hold_is_made_readable(wild):
@@ -194,7 +194,7 @@ def test_the_gate_says_how_many_gave_a_value_and_which_differed(job):
         {"id": "S3", "code": "wild('sys.exit')"},
     ]
 
-    verdict = execute.judge(job(WILD), Function("app.text", "wild"), items)
+    verdict = execute.execute_snippets(job(WILD), Function("app.text", "wild"), items)
 
     assert (
         verdict.says
@@ -204,18 +204,19 @@ def test_the_gate_says_how_many_gave_a_value_and_which_differed(job):
 
 
 def test_those_out_of_time_are_named_and_are_no_evidence(job):
-    verdict = execute.judge(job(WILD, timeout_s=10.0), Function("app.text", "wild"), [
+    verdict = execute.execute_snippets(job(WILD, timeout_s=10.0), Function("app.text", "wild"), [
         {"id": f"S{number}", "code": f"wild('asleep', {number}) if 0 else wild('asleep')"} for number in range(1, 21)
     ])  # fmt: skip
 
     kinds = [one["error_type"] for one in verdict.facts["results"]]
     assert (kinds[0], kinds[-1]) == ("Timeout", "NotRun")
-    assert all(execute.usable(one) for one in verdict.facts["results"])
+    assert all(execute.explain_unusable(one) for one in verdict.facts["results"])
 
 
 def test_without_an_interpreter_nothing_passes(job):
     assert (
-        execute.judge(job(tools=Tools(["no-such-python"])), SLUGIFY, snippets()).reason == "missing"
+        execute.execute_snippets(job(tools=Tools(["no-such-python"])), SLUGIFY, snippets()).reason
+        == "missing"
     )
 
 
@@ -223,7 +224,7 @@ def test_a_disk_that_cannot_be_written_to_is_missing_and_no_crash(job):
     made = job()
     made.scratch = os.path.join(made.base, "app", "text.py")  # a file, where a folder should be
 
-    verdict = execute.judge(made, SLUGIFY, snippets())
+    verdict = execute.execute_snippets(made, SLUGIFY, snippets())
 
     assert (verdict.reason, verdict.findings[0].rule) == ("missing", "sandbox")
 
@@ -236,7 +237,9 @@ def test_every_box_that_works_here_gives_the_same(level, ran):
 
 def test_the_base_is_left_as_it_was(job):
     made = job(WILD)
-    execute.judge(made, Function("app.text", "wild"), [{"id": "S1", "code": "wild('file')"}])
+    execute.execute_snippets(
+        made, Function("app.text", "wild"), [{"id": "S1", "code": "wild('file')"}]
+    )
 
     assert not (pathlib.Path(made.base) / "left.txt").exists()
     assert list(pathlib.Path(made.scratch).iterdir()) == []

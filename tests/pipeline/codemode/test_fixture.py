@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from kaizen_components.pipeline.codemode import fixture
-from kaizen_components.pipeline.codemode.cases import read
+from kaizen_components.pipeline.codemode.cases import parse_spec
 from kaizen_components.pipeline.codemode.function import Function
 
 from ...conftest import ROOT
@@ -25,9 +25,11 @@ def target(tmp_path):
 @pytest.fixture
 def made(tmp_path):
     """The fixture on disk."""
-    path = tmp_path / fixture.path(SLUGIFY)
+    path = tmp_path / fixture.fixture_path(SLUGIFY)
     path.parent.mkdir(parents=True)
-    path.write_text(fixture.text(read(spec_text()), SLUGIFY, "run_1", REQUEST, "abc"))
+    path.write_text(
+        fixture.render_fixture(parse_spec(spec_text()), SLUGIFY, "run_1", REQUEST, "abc")
+    )
     return path
 
 
@@ -47,14 +49,17 @@ def run(path, repo, *more):
 
 
 def test_a_fixture_lies_where_its_function_says():
-    assert fixture.path(Function("app.text", "slugify")) == "evals/codemode/app_text_slugify.yml"
+    assert (
+        fixture.fixture_path(Function("app.text", "slugify"))
+        == "evals/codemode/app_text_slugify.yml"
+    )
 
 
 def test_a_fixture_reads_as_the_spec_that_it_was_made_from(made):
-    found = fixture.read(str(made))
+    found = fixture.read_fixture(str(made))
 
     assert [one.as_dict() for one in found.cases] == [
-        one.as_dict() for one in read(spec_text()).cases
+        one.as_dict() for one in parse_spec(spec_text()).cases
     ]
     assert (found.function, found.request, found.run, found.base_commit) == (
         str(SLUGIFY),
@@ -65,7 +70,10 @@ def test_a_fixture_reads_as_the_spec_that_it_was_made_from(made):
 
 
 def test_the_same_spec_gives_the_same_bytes(made):
-    assert fixture.text(read(spec_text()), SLUGIFY, "run_1", REQUEST, "abc") == made.read_text()
+    assert (
+        fixture.render_fixture(parse_spec(spec_text()), SLUGIFY, "run_1", REQUEST, "abc")
+        == made.read_text()
+    )
 
 
 def test_it_runs_later_and_leaves_everything_as_it_was(made, target):
@@ -114,10 +122,12 @@ def test_functions_that_need_more_than_a_call_can_have_a_spec_too(tmp_path):
     target = repository(tmp_path / "app", {"src/pkg/__init__.py": "", "src/pkg/aio.py": text})
     calls = [f"import asyncio\nn = {n}\nasyncio.run(wait(n))" for n in (0, 1, 2)]
     cases = [case(n + 1, code, f"S{n + 1}", expect=[n] * n) for n, code in enumerate(calls)]
-    function = Function.parsed("src/pkg/aio.py:wait")
+    function = Function.parse("src/pkg/aio.py:wait")
     path = tmp_path / "aio.yml"
     path.write_text(
-        fixture.text(read(spec_text(cases, str(function))), function, "run_1", "waits", "abc")
+        fixture.render_fixture(
+            parse_spec(spec_text(cases, str(function))), function, "run_1", "waits", "abc"
+        )
     )
 
     done = run(path, target)

@@ -3,7 +3,7 @@
 import pytest
 
 from kaizen_components.errors import Usage
-from kaizen_components.pipeline.codemode.function import Function, source
+from kaizen_components.pipeline.codemode.function import Function, read_source
 from kaizen_components.pipeline.codemode.gates import check_function
 from kaizen_components.pipeline.job import Tools
 
@@ -15,11 +15,11 @@ from .conftest import HONEST, SLUGIFY
     ["app.text:slugify", "app/text.py:slugify", "src/app/text.py:slugify", "./app/text.py:slugify"],
 )
 def test_a_function_is_named_by_its_module_or_its_file(name):
-    assert Function.parsed(name) == SLUGIFY
+    assert Function.parse(name) == SLUGIFY
 
 
 def test_the_file_of_a_package_is_the_package():
-    assert Function.parsed("app/__init__.py:slugify") == Function("app", "slugify")
+    assert Function.parse("app/__init__.py:slugify") == Function("app", "slugify")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_file_of_a_package_is_the_package():
 )
 def test_what_names_no_function_is_a_usage_error_that_shows_the_form(name):
     with pytest.raises(Usage) as refused:
-        Function.parsed(name)
+        Function.parse(name)
 
     assert "--function app.text:slugify" in refused.value.next
     assert len(refused.value.what) < 120
@@ -48,7 +48,7 @@ def test_what_names_no_function_is_a_usage_error_that_shows_the_form(name):
 
 def test_a_method_is_refused_with_the_reason():
     with pytest.raises(Usage) as refused:
-        Function.parsed("app.text:Slugger.slugify")
+        Function.parse("app.text:Slugger.slugify")
 
     assert "method" in refused.value.why
 
@@ -86,7 +86,7 @@ def test_a_function_below_src_is_found(job):
 def test_a_function_that_is_not_there_is_refused_with_what_to_do(job, name, says):
     text = HONEST + "\n\nclass Slugger:\n    pass\n"
     verdict = check_function(
-        job(text, {"app/__init__.py": "from .text import slugify\n"}), Function.parsed(name)
+        job(text, {"app/__init__.py": "from .text import slugify\n"}), Function.parse(name)
     )
 
     assert verdict.reason == "check"
@@ -126,7 +126,7 @@ def test_the_source_of_a_function_has_its_decorators_and_nothing_else(tmp_path):
     )
 
     assert (
-        source(str(tmp_path), Function("deco", "one"))
+        read_source(str(tmp_path), Function("deco", "one"))
         == "@functools.cache\ndef one():\n    return 1\n"
     )
 
@@ -136,4 +136,4 @@ def test_the_last_definition_of_a_function_counts(tmp_path):
         "if True:\n    def f():\n        return 1\nelse:\n    def f():\n        return 2\n"
     )
 
-    assert "return 2" in source(str(tmp_path), Function("twice", "f"))
+    assert "return 2" in read_source(str(tmp_path), Function("twice", "f"))

@@ -7,22 +7,22 @@ import jinja2
 import pytest
 import yaml
 
-from kaizen_components.pipeline.ask.asking import BREAK
-from kaizen_components.pipeline.codemode import prove
+from kaizen_components.pipeline.ask.messages import BREAK
+from kaizen_components.pipeline.codemode import step_fixtures
 from kaizen_components.pipeline.codemode.analysis import Analysis
 from kaizen_components.pipeline.codemode.box.piece import failed
 from kaizen_components.pipeline.prompt import PROMPTS
-from kaizen_components.pipeline.protocol import load
+from kaizen_components.pipeline.protocol import load_shipped
 from kaizen_components.pipeline.verdict import REASONS
 
 from .conftest import REQUEST, snippets, spec_text
 
-PROTOCOL = load("codemode")
+PROTOCOL = load_shipped("codemode")
 
 
 def test_every_step_has_a_good_fixture_and_a_bad_one():
     """Whether they are told apart is what `K11 --gates` says, in tests/pipeline/test_prove.py."""
-    fixtures = yaml.safe_load(pathlib.Path(prove.FILE).read_text(encoding="utf-8"))
+    fixtures = yaml.safe_load(pathlib.Path(step_fixtures.FILE).read_text(encoding="utf-8"))
 
     assert list(fixtures) == list(PROTOCOL.steps)
     for step, cases in fixtures.items():
@@ -32,9 +32,9 @@ def test_every_step_has_a_good_fixture_and_a_bad_one():
 def test_a_fixture_that_expects_something_else_is_not_ok(monkeypatch, tmp_path):
     path = tmp_path / "evals.yml"
     path.write_text("spec-synthesis:\n  - {name: wrong, answer: prose, expects: pass}\n")
-    monkeypatch.setattr(prove, "FILE", str(path))
+    monkeypatch.setattr(step_fixtures, "FILE", str(path))
 
-    (row,) = prove.prove()
+    (row,) = step_fixtures.prove_steps()
     assert (row["ok"], row["expected"], row["got"]) == (False, "pass", "malformed")
 
 

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from kaizen_components.pipeline.answers.parse import AnswerRefused
-from kaizen_components.pipeline.codemode.code import faults
-from kaizen_components.pipeline.codemode.snippets import judge
+from kaizen_components.pipeline.codemode.code import find_code_faults
+from kaizen_components.pipeline.codemode.snippets import check_snippets
 
 from .conftest import CALLS, SLUGIFY, snippets, told
 
 
 def test_snippets_of_an_honest_agent_pass():
-    verdict = judge(SLUGIFY, told(snippets()), [])
+    verdict = check_snippets(SLUGIFY, told(snippets()), [])
 
     assert (verdict.reason, verdict.facts["snippets"]) == ("pass", len(CALLS))
 
@@ -32,7 +32,7 @@ def test_snippets_of_an_honest_agent_pass():
     ],
 )
 def test_code_that_calls_the_real_function_may_run(code):
-    assert faults(SLUGIFY, code) == []
+    assert find_code_faults(SLUGIFY, code) == []
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_code_that_calls_the_real_function_may_run(code):
     ],
 )
 def test_code_that_shows_something_else_may_not(code, says):
-    assert says in " ".join(faults(SLUGIFY, code))
+    assert says in " ".join(find_code_faults(SLUGIFY, code))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_code_that_shows_something_else_may_not(code, says):
 def test_the_same_code_in_other_words_is_the_same_snippet(again):
     given = snippets([*CALLS[:11], (again, "value")])
 
-    verdict = judge(SLUGIFY, told(given), [])
+    verdict = check_snippets(SLUGIFY, told(given), [])
 
     assert (verdict.reason, [one.text for one in verdict.findings]) == (
         "check", ["S12 is the same code as S3: try something else."],
@@ -90,11 +90,11 @@ def test_a_later_round_goes_on_counting_and_repeats_nothing():
         (f"slugify('new {number}')", "error" if number < 3 else "value") for number in range(10)
     ]
 
-    assert judge(SLUGIFY, told(snippets(fresh, first=13)), earlier).reason == "pass"
-    repeated = judge(SLUGIFY, told(snippets([*fresh[:9], CALLS[0]], first=13)), earlier)
+    assert check_snippets(SLUGIFY, told(snippets(fresh, first=13)), earlier).reason == "pass"
+    repeated = check_snippets(SLUGIFY, told(snippets([*fresh[:9], CALLS[0]], first=13)), earlier)
     assert repeated.findings[0].text.startswith("S22 is the same code as S1")
     with pytest.raises(AnswerRefused, match="S13 to S22"):
-        judge(SLUGIFY, told(snippets(fresh)), earlier)
+        check_snippets(SLUGIFY, told(snippets(fresh)), earlier)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,6 @@ def test_a_later_round_goes_on_counting_and_repeats_nothing():
 )
 def test_what_is_not_in_the_form_is_refused_in_words_that_help(text, says):
     with pytest.raises(AnswerRefused) as refused:
-        judge(SLUGIFY, text, [])
+        check_snippets(SLUGIFY, text, [])
 
     assert says in str(refused.value)

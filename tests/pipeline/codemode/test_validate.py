@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from kaizen_components.pipeline.codemode import mutate
-from kaizen_components.pipeline.codemode.cases import read
+from kaizen_components.pipeline.codemode.cases import parse_spec
 from kaizen_components.pipeline.codemode.function import Function
-from kaizen_components.pipeline.codemode.refine import judge as refined
-from kaizen_components.pipeline.codemode.validate import judge
+from kaizen_components.pipeline.codemode.refine import check_refined_spec as refined
+from kaizen_components.pipeline.codemode.validate import validate_spec
 from kaizen_components.pipeline.job import Tools
 
 from .conftest import CASES, HONEST, REQUEST, SLUGIFY, case, spec_text
@@ -24,7 +24,7 @@ FLAKY = HONEST.replace('return "-".join', 'return ("", "x")[hash("k") % 2] + "-"
 
 
 def test_a_spec_that_holds_and_notices_mistakes_is_accepted(job):
-    verdict = judge(job(), SLUGIFY, read(spec_text()), REQUEST)
+    verdict = validate_spec(job(), SLUGIFY, parse_spec(spec_text()), REQUEST)
 
     assert verdict.reason == "pass"
     assert verdict.facts["cases"] == 5
@@ -33,7 +33,7 @@ def test_a_spec_that_holds_and_notices_mistakes_is_accepted(job):
 
 
 def test_a_function_that_does_not_do_what_the_requirement_says_is_rejected_with_both_values(job):
-    verdict = judge(job(BUG), SLUGIFY, read(spec_text()), REQUEST)
+    verdict = validate_spec(job(BUG), SLUGIFY, parse_spec(spec_text()), REQUEST)
 
     assert (verdict.reason, verdict.facts["failing"]) == ("reject", ["C1"])
     assert (
@@ -46,7 +46,7 @@ def test_a_case_of_evidence_that_fails_is_for_the_spec_to_mend(job):
     other = HONEST.replace("[a-z0-9]+", "[a-z]+").replace("too long", "too short")
     cases = [*CASES, case(6, "slugify('1 2')", "S8", expect="'1-2'")]
 
-    verdict = judge(job(other), SLUGIFY, read(spec_text(cases)), REQUEST)
+    verdict = validate_spec(job(other), SLUGIFY, parse_spec(spec_text(cases)), REQUEST)
 
     assert (verdict.reason, verdict.facts["failing"]) == ("check", ["C6"])
     assert (
@@ -59,7 +59,7 @@ def test_a_function_that_ends_differently_from_run_to_run_is_flaky(job):
         "the two seeds must tell these apart"
     )
 
-    verdict = judge(job(FLAKY), SLUGIFY, read(spec_text()), REQUEST)
+    verdict = validate_spec(job(FLAKY), SLUGIFY, parse_spec(spec_text()), REQUEST)
 
     assert (verdict.reason, verdict.facts["failing"]) == ("flaky", ["C1", "C2", "C5"])
     assert "Ask for what does not change" in verdict.findings[0].text
@@ -75,7 +75,7 @@ def hash_of(text, seed):
 
 
 def test_a_spec_that_notices_too_little_is_weak_and_says_what_it_misses(job):
-    verdict = judge(job(), SLUGIFY, read(spec_text(WEAK)), REQUEST)
+    verdict = validate_spec(job(), SLUGIFY, parse_spec(spec_text(WEAK)), REQUEST)
 
     assert verdict.reason == "weak"
     assert verdict.facts["rate"] < 0.6
@@ -90,10 +90,10 @@ def test_a_mistake_that_never_ends_is_noticed_and_does_not_hold_up_the_rest(job)
     cases = [case(number, f"count({number})", "S1", expect="0") for number in (1, 2)]
     cases += [case(3, "count(-2)", "S1", expect="-2")]
 
-    verdict = judge(
+    verdict = validate_spec(
         job(counting),
         Function("app.text", "count"),
-        read(spec_text(cases, "app.text:count")),
+        parse_spec(spec_text(cases, "app.text:count")),
         "counts",
     )
 
@@ -108,8 +108,11 @@ def test_a_function_that_leaves_files_behind_is_judged_on_a_tidy_tree(job):
     )
     cases = [case(number, f"log('{'x' * number}')", "S1", expect=number) for number in (1, 2, 3)]
 
-    verdict = judge(
-        job(writes), Function("app.text", "log"), read(spec_text(cases, "app.text:log")), "logs"
+    verdict = validate_spec(
+        job(writes),
+        Function("app.text", "log"),
+        parse_spec(spec_text(cases, "app.text:log")),
+        "logs",
     )
 
     assert (verdict.reason, verdict.facts["survived"]) == ("pass", 0)
@@ -119,7 +122,7 @@ def test_a_function_that_leaves_files_behind_is_judged_on_a_tidy_tree(job):
 def test_no_time_for_any_mistake_is_never_a_pass(job):
     slow = HONEST.replace("import re\n", "import re\nimport time\n\ntime.sleep(3)\n")
 
-    verdict = judge(job(slow, mutation_s=0.5), SLUGIFY, read(spec_text()), REQUEST)
+    verdict = validate_spec(job(slow, mutation_s=0.5), SLUGIFY, parse_spec(spec_text()), REQUEST)
 
     assert verdict.reason == "missing"
     assert "mutation_s" in verdict.findings[0].text
@@ -130,12 +133,14 @@ def test_a_case_that_is_too_slow_for_its_mistakes_proves_nothing(job, monkeypatc
     monkeypatch.setattr(mutate, "LEAST_S", 0.001)
     monkeypatch.setattr(mutate, "SLOWER", 0.0)
 
-    assert judge(job(), SLUGIFY, read(spec_text()), REQUEST).reason == "missing"
+    assert validate_spec(job(), SLUGIFY, parse_spec(spec_text()), REQUEST).reason == "missing"
 
 
 def test_without_an_interpreter_nothing_is_validated(job):
     assert (
-        judge(job(tools=Tools(["no-such-python"])), SLUGIFY, read(spec_text()), REQUEST).reason
+        validate_spec(
+            job(tools=Tools(["no-such-python"])), SLUGIFY, parse_spec(spec_text()), REQUEST
+        ).reason
         == "missing"
     )
 
@@ -144,7 +149,7 @@ def test_without_an_interpreter_nothing_is_validated(job):
 def mended(results):
     """`mended(failing, cases)`: the verdict on a new spec after CASES."""
     return lambda failing, cases: refined(
-        read(spec_text()), failing, SLUGIFY, REQUEST, results, spec_text(cases)
+        parse_spec(spec_text()), failing, SLUGIFY, REQUEST, results, spec_text(cases)
     )
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kaizen_components.pipeline.gates.tests.gate import judge
+from kaizen_components.pipeline.gates.tests.gate import judge_tests
 from kaizen_components.pipeline.job import Job, Settings, Tools
 
 from ...conftest import ROOT
@@ -76,4 +76,4 @@ def candidate(tmp_path, python, scratch):
 
 @pytest.fixture
 def verdict(candidate):
-    return lambda *given, **named: judge(candidate(*given, **named))
+    return lambda *given, **named: judge_tests(candidate(*given, **named))

@@ -5,7 +5,9 @@ from kaizen_components.pipeline.gates.tests import asserts
 
 @pytest.fixture
 def found(candidate):
-    return lambda body: [finding.text.split()[0] for finding in asserts.check(candidate(test=body))]
+    return lambda body: [
+        finding.text.split()[0] for finding in asserts.find_empty_tests(candidate(test=body))
+    ]
 
 
 WEAK = {

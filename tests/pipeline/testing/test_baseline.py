@@ -2,7 +2,7 @@
 
 import sys
 
-from kaizen_components.pipeline.gates.tests.baseline import baseline
+from kaizen_components.pipeline.gates.tests.baseline import measure_baseline
 from kaizen_components.pipeline.job import Job, Settings, Tools
 
 from .conftest import world
@@ -60,7 +60,7 @@ def asked(tmp_path, python, **more):
 
 def test_ids_are_sorted_by_how_they_end_and_remembered(tmp_path, python):
     job = asked(tmp_path, python)
-    first, second = baseline(job), baseline(job)
+    first, second = measure_baseline(job), measure_baseline(job)
 
     assert first.passed == ["test_kinds.py::test_passes"]
     assert first.failed == [
@@ -69,7 +69,7 @@ def test_ids_are_sorted_by_how_they_end_and_remembered(tmp_path, python):
         "test_kinds.py::test_fixture",
     ]
     assert first.skipped == ["test_kinds.py::test_expected", "test_kinds.py::test_skipped"]
-    assert (first.flaky, first.doubts, first.sound) == ([], [], False)
+    assert (first.flaky, first.doubts, first.is_sound) == ([], [], False)
     assert len(first.runs) == 2 and second.runs == []
     assert (second.passed, second.failed, second.skipped) == (
         first.passed,
@@ -81,5 +81,5 @@ def test_ids_are_sorted_by_how_they_end_and_remembered(tmp_path, python):
 def test_base_that_cannot_be_judged_says_why_and_is_not_remembered(tmp_path, python):
     job = asked(tmp_path, python.with_name("no-such-python"))
 
-    assert "pip install" in baseline(job).doubts[0]
+    assert "pip install" in measure_baseline(job).doubts[0]
     assert list((tmp_path / "scratch").iterdir()) == []

@@ -214,7 +214,7 @@ def test_sandbox_below_the_repositorys_minimum_blocks(verdict):
 
     seen = verdict(minimum_level="L3")
 
-    assert seen.reason == "missing" or sandbox.level() == "L3"
+    assert seen.reason == "missing" or sandbox.detect_level() == "L3"
 
 
 def test_session_that_never_ends_is_not_believed(candidate):
@@ -222,6 +222,8 @@ def test_session_that_never_ends_is_not_believed(candidate):
         {"app/main.py": MAIN + "\n\ndef double(number):\n    while True:\n        pass\n"}
     )
 
-    (seen,), _ = session.run(job, [session.asked("head", "head", [NEW], 3.0)], hash_seed=1)
+    (seen,), _ = session.run_sessions(
+        job, [session.plan_session("head", "head", [NEW], 3.0)], hash_seed=1
+    )
 
     assert seen.doubts() == ["it did not end in time"]

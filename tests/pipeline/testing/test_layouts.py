@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from kaizen_components.pipeline.gates.tests import config
+from kaizen_components.pipeline.gates.tests import pytest_config
 from kaizen_components.pipeline.job import Tools
 
 from ..conftest import held_to
@@ -79,7 +79,7 @@ def test_many(number, twice):
 def test_editable_install_does_not_hide_candidate(verdict, tmp_path, monkeypatch, level):
     """Both kinds: a folder on the path, and a finder that comes before all others."""
     held_to(level, monkeypatch)
-    elsewhere, python = tmp_path / "elsewhere", world.environment(tmp_path / "editable")
+    elsewhere, python = tmp_path / "elsewhere", world.make_environment(tmp_path / "editable")
     world.write(
         elsewhere,
         {
@@ -123,7 +123,7 @@ def test_editable_install_does_not_hide_candidate(verdict, tmp_path, monkeypatch
 def test_plugins_that_the_configuration_blocks_are_known(tmp_path, name, text, blocked):
     (tmp_path / name).write_text(text)
 
-    assert sorted(config.blocked(str(tmp_path / name))) == sorted(
+    assert sorted(pytest_config.list_blocked_plugins(str(tmp_path / name))) == sorted(
         [*blocked, *(f"pytest_{one}" for one in blocked)]
     )
 
@@ -131,4 +131,4 @@ def test_plugins_that_the_configuration_blocks_are_known(tmp_path, name, text, b
 def test_a_configuration_may_block_all_plugins(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -q --disable-plugin-autoload\n")
 
-    assert config.blocked(str(tmp_path / "pytest.ini")) == ["*"]
+    assert pytest_config.list_blocked_plugins(str(tmp_path / "pytest.ini")) == ["*"]

@@ -4,7 +4,7 @@ from kaizen_components.pipeline.gates.tests import mutants
 
 
 def made(source, lines=range(1, 99)):
-    return [str(mutant) for mutant in mutants.make("x.py", source, set(lines))]
+    return [str(mutant) for mutant in mutants.make_mutants("x.py", source, set(lines))]
 
 
 @pytest.mark.parametrize(
@@ -61,18 +61,19 @@ def test_same_mistake_is_not_made_twice_under_two_names(source, number):
 def test_only_the_given_lines_are_changed_and_the_rest_is_kept_to_the_byte():
     source = "a = 'ä' + b  # ö\nc = 1 if d else 2\n"
 
-    assert {mutant.line for mutant in mutants.make("x.py", source, {2})} == {2}
+    assert {mutant.line for mutant in mutants.make_mutants("x.py", source, {2})} == {2}
     assert all(
-        mutant.text.startswith("a = 'ä' + b  # ö\n") for mutant in mutants.make("x.py", source, {2})
+        mutant.text.startswith("a = 'ä' + b  # ö\n")
+        for mutant in mutants.make_mutants("x.py", source, {2})
     )
     assert "a = ('ä' - b)  # ö\n" not in {
-        mutant.text.splitlines(True)[0] for mutant in mutants.make("x.py", source, {1})
+        mutant.text.splitlines(True)[0] for mutant in mutants.make_mutants("x.py", source, {1})
     }
 
 
 def test_every_mutant_is_another_program_that_compiles():
     source = "def f(x, *, y=3):\n    z = [i for i in x if i > y]\n    return {'a': z, 'b': -len(z)} if z else f'{y + 1}'\n"
-    texts = [mutant.text for mutant in mutants.make("x.py", source, {1, 2, 3})]
+    texts = [mutant.text for mutant in mutants.make_mutants("x.py", source, {1, 2, 3})]
 
     assert len(texts) == len({*texts, source}) - 1 >= 7
     for text in texts:
@@ -82,12 +83,12 @@ def test_every_mutant_is_another_program_that_compiles():
 def test_gutted_file_raises_in_changed_functions_only():
     source = "def kept():\n    return 1\n\n\ndef changed():\n    return 2\n"
     scope: dict = {}
-    exec(mutants.gutted("x.py", source, {6}).text, scope)
+    exec(mutants.gut_functions("x.py", source, {6}).text, scope)
 
     assert scope["kept"]() == 1
     with pytest.raises(SystemError):
         scope["changed"]()
-    assert mutants.gutted("x.py", "a = 1\n", {1}) is None
+    assert mutants.gut_functions("x.py", "a = 1\n", {1}) is None
 
 
 def test_source_that_is_no_python_has_no_mutants():

@@ -2,7 +2,7 @@ import os
 from pathlib import Path
 
 from kaizen_components.pipeline.gates.tests import shadow
-from kaizen_components.pipeline.target import protected
+from kaizen_components.pipeline.target import protected_files
 
 from .conftest import BASE, NEW
 
@@ -17,12 +17,12 @@ def test_changed_added_and_deleted_files_are_found_and_new_tests_are_not(candida
         }
     )
 
-    assert protected.touched(job) == {
+    assert protected_files.list_touched(job) == {
         "tests/test_main.py": "deleted",
         "deep/conftest.py": "added",
         "pyproject.toml": "added",
     }
-    assert [finding.path for finding in protected.check(job)] == [
+    assert [finding.path for finding in protected_files.check_protected(job)] == [
         "deep/conftest.py",
         "pyproject.toml",
         "tests/test_main.py",
@@ -34,15 +34,15 @@ def test_granted_path_is_not_protected(candidate):
         {"tests/data/x.txt": "", "pyproject.toml": ""}, granted=("pyproject.toml", "tests/data/**")
     )
 
-    assert protected.touched(job) == {}
+    assert protected_files.list_touched(job) == {}
 
 
 def test_glob_without_a_folder_fits_in_every_folder_and_two_stars_are_any_number():
-    assert protected.matches("a/b/pytest.ini", ["pytest.ini"])
-    assert protected.matches("test_x.py", ["**/test_*.py"])
-    assert protected.matches("a/b/test_x.py", ["**/test_*.py"])
-    assert not protected.matches("src/tests/x.py", ["tests/**"])
-    assert not protected.matches("a/xpytest.ini", ["pytest.ini"])
+    assert protected_files.matches_any("a/b/pytest.ini", ["pytest.ini"])
+    assert protected_files.matches_any("test_x.py", ["**/test_*.py"])
+    assert protected_files.matches_any("a/b/test_x.py", ["**/test_*.py"])
+    assert not protected_files.matches_any("src/tests/x.py", ["tests/**"])
+    assert not protected_files.matches_any("a/xpytest.ini", ["pytest.ini"])
 
 
 def test_copy_gets_the_protected_files_of_the_base(candidate, tmp_path):
@@ -50,7 +50,7 @@ def test_copy_gets_the_protected_files_of_the_base(candidate, tmp_path):
     place = tmp_path / "copy"
     os.system(f"cp -r {job.head} {place}")
 
-    protected.restore(job, str(place))
+    protected_files.restore_protected(job, str(place))
 
     assert (place / "tests/test_main.py").read_text() == BASE["tests/test_main.py"]
     assert (place / NEW).exists()
@@ -64,9 +64,12 @@ def test_link_in_place_of_a_protected_file_is_a_change_and_is_replaced(candidate
         os.unlink(os.path.join(root, "tests/test_main.py"))
         os.symlink("../app/main.py", os.path.join(root, "tests/test_main.py"))
 
-    assert protected.touched(job) == {"tests/test_main.py": "changed"}
-    protected.restore(job, job.head)
-    assert protected.touched(job) == {} and "double" in Path(job.head, "app/main.py").read_text()
+    assert protected_files.list_touched(job) == {"tests/test_main.py": "changed"}
+    protected_files.restore_protected(job, job.head)
+    assert (
+        protected_files.list_touched(job) == {}
+        and "double" in Path(job.head, "app/main.py").read_text()
+    )
 
 
 def test_new_module_that_hides_another_is_found(candidate):
@@ -81,7 +84,7 @@ def test_new_module_that_hides_another_is_found(candidate):
         }
     )
 
-    assert [finding.path for finding in shadow.check(job, {"numpy"})] == [
+    assert [finding.path for finding in shadow.find_shadowing_files(job, {"numpy"})] == [
         "app/main.so",
         "math.py",
         "numpy/__init__.py",

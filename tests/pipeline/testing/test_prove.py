@@ -1,9 +1,9 @@
-from kaizen_components.pipeline.gates.tests.prove import prove
+from kaizen_components.pipeline.gates.tests.prove import prove_test_gate
 from kaizen_components.pipeline.job import Tools
 
 
 def test_gate_tells_its_good_candidate_from_its_bad_one(python):
-    seen = prove(Tools([str(python)], (str(python.parent.parent),)))
+    seen = prove_test_gate(Tools([str(python)], (str(python.parent.parent),)))
 
     assert [(one["case"], one["got"], one["ok"]) for one in seen] == [
         ("good", "pass", True),
@@ -12,6 +12,6 @@ def test_gate_tells_its_good_candidate_from_its_bad_one(python):
 
 
 def test_proof_without_an_interpreter_fails_and_says_so():
-    seen = prove(Tools(["no-such-python"]))
+    seen = prove_test_gate(Tools(["no-such-python"]))
 
     assert [(one["got"], one["ok"]) for one in seen] == [("missing", False)] * 2

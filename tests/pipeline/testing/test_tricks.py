@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from kaizen_components.pipeline.gates.tests import session
-from kaizen_components.pipeline.gates.tests.gate import judge
+from kaizen_components.pipeline.gates.tests.gate import judge_tests
 
 from .conftest import BASE, DOUBLE, NEW
 
@@ -42,9 +42,9 @@ TRICKS = {
 @pytest.mark.parametrize("trick", TRICKS)
 def test_wrong_code_is_seen_to_fail_behind(trick, candidate):
     job = candidate({"app/main.py": WRONG, **TRICKS[trick]})
-    asked = session.asked("head", "head", [], 60.0)
+    asked = session.plan_session("head", "head", [], 60.0)
 
-    (seen,), _ = session.run(job, [asked], hash_seed=1)
+    (seen,), _ = session.run_sessions(job, [asked], hash_seed=1)
 
     assert {one: outcome.kind for one, outcome in seen.outcomes.items()} == {
         "tests/test_main.py::test_one": "passed",
@@ -56,11 +56,13 @@ def test_wrong_code_is_seen_to_fail_behind(trick, candidate):
 def test_conftest_of_the_base_that_rewrites_reports_is_not_believed(candidate):
     job = candidate({"app/main.py": WRONG}, base={**BASE, "conftest.py": PASSES})
 
-    (seen,), _ = session.run(job, [session.asked("head", "head", [], 60.0)], hash_seed=1)
+    (seen,), _ = session.run_sessions(
+        job, [session.plan_session("head", "head", [], 60.0)], hash_seed=1
+    )
 
     assert seen.outcomes[f"{NEW}::test_double"].kind == "rewritten"
     assert any("passed only in the report" in doubt for doubt in seen.doubts())
-    assert judge(job).reason == "missing"  # the base cannot be judged
+    assert judge_tests(job).reason == "missing"  # the base cannot be judged
 
 
 def test_what_one_session_does_to_the_tree_is_undone_before_the_next(candidate):
@@ -71,9 +73,11 @@ def test_what_one_session_does_to_the_tree_is_undone_before_the_next(candidate):
         "    (here.parent / 'app/main.py').unlink()\n"
     )
     job = candidate(test=vandal)
-    asked = [session.asked(f"run {at}", "head", [], 60.0, shuffle=f"{at}") for at in range(3)]
+    asked = [
+        session.plan_session(f"run {at}", "head", [], 60.0, shuffle=f"{at}") for at in range(3)
+    ]
 
-    seen, _ = session.run(job, asked, hash_seed=1)
+    seen, _ = session.run_sessions(job, asked, hash_seed=1)
 
     ends = [
         {one.split("::")[1]: outcome.kind for one, outcome in run.outcomes.items()} for run in seen
@@ -85,7 +89,7 @@ def test_report_that_we_did_not_sign_is_not_read(tmp_path):
     body = json.dumps({"sessions": []}).encode()
     (tmp_path / "report.json").write_bytes(b"0" * 64 + b"\n" + body)
 
-    with pytest.raises(session.Broken):
+    with pytest.raises(session.SessionBroken):
         session._read(str(tmp_path), "ab" * 32, [], None)
 
 
@@ -97,8 +101,8 @@ def test_code_of_the_target_cannot_find_the_key_of_the_report(candidate):
         "    assert not os.path.exists('../../plan.json')\n"
     )
 
-    (seen,), _ = session.run(
-        candidate(test=looks), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1
+    (seen,), _ = session.run_sessions(
+        candidate(test=looks), [session.plan_session("head", "head", [NEW], 60.0)], hash_seed=1
     )
 
     assert seen.outcomes[f"{NEW}::test_key"].passed, seen.outcomes[f"{NEW}::test_key"].text
@@ -119,8 +123,8 @@ def test_it():
 
 
 def test_lines_that_somebody_else_writes_into_the_report_are_noticed(candidate):
-    (seen,), _ = session.run(
-        candidate(test=FORGER), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1
+    (seen,), _ = session.run_sessions(
+        candidate(test=FORGER), [session.plan_session("head", "head", [NEW], 60.0)], hash_seed=1
     )
 
     assert "somebody else wrote into its report" in seen.doubts()
@@ -137,8 +141,8 @@ def test_environment_and_path_of_a_session_are_ours(candidate, monkeypatch, tmp_
         "    assert sys.dont_write_bytecode\n"
     )
 
-    (seen,), _ = session.run(
-        candidate(test=test), [session.asked("head", "head", [NEW], 60.0)], hash_seed=1
+    (seen,), _ = session.run_sessions(
+        candidate(test=test), [session.plan_session("head", "head", [NEW], 60.0)], hash_seed=1
     )
 
     assert seen.outcomes[f"{NEW}::test_it"].passed, seen.outcomes[f"{NEW}::test_it"].text

@@ -20,7 +20,7 @@ def main(folder: str) -> None:
         plan = json.load(file)
     os.unlink(file.name)
     key = bytearray.fromhex(plan.pop("key"))
-    imports.leave_environment()
+    imports.clear_environment()
     family.adopt()
     plan["tmp"] = os.path.join(folder, "tmp")
     plan["root"] = os.path.join(folder, "tree")
@@ -32,7 +32,7 @@ def main(folder: str) -> None:
 
 def _groups(plan, key):
     """Each group in order, until the time is up; those that did not begin are missing at the end."""
-    kept, deadline, seen = tree.Tree(plan["root"]), time.monotonic() + plan["seconds"], []
+    kept, deadline, seen = tree.RestorableTree(plan["root"]), time.monotonic() + plan["seconds"], []
     for group in plan["groups"]:
         if time.monotonic() >= deadline:
             break

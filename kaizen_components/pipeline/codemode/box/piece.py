@@ -40,7 +40,7 @@ def imported(plan: dict) -> tuple:
     os.chdir(plan["root"])
     sys.argv[:] = ["code"]
     paths = [os.path.normpath(os.path.join(plan["root"], path)) for path in plan["paths"]]
-    imports.tree_first(paths)
+    imports.put_tree_first(paths)
     os.environ["TMPDIR"] = plan["tmp"]
     tempfile.tempdir = None
     try:

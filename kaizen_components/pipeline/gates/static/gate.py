@@ -10,28 +10,28 @@ import os
 
 from ....sandbox import run as sandbox
 from ...job import Job
-from ...target.toolchain import NEEDED, missing
+from ...target.toolchain import NEEDED, find_missing_tools
 from ...verdict import Finding, Verdict
-from . import compiled, hiding, mypy, own, ruff
-from .room import Room
-from .seen import Located, Seen, new
+from . import mypy, own_command, ruff, suppressions, syntax
+from .findings import LocatedFinding, ToolResult, find_new
+from .tool_tree import ToolTree
 
 FORM = 1  # of what is kept about a base: a new number when findings are read otherwise
-TOOLS = {"ruff": ruff.look, "mypy": mypy.look}
+TOOLS = {"ruff": ruff.run_ruff, "mypy": mypy.run_mypy}
 
 
-def judge(job: Job) -> Verdict:
+def judge_static(job: Job) -> Verdict:
     """Whether the candidate may go on, and if not, each new finding."""
-    level, least = sandbox.level(), job.settings.minimum_level
+    level, least = sandbox.detect_level(), job.settings.minimum_level
     if sandbox.LEVELS.index(level) < sandbox.LEVELS.index(least):
         says = f"The sandbox here is {level}, and this repository asks for {least}."
         return Verdict("missing", says, [Finding("sandbox", says)], facts={"level": level})
-    return own.around(job, "check", _judge)
+    return own_command.judge_with_own_command(job, "check", _judge)
 
 
 def _judge(job):
-    absent = [one for one in missing(job.tools) if NEEDED[one.rule] == "check"]
-    facts = {"versions": dict(job.tools.versions), "level": sandbox.level()}
+    absent = [one for one in find_missing_tools(job.tools) if NEEDED[one.rule] == "check"]
+    facts = {"versions": dict(job.tools.versions), "level": sandbox.detect_level()}
     if absent:
         says = f"{' and '.join(one.rule for one in absent)} cannot be run in the target."
         return Verdict("missing", says, absent, facts=facts)
@@ -47,18 +47,18 @@ HOW = "Mend it, name the files in the tool's settings, or bring a command of you
 
 
 def _compared(job, base, runs, facts):
-    room = Room(job)
+    room = ToolTree(job)
     room.fill(job.head)
-    syntax = compiled.look(job, room, job.head_tree)
-    runs += [syntax.boxed] if syntax.boxed else []
-    findings = [one.finding for one in syntax.found] + _break(syntax)
+    checked = syntax.find_syntax_errors(job, room, job.head_tree)
+    runs += [checked.boxed] if checked.boxed else []
+    findings = [one.finding for one in checked.found] + _break(checked)
     if not findings:  # a file that does not compile would only drown everything else
-        findings = hiding.look(job)
+        findings = suppressions.find_suppressions(job)
         for before in base:
             after = TOOLS[before.tool](job, room, job.head_tree)
             runs += [after.boxed] if after.boxed else []
             facts[before.tool] = {"base": len(before.found), "head": len(after.found)}
-            fresh = new(before.found, after.found, job.changed)
+            fresh = find_new(before.found, after.found, job.changed)
             findings += fresh or _break(after)
     if findings:
         ordered = sorted(findings, key=lambda one: (one.path, one.line, one.rule))
@@ -83,16 +83,19 @@ def _break(seen):
     return [Finding(f"{seen.tool}-broke", seen.broken)] if seen.broken else []
 
 
-def _base(job: Job) -> tuple[list[Seen], list[sandbox.Boxed]]:
+def _base(job: Job) -> tuple[list[ToolResult], list[sandbox.SandboxResult]]:
     """What the tools find in the base: looked for once per tree, interpreter and versions."""
     path = os.path.join(job.scratch, f"static-{_key(job)}.json")
     try:
         with open(path, encoding="utf-8") as file:
             kept = json.load(file)
-        return [Seen(tool, [Located(*one) for one in found]) for tool, found in kept.items()], []
+        return [
+            ToolResult(tool, [LocatedFinding(*one) for one in found])
+            for tool, found in kept.items()
+        ], []
     except (OSError, ValueError, TypeError, AttributeError):
         pass  # not looked at yet
-    room = Room(job)
+    room = ToolTree(job)
     room.fill(job.base)
     seen = [look(job, room, job.base_tree) for look in TOOLS.values()]
     if not any(one.broken for one in seen):

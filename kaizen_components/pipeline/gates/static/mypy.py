@@ -6,8 +6,8 @@ import re
 
 from ....sandbox import run as sandbox
 from ...job import Job
-from .room import CACHE, Room, mypy_settings
-from .seen import Located, Seen, broken
+from .findings import LocatedFinding, ToolResult, make_broken_result
+from .tool_tree import CACHE, ToolTree, read_mypy_settings
 
 JSON_SINCE = (1, 11)
 LINE = re.compile(r"^(?P<file>[^\n]+?):(?:(?P<line>\d+):)?(?:\d+:)? (?P<severity>error|note|warning): (?P<message>.*?)"
@@ -18,26 +18,26 @@ BESIDE = frozenset({"tests", "test", "docs", "doc", "examples", "build", "dist",
                     "conftest.py", "noxfile.py"})  # fmt: skip
 
 
-def look(job: Job, room: Room, tree: str) -> Seen:
+def run_mypy(job: Job, room: ToolTree, tree: str) -> ToolResult:
     """The errors of one tree; a blocked run is one whose other findings nobody knows."""
-    config, lists = mypy_settings(room.folder)
+    config, lists = read_mypy_settings(room.folder)
     own = any(name in lists for name in ("files", "packages", "modules"))
     sources = [] if own else _sources(room.folder, job.tools.paths)
     if not own and not sources:
-        return Seen("mypy", [])
-    boxed = sandbox.run(
+        return ToolResult("mypy", [])
+    boxed = sandbox.run_in_sandbox(
         [*job.tools.python, "-I", "-m", "mypy", *_words(job, config), *([] if own else _layout(job)), *sources],
         room.folder, job.settings.timeout_s, tree=tree, reads=job.tools.reads,
         variables={"MYPYPATH": "src"} if "src" in job.tools.paths and not own else {},
     )  # fmt: skip
     if boxed.timed_out or boxed.stdout.left_out:
-        return broken("mypy", boxed, "it said too much", room.folder)
+        return make_broken_result("mypy", boxed, "it said too much", room.folder)
     found = _errors(room, boxed.stdout.text() + "\n" + boxed.stderr.text())
     if boxed.exit_code not in (CLEAN, FOUND) or (boxed.exit_code == FOUND) != bool(found):
-        seen = broken("mypy", boxed, "it could not check the project", room.folder)
+        seen = make_broken_result("mypy", boxed, "it could not check the project", room.folder)
         seen.found = found
         return seen
-    return Seen("mypy", found, boxed)
+    return ToolResult("mypy", found, boxed)
 
 
 def _words(job, config):
@@ -91,7 +91,7 @@ def _errors(room, text):
             path, number = room.relative(one["file"]), max(int(one["line"] or 0), 0)
             said = " ".join(filter(None, (one["message"], one.get("hint"))))
             found.append(
-                Located(one["code"] or "mypy", said, path, number, room.line(path, number))
+                LocatedFinding(one["code"] or "mypy", said, path, number, room.line(path, number))
             )
     return found
 

@@ -6,8 +6,8 @@ import tempfile
 from typing import Any
 
 from ...job import Job, Settings, Tools
-from ...target.fixture_tree import lay_out
-from .gate import judge
+from ...target.fixture_tree import write_tree
+from .gate import judge_static
 
 BASE = {
     "sums.py": '"""Sums."""\n\nOLD: int = "was wrong before"\n',
@@ -24,11 +24,11 @@ CASES = {  # name -> (what is added to sums.py, other files, the reason that the
 }
 
 
-def prove(tools: Tools | None = None) -> list[dict[str, Any]]:
+def prove_static_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
     """For each candidate what the gate should say, what it said, and whether that is the same; a few seconds."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix), versions=_versions())
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
-        lay_out(os.path.join(place, "base"), BASE)
+        write_tree(os.path.join(place, "base"), BASE)
         os.makedirs(os.path.join(place, "scratch"))
         return [_proved(place, name, tools) for name in CASES]
 
@@ -36,12 +36,12 @@ def prove(tools: Tools | None = None) -> list[dict[str, Any]]:
 def _proved(place, name, tools):
     added, others, expected = CASES[name]
     head = os.path.join(place, name)
-    lay_out(head, {**BASE, **others, "sums.py": BASE["sums.py"] + added})
+    write_tree(head, {**BASE, **others, "sums.py": BASE["sums.py"] + added})
     lines = range(BASE["sums.py"].count("\n") + 1, (BASE["sums.py"] + added).count("\n") + 1)
     changed = {"sums.py": set(lines), **{path: {1} for path in others}}
     settings = Settings(timeout_s=120.0, minimum_level="L0")  # our own code is in it
     scratch = os.path.join(place, "scratch")
-    verdict = judge(
+    verdict = judge_static(
         Job(
             os.path.join(place, "base"),
             head,

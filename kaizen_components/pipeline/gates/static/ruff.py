@@ -4,8 +4,8 @@ import json
 
 from ....sandbox import run as sandbox
 from ...job import Job
-from .room import Room
-from .seen import Located, Seen, broken
+from .findings import LocatedFinding, ToolResult, make_broken_result
+from .tool_tree import ToolTree
 
 # Ignored files are not in an export; a .gitignore would only hide some that are.
 WORDS = (
@@ -21,22 +21,24 @@ WORDS = (
 CLEAN, FOUND = 0, 1
 
 
-def look(job: Job, room: Room, tree: str) -> Seen:
+def run_ruff(job: Job, room: ToolTree, tree: str) -> ToolResult:
     argv = [*job.tools.python, "-I", "-m", "ruff", *WORDS]
-    boxed = sandbox.run(argv, room.folder, job.settings.timeout_s, tree=tree, reads=job.tools.reads)
+    boxed = sandbox.run_in_sandbox(
+        argv, room.folder, job.settings.timeout_s, tree=tree, reads=job.tools.reads
+    )
     if boxed.timed_out or boxed.exit_code not in (CLEAN, FOUND):
-        return broken("ruff", boxed, "it failed", room.folder)
+        return make_broken_result("ruff", boxed, "it failed", room.folder)
     try:
         found = [_located(room, one) for one in json.loads(boxed.stdout.text())]
     except (ValueError, TypeError, KeyError, AttributeError):
-        return broken("ruff", boxed, "its answer cannot be read", room.folder)
+        return make_broken_result("ruff", boxed, "its answer cannot be read", room.folder)
     if (boxed.exit_code == FOUND) != bool(found):
-        return broken("ruff", boxed, f"it names {len(found)} findings", room.folder)
-    return Seen("ruff", found, boxed)
+        return make_broken_result("ruff", boxed, f"it names {len(found)} findings", room.folder)
+    return ToolResult("ruff", found, boxed)
 
 
 def _located(room, one):
     path, line = room.relative(one["filename"]), one["location"]["row"]
-    return Located(
+    return LocatedFinding(
         one["code"] or "invalid-syntax", one["message"], path, line, room.line(path, line)
     )

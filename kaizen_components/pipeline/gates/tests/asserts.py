@@ -18,7 +18,7 @@ SWALLOWS = ("AssertionError", "Exception", "BaseException")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def check(job: Job) -> list[Finding]:
+def find_empty_tests(job: Job) -> list[Finding]:
     """One finding for each test function that asserts nothing, or only what is always true."""
     found = []
     for path in job.tests:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ....sandbox import run as sandbox
 from ...job import Job
-from . import session, tooling
-from .report import Session
+from . import pytest_tools, session
+from .report import SessionReport
 
 SAYS_CHARS_MAX = 300
 FIELDS = ("passed", "failed", "flaky", "skipped", "hooks", "changed", "doubts")
@@ -27,14 +27,14 @@ class Baseline:
             "changed"
         ]  # parts of the framework that the base itself patches
         self.doubts: list[str] = found["doubts"]  # why its report is not believed
-        self.runs: list[sandbox.Boxed] = []  # empty when it was remembered
+        self.runs: list[sandbox.SandboxResult] = []  # empty when it was remembered
 
     @property
-    def sound(self) -> bool:
+    def is_sound(self) -> bool:
         return not self.failed and not self.doubts
 
 
-def baseline(job: Job) -> Baseline:
+def measure_baseline(job: Job) -> Baseline:
     """The base's tests, from job.scratch if the same base was judged with the same tools before."""
     path = os.path.join(job.scratch, f"baseline-{_key(job)}.json") if job.scratch else ""
     if path and os.path.isfile(path):
@@ -49,15 +49,20 @@ def baseline(job: Job) -> Baseline:
 
 
 def _key(job):
-    parts = [job.base_tree, job.tools.python, job.tools.paths, tooling.ask(job).versions]
+    parts = [
+        job.base_tree,
+        job.tools.python,
+        job.tools.paths,
+        pytest_tools.inspect_tools(job).versions,
+    ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
 
 def _measured(job):
-    if lacks := tooling.ask(job).lacks():
-        return _nothing([], tooling.missing(job, lacks).text)
-    seen: list[Session] = []
-    runs: list[sandbox.Boxed] = []
+    if lacks := pytest_tools.inspect_tools(job).list_missing():
+        return _nothing([], pytest_tools.report_missing_tools(job, lacks).text)
+    seen: list[SessionReport] = []
+    runs: list[sandbox.SandboxResult] = []
     doubts: list[str] = []
     product = [
         path
@@ -65,10 +70,12 @@ def _measured(job):
         if path.endswith(".py") and os.path.isfile(os.path.join(job.base, path))
     ]
     for seed, cover in ((1, []), (2, product or ["none.py"])):
-        asked = session.asked(f"base {seed}", "base", [], job.settings.timeout_s, cover=cover)
+        asked = session.plan_session(
+            f"base {seed}", "base", [], job.settings.timeout_s, cover=cover
+        )
         try:
-            (one,), boxed = session.run(job, [asked], hash_seed=seed)
-        except session.Broken as broken:
+            (one,), boxed = session.run_sessions(job, [asked], hash_seed=seed)
+        except session.SessionBroken as broken:
             last = broken.boxed.stderr.text().strip().splitlines()[-1:]
             return _nothing(
                 [*runs, broken.boxed], ": ".join([session.NO_REPORT, *last])[:SAYS_CHARS_MAX]
@@ -81,7 +88,7 @@ def _measured(job):
     return found
 
 
-def _compared(first: Session, second: Session, doubts: list[str]) -> Baseline:
+def _compared(first: SessionReport, second: SessionReport, doubts: list[str]) -> Baseline:
     ids = (
         first.outcomes.keys() | second.outcomes.keys() | first.broken.keys() | second.broken.keys()
     )

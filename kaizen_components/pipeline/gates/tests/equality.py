@@ -9,7 +9,7 @@ import os
 
 from ...job import Job
 from ...verdict import Finding
-from .report import Session
+from .report import SessionReport
 
 LIE = "KaizenEqualsEverything"
 PRELUDE = f"""
@@ -37,7 +37,7 @@ def _kaizen_honest(value):
 """
 
 
-def probed(job: Job) -> dict[str, str]:
+def add_equality_probes(job: Job) -> dict[str, str]:
     """The new tests, with every side of a comparison and every argument of an assert method asked; path -> text."""
     edits = {}
     for path in job.tests:
@@ -46,14 +46,14 @@ def probed(job: Job) -> dict[str, str]:
                 module = ast.parse(file.read())
         except (OSError, SyntaxError, ValueError):
             continue
-        module = Probe().visit(module)
+        module = EqualityProbe().visit(module)
         at = _after_future(module)
         module.body[at:at] = ast.parse(PRELUDE).body
         edits[path] = ast.unparse(ast.fix_missing_locations(module))
     return edits
 
 
-def check(probe: Session) -> list[Finding]:
+def check_equality(probe: SessionReport) -> list[Finding]:
     """One finding for each new test that met such a value."""
     return [
         Finding(
@@ -66,7 +66,7 @@ def check(probe: Session) -> list[Finding]:
     ]
 
 
-class Probe(ast.NodeTransformer):
+class EqualityProbe(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         node.left = _asked(node.left)

@@ -5,27 +5,27 @@ from typing import Any
 
 from ....sandbox import run as sandbox
 from ...job import Job
-from ...target import protected
+from ...target import protected_files
 from ...verdict import Finding, Verdict
-from ..static import own
+from ..static import own_command
 from . import (
     asserts,
     before,
-    cover,
     equality,
-    fresh,
+    line_coverage,
     mutation,
+    new_tests,
+    pytest_tools,
     regression,
     repeat,
     session,
     shadow,
-    tooling,
 )
-from .baseline import Baseline, baseline
-from .report import Session
+from .baseline import Baseline, measure_baseline
+from .report import SessionReport
 
 
-class Stop(Exception):
+class CheckFailed(Exception):
     """A check found something."""
 
     def __init__(self, reason: str, says: str, findings: list[Finding]):
@@ -35,35 +35,35 @@ class Stop(Exception):
         self.findings = findings
 
 
-class Case:
+class Judgement:
     """One judgement under way: what was run and what is known so far."""
 
     def __init__(self, job: Job):
         self.job = job
-        self.runs: list[sandbox.Boxed] = []
+        self.runs: list[sandbox.SandboxResult] = []
         self.facts: dict[str, Any] = {"checks": []}
 
-    def stop(self, check: str, reason: str, says: str, findings: list[Finding]) -> None:
+    def record_check(self, check: str, reason: str, says: str, findings: list[Finding]) -> None:
         """Note that a check was made; end here if it found something."""
         self.facts["checks"].append(check)
         if findings:
-            raise Stop(reason, says, findings)
+            raise CheckFailed(reason, says, findings)
 
 
-def judge(job: Job) -> Verdict:
+def judge_tests(job: Job) -> Verdict:
     """What our own gate says, beside or instead of the repository's own command."""
-    return own.around(job, "test", _judge_job)
+    return own_command.judge_with_own_command(job, "test", _judge_job)
 
 
 def _judge_job(job: Job) -> Verdict:
     """Whether the candidate passes rule 3, and if not, why and where."""
-    case = Case(job)
+    case = Judgement(job)
     try:
         _judge(case)
-    except Stop as stop:
+    except CheckFailed as stop:
         case.facts["stopped_by"] = case.facts["checks"][-1]
         return Verdict(stop.reason, stop.says, stop.findings, case.runs, case.facts)
-    except session.Broken as broken:
+    except session.SessionBroken as broken:
         case.facts["stopped_by"] = "session"
         findings = [
             Finding(
@@ -75,37 +75,41 @@ def _judge_job(job: Job) -> Verdict:
     return Verdict("pass", _summary(case.facts), [], case.runs, case.facts)
 
 
-def _judge(case: Case) -> None:
+def _judge(case: Judgement) -> None:
     job = case.job
     _ready(case)
-    case.stop("protected", "check", "Protected files were touched.", protected.check(job))
-    case.stop(
+    case.record_check(
+        "protected", "check", "Protected files were touched.", protected_files.check_protected(job)
+    )
+    case.record_check(
         "shadow",
         "check",
         "New files hide other modules.",
-        shadow.check(job, tooling.ask(job).installed),
+        shadow.find_shadowing_files(job, pytest_tools.inspect_tools(job).installed),
     )
-    case.stop("new-tests", "weak", "There are no new tests.", _none_given(job))
-    case.stop("asserts", "weak", "New tests assert nothing.", asserts.check(job))
+    case.record_check("new-tests", "weak", "There are no new tests.", _none_given(job))
+    case.record_check("asserts", "weak", "New tests assert nothing.", asserts.find_empty_tests(job))
     known = _baseline(case)
-    passing, ran = before.passing(job)
+    passing, ran = before.find_passing_before(job)
     case.runs += ran
     head = _head(case, known)
-    case.stop(
+    case.record_check(
         "regression",
         "regression",
         "What passed before does not any more.",
-        regression.check(known, head),
+        regression.find_regressions(known, head),
     )
-    reason, findings = fresh.check(job, head, passing)
+    reason, findings = new_tests.check_new_tests(job, head, passing)
     says = "The new tests are wrong." if reason == "weak" else "New tests fail."
-    case.stop("new-tests", reason, says, findings)
-    _meaning(case, head, [one for ids in fresh.files(head, job).values() for one in ids])
+    case.record_check("new-tests", reason, says, findings)
+    _meaning(
+        case, head, [one for ids in new_tests.group_ids_by_file(head, job).values() for one in ids]
+    )
 
 
 def _ready(case):
     job = case.job
-    level, least = sandbox.level(), job.settings.minimum_level
+    level, least = sandbox.detect_level(), job.settings.minimum_level
     case.facts["level"] = level
     weak = sandbox.LEVELS.index(level) < sandbox.LEVELS.index(least)
     found = (
@@ -113,25 +117,29 @@ def _ready(case):
         if weak
         else []
     )
-    case.stop("sandbox", "missing", "The sandbox is too weak.", found)
+    case.record_check("sandbox", "missing", "The sandbox is too weak.", found)
     system = (
         []
         if hasattr(os, "fork")
         else [Finding("system", "Sessions are forked, which Windows cannot: use WSL.")]
     )
-    case.stop("system", "missing", "This system cannot run the TEST gate.", system)
-    tools = tooling.ask(job)
+    case.record_check("system", "missing", "This system cannot run the TEST gate.", system)
+    tools = pytest_tools.inspect_tools(job)
     case.facts["versions"] = tools.versions
-    lacks = [tooling.missing(job, tools.lacks())] if tools.lacks() else []
-    case.stop("tools", "missing", lacks[0].text if lacks else "", lacks)
+    lacks = (
+        [pytest_tools.report_missing_tools(job, tools.list_missing())]
+        if tools.list_missing()
+        else []
+    )
+    case.record_check("tools", "missing", lacks[0].text if lacks else "", lacks)
 
 
 def _none_given(job):
     return [] if job.tests else [Finding("no-tests", "The change comes without a new test.")]
 
 
-def _baseline(case: Case) -> Baseline:
-    known = baseline(case.job)
+def _baseline(case: Judgement) -> Baseline:
+    known = measure_baseline(case.job)
     case.runs += known.runs
     case.facts |= {
         "baseline_failed": known.failed,
@@ -139,23 +147,23 @@ def _baseline(case: Case) -> Baseline:
         "baseline_passed": len(known.passed),
     }
     doubts = [Finding("baseline", f"The base cannot be judged: {one}.") for one in known.doubts]
-    case.stop("baseline", "missing", "The tests of the base cannot be judged.", doubts)
+    case.record_check("baseline", "missing", "The tests of the base cannot be judged.", doubts)
     failing = [
         Finding("baseline", f"{one} fails on the base already.", one.split("::")[0])
         for one in known.failed
     ]
     if not case.job.settings.allow_failing_baseline:
-        case.stop("baseline", "missing", "The base does not pass its own tests.", failing)
+        case.record_check("baseline", "missing", "The base does not pass its own tests.", failing)
     return known
 
 
-def _head(case: Case, known: Baseline) -> Session:
+def _head(case: Judgement, known: Baseline) -> SessionReport:
     """The whole suite and the new tests on head, under coverage, if the session can be believed."""
     head = _on_head(case, [])
     _believe(case, head, known)
     unseen = [
         path
-        for path, ids in fresh.files(head, case.job).items()
+        for path, ids in new_tests.group_ids_by_file(head, case.job).items()
         if not ids and path not in head.broken
     ]
     if unseen:  # outside of what pytest collects unless told
@@ -165,10 +173,12 @@ def _head(case: Case, known: Baseline) -> Session:
     return head
 
 
-def _on_head(case: Case, select: list[str]) -> Session:
+def _on_head(case: Judgement, select: list[str]) -> SessionReport:
     job = case.job
-    asked = session.asked("head", "head", select, job.settings.timeout_s, cover=cover.product(job))
-    (head,), boxed = session.run(job, [asked], hash_seed=1)
+    asked = session.plan_session(
+        "head", "head", select, job.settings.timeout_s, cover=line_coverage.list_product_files(job)
+    )
+    (head,), boxed = session.run_sessions(job, [asked], hash_seed=1)
     case.runs.append(boxed)
     return head
 
@@ -182,49 +192,59 @@ def _believe(case, head, known):
     doubts += [
         Finding("framework", f"The candidate takes part in reporting: {one}.", one.split(":")[0])
         for one in sorted({*head.hooks} - {*known.hooks})
-        if not protected.matches(one.split(":")[0], case.job.granted)
+        if not protected_files.matches_any(one.split(":")[0], case.job.grants)
     ]
-    case.stop("canary", "check", "The test session cannot be believed.", doubts)
+    case.record_check("canary", "check", "The test session cannot be believed.", doubts)
 
 
-def _meaning(case: Case, head: Session, new: list[str]) -> None:
+def _meaning(case: Judgement, head: SessionReport, new: list[str]) -> None:
     """What the passing tests are worth: repeated, honest, covering, and noticing mutants."""
     job = case.job
-    covered = cover.measure(job, head)
-    case.facts |= {"coverage": round(covered.rate, 3), "changed_lines": len(covered.can_run)}
-    case.stop(
-        "coverage", "weak", "Too few of the changed lines are tested.", cover.check(job, covered)
+    covered = line_coverage.measure_coverage(job, head)
+    case.facts |= {"coverage": round(covered.rate, 3), "changed_lines": len(covered.executable)}
+    case.record_check(
+        "coverage",
+        "weak",
+        "Too few of the changed lines are tested.",
+        line_coverage.check_coverage(job, covered),
     )
-    seen, boxed = repeat.run(job, new)
+    seen, boxed = repeat.repeat_new_tests(job, new)
     case.runs.append(boxed)
-    case.stop("flaky", "flaky", "New tests are flaky.", repeat.check(head, seen[:-1], new))
-    case.stop("equality", "check", "A value equals everything.", equality.check(seen[-1]))
+    case.record_check(
+        "flaky", "flaky", "New tests are flaky.", repeat.find_flaky_tests(head, seen[:-1], new)
+    )
+    case.record_check(
+        "equality", "check", "A value equals everything.", equality.check_equality(seen[-1])
+    )
     _mutate(case, head, covered, new)
 
 
 def _mutate(case, head, covered, new):
-    found = mutation.run(case.job, head, covered, new)
+    found = mutation.run_mutants(case.job, head, covered, new)
     case.runs += [found.boxed] if found.boxed else []
     case.facts["mutants"] = {
         "made": found.made,
-        "tried": found.tried,
+        "tried": found.tried_count,
         "killed": found.killed,
         "asserted": found.asserted,
     }
-    case.facts["survivors"] = [f"{one.path}:{one.line} {one}" for one in found.survived]
+    case.facts["survivors"] = [f"{one.path}:{one.line} {one}" for one in found.survivors]
     doubts = [
         Finding("canary", f"A mutant's session is not believed: {one}.")
         for one in sorted(set(found.doubts))
     ]
-    case.stop("canary", "check", "A test session cannot be believed.", doubts)
+    case.record_check("canary", "check", "A test session cannot be believed.", doubts)
     slow = (
         [Finding("mutation", "Not one mutant was tried in settings.mutation_s.")]
-        if found.made > found.tried == 0
+        if found.made > found.tried_count == 0
         else []
     )
-    case.stop("mutation", "missing", "There was no time for mutants.", slow)
-    case.stop(
-        "mutation", "weak", "The tests do not notice wrong code.", mutation.check(case.job, found)
+    case.record_check("mutation", "missing", "There was no time for mutants.", slow)
+    case.record_check(
+        "mutation",
+        "weak",
+        "The tests do not notice wrong code.",
+        mutation.check_mutants(case.job, found),
     )
 
 

@@ -8,7 +8,7 @@ import ast
 import copy
 from collections.abc import Iterator
 
-from .cover import only_outside
+from .line_coverage import is_outside_tests
 
 COMPARE: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -38,7 +38,7 @@ class Mutant:
         return f"{self.was}  ->  {self.becomes}"
 
 
-def make(path: str, source: str, lines: set[int]) -> list[Mutant]:
+def make_mutants(path: str, source: str, lines: set[int]) -> list[Mutant]:
     """All mutants of a file on the given lines, in the order of the source."""
     try:
         module = ast.parse(source)
@@ -55,7 +55,7 @@ def make(path: str, source: str, lines: set[int]) -> list[Mutant]:
     return list(made.values())
 
 
-def gutted(path: str, source: str, lines: set[int]) -> Mutant | None:
+def gut_functions(path: str, source: str, lines: set[int]) -> Mutant | None:
     """The file in which every function with a changed line raises at once; nothing if no function was changed."""
     module, changed = ast.parse(source), []
     for node in ast.walk(module):
@@ -103,7 +103,7 @@ def _ignored(part):
             isinstance(target, ast.Name) and target.id == "__all__" for target in part.targets
         )
     return isinstance(part, ast.Import | ast.ImportFrom) or (
-        isinstance(part, ast.If) and only_outside(part.test)
+        isinstance(part, ast.If) and is_outside_tests(part.test)
     )
 
 

@@ -7,9 +7,9 @@ import random
 from ....sandbox import run as sandbox
 from ...job import Job
 from ...verdict import Finding
-from . import cover, mutants, session
-from .cover import Covered
-from .report import Session
+from . import line_coverage, mutants, session
+from .line_coverage import Coverage
+from .report import SessionReport
 
 MUTANTS_MAX = (
     60  # of one candidate; the kill rate of 60 is within 0.13 of that of all, 19 times in 20
@@ -29,31 +29,31 @@ class Mutation:
         self.made = made
         self.killed = 0
         self.asserted = 0  # of those killed: by an assertion, not by a crash
-        self.survived: list[mutants.Mutant] = []
+        self.survivors: list[mutants.Mutant] = []
         self.gutted_survived: str = ""
         self.doubts: list[str] = []
-        self.boxed: sandbox.Boxed | None = None
+        self.boxed: sandbox.SandboxResult | None = None
 
     @property
-    def tried(self) -> int:
-        return self.killed + len(self.survived)
+    def tried_count(self) -> int:
+        return self.killed + len(self.survivors)
 
     @property
     def rate(self) -> float:
         """Of those that could be noticed: where one survived, one is taken to be no mistake at all (`>=` for `>` in a
         maximum), but not among so few that a test without meaning would gain by it."""
-        even = 1 if self.survived and self.tried >= EVEN_FROM else 0
-        return self.killed / (self.tried - even) if self.tried else 1.0
+        even = 1 if self.survivors and self.tried_count >= EVEN_FROM else 0
+        return self.killed / (self.tried_count - even) if self.tried_count else 1.0
 
 
-def run(job: Job, head: Session, covered: Covered, new: list[str]) -> Mutation:
+def run_mutants(job: Job, head: SessionReport, covered: Coverage, new: list[str]) -> Mutation:
     """Try the mutants in an order that the tree decides; at most for settings.mutation_s, and no more
     than it takes to know on which side of the floor all of them are."""
     chosen, gutted, made = _chosen(job, covered)
     found = Mutation(made)
     asked, tried = _sessions(job, head, covered, new, chosen, gutted, found)
     if asked:
-        seen, found.boxed = session.run(
+        seen, found.boxed = session.run_sessions(
             job,
             asked,
             hash_seed=1,
@@ -67,7 +67,7 @@ def run(job: Job, head: Session, covered: Covered, new: list[str]) -> Mutation:
     return found
 
 
-def check(job: Job, found: Mutation) -> list[Finding]:
+def check_mutants(job: Job, found: Mutation) -> list[Finding]:
     """The survivors, if there are too many; or that the tests do not notice when the functions are gone."""
     if found.gutted_survived:
         text = f"The new tests pass even when {found.gutted_survived} raises at once: they show nothing."
@@ -83,43 +83,52 @@ def check(job: Job, found: Mutation) -> list[Finding]:
         return []
     return [
         Finding("mutant", f"No test notices: {one}", one.path, one.line)
-        for one in found.survived[:SHOWN_MAX]
+        for one in found.survivors[:SHOWN_MAX]
     ]
 
 
 def _chosen(job, covered):
     made, gutted = [], None
-    for path in cover.product(job):
+    for path in line_coverage.list_product_files(job):
         with open(os.path.join(job.head, path), encoding="utf-8", newline="") as file:
             source = file.read()
-        ran = {line for where, line in covered.ran if where == path}
-        gutted = (mutants.gutted(path, source, ran) if ran else None) or gutted
-        made += mutants.make(path, source, job.changed[path])
+        ran = {line for where, line in covered.tests_by_line if where == path}
+        gutted = (mutants.gut_functions(path, source, ran) if ran else None) or gutted
+        made += mutants.make_mutants(path, source, job.changed[path])
     random.Random(job.head_tree).shuffle(made)
     return made[:MUTANTS_MAX], gutted, len(made)
 
 
 def _sessions(job, head, covered, new, chosen, gutted, found):
     """A session for the gutted file and one for each mutant that some test runs; the others survive unseen."""
-    first = {path: cover.first_lines(os.path.join(job.head, path)) for path in cover.product(job)}
+    first = {
+        path: line_coverage.map_first_lines(os.path.join(job.head, path))
+        for path in line_coverage.list_product_files(job)
+    }
     cpu_s = math.ceil(max(LEAST_S, SLOWER * head.cpu_s))
     asked, tried = [], []
     for mutant in [gutted] * bool(gutted and new) + chosen:
         where = (mutant.path, first[mutant.path].get(mutant.line, mutant.line))
-        if mutant is not gutted and where in covered.can_run and where not in covered.ran:
-            found.survived.append(mutant)
+        if (
+            mutant is not gutted
+            and where in covered.executable
+            and where not in covered.tests_by_line
+        ):
+            found.survivors.append(mutant)
             continue
-        tests = new if mutant is gutted else sorted(covered.ran.get(where) or new)
+        tests = new if mutant is gutted else sorted(covered.tests_by_line.get(where) or new)
         name, edits = "gutted" if mutant is gutted else "mutant", {mutant.path: mutant.text}
         limits = {"cpu_s": cpu_s, "fast": True, "quiet": True}
-        asked.append(session.asked(name, "head", tests, WAITS * cpu_s, edits=edits, **limits))
+        asked.append(
+            session.plan_session(name, "head", tests, WAITS * cpu_s, edits=edits, **limits)
+        )
         tried.append(mutant)
     return asked, tried
 
 
 def _enough(job, found, asked):
     """How many have to be noticed, or to get through, so that the rest of all those chosen changes nothing."""
-    unseen = len(found.survived)
+    unseen = len(found.survivors)
     total = unseen + sum(one["name"] == "mutant" for one in asked)
     needed = math.ceil(job.settings.kill_floor * (total - (total >= EVEN_FROM)))
     return (max(needed, 1), max(total - needed + 1 - unseen, 1))
@@ -134,4 +143,4 @@ def _count(found, mutant, one, gutted):
     elif mutant is gutted:
         found.gutted_survived = mutant.was
     else:
-        found.survived.append(mutant)
+        found.survivors.append(mutant)

@@ -7,8 +7,8 @@ import tempfile
 from typing import Any
 
 from ...job import Job, Settings, Tools
-from ...target.fixture_tree import lay_out
-from .gate import judge
+from ...target.fixture_tree import write_tree
+from .gate import judge_tests
 
 BASE = {
     "sums.py": "def one():\n    return 1\n",
@@ -21,11 +21,11 @@ BAD = BASE["sums.py"] + "\n\ndef double(number):\n    return number * number\n"
 CASES = {"good": (GOOD, "pass"), "bad": (BAD, "check")}
 
 
-def prove(tools: Tools | None = None) -> list[dict[str, Any]]:
+def prove_test_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
     """For each candidate what the gate should say, what it said, and whether that is the same; a few seconds."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
-        lay_out(os.path.join(place, "base"), BASE)
+        write_tree(os.path.join(place, "base"), BASE)
         os.makedirs(os.path.join(place, "scratch"))
         return [_proved(place, name, tools) for name in CASES]
 
@@ -33,13 +33,13 @@ def prove(tools: Tools | None = None) -> list[dict[str, Any]]:
 def _proved(place, name, tools):
     text, expected = CASES[name]
     head = os.path.join(place, name)
-    lay_out(head, {**BASE, "sums.py": text, NEW: TEST})
+    write_tree(head, {**BASE, "sums.py": text, NEW: TEST})
     changed = {"sums.py": {3, 4, 5, 6}, NEW: set(range(1, 7))}
     settings = Settings(
         repeats=1, mutation_s=60.0, timeout_s=120.0, minimum_level="L0"
     )  # our own code is in it
     tree = hashlib.sha256(text.encode()).hexdigest()
-    verdict = judge(
+    verdict = judge_tests(
         Job(
             os.path.join(place, "base"),
             head,

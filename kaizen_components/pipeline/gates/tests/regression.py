@@ -2,7 +2,7 @@
 
 from ...verdict import Finding
 from .baseline import Baseline
-from .report import Session
+from .report import SessionReport
 
 WORDS = {
     "failed": "fails now", "error": "ends in an error now", "skipped": "is skipped now",
@@ -10,7 +10,7 @@ WORDS = {
 }  # fmt: skip
 
 
-def check(before: Baseline, head: Session) -> list[Finding]:
+def find_regressions(before: Baseline, head: SessionReport) -> list[Finding]:
     """One finding for each id that passed on the base and does not on head."""
     found = []
     for one in before.passed:

@@ -4,13 +4,13 @@ from ....sandbox import run as sandbox
 from ...job import Job
 from ...verdict import Finding
 from . import equality, session
-from .report import Session
+from .report import SessionReport
 
 
-def run(job: Job, new: list[str]) -> tuple[list[Session], sandbox.Boxed]:
+def repeat_new_tests(job: Job, new: list[str]) -> tuple[list[SessionReport], sandbox.SandboxResult]:
     """The repeated sessions, and last the one that looks for values that equal everything."""
     asked = [
-        session.asked(
+        session.plan_session(
             f"repeat {at}",
             "head",
             new,
@@ -21,14 +21,21 @@ def run(job: Job, new: list[str]) -> tuple[list[Session], sandbox.Boxed]:
         for at in range(job.settings.repeats)
     ]
     asked.append(
-        session.asked(
-            "equality", "head", new, job.settings.timeout_s, edits=equality.probed(job), quiet=True
+        session.plan_session(
+            "equality",
+            "head",
+            new,
+            job.settings.timeout_s,
+            edits=equality.add_equality_probes(job),
+            quiet=True,
         )
     )
-    return session.run(job, asked, hash_seed=3)
+    return session.run_sessions(job, asked, hash_seed=3)
 
 
-def check(head: Session, repeated: list[Session], new: list[str]) -> list[Finding]:
+def find_flaky_tests(
+    head: SessionReport, repeated: list[SessionReport], new: list[str]
+) -> list[Finding]:
     """One finding for each test that ended differently on the same tree."""
     found = []
     for one in sorted(new):

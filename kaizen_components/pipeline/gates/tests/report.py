@@ -25,7 +25,7 @@ class Outcome:
         return self.kind == "passed"
 
 
-class Session:
+class SessionReport:
     """One session: outcomes by id, what could not be collected, and the reasons not to believe it."""
 
     def __init__(self, seen: dict[str, Any], asked: dict[str, Any], last_lines: str = ""):
@@ -61,7 +61,7 @@ class Session:
             if name not in where or RANK.index(outcome.kind) > RANK.index(where[name].kind):
                 where[name] = outcome
 
-    def add(self, more: "Session") -> None:
+    def add(self, more: "SessionReport") -> None:
         """Take in what another session on the same tree saw of other tests."""
         self.ids += more.ids
         self.outcomes |= more.outcomes

@@ -13,10 +13,10 @@ from typing import Any
 
 from ....sandbox import run as sandbox
 from ...job import Job
-from ...target import protected
-from .. import signed
-from . import config
-from .report import Session
+from ...target import protected_files
+from .. import session_box
+from . import pytest_config
+from .report import SessionReport
 
 BOX = os.path.join(os.path.dirname(__file__), "box")
 BEGIN = "import sys; sys.path.insert(0, sys.argv[1]); from kaizen_box.main import main; del sys.path[0]; main(sys.argv[1])"
@@ -26,15 +26,17 @@ LINES_SHOWN = 5  # of what a session printed before it ended early
 NO_REPORT = "The tests left no report that can be believed"
 
 
-class Broken(Exception):
+class SessionBroken(Exception):
     """The box did not leave a report that we signed."""
 
-    def __init__(self, boxed: sandbox.Boxed):
+    def __init__(self, boxed: sandbox.SandboxResult):
         super().__init__(NO_REPORT)
         self.boxed = boxed
 
 
-def asked(name: str, tree: str, select: list[str], timeout_s: float, **more: Any) -> dict[str, Any]:
+def plan_session(
+    name: str, tree: str, select: list[str], timeout_s: float, **more: Any
+) -> dict[str, Any]:
     """One session of a plan: `cover` files to measure, `shuffle` a seed, `edits` path -> text, `fast` to one failure"""
     fails, passes = (f"test_{secrets.token_hex(6)}" for _ in range(2))
     given = {
@@ -57,14 +59,14 @@ def asked(name: str, tree: str, select: list[str], timeout_s: float, **more: Any
     }
 
 
-def run(
+def run_sessions(
     job: Job,
     sessions: list[dict[str, Any]],
     *,
     hash_seed: int,
     seconds: float = 0.0,
     enough: tuple[int, int] | None = None,
-) -> tuple[list[Session], sandbox.Boxed]:
+) -> tuple[list[SessionReport], sandbox.SandboxResult]:
     """Run the sessions in one box, in order; those that do not fit into `seconds` are left out.
 
     `enough` is how many mutants have to be noticed, or have to get through, for the others to change nothing.
@@ -80,7 +82,7 @@ def run(
             min(seconds or job.settings.timeout_s, TAKEN * job.settings.timeout_s),
             enough,
         )
-        boxed = sandbox.run(
+        boxed = sandbox.run_in_sandbox(
             [*job.tools.python, "-s", "-B", "-c", BEGIN, folder], folder, job.settings.timeout_s,
             tree=job.head_tree if any(one["tree"] == "head" for one in sessions) else job.base_tree,
             reads=job.tools.reads, variables={"PYTHONHASHSEED": str(hash_seed)},
@@ -98,26 +100,26 @@ def _prepare(job, folder, sessions, key, seconds, enough):
             job.head if name == "head" else job.base, place, symlinks=True, ignore=UNSEEN
         )
         if name == "head":
-            protected.restore(job, place)
+            protected_files.restore_protected(job, place)
         if name != "base":
-            protected.add_tests(job, place)
+            protected_files.copy_new_tests(job, place)
     shutil.copytree(BOX, os.path.join(folder, "kaizen_box"), ignore=UNSEEN)
     settings = os.path.join(folder, "config")
-    name = config.write(job.base, settings)
+    name = pytest_config.write_config(job.base, settings)
     plan = {
         "key": key, "trees": sorted(trees), "sessions": sessions, "seconds": seconds, "enough": enough,
         "paths": job.tools.paths, "config": name,
-        "blocked": config.blocked(os.path.join(settings, name)),
+        "blocked": pytest_config.list_blocked_plugins(os.path.join(settings, name)),
     }  # fmt: skip
     with open(os.path.join(folder, "plan.json"), "w", encoding="utf-8") as file:
         json.dump(plan, file)
 
 
 def _read(folder, key, sessions, boxed):
-    said = signed.body(folder, key)
+    said = session_box.read_signed_report(folder, key)
     if said is None:
-        raise Broken(boxed)
+        raise SessionBroken(boxed)
     seen = json.loads(said)["sessions"]
     last_lines = "\n".join(boxed.stderr.text().strip().splitlines()[-LINES_SHOWN:])
     # Not strict: the last sessions may be out of time.
-    return [Session(one, plan, last_lines) for one, plan in zip(seen, sessions, strict=False)]
+    return [SessionReport(one, plan, last_lines) for one, plan in zip(seen, sessions, strict=False)]

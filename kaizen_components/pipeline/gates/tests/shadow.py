@@ -4,17 +4,17 @@ import os
 import sys
 
 from ...job import Job
-from ...target import protected
+from ...target import protected_files
 from ...verdict import Finding
 
 COMPILED = (".so", ".pyd", ".pyc", ".pyo", ".pth")
 
 
-def check(job: Job, installed: set[str]) -> list[Finding]:
+def find_shadowing_files(job: Job, installed: set[str]) -> list[Finding]:
     """New files that hide a module that tests or product may import, or that no reader can check."""
-    base = protected.files(job.base)
+    base = protected_files.list_files(job.base)
     found = []
-    for path in sorted(protected.files(job.head) - base - set(job.tests)):
+    for path in sorted(protected_files.list_files(job.head) - base - set(job.tests)):
         if path.endswith(COMPILED):
             found.append(
                 Finding(

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from ....records.ledger.canonical import canonical
-from ...ask.feedback import fingerprint, line_of, still
+from ....records.ledger.canonical import encode_canonical
+from ...ask.feedback import describe_finding, fingerprint_verdict, mask_variable_parts
 from ...verdict import Verdict
 
 NAMES = {
@@ -20,14 +20,16 @@ MISSING = "missing"
 Row = dict[str, Any]
 
 
-def compared(event: dict[str, Any], proof: dict[str, Any] | None, verdict: Verdict | None) -> Row:
+def compare_verdict(
+    event: dict[str, Any], proof: dict[str, Any] | None, verdict: Verdict | None
+) -> Row:
     """One row of a replay; there is no verdict where nobody answered, and nothing speaks against asking now."""
     row = {"step": event["step"], "attempt": event["attempt"], "recorded": event["reason"]}
     if verdict is None:
         return {**row, "replayed": None, **_unanswered(event)}
-    why = _why(event, verdict)
+    why = _explain_difference(event, verdict)
     return {
-        **row, "replayed": verdict.reason, "same": not why, "why": why, "changed": _changed(event, proof, verdict),
+        **row, "replayed": verdict.reason, "same": not why, "why": why, "changed": _list_changes(event, proof, verdict),
     }  # fmt: skip
 
 
@@ -41,40 +43,46 @@ def _unanswered(event):
     }
 
 
-def _why(event, verdict) -> str:
+def _explain_difference(event, verdict) -> str:
     """How the verdicts differ, in words; "" if they do not."""
     if event["reason"] != verdict.reason:
-        return f"It was {event['reason']} and is {verdict.reason}: {_short(verdict.says)}"
+        return f"It was {event['reason']} and is {verdict.reason}: {_shorten(verdict.says)}"
     payload = event["payload"]
     was = _found(payload["findings"])
     now = _found([one.as_dict() for one in verdict.findings[:FINDINGS_MAX]])
     if was != now:
-        gone, new = _lines(set(was) - set(now)), _lines(set(now) - set(was))
+        gone, new = _describe_findings(set(was) - set(now)), _describe_findings(set(now) - set(was))
         return f"The findings differ. Not found now: {gone}. Found now: {new}."
-    if payload["fingerprint"] != fingerprint(verdict):
+    if payload["fingerprint"] != fingerprint_verdict(verdict):
         return "The same findings have another fingerprint."
     return ""
 
 
 def _found(findings):
     """The findings without what differs between two runs of the same tool: times, addresses, private folders."""
-    return sorted((one["path"], one["line"], one["rule"], still(one["text"])) for one in findings)
+    return sorted(
+        (one["path"], one["line"], one["rule"], mask_variable_parts(one["text"]))
+        for one in findings
+    )
 
 
-def _lines(found):
+def _describe_findings(found):
     lines = [
-        line_of({"path": path, "line": line, "rule": rule, "text": text})
+        describe_finding({"path": path, "line": line, "rule": rule, "text": text})
         for path, line, rule, text in sorted(found)
     ]
     more = f" and {len(lines) - LINES_MAX} more" if len(lines) > LINES_MAX else ""
-    return "; ".join(map(_short, lines[:LINES_MAX])) + more if lines else "nothing"
+    return "; ".join(map(_shorten, lines[:LINES_MAX])) + more if lines else "nothing"
 
 
-def _changed(event, proof, verdict) -> list[str]:
+def _list_changes(event, proof, verdict) -> list[str]:
     """What the verdict rests on or says and is not as it was; a change here is no other verdict."""
-    was, now = _flat(event["payload"].get("facts", {})), _flat(json.loads(canonical(verdict.facts)))
+    was, now = (
+        _flatten_facts(event["payload"].get("facts", {})),
+        _flatten_facts(json.loads(encode_canonical(verdict.facts))),
+    )
     found = [
-        _other(NAMES.get(name, name), was[name], now.get(name))
+        _describe_change(NAMES.get(name, name), was[name], now.get(name))
         for name in was
         if was[name] != now.get(name)
     ]
@@ -84,23 +92,27 @@ def _changed(event, proof, verdict) -> list[str]:
             ("the tree", proof["tree_hash"], last.tree),
             ("the box", proof["protection"], last.protection),
         )
-        found += [_other(name, old, new) for name, old, new in pairs if old and new and old != new]
-    if still(event["says"] or "") != still(verdict.says):
-        found.append(_other("what it says", event["says"], verdict.says))
+        found += [
+            _describe_change(name, old, new)
+            for name, old, new in pairs
+            if old and new and old != new
+        ]
+    if mask_variable_parts(event["says"] or "") != mask_variable_parts(verdict.says):
+        found.append(_describe_change("what it says", event["says"], verdict.says))
     return found
 
 
-def _flat(facts):
+def _flatten_facts(facts):
     """Facts with each tool's version by the tool's own name, and without times, which are never the same again."""
     kept = {name: value for name, value in facts.items() if name not in ("versions", "ms")}
     return {**kept, **facts.get("versions", {})}
 
 
-def _other(name, old, new):
-    return f"{name} was {_short(old)} and is {_short(new)}"
+def _describe_change(name, old, new):
+    return f"{name} was {_shorten(old)} and is {_shorten(new)}"
 
 
-def _short(value):
+def _shorten(value):
     text = (
         value
         if isinstance(value, str)

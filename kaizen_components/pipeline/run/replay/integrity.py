@@ -4,7 +4,7 @@ from typing import Any
 
 from ....errors import KaizenError
 from ....records.files import artifact
-from ....records.ledger.hashing import text_hash
+from ....records.ledger.hashing import hash_text
 from .. import recorder as ledger
 from .difference import Row
 
@@ -12,18 +12,18 @@ HASH_CHARS = 12
 CHANGED = "changed"
 
 
-def changed_answer(db, event: dict[str, Any]) -> str:
+def explain_changed_answer(db, event: dict[str, Any]) -> str:
     """How the text on record differs from the answer that was given, in words; "" if it does not."""
-    was, now = event["payload"].get("sha256"), text_hash(ledger.body(db, event["id"]))
+    was, now = event["payload"].get("sha256"), hash_text(ledger.load_body(db, event["id"]))
     if was in (None, now):
         return ""
     hashes = f"its sha256 was {was[:HASH_CHARS]} and is {now[:HASH_CHARS]}"
     return f"The answer on record is not the one that was given: {hashes}."
 
 
-def answer_rows(db, event: dict[str, Any]) -> list[Row]:
+def list_changed_answers(db, event: dict[str, Any]) -> list[Row]:
     """A row of a replay, only if the answer was changed."""
-    why = changed_answer(db, event)
+    why = explain_changed_answer(db, event)
     row = {
         "step": event["step"],
         "attempt": event["attempt"],
@@ -33,7 +33,7 @@ def answer_rows(db, event: dict[str, Any]) -> list[Row]:
     return [{**row, "same": False, "why": why}] if why else []
 
 
-def changed_files(db, place, events: list[dict[str, Any]]) -> list[str]:
+def list_changed_files(db, place, events: list[dict[str, Any]]) -> list[str]:
     """The results of a run that are not as they were left. No verdict rests on them."""
     left = [
         each
@@ -46,7 +46,7 @@ def changed_files(db, place, events: list[dict[str, Any]]) -> list[str]:
 
 def _changed(place, record):
     try:
-        found = artifact.compared(place, record)
+        found = artifact.compare_artifact(place, record)
     except KaizenError as error:
         return f"{record['path']}: {error.what}"
     if found["state"] == "ok":

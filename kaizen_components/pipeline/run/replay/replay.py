@@ -15,30 +15,30 @@ from typing import Any
 
 from .... import __version__
 from ....errors import KaizenError, Unavailable
-from ....records.ledger.canonical import canonical
-from ...ask.question import first_difference, hashed, written
-from ...target.clearing import clear
-from ...target.work import Work
+from ....records.ledger.canonical import encode_canonical
+from ...ask.question import describe_difference, hash_question, render_question
+from ...target.clearing import delete_path
+from ...target.workspace import Workspace
 from ...verdict import Verdict
 from .. import machine
 from .. import recorder as ledger
-from ..book import Book
 from ..engine import Engine
+from ..journal import Journal
 from ..progress import Progress
 from . import integrity
-from .difference import Row, compared
+from .difference import Row, compare_verdict
 
 PROOF = "SELECT tree_hash, protection FROM proof WHERE id = ?"
 FOLDER = "replays"
 
 
-class Past(Book):
+class PastJournal(Journal):
     """A run's book that is only read, up to the event that is looked at."""
 
     def __init__(self, look, store, run: dict[str, Any]):
         super().__init__(self._closed, look, store, run)
         self.all = super().events()
-        self.states = ledger.states(self.db, run)
+        self.states = ledger.load_states(self.db, run)
 
     def _closed(self, do):
         raise AssertionError("a replay writes nothing into a run")
@@ -53,15 +53,15 @@ class Past(Book):
 
 
 class Replay:
-    def __init__(self, past: Past, work: Work, progress: Progress):
+    def __init__(self, past: PastJournal, work: Workspace, progress: Progress):
         self.past = past
         self.progress = progress
         self.engine = Engine(past, work, None, progress)
         self.box = ""  # the protection of the newest command that was run
 
-    def report(self) -> dict[str, Any]:
+    def build_report(self) -> dict[str, Any]:
         """Everything that was found; the same records, code and tools give the same report."""
-        looks = {"asked": self._asked, "judged": self._judged}
+        looks = {"asked": self._compare_question, "judged": self._compare_verdict}
         rows: list[Row] = []
         questions: list[Row] = []
         for event in self.past.all:
@@ -71,46 +71,52 @@ class Replay:
                     looks[event["event"]](event, state)
                 )
             rows += (
-                integrity.answer_rows(self.past.db, event) if event["event"] == "answered" else []
+                integrity.list_changed_answers(self.past.db, event)
+                if event["event"] == "answered"
+                else []
             )
-            rows += self._moved(event, state)
+            rows += self._compare_state(event, state)
         run, changed = self.past.run, [one for row in rows for one in row.get("changed", [])]
-        changed += integrity.changed_files(self.past.db, self.past.store.place, self.past.all)
+        changed += integrity.list_changed_files(self.past.db, self.past.store.place, self.past.all)
         return {
             "run": run["id"], "base_commit": run["base_commit"], "same": all(row["same"] is not False for row in rows),
             "steps": rows, "questions": questions, "changed": list(dict.fromkeys(changed)), "engine": __version__,
         }  # fmt: skip
 
-    def _asked(self, event, state) -> Row:
+    def _compare_question(self, event, state) -> Row:
         """Is the question the one that was asked? Another prompt is named, and is no other verdict."""
         question, _ = self.engine.made(self.engine.protocol.steps[event["step"]], state)
-        same = hashed(question) == event["payload"]["input_hash"]
+        same = hash_question(question) == event["payload"]["input_hash"]
         why = (
             ""
             if same
-            else first_difference(ledger.body(self.past.db, event["id"]), written(question))
+            else describe_difference(
+                ledger.load_body(self.past.db, event["id"]), render_question(question)
+            )
         )
         return {"step": event["step"], "attempt": event["attempt"], "same": same, "why": why}
 
-    def _judged(self, event, state) -> Row:
+    def _compare_verdict(self, event, state) -> Row:
         self.progress.step(event["step"], event["attempt"])
         verdict = self._again(self.engine.protocol.steps[event["step"]], state)
         proof_id = event["payload"].get("proof_id")
-        row = compared(event, self.past.db.one(PROOF, (proof_id,)) if proof_id else None, verdict)
+        row = compare_verdict(
+            event, self.past.db.one(PROOF, (proof_id,)) if proof_id else None, verdict
+        )
         if verdict:
-            self.progress.judged(event["step"], event["attempt"], verdict)
+            self.progress.end_step(event["step"], event["attempt"], verdict)
             self.box = verdict.runs[-1].protection if verdict.runs else self.box
         return row
 
     def _again(self, step, state) -> Verdict | None:
         if step.kind == "gate":
             return self.engine.gate(step, state)
-        objection = self.engine.objection(step, state)
+        objection = self.engine.find_objection(step, state)
         return objection or (
             self.engine.answer(step, state) if state["phase"] == "answered" else None
         )
 
-    def _moved(self, event, state) -> list[Row]:
+    def _compare_state(self, event, state) -> list[Row]:
         """Does the machine lead where it led then? A row only if it does not."""
         given = {
             name: event[name]
@@ -120,9 +126,11 @@ class Replay:
         then = self.past.states[event["n"]]
         try:
             now = json.loads(
-                canonical(machine.after(self.engine.protocol, state, {**event["payload"], **given}))
+                encode_canonical(
+                    machine.next_state(self.engine.protocol, state, {**event["payload"], **given})
+                )
             )
-        except machine.Illegal as error:
+        except machine.IllegalEvent as error:
             now = {**then, "phase": "illegal", "why": str(error)}
         if now == then:
             return []
@@ -132,15 +140,15 @@ class Replay:
         return [{**place, "recorded": was, "replayed": is_now, "same": False, "why": why}]
 
 
-def replay(look, store, run: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def replay_run(look, store, run: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(the report, what a proof says about how it was made); Unavailable if the base is not there any more."""
     began = time.monotonic()
     progress = Progress()
-    with _opened(store, run) as work:
+    with _open_copy(store, run) as work:
         try:
             progress.begin(run["id"], "replay")
-            again = Replay(Past(look, store, run), work, progress)
-            report = again.report()
+            again = Replay(PastJournal(look, store, run), work, progress)
+            report = again.build_report()
             return report, {
                 "tree_hash": work.target.tree(run["base_commit"]), "protection": again.box or "no command was run",
                 "duration_ms": round((time.monotonic() - began) * 1000),
@@ -150,11 +158,11 @@ def replay(look, store, run: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
 
 @contextmanager
-def _opened(store, run) -> Iterator[Work]:
+def _open_copy(store, run) -> Iterator[Workspace]:
     """The run's files made anew, in a folder that is gone afterwards."""
     place = os.path.join(store.place.work, FOLDER)
     os.makedirs(place, exist_ok=True)
-    _clear_up(place)
+    _remove_leftovers(place)
     folder = tempfile.mkdtemp(prefix=f"{run['id']}-{os.getpid()}-", dir=place)
     try:
         work = _work(store, run, folder)
@@ -166,15 +174,15 @@ def _opened(store, run) -> Iterator[Work]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _clear_up(place):
+def _remove_leftovers(place):
     """What a replay left that was killed: its process is gone, and nobody else will take it away."""
     for name in os.listdir(place):
         process = name.split("-")[1:2]
-        if process and process[0].isdigit() and not _lives(int(process[0])):
-            clear(os.path.join(place, name))
+        if process and process[0].isdigit() and not _is_alive(int(process[0])):
+            delete_path(os.path.join(place, name))
 
 
-def _lives(process):
+def _is_alive(process):
     if os.name != "posix":  # where signal 0 would end it
         return True
     try:
@@ -188,7 +196,7 @@ def _lives(process):
 
 def _work(store, run, folder):
     try:
-        work = Work(store.place, run, json.loads(run["options"]), folder)
+        work = Workspace(store.place, run, json.loads(run["options"]), folder)
         work.paths()
     except KaizenError as error:
         raise Unavailable(

@@ -13,7 +13,7 @@ OVERRIDES = {
 }  # what addopts may ask for and a session cannot have
 
 
-def begin(asked: dict, plan: dict, send) -> None:
+def run_child(asked: dict, plan: dict, send) -> None:
     """Run the session and end the process; nothing of the target runs after it."""
     try:
         os.setpgid(0, 0)
@@ -38,7 +38,7 @@ def _session(asked, plan, send):
     root = plan["root"]
     os.chdir(root)
     sys.argv[:] = ["pytest"]
-    imports.tree_first([os.path.normpath(os.path.join(root, path)) for path in plan["paths"]])
+    imports.put_tree_first([os.path.normpath(os.path.join(root, path)) for path in plan["paths"]])
     measured = _coverage(root, asked["cover"]) if asked["cover"] else None
     plugin = reporter.Reporter(asked, root, send, measured)
     status = pytest.main(_arguments(asked, plan, root), plugins=[plugin])
@@ -102,7 +102,7 @@ def _coverage(root, files):
 
 def _lines(measured, root, files):
     """path -> the lines that can be run, and for each one that was, the tests that did ("" is at import)."""
-    measured.stop()
+    measured.record_check()
     data, seen = measured.get_data(), {}
     for name in files:
         path = os.path.join(root, name)

@@ -5,7 +5,7 @@ import sys
 from importlib import machinery
 
 
-def leave_environment() -> None:
+def clear_environment() -> None:
     """What tells Python or pytest to do more than we say, and the folders that PYTHONPATH and `-c` put first."""
     outside = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     for name in [
@@ -27,7 +27,7 @@ class TreeFirst:
         return spec if spec and spec.loader else None  # a plain folder hides no installed package
 
 
-def tree_first(paths: list) -> None:
+def put_tree_first(paths: list) -> None:
     """Let imports look into these folders before anything else."""
     names = {name.split(".")[0] for path in paths for name in _list_folder(path)}
     sys.path[:] = [*paths, *(path for path in sys.path if not _holds(path, names))]

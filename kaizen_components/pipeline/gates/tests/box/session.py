@@ -14,7 +14,7 @@ BLOCK_BYTES = 65_536
 PAUSE_S = 0.05
 
 
-def run(asked: dict, plan: dict, key: bytearray) -> dict:
+def run_session(asked: dict, plan: dict, key: bytearray) -> dict:
     """What was seen of the session: its lines, whether it reached its end, and lines that are not its own."""
     token = secrets.token_hex(8)
     reader, writer = os.pipe()
@@ -25,7 +25,7 @@ def run(asked: dict, plan: dict, key: bytearray) -> dict:
     if pid == 0:
         key[:] = bytes(len(key))  # frames above this one still hold it
         os.close(reader)
-        child.begin(asked, plan, _sender(writer, token))
+        child.run_child(asked, plan, _sender(writer, token))
     os.close(writer)
     sent, timed_out = _received(reader, pid, start + asked["timeout_s"])
     os.close(reader)

@@ -4,7 +4,7 @@ import os
 import shutil
 
 
-class Tree:
+class RestorableTree:
     """The files of a folder, kept in memory; a file's ctime tells whether it was touched, and no test can set it."""
 
     def __init__(self, root: str):

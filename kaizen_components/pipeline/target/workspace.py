@@ -1,0 +1,278 @@
+"""The files of a run: the exported base, the candidate made from it, and what prompts quote of them."""
+
+import os
+import re
+import shutil
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+from ..edits import apply as edits
+from ..job import Job
+from ..spec import render_spec
+from .clearing import delete_path
+from .examples import strip_tests
+from .settings import Settings, read_settings
+from .target import Target
+from .toolchain import find_tools
+
+LISTED_MAX = 400
+FILE_CHARS_MAX = 24_000
+README_CHARS_MAX = 2_000
+HITS_MAX = 60
+QUOTED_MAX = 12
+EXAMPLES_MAX = 2
+ROOM_CHARS = 6_000  # about 1,500 tokens
+TESTS = re.compile(r"(^|/)test_[^/]*\.py$|_test\.py$")
+OTHER_TESTS = re.compile(
+    r"(^|/)(tests?|specs?|__tests__)/[^/]+\.\w+$|(^|/)test[._-][^/]*$|[._-](test|spec)\.\w+$"
+)
+TITLE_WORDS_MAX = 6
+WORDS = re.compile(r"[A-Za-z_/][\w/-]{3,}")
+READMES = ("README.md", "README.rst", "README.txt", "README")
+
+
+class Workspace:
+    """Everything here is made from the run's records and the target's base commit, so it can be made again."""
+
+    def __init__(
+        self, place, run: dict[str, Any], options: dict[str, Any], folder: str | None = None
+    ):
+        self.run = run
+        self.folder = folder or os.path.join(place.work, "runs", run["id"])
+        self._repo = os.path.join(place.root, run["repo"])
+        self.commit: str = run["base_commit"]
+        self.options = options
+        self._base: str | None = None
+        self._settings: Settings | None = None
+
+    @cached_property
+    def target(self) -> Target:
+        return Target(self._repo)
+
+    def close(self) -> None:
+        if "target" in vars(self):
+            self.target.close()
+
+    @property
+    def base(self) -> str:
+        """The folder with the base tree; exported once."""
+        if self._base is None:
+            self._base = self._exported("base")
+        return self._base
+
+    def export_inputs(self) -> str:
+        """A folder with the files of the base for an agent to read, wherever it is; gates never look at it."""
+        return os.path.abspath(self._exported("inputs"))
+
+    def _exported(self, name):
+        """The base in a folder of that name, whole or not at all."""
+        folder, half = os.path.join(self.folder, name), os.path.join(self.folder, f"{name}.part")
+        if not os.path.isdir(folder):
+            shutil.rmtree(half, ignore_errors=True)
+            os.makedirs(half)
+            self.target.export_commit(self.commit, half)
+            os.rename(half, folder)
+        return folder
+
+    def forget(self) -> None:
+        """Make everything anew that gates use: whoever answers can reach these files between two calls."""
+        self._base = self._settings = None
+        for name in ("base", "base.part", "head", "scratch", "objects"):
+            delete_path(os.path.join(self.folder, name))
+
+    @property
+    def settings(self) -> Settings:
+        if self._settings is None:
+            self._settings = read_settings(self.base)
+            self._settings.allow_failing_baseline |= bool(
+                self.options.get("allow_failing_baseline")
+            )
+        return self._settings
+
+    def paths(self) -> list[str]:
+        return self.target.paths(self.commit)
+
+    def read(self, path: str) -> bytes | None:
+        """A file of the base as the builder sees it; None if it is not there."""
+        return self.target.blob(self.commit, path)
+
+    def listing(self) -> str:
+        found = self.paths()
+        more = f"\n… and {len(found) - LISTED_MAX:,} more" if len(found) > LISTED_MAX else ""
+        return "\n".join(found[:LISTED_MAX]) + more
+
+    def quote_files(self, paths: list[str]) -> list[dict[str, str]]:
+        """Files as a prompt shows them."""
+        return [
+            {"path": path, "text": self._text(path)}
+            for path in paths[:QUOTED_MAX]
+            if self.read(path) is not None
+        ]
+
+    def quote_context(self, cited: list[str]) -> list[dict[str, str]]:
+        """What a builder sees: the cited files, and of a small repository its other sources too.
+
+        A scout forgets the one file that matters more often than a few thousand characters do harm.
+        """
+        sources = [
+            path
+            for path in self.list_likely_sources()
+            if path.endswith(".py") and not TESTS.search(path)
+        ]
+        found = list(dict.fromkeys(cited))
+        room = ROOM_CHARS - sum(len(self._text(path)) for path in found)
+        for path in sources:
+            room -= len(self._text(path))
+            if path not in cited and room >= 0 and self._text(path).strip():
+                found.append(path)
+        return self.quote_files(found)
+
+    def _text(self, path):
+        text = (self.read(path) or b"").decode("utf-8", "replace")
+        return text if len(text) <= FILE_CHARS_MAX else text[:FILE_CHARS_MAX] + "\n… (cut)"
+
+    def readme(self) -> tuple[str, str]:
+        name = next((name for name in READMES if self.read(name) is not None), "")
+        return name, self._text(name)[:README_CHARS_MAX] if name else ""
+
+    def search_lines(self, text: str) -> str:
+        """Lines of the base that have a word of the text: what grep would find."""
+        words = {word.lower() for word in WORDS.findall(text)}
+        found = []
+        for path in self.paths():
+            data = self.read(path) or b""
+            if b"\0" in data or len(data) > 200_000:
+                continue
+            for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+                if any(word in line.lower() for word in words):
+                    found.append(f"{path}:{number}: {line.strip()[:160]}")
+        return "\n".join(found[:HITS_MAX])
+
+    def list_likely_sources(self) -> list[str]:
+        """The files that a scout reads first: the smallest sources, near the top."""
+        sources = [path for path in self.paths() if path.endswith((".py", ".toml", ".js", ".ts"))]
+        return sorted(
+            sources, key=lambda path: (path.count("/"), len(self.read(path) or b""), path)
+        )[:QUOTED_MAX]
+
+    @property
+    def is_pytest(self) -> bool:
+        """Does our own gate run the tests? Else the repository's command does, in whatever language they are."""
+        return "test" not in self.settings.replaces
+
+    def is_test(self, path: str) -> bool:
+        return bool((TESTS if self.is_pytest else OTHER_TESTS).search(path))
+
+    def examples(self) -> list[dict[str, str]]:
+        """Existing tests, so that new ones import the code in the same way."""
+        tests = [path for path in self.paths() if self.is_test(path)]
+        files = self.quote_files(
+            sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX]
+        )
+        return (
+            [{**file, "text": strip_tests(file["text"])} for file in files]
+            if self.is_pytest
+            else files
+        )
+
+    def choose_test_path(self, title: str) -> str:
+        """A path for new tests that is not taken, beside the existing ones and named as they are; or ""."""
+        example = next(
+            (file["path"] for file in self.examples()), "tests/test_.py" if self.is_pytest else ""
+        )
+        if not example:
+            return ""
+        folder, name = os.path.split(example)
+        words = "_".join(re.findall(r"[a-z0-9]+", title.lower())[:TITLE_WORDS_MAX]) or "change"
+        before, after = _round_name(name)
+        numbered = (
+            f"{before}{words}{'' if number == 1 else f'_{number}'}{after}" for number in count(1)
+        )
+        paths = ("/".join(filter(None, (folder, one))) for one in numbered)
+        return next(path for path in paths if path not in self.paths())
+
+    def apply_answer(self, text: str) -> dict[str, bytes | None]:
+        """Path -> new content of everything that one answer says, or EditRefused."""
+        return edits.apply_edits(
+            edits.parse_edits(text), self.read, there=self.paths(), is_link=self._is_link
+        )
+
+    def _is_link(self, path):
+        """A link in the base; one that leads out of it is listed, but was not exported as what it is."""
+        here = os.path.join(self.base, path)
+        return os.path.islink(here) or (path in self.paths() and not os.path.isfile(here))
+
+    def changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
+        """Path -> new content of everything that the answers say."""
+        found: dict[str, bytes | None] = {}
+        for text in (build, tests):
+            if text is not None:
+                found |= self.apply_answer(text)
+        return found
+
+    def job(self, spec: dict[str, Any], build: str, tests: str | None) -> Job:
+        """What a gate gets."""
+        head = os.path.join(self.folder, "head")
+        shutil.rmtree(head, ignore_errors=True)
+        shutil.copytree(self.base, head, symlinks=True)
+        changes = self.changes(build, tests)
+        edits.write_changes(head, changes)
+        commit = self.target.commit(
+            self.commit, changes, build_commit_message(spec, self.run), self.objects
+        )
+        written = list(self.changes(None, tests)) if tests else []
+        scratch = os.path.join(self.folder, "scratch")
+        os.makedirs(scratch, exist_ok=True)
+        return Job(
+            self.base, head, self.target.tree(self.commit), self.target.tree(commit, self.objects),
+            self.target.changed_lines(self.commit, commit, self.objects),
+            self._tools(), self.settings, tuple(written), tuple(spec["grants"]),
+            scratch,
+        )  # fmt: skip
+
+    def _tools(self):
+        return find_tools(self.target, self.options.get("python"), self.commit)
+
+    def make_base_job(self) -> Job:
+        """What a gate gets before anybody has written anything: the base, twice."""
+        tree, scratch = self.target.tree(self.commit), os.path.join(self.folder, "scratch")
+        os.makedirs(scratch, exist_ok=True)
+        tooling = self._tools()
+        return Job(self.base, self.base, tree, tree, {}, tooling, self.settings, scratch=scratch)
+
+    @property
+    def objects(self) -> str:
+        """Where git keeps what the target does not have yet: a failed run leaves nothing in the target."""
+        return os.path.join(self.folder, "objects")
+
+    def candidate(self, spec: dict[str, Any], build: str, tests: str | None) -> str:
+        """The commit that the answers make."""
+        return self.target.commit(
+            self.commit,
+            self.changes(build, tests),
+            build_commit_message(spec, self.run),
+            self.objects,
+        )
+
+    def diff_text(self, commit: str) -> str:
+        return self.target.diff_text(self.commit, commit, self.objects)
+
+    def clear(self) -> None:
+        """Take away what can be made again."""
+        self._base = None
+        for name in ("base", "base.part", "head", "scratch", "objects", "inputs", "inputs.part"):
+            shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
+
+
+def _round_name(name):
+    """What stands before and after the words in the name of a test: ("test_", ".py"), ("", ".test.js")."""
+    begins = re.match(r"test[._-]?", name)
+    if begins:
+        return begins[0], os.path.splitext(name)[1]
+    found = re.search(r"[._-](test|spec)\.\w+$", name)
+    return "", found[0] if found else os.path.splitext(name)[1]
+
+
+def build_commit_message(spec: dict[str, Any], run: dict[str, Any]) -> str:
+    return f"{spec['title']}\n\n{render_spec(spec)}\nMade by {run['id']}.\n"
