@@ -23,13 +23,14 @@ import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SERVER = "KAIZEN_WARM_SERVER"  # the path of its socket
+FAST_GATES = "KAIZEN_TEST_GATES"  # set by the fixture `fast_gates`; the engine does not know it
 LONGEST_S = 300
 LOOKS_S = 5  # so often the server looks whether anybody is left to serve
 OURS = (
     *("commands.pipeline", "backends.chat", "reports.runs.card", "store.migrate"),
     *(
         f"pipeline.run.{name}"
-        for name in ("runs", "drivers", "delivery", "replay.replay", "show", "turn", "order")
+        for name in ("runs", "drivers", "delivery", "replay.replay", "show", "turn", "plan")
     ),
     *(
         f"pipeline.{name}"
@@ -111,6 +112,7 @@ def _serve(path):
     sys.path.insert(0, str(ROOT))
     for name in IMPORTED:
         importlib.import_module(name)
+    _look_around()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen(64)
@@ -131,6 +133,16 @@ def _serve(path):
     return 0
 
 
+def _look_around():
+    """Find the sandbox and the tools of this Python once, and not again in each forked process."""
+    sandbox = importlib.import_module("kaizen_components.sandbox.run")
+    toolchain = importlib.import_module("kaizen_components.pipeline.target.toolchain")
+    for level in ("L1", "L2", "L3"):
+        sandbox.level_works(level)
+    place = toolchain.Interpreter(sys.executable, sys.executable)
+    toolchain._known[sys.executable] = toolchain._answer(place)
+
+
 def _attend(asked):
     """In the forked process: the command, as if it had been started."""
     head, fds, _, _ = socket.recv_fds(asked, 4, 3)
@@ -148,6 +160,8 @@ def _attend(asked):
     sys.argv = [str(ROOT / "kaizen.py"), *words]
     from kaizen_components.args import main
 
+    if os.environ.get(FAST_GATES):
+        importlib.import_module("tests.pipeline.fast_gates").install()
     try:
         exec(first, {})
         code = main()
