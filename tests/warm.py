@@ -25,6 +25,7 @@ import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SERVER = "KAIZEN_WARM_SERVER"  # the environment variable with the path of its socket
+FAST_GATES = "KAIZEN_TEST_GATES"  # set by the fixture `fast_gates`; the engine does not know it
 TIMEOUT_S = 300
 PARENT_CHECK_S = 5
 PACKAGES = ("h11", "httpcore", "httpx", "jinja2", "libsql")
@@ -89,6 +90,7 @@ def _serve(path):
     for name in (*PACKAGES, *names):
         if not name.endswith("__main__"):
             importlib.import_module(name)
+    _probe_machine()
     gc.freeze()  # so that collections in the children don't copy these pages
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
@@ -109,6 +111,16 @@ def _serve(path):
                     pass
 
 
+def _probe_machine():
+    """Find the sandbox and the tools of this Python once, so that no forked process has to."""
+    sandbox = importlib.import_module("kaizen_components.sandbox.run")
+    toolchain = importlib.import_module("kaizen_components.pipeline.target.toolchain")
+    for level in ("L1", "L2", "L3"):
+        sandbox.level_works(level)
+    python = toolchain.Interpreter(sys.executable, sys.executable)
+    toolchain._known[sys.executable] = toolchain._answer(python)
+
+
 def _run_request(connection):
     """Run the command in this forked process as if it had been started, and end the process."""
     head, fds, _, _ = socket.recv_fds(connection, 4, 3)
@@ -127,6 +139,8 @@ def _run_request(connection):
     sys.argv = [str(ROOT / "kaizen.py"), *words]
     from kaizen_components.args import main
 
+    if os.environ.get(FAST_GATES):
+        importlib.import_module("tests.pipeline.fast_gates").install()
     try:
         exec(first, {})
         code = main()
