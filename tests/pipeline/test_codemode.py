@@ -18,7 +18,7 @@ from .codemode_answers import BROKEN, CODES, GOOD, MORE, REQUEST, SNIPPETS, SOUR
 from .factory import environment, server
 from .lived import CODEMODE, life
 from .targets import everything, repository
-from .test_resume import killed_after
+from .test_resume import kill_after
 from .witnessed_codemode import CodemodeRecords
 
 FIXTURE = "evals/codemode/app_text_slugify.yml"
@@ -267,7 +267,7 @@ def test_model_run_survives_a_kill(cli, root, tmp_path, moment):
                 variables = {**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)}
                 dead = warm.run(words, variables, root, first=KILLED_IN_DELIVERY)
             else:
-                dead = killed_after(moment, words, env, root)
+                dead = kill_after(moment, words, env, root)
             assert dead.returncode == -signal.SIGKILL, dead.stderr
             assert (root / FIXTURE).exists() == (moment == "delivery")
             ended = cli("P7", "--id", "@last", "--json", env=env).json

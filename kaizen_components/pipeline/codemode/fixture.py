@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from ...errors import NotFound, Refused, Unavailable
-from ...git import client as git
+from ...git.client import run_git
 from ...records.files.working_tree import read_working_tree
 from ..answers.parse import AnswerRefused
 from ..job import Job
@@ -109,7 +109,7 @@ def _prepare_job(target: Target, place: str, python: str | None) -> Job:
     tree, scratch = os.path.join(place, "tree"), os.path.join(place, "scratch")
     os.mkdir(tree)
     os.mkdir(scratch)
-    for path in filter(None, git.run_git(target.path, *FILES).text.split("\0")):
+    for path in filter(None, run_git(target.path, *FILES).text.split("\0")):
         source, copy = os.path.join(target.path, path), os.path.join(tree, path)
         if os.path.islink(source) or os.path.isfile(source):
             os.makedirs(os.path.dirname(copy), exist_ok=True)
