@@ -15,8 +15,11 @@ from .conftest import ROOT, find_tool
 from .shells import cmd, powershell, windows_argv
 
 PAGES = [
-    "AGENTS.md", "CLAUDE.md", "README.md", "setup/SETUP.md", "docs/hooks.md",
-    "kaizen_components/projects/adopt/files/agents.md", "kaizen_components/projects/adopt/files/evals.md",
+    *["AGENTS.md", "CLAUDE.md", "README.md", "setup/SETUP.md", "Kaizen_System.md"],
+    *[f"docs/{name}.md" for name in ("README", "hooks", "settings", "comparison", "codemode")],
+    *[f"docs/pipeline{name}.md" for name in ("", "-agent", "-replay", "-target")],
+    *["docs/proofs.md", "docs/protocols.md", "docs/test-gate.md", "docs/live-model.md"],
+    *[f"kaizen_components/projects/adopt/files/{name}.md" for name in ("agents", "evals")],
 ]  # fmt: skip
 SPAN = re.compile(r"``(.+?)``|`([^`\n]+)`")
 WHOLE = re.compile(
@@ -102,7 +105,8 @@ def test_the_pages_have_such_lines_and_a_false_one_is_noticed():
 def test_every_block_says_what_language_it_is_in(page):
     fences = re.findall(r"^```(.*)$", (ROOT / page).read_text(), re.M)
 
-    assert set(fences[::2]) <= {"sh", "json", "toml"} and set(fences[1::2]) <= {""}
+    assert set(fences[::2]) <= {"sh", "json", "toml", "yaml", "mermaid"}
+    assert set(fences[1::2]) <= {""}
 
 
 # The quoting table
