@@ -102,7 +102,7 @@ def _coverage(root, files):
 
 def _lines(measured, root, files):
     """path -> the lines that can be run, and for each one that was, the tests that did ("" is at import)."""
-    measured.record_check()
+    measured.stop()
     data, seen = measured.get_data(), {}
     for name in files:
         path = os.path.join(root, name)
