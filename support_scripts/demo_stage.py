@@ -77,17 +77,17 @@ class Stage:
         return [
             (ids, "now_ms", lambda: self.now_ms),
             (ids, "random_number", lambda: self._ids.getrandbits(40)),
-            (lease, "host_session", lambda: None),
+            (lease, "read_host_session", lambda: None),
             (migrate, "time", clock),
             (
                 migrate,
-                "statements",
+                "split_statements",
                 lambda text: (_pinned(statement) for statement in statements(text)),
             ),
-            (runner, "run", lambda argv, cwd, timeout_s: self._ran()),
+            (runner, "run_process", lambda argv, cwd, timeout_s: self._ran()),
             (
                 working_tree,
-                "working_tree",
+                "read_working_tree",
                 lambda root, cache=None: working_tree.WorkingTree(
                     _hash(self.tree), _hash(self.tree)[:40], 64
                 ),

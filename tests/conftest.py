@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -19,25 +18,22 @@ from kaizen_components.call import Door  # noqa: E402
 from . import warm  # noqa: E402
 
 LAUNCHER = ROOT / "kaizen.py"
-PIPELINE = re.compile(r"P\d+|pipeline(-\w+)?")
 
 PRIVATE = (
-    "KAIZEN_REPO_ROOT",
-    "KAIZEN_ACTOR",
-    "KAIZEN_DEBUG",
-    "KAIZEN_SANDBOX_MAX",
-    "KAIZEN_BUSY_TIMEOUT_S",
-    "CLAUDE_CODE_SESSION_ID",
-    "CODEX_THREAD_ID",
-    "COLUMNS",
-    "NO_COLOR",
-    "RUST_BACKTRACE",
+    *(
+        "KAIZEN_REPO_ROOT",
+        "KAIZEN_ACTOR",
+        "KAIZEN_DEBUG",
+        "KAIZEN_SANDBOX_MAX",
+        "NO_COLOR",
+        "COLUMNS",
+    ),
+    *("KAIZEN_BUSY_TIMEOUT_S", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "RUST_BACKTRACE"),
 )
 
 
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # a shell began us in the background; who we start hears Ctrl-C
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell started us in the background; our children must still receive Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -100,26 +96,21 @@ class Answer:
 
 @pytest.fixture
 def cli(root):
-    """`cli("W1", "--title", …)`: the real command line in a process of its own; of the pipeline, one begun warm."""
+    """`cli("W1", "--title", …)`: run `main` in a process of its own, forked from a warm server.
 
-    def run(*argv, stdin=b"", env=None, cwd=None, launcher=LAUNCHER):
+    With `cold=True`, another launcher or settings of Python's own, the launcher starts in a new Python instead.
+    """
+
+    def run(*argv, stdin=b"", env=None, cwd=None, launcher=LAUNCHER, cold=False):
         environment = {name: value for name, value in os.environ.items() if name not in PRIVATE}
-        environment["KAIZEN_REPO_ROOT"] = str(root)
-        environment.update(env or {})
+        environment |= {"KAIZEN_REPO_ROOT": str(root), **(env or {})}
         environment = {name: value for name, value in environment.items() if value is not None}
-        if launcher is LAUNCHER and argv and PIPELINE.fullmatch(str(argv[0])):
+        cold = cold or launcher is not LAUNCHER or "KAIZEN_REPO_ROOT" not in environment
+        if not cold and not any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {}):
             return Answer(warm.run(argv, environment, cwd or root, stdin))
         command = [sys.executable, str(launcher), *argv]
-        return Answer(
-            subprocess.run(
-                command,
-                input=stdin,
-                env=environment,
-                cwd=cwd or root,
-                capture_output=True,
-                timeout=300,
-            )
-        )
+        options = {"input": stdin, "env": environment, "cwd": cwd or root, "timeout": 300}
+        return Answer(subprocess.run(command, capture_output=True, **options))
 
     return run
 

@@ -6,6 +6,7 @@ import pytest
 
 from kaizen_components.sandbox import run as sandbox
 
+from . import fast_gates as scripted
 from .factory import Run, environment, run_words, server, target
 
 BOXES = ("L3", "L2", "L1")
@@ -51,3 +52,19 @@ def factory(tmp_path, root, cli):
         return Run(cli, root, repo, done)
 
     return run
+
+
+@pytest.fixture
+def fast_gates(monkeypatch):
+    """Scripted gates, here and in commands that tests/warm.py starts."""
+    monkeypatch.setenv(scripted.VARIABLE, "1")
+    scripted.install()
+    yield
+    scripted.uninstall()
+
+
+@pytest.fixture
+def real_gates(fast_gates, monkeypatch):
+    """The shipped gates, in a module whose other tests use scripted ones."""
+    monkeypatch.delenv(scripted.VARIABLE)
+    scripted.uninstall()

@@ -1,119 +1,123 @@
-"""An agent's run in which kaizen is killed after any event: the agent goes on, and the end is the same."""
+"""Kaizen dies during an agent's run after any event: the agent goes on, and the end is the same."""
 
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
 from kaizen_components.call import Door
 
-from .. import warm
-from ..conftest import ROOT
-from .factory import QUICK, target
+from .factory import GOOD, QUICK, REQUEST, ROUTE, main_with, run_words, target
+from .test_resume import Died, die_after, kill_after
 from .witnessed import Records
 
-# A whole life in one process, which is killed as soon as the event with the given number is on record. Whoever lives
-# on hands the same answer in again, if there was one under way, or asks what is legal.
-LIFE = """
-import os, signal, sys
-from kaizen_components.pipeline.run import book
-from kaizen_components.call import Door
-from tests.pipeline.factory import GOOD, REQUEST, ROUTE, main_with
-root, repo, number, forgets = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "forgets"
-append = book.Book._append
-def killed(self, made):
-    append(self, made)
-    if self.number == number:
-        os.kill(os.getpid(), signal.SIGKILL)
-book.Book._append = killed
-door, memory, file = Door(root, keep_open=True), os.path.join(root, "memory"), os.path.join(root, "answer.txt")
-answers = {**GOOD, "build": ["nothing of use", main_with(ROUTE)]}
-def hand_in(lease):
-    said = door("P4", lease=lease, file=file)
-    os.unlink(memory)
-    return said
-try:
-    known = door("P3")["records"]
-except Exception:
-    known = []
-if known and os.path.exists(memory) and not forgets:
-    hand_in(open(memory).read())
-words = {"request": REQUEST, "repo": repo, "driver": "agent", "python": sys.executable}
-turn = door("P5", id="@last") if known else door("P1", **words)
-while "lease" in turn:
-    texts = answers[turn["step"]]
-    with open(file, "w") as out:
-        out.write(texts[min(turn["attempt"], len(texts)) - 1])
-    with open(memory, "w") as out:
-        out.write(turn["lease"])
-    said = hand_in(turn["lease"])
-    turn = said if "outcome" in said else door("P5", id="@last")
-sys.exit(0)
-"""
+pytestmark = pytest.mark.usefixtures("fast_gates")
+
+ANSWERS = {**GOOD, "build": ["nothing of use", main_with(ROUTE)]}
 EVENTS = 38
-UNLIKE = ("spent", "spent_on", "lease", "leases", "answers")  # ids, times, and who had to ask again
+CHANGING = ("spent", "spent_on", "lease", "leases", "answers")  # ids, times, and repeated questions
 COUNTS = (
     "SELECT (SELECT count(*) FROM proof), (SELECT count(*) FROM task), (SELECT count(*) FROM span)"
 )
 
 
-def live(root, repo, number=0, memory="remembers"):
-    return warm.run([root, repo, number, memory], os.environ, ROOT, first=LIFE)
+class Agent:
+    """An agent that remembers the lease of an answer that it could not hand in to the end."""
+
+    def __init__(self, root, repo):
+        self.root, self.repo = root, repo
+        self.file, self.lease = root / "answer.txt", None
+
+    def live(self, door, forgets=False):
+        """Work until the run has ended; after a crash, hand in the same answer again or ask what is legal."""
+        if not door.store.exists() or not door("P3")["records"]:
+            words = {"request": REQUEST, "repo": str(self.repo), "driver": "agent"}
+            turn = door("P1", **words, python=sys.executable)
+        else:
+            if self.lease and not forgets:
+                self.hand_in(door)
+            turn = door("P5", id="@last")
+        while "lease" in turn:
+            texts = ANSWERS[turn["step"]]
+            self.file.write_text(texts[min(turn["attempt"], len(texts)) - 1])
+            self.lease = turn["lease"]
+            said = self.hand_in(door)
+            turn = said if "outcome" in said else door("P5", id="@last")
+
+    def hand_in(self, door):
+        said = door("P4", lease=self.lease, file=str(self.file))
+        self.lease = None
+        return said
 
 
-def told(root, repo):
-    """What must be the same with and without a crash; every promise of the run is checked as well."""
+def describe_run(root, repo):
+    """Return what must be the same with and without a crash, after checking every promise of the run."""
     door = Door(str(root))
     records = Records(door)
     (run,) = records.runs()
     records.check(run)
     assert door("K8")["status"] == "OK"
-    words = ["git", "diff", "main", f"kaizen/{run['id']}"]
+    diff = ["git", "diff", "main", f"kaizen/{run['id']}"]
     events = [
-        event for event in records.events(run) if event["event"] not in ("leased", "released")
+        (event["event"], event["step"], event["attempt"], event["reason"])
+        for event in records.events(run)
     ]
     found = {
-        "events": [
-            (event["event"], event["step"], event["attempt"], event["reason"]) for event in events
-        ],
-        "state": {name: value for name, value in records.state(run).items() if name not in UNLIKE},
-        "diff": subprocess.run(words, cwd=repo, capture_output=True, check=True).stdout,
+        "events": [event for event in events if event[0] not in ("leased", "released")],
+        "state": {
+            name: value for name, value in records.state(run).items() if name not in CHANGING
+        },
+        "diff": subprocess.run(diff, cwd=repo, capture_output=True, check=True).stdout,
         "counts": list(records.db.one(COUNTS, ()).values()),
     }
     door.close()
-    return found
+    return found, len(events)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
+def agent(tmp_path):
+    return Agent(tmp_path, target(tmp_path / "targetapp", QUICK))
+
+
+_undisturbed: dict = {}
+
+
+@pytest.fixture
 def undisturbed(tmp_path_factory):
-    root = tmp_path_factory.mktemp("undisturbed")
-    done = live(root, target(root / "targetapp", QUICK))
-    assert done.returncode == 0, done.stderr
-    return told(root, root / "targetapp")
+    if not _undisturbed:
+        root = tmp_path_factory.mktemp("undisturbed")
+        repo = target(root / "targetapp", QUICK)
+        Agent(root, repo).live(Door(str(root)))
+        found, number = describe_run(root, repo)
+        assert number == EVENTS
+        _undisturbed.update(found)
+    return _undisturbed
 
 
-@pytest.mark.parametrize(
-    "number", [*range(1, EVENTS, 5), EVENTS]
-)  # each takes seconds; test_resume has them all
-def test_an_agent_goes_on_after_a_crash_as_if_there_had_been_none(
-    tmp_path, monkeypatch, undisturbed, number
-):
-    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
-    repo = target(tmp_path / "targetapp", QUICK)
-    dead = live(tmp_path, repo, number)
+@pytest.mark.parametrize("number", [*range(1, EVENTS, 3), EVENTS])
+def test_agent_goes_on_after_a_crash(agent, monkeypatch, undisturbed, number):
+    with monkeypatch.context() as patch, pytest.raises(Died):
+        die_after(patch, number)
+        agent.live(Door(str(agent.root)))
+    agent.live(Door(str(agent.root)), forgets=number % 2 == 0)
+
+    assert describe_run(agent.root, agent.repo)[0] == undisturbed
+
+
+def test_agent_goes_on_after_kill_9(agent, undisturbed):
+    words = run_words(agent.repo, "--driver", "agent")
+    number = 2  # the question is on record, the lease is not
+    assert kill_after(number, words, {}, agent.root).returncode == -signal.SIGKILL
+    door = Door(str(agent.root))
+    agent.file.write_text(GOOD["plan"][0])
+    lease = door("P5", id="@last")["lease"]
+    words = ["P4", "--lease", lease, "--file", str(agent.file)]
+    number = Records(door).runs() and len(Records(door).events(Records(door).runs()[0])) + 1
+    dead = kill_after(number, words, os.environ, agent.root)
     assert dead.returncode == -signal.SIGKILL, dead.stderr
-    done = live(tmp_path, repo, memory="forgets" if number % 2 == 0 else "remembers")
+    agent.lease = lease
+    agent.live(door)
 
-    assert done.returncode == 0, done.stderr
-    assert told(tmp_path, repo) == undisturbed
-
-
-def test_the_whole_run_has_as_many_events_as_are_killed(tmp_path):
-    repo = target(tmp_path / "targetapp", QUICK)
-    assert live(tmp_path, repo).returncode == 0
-    door = Door(str(tmp_path))
-    records = Records(door)
-
-    assert len(records.events(records.runs()[0])) == EVENTS
-    door.close()
+    assert describe_run(agent.root, agent.repo)[0] == undisturbed

@@ -12,6 +12,8 @@ from .lived import CHEATS, life
 from .targets import everything
 from .witnessed import Records, branches
 
+pytestmark = pytest.mark.usefixtures("fast_gates")
+
 
 @pytest.fixture
 def repo(tmp_path):
@@ -147,13 +149,13 @@ def test_a_models_run_refuses_an_agents_answer_and_has_it_on_record(
 
 def test_an_answer_that_nobody_judged_before_the_abort_is_told_so(root, repo, door, tmp_path):
     """P4 died between the answer and its verdict, and somebody ended the run."""
-    from .test_resume import killed_after
+    from .test_resume import kill_after
 
-    killed_after(0, run_words(repo, "--driver", "agent"), {}, root)
+    kill_after(0, run_words(repo, "--driver", "agent"), {}, root)
     lease = Records(door).state(Records(door).runs()[0])["lease"]["id"]
     (tmp_path / "answer.txt").write_text(GOOD["plan"][0])
     number = len(Records(door).events(Records(door).runs()[0]))
-    killed_after(
+    kill_after(
         number + 1, ["P4", "--lease", lease, "--file", str(tmp_path / "answer.txt")], {}, root
     )
     another = Door(str(root))

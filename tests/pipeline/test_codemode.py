@@ -18,7 +18,7 @@ from .codemode_answers import BROKEN, CODES, GOOD, MORE, REQUEST, SNIPPETS, SOUR
 from .factory import environment, server
 from .lived import CODEMODE, life
 from .targets import everything, repository
-from .test_resume import killed_after
+from .test_resume import kill_after
 from .witnessed_codemode import CodemodeRecords
 
 FIXTURE = "evals/codemode/app_text_slugify.yml"
@@ -331,7 +331,7 @@ def test_a_run_that_is_killed_and_resumed_asks_nothing_twice_and_delivers_once(
             given = {**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)}
             dead = warm.run(model_words(repo), given, root, first=KILLED_IN_DELIVERY)
         else:
-            dead = killed_after(moment, model_words(repo), env, root)
+            dead = kill_after(moment, model_words(repo), env, root)
         assert dead.returncode == -signal.SIGKILL, dead.stderr
         assert (root / FIXTURE).exists() == (moment == "delivery")
         resumed = cli("P7", "--id", "@last", "--json", env=env).json

@@ -7,8 +7,26 @@ import sys
 
 import pytest
 
+from kaizen_components.pipeline.gates import registry
+from kaizen_components.pipeline.target.target import Target
+from kaizen_components.pipeline.target.workspace import Workspace
+from kaizen_components.store.place import Place
+
 from ..conftest import find_tool, git
-from .factory import PLAIN, PLAIN_FILES, PLAIN_TEST, QUICK, ROUTE, Model, main_with, target, whole
+from . import fast_gates
+from .factory import (
+    GOOD,
+    PLAIN,
+    PLAIN_FILES,
+    PLAIN_TEST,
+    QUICK,
+    ROUTE,
+    SPEC,
+    Model,
+    main_with,
+    target,
+    whole,
+)
 from .targets import FASTAPI, everything, repository, write
 
 ONLY_CHECK = QUICK[QUICK.index("[gates.test]") :]
@@ -231,3 +249,30 @@ def test_a_project_in_another_language_brings_its_own_gates(factory, tmp_path, t
     ]  # fmt: skip
     assert "Write the new file test/add_double.test.js." in model.questions("tests")[0]
     assert "pytest" not in model.questions("tests")[0]
+
+
+FAST_CASES = {  # what the builder and the tester answer: how the test gate decides
+    "pass": (GOOD["build"][0], GOOD["tests"][0]),
+    "regression": (main_with("\n# no route\n"), GOOD["tests"][0]),
+    "weak": (GOOD["build"][0], whole("tests/test_other.py", "def test() -> None:\n    assert 1\n")),
+}
+
+
+@pytest.mark.parametrize("reason", FAST_CASES)
+def test_fast_gates_decide_like_the_real_ones(tmp_path, root, reason):
+    repo = target(tmp_path / "targetapp", QUICK)
+    run = {
+        "id": "run_1",
+        "repo": "../targetapp",
+        "base_commit": Target(str(repo)).head(),
+        "request": "r",
+    }
+    workspace = Workspace(Place(str(root)), run, {"python": sys.executable})
+    job = workspace.job(
+        {**SPEC, "constraints": [], "out_of_scope": [], "grants": []}, *FAST_CASES[reason]
+    )
+
+    for name in ("ready", "static", "testing"):
+        real = fast_gates.load_judge(registry.GATES[name].judge)
+        assert fast_gates.SCRIPTED[name](job).reason == real(job).reason
+    assert fast_gates.judge_tests(job).reason == reason

@@ -244,9 +244,7 @@ def test_a_template_of_a_protocols_own_is_made_apart():
 
 def test_it_has_jinja_from_wherever_we_have_it(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
-    script = (
-        "from kaizen_components.pipeline import prompt; print(prompt.render_apart('{{ x }}', {'x': 'made'}))"
-    )
+    script = "from kaizen_components.pipeline import prompt; print(prompt.render_apart('{{ x }}', {'x': 'made'}))"
     paths = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
     done = subprocess.run(
         [str(tmp_path / "bin" / "python"), "-c", script], env={**os.environ, "PYTHONPATH": paths}, capture_output=True,

@@ -14,13 +14,13 @@ from kaizen_components.errors import NotFound, Unavailable, Usage
 from kaizen_components.pipeline import prompt
 from kaizen_components.pipeline.answers.reviewing import ReviewKind
 from kaizen_components.pipeline.gates import conditions, registry
-from kaizen_components.pipeline.gates.static import gate as static
 from kaizen_components.pipeline.run import machine
 from kaizen_components.pipeline.target import toolchain
 from kaizen_components.pipeline.verdict import Finding, Verdict
 from support_scripts import layers
 
 from ..conftest import ROOT, git
+from . import fast_gates
 from .factory import (
     GOOD,
     PLAIN,
@@ -37,7 +37,9 @@ from .factory import (
     whole,
 )
 from .targets import FASTAPI, everything, write
-from .test_resume import kaizen_in, killed_after
+from .test_resume import kaizen_in, kill_after
+
+pytestmark = pytest.mark.usefixtures("fast_gates")
 
 BELOW = ("errors", "records", "store")  # a gate uses them, and they judge nothing
 REJECTION = json.dumps(
@@ -252,7 +254,7 @@ def test_a_gate_that_decides_otherwise_is_a_different_verdict_and_its_code_is_na
     kaizen, run, monkeypatch
 ):
     made = run(Model())
-    monkeypatch.setattr(static, "judge_static", failing)
+    monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
     monkeypatch.setattr(conditions, "gate_version", lambda: "another")
     found = kaizen("P6", id=made["id"])
 
@@ -265,13 +267,13 @@ def test_a_gate_that_decides_otherwise_is_a_different_verdict_and_its_code_is_na
 
 
 def test_other_findings_for_the_same_reason_are_a_difference(kaizen, run, monkeypatch):
-    monkeypatch.setattr(static, "judge_static", failing)
+    monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
     made = run(Model())
     assert made["outcome"] == "stuck"
     other = Verdict(
         "check", "One new finding.", [Finding("X1", "It is not liked any more.", "app/main.py", 4)]
     )
-    monkeypatch.setattr(static, "judge_static", lambda job: other)
+    monkeypatch.setitem(fast_gates.SCRIPTED, "static", lambda job: other)
     found = kaizen("P6", id=made["id"])
 
     assert (found["exit_code"], found["different"]) == (1, 3)
@@ -342,7 +344,7 @@ def test_without_the_commit_that_it_started_from_a_run_cannot_be_replayed(kaizen
 
 
 def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_and_exits_with_5(
-    kaizen, run, tmp_path
+    kaizen, run, tmp_path, real_gates
 ):
     environment = tmp_path / "tools"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
@@ -360,7 +362,7 @@ def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_a
     assert found["text"].startswith("CANNOT TELL: 3 of 8 verdicts")
 
 
-def test_the_real_gates_give_the_same_verdicts_again(kaizen, run, strongest):
+def test_the_real_gates_give_the_same_verdicts_again(kaizen, run, strongest, real_gates):
     made = run(Model(**PLAIN), settings="repeats = 1\n", files=PLAIN_FILES)
     found = kaizen("P6", id=made["id"])
 
@@ -420,7 +422,7 @@ def test_a_changed_file_blocks_the_replay_and_the_first_difference_is_said(kaize
 
 def test_a_verdict_that_leads_elsewhere_has_no_recorded_answer_and_blocks(kaizen, run, monkeypatch):
     made = run(Model())
-    monkeypatch.setattr(static, "judge_static", failing)
+    monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
     found = again(kaizen, made)
 
     assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
@@ -434,7 +436,7 @@ def test_a_replay_that_is_killed_goes_on(cli, root, tmp_path):
     with server(Model()) as serving:
         words = ["P1", "--request", REQUEST, "--repo", str(repo), "--python", sys.executable]
         made = kaizen_in(root, *words, env=environment(serving.url))[1]
-    killed_after(12, ["P1", "--driver", "replay", "--from", made["id"]], {}, root)
+    kill_after(12, ["P1", "--driver", "replay", "--from", made["id"]], {}, root)
     run_id = cli("P3", "--json").json["records"][0]["id"]
     resumed = cli("P7", "--id", run_id, "--json")
 

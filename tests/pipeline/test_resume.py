@@ -1,4 +1,4 @@
-"""A run that is killed after any of its events and resumed ends as if nothing had happened."""
+"""A run that dies after any of its events and is resumed ends as if nothing had happened."""
 
 import json
 import os
@@ -13,141 +13,162 @@ import pytest
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict
 from kaizen_components.pipeline.protocol import load_shipped
-from kaizen_components.pipeline.run import machine
-from kaizen_components.pipeline.run import recorder as ledger
+from kaizen_components.pipeline.run import journal, machine, recorder
 
 from .. import warm
 from ..conftest import ROOT
-from .factory import QUICK, ROUTE, Model, environment, main_with, run_words, server, target
+from .factory import QUICK, REQUEST, ROUTE, Model, environment, main_with, run_words, server, target
 
-# Before the command: its process is to be killed as soon as the event with this number is on record.
-KILLED = """
+pytestmark = pytest.mark.usefixtures("fast_gates")
+
+# Before the command: kill its process as soon as the event with this number is on record.
+KILL_AFTER = """
 import os, signal
-from kaizen_components.pipeline.run import book
-number, append = {number}, book.Book._append
-def killed(self, made):
-    append(self, made)
-    if self.number == number:
+from kaizen_components.pipeline.run import journal
+append = journal.Journal._append
+def append_and_die(self, build_event):
+    append(self, build_event)
+    if self.number == {number}:
         os.kill(os.getpid(), signal.SIGKILL)
-book.Book._append = killed
+journal.Journal._append = append_and_die
 """
-# One build that is refused and mended: 25 events and a few more for the second attempt.
+# One build is refused and corrected: 25 events, and two more for the second attempt.
 ANSWERS = {"build": ["nothing of use", main_with(ROUTE)]}
 EVENTS = 27
+ASKED = ["plan", "scout", "build", "build", "tests", "review"]
+NUMBERS = (
+    "outcome", "why", "build_attempts", "attempts", "tokens_in", "tokens_out", "cost_usd", "rejected_answers",
+)  # fmt: skip
 
 
-def killed_after(number, words, env, root):
-    everything = {**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)}
-    return warm.run(words, everything, root, first=KILLED.format(number=number))
+class Died(BaseException):
+    """The process died, as far as this process can pretend."""
+
+
+def kill_after(number, words, env, root):
+    variables = {**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)}
+    return warm.run(words, variables, root, first=KILL_AFTER.format(number=number))
+
+
+def die_after(monkeypatch, number):
+    append = journal.Journal._append
+
+    def append_and_die(self, build_event):
+        append(self, build_event)
+        if self.number == number:
+            raise Died
+
+    monkeypatch.setattr(journal.Journal, "_append", append_and_die)
 
 
 def kaizen_in(root, *words, env=None):
-    done = warm.run(
-        [*words, "--json"], {**os.environ, **(env or {}), "KAIZEN_REPO_ROOT": str(root)}, root
-    )
+    variables = {**os.environ, **(env or {}), "KAIZEN_REPO_ROOT": str(root)}
+    done = warm.run([*words, "--json"], variables, root)
     return done.returncode, json.loads((done.stdout or done.stderr).splitlines()[-1])
 
 
-def told(root, repo, answer):
-    """What must be the same with and without a crash."""
-    path = root / "AI" / "work" / "runs" / answer["id"] / "trace.jsonl"
-    events = [json.loads(line) for line in path.read_text().splitlines()]
-    diff = subprocess.run(
-        ["git", "diff", "main", answer["branch"]], cwd=repo, capture_output=True, check=True
-    ).stdout
-    same = (
-        "outcome",
-        "why",
-        "build_attempts",
-        "attempts",
-        "tokens_in",
-        "tokens_out",
-        "cost_usd",
-        "rejected_answers",
-    )
+def describe_run(door, repo, answer):
+    """Return what must be the same with and without a crash."""
+    run = door.store.place.root + f"/AI/work/runs/{answer['id']}/trace.jsonl"
+    with open(run, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file]
+    diff = ["git", "diff", "main", answer["branch"]]
+    assert door("K8")["status"] == "OK"
     return {
         "events": [
             (event["event"], event.get("step"), event.get("attempt"), event.get("reason"))
             for event in events
             if event["event"] not in ("leased", "released")
         ],
-        "numbers": {name: answer[name] for name in same},
-        "diff": diff,
+        "numbers": {name: answer[name] for name in NUMBERS},
+        "diff": subprocess.run(diff, cwd=repo, capture_output=True, check=True).stdout,
         "applied": (repo / "app" / "main.py").read_bytes(),
-        **counted(root),
+        "tasks": len(door("W9")["records"]),
+        "proofs": len(door("R4", format="json")["data"]["proofs"]),
     }
 
 
-def counted(root):
-    """How many tasks and proofs there are; by our own door, which is quicker than a process for each question."""
-    door = Door(str(root))
-    try:
-        assert door("K8")["status"] == "OK"
-        return {
-            "tasks": len(door("W9")["records"]),
-            "proofs": len(door("R4", format="json")["data"]["proofs"]),
-        }
-    finally:
+def start_run(door, repo):
+    words = {"request": REQUEST, "repo": str(repo), "python": sys.executable, "apply": True}
+    return door("P1", **words)
+
+
+@pytest.fixture
+def set_model(monkeypatch):
+    def use(url):
+        for name, value in environment(url).items():
+            monkeypatch.setenv(name, value)
+
+    return use
+
+
+@pytest.fixture
+def undisturbed(tmp_path_factory, set_model):
+    """Return what a run is like that does not die; made once."""
+    if not _undisturbed:
+        root = tmp_path_factory.mktemp("undisturbed")
+        repo, door = target(root / "targetapp", QUICK), Door(str(root))
+        with server(Model(**ANSWERS)) as serving:
+            set_model(serving.url)
+            answer = start_run(door, repo)
+        _undisturbed.update(describe_run(door, repo, answer))
         door.close()
+        assert len(_undisturbed["events"]) == EVENTS - 1  # and a lease
+    return _undisturbed
 
 
-@pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory):
-    """What a run is like that nobody kills."""
-    root = tmp_path_factory.mktemp("undisturbed")
-    repo = target(root / "targetapp", QUICK)
-    with server(Model(**ANSWERS)) as serving:
-        words = run_words(repo, "--apply")[:-1]
-        code, answer = kaizen_in(root, *words, env=environment(serving.url))
-    assert code == 0, answer
-    return told(root, repo, answer)
+_undisturbed: dict = {}
 
 
 @pytest.mark.parametrize("number", range(1, EVENTS + 1))
-def test_a_run_that_is_killed_after_an_event_ends_as_if_it_had_not_been(
-    root, tmp_path, undisturbed, number
+def test_run_resumes_after_dying_at_any_event(
+    door, tmp_path, monkeypatch, set_model, undisturbed, number
 ):
-    repo = target(tmp_path / "targetapp", QUICK)
-    model = Model(**ANSWERS)
+    repo, model = target(tmp_path / "targetapp", QUICK), Model(**ANSWERS)
     with server(model) as serving:
-        dead = killed_after(number, run_words(repo, "--apply"), environment(serving.url), root)
+        set_model(serving.url)
+        with monkeypatch.context() as patch, pytest.raises(Died):
+            die_after(patch, number)
+            start_run(door, repo)
+        run_id = door("P3")["records"][0]["id"]
+        if number == EVENTS:
+            with pytest.raises(Conflict, match="has ended"):
+                door("P7", id=run_id)
+        else:
+            door("P7", id=run_id)
+
+    assert describe_run(door, repo, door("P2", id=run_id)) == undisturbed
+    assert [step for step, _ in model.asked] == ASKED
+
+
+@pytest.mark.parametrize("number", [2, 14, EVENTS - 1])
+def test_run_resumes_after_kill_9(door, root, tmp_path, undisturbed, number):
+    repo, model = target(tmp_path / "targetapp", QUICK), Model(**ANSWERS)
+    with server(model) as serving:
+        env = environment(serving.url)
+        dead = kill_after(number, run_words(repo, "--apply"), env, root)
         assert dead.returncode == -signal.SIGKILL, dead.stderr
         run_id = kaizen_in(root, "P3")[1]["records"][0]["id"]
-        code, answer = kaizen_in(root, "P7", "--id", run_id, env=environment(serving.url))
-    if number == EVENTS:
-        assert (code, answer["code"]) == (4, "run_ended")
-        answer = kaizen_in(root, "P2", "--id", run_id)[1]
-    else:
-        assert code == 0, answer
+        code, answer = kaizen_in(root, "P7", "--id", run_id, env=env)
 
-    assert told(root, repo, answer) == undisturbed
-    assert [step for step, _ in model.asked] == [
-        "plan",
-        "scout",
-        "build",
-        "build",
-        "tests",
-        "review",
-    ]
+    assert code == 0, answer
+    assert describe_run(door, repo, answer) == undisturbed
+    assert [step for step, _ in model.asked] == ASKED
 
 
-def test_the_whole_run_has_as_many_events_as_are_killed(factory):
-    run = factory(Model(**ANSWERS), settings=QUICK)
-
-    assert len(run.trace) == EVENTS
-
-
-def test_a_run_that_is_killed_while_a_gate_runs_is_resumed(cli, root, tmp_path):
-    slow = (
-        '[gates.check]\ncommand = ["python", "-c", "import time; time.sleep(3)"]\nreplace = true\n'
-    )
-    repo = target(tmp_path / "targetapp", slow + QUICK[QUICK.index("[gates.test]") :])
+def test_run_killed_during_a_gate_repeats_the_gate(cli, root, tmp_path):
+    slow = "import time; time.sleep(3)"
+    settings = f'[gates.check]\ncommand = ["python", "-c", "{slow}"]\nreplace = true\n'
+    repo = target(tmp_path / "targetapp", settings + QUICK[QUICK.index("[gates.test]") :])
     with server(Model()) as serving:
         env = {**os.environ, **environment(serving.url), "KAIZEN_REPO_ROOT": str(root)}
         process = subprocess.Popen(
-            [sys.executable, str(ROOT / "kaizen.py"), *run_words(repo)], cwd=root, env=env, stderr=subprocess.DEVNULL,
+            [sys.executable, str(ROOT / "kaizen.py"), *run_words(repo)],
+            cwd=root,
+            env=env,
+            stderr=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         while True:
             found = cli("P3", "--json")
             records = found.json["records"] if found.exit_code == 0 else []
@@ -162,55 +183,42 @@ def test_a_run_that_is_killed_while_a_gate_runs_is_resumed(cli, root, tmp_path):
     assert (resumed.json["outcome"], resumed.json["attempts"]["validate"]) == ("accepted", 1)
 
 
-def test_a_budget_is_not_refilled_by_a_restart(cli, root, tmp_path):
+def test_restart_does_not_refill_a_budget(door, monkeypatch, tmp_path, set_model):
     repo = target(tmp_path / "targetapp", QUICK)
+    words = {"request": REQUEST, "repo": str(repo), "python": sys.executable}
     with server(Model()) as serving:
-        words = run_words(repo, "--budget-json", '{"asks": 3}')
-        killed_after(11, words, environment(serving.url), root)  # two answers are in
-        run_id = cli("P3", "--json").json["records"][0]["id"]
-        resumed = cli("P7", "--id", run_id, "--json", env=environment(serving.url))
+        set_model(serving.url)
+        with monkeypatch.context() as patch, pytest.raises(Died):
+            die_after(patch, 11)  # two answers are in
+            door("P1", **words, budget_json={"asks": 3})
+        resumed = door("P7", id=door("P3")["records"][0]["id"])
 
-    assert (resumed.json["outcome"], resumed.json["why"]) == (
-        "exhausted",
-        "the budget of asks is spent",
-    )
+    assert (resumed["outcome"], resumed["why"]) == ("exhausted", "the budget of asks is spent")
     assert len(serving.requests) == 3
 
 
-def test_what_is_not_legal_is_refused_at_the_door_and_nothing_is_written(door):
-    """Every event that cannot follow the first one, through the only way into the table."""
+def test_illegal_event_is_refused_and_not_recorded(door):
+    """Try every event that cannot follow the first one, through the only way into the table."""
     protocol = load_shipped("factory")
     values = {
-        "driver": "model",
-        "request": "r",
-        "repo": ".",
-        "base_commit": "0" * 40,
-        "options": {},
-    }
+        "driver": "model", "request": "r", "repo": ".", "base_commit": "0" * 40, "options": {},
+    }  # fmt: skip
     command = SimpleNamespace(code="P1", can_be_first=True)
 
     def write(do):
         return door._write(command, {}, "somebody", None, False, do)
 
+    def append(event, known):
+        return write(lambda tx: recorder.append_event(tx, run, event, known)[0])
+
     task = door("W1", title="t", summary="s")["id"]
-    run = write(lambda tx: dict(ledger.start_run(tx, protocol, tx.find("task", task), values)))
-    write(
-        lambda tx: ledger.append_event(
-            tx, run, {"event": "asked", "step": "plan", "attempt": 1}, 0
-        )[0]
-    )
-    names = sorted(
-        {name for allowed in machine.TABLE.values() for name in allowed}
-        - {"answered", "judged", "aborted"}
-    )
-    for name in names:
+    run = write(lambda tx: dict(recorder.start_run(tx, protocol, tx.find("task", task), values)))
+    append({"event": "asked", "step": "plan", "attempt": 1}, 0)
+    names = {name for allowed in machine.TABLE.values() for name in allowed}
+    for name in sorted(names - {"answered", "judged", "aborted"}):
         with pytest.raises(Conflict, match="not legal"):
-            write(
-                lambda tx, name=name: ledger.append_event(
-                    tx, run, {"event": name, "step": "plan", "attempt": 1}, 1
-                )
-            )
+            append({"event": name, "step": "plan", "attempt": 1}, 1)
     with pytest.raises(Conflict, match="moved on"):
-        write(lambda tx: ledger.append_event(tx, run, {"event": "aborted"}, 0))
+        append({"event": "aborted"}, 0)
 
     assert door("P3")["records"][0]["events"] == 1

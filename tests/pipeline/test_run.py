@@ -27,6 +27,8 @@ from .factory import (
 )  # fmt: skip
 from .targets import FASTAPI, everything, write
 
+pytestmark = pytest.mark.usefixtures("fast_gates")
+
 VERSION = (
     '\n\n@app.get("/version")\ndef version() -> dict[str, str]:\n    return {"version": "1"}\n'
 )

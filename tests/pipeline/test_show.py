@@ -11,6 +11,8 @@ from kaizen_components.records.ledger.canonical import measure_width
 from ..model_server import Answer
 from .factory import GOOD, QUICK, REQUEST, ROUTE, Model, environment, main_with, server, target
 
+pytestmark = pytest.mark.usefixtures("fast_gates")
+
 BROKEN = main_with(ROUTE).replace("def health()", "def health(")
 REJECTION = json.dumps(
     {"verdict": "reject", "reasons": [{"criterion": "C1", "text": "It answers with a list."}]}
@@ -75,7 +77,7 @@ def test_a_rejected_run_says_the_reviewers_reason_first_and_has_no_branch(kaizen
     assert not [line for line in lines if line.startswith("branch")]
 
 
-def test_a_blocked_run_says_what_has_to_be_mended(kaizen, run):
+def test_a_blocked_run_says_what_has_to_be_mended(kaizen, run, real_gates):
     run(Model(), settings=QUICK.replace("import os;", "raise SystemExit(3);"))
 
     assert "BLOCKED: ready ended with check. The base does not pass its own command." in " ".join(
@@ -157,7 +159,7 @@ def test_the_list_says_how_often_each_stage_passes_and_which_is_the_flakiest(kai
     assert "The flakiest stage is build." in found["text"]
 
 
-def test_a_gate_that_cannot_be_decided_does_not_make_its_stage_flaky(kaizen, run, tmp_path):
+def test_a_gate_that_cannot_be_decided_does_not_make_its_stage_flaky(kaizen, run, real_gates):
     run(Model(), settings=QUICK.replace('"python"', '"no-such-tool"'))
     ready = next(stage for stage in kaizen("P3")["stages"] if stage["stage"] == "ready")
 

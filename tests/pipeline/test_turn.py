@@ -23,6 +23,8 @@ from .factory import (
 )
 from .targets import everything
 
+pytestmark = pytest.mark.usefixtures("fast_gates")
+
 FORGED = "evt_20260101T000000000Z_0000000000"
 STEPS = ("plan", "scout", "build", "tests", "review")
 

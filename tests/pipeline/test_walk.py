@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kaizen_components.call import Door
 from kaizen_components.errors import KaizenError
 
+from . import fast_gates
 from .factory import GOOD, QUICK, REQUEST, main_with, target, whole
 from .protocols import NOTES, SCRIPT, changed, put
 from .targets import repository
@@ -259,11 +260,11 @@ WalkOfOwn.TestCase.settings = Walk.TestCase.settings
 
 class Held:
     def setUp(self):
-        os.environ["KAIZEN_SANDBOX_MAX"] = (
-            "L1"  # the gates are quick, and what is walked is not about the box
-        )
+        os.environ["KAIZEN_SANDBOX_MAX"] = "L1"  # what is walked is not about the box
+        fast_gates.install()
 
     def tearDown(self):
+        fast_gates.uninstall()
         del os.environ["KAIZEN_SANDBOX_MAX"]
 
 

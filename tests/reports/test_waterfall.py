@@ -302,7 +302,9 @@ class Database:
 
 @pytest.fixture
 def page(monkeypatch):
-    monkeypatch.setattr(waterfall.health, "summary", lambda _: {"entries": 4, "root": "ab" * 32})
+    monkeypatch.setattr(
+        waterfall.health, "summarize_log", lambda _: {"entries": 4, "root": "ab" * 32}
+    )
     Database.connection = None
     return lambda *spans: waterfall.render_page(Database, report(*spans), "html")
 

@@ -189,7 +189,7 @@ def test_one_that_fails_leaves_no_folder_and_gives_the_engine_its_clock_back(
     demo, tmp_path, monkeypatch
 ):
     before = ids.now_ms, ids.random_number, runner.run_process, working_tree.read_working_tree
-    monkeypatch.setattr(demo, "show", lambda stage: 1 / 0)
+    monkeypatch.setattr(demo, "show_report", lambda stage: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         demo.tell(tmp_path / "demo")

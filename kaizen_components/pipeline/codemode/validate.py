@@ -94,7 +94,9 @@ def _mutated(job, function, spec, runs, facts):
         says = f"No mistake could be tried within {job.settings.mutation_s:g} s, so the cases prove nothing yet."
         text = " ".join([says, *found.doubts, "Raise mutation_s in .kaizen/pipeline.toml."])
         return Verdict("missing", says, [Finding("mutants", text)], runs, facts)
-    said = f"{found.killed_count} of {found.tried_count} small mistakes in {function.name} are noticed"
+    said = (
+        f"{found.killed_count} of {found.tried_count} small mistakes in {function.name} are noticed"
+    )
     if found.kill_rate < job.settings.kill_floor:
         return Verdict(
             "weak",
