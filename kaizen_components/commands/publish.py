@@ -35,8 +35,10 @@ def check(store, *, limit=200):
 
 def _looked(root, listed):
     """(what is found, the state of its file): in the work tree, then what only git has."""
+    from contextlib import closing
+
+    from ..git.client import ObjectReader
     from ..projects.publish import finders as publish_words
-    from ..projects.publish import hidden_content as publish_git
     from ..projects.publish import scan as publish_scan
 
     finders = publish_words.build_finders()
@@ -45,7 +47,7 @@ def _looked(root, listed):
         for one in publish_scan.scan_file(root, path, finders):
             seen.add(_unnumbered(one))
             yield one, state
-    with publish_git.Contents(root) as contents:
+    with closing(ObjectReader(root)) as contents:
         for kept in listed.kept:
             fresh = [
                 one

@@ -1,33 +1,40 @@
-"""git as a program: no variable, hook, pager, prompt or monitor of anybody's decides what it does for us.
+"""Run git so that no setting, hook, filter or variable starts another program. Only this module starts git.
 
-Two ways to call it. `ask` speaks to somebody's repository, whose own configuration counts where it says how files lie
-on disk (line endings, links, ownership). Everything that only needs content goes through `objects.Objects` instead, a
-repository of our own that has no configuration at all.
+A repository's configuration still counts where it says how files are stored (line endings, links, ownership). Content
+that needs no configuration is read through `objects.ObjectStore`, a bare repository of our own.
 """
 
 import os
 import subprocess
 
-from ..errors import NotFound, Refused, Unavailable
+from ..errors import Unavailable
 
 TIMEOUT_S = 300
-APART = "--next//path"  # rev-parse repeats an option that it does not know: a path may have line breaks, but no //
-FACTS = (
-    "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--show-prefix",
-    APART, "--git-path", "objects", APART, "--show-toplevel",
+STDERR_CHARS_MAX = 500
+BLOCK_BYTES = 1 << 20
+# Built-in commands only: git ignores an alias of the same name.
+COMMANDS = (
+    "add", "apply", "cat-file", "check-ignore", "commit", "config", "diff-files", "diff-index", "diff-tree",
+    "fast-import", "hash-object", "init", "log", "ls-files", "ls-tree", "pack-objects", "rev-parse", "status",
+    "unpack-objects", "update-ref",
 )  # fmt: skip
-SAID_CHARS_MAX = 500
-NOTHING_RUNS = (
-    "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false",
-    "-c", f"core.attributesFile={os.devnull}", "-c", "commit.gpgSign=false", "-c", "core.protectNTFS=true",
-    "-c", "core.protectHFS=true", "-c", "protocol.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-    "-c", "fastimport.unpackLimit=1",  # a pack stays one: to unpack it is another process, and half of the time
+# These convert files of the working tree, or compare them, which runs the repository's filters.
+FILTERING = ("add", "apply", "commit", "diff-files", "diff-index", "hash-object", "status")
+DIFFS = ("diff-files", "diff-index", "diff-tree", "log")
+SETTINGS = (
+    f"core.hooksPath={os.devnull}", f"core.attributesFile={os.devnull}", "core.fsmonitor=false", "core.pager=cat",
+    "core.editor=true", "core.askPass=", "core.sshCommand=false", "core.alternateRefsCommand=false",
+    "credential.helper=", "gpg.program=false", "commit.gpgSign=false", "log.showSignature=false",
+    "protocol.allow=never", "safe.bareRepository=explicit", "core.protectNTFS=true", "core.protectHFS=true",
+    "core.quotePath=false", "gc.auto=0", "maintenance.auto=false",
+    "fastimport.unpackLimit=1",  # a pack stays one: to unpack it is another process, and half of the time
 )  # fmt: skip
-OURS = {
+VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": "none",  # a repository's `protocol.NAME.allow` overrides `protocol.allow`, but not this
+    "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",  # or `status` would write the user's index anew
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_NO_LAZY_FETCH": "1",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_ATTR_NOSYSTEM": "1",
     "LC_ALL": "C",
@@ -36,7 +43,7 @@ OURS = {
 
 
 class GitResult:
-    """What git answered."""
+    """The exit code and output of a git command."""
 
     def __init__(self, code: int, out: bytes, err: str):
         self.code = code
@@ -48,116 +55,148 @@ class GitResult:
         return os.fsdecode(self.out)
 
 
-def build_environment(more: dict[str, str] | None = None) -> dict[str, str]:
-    """Our environment without what would steer git."""
-    kept = {
-        name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")
-    }
-    return {**kept, **OURS, **(more or {})}
-
-
 def try_git(
-    folder: str, *words: str, stdin: bytes = b"", more: dict[str, str] | None = None
+    folder: str,
+    *args: str,
+    stdin: bytes = b"",
+    variables: dict[str, str] | None = None,
+    timeout_s: float = TIMEOUT_S,
 ) -> GitResult:
-    """Run `git words` in a folder; whatever its exit code is, it is an answer."""
+    """Run git in a folder and return its result, whatever the exit code; raise Unavailable if it cannot run."""
+    environment = _build_environment(args, variables)
+    if args[0] in FILTERING:
+        words = ("config", "-z", "--name-only", "--get-regexp", r"^filter\.")
+        keys = try_git(folder, *words, variables=variables, timeout_s=timeout_s).text.split("\0")
+        settings: dict[str, str] = {}
+        for name in {key.rpartition(".")[0] for key in keys if key}:
+            settings |= {f"{name}.{key}": "" for key in ("clean", "smudge", "process")}
+            settings[f"{name}.required"] = "false"
+        environment["GIT_CONFIG_COUNT"] = str(len(settings))
+        for number, (key, value) in enumerate(settings.items()):  # -c ends a name at its first "="
+            environment[f"GIT_CONFIG_KEY_{number}"] = key
+            environment[f"GIT_CONFIG_VALUE_{number}"] = value
     try:
         done = subprocess.run(
-            ["git", *NOTHING_RUNS, *words],
-            cwd=folder, env=build_environment(more), input=stdin, capture_output=True, timeout=TIMEOUT_S,
+            _build_command(args), cwd=folder, env=environment, input=stdin, capture_output=True, timeout=timeout_s
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise Unavailable(
             "git_slow",
-            f"git {words[0]} did not end within {TIMEOUT_S} s.",
+            f"git {args[0]} did not end within {timeout_s:g} s.",
             "",
-            "Run it by hand in the target to see why.",
+            "Run it by hand in the repository to see why.",
         ) from None
-    except FileNotFoundError:
+    except OSError as error:
         raise Unavailable(
             "no_git",
-            "There is no git to run.",
-            "A pipeline works on a git repository.",
+            "git cannot be run.",
+            str(error.strerror),
             "Install git, or put it on the PATH.",
         ) from None
-    return GitResult(
-        done.returncode, done.stdout, os.fsdecode(done.stderr).strip()[:SAID_CHARS_MAX]
-    )
+    err = os.fsdecode(done.stderr).strip()[:STDERR_CHARS_MAX]
+    return GitResult(done.returncode, done.stdout, err)
 
 
 def run_git(
-    folder: str, *words: str, stdin: bytes = b"", more: dict[str, str] | None = None
+    folder: str, *args: str, stdin: bytes = b"", variables: dict[str, str] | None = None
 ) -> GitResult:
-    """The same, and git has to succeed."""
-    said = try_git(folder, *words, stdin=stdin, more=more)
-    if said.code != 0:
-        raise git_error(words[0], said)
-    return said
+    """Run git; raise Unavailable if it fails."""
+    result = try_git(folder, *args, stdin=stdin, variables=variables)
+    if result.code != 0:
+        raise git_error(args[0], result)
+    return result
 
 
-def git_error(word: str, said: GitResult) -> Unavailable:
+def git_error(command: str, result: GitResult) -> Unavailable:
     return Unavailable(
         "git_failed",
-        f"git {word} failed in the target.",
-        said.err,
+        f"git {command} failed in the repository.",
+        result.err,
         "Run `git status` and `git fsck` there to see why.",
     )
 
 
-class Repository:
-    """Where a working tree and its objects lie."""
-
-    def __init__(self, top: str, prefix: str, objects: str, format: str):
-        self.top = top  # the root of the working tree
-        self.prefix = prefix  # the target below it: "" or "mono/app/"
-        self.objects = objects  # the folder of the object database
-        self.format = format  # sha1 or sha256
+def _build_command(args: tuple[str, ...]) -> list[str]:
+    command, *rest = args
+    assert command in COMMANDS, f"git {command} is not on the list of commands"
+    settings = [word for setting in SETTINGS for word in ("-c", setting)]
+    safe = ["--no-ext-diff", "--no-textconv"] if command in DIFFS else []
+    return ["git", "--no-pager", *settings, command, *safe, *rest]
 
 
-def find_repository(path: str) -> Repository:
-    """Find the repository around a folder, or say why there is none that can be worked on."""
-    if not os.path.isdir(path):
-        raise NotFound(
-            "no_target", "There is no such folder as --repo names.", "", "Check the path."
+def _build_environment(
+    args: tuple[str, ...], variables: dict[str, str] | None = None
+) -> dict[str, str]:
+    """Return our environment without the variables that steer git."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")
+    }
+    environment |= VARIABLES | (variables or {})
+    if args[0] == "check-ignore":  # does not support literal pathspecs
+        del environment["GIT_LITERAL_PATHSPECS"]
+    return environment
+
+
+class ObjectReader:
+    """One `git cat-file --batch`, started with the first object: one for each file would cost more than the files."""
+
+    def __init__(self, folder: str, variables: dict[str, str] | None = None):
+        self._folder = folder
+        self._variables = variables
+        self._process: subprocess.Popen[bytes] | None = None
+        self._left = (
+            0  # bytes of the open object that are not read yet, and the line break after them
         )
-    said = try_git(path, "rev-parse", *FACTS)
-    facts, *paths = said.text.split(f"\n{APART}\n")
-    if not paths:
-        raise _not_a_repository(said)
-    bare, inside, format, prefix = facts.split("\n", 3)
-    if bare == "true" or inside != "true":
-        raise Refused(
-            "target_without_files",
-            "--repo names a repository without a working tree."
-            if bare == "true"
-            else "--repo names a .git folder.",
-            "The run would have no place to be applied to.",
-            "Clone it, and name the clone.",
-        )
-    if said.code != 0:
-        raise git_error("rev-parse", said)
-    objects, top = paths
-    return Repository(
-        _strip_newline(top), prefix, os.path.abspath(os.path.join(path, objects)), format
+
+    def open(self, id: str) -> int | None:
+        """Return the size of an object, which `read` then returns; None if git does not have it."""
+        while self._left:
+            self.read(BLOCK_BYTES)
+        if self._process is None:
+            args = ("cat-file", "--batch")
+            self._process = subprocess.Popen(
+                _build_command(args), cwd=self._folder, env=_build_environment(args, self._variables),
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+        assert self._process.stdin and self._process.stdout
+        try:
+            self._process.stdin.write(id.encode() + b"\n")
+            self._process.stdin.flush()
+            facts = self._process.stdout.readline().split()
+        except BrokenPipeError:
+            facts = []
+        if not facts:
+            raise _reader_error()
+        if len(facts) != 3:
+            return None
+        self._left = int(facts[2]) + 1
+        return self._left - 1
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes of the open object, at most `size`; nothing at its end."""
+        assert self._process and self._process.stdout
+        size = min(size, max(self._left - 1, 0))
+        data = self._process.stdout.read(size)
+        self._left -= size
+        is_cut = len(data) < size
+        if self._left == 1:
+            is_cut = self._process.stdout.read(1) != b"\n"
+            self._left = 0
+        if is_cut:
+            self._left = 0
+            raise _reader_error()
+        return data
+
+    def close(self) -> None:
+        if self._process:
+            self._process.kill()  # it may wait for somebody to read the rest of an object
+            self._process.communicate()
+
+
+def _reader_error() -> Unavailable:
+    return Unavailable(
+        "git_failed",
+        "git ended while it read an object.",
+        "The content is unknown.",
+        "Run `git fsck` to see what is wrong.",
     )
-
-
-def _strip_newline(text: str) -> str:
-    return text.removesuffix("\n").removesuffix("\r")
-
-
-def _not_a_repository(said: GitResult) -> Refused | Unavailable:
-    if "dubious ownership" in said.err:
-        return Refused(
-            "target_of_another_user",
-            "git does not trust this repository: it belongs to another user.",
-            "Its configuration could run programs.",
-            "Make it your own, or add it to git's safe.directory.",
-        )
-    if "not a git repository" in said.err:
-        return Refused(
-            "not_a_repository",
-            "--repo names a folder that is not in a git repository.",
-            "A run starts from a commit and ends in a branch.",
-            "Run `git init`, add the files and commit them.",
-        )
-    return git_error("rev-parse", said)

@@ -5,10 +5,9 @@ import os
 from ..errors import Refused
 from .objects import LINK, SUBMODULE, ObjectStore, quote_path, require_path
 
-WHO = b"Kaizen <kaizen@localhost>"
+AUTHOR = b"Kaizen <kaizen@localhost>"
 PLAIN = "100644"
-BRANCH = b"refs/heads/candidate"  # of our own repository; nobody reads it
-IMPORT = ("fast-import", "--quiet", "--done", "--force")
+BRANCH = b"refs/heads/candidate"  # of our own repository, where nothing reads it
 
 
 def write_commit(
@@ -19,21 +18,22 @@ def write_commit(
     message: str,
     objects: str,
 ) -> str:
-    """The id; the same base, changes and message give the same one, because nothing of the moment is in it."""
+    """Write a commit among the private objects and return its id.
+
+    The same base, changes and message give the same id: the commit carries the time of its base.
+    """
     os.makedirs(objects, exist_ok=True)
-    who = WHO + b" " + _read_commit_time(store, base, objects)
+    head = store.read_object(base, objects).partition(b"\n\n")[0]
+    committer = next(line for line in head.split(b"\n") if line.startswith(b"committer "))
+    author = AUTHOR + b" " + committer.split()[-2] + b" +0000"
     text = message.replace("\0", "").encode("utf-8", "replace")
-    told = [
-        b"commit " + BRANCH, b"mark :1", b"author " + who, b"committer " + who, _encode_data(text), b"from " + base.encode(),
-        *_list_changes(store, base, prefix, changes, objects), b"get-mark :1", b"done", b"",
+    lines = [
+        b"commit " + BRANCH, b"mark :1", b"author " + author, b"committer " + author, _encode_data(text),
+        b"from " + base.encode(),
     ]  # fmt: skip
-    return store.told(*IMPORT, stdin=b"\n".join(told), objects=objects).decode().strip()
 
-
-def _list_changes(store, base, prefix, changes, objects):
-    """What goes comes first, so that a folder can take a file's place."""
-    modes = {entry.path: entry.mode for entry in store.entries(base, prefix, objects)}
-    gone, written = [], []
+    modes = {entry.path: entry.mode for entry in store.list_entries(base, prefix, objects)}
+    written = []
     for path, data in sorted(changes.items()):
         require_path(path)
         if modes.get(path) in (LINK, SUBMODULE):
@@ -44,22 +44,15 @@ def _list_changes(store, base, prefix, changes, objects):
                 "Change it by hand.",
             )
         name = os.fsencode(quote_path(prefix + path))
-        if data is None:
-            gone.append(b"D " + name)
+        if data is None:  # before what is written, so that a folder can take a file's place
+            lines.append(b"D " + name)
         else:
-            written += [
-                b"M " + modes.get(path, PLAIN).encode() + b" inline " + name,
-                _encode_data(data),
-            ]
-    return gone + written
+            mode = modes.get(path, PLAIN).encode()
+            written += [b"M " + mode + b" inline " + name, _encode_data(data)]
+    lines += [*written, b"get-mark :1", b"done", b""]
+    words = ("fast-import", "--quiet", "--done", "--force")
+    return store.run_git(*words, stdin=b"\n".join(lines), objects=objects).decode().strip()
 
 
-def _encode_data(content):
+def _encode_data(content: bytes) -> bytes:
     return b"data %d\n" % len(content) + content
-
-
-def _read_commit_time(store, base, objects):
-    """The time of the base: nothing of today is in a commit that can be made again."""
-    head = store.blob(base, objects).partition(b"\n\n")[0]
-    committed = next(line for line in head.split(b"\n") if line.startswith(b"committer "))
-    return committed.split()[-2] + b" +0000"

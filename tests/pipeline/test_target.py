@@ -102,7 +102,9 @@ def test_modes_and_inner_links_are_kept_and_links_that_lead_out_are_not_made(tmp
     (repo / "absolute").symlink_to("/etc/passwd")
     (repo / "p" / "q" / "up").symlink_to("../..")
     (repo / "sly").symlink_to("p/q/up/../secret")  # inside as text, outside as a place
-    repository(repo, {})
+    git(repo, "init", "-q")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "first")
     target = Target(str(repo))
     folder = exported(target, tmp_path)
 
@@ -227,8 +229,8 @@ def test_any_name_and_any_content_come_into_a_commit_as_they_are(repo, objects):
     head = target.commit(target.head(), change, "m", objects)
 
     found = {
-        entry.path: target.store.blob(entry.id, objects)
-        for entry in target.store.entries(head, "", objects)
+        entry.path: target.store.read_object(entry.id, objects)
+        for entry in target.store.list_entries(head, "", objects)
     }
     assert found == {**{name: text.encode() for name, text in FASTAPI.items()}, **change}
 

@@ -82,7 +82,7 @@ def test_a_git_that_hangs_is_not_waited_for(root, monkeypatch, tmp_path):
     (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(module, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(module, "TIMEOUT_S", 0.2)
     start = time.monotonic()
 
     assert list_recent_files(str(root)) == []

@@ -6,7 +6,7 @@ import tempfile
 from typing import Any
 
 from ...errors import NotFound, Unavailable
-from ...git import client as git
+from ...git.client import run_git
 from ...records.files.working_tree import read_working_tree
 from ..job import Job
 from ..target.settings import read_settings
@@ -49,7 +49,7 @@ def _job(target, place, python):
     tree, scratch = os.path.join(place, "tree"), os.path.join(place, "scratch")
     for folder in (tree, scratch):
         os.mkdir(folder)
-    for path in filter(None, git.run_git(target.path, *LISTED).text.split("\0")):
+    for path in filter(None, run_git(target.path, *LISTED).text.split("\0")):
         source, copy = os.path.join(target.path, path), os.path.join(tree, path)
         if os.path.islink(source) or os.path.isfile(source):
             os.makedirs(os.path.dirname(copy), exist_ok=True)

@@ -1,10 +1,10 @@
 """Each step and gate on good and bad fixtures of its own: what cannot tell them apart is not used (K11, CI)."""
 
 import os
-import subprocess
 import tempfile
 from typing import Any
 
+from ...git.client import run_git
 from ...store.place import Place
 from ..answers.context import StepContext
 from ..answers.kinds import kind_of
@@ -26,7 +26,11 @@ FILES = {
     "requirements.txt": "fastapi\n",
 }
 SPEC = '{"title": "Add /health", "criteria": [{"id": "C1", "text": "GET /health answers with status ok"}]}'
-NOBODY = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
+NOBODY = {
+    f"GIT_{role}_{fact}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for fact, value in (("NAME", "nobody"), ("EMAIL", "nobody@localhost"))
+}
 
 
 def prove_all() -> list[dict[str, Any]]:
@@ -69,9 +73,9 @@ def _create_target(place):
     for words in (
         ["init", "-q"],
         ["add", "-A", "-f"],
-        [*NOBODY, "commit", "-q", "--no-verify", "-m", "base"],
+        ["commit", "-q", "-m", "base"],
     ):
-        subprocess.run(["git", *words], cwd=repo, check=True, capture_output=True)
+        run_git(repo, *words, variables=NOBODY)
     run = {"id": "run_0", "repo": "repo", "base_commit": Target(repo).head(), "request": REQUEST}
     return Workspace(Place(place), run, {})
 

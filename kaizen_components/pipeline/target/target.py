@@ -3,11 +3,12 @@
 import os
 
 from ...errors import Refused
-from ...git import client as git
 from ...git import commit as commits
 from ...git import deliver, export
+from ...git.client import run_git, try_git
 from ...git.diff import Diff
 from ...git.objects import SUBMODULE, ObjectStore, TreeEntry
+from ...git.repository import find_repository
 from ...records.files.files import hash_tree
 from ...records.files.working_tree import OWN_FOLDERS
 
@@ -20,7 +21,7 @@ class Target:
 
     def __init__(self, path: str):
         self.path = os.path.abspath(path)
-        self.layout = git.find_repository(self.path)
+        self.layout = find_repository(self.path)
         self.store = ObjectStore(self.layout)
         self.left_out: list[str] = []  # by the newest export: submodules, and links that lead out
         self._trees: dict[str, str] = {}
@@ -31,7 +32,7 @@ class Target:
 
     def head(self) -> str:
         """The commit that a run starts from."""
-        said = git.try_git(self.path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        said = try_git(self.path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if said.code != 0:
             raise Refused(
                 "no_commit",
@@ -40,7 +41,7 @@ class Target:
                 "Commit what is there, then begin again.",
             )
         found = said.text.strip()
-        if self.layout.prefix and not self.store.told(
+        if self.layout.prefix and not self.store.run_git(
             "ls-tree", found, "--", self.layout.prefix.rstrip("/")
         ):
             raise Refused(
@@ -53,17 +54,17 @@ class Target:
 
     def is_dirty(self) -> bool:
         """Are there changes that are not part of the commit, and so not of a run?"""
-        words = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames")
-        return bool(git.run_git(self.path, *words, "--", ".").out)
+        words = ("--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames")
+        return bool(run_git(self.path, "status", *words, "--ignore-submodules=dirty", ".").out)
 
     def submodules(self, commit: str) -> list[str]:
         """What no run sees: a submodule is another repository."""
-        entries = self.store.entries(commit, self.layout.prefix)
+        entries = self.store.list_entries(commit, self.layout.prefix)
         return [entry.path for entry in entries if entry.mode == SUBMODULE]
 
     def paths(self, commit: str) -> list[str]:
         """The files of a commit, sorted. A name that no answer could say is exported, but not listed."""
-        entries = self.store.entries(commit, self.layout.prefix)
+        entries = self.store.list_entries(commit, self.layout.prefix)
         return sorted(
             entry.path for entry in entries if entry.mode != SUBMODULE and _sayable(entry.path)
         )
@@ -72,25 +73,27 @@ class Target:
         """The content of a file of the commit; None if there is none."""
         if commit not in self._names:
             self._names[commit] = {
-                entry.path: entry for entry in self.store.entries(commit, self.layout.prefix)
+                entry.path: entry for entry in self.store.list_entries(commit, self.layout.prefix)
             }
         entry = self._names[commit].get(path)
-        return None if entry is None or entry.mode == SUBMODULE else self.store.blob(entry.id)
+        return (
+            None if entry is None or entry.mode == SUBMODULE else self.store.read_object(entry.id)
+        )
 
     def export_commit(self, commit: str, folder: str) -> str:
         """Write the files of a commit into an empty folder, without .git; the tree's hash."""
         self.left_out = export.export_entries(
-            self.store, self.store.entries(commit, self.layout.prefix), folder
+            self.store, self.store.list_entries(commit, self.layout.prefix), folder
         )
         return self.tree(commit)
 
     def tree(self, commit: str, objects: str | None = None) -> str:
         """The hash that a witnessed proof has of the same files: git's own names for content do not count."""
         if commit not in self._trees:
-            entries = self.store.entries(commit, self.layout.prefix, objects)
+            entries = self.store.list_entries(commit, self.layout.prefix, objects)
             self._trees[commit] = hash_tree(
                 [
-                    (entry.path, entry.kind, self.store.sha256(entry.id, objects))
+                    (entry.path, entry.kind, self.store.hash_object(entry.id, objects))
                     for entry in entries
                     if entry.mode != SUBMODULE and not entry.path.startswith(OWN_FOLDERS)
                 ]
@@ -105,13 +108,13 @@ class Target:
 
     def diff_text(self, base: str, head: str, objects: str | None = None) -> str:
         """The whole change as text, new files too."""
-        return self._diff(base, head, objects).text()
+        return self._diff(base, head, objects).render_text()
 
     def changed_lines(
         self, base: str, head: str, objects: str | None = None
     ) -> dict[str, set[int]]:
         """Path -> numbers of the lines that are new or changed in head; deleted files are absent."""
-        return self._diff(base, head, objects).changed_lines()
+        return self._diff(base, head, objects).find_changed_lines()
 
     def _diff(self, base, head, objects=None):
         return Diff(self.store, self.layout.prefix, base, head, objects)
@@ -126,7 +129,7 @@ class Target:
 
     def is_applied(self, base: str, head: str) -> bool:
         """Is everything that the commit changes in the working tree?"""
-        return deliver.is_applied(self.store, self.layout, self._diff(base, head), head)
+        return not deliver.find_unapplied(self.store, self.layout, self._diff(base, head), head)
 
     def apply_to_worktree(self, base: str, head: str) -> None:
         """Put the change into the working tree, unstaged, unless it would write over changes that are not committed."""

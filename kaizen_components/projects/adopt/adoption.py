@@ -7,7 +7,7 @@ import hashlib
 import os
 
 from ...errors import NotFound, Refused, Unavailable
-from ...git import client as git
+from ...git.client import try_git
 from . import engine, state
 from .folder import Folder
 from .parts import Step, unix
@@ -55,7 +55,7 @@ def ask_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
     paths = [step.path for step in steps if step.needs_git]
     blobs = {}
     try:
-        listed = git.try_git(folder.root, "ls-files", "--stage", "-z", "--", engine.NAME, *paths)
+        listed = try_git(folder.root, "ls-files", "--stage", "-z", "--", engine.NAME, *paths)
     except Unavailable:
         return paths, False
     for entry in listed.text.split("\0")[:-1]:

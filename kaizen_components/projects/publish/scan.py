@@ -6,10 +6,11 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from ...git.client import ObjectReader
 from ...records.files.files import OPEN_FLAGS
 from ...records.secrets import scan
 from .finders import Finder
-from .hidden_content import Contents, HiddenContent
+from .hidden_content import HiddenContent
 
 BYTES_MAX = 200_000_000  # of one file; of what is longer, only the first piece is looked at, and that is a finding
 PIECE_BYTES = 20_000_000  # in memory at a time
@@ -47,7 +48,7 @@ def scan_file(root: str, path: str, finders: list[Finder]) -> list[Leak]:
         return [*named, _unseen(path, f"cannot be read: {error.strerror}")]
 
 
-def scan_blob(kept: HiddenContent, contents: Contents, finders: list[Finder]) -> list[Leak]:
+def scan_blob(kept: HiddenContent, contents: ObjectReader, finders: list[Finder]) -> list[Leak]:
     """Everything in a content that git has, and in its file's name, which the work tree may not have any more."""
     named = list(_in_line(kept.path, None, kept.path, finders))
     size = contents.open(kept.blob)

@@ -8,28 +8,22 @@ changed within the last two seconds is hashed anew, because its time could hide 
 import json
 import os
 import stat
-import subprocess
 import time
+from typing import Any
 
 from ...errors import NotFound, Unavailable
+from ...git.client import try_git
 from .files import hash_entry, hash_tree, walk_files
 
 OWN_FOLDERS = ("AI/db/", "AI/work/", "AI/generation/")
-# Without git nobody says what is ignored; these are tools' own.
-TOOL_FOLDERS = frozenset(
-    {
-        ".venv",
-        "venv",
-        "node_modules",
-        "__pycache__",
-        ".pytest_cache",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".hypothesis",
-    }
-)
+# Folders of tools, for projects without git, where nothing says what is ignored.
+TOOL_FOLDERS = frozenset((
+    ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis",
+))  # fmt: skip
 RACY_NS = 2_000_000_000
 UNREADABLE = "unreadable"
+
+Cache = dict[str, list[Any]]  # path -> size, mtime, ctime, inode, mode, kind, SHA-256
 
 
 class WorkingTree:
@@ -40,119 +34,81 @@ class WorkingTree:
 
 
 def read_working_tree(root: str, cache_path: str | None = None) -> WorkingTree:
-    """The tree below `root` as it is now."""
+    """Return the hash, commit and number of files of the tree below `root`."""
     cache = _load_cache(cache_path)
-    kept: dict[str, list] = {}
-    entries = _hash_entries(root, "", cache, kept)
-    if cache_path and kept != cache:
-        _save_cache(cache_path, kept)
-    code, head = git_says(root, "rev-parse", "--verify", "--quiet", "HEAD")
-    return WorkingTree(hash_tree(entries), head.strip() if code == 0 else None, len(entries))
+    fresh: Cache = {}
+    entries = _hash_entries(root, "", cache, fresh)
+    if cache_path and fresh != cache:
+        _save_cache(cache_path, fresh)
+    try:
+        head = try_git(root, "rev-parse", "--verify", "--quiet", "HEAD")
+        commit = head.text.strip() if head.code == 0 else None
+    except Unavailable:  # no git here
+        commit = None
+    return WorkingTree(hash_tree(entries), commit, len(entries))
 
 
-def _hash_entries(root, prefix, cache, kept):
-    found = []
+def _hash_entries(root: str, prefix: str, cache: Cache, fresh: Cache) -> list[tuple[str, str, str]]:
+    entries = []
     now_ns = time.time_ns()
-    for path in _list_paths(root):
+    paths = _list_git_paths(root)
+    if paths is None:
+        paths = {path for path in walk_files(root) if not TOOL_FOLDERS & set(path.split("/"))}
+    for path in sorted(path for path in paths if not path.startswith(OWN_FOLDERS)):
         full = os.path.join(root, path)
         try:
-            status = os.lstat(full)
+            facts = os.lstat(full)
         except OSError:
             continue  # deleted, but still in git's index
-        if stat.S_ISDIR(status.st_mode):  # a repository inside this one: what is in it counts
-            found += _hash_entries(full, prefix + path.rstrip("/") + "/", cache, kept)
+        if stat.S_ISDIR(facts.st_mode):  # a repository inside this one counts with its files
+            entries += _hash_entries(full, prefix + path.rstrip("/") + "/", cache, fresh)
+            continue
+        if not (stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode)):
             continue
         key = prefix + path
-        facts = [
-            status.st_size,
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-            status.st_ino,
-            status.st_mode,
-        ]
+        times = max(facts.st_mtime_ns, facts.st_ctime_ns)
+        marks = [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino, facts.st_mode]
         known = cache.get(key)
-        entry = tuple(known[5:]) if known and known[:5] == facts else _hash_entry(full, status)
-        if entry is None:
-            continue
-        if (
-            entry[0] != UNREADABLE
-            and max(status.st_mtime_ns, status.st_ctime_ns) < now_ns - RACY_NS
-        ):
-            kept[key] = [*facts, *entry]
-        found.append((key, *entry))
-    return found
+        if known and known[:5] == marks:
+            kind, sha256 = known[5:]
+        else:
+            try:
+                kind, sha256, _ = hash_entry(full)
+            except NotFound:
+                continue
+            except Unavailable:  # it counts as being there
+                kind, sha256 = UNREADABLE, "0" * 64
+        if kind != UNREADABLE and times < now_ns - RACY_NS:
+            fresh[key] = [*marks, kind, sha256]
+        entries.append((key, kind, sha256))
+    return entries
 
 
-def _hash_entry(path, status):
-    """(mode, SHA-256); None for what is no file, or is gone by now."""
-    if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
-        return None
+def _list_git_paths(root: str) -> set[str] | None:
+    """Return the paths that git lists; None if there is no repository, or the one around `root` ignores it."""
     try:
-        return hash_entry(path)[:2]
-    except NotFound:
-        return None
+        inside = try_git(root, "rev-parse", "--is-inside-work-tree", "--show-prefix")
     except Unavailable:
-        return UNREADABLE, "0" * 64  # it counts as being there
-
-
-def _list_paths(root):
-    """Paths below `root` that count; from git where there is a repository, else all but tools' own."""
-    found = _list_git_paths(root)
-    if found is None:
-        found = {
-            path for path in walk_files(root) if not TOOL_FOLDERS.intersection(path.split("/"))
-        }
-    return sorted(path for path in found if not path.startswith(OWN_FOLDERS))
-
-
-def _list_git_paths(root):
-    """What git lists, or None where it has no say: no repository, or a folder that the one around it ignores."""
-    code, inside = git_says(root, "rev-parse", "--is-inside-work-tree", "--show-prefix")
-    answer, _, prefix = inside.partition("\n")
-    if code != 0 or answer != "true":
         return None
-    if (
-        prefix.strip()
-        and not os.path.exists(os.path.join(root, ".git"))
-        and git_says(root, "check-ignore", "-q", ".")[0] == 0
-    ):
+    answer, _, prefix = inside.text.partition("\n")
+    if inside.code != 0 or answer != "true":
         return None
-    code, listed = git_says(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if code != 0:
+    is_own = not prefix.strip() or os.path.exists(os.path.join(root, ".git"))
+    if not is_own and try_git(root, "check-ignore", "-q", ".").code == 0:
+        return None
+    listed = try_git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed.code != 0:
         raise Unavailable(
             "git_failed",
             "git cannot list the files of the project.",
             "A proof has to say which files it was made on.",
             "Run `git status` to see what is wrong.",
         )
-    found = set(listed.split("\0")) - {""}
-    return (
-        None if "./" in found else found
-    )  # a submodule that is not set up: git sees a folder, and nothing in it
+    paths = set(listed.text.split("\0")) - {""}
+    return None if "./" in paths else paths  # "./": a submodule that is not set up
 
 
-def git_says(root, *words):
-    """(exit code, what git says); 127 where there is no git. Nothing that a repository configures is run."""
-    return git_tells(root, *words)[:2]
-
-
-def git_tells(root, *words):
-    """(exit code, what git says, what it complains about in English)"""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            ["git", "-c", "core.fsmonitor=false", *words],
-            cwd=root,
-            env={**environment, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "LANGUAGE": "C"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-        )
-    except OSError:
-        return 127, "", ""
-    return done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr)
-
-
-def _load_cache(path):
+def _load_cache(path: str | None) -> Cache:
     try:
         with open(path or os.devnull, encoding="utf-8", errors="surrogateescape") as file:
             cache = json.load(file)
@@ -161,11 +117,12 @@ def _load_cache(path):
         return {}  # it is only a cache
 
 
-def _save_cache(path, kept):
+def _save_cache(path: str, cache: Cache) -> None:
+    part = f"{path}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(f"{path}.{os.getpid()}", "w", encoding="utf-8", errors="surrogateescape") as file:
-            json.dump(kept, file)
-        os.replace(f"{path}.{os.getpid()}", path)
+        with open(part, "w", encoding="utf-8", errors="surrogateescape") as file:
+            json.dump(cache, file)
+        os.replace(part, path)
     except OSError:
         pass  # slower next time, and nothing else

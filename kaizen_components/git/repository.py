@@ -1,0 +1,72 @@
+"""Find the repository around a folder: its working tree and its objects."""
+
+import os
+
+from ..errors import NotFound, Refused, Unavailable
+from .client import GitResult, git_error, try_git
+
+# rev-parse repeats an option that it does not know: a path may have line breaks, but no //
+SEPARATOR = "--next//path"
+FACTS = (
+    "--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--show-prefix",
+    SEPARATOR, "--git-path", "objects", SEPARATOR, "--show-toplevel",
+)  # fmt: skip
+
+
+class Repository:
+    """Where a working tree and its objects are."""
+
+    def __init__(self, top: str, prefix: str, objects: str, format: str):
+        self.top = top  # the root of the working tree
+        self.prefix = prefix  # the target below it: "" or "mono/app/"
+        self.objects = objects  # the folder of the object database
+        self.format = format  # sha1 or sha256
+
+
+def find_repository(path: str) -> Repository:
+    """Find the repository around a folder, or say why a run cannot work on it."""
+    if not os.path.isdir(path):
+        raise NotFound("no_target", f"There is no folder {path!r}.", "", "Check --repo.")
+    result = try_git(path, "rev-parse", *FACTS)
+    facts, *paths = result.text.split(f"\n{SEPARATOR}\n")
+    if not paths:
+        raise _repository_error(result)
+    bare, inside, format, prefix = facts.split("\n", 3)
+    if bare == "true" or inside != "true":
+        raise _no_files_error(
+            "a repository without a working tree" if bare == "true" else "a .git folder"
+        )
+    if result.code != 0:
+        raise git_error("rev-parse", result)
+    objects, top = paths
+    top = top.removesuffix("\n").removesuffix("\r")
+    return Repository(top, prefix, os.path.abspath(os.path.join(path, objects)), format)
+
+
+def _repository_error(result: GitResult) -> Refused | Unavailable:
+    if "dubious ownership" in result.err:
+        return Refused(
+            "target_of_another_user",
+            "git does not trust this repository: it belongs to another user.",
+            "Its configuration could run programs.",
+            "Make it your own, or add it to git's safe.directory.",
+        )
+    if "cannot use bare repository" in result.err:
+        return _no_files_error("a repository without a working tree")
+    if "not a git repository" in result.err:
+        return Refused(
+            "not_a_repository",
+            "--repo names a folder that is not in a git repository.",
+            "A run starts from a commit and ends in a branch.",
+            "Run `git init`, add the files and commit them.",
+        )
+    return git_error("rev-parse", result)
+
+
+def _no_files_error(kind: str) -> Refused:
+    return Refused(
+        "target_without_files",
+        f"--repo names {kind}.",
+        "The run would have no place to be applied to.",
+        "Clone it, and name the clone.",
+    )
