@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import KaizenError
 from ...sandbox import run as sandbox
-from ..gates.tests.session import SessionBroken
+from ..gates.session_box import SessionBroken
 from ..job import Job
 from ..verdict import Finding, Verdict
 
@@ -23,7 +23,8 @@ def fail_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
             return judge(job, *given, **named)
         except SessionBroken as broken:
             why = f" {broken.boxed.stopped}." if broken.boxed.stopped else ""
-            says = NO_REPORT + why + _tail(broken.boxed)
+            line = f" The last line was: {broken.last_line}" if broken.last_line else ""
+            says = NO_REPORT + why + line
             return Verdict("missing", NO_REPORT, [Finding("sandbox", says)], [broken.boxed])
         except OSError as error:
             says = f"The sandbox could not be set up: {error.strerror or error}."
@@ -38,8 +39,3 @@ def fail_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
             )
 
     return judged
-
-
-def _tail(boxed):
-    said = boxed.stderr.text().strip().splitlines()
-    return f" The last line was: {said[-1][:300]}" if said else ""

@@ -54,7 +54,7 @@ def _tried(job, function, found, spec, texts, slowest_ms, tidy):
 def _counted(seen, chosen, said, spec):
     for mutant, one in zip(chosen, said, strict=False):  # those out of time are missing at the end
         if _noticed(one, spec):
-            seen.killed += 1
+            seen.killed_count += 1
         elif _complete(one, spec):
             seen.survivors.append(mutant)
     return seen

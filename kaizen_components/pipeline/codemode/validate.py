@@ -85,17 +85,19 @@ def _mutated(job, function, spec, runs, facts):
     )
     runs = [*runs, *([boxed] if boxed else [])]
     facts |= {
-        "mutants": found.made,
-        "killed": found.killed,
+        "mutants": found.made_count,
+        "killed": found.killed_count,
         "survived": len(found.survivors),
-        "rate": round(found.rate, 3),
+        "rate": round(found.kill_rate, 3),
     }
-    if found.made and not found.tried_count:
+    if found.made_count and not found.tried_count:
         says = f"No mistake could be tried within {job.settings.mutation_s:g} s, so the cases prove nothing yet."
         text = " ".join([says, *found.doubts, "Raise mutation_s in .kaizen/pipeline.toml."])
         return Verdict("missing", says, [Finding("mutants", text)], runs, facts)
-    said = f"{found.killed} of {found.tried_count} small mistakes in {function.name} are noticed"
-    if found.rate < job.settings.kill_floor:
+    said = (
+        f"{found.killed_count} of {found.tried_count} small mistakes in {function.name} are noticed"
+    )
+    if found.kill_rate < job.settings.kill_floor:
         return Verdict(
             "weak",
             f"Only {said}; {job.settings.kill_floor:.0%} must be.",
