@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...sandbox import run as sandbox
-from ..gates.tests.session import SessionBroken
+from ..gates.session_box import SessionBroken
 from ..job import Job
 from ..verdict import Verdict
 from . import session

@@ -24,8 +24,7 @@ def fail_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
         except SessionBroken as broken:
             boxed = broken.boxed
             text = NO_REPORT + (f" {boxed.stopped}." if boxed.stopped else "")
-            lines = boxed.stderr.text().strip().splitlines()
-            text += f" The last line was: {lines[-1][:300]}" if lines else ""
+            text += f" The last line was: {broken.last_line}" if broken.last_line else ""
             return Verdict("missing", NO_REPORT, [Finding("sandbox", text)], [boxed])
         except OSError as error:
             says = f"The sandbox could not be set up: {error.strerror or error}."

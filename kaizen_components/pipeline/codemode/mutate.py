@@ -42,7 +42,7 @@ def run_mutants(
             continue  # the cases must pass on the function itself
         for mutant, run in zip(chosen, runs[1:], strict=False):  # the rest ran out of time
             if _is_detected(run, spec):
-                mutation.killed += 1
+                mutation.killed_count += 1
             elif _is_complete(run, spec):
                 mutation.survivors.append(mutant)
         return mutation, boxed

@@ -84,18 +84,20 @@ def _judge_mutants(
     mutation, boxed = mutate.run_mutants(job, function, spec, slowest_ms)
     runs = [*runs, boxed] if boxed else runs
     facts |= {
-        "mutants": mutation.made,
-        "killed": mutation.killed,
+        "mutants": mutation.made_count,
+        "killed": mutation.killed_count,
         "survived": len(mutation.survivors),
-        "rate": round(mutation.rate, 3),
+        "rate": round(mutation.kill_rate, 3),
     }
-    if mutation.made and not mutation.tried_count:
+    if mutation.made_count and not mutation.tried_count:
         says = f"No mutant could be tried within {job.settings.mutation_s:g} s, "
         says += "so the cases prove nothing yet."
         text = " ".join([says, *mutation.doubts, "Raise mutation_s in .kaizen/pipeline.toml."])
         return Verdict("missing", says, [Finding("mutants", text)], runs, facts)
-    score = f"{mutation.killed} of {mutation.tried_count} mutants of {function.name} are detected"
-    if mutation.rate < job.settings.kill_floor:
+    score = (
+        f"{mutation.killed_count} of {mutation.tried_count} mutants of {function.name} are detected"
+    )
+    if mutation.kill_rate < job.settings.kill_floor:
         says = f"Only {score}; {job.settings.kill_floor:.0%} must be."
         return Verdict("weak", says, mutate.describe_survivors(mutation), runs, facts)
     return Verdict("pass", f"{len(spec.cases)} cases hold, twice; {score}.", [], runs, facts)
