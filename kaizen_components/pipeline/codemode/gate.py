@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import KaizenError
 from ...sandbox import run as sandbox
-from ..gates.tests.session import SessionBroken
+from ..gates.session_box import SessionBroken
 from ..job import Job
 from ..verdict import Finding, Verdict
 
