@@ -58,12 +58,12 @@ class LessonPaths:
             from ..files.paths import FileMatcher
 
             self.tree = self.tree or FileMatcher(self.root)
-            self._hashes[key] = self.tree.digest(globs)
+            self._hashes[key] = self.tree.hash_matches(globs)
         return {"paths": key, "paths_hash": self._hashes[key]}
 
     def count(self):
         """For the receipt: how many files that is, so that a mistyped glob is noticed."""
-        return {"files": len(self.tree.matched(self.globs))} if self.tree and self.globs else {}
+        return {"files": len(self.tree.find_matches(self.globs))} if self.tree and self.globs else {}
 
 
 def add_lesson(write, store, kind, texts, task_id, evidence, paths):
