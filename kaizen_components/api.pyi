@@ -108,7 +108,7 @@ class Kaizen:
     def verify_query(self, *, task_id: str | None = ..., conclusion: Literal['VERIFIED_ACCEPTABLE', 'ACCEPTABLE_WITH_CONCERNS', 'NEEDS_HUMAN_DECISION', 'STRUCTURAL_REWORK_RECOMMENDED', 'VERIFICATION_FAILED', 'PROOF_RECORDED'] | None = ..., severity: Literal['critical', 'high', 'medium', 'low', 'info'] | None = ..., scope: str | None = ..., query: str | None = ..., since: str | None = ..., until: str | None = ..., limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """Q9: Find verdicts by task, conclusion, severity or words, with what superseded them."""
     def contract_lint(self, *, body: str, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """Q10: Check a spec or contract for vague words, filler, repetition and criteria that cannot be tested."""
+        """Q10: Check a spec or contract for vague words, placeholders, repetition and criteria that cannot be tested."""
     def policy_add(self, *, title: str, summary: str, body: str | None = ..., priority: Literal['critical', 'high', 'normal', 'low'] | None = ..., trigger: str | None = ..., scope: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """X1: Record a rule that sessions must follow: --summary is the rule, --trigger says when it applies."""
     def policy_list(self, *, status: Literal['active', 'retired'] | None = ..., priority: Literal['critical', 'high', 'normal', 'low'] | None = ..., scope: str | None = ..., limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Write what is generated in docs/ and README.md anew: commands, settings, samples; a test fails when it is stale."""
+"""Write the generated parts of docs/ and README.md: commands, settings, samples. A test fails when one is stale."""
 
 import pathlib
 import sys
@@ -16,6 +16,7 @@ from kaizen_components.pipeline.protocols import skills  # noqa: E402
 from kaizen_components.pipeline.run import diagram  # noqa: E402
 
 GIVEN = ("README.md", "docs/reports.md")  # partly written by hand
+PROTOCOL_PAGES = (("pipeline", "factory"), ("pipeline-target", "factory"), ("codemode", "codemode"))
 
 
 def main() -> None:
@@ -35,10 +36,10 @@ def build_documents() -> dict[str, str]:
     )
     pages = {
         f"docs/{page}.md": diagram.fill_page(_page(page), protocol.load_shipped(name))
-        for page, name in (("pipeline", "factory"), ("codemode", "codemode"))
+        for page, name in PROTOCOL_PAGES
     }
     return {
-        **made, "README.md": docs.insert_readme_table(made["README.md"]), "docs/commands.md": docs.render_reference(),
+        **made, "docs/commands.md": docs.render_reference(),
         "kaizen_components/api.pyi": api.render_stub(),
         **pages, "docs/architecture.md": layers.insert_layers(_page("architecture")), **build_skills(),
     }  # fmt: skip

@@ -118,18 +118,14 @@ def test_the_example_of_a_command_runs(code, cli, root):
 
 
 @every_command
-def test_the_reference_and_the_readme_name_a_command(code):
+def test_reference_names_every_command(code):
     name = COMMANDS[code]
 
     assert f"### {code} {name}" in (ROOT / "docs" / "commands.md").read_text()
-    assert f"| `{code}` | `{name}` |" in (ROOT / "README.md").read_text()
 
 
 def test_generated_documents_are_up_to_date():
-    readme = (ROOT / "README.md").read_text()
-
     assert (ROOT / "docs" / "commands.md").read_text() == docs.render_reference(), "run `make docs`"
-    assert docs.insert_readme_table(readme) == readme, "run `make docs`"
 
 
 @every_command

@@ -15,8 +15,11 @@ from .conftest import ROOT, find_tool
 from .shells import cmd, powershell, windows_argv
 
 PAGES = [
-    "AGENTS.md", "CLAUDE.md", "README.md", "setup/SETUP.md", "docs/hooks.md",
-    "kaizen_components/projects/adopt/files/agents.md", "kaizen_components/projects/adopt/files/evals.md",
+    *["AGENTS.md", "CLAUDE.md", "README.md", "setup/SETUP.md", "Kaizen_System.md"],
+    *[f"docs/{name}.md" for name in ("README", "hooks", "settings", "comparison", "codemode")],
+    *[f"docs/pipeline{name}.md" for name in ("", "-agent", "-replay", "-target")],
+    *["docs/proofs.md", "docs/protocols.md", "docs/test-gate.md", "docs/live-model.md"],
+    *[f"kaizen_components/projects/adopt/files/{name}.md" for name in ("agents", "evals")],
 ]  # fmt: skip
 SPAN = re.compile(r"``(.+?)``|`([^`\n]+)`")
 WHOLE = re.compile(
@@ -102,20 +105,21 @@ def test_the_pages_have_such_lines_and_a_false_one_is_noticed():
 def test_every_block_says_what_language_it_is_in(page):
     fences = re.findall(r"^```(.*)$", (ROOT / page).read_text(), re.M)
 
-    assert set(fences[::2]) <= {"sh", "json", "toml"} and set(fences[1::2]) <= {""}
+    assert set(fences[::2]) <= {"sh", "json", "toml", "yaml", "mermaid"}
+    assert set(fences[1::2]) <= {""}
 
 
 # The quoting table
 
 VALUES = {
     "two words": ("title", "two words"),
-    "`$HOME` as it stands": ("title", "costs $HOME"),
-    "`%PATH%` as it stands": ("title", "uses %PATH%"),
+    "literal `$HOME`": ("title", "costs $HOME"),
+    "literal `%PATH%`": ("title", "uses %PATH%"),
     "a quotation mark": ("title", 'say "no"'),
     "an apostrophe": ("title", "it's"),
     "a newline": ("body", "one\ntwo"),
     "JSON": ("payload_json", '{"a": 1}'),
-    "something that begins with `-`": ("title", "-x"),
+    "a leading `-`": ("title", "-x"),
 }
 
 
@@ -166,7 +170,7 @@ def test_the_first_column_of_the_quoting_table_gives_the_value_in_each_of_its_sh
 
 def test_the_second_column_of_the_quoting_table_gives_the_value_in_powershell():
     for name, span, note in cells(1):
-        for before_7_3 in {"before 7.3": [True], "since": [False]}.get(note, [True, False]):
+        for before_7_3 in {"before 7.3": [True], "from 7.3": [False]}.get(note, [True, False]):
             means(name, powershell(span, before_7_3))
 
 

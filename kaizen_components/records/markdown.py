@@ -1,9 +1,13 @@
 """The blocks of a Markdown text with their lines, by CommonMark; markdown-it-py reads it.
 
-Only blocks are read, no inline Markdown. The package is imported when a text is read: no everyday command needs it.
+Only blocks are read, no inline Markdown. The package is imported when a text is read: no everyday
+command needs it.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,7 +32,7 @@ class Block:
     underlined: bool = False  # a heading by the line below it; that may be a rule below a paragraph
 
 
-def read_tokens(text: str, *extensions: str) -> "list[Token]":
+def read_tokens(text: str, *extensions: str) -> list[Token]:
     """Return the tokens of all blocks. Line ends are \\n; `extensions` are rules to add, as "table"."""
     from markdown_it import MarkdownIt
 
@@ -44,9 +48,9 @@ def read_blocks(lines: list[str]) -> list[Block]:
         if not token.map or token.type.endswith("list_open"):
             continue
         if token.level == 0 or (token.level == 1 and token.type == "list_item_open"):
-            blocks.append(_make_block(token))
+            blocks.append(_make_block(token, token.map[0]))
         first, end = token.map
-        if token.type in CONTAINERS:  # it may end with lines that say nothing
+        if token.type in CONTAINERS:  # it may end with blank lines
             end = first + 1
         while not lines[end - 1].strip():
             end -= 1
@@ -54,8 +58,7 @@ def read_blocks(lines: list[str]) -> list[Block]:
     return blocks
 
 
-def _make_block(token):
-    start = token.map[0]
+def _make_block(token: Token, start: int) -> Block:
     if token.type == "heading_open":
         return Block("heading", start, start, int(token.tag[1]), token.markup[0] != "#")
     if token.type == "html_block" and token.content.lstrip().startswith("<!--"):
@@ -63,15 +66,15 @@ def _make_block(token):
     return Block(KINDS.get(token.type, "text"), start, start)
 
 
-def _show_endless_comments(lines):
-    """Make a comment that never ends text: CommonMark would hide all that follows."""
+def _show_endless_comments(lines: list[str]) -> Iterator[str]:
+    """Make a comment without an end visible: CommonMark would hide all that follows."""
     last = max((at for at, line in enumerate(lines) if "-->" in line), default=-1)
     for at, line in enumerate(lines):
         yield (line.replace("<!--", "x!--") if at > last else line).rstrip()
 
 
 def read_heading(lines: list[str], block: Block) -> str:
-    """Return what a heading says, in one line."""
+    """Return the text of a heading, in one line."""
     if block.underlined:
         return " ".join(" ".join(lines[block.start : block.last]).split())
     text = lines[block.start].strip()[block.level :]
@@ -87,8 +90,8 @@ def read_item(lines: list[str], block: Block) -> str:
     return "\n".join([_cut(first, width, True), *(_cut(line, width) for line in more)])
 
 
-def _cut(line, width, any_character=False):
-    """Remove the first columns of a line: blanks only, or every character of them."""
+def _cut(line: str, width: int, any_character: bool = False) -> str:
+    """Remove the first columns of a line: only blanks, or any character."""
     column = 0
     for at, character in enumerate(line):
         if column >= width or not (any_character or character in " \t"):

@@ -199,7 +199,8 @@ def _opened(name, box):
     if name == "L3":
         return bubblewrap.open_bubblewrap(box, _way("L3")[0])
     if name == "L2":
-        return (seatbelt if _way("L2")[0] == "seatbelt" else landlock).opened(box)
+        is_seatbelt = _way("L2")[0] == "seatbelt"
+        return seatbelt.open_seatbelt(box) if is_seatbelt else landlock.open_landlock(box)
     if name == "L1":
         return _limited(box)
     return contextlib.nullcontext((box.argv, {**process.scrub_environment(), **box.variables}))

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from kaizen_components.errors import NotFound, Refused, Usage
-from kaizen_components.fields import EVAL_CATEGORY, EVAL_OUTCOME
+from kaizen_components.limits import EVAL_CATEGORY, EVAL_OUTCOME
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from kaizen_components.errors import NotFound, Refused, Usage
-from kaizen_components.fields import CONCLUSION
+from kaizen_components.limits import CONCLUSION
 
 BLOCKING = ("NEEDS_HUMAN_DECISION", "STRUCTURAL_REWORK_RECOMMENDED", "VERIFICATION_FAILED")
 ACCEPTABLE = ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS")

@@ -1,4 +1,4 @@
-"""A small function, and what an honest agent says about it at each step of codemode."""
+"""A small function, and the answers of an honest agent at each step of codemode."""
 
 import json
 

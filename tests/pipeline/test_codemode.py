@@ -1,4 +1,4 @@
-"""codemode from the command line: an agent explores a function, and what it says becomes an eval that can be run."""
+"""codemode from the command line: an agent explores a function, and the result is an eval."""
 
 import json
 import os
@@ -33,17 +33,16 @@ class Session:
 
     def begin(self, *more, request=REQUEST):
         words = ("--function", "app.text:slugify", "--driver", "agent", "--python", sys.executable)
-        done = self.cli("P1", "--protocol", "codemode", "--request", request, "--repo", str(self.repo), *words, *more,
-                        "--json")  # fmt: skip
+        words += ("--request", request, "--repo", str(self.repo), *more, "--json")
+        done = self.cli("P1", "--protocol", "codemode", *words)
         assert done.exit_code == 0, done.err
         self.turn = done.json
         return self
 
     def say(self, text):
         self.file.write_text(text)
-        said = self.cli(
-            "P4", "--lease", self.turn["lease"], "--file", str(self.file), "--json"
-        ).json
+        words = ("--lease", self.turn["lease"], "--file", str(self.file), "--json")
+        said = self.cli("P4", *words).json
         if not said.get("outcome"):
             self.turn = self.cli("P5", "--id", self.turn["id"], "--json").json
         return said
@@ -61,43 +60,40 @@ def session(cli, root, tmp_path):
     return Session(cli, root, tmp_path).begin()
 
 
-def run_later(session, *more):
-    words = [
-        sys.executable,
-        "-m",
-        "kaizen_components.pipeline.codemode",
-        str(session.root / FIXTURE),
-    ]
-    words += ["--repo", str(session.repo), "--python", sys.executable, *more]
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
+EXPLORED = ("exploration-plan", "execution-analysis")
+WHOLE = (*EXPLORED, "spec-synthesis")
 
 
-def test_an_honest_agent_makes_an_eval_that_can_be_run_later_and_notices_a_change(session):
+def run_fixture(session, *more):
+    words = [sys.executable, "-m", "kaizen_components.pipeline.codemode"]
+    words += [str(session.root / FIXTURE), "--repo", str(session.repo), "--python", sys.executable]
+    return subprocess.run([*words, *more], cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def test_agent_makes_an_eval_that_notices_changes(session):
     before = everything(session.repo)
-    last = session.through("exploration-plan", "execution-analysis", "spec-synthesis")
+    last = session.through(*WHOLE)
     assert (last["outcome"], last["run"]["fixture"]) == ("accepted", FIXTURE)
     assert everything(session.repo) == before
     record = session.cli("Q7", "--id", last["run"]["case_id"], "--json").json["record"]
     assert (record["category"], record["fixture"]) == ("behavior", FIXTURE)
-    assert (
-        f"python -m kaizen_components.pipeline.codemode {FIXTURE} --repo ../app"
-        in record["command"]
-    )
+    command = f"python -m kaizen_components.pipeline.codemode {FIXTURE} --repo ../app"
+    assert command in record["command"]
+    run = session.cli("P2", "--id", session.turn["id"], "--json").json
+    gates = {step.name for step in load_shipped("codemode").steps.values() if step.kind == "gate"}
+    assert {row["step"] for row in run["gates"] if row["proof_id"]} == gates
 
-    assert run_later(session).returncode == 0
+    assert run_fixture(session).returncode == 0
     (session.repo / "app" / "text.py").write_text(BROKEN)
-    later = run_later(session)
+    later = run_fixture(session)
     assert later.returncode == 1
     assert "C1 FAIL  slugify('A b')" in later.stdout
-    assert (
-        session.cli("P6", "--id", session.turn["id"], "--json").json["same"] is True
-    )  # on the commit it began with
+    replay = session.cli("P6", "--id", session.turn["id"], "--json").json
+    assert replay["same"] is True  # it uses the commit that the run began with
 
 
-def test_the_command_of_the_case_runs_as_it_is_recorded_in_the_projects_folder(
-    cli, root, tmp_path, door
-):
-    """The folder is one that has adopted Kaizen, and `python` the one of its environment."""
+def test_command_of_case_runs_as_recorded(cli, root, tmp_path, door):
+    """The project has adopted Kaizen, and `python` is the one of its environment."""
     git(root, "init", "-q")
     assert cli("adopt", str(root), "--apply").exit_code == 0
     repo = repository(tmp_path / "an app", {"app/__init__.py": "", "app/text.py": SOURCE})
@@ -107,120 +103,98 @@ def test_the_command_of_the_case_runs_as_it_is_recorded_in_the_projects_folder(
     case_id = lived.records.events(run)[-1]["payload"]["delivered"]["case_id"]
     command = cli("Q7", "--id", case_id, "--json").json["record"]["command"]
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    env = {"PATH": path, "HOME": str(tmp_path)}
 
     def later(line=command):
-        env = {"PATH": path, "HOME": str(tmp_path)}
-        return subprocess.run(
-            line, shell=True, cwd=root, env=env, capture_output=True, text=True, timeout=120
-        )
+        options = {"shell": True, "cwd": root, "env": env, "capture_output": True, "text": True}
+        return subprocess.run(line, timeout=120, **options)
+
+    def summary():
+        done = later()
+        return done.returncode, done.stdout.splitlines()[-1]
 
     assert state["outcome"] == "accepted"
-    passed = later()
-    assert (passed.returncode, passed.stdout.splitlines()[-1]) == (
-        0,
-        "6 passed, 0 failed: app.text:slugify",
-    ), passed
+    assert summary() == (0, "6 passed, 0 failed: app.text:slugify")
     (repo / "app" / "text.py").write_text(BROKEN)
-    failed = later()
-    assert (failed.returncode, failed.stdout.splitlines()[-1]) == (
-        1,
-        "5 passed, 1 failed: app.text:slugify",
-    ), failed
-    assert "C1 FAIL  slugify('A b')" in failed.stdout
+    assert summary() == (1, "5 passed, 1 failed: app.text:slugify")
     (repo / "app" / "text.py").unlink()
-    assert later().returncode == 1  # what is not there any more does not do what it should
+    assert later().returncode == 1  # a missing function does not do what it should
     bare = later(command.replace("python -m", "python -S -m", 1))
-    assert (bare.returncode, "Use the Python that Kaizen runs with" in bare.stderr) == (2, True), (
-        bare
-    )
+    assert bare.returncode == 2 and "Use the Python that Kaizen runs with" in bare.stderr, bare
     shutil.rmtree(repo)
     assert later().returncode == 2
 
 
-def test_a_function_that_contradicts_its_requirement_is_rejected_and_makes_no_eval(
-    cli, root, tmp_path
-):
+def test_function_against_requirement_is_rejected(cli, root, tmp_path):
     session = Session(cli, root, tmp_path, BROKEN).begin()
-    last = session.through("exploration-plan", "execution-analysis", "spec-synthesis")
+    last = session.through(*WHOLE)
 
     assert last["outcome"] == "rejected"
-    assert (
-        "slugify('A b')" in last["run"]["findings"][0]
-        and "by the requirement" in last["run"]["findings"][0]
-    )
+    text = last["run"]["findings"][0]
+    assert "slugify('A b')" in text and "by the requirement" in text
     assert not (root / "evals").exists()
 
 
-def test_a_value_out_of_the_air_is_refused_and_so_is_what_the_code_would_give(session):
-    session.through("exploration-plan", "execution-analysis")
-    air = session.say(SPEC.replace("'two-words'", "'two--words'"))
-    assert (air["reason"], air["next_step"]) == ("check", "spec-synthesis")
-    unseen = SPEC + case(7, "slugify('Q')", "expect: \"'q'\"", "S7")
-    said = session.say(unseen)
+def test_value_without_evidence_is_refused(session):
+    session.through(*EXPLORED)
+    invented = session.say(SPEC.replace("'two-words'", "'two--words'"))
+    assert (invented["reason"], invented["next_step"]) == ("check", "spec-synthesis")
+    unseen = session.say(SPEC + case(7, "slugify('Q')", "expect: \"'q'\"", "S7"))
 
-    assert said["reason"] == "check"
-    assert "C7" in said["findings"][0]
-
-
-def listed(number):
-    """The ids of all snippets that no cluster of MORE has, and S8."""
-    return ", ".join(f'"S{at}"' for at in (8, *range(13, number + 1)))
+    assert unseen["reason"] == "check"
+    assert "C7" in unseen["findings"][0]
+    malformed = session.say("function: !!bool x\ncases: []\n")
+    assert (malformed["reason"], malformed["next_step"]) == ("malformed", "spec-synthesis")
+    ended = session.cli("P7", "--id", session.turn["id"], "--abort", "--json").json
+    assert ended["outcome"] == "aborted"
 
 
-def test_another_round_goes_on_counting_and_there_are_two_at_most(session):
+def more_text(count):
+    """An analysis that asks for more, with the snippets of later rounds in a cluster."""
+    return MORE.replace('"S8"', ", ".join(f'"S{number}"' for number in (8, *range(13, count + 1))))
+
+
+def test_two_more_rounds_continue_the_ids(session):
     session.through("exploration-plan")
-    number, codes = (
-        len(CODES),
-        iter(f"slugify('{letter} z')" for letter in "abcdefghijklmnopqrstuvw"),
-    )
+    count = len(CODES)
+    codes = iter(f"slugify('{letter} z')" for letter in "abcdefghijklmnopqrstuvw")
     for _ in range(2):
-        assert session.say(MORE.replace('"S8"', listed(number)))["reason"] == "more"
+        assert session.say(more_text(count))["reason"] == "more"
         assert "What about other blanks?" in session.turn["feedback"]
         again = json.loads(SNIPPETS)["snippets"][:10]
-        for at, one in enumerate(again, number + 1):
-            one |= {
-                "id": f"S{at}",
-                "code": next(codes),
-                "expects": "error" if at < number + 4 else "value",
-            }
-        number += 10
+        for number, snippet in enumerate(again, count + 1):
+            expects = "error" if number < count + 4 else "value"
+            snippet |= {"id": f"S{number}", "code": next(codes), "expects": expects}
+        count += 10
         assert session.say(json.dumps({"snippets": again}))["reason"] == "pass"
 
-    assert (
-        session.say(MORE.replace('"S8"', listed(number)))["next_step"] == "spec-synthesis"
-    )  # no round is left
+    assert session.say(more_text(count))["next_step"] == "spec-synthesis"  # no round is left
 
 
-def test_a_weak_spec_may_be_added_to_and_nothing_may_be_taken_away(cli, root, tmp_path):
+def test_weak_spec_may_only_be_extended(cli, root, tmp_path):
     session = Session(cli, root, tmp_path, settings="kill_floor = 1.0\n").begin()
-    session.through("exploration-plan", "execution-analysis")
+    session.through(*EXPLORED)
     wrong_type = case(3, "slugify(None)", "raises: TypeError", "S9")
-    weak = (
-        SPEC.partition("  - id: C3")[0]
-        + wrong_type
-        + case(4, "slugify('x' * 101)", "raises: ValueError", "S11")
-    )
+    weak = SPEC.partition("  - id: C3")[0] + wrong_type
+    weak += case(4, "slugify('x' * 101)", "raises: ValueError", "S11")
     said = session.say(weak)
-    assert (said["then"][0][:23], said["next_step"]) == (
-        "spec-validation 1: weak",
-        "spec-refinement",
-    )
+    assert said["then"][0].startswith("spec-validation 1: weak")
+    assert said["next_step"] == "spec-refinement"
     assert "No case notices this mistake" in session.turn["question"]
     gone = session.say(weak.replace(wrong_type, "").replace("id: C4", "id: C3"))
     assert gone["reason"] == "check"
-    assert any("C4 is gone" in one for one in gone["findings"])
+    assert any("C4 is gone" in text for text in gone["findings"])
     limit = case(5, "slugify('x' * 100)", f'expect: "{"x" * 100!r}"', "S6")
-    last = session.say(
-        weak + limit + case(6, "slugify('  two  words ')", "expect: \"'two-words'\"", "S3")
-    )
+    words = case(6, "slugify('  two  words ')", "expect: \"'two-words'\"", "S3")
+    last = session.say(weak + limit + words)
 
     assert last["outcome"] == "accepted", last
 
 
-def test_a_fixture_that_is_there_is_left_alone(session):
+def test_existing_fixture_is_not_overwritten(session):
     (session.root / FIXTURE).parent.mkdir(parents=True)
     (session.root / FIXTURE).write_text("of another run\n")
-    said = session.through("exploration-plan", "execution-analysis", "spec-synthesis")
+    said = session.through(*WHOLE)
 
     assert said["run"]["fixture"] == FIXTURE.replace(".yml", "_2.yml")
     assert (session.root / FIXTURE).read_text() == "of another run\n"
@@ -231,124 +205,75 @@ def test_a_fixture_that_is_there_is_left_alone(session):
     [
         (["--protocol", "codemode"], "missing_option"),
         (["--protocol", "codemode", "--function", "app.text"], "bad_function"),
-        (["--protocol", "codemode", "--function", "app.text:Slug.make"], "bad_function"),
         (["--function", "app.text:slugify"], "function_without_use"),
     ],
 )
-def test_a_function_is_named_where_it_is_needed_and_nowhere_else(cli, tmp_path, words, code):
+def test_function_option_belongs_to_codemode(cli, tmp_path, words, code):
     repo = repository(tmp_path / "app", {"app/text.py": SOURCE})
     done = cli("P1", *words, "--driver", "agent", "--request", "x", "--repo", str(repo), "--json")
 
     assert (done.exit_code, done.error["code"]) == (2, code)
 
 
-def test_a_function_that_is_not_there_blocks_the_run_and_says_which_is(cli, root, tmp_path):
+def test_missing_function_blocks_the_run(cli, root, tmp_path):
     repo = repository(tmp_path / "app", {"app/text.py": SOURCE})
-    words = (
-        "--function",
-        "app.text:slugfy",
-        "--driver",
-        "agent",
-        "--request",
-        "x",
-        "--repo",
-        str(repo),
-    )
-    done = cli("P1", "--protocol", "codemode", *words, "--python", sys.executable, "--json")
+    words = ["--function", "app.text:slugfy", "--driver", "agent", "--request", "x"]
+    words += ["--repo", str(repo), "--python", sys.executable, "--json"]
+    done = cli("P1", "--protocol", "codemode", *words)
 
     assert (done.exit_code, done.json["outcome"]) == (5, "blocked")
     assert "Did you mean app.text:slugify?" in done.json["findings"][0]
 
 
-def test_every_gate_of_an_accepted_run_has_its_witnessed_proof(session):
-    session.through("exploration-plan", "execution-analysis", "spec-synthesis")
-    run = session.cli("P2", "--id", session.turn["id"], "--json").json
-    gates = {row["step"]: row["proof_id"] for row in run["gates"] if row["proof_id"]}
-
-    assert set(gates) == {
-        step.name for step in load_shipped("codemode").steps.values() if step.kind == "gate"
-    }
-
-
 BEGINNINGS = {
-    "You explore": "exploration-plan", "You read what": "execution-analysis", "You write a spec": "spec-synthesis",
-}  # fmt: skip
-# The same command line, killed as soon as the fixture is written and nothing says so yet.
+    "You explore": "exploration-plan",
+    "You read what": "execution-analysis",
+    "You write a spec": "spec-synthesis",
+}
+# The same command line, killed when the fixture is written but not yet recorded.
 KILLED_IN_DELIVERY = """
 import os, signal
 from kaizen_components.pipeline.codemode import eval_case
 from kaizen_components.pipeline.run import delivery
 def killed(*given):
-    eval_case.deliver(*given)
+    eval_case.deliver_fixture(*given)
     os.kill(os.getpid(), signal.SIGKILL)
-delivery.eval_case = type("killed", (), {"deliver": staticmethod(killed)})
+delivery.eval_case = type("killed", (), {"deliver_fixture": staticmethod(killed)})
 """
 
 
 def model(asked):
-    def answered(request):
+    def answer(request):
         system = request["messages"][0]["content"]
         step = next(step for words, step in BEGINNINGS.items() if system.startswith(words))
         asked.append(step)
         return Answer("Here it is:\n```\n" + GOOD[step] + "\n```\n")
 
-    return answered
+    return answer
 
 
-def model_words(repo):
-    words = (
-        "--function",
-        "app/text.py:slugify",
-        "--repo",
-        str(repo),
-        "--python",
-        sys.executable,
-        "--json",
-    )
-    return ["P1", "--protocol", "codemode", "--request", REQUEST, *words]
-
-
-def test_a_model_can_drive_it_as_well(cli, root, tmp_path):
+@pytest.mark.parametrize("moment", [None, 8, 17, "delivery"])
+def test_model_run_survives_a_kill(cli, root, tmp_path, moment):
     repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
-    asked = []
-    with server(model(asked)) as serving:
-        done = cli(*model_words(repo), env=environment(serving.url))
-
-    assert (done.exit_code, done.json["outcome"]) == (0, "accepted"), done.err
-    assert asked == list(BEGINNINGS.values())
-    assert (root / FIXTURE).exists()
-
-
-@pytest.mark.parametrize("moment", [8, 17, "delivery"])
-def test_a_run_that_is_killed_and_resumed_asks_nothing_twice_and_delivers_once(
-    cli, root, tmp_path, moment
-):
-    repo = repository(tmp_path / "app", {"app/__init__.py": "", "app/text.py": SOURCE})
+    words = ["P1", "--protocol", "codemode", "--request", REQUEST, "--repo", str(repo)]
+    words += ["--function", "app/text.py:slugify", "--python", sys.executable, "--json"]
     asked = []
     with server(model(asked)) as serving:
         env = environment(serving.url)
-        if moment == "delivery":
-            given = {**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)}
-            dead = warm.run(model_words(repo), given, root, first=KILLED_IN_DELIVERY)
+        if moment is None:
+            ended = cli(*words, env=env).json
         else:
-            dead = kill_after(moment, model_words(repo), env, root)
-        assert dead.returncode == -signal.SIGKILL, dead.stderr
-        assert (root / FIXTURE).exists() == (moment == "delivery")
-        resumed = cli("P7", "--id", "@last", "--json", env=env).json
+            if moment == "delivery":
+                variables = {**os.environ, **env, "KAIZEN_REPO_ROOT": str(root)}
+                dead = warm.run(words, variables, root, first=KILLED_IN_DELIVERY)
+            else:
+                dead = kill_after(moment, words, env, root)
+            assert dead.returncode == -signal.SIGKILL, dead.stderr
+            assert (root / FIXTURE).exists() == (moment == "delivery")
+            ended = cli("P7", "--id", "@last", "--json", env=env).json
 
-    assert (resumed["outcome"], resumed["fixture"]) == ("accepted", FIXTURE)
-    assert asked == list(BEGINNINGS.values())
+    assert (ended["outcome"], ended["fixture"]) == ("accepted", FIXTURE)
+    assert asked == list(BEGINNINGS.values())  # each step once
     cases = cli("R5", "--format", "json", "--json").json["data"]["never_run"]
-    assert [case["id"] for case in cases] == [resumed["case_id"]]
+    assert [row["id"] for row in cases] == [ended["case_id"]]
     assert os.listdir(root / "evals" / "codemode") == [os.path.basename(FIXTURE)]
-
-
-def test_yaml_that_breaks_its_reader_is_malformed_and_the_run_can_be_ended(session):
-    session.through("exploration-plan", "execution-analysis")
-    said = session.say("function: !!bool x\ncases: []\n")
-    assert (said["reason"], said["next_step"]) == ("malformed", "spec-synthesis")
-
-    assert (
-        session.cli("P7", "--id", session.turn["id"], "--abort", "--json").json["outcome"]
-        == "aborted"
-    )

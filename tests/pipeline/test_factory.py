@@ -180,7 +180,7 @@ def test_a_src_layout_with_subpackages_and_no_tests_yet_works(factory, tmp_path)
     run = factory(model, repo=repo, request="add a function gross(net) to src/shop/money/price.py")
 
     assert run.answer["outcome"] == "accepted", (run.done.err, run.card["gates"])
-    assert run.card["gates"][1]["says"] == "Passing on the base: 0 tests."
+    assert run.card["gates"][1]["says"] == "0 tests pass on the base."
 
 
 def test_a_missing_tool_blocks_with_the_line_that_installs_it(factory, tmp_path):

@@ -94,4 +94,6 @@ def test_settings_that_are_no_file_are_refused(tmp_path):
 
 
 def test_the_table_in_the_docs_is_the_one_that_the_reader_uses():
-    assert render_settings_table() in (ROOT / "docs" / "pipeline.md").read_text(), "run `make docs`"
+    page = (ROOT / "docs" / "pipeline-target.md").read_text()
+
+    assert render_settings_table() in page, "run `make docs`"

@@ -1,4 +1,4 @@
-"""The random walk over codemode: whatever is handed in, no eval is made that its gates have not proven."""
+"""A random walk over codemode: no eval is delivered that the gates have not proven."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from kaizen_components.pipeline.codemode import fixture, later
+from kaizen_components.pipeline.codemode import fixture
 
 from .codemode_answers import ANALYSIS, GOOD, MORE, REQUEST, SNIPPETS, SOURCE, SPEC
 from .lived import CODEMODE
@@ -38,16 +38,12 @@ class WalkOfCodemode(Walk):
         return repository(self.place / "targetapp", {"app/__init__.py": "", "app/text.py": SOURCE})
 
     def look_at_accepted(self, accepted):
-        """There is an eval for each, and the function as it is passes it."""
+        """Each accepted run has an eval that the function passes."""
         made = list(self.place.glob("evals/codemode/*.yml"))
         assert len(made) == len(accepted)
         for path in made:
-            assert (
-                later.run_fixture(fixture.read_fixture(str(path)), str(self.repo), sys.executable)[
-                    "failed"
-                ]
-                == 0
-            )
+            spec = fixture.read_fixture(str(path))
+            assert fixture.run_fixture(spec, str(self.repo), sys.executable)["failed"] == 0
 
     @rule(text=TEXTS, newest=st.booleans(), at=st.integers(0, 30), actor=ACTORS, step=STEPS)
     def hand_in(self, text, newest, at, actor, step):
@@ -56,7 +52,7 @@ class WalkOfCodemode(Walk):
 
     @rule()
     def meddle(self):
-        """The function as the wrong cases want it, put where the gates have theirs."""
+        """Replace the function in the gates' folder with one that passes the wrong cases."""
         for run in self.records.runs():
             for name, text in CODEMODE["files"].items():
                 path = self.place / "AI" / "work" / "runs" / run["id"] / "base" / name

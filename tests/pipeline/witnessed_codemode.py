@@ -1,11 +1,11 @@
-"""What must hold of every accepted run of codemode, asked of its records."""
+"""What the records of every accepted codemode run must show."""
 
 from .witnessed import PASSED, Records
 
 
 class CodemodeRecords(Records):
     def check_accepted(self, run, protocol, events):
-        """Every gate has its witnessed proof, and the last of them saw the newest cases."""
+        """Check that every gate has a witnessed proof, and the last one saw the newest cases."""
         newest = {}
         for event in events:
             if event["event"] == "judged":
@@ -15,12 +15,10 @@ class CodemodeRecords(Records):
         for name, step in protocol.steps.items():
             if step.kind == "gate":
                 assert self.db.value(PASSED, (newest[name]["payload"]["proof_id"], run["id"])), name
-        written = [
-            name for name, step in protocol.steps.items() if step.answer in ("cases", "refined")
-        ]
-        cases = [
+        specs = [
             event["n"]
             for event in events
-            if event["event"] == "answered" and event["step"] in written
+            if event["event"] == "answered"
+            and protocol.steps[event["step"]].answer in ("cases", "refined")
         ]
-        assert newest["spec-validation"]["n"] > max(cases)
+        assert newest["spec-validation"]["n"] > max(specs)

@@ -101,7 +101,7 @@ def promote_and_stop(say, root, code, id):
         say("inside")
         time.sleep(60)
 
-    lesson.revision.revise = stopped
+    lesson.revision.add_revision = stopped
     with contextlib.closing(Door(root)) as door:
         door(code, id=id, **({"waive": "w"} if code == "L3" else {}))
 

@@ -1,6 +1,6 @@
-"""Run an eval fixture: python -m kaizen_components.pipeline.codemode evals/codemode/app_text_slugify.yml --repo ../app
+"""Run an eval fixture: python -m kaizen_components.pipeline.codemode FIXTURE --repo ../app
 
-Exit codes: 0 every case holds, 1 a case does not, 2 it could not be decided.
+Exit codes: 0 every case passes, 1 a case fails, 2 it cannot be decided.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import KaizenError, Unavailable
 from ..edits.format import quote_text
 
-SHOWN = 100
+CALL_CHARS, END_CHARS = 100, 200
 
 
 def main(words: list[str] | None = None) -> int:
@@ -22,45 +22,40 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument(
         "--repo", required=True, help="the repository with the function, as it is on disk now"
     )
-    parser.add_argument("--python", help="the interpreter of the target, where it is not found")
-    parser.add_argument("--json", action="store_true", help="the answer as data")
-    given = parser.parse_args(words)
+    parser.add_argument("--python", help="the target's interpreter, if it is not found")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(words)
     try:
-        found = _run(given)
+        answer = _run_fixture(options)
     except KaizenError as error:
-        said = (
-            json.dumps(error.as_dict())
-            if given.json
-            else f"{error.what} {error.why} {error.next}".strip()
-        )
-        sys.stderr.write(said + "\n")
+        text = f"{error.what} {error.why} {error.next}".strip()
+        sys.stderr.write((json.dumps(error.as_dict()) if options.json else text) + "\n")
         return 2
-    sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n" if given.json else _lines(found))
-    return 1 if found["failed"] else 0
+    text = json.dumps(answer, ensure_ascii=False) if options.json else _render_text(answer)
+    sys.stdout.write(text + "\n")
+    return 1 if answer["failed"] else 0
 
 
-def _run(given) -> dict[str, Any]:
+def _run_fixture(options: argparse.Namespace) -> dict[str, Any]:
     try:
-        from . import fixture, later
-    except ImportError as error:  # who has not our packages has seen no case fail
+        from . import fixture
+    except ImportError as error:  # without the packages no case can run, so none has failed
         next_step = "Use the Python that Kaizen runs with, such as the one in .venv."
         raise Unavailable("no_packages", f"{error}.", "No case was run.", next_step) from None
-    return later.run_fixture(fixture.read_fixture(given.fixture), given.repo, given.python)
+    spec = fixture.read_fixture(options.fixture)
+    return fixture.run_fixture(spec, options.repo, options.python)
 
 
-def _lines(found: dict[str, Any]) -> str:
-    lines = [_line(case) for case in found["cases"]]
-    return (
-        "\n".join(
-            [*lines, f"{found['passed']} passed, {found['failed']} failed: {found['function']}"]
-        )
-        + "\n"
-    )
-
-
-def _line(case):
-    end = case["expected"] if case["ok"] else f"{case['expected']}: not so, it {case['got']}"
-    return f"{case['id']} {'pass' if case['ok'] else 'FAIL'}  {quote_text(case['call'], SHOWN)} {quote_text(end, 2 * SHOWN)}"
+def _render_text(answer: dict[str, Any]) -> str:
+    lines = []
+    for case in answer["cases"]:
+        verdict, end = "pass", case["expected"]
+        if not case["ok"]:
+            verdict, end = "FAIL", f"{end}, but it {case['got']}"
+        call = quote_text(case["call"], CALL_CHARS)
+        lines.append(f"{case['id']} {verdict}  {call} {quote_text(end, END_CHARS)}")
+    counts = f"{answer['passed']} passed, {answer['failed']} failed"
+    return "\n".join([*lines, f"{counts}: {answer['function']}"])
 
 
 if __name__ == "__main__":

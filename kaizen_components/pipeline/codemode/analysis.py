@@ -1,15 +1,16 @@
-"""What the agent makes of the results: clusters, notes, and whether there is more to be tried."""
+"""The agent's analysis of the results: clusters, notes, and whether another round is needed."""
 
 from typing import Any
 
 from pydantic import Field
 
 from ..answers.contracts import Contract
+from ..answers.kind import count_faults
 from ..answers.parse import validate_answer
 from ..edits.format import quote_text
 from ..verdict import Finding, Verdict
 
-PINNED = ("success", "output", "stdout", "error", "error_type", "stable")
+RESULT_KEYS = ("success", "output", "stdout", "error", "error_type", "stable")
 
 
 class Cluster(Contract):
@@ -34,70 +35,62 @@ class Analysis(Contract):
 
 
 def parse_analysis(text: str) -> dict[str, Any]:
-    """The analysis, or AnswerRefused."""
+    """Return the analysis in `text`; raise AnswerRefused if it is invalid."""
     return validate_answer(text, Analysis).model_dump()
 
 
 def check_analysis(text: str, results: list[dict[str, Any]], rounds_left: int) -> Verdict:
-    """Every id is known and in a cluster, and nothing that was recorded is told differently."""
-    given = parse_analysis(text)
-    wrong = [*_ids(given, results), *_echoed(given["results"], {one["id"]: one for one in results})]
-    if given["more"] and not [one for one in given["questions"] if one.strip()]:
-        wrong.append(
-            Finding(
-                "more",
-                "More is true, and no question says what to find out: add one, or say false.",
-            )
-        )
-    if wrong:
-        return Verdict(
-            "check", f"The analysis has {len(wrong)} fault{'s' * (len(wrong) > 1)}.", wrong
-        )
-    names = ", ".join(one["name"] for one in given["clusters"][:5])
-    if given["more"] and rounds_left > 0:
-        return Verdict(
-            "more",
-            f"Another round: {quote_text('; '.join(given['questions']), 300)}",
-            facts={"rounds_left": rounds_left},
-        )
-    kinds = f"{len(given['clusters'])} kind{'s' * (len(given['clusters']) > 1)} of behaviour"
-    return Verdict("pass", f"{kinds}: {quote_text(names, 200)}")
+    """Check that every snippet is in a cluster and no recorded result is changed."""
+    analysis = parse_analysis(text)
+    clusters, questions = analysis["clusters"], analysis["questions"]
+    findings = [
+        *_check_ids([id for cluster in clusters for id in cluster["ids"]], results),
+        *_check_repeated_results(analysis["results"], results),
+    ]
+    if analysis["more"] and not any(question.strip() for question in questions):
+        says = "`more` is true, but no question says what to find out. Add one, or set it to false."
+        findings.append(Finding("more", says))
+    if findings:
+        return Verdict("check", f"The analysis has {count_faults(findings)}.", findings)
+    if analysis["more"] and rounds_left > 0:
+        says = f"Another round: {quote_text('; '.join(questions), 300)}"
+        return Verdict("more", says, facts={"rounds_left": rounds_left})
+    names = quote_text(", ".join(cluster["name"] for cluster in clusters[:5]), 200)
+    return Verdict("pass", f"{count_faults(clusters, 'cluster')} of behaviour: {names}")
 
 
-def _ids(given, results):
-    known = [one["id"] for one in results]
-    named = [id for cluster in given["clusters"] for id in cluster["ids"]]
-    wrong = [
+def _check_ids(ids: list[str], results: list[dict[str, Any]]) -> list[Finding]:
+    known = [result["id"] for result in results]
+    findings = [
         Finding(
-            "unknown", f"{quote_text(id, 20)} is no snippet; there are {known[0]} to {known[-1]}."
+            "unknown",
+            f"There is no snippet {quote_text(id, 20)}; there are {known[0]} to {known[-1]}.",
         )
-        for id in dict.fromkeys(named)
+        for id in dict.fromkeys(ids)
         if id not in known
     ]
-    left = [id for id in known if id not in named]
-    if left:
-        wrong.append(
-            Finding("left-out", f"In no cluster: {', '.join(left)}. Every snippet shows something.")
-        )
-    return wrong
+    missing = [id for id in known if id not in ids]
+    if missing:
+        says = f"In no cluster: {', '.join(missing)}. Put every snippet into a cluster."
+        findings.append(Finding("left-out", says))
+    return findings
 
 
-def _echoed(echoed, known):
-    wrong = []
-    for one in echoed:
-        id = str(one.get("id"))
-        if id not in known:
-            wrong.append(
-                Finding("unknown", f"results has {quote_text(id, 20)}, which is no snippet.")
-            )
+def _check_repeated_results(
+    repeated: list[dict[str, Any]], results: list[dict[str, Any]]
+) -> list[Finding]:
+    by_id = {result["id"]: result for result in results}
+    findings = []
+    for row in repeated:
+        id = str(row.get("id"))
+        if id not in by_id:
+            says = f"`results` has {quote_text(id, 20)}, but there is no such snippet."
+            findings.append(Finding("unknown", says))
             continue
-        for key in PINNED:
-            if key in one and one[key] != known[id][key]:
-                was, told = quote_text(repr(known[id][key]), 120), quote_text(repr(one[key]), 120)
-                wrong.append(
-                    Finding(
-                        "changed",
-                        f"{id}: {key} was {was}, and is told as {told}. Leave results out.",
-                    )
-                )
-    return wrong
+        for key in RESULT_KEYS:
+            if key in row and row[key] != by_id[id][key]:
+                recorded = quote_text(repr(by_id[id][key]), 120)
+                says = f"{id}: {key} is {recorded} on record, but the answer says "
+                says += f"{quote_text(repr(row[key]), 120)}. Leave results out."
+                findings.append(Finding("changed", says))
+    return findings

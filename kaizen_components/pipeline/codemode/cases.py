@@ -1,6 +1,7 @@
-"""The spec: cases of a call and its end, each with where that end is known from. It is YAML, judged by evidence."""
+"""The spec of a function: cases with a call, its expected end, and the evidence for that end."""
 
 import re
+from collections.abc import Collection
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
@@ -8,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from ...errors import Refused
 from .. import yaml_file
 from ..answers.contracts import LINE, Contract
+from ..answers.kind import count_faults
 from ..answers.parse import AnswerRefused
 from ..edits.format import CUT, THOUGHTS, quote_text
 from ..verdict import Finding, Verdict
@@ -16,7 +18,7 @@ from . import code, evidence
 from .function import Function
 
 CASES_MIN, CASES_MAX = 3, 80
-WRONG_MAX = 8
+FAULTS_MAX = 8
 Model = TypeVar("Model", bound=BaseModel)
 FENCE = re.compile(
     r"^[ \t]*(`{3,}|~{3,})[ \t]*\w*[ \t]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE
@@ -45,14 +47,13 @@ class Case(Contract):
 
     @field_validator("expect", mode="before")
     @classmethod
-    def _as_python(cls, given: Any) -> Any:
-        """What YAML reads as a number, a list or nothing is that value; a text is Python as it stands."""
-        if given is None or isinstance(given, bool | int | float | list | dict):
-            return repr(given)
-        return given
+    def _write_as_python(cls, value: Any) -> Any:
+        """Write a YAML number, list or null as Python. A string is Python already."""
+        is_plain = value is None or isinstance(value, bool | int | float | list | dict)
+        return repr(value) if is_plain else value
 
     @model_validator(mode="after")
-    def _one_end(self) -> "Case":
+    def _check_end(self) -> "Case":
         if (self.expect is None) == (self.raises is None):
             raise ValueError("give either expect or raises")
         if self.match is not None and self.raises is None:
@@ -67,11 +68,7 @@ class Case(Contract):
         return f"raises {self.raises}" + (f" with {self.match!r}" if self.match else "")
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in self.model_dump(by_alias=True).items()
-            if value is not None
-        }
+        return self.model_dump(by_alias=True, exclude_none=True)
 
 
 class Spec(Contract):
@@ -82,103 +79,119 @@ class Spec(Contract):
 
     @field_validator("cases")
     @classmethod
-    def _numbered(cls, cases: list[Case]) -> list[Case]:
+    def _check_ids(cls, cases: list[Case]) -> list[Case]:
         if [case.id for case in cases] != [f"C{number}" for number in range(1, len(cases) + 1)]:
             raise ValueError(f"the ids must be C1 to C{len(cases)}, in order")
         return cases
 
-    def case(self, id: str) -> Case | None:
-        return next((case for case in self.cases if case.id == id), None)
-
 
 def parse_spec(text: str) -> Spec:
-    """The spec in an answer, fenced or not; AnswerRefused with what is wrong with it."""
+    """Return the spec in an answer, fenced or not; raise AnswerRefused if it is invalid."""
     return validate_model(load_yaml(text), Spec)
 
 
-def validate_model(given: Any, model: type[Model]) -> Model:
-    """What was loaded, as the model has it."""
+def validate_model(data: Any, model: type[Model]) -> Model:
+    """Return `data` as a model; raise AnswerRefused with every fault."""
     try:
-        return model.model_validate(given)
+        return model.model_validate(data)
     except ValidationError as error:
-        faults = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False)]
-        more = [f"and {len(faults) - WRONG_MAX} more"] if len(faults) > WRONG_MAX else []
-        raise AnswerRefused(
-            f"The YAML does not keep to the form. {FORM}", [*faults[:WRONG_MAX], *more]
-        ) from None
+        faults = []
+        for fault in error.errors(include_url=False):
+            place = quote_text(".".join(map(str, fault["loc"]))) or "the YAML"
+            faults.append(f"{place}: {fault['msg']}")
+        if len(faults) > FAULTS_MAX:
+            faults[FAULTS_MAX:] = [f"and {len(faults) - FAULTS_MAX} more"]
+        raise AnswerRefused(f"The YAML does not match the form. {FORM}", faults) from None
 
 
 def load_yaml(text: str) -> Any:
-    """The YAML in a text, fenced or not; AnswerRefused where there is none that can be read."""
+    """Load the YAML in a text, fenced or not; raise AnswerRefused if it cannot be read."""
     if text.rstrip().endswith(CUT):
-        raise AnswerRefused(
-            "The answer was cut off before its end, because it was too long. Write fewer cases."
-        )
+        raise AnswerRefused("The answer was too long and was cut off. Write fewer cases.")
     plain = THOUGHTS.sub("", text)
-    fenced = (
-        [block for _, block in FENCE.findall(plain) if "cases" in block]
-        if len(text) <= CHARS_MAX
-        else []
-    )
+    blocks = FENCE.findall(plain) if len(text) <= CHARS_MAX else []
+    fenced = [block for _, block in blocks if "cases" in block]
     try:
         return yaml_file.parse_yaml(fenced[0] if fenced else plain, "The answer")
     except Refused as error:
         raise AnswerRefused(f"{error.what} {quote_text(error.why, 200)} {FORM}") from None
 
 
-def _place(location):
-    return quote_text(".".join(str(step) for step in location)) or "the YAML"
-
-
 def check_spec(
-    function: Function, request: str, results_with_code: list[dict[str, Any]], text: str
+    function: Function, request: str, results: list[dict[str, Any]], text: str
 ) -> Verdict:
-    """Whether every end that the spec expects was seen or asked for; AnswerRefused where it is no spec."""
+    """Check that every expected end was seen or requested."""
     spec = parse_spec(text)
-    wrong = find_spec_faults(function, request, results_with_code, spec)
-    if wrong:
-        return Verdict("check", f"The spec has {len(wrong)} fault{'s' * (len(wrong) > 1)}.", wrong)
-    asked = sum(case.source == "requirement" for case in spec.cases)
-    says = f"{len(spec.cases)} cases: {asked} from the requirement, {len(spec.cases) - asked} from evidence."
-    return Verdict("pass", says, facts={"cases": len(spec.cases), "from_requirement": asked})
+    findings = find_spec_faults(function, request, results, spec)
+    if findings:
+        return Verdict("check", f"The spec has {count_faults(findings)}.", findings)
+    requested = sum(case.source == "requirement" for case in spec.cases)
+    count = len(spec.cases)
+    says = f"{count} cases: {requested} from the requirement, {count - requested} from evidence."
+    return Verdict("pass", says, facts={"cases": count, "from_requirement": requested})
 
 
 def find_spec_faults(
     function: Function, request: str, results: list[dict[str, Any]], spec: Spec
 ) -> list[Finding]:
-    """Everything that speaks against a spec."""
-    wrong = []
+    """Return every fault of a spec: unusable calls, missing evidence, repetition, gaps."""
+    findings = []
     if spec.function != str(function):
-        wrong.append(
-            Finding(
-                "function",
-                f"The spec is about {quote_text(spec.function, 60)}, not about {function}.",
-            )
-        )
-    sound = []
+        says = f"The spec is about {quote_text(spec.function, 60)}, not about {function}."
+        findings.append(Finding("function", says))
+    repeated = []
+    first_ids: dict[str, str] = {}
     for case in spec.cases:
-        bad = [
-            Finding("code", f"{case.id}: its call {one}")
-            for one in code.find_code_faults(function, case.call)
-        ]
-        said = [] if bad else evidence.find_case_faults(function, request, results, case)
-        bad += [Finding("evidence", f"{case.id}: {one}") for one in said]
-        wrong += bad
-        sound += [] if bad else [case]
-    return [
-        *wrong,
-        *_find_repeated_calls(function, sound),
-        *evidence.find_uncovered(function, request, results, spec.cases),
-    ]
+        rule = "code"
+        faults = [f"its call {fault}" for fault in code.find_code_faults(function, case.call)]
+        if not faults:
+            rule = "evidence"
+            faults = evidence.find_case_faults(function, request, results, case)
+        findings += [Finding(rule, f"{case.id}: {fault}") for fault in faults]
+        if not faults:
+            first = first_ids.setdefault(code.normalize_code(function, case.call), case.id)
+            if first != case.id:
+                says = f"{case.id} makes the same call as {first}: use each call once."
+                repeated.append(Finding("repeated", says))
+    uncovered = evidence.find_uncovered(function, request, results, spec.cases)
+    return [*findings, *repeated, *uncovered]
 
 
-def _find_repeated_calls(function, cases):
-    seen: dict[str, str] = {}
-    wrong = []
-    for case in cases:
-        first = seen.setdefault(code.normalize_code(function, case.call), case.id)
-        if first != case.id:
-            wrong.append(
-                Finding("repeated", f"{case.id} makes the same call as {first}: each call once.")
+def check_refined_spec(
+    before: Spec,
+    failing: Collection[str],
+    function: Function,
+    request: str,
+    results: list[dict[str, Any]],
+    text: str,
+) -> Verdict:
+    """Check a repaired spec: only `failing` cases may change, and none may disappear."""
+    spec = parse_spec(text)
+    new = {case.id: case for case in spec.cases}
+    findings = []
+    for case in before.cases:
+        if case.id not in new:
+            says = f"{case.id} is gone: a case may be changed, but not removed."
+            findings.append(Finding("gone", says))
+        elif new[case.id] == case:
+            continue
+        elif case.source == "requirement":
+            says = (
+                f"{case.id} comes from the requirement and must not change: {case.call} {case.end}."
             )
-    return wrong
+            findings.append(Finding("kept", says))
+        elif case.id not in failing:
+            says = f"{case.id} passes and must not change: {case.call} {case.end}."
+            findings.append(Finding("kept", says))
+    if not findings and spec.cases == before.cases:
+        says = "The spec is unchanged: change what failed, or add cases."
+        findings = [Finding("unchanged", says)]
+    findings += find_spec_faults(function, request, results, spec)
+    if findings:
+        return Verdict("check", f"The new spec has {count_faults(findings)}.", findings)
+    added = len(spec.cases) - len(before.cases)
+    changed = [case.id for case in before.cases if new[case.id] != case]
+    says = f"{count_faults(spec.cases[len(before.cases) :], 'new case')}; "
+    says += f"changed: {', '.join(changed) or 'none'}."
+    facts = {"cases": len(spec.cases), "added": added, "changed": changed}
+    return Verdict("pass", says, facts=facts)

@@ -1,20 +1,33 @@
-"""An accepted spec as a file that can be run later: its expected values are in it, and are never made anew."""
+"""An accepted spec as a file, and how to run it later. Its expected values are never computed anew."""
 
+import os
+import shutil
+import tempfile
 from typing import Any
 
 from pydantic import Field
 
-from ...errors import NotFound, Refused
+from ...errors import NotFound, Refused, Unavailable
+from ...git.client import run_git
+from ...records.files.working_tree import read_working_tree
 from ..answers.parse import AnswerRefused
-from .cases import Spec, load_yaml, validate_model
-from .function import Function
+from ..job import Job
+from ..target.settings import read_settings
+from ..target.target import Target
+from ..target.toolchain import find_tools
+from ..verdict import Verdict
+from . import validate
+from .cases import Case, Spec, load_yaml, validate_model
+from .function import Function, locate_function
+from .gate import fail_closed
 
 FOLDER = "evals/codemode"
 FORM = "1"
 HEAD = """\
-# What {function} does, as cases that were seen or asked for. Made by codemode; its values change by a new run only.
+# What {function} does, as cases that were seen or requested. Only a new codemode run changes the values.
 # python -m kaizen_components.pipeline.codemode {path} --repo REPOSITORY
 """
+FILES = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 
 
 class Fixture(Spec):
@@ -25,47 +38,103 @@ class Fixture(Spec):
 
 
 def fixture_path(function: Function) -> str:
-    """Where the fixture of a function lies, from the root of the project."""
+    """Return the path of a function's fixture, relative to the project."""
     return f"{FOLDER}/{function.module.replace('.', '_')}_{function.name}.yml"
 
 
 def render_fixture(
     spec: Spec, function: Function, run_id: str, request: str, base_commit: str
 ) -> str:
-    """The file as it is written; the same spec gives the same bytes."""
+    """Return the text of the file. The same spec gives the same bytes."""
     import yaml
 
-    given: dict[str, Any] = {
-        "form": FORM, "function": str(function), "request": request, "run": run_id, "base_commit": base_commit,
+    data = {
+        "form": FORM,
+        "function": str(function),
+        "request": request,
+        "run": run_id,
+        "base_commit": base_commit,
         "cases": [case.as_dict() for case in spec.cases],
-    }  # fmt: skip
-    body = yaml.safe_dump(given, sort_keys=False, allow_unicode=True, width=110)
-    return HEAD.format(function=function, path=fixture_path(function)) + body
+    }
+    head = HEAD.format(function=function, path=fixture_path(function))
+    return head + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
 
 
 def read_fixture(file_path: str) -> Fixture:
-    """A fixture of our own; NotFound without the file, Refused where it is something else."""
+    """Read a fixture; raise NotFound without the file, and Refused if it is not a fixture."""
+    name, restore = repr(file_path[-80:]), "Restore it from git."
     try:
         with open(file_path, encoding="utf-8") as file:
             return validate_model(load_yaml(file.read()), Fixture)
     except OSError as error:
-        raise NotFound(
-            "no_fixture",
-            f"{file_path[-80:]!r} cannot be read.",
-            f"{error.strerror}.",
-            "Name a fixture that a codemode run made.",
-        ) from None
+        hint = "Name a fixture that a codemode run made."
+        raise NotFound("no_fixture", f"Cannot read {name}.", f"{error.strerror}.", hint) from None
     except UnicodeDecodeError:
-        raise Refused(
-            "bad_fixture",
-            f"{file_path[-80:]!r} is no text in UTF-8.",
-            "",
-            "Take it from git again.",
-        ) from None
+        raise Refused("bad_fixture", f"{name} is not UTF-8 text.", "", restore) from None
     except AnswerRefused as error:
-        raise Refused(
-            "bad_fixture",
-            f"{file_path[-80:]!r} is no fixture.",
-            f"{error}",
-            "Take it from git again.",
-        ) from None
+        raise Refused("bad_fixture", f"{name} is not a fixture.", f"{error}", restore) from None
+
+
+def run_fixture(fixture: Fixture, repo: str, python: str | None = None) -> dict[str, Any]:
+    """Run the cases on the repository's current files; return {passed, failed, cases}.
+
+    The sandbox and the comparison are those of the gate. Nothing is written to the fixture.
+    """
+    target = Target(repo)
+    with tempfile.TemporaryDirectory(prefix="kaizen-eval-") as place:
+        try:
+            job = _prepare_job(target, place, python)
+            verdict = _judge_fixture(job, Function.parse(fixture.function), fixture)
+        finally:
+            target.close()
+    if verdict.reason == "missing":
+        hint = "Fix that, then run it again."
+        raise Unavailable("cannot_run", verdict.says, verdict.findings[0].text, hint)
+    cases = verdict.facts.get("cases") or [
+        _describe_case(case, f"cannot be called. {verdict.says}") for case in fixture.cases
+    ]
+    passed = sum(case["ok"] for case in cases)
+    return {
+        "function": fixture.function,
+        "repo_tree": job.base_tree,
+        "passed": passed,
+        "failed": len(cases) - passed,
+        "protection": verdict.runs[-1].protection if verdict.runs else "",
+        "cases": cases,
+    }
+
+
+def _prepare_job(target: Target, place: str, python: str | None) -> Job:
+    """Copy the files that git knows or would add."""
+    tree, scratch = os.path.join(place, "tree"), os.path.join(place, "scratch")
+    os.mkdir(tree)
+    os.mkdir(scratch)
+    for path in filter(None, run_git(target.path, *FILES).text.split("\0")):
+        source, copy = os.path.join(target.path, path), os.path.join(tree, path)
+        if os.path.islink(source) or os.path.isfile(source):
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copy2(source, copy, follow_symlinks=False)
+    tree_hash = read_working_tree(target.path).sha256
+    tools, settings = find_tools(target, python), read_settings(tree)
+    return Job(tree, tree, tree_hash, tree_hash, {}, tools, settings, scratch=scratch)
+
+
+@fail_closed
+def _judge_fixture(job: Job, function: Function, fixture: Fixture) -> Verdict:
+    try:
+        locate_function(job, function)
+    except NotFound as error:
+        return Verdict("check", f"{error.what} {error.next}")
+    results, runs = validate.run_cases(job, function, fixture)
+    cases = []
+    for case, result in zip(fixture.cases, results, strict=True):
+        got = result["got"] + ("" if result["stable"] else ", and another result the second time")
+        is_ok = result["met"] and result["stable"]
+        cases.append({**_describe_case(case, got), "ok": is_ok, "ms": result["ms"]})
+    reason = "pass" if all(case["ok"] for case in cases) else "check"
+    return Verdict(reason, "", [], runs, {"cases": cases})
+
+
+def _describe_case(case: Case, got: str) -> dict[str, Any]:
+    call = {"id": case.id, "call": case.call, "expected": case.end}
+    return {**call, "got": got, "ok": False, "ms": 0.0}

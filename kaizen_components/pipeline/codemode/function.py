@@ -1,9 +1,10 @@
-"""The function that is explored: its name, where it stands in the base, and whether it can be called in the sandbox."""
+"""The function to explore: its name, and where the base defines it."""
 
 import ast
 import difflib
 import os
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ...errors import NotFound, Usage
@@ -11,9 +12,9 @@ from ..edits.format import quote_text
 from ..job import Job
 
 FORM = re.compile(r"(?P<module>[A-Za-z_][\w.]*?|[\w./-]+\.py):(?P<name>[A-Za-z_]\w*)")
-DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 PATHS = ("src", ".")
-ROOM = 2_000_000  # characters of a file that is read
+FILE_CHARS_MAX = 2_000_000
 
 
 class Function(NamedTuple):
@@ -22,19 +23,32 @@ class Function(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "Function":
-        """From `app.text:slugify` or `app/text.py:slugify`; Usage for anything else."""
-        found = FORM.fullmatch(text.strip())
-        module = _module(found["module"]) if found else ""
-        if not found or not all(part.isidentifier() for part in module.split(".")):
-            raise _unusable(text)
-        return cls(module, found["name"])
+        """Read `app.text:slugify` or `app/text.py:slugify`; raise Usage for anything else."""
+        match = FORM.fullmatch(text.strip())
+        module = match["module"] if match else ""
+        if module.endswith(".py"):
+            path = module.removesuffix(".py").removeprefix("./").removeprefix("src/")
+            parts = path.split("/")
+            module = ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
+        if match and all(part.isidentifier() for part in module.split(".")):
+            return cls(module, match["name"])
+        why = "It does not have that form."
+        if re.fullmatch(r"[\w./-]+:[A-Za-z_]\w*(\.\w+)+", text.strip()):
+            why = "It names a method; only functions of a module can be explored."
+        raise Usage(
+            "bad_function",
+            f"{quote_text(text, 60)!r} does not name a function.",
+            why,
+            "Name its module (--function app.text:slugify) or its file "
+            "(--function app/text.py:slugify).",
+        )
 
     def __str__(self) -> str:
         return f"{self.module}:{self.name}"
 
 
 class Location(NamedTuple):
-    """Where a function stands: the path below the tree, and its lines with those of its decorators."""
+    """Where a function is defined: the path below the tree, and its lines with decorators."""
 
     path: str
     text: str
@@ -42,56 +56,35 @@ class Location(NamedTuple):
     last: int
 
 
-def _module(text):
-    if not text.endswith(".py"):
-        return text
-    parts = text.removesuffix(".py").removeprefix("./").removeprefix("src/").split("/")
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
-
-
-def _unusable(text):
-    method = re.fullmatch(r"[\w./-]+:[A-Za-z_]\w*(\.\w+)+", text.strip())
-    why = (
-        "It names a method; only functions of a module can be explored."
-        if method
-        else "It is not in that form."
-    )
-    return Usage(
-        "bad_function",
-        f"{quote_text(text, 60)!r} does not name a function.",
-        why,
-        "Name it by its module: --function app.text:slugify, or by its file: --function app/text.py:slugify.",
-    )
-
-
 def locate_function(where: Job | str, function: Function) -> Location:
-    """The function in a base tree, by reading it; NotFound with what is there instead."""
+    """Find the function in a base tree by parsing; raise NotFound with what is there instead."""
     folder, paths = (where, PATHS) if isinstance(where, str) else (where.base, where.tools.paths)
-    path = _file(folder, paths, function.module)
+    path = _find_file(folder, paths, function.module)
     if path is None:
         raise _no_module(folder, paths, function)
     try:
         with open(os.path.join(folder, path), encoding="utf-8", newline="") as file:
-            text = file.read(ROOM)
-        body = ast.parse(text).body
+            text = file.read(FILE_CHARS_MAX)
+        statements = list(_flatten(ast.parse(text).body))
     except (SyntaxError, ValueError, RecursionError) as error:  # such as another encoding
         raise NotFound(
-            "unreadable_module", f"{path} is not valid Python.", f"{error}.", "Mend it first."
+            "unreadable_module", f"{path} is not valid Python.", f"{error}.", "Fix it first."
         ) from None
-    for node in reversed(_flat(body)):
-        if isinstance(node, DEFINED) and node.name == function.name:
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    for node in reversed(statements):
+        if isinstance(node, DEFINITIONS) and node.name == function.name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             return Location(path, text, first, node.end_lineno or node.lineno)
-    raise _no_function(path, _flat(body), function)
+    raise _no_function(path, statements, function)
 
 
 def read_source(where: Job | str, function: Function) -> str:
-    """The text of the function, with its decorators."""
-    found = locate_function(where, function)
-    return "".join(found.text.splitlines(keepends=True)[found.first - 1 : found.last])
+    """Return the text of the function with its decorators."""
+    location = locate_function(where, function)
+    lines = location.text.splitlines(keepends=True)
+    return "".join(lines[location.first - 1 : location.last])
 
 
-def _file(folder, paths, module):
+def _find_file(folder: str, paths: Iterable[str], module: str) -> str | None:
     parts = module.split(".")
     for root in paths:
         for tail in ([*parts[:-1], parts[-1] + ".py"], [*parts, "__init__.py"]):
@@ -101,74 +94,58 @@ def _file(folder, paths, module):
     return None
 
 
-def _flat(body):
-    """The statements of a module, with those under its conditions."""
-    found = []
+def _flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, and those inside `if`, `try` and `with`."""
     for node in body:
-        found.append(node)
+        yield node
         if isinstance(node, ast.If | ast.Try | ast.With):
-            inner = [*node.body, *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
-            found += _flat(
-                [*inner, *(one for part in getattr(node, "handlers", []) for one in part.body)]
-            )
-    return found
+            for name in ("body", "orelse", "finalbody"):
+                yield from _flatten(getattr(node, name, []))
+            for handler in getattr(node, "handlers", []):
+                yield from _flatten(handler.body)
 
 
-def _no_module(folder, paths, function):
-    there = sorted({name for root in paths for name in _modules(os.path.join(folder, root))})
-    close = difflib.get_close_matches(function.module, there, 1)
+def _no_module(folder: str, paths: Iterable[str], function: Function) -> NotFound:
+    modules = {name for root in paths for name in _list_modules(os.path.join(folder, root))}
+    close = difflib.get_close_matches(function.module, sorted(modules), 1)
+    places = " and ".join("the root" if path == "." else f"{path}/" for path in paths)
     return NotFound(
         "no_module",
         f"There is no module {function.module} in the base.",
-        "It is looked for in the last commit, in "
-        + " and ".join(_said(path) for path in paths)
-        + ".",
+        f"Kaizen looked in the last commit, in {places}.",
         f"Did you mean {close[0]}:{function.name}?"
         if close
         else "Name it as an import statement would.",
     )
 
 
-def _said(path):
-    return "the root" if path == "." else f"{path}/"
-
-
-def _modules(root):
+def _list_modules(root: str) -> Iterator[str]:
     for here, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name.isidentifier()]
         parts = [] if here == root else os.path.relpath(here, root).split(os.sep)
         for name in files:
             if name.endswith(".py"):
-                yield ".".join(
-                    [*parts, *([] if name == "__init__.py" else [name.removesuffix(".py")])]
-                )
+                last = [] if name == "__init__.py" else [name.removesuffix(".py")]
+                yield ".".join([*parts, *last])
 
 
-def _no_function(path, body, function):
-    names = [node.name for node in body if isinstance(node, DEFINED)]
+def _no_function(path: str, statements: list[ast.stmt], function: Function) -> NotFound:
+    names = [node.name for node in statements if isinstance(node, DEFINITIONS)]
     close = difflib.get_close_matches(function.name, names, 1)
-    next = (
-        f"Did you mean {function.module}:{close[0]}?"
-        if close
-        else "Name one that is defined there."
-    )
     why = "It defines " + (", ".join(names[:10]) or "no function") + "."
-    for node in body:
+    next_step = "Name a function that it defines."
+    if close:
+        next_step = f"Did you mean {function.module}:{close[0]}?"
+    for node in statements:
         if isinstance(node, ast.ClassDef) and node.name == function.name:
             why = f"{function.name} is a class there; only functions can be explored."
         if isinstance(node, ast.ImportFrom) and function.name in [
-            one.asname or one.name for one in node.names
+            alias.asname or alias.name for alias in node.names
         ]:
-            why, next = _imported(node, function)
-    return NotFound(
-        "no_function", f"{path} does not define the function {function.name}.", why, next
-    )
-
-
-def _imported(node, function):
-    package = function.module if node.level else ""
-    module = ".".join(filter(None, (package, node.module or "")))
-    return (
-        f"It only imports it from {'.' * node.level}{node.module or ''}.",
-        f"Name it where it is defined, such as {module}:{function.name}.",
-    )
+            source = "." * node.level + (node.module or "")
+            package = function.module if node.level else ""
+            module = ".".join(filter(None, (package, node.module or "")))
+            why = f"It only imports the name from {source}."
+            next_step = f"Name it where it is defined, such as {module}:{function.name}."
+    what = f"{path} does not define the function {function.name}."
+    return NotFound("no_function", what, why, next_step)

@@ -1,4 +1,4 @@
-"""What every gate of codemode has in common: it says `missing`, and never `pass`, where it could not look."""
+"""What the gates of codemode share: a gate that cannot run ends as `missing`, never as `pass`."""
 
 import functools
 from collections.abc import Callable
@@ -6,40 +6,32 @@ from typing import Any
 
 from ...errors import KaizenError
 from ...sandbox import run as sandbox
-from ..gates.tests.session import SessionBroken
+from ..gates.session_box import SessionBroken
 from ..job import Job
 from ..verdict import Finding, Verdict
 
-NO_REPORT = "The sandbox left no report that can be believed, so nothing was judged."
+NO_REPORT = "The sandbox left no valid report, so nothing was judged."
 
 
 def fail_closed(judge: Callable[..., Verdict]) -> Callable[..., Verdict]:
-    """The gate, behind a look at the sandbox; a tool or a report that is not there ends it with `missing`."""
+    """Wrap a gate: check the sandbox first, and turn each failure to run into `missing`."""
 
     @functools.wraps(judge)
-    def judged(job: Job, *given: Any, **named: Any) -> Verdict:
+    def judge_or_report(job: Job, *args: Any, **options: Any) -> Verdict:
         try:
             sandbox.require_level(job.settings.minimum_level)
-            return judge(job, *given, **named)
+            return judge(job, *args, **options)
         except SessionBroken as broken:
-            why = f" {broken.boxed.stopped}." if broken.boxed.stopped else ""
-            says = NO_REPORT + why + _tail(broken.boxed)
-            return Verdict("missing", NO_REPORT, [Finding("sandbox", says)], [broken.boxed])
+            boxed = broken.boxed
+            text = NO_REPORT + (f" {boxed.stopped}." if boxed.stopped else "")
+            text += f" The last line was: {broken.last_line}" if broken.last_line else ""
+            return Verdict("missing", NO_REPORT, [Finding("sandbox", text)], [boxed])
         except OSError as error:
             says = f"The sandbox could not be set up: {error.strerror or error}."
-            return Verdict(
-                "missing", says, [Finding("sandbox", f"{says} Look at the disk and its rights.")]
-            )
+            text = f"{says} Check the disk and its permissions."
+            return Verdict("missing", says, [Finding("sandbox", text)])
         except KaizenError as error:
-            return Verdict(
-                "missing",
-                error.what,
-                [Finding(error.code, f"{error.what} {error.why} {error.next}".strip())],
-            )
+            text = f"{error.what} {error.why} {error.next}".strip()
+            return Verdict("missing", error.what, [Finding(error.code, text)])
 
-    return judged
-
-
-def _tail(boxed):
-    said = boxed.stderr.text().strip().splitlines()
-    return f" The last line was: {said[-1][:300]}" if said else ""
+    return judge_or_report

@@ -1,4 +1,4 @@
-"""The gates of codemode, as a protocol names them: the function, its execution, its validation."""
+"""The gates of codemode, as a protocol names them: function, execution, validation."""
 
 import re
 from typing import Any
@@ -15,67 +15,60 @@ from .gate import fail_closed
 from .kinds import collect_results, find_spec_text, read_function_option
 
 
-def judge_function(step: Step, job: Job, asked: StepContext) -> Verdict:
-    return check_function(job, read_function_option(asked))
+def judge_function(step: Step, job: Job, context: StepContext) -> Verdict:
+    return check_function(job, read_function_option(context))
 
 
-def judge_execution(step: Step, job: Job, asked: StepContext) -> Verdict:
-    """The facts have the code beside what it gave, and times apart: those are never the same again."""
-    given = snippets.parse_answer(asked.text("snippets") or "", collect_results(asked))
-    verdict = execute.execute_snippets(job, read_function_option(asked), given)
+def judge_execution(step: Step, job: Job, context: StepContext) -> Verdict:
+    """Run the newest snippets; the facts have their code and results."""
+    asked = snippets.parse_round(context.text("snippets") or "", collect_results(context))
+    verdict = execute.execute_snippets(job, read_function_option(context), asked)
     if verdict.passed:
-        verdict.facts["results"] = execute.add_code(given, verdict.facts["results"])
-    return _timed(verdict)
+        verdict.facts["results"] = execute.add_code(asked, verdict.facts["results"])
+    return _split_times(verdict)
 
 
-def judge_validation(step: Step, job: Job, asked: StepContext) -> Verdict:
-    text = find_spec_text(asked)
-    verdict = validate.validate_spec(
-        job, read_function_option(asked), cases.parse_spec(text), asked.request
-    )
+def judge_validation(step: Step, job: Job, context: StepContext) -> Verdict:
+    """Run the newest spec; the facts have its text."""
+    text = find_spec_text(context)
+    function, spec = read_function_option(context), cases.parse_spec(text)
+    verdict = validate.validate_spec(job, function, spec, context.request)
     verdict.facts["spec"] = text
-    return _timed(verdict)
+    return _split_times(verdict)
 
 
-def _timed(verdict):
-    rows: list[dict[str, Any]] = verdict.facts.get("results", [])
-    verdict.facts["ms"] = {one["id"]: one["ms"] for one in rows}
+def _split_times(verdict: Verdict) -> Verdict:
+    """Move the times out of the results, because a replay never has the same times."""
+    results: list[dict[str, Any]] = verdict.facts.get("results", [])
+    verdict.facts["ms"] = {result["id"]: result["ms"] for result in results}
     verdict.facts["results"] = [
-        {name: value for name, value in one.items() if name != "ms"} for one in rows
+        {name: value for name, value in result.items() if name != "ms"} for result in results
     ]
     return verdict
 
 
 @fail_closed
 def check_function(job: Job, function: Function) -> Verdict:
-    """Whether the function is there, and can be imported and called in the sandbox."""
+    """Check that the function exists, and can be imported and called in the sandbox."""
     try:
-        found = locate_function(job, function)
+        location = locate_function(job, function)
     except NotFound as error:
-        return Verdict(
-            "check", error.what, [Finding(error.code, f"{error.what} {error.why} {error.next}")]
-        )
-    (seen,), boxed = session.run(job, function, [session.build_group([])], hash_seed=1)
-    facts = {"function": str(function), "path": found.path, "lines": [found.first, found.last]}
-    said = seen["import"] or failed(TIMEOUT, "The import did not end.")
-    if said["error_type"]:
-        says = f"{function.module} cannot be imported: {said['error_type']}: {said['error']}"
-        reason, next = _unimportable(said, job)
-        return Verdict(
-            reason, says, [Finding("import", f"{says}. {next}", found.path)], [boxed], facts
-        )
-    if not said["callable"]:
+        text = f"{error.what} {error.why} {error.next}"
+        return Verdict("check", error.what, [Finding(error.code, text)])
+    (group,), boxed = session.run(job, function, [session.build_group([])], hash_seed=1)
+    path = location.path
+    facts = {"function": str(function), "path": path, "lines": [location.first, location.last]}
+    result = group["import"] or failed(TIMEOUT, "The import did not end.")
+    if result["error_type"]:
+        says = f"{function.module} cannot be imported: {result['error_type']}: {result['error']}"
+        reason, next_step = "check", "Fix the module first: it must be importable to be explored."
+        absent = re.match(r"No module named '([^']+)'", result["error"])
+        if absent and result["error_type"] == "ModuleNotFoundError":
+            install = f"{job.tools.install or 'pip install'} {absent[1].split('.')[0]}"
+            reason, next_step = "missing", f"Install it where the target's tests run: {install}"
+        findings = [Finding("import", f"{says}. {next_step}", path)]
+        return Verdict(reason, says, findings, [boxed], facts)
+    if not result["callable"]:
         says = f"{function} is not callable once its module is imported."
-        return Verdict("check", says, [Finding("not-callable", says, found.path)], [boxed], facts)
-    return Verdict("pass", f"{function} is in {found.path} and can be called.", [], [boxed], facts)
-
-
-def _unimportable(said, job):
-    absent = re.match(r"No module named '([^']+)'", said["error"])
-    if absent and said["error_type"] == "ModuleNotFoundError":
-        name = absent[1].split(".")[0]
-        return (
-            "missing",
-            f"Install it where the target's tests run: {job.tools.install or 'pip install'} {name}",
-        )
-    return "check", "Mend the module first: what cannot be imported cannot be explored."
+        return Verdict("check", says, [Finding("not-callable", says, path)], [boxed], facts)
+    return Verdict("pass", f"{function} is in {path} and can be called.", [], [boxed], facts)

@@ -1,4 +1,4 @@
-"""The answers of codemode: snippets that explore a function, what they show, and cases that say what it does."""
+"""The answers of codemode: snippets, their analysis, and the cases of a spec."""
 
 import json
 from typing import Any
@@ -9,27 +9,29 @@ from ..answers.kind import Kind
 from ..protocol import Step
 from ..target.workspace import Workspace
 from ..verdict import Verdict
-from . import analysis, cases, refine, snippets
+from . import analysis, cases, snippets
 from .function import Function, read_source
 
-EXECUTION, VALIDATION = "execution", "validation"  # the gates whose findings are quoted
+EXECUTION, VALIDATION = "execution", "validation"  # the gates whose facts the prompts quote
 
 
-def read_function_option(asked: StepContext) -> Function:
-    return Function.parse(asked.options["function"])
+def read_function_option(context: StepContext) -> Function:
+    return Function.parse(context.options["function"])
 
 
-def collect_results(asked: StepContext) -> list[dict[str, Any]]:
-    """What every snippet of all rounds gave, with its code."""
-    return [one for facts in asked.facts(EXECUTION) for one in facts["results"]]
+def collect_results(context: StepContext) -> list[dict[str, Any]]:
+    """Return the results of all rounds, each with its code."""
+    return [result for facts in context.facts(EXECUTION) for result in facts["results"]]
 
 
-def find_spec_text(asked: StepContext) -> str:
-    """The spec that holds: the mended one if there is one."""
-    return asked.text("refined") or asked.text("cases") or ""
+def find_spec_text(context: StepContext) -> str:
+    """Return the refined spec if there is one, else the first one."""
+    return context.text("refined") or context.text("cases") or ""
 
 
 class CodemodeKind(Kind):
+    """An answer about the function of the run."""
+
     how = "one JSON object"
     model: type[Contract] = Contract
     needs: tuple[str, ...] = ("function",)
@@ -41,29 +43,31 @@ class CodemodeKind(Kind):
     def form(self, step: Step) -> dict[str, Any]:
         return {"schema": self.model.model_json_schema()}
 
-    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
-        known, named = collect_results(asked), read_function_option(asked)
+    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+        results, function = collect_results(context), read_function_option(context)
         return {
-            "function": str(named), "source": read_source(work.base, named), "results": known, "earlier": known,
+            "function": str(function),
+            "source": read_source(work.base, function),
+            "results": results,
+            "earlier": results,
             "schema": json.dumps(self.model.model_json_schema()),
-        }  # fmt: skip
+        }
 
     def kept(self, step: Step, text: str) -> tuple[str, str, str]:
-        return (
-            f"{step.name}.json",
-            f"The answer to {step.name}",
-            json.dumps(self.value(step, text), indent=1) + "\n",
-        )
+        data = json.dumps(self.value(step, text), indent=1) + "\n"
+        return f"{step.name}.json", f"The answer to {step.name}", data
 
 
 class SnippetsKind(CodemodeKind):
     model = snippets.Snippets
     checked = """\
-At least 10 snippets, 3 of which expect an error; each parses, calls the real function, ends in an expression, has no
-try/except, and is no other one again."""
+At least 10 snippets, 3 of which expect an error. Each one parses, calls the real function, ends in an expression, has no
+try/except, and repeats no other one."""
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
-        return snippets.check_snippets(read_function_option(asked), text, collect_results(asked))
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        return snippets.check_snippets(
+            read_function_option(context), text, collect_results(context)
+        )
 
     def value(self, step: Step, text: str) -> Any:
         return snippets.parse_snippets(text)
@@ -74,11 +78,11 @@ class AnalysisKind(CodemodeKind):
     reasons = ("pass", "malformed", "check", "more")
     is_result = False
     needs = ("function", EXECUTION)
-    checked = "Every snippet is in a cluster, and nothing that was recorded is told differently."
+    checked = "Every snippet is in a cluster, and no recorded result is changed."
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
-        used = sum(one["step"] == step.name and one["reason"] == "more" for one in asked.judged)
-        return analysis.check_analysis(text, collect_results(asked), step.next["more"][1] - used)
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        used = sum(row["step"] == step.name and row["reason"] == "more" for row in context.judged)
+        return analysis.check_analysis(text, collect_results(context), step.next["more"][1] - used)
 
     def value(self, step: Step, text: str) -> Any:
         return analysis.parse_analysis(text)
@@ -89,15 +93,15 @@ class CasesKind(CodemodeKind):
     model = cases.Spec
     needs = ("function", EXECUTION)
     checked = """\
-Keeps to the form; every value that a case expects was seen (the cited snippet's code and its recorded end) or stands in
-the requirement; every kind of error that was seen has a case."""
+Matches the form. Every expected value was seen (the cited snippet's code and its recorded end) or is in the requirement.
+Every kind of error that was seen has a case."""
 
     def form(self, step: Step) -> dict[str, Any]:
         return {"format": cases.FORM}
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         return cases.check_spec(
-            read_function_option(asked), asked.request, collect_results(asked), text
+            read_function_option(context), context.request, collect_results(context), text
         )
 
     def value(self, step: Step, text: str) -> Any:
@@ -111,20 +115,15 @@ the requirement; every kind of error that was seen has a case."""
 class RefinedKind(CasesKind):
     needs = ("function", VALIDATION)
     checked = """\
-Only cases that failed are changed, none is removed, those from the requirement stay as they are; new ones need evidence
-as all others."""
+Only failing cases change, and none is removed. Cases from the requirement stay as they are. New cases need evidence like
+all others."""
 
-    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
-        return {**super().values(work, asked), "spec": asked.newest_facts(VALIDATION)["spec"]}
+    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+        return {**super().values(work, context), "spec": context.newest_facts(VALIDATION)["spec"]}
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
-        last = asked.newest_facts(VALIDATION)
-        before = cases.parse_spec(last["spec"])
-        return refine.check_refined_spec(
-            before,
-            last["failing"],
-            read_function_option(asked),
-            asked.request,
-            collect_results(asked),
-            text,
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        last, function = context.newest_facts(VALIDATION), read_function_option(context)
+        before, results = cases.parse_spec(last["spec"]), collect_results(context)
+        return cases.check_refined_spec(
+            before, last["failing"], function, context.request, results, text
         )

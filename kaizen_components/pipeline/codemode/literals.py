@@ -1,4 +1,4 @@
-"""When two texts are the same Python value: what was recorded is a repr, what is expected is written by somebody."""
+"""Compare two texts as Python values: a recorded repr, and an expected value that somebody wrote."""
 
 import ast
 from typing import Any
@@ -9,24 +9,27 @@ NO_LITERAL = object()
 
 
 def is_same_value(left: str, right: str) -> bool:
-    """Whether two reprs say the same: quotes, blanks and the order of sets and dicts do not count, types do."""
+    """Compare two reprs. Quotes, spaces and the order of sets and dicts do not count; types do."""
     if left == right:
         return True
     one, other = parse_literal(left), parse_literal(right)
     if one is not NO_LITERAL and other is not NO_LITERAL:
-        return _equal(one, other)
-    return _dumped(left) == _dumped(right) is not None
+        return _equal_values(one, other)
+    try:
+        return ast.dump(parse_code(left.strip())) == ast.dump(parse_code(right.strip()))
+    except ValueError:
+        return False
 
 
 def is_expected_value(text: str, recorded: str) -> bool:
-    """Whether what somebody expects is what was recorded; a text that is no Python value is the string itself."""
+    """Compare an expected value with a recorded repr. Text that is not Python is the string itself."""
     if is_same_value(text, recorded):
         return True
     return not is_python_value(text) and parse_literal(recorded) == text
 
 
 def is_python_value(text: str) -> bool:
-    """`'a'`, `[1, 2]`, `Decimal('1.5')`: a value as a repr has it, not words such as hello-world."""
+    """Accept values as a repr writes them (`'a'`, `[1, 2]`, `Decimal('1.5')`), but not words."""
     if parse_literal(text) is not NO_LITERAL:
         return True
     try:
@@ -37,36 +40,24 @@ def is_python_value(text: str) -> bool:
 
 
 def parse_literal(text: str) -> Any:
-    """The value of a literal, or NO_LITERAL."""
+    """Return the value of a literal, or NO_LITERAL."""
     try:
         return ast.literal_eval(parse_code(text.strip()).body[0].value)  # type: ignore[attr-defined]
     except (ValueError, TypeError, IndexError, AttributeError, RecursionError, MemoryError):
         return NO_LITERAL
 
 
-def _equal(one, other):
+def _equal_values(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(_equal, one, other))
+        return len(one) == len(other) and all(map(_equal_values, one, other))
     if isinstance(one, dict):
+        types = {(type(key), key) for key in other}
         return len(one) == len(other) and all(
-            key in other and _typed(other, key) and _equal(value, other[key])
+            (type(key), key) in types and _equal_values(value, other[key])
             for key, value in one.items()
         )
     if isinstance(one, set):
-        return one == other and {(type(part), part) for part in one} == {
-            (type(part), part) for part in other
-        }
+        return {(type(item), item) for item in one} == {(type(item), item) for item in other}
     return one == other and repr(one) == repr(other)  # 0.0 is not -0.0
-
-
-def _typed(found, key):
-    return any(type(one) is type(key) and one == key for one in found)
-
-
-def _dumped(text):
-    try:
-        return ast.dump(parse_code(text.strip()))
-    except ValueError:
-        return None

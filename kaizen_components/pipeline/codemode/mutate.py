@@ -1,6 +1,7 @@
-"""Small mistakes in the function: a spec that means something notices most of them."""
+"""Run a spec against mutants of the function: a useful spec detects most of them."""
 
 import random
+from typing import Any
 
 from ...sandbox import run as sandbox
 from ..gates.tests import mutants
@@ -11,77 +12,64 @@ from . import evidence, session
 from .cases import Spec
 from .function import Function, locate_function
 
-SLOWER = 10.0  # a mistake that makes a case so many times slower than the slowest never ends
-LEAST_S = 2.0
+SLOWER = 10.0  # a case that takes this many times as long as the slowest one counts as endless
+ITEM_S_MIN = 2.0
 
 
 def run_mutants(
     job: Job, function: Function, spec: Spec, slowest_ms: float
 ) -> tuple[Mutation, sandbox.SandboxResult | None]:
-    """Try the mutants in an order that the tree decides, for at most settings.mutation_s."""
-    found = locate_function(job, function)
-    made = mutants.make_mutants(found.path, found.text, set(range(found.first, found.last + 1)))
-    seen = Mutation(len(made))
+    """Try mutants for at most `settings.mutation_s`, in an order that depends on the tree."""
+    location = locate_function(job, function)
+    lines = set(range(location.first, location.last + 1))
+    made = mutants.make_mutants(location.path, location.text, lines)
+    mutation = Mutation(len(made))
     random.Random(job.base_tree).shuffle(made)
     chosen = made[:MUTANTS_MAX]
     if not chosen:
-        return seen, None
-    for tidy in (
-        False,
-        True,
-    ):  # to put 600 files back takes longer than a case, and few functions write any
-        said, boxed = _tried(
-            job, function, found, spec, [one.text for one in chosen], slowest_ms, tidy
-        )
-        if said and _complete(said[0], spec) and not _noticed(said[0], spec):
-            return _counted(seen, chosen, said[1:], spec), boxed
-    seen.doubts.append(
-        "The cases do not hold on the function itself in the time that a mistake has."
-    )
-    return seen, boxed
-
-
-def _tried(job, function, found, spec, texts, slowest_ms, tidy):
-    """The function as it is, then each mistake; what is expected stays on this side."""
+        return mutation, None
     items = [{"id": case.id, "code": case.call} for case in spec.cases]
-    given = {"item_s": max(LEAST_S, SLOWER * slowest_ms / 1000), "stop": True, "tidy": tidy}
-    groups = [
-        session.build_group(items, {found.path: text}, **given) for text in [found.text, *texts]
-    ]
-    return session.run(job, function, groups, hash_seed=1, seconds=job.settings.mutation_s)
+    item_s = max(ITEM_S_MIN, SLOWER * slowest_ms / 1000)
+    # Restoring 600 files takes longer than a case, and few functions write any: tidy only if needed.
+    for tidy in (False, True):
+        groups = [
+            session.build_group(items, {location.path: text}, item_s=item_s, stop=True, tidy=tidy)
+            for text in [location.text, *(mutant.text for mutant in chosen)]
+        ]
+        seconds = job.settings.mutation_s
+        runs, boxed = session.run(job, function, groups, hash_seed=1, seconds=seconds)
+        if not runs or not _is_complete(runs[0], spec) or _is_detected(runs[0], spec):
+            continue  # the cases must pass on the function itself
+        for mutant, run in zip(chosen, runs[1:], strict=False):  # the rest ran out of time
+            if _is_detected(run, spec):
+                mutation.killed_count += 1
+            elif _is_complete(run, spec):
+                mutation.survivors.append(mutant)
+        return mutation, boxed
+    mutation.doubts.append(
+        "The cases do not pass on the function itself in the time that a mutant has."
+    )
+    return mutation, boxed
 
 
-def _counted(seen, chosen, said, spec):
-    for mutant, one in zip(chosen, said, strict=False):  # those out of time are missing at the end
-        if _noticed(one, spec):
-            seen.killed += 1
-        elif _complete(one, spec):
-            seen.survivors.append(mutant)
-    return seen
-
-
-def _complete(said, spec):
-    return len(said["results"]) == len(spec.cases)
-
-
-def describe_survivors(found: Mutation) -> list[Finding]:
-    """Each mistake that no case notices."""
+def describe_survivors(mutation: Mutation) -> list[Finding]:
+    """Return a finding for each mutant that no case detects."""
+    says = "No case notices this mistake: {}. Add a case that ends differently with it."
     return [
-        Finding(
-            "mutant",
-            f"No case notices this mistake: {one}. Add a case whose end differs with it.",
-            one.path,
-            one.line,
-        )
-        for one in found.survivors[:SHOWN_MAX]
+        Finding("mutant", says.format(mutant), mutant.path, mutant.line)
+        for mutant in mutation.survivors[:SHOWN_MAX]
     ]
 
 
-def _noticed(said, spec):
-    """A case that ends otherwise than expected; what did not run, notices nothing."""
-    if said["import"] and said["import"]["error_type"]:
+def _is_complete(run: dict[str, Any], spec: Spec) -> bool:
+    return len(run["results"]) == len(spec.cases)
+
+
+def _is_detected(run: dict[str, Any], spec: Spec) -> bool:
+    """Return whether a case that ran ended otherwise than expected."""
+    if run["import"] and run["import"]["error_type"]:
         return True
-    results = said["results"]
+    results = run["results"]
     return any(
         case.id in results and not evidence.is_met(results[case.id], case) for case in spec.cases
     )

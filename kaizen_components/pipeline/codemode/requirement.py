@@ -1,7 +1,7 @@
-"""What the request itself says about values: its examples, such as `slugify('') is ''`, and literals in its sentences.
+"""What a request itself says about values: examples such as `slugify('') is ''`, and literals.
 
-A case may expect what stands there, and must expect it where the request gives an example. Nothing here guesses: what
-cannot be found by reading is not in the requirement.
+A case may expect what the request says, and must expect it where the request gives an example.
+Nothing here guesses: what cannot be found by reading is not in the requirement.
 """
 
 import ast
@@ -13,82 +13,80 @@ from .function import Function
 from .literals import NO_LITERAL, is_expected_value, is_python_value, parse_literal
 
 QUOTES = str.maketrans("‘’“”", "''\"\"")
-BEGINS = re.compile(r"(?<![\w.])(?:[bBrRuU]{0,2}['\"]|[\[({]|[-+]?\d|(?:True|False|None)\b)")
+LITERAL = re.compile(r"(?<![\w.])(?:[bBrRuU]{0,2}['\"]|[\[({]|[-+]?\d|(?:True|False|None)\b)")
 NUMBER = re.compile(r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])")
 WORD = re.compile(r"True|False|None")
 ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning|Exit|Iteration|Interrupt)\b")
 GIVES = re.compile(
-    r"[\s`]*(?:(?:must|should|shall|will|has to)\s+)?(?:is|be|returns?|gives?|yields?|becomes?|equals?|produces?|"
-    r"raises?|evaluates to|->|→|=>|==?|:)[\s`]*(?:(?:an?|the)\s+)?"
+    r"[\s`]*(?:(?:must|should|shall|will|has to)\s+)?(?:is|be|returns?|gives?|yields?|becomes?|"
+    r"equals?|produces?|raises?|evaluates to|->|→|=>|==?|:)[\s`]*(?:(?:an?|the)\s+)?"
 )
 DENIES = re.compile(r"\b(?:not|never|no|without|cannot)\b|n't\b")
 STRING = r"(?<!\w)(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 SENTENCE = re.compile(rf"(?:{STRING}|\.(?=\S)|[^;\n.])+")
-ENDS = {"[": "]", "(": ")", "{": "}"}
+CLOSING = {"[": "]", "(": ")", "{": "}"}
 REQUEST_CHARS_MAX = 20_000
 LITERAL_CHARS_MAX = 2_000
-TRIED_MAX = 60
-WRAPPERS = ("list", "asyncio.run")  # what a generator or a coroutine is looked at with
+ENDS_MAX = 60
+WRAPPERS = ("list", "asyncio.run")  # a case may use them to look into a generator or a coroutine
 
 
 class Example(NamedTuple):
-    """A call in the request with literal arguments, and the words after it, up to the next call or a sentence's end."""
+    """A call with literal arguments, and the words up to the next call or the sentence's end."""
 
     call: str
     after: str
-    sentence: str
+    sentence: str  # without its calls
 
     @property
-    def says(self) -> str:
-        """The value or the error that follows at once, as it stands there; such an example has to have its case."""
-        begins = GIVES.match(self.after)
-        rest = self.after[begins.end() :] if begins else ""
+    def stated_end(self) -> str:
+        """The value or error right after the call, as written. Such an example needs a case."""
+        gives = GIVES.match(self.after)
+        rest = self.after[gives.end() :] if gives else ""
         name = ERROR.match(rest)
-        return name[0] if name else rest[: _end(rest, 0)] if BEGINS.match(rest) else ""
+        if name:
+            return name[0]
+        return rest[: _find_literal_end(rest, 0)] if LITERAL.match(rest) else ""
 
 
 def find_examples(function: Function, request: str) -> list[Example]:
-    """Every example of a call in the request, in order."""
-    found = []
+    """Return every example of a call in the request, in order."""
+    examples = []
     for sentence in split_sentences(request):
-        spans = _calls(function, sentence)
-        for place, (start, end) in enumerate(spans):
-            until = spans[place + 1][0] if place + 1 < len(spans) else len(sentence)
-            found.append(
-                Example(sentence[start:end], sentence[end:until], _without(sentence, spans))
-            )
-    return found
+        spans = _find_calls(function, sentence)
+        plain = _cut_spans(sentence, spans)
+        ends = [*(start for start, _ in spans[1:]), len(sentence)]
+        for (start, end), next_start in zip(spans, ends, strict=False):
+            examples.append(Example(sentence[start:end], sentence[end:next_start], plain))
+    return examples
 
 
 def split_sentences(request: str) -> list[str]:
-    """The parts between full stops, semicolons and line ends; those inside of quotes divide nothing."""
-    return [
-        one.strip()
-        for one in SENTENCE.findall(request[:REQUEST_CHARS_MAX].translate(QUOTES))
-        if one.strip()
-    ]
+    """Split at full stops, semicolons and line ends, except inside quotes."""
+    text = request[:REQUEST_CHARS_MAX].translate(QUOTES)
+    return [sentence.strip() for sentence in SENTENCE.findall(text) if sentence.strip()]
 
 
 def find_literals(text: str) -> list[str]:
-    """Every Python literal in a text, from the left."""
-    found, at = [], 0
-    while begins := BEGINS.search(text, at):
-        end = _end(text, begins.start())
+    """Return every Python literal in a text, from the left."""
+    literals, at = [], 0
+    while start := LITERAL.search(text, at):
+        end = _find_literal_end(text, start.start())
         if end:
-            found.append(text[begins.start() : end])
-        at = end or begins.end()
-    return found
+            literals.append(text[start.start() : end])
+        at = end or start.end()
+    return literals
 
 
 def contains_value(text: str, value: str) -> bool:
-    """Whether a value, as a case expects it, stands in a text as a literal; or as it is where no literal can say it."""
+    """Look for a value as a literal, or verbatim if no literal can express it."""
     if parse_literal(value) is NO_LITERAL and is_python_value(value):
         return value in text  # Decimal('1.5')
-    return any(is_expected_value(value, one) for one in find_literals(text))
+    return any(is_expected_value(value, literal) for literal in find_literals(text))
 
 
 def find_call(function: Function, code: str) -> ast.Call | None:
-    """The call that a case is about, where it is nothing but that call; imports before it do not count."""
+    """Return the call if the code is one call of the function, apart from imports and wrappers."""
     body = [
         node for node in parse_code(code).body if not isinstance(node, ast.Import | ast.ImportFrom)
     ]
@@ -102,100 +100,88 @@ def find_call(function: Function, code: str) -> ast.Call | None:
 def explain_unsupported(
     function: Function, request: str, code: str, value: str, is_error: bool
 ) -> str:
-    """Why the request does not say that this call has this end, in words; "" if it does."""
+    """Return why the request does not state this end of this call, or "" if it does."""
     call = find_call(function, code)
     if call is None:
-        return f"a case from the requirement is one call of {function.name}, and nothing round it"
-    wanted = normalize_code(function, ast.unparse(call))
-    given = [
-        one
-        for one in find_examples(function, request)
-        if normalize_code(function, one.call) == wanted
+        return f"a case from the requirement is one call of {function.name} and nothing else"
+    key = normalize_code(function, ast.unparse(call))
+    same_call = [
+        example
+        for example in find_examples(function, request)
+        if normalize_code(function, example.call) == key
     ]
-    if any(_follows(one, value, is_error) for one in given):
+    if any(_states_end(example, value, is_error) for example in same_call):
         return ""
-    if given:
-        said = f"{given[0].call} {given[0].after.strip()[:120]}".strip()
-        return f"the requirement says otherwise, or nothing, about this call: {said}"
+    if same_call:
+        quote = f"{same_call[0].call} {same_call[0].after.strip()[:120]}".strip()
+        return f"the requirement says otherwise, or nothing, about this call: {quote}"
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    words = [ast.unparse(argument) for argument in arguments] or ["()"]
     for sentence in split_sentences(request):
-        plain = _without(sentence, _calls(function, sentence))
-        if all(contains_value(sentence, one) for one in _arguments(call)) and _says(
+        plain = _cut_spans(sentence, _find_calls(function, sentence))
+        if all(contains_value(sentence, word) for word in words) and _states(
             plain, value, is_error
         ):
             return ""
     return "no sentence of the requirement has both the arguments of this call and this end"
 
 
-def _follows(example, value, is_error):
-    """The value right after the call, if there is one; else any in its words, or in its sentence."""
-    if example.says:
-        return example.says == value if is_error else is_expected_value(value, example.says)
-    told = (
-        example.after
-        if find_literals(example.after) or ERROR.search(example.after)
-        else example.sentence
-    )
-    return _says(told, value, is_error)
+def _states_end(example: Example, value: str, is_error: bool) -> bool:
+    """Compare with the value right after the call; else with those in its words or sentence."""
+    stated = example.stated_end
+    if stated:
+        return stated == value if is_error else is_expected_value(value, stated)
+    has_value = find_literals(example.after) or ERROR.search(example.after)
+    return _states(example.after if has_value else example.sentence, value, is_error)
 
 
-def _says(text, value, is_error):
+def _states(text: str, value: str, is_error: bool) -> bool:
     if DENIES.search(text):
-        return False  # what it is not, is no value to expect
-    return (
-        bool(re.search(rf"\b{re.escape(value)}\b", text))
-        if is_error
-        else contains_value(text, value)
-    )
+        return False  # "is not 'y'" gives no value to expect
+    if is_error:
+        return bool(re.search(rf"\b{re.escape(value)}\b", text))
+    return contains_value(text, value)
 
 
-def _arguments(call):
-    given = [*call.args, *(one.value for one in call.keywords)]
-    return [ast.unparse(one) for one in given] or ["()"]
-
-
-def _calls(function, sentence):
-    """Where the calls with literal arguments stand: (start, end) of each."""
-    found = []
-    for begins in re.finditer(rf"(?<![\w.]){re.escape(function.name)}\(", sentence):
-        for end in _closings(sentence, begins.end(), ")"):
-            if _is_example(sentence[begins.start() : end]):
-                found.append((begins.start(), end))
+def _find_calls(function: Function, sentence: str) -> list[tuple[int, int]]:
+    """Return (start, end) of each call with literal arguments."""
+    spans = []
+    for start in re.finditer(rf"(?<![\w.]){re.escape(function.name)}\(", sentence):
+        for end in _closing_positions(sentence, start.end(), ")"):
+            if _has_literal_arguments(sentence[start.start() : end]):
+                spans.append((start.start(), end))
                 break
-    return found
+    return spans
 
 
-def _closings(text, at, mark):
-    """The ends to try: after each closing mark, the nearest first."""
-    most = min(len(text), at + LITERAL_CHARS_MAX)
-    return [place + 1 for place in range(at, most) if text[place] == mark][:TRIED_MAX]
+def _closing_positions(text: str, start: int, mark: str) -> list[int]:
+    """Return the positions after the nearest closing marks, which are tried as ends."""
+    stop = min(len(text), start + LITERAL_CHARS_MAX)
+    return [at + 1 for at in range(start, stop) if text[at] == mark][:ENDS_MAX]
 
 
-def _is_example(text):
+def _has_literal_arguments(text: str) -> bool:
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    if not isinstance(node, ast.Call):
-        return False
-    return all(
-        parse_literal(ast.unparse(one)) is not NO_LITERAL
-        for one in (*node.args, *(one.value for one in node.keywords))
+    return isinstance(node, ast.Call) and all(
+        parse_literal(ast.unparse(argument)) is not NO_LITERAL
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords))
     )
 
 
-def _without(sentence, spans):
+def _cut_spans(sentence: str, spans: list[tuple[int, int]]) -> str:
     for start, end in reversed(spans):
         sentence = sentence[:start] + "…" + sentence[end:]
     return sentence
 
 
-def _end(text, start):
-    """Where the literal that begins here ends; 0 if there is none."""
-    first = text[start:].lstrip("bBrRuU")[:1]
+def _find_literal_end(text: str, start: int) -> int:
+    """Return where the literal that starts here ends, or 0 if there is none."""
     simple = NUMBER.match(text, start) or WORD.match(text, start)
     if simple:
         return simple.end()
-    mark = ENDS.get(first, first)
-    skip = text.index(first, start) + 1
-    ends = _closings(text, skip, mark)
+    first = text[start:].lstrip("bBrRuU")[:1]
+    ends = _closing_positions(text, text.index(first, start) + 1, CLOSING.get(first, first))
     return next((end for end in ends if parse_literal(text[start:end]) is not NO_LITERAL), 0)

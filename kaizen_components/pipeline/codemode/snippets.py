@@ -1,4 +1,4 @@
-"""What explores a function: at least ten pieces of code, three of which expect an error. Checked before any is run."""
+"""The snippets that explore a function. They are checked before any of them runs."""
 
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from ..verdict import Finding, Verdict
 from . import code
 from .function import Function
 
-LEAST, MOST, ERRORS_LEAST = 10, 40, 3
+SNIPPETS_MIN, SNIPPETS_MAX, ERRORS_MIN = 10, 40, 3
 
 
 class Snippet(Contract):
@@ -32,56 +32,54 @@ class Snippet(Contract):
 class Snippets(Contract):
     """Pieces of code to be run."""
 
-    snippets: list[Snippet] = Field(min_length=LEAST, max_length=MOST)
+    snippets: list[Snippet] = Field(min_length=SNIPPETS_MIN, max_length=SNIPPETS_MAX)
 
 
 def parse_snippets(text: str) -> list[dict[str, Any]]:
-    return [one.model_dump() for one in validate_answer(text, Snippets).snippets]
+    """Return the snippets in an answer; raise AnswerRefused if it is invalid."""
+    return [snippet.model_dump() for snippet in validate_answer(text, Snippets).snippets]
 
 
-def parse_answer(text: str, earlier: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
-    """The snippets of an answer, or AnswerRefused; those of former rounds say from where the ids go on."""
-    found = parse_snippets(text)
-    wanted = [f"S{len(earlier or []) + number}" for number in range(1, len(found) + 1)]
-    if [one["id"] for one in found] != wanted:
-        raise AnswerRefused(f"The ids must be {wanted[0]} to {wanted[-1]}, in order.")
-    errors = sum(one["expects"] == "error" for one in found)
-    if errors < ERRORS_LEAST:
+def parse_round(text: str, earlier: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the snippets of a round, whose ids continue those of `earlier` rounds."""
+    snippets = parse_snippets(text)
+    first = len(earlier) + 1
+    ids = [f"S{number}" for number in range(first, first + len(snippets))]
+    if [snippet["id"] for snippet in snippets] != ids:
+        raise AnswerRefused(f"The ids must be {ids[0]} to {ids[-1]}, in order.")
+    errors = _count_errors(snippets)
+    if errors < ERRORS_MIN:
         raise AnswerRefused(
-            f"{errors} of the snippets expect an error; {ERRORS_LEAST} must. Try wrong types, wrong values."
+            f"{errors} of the snippets expect an error, but {ERRORS_MIN} must. "
+            "Try wrong types and wrong values."
         )
-    return found
+    return snippets
+
+
+def _count_errors(snippets: list[dict[str, Any]]) -> int:
+    return sum(snippet["expects"] == "error" for snippet in snippets)
 
 
 def check_snippets(function: Function, text: str, earlier: list[dict[str, Any]]) -> Verdict:
-    """Whether the snippets may be run; AnswerRefused where they are not in the form that was asked for."""
-    found = parse_answer(text, earlier)
-    bad = {one["id"]: code.find_code_faults(function, one["code"]) for one in found}
-    wrong = [Finding("code", f"{id} {said}") for id, faults in bad.items() for said in faults]
-    repeated = _repeated(function, [one for one in found if not bad[one["id"]]], earlier)
-    if wrong or repeated:
-        count = sum(map(bool, bad.values())) + len(repeated)
-        return Verdict(
-            "check", f"{count} of {len(found)} snippets cannot be used.", [*wrong, *repeated]
-        )
-    errors = sum(one["expects"] == "error" for one in found)
-    return Verdict(
-        "pass",
-        f"{len(found)} snippets, {errors} of which expect an error.",
-        facts={"snippets": len(found)},
-    )
-
-
-def _repeated(function, found, earlier):
-    seen: dict[str, str] = {}
-    wrong = []
-    for one in [*earlier, *found]:
-        key = code.normalize_code(function, one["code"])
-        if key in seen and one not in earlier:
-            wrong.append(
-                Finding(
-                    "repeated", f"{one['id']} is the same code as {seen[key]}: try something else."
-                )
-            )
-        seen.setdefault(key, one["id"])
-    return wrong
+    """Check that the snippets of an answer may run, and that none repeats another one."""
+    snippets = parse_round(text, earlier)
+    findings: list[Finding] = []
+    first_ids = {code.normalize_code(function, old["code"]): old["id"] for old in reversed(earlier)}
+    refused = set()
+    for snippet in snippets:
+        id, text = snippet["id"], snippet["code"]
+        faults = code.find_code_faults(function, text)
+        findings += [Finding("code", f"{id} {fault}") for fault in faults]
+        if not faults:
+            first = first_ids.setdefault(code.normalize_code(function, text), id)
+            if first != id:
+                says = f"{id} is the same code as {first}: try something else."
+                findings.append(Finding("repeated", says))
+                faults = [says]
+        if faults:
+            refused.add(id)
+    if findings:
+        says = f"{len(refused)} of {len(snippets)} snippets cannot be used."
+        return Verdict("check", says, findings)
+    says = f"{len(snippets)} snippets, {_count_errors(snippets)} of which expect an error."
+    return Verdict("pass", says, facts={"snippets": len(snippets)})

@@ -1,4 +1,4 @@
-"""Each step of codemode on good and bad fixtures of its own (evals.yml): what cannot tell them apart is not used."""
+"""Run each step of codemode on good and bad fixtures (evals.yml), to prove that it tells them apart."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from typing import Any
 from ..answers.parse import AnswerRefused
 from ..job import Job, Settings, Tools
 from ..verdict import Verdict
-from . import analysis, cases, evidence, execute, gates, refine, snippets, validate
+from . import analysis, cases, evidence, execute, gates, snippets, validate
 from .box.piece import failed
 from .function import Function
 
@@ -31,23 +31,29 @@ Case = dict[str, Any]
 
 
 def prove_steps(tools: Tools | None = None) -> list[dict[str, Any]]:
-    """A row for each fixture: the step, what it should say, what it said; a few seconds, most of it for the gates."""
+    """Return a row for each fixture: the step, the expected reason and the actual one."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
-    return [_row(step, case, tools) for step, listed in _fixtures().items() for case in listed]
+    return [
+        _prove_case(step, case, tools) for step, cases in _load_fixtures().items() for case in cases
+    ]
 
 
-def _row(step, case, tools):
+def _prove_case(step: str, case: Case, tools: Tools) -> dict[str, Any]:
     try:
         verdict = STEPS[step](case, tools)
     except AnswerRefused as error:
         verdict = Verdict("malformed", str(error))
     return {
-        "step": step, "case": case["name"], "expected": case["expects"], "got": verdict.reason, "says": verdict.says,
+        "step": step,
+        "case": case["name"],
+        "expected": case["expects"],
+        "got": verdict.reason,
+        "says": verdict.says,
         "ok": verdict.reason == case["expects"],
-    }  # fmt: skip
+    }
 
 
-def _explored() -> list[dict[str, Any]]:
+def _snippets() -> list[dict[str, Any]]:
     calls = [*((code, "value") for code in CALLS), *((code, "error") for code in ERRORS)]
     return [
         {"id": f"S{number}", "description": f"call {number}", "code": code, "expects": expects}
@@ -56,101 +62,104 @@ def _explored() -> list[dict[str, Any]]:
 
 
 def _results() -> list[dict[str, Any]]:
-    """As the engine records them; written down here, so that the steps after it are proved without it."""
-    return execute.add_code(_explored(), [{"id": one["id"], **_result(one)} for one in _explored()])
-
-
-def _result(one):
-    kind = ERRORS.get(one["code"])
-    if kind:
-        return {
-            **failed(kind, "too large" if kind == "ValueError" else "wrong type"),
-            "inside": True,
-            "stable": True,
-        }
-    output = "<object object at 0x7f>" if one["id"] == UNSTABLE else str(2 * int(one["code"][7:-1]))
-    return {**failed("", ""), "success": True, "output": output, "stable": one["id"] != UNSTABLE}
+    """Return what the engine would record, so that later steps are proved without running it."""
+    results = []
+    for snippet in _snippets():
+        result = {**failed("", ""), "id": snippet["id"], "stable": snippet["id"] != UNSTABLE}
+        error_type = ERRORS.get(snippet["code"])
+        if error_type:
+            error = "too large" if error_type == "ValueError" else "wrong type"
+            result |= {"error_type": error_type, "error": error, "inside": True}
+        else:
+            number = snippet["code"][7:-1]
+            is_plain = snippet["id"] != UNSTABLE
+            output = str(2 * int(number)) if is_plain else "<object object at 0x7f>"
+            result |= {"success": True, "output": output}
+        results.append(result)
+    return execute.add_code(_snippets(), results)
 
 
 def _ready(case: Case, tools: Tools) -> Verdict:
-    with _job(tools) as job:
+    with _make_job(tools) as job:
         return gates.check_function(job, Function.parse(case["function"]))
 
 
 def _exploration(case: Case, tools: Tools) -> Verdict:
-    given = _explored()[case.get("without", 0) :]
-    given = [{**one, "id": f"S{number}"} for number, one in enumerate(given, 1)]
-    given[0]["code"] = case.get("code", given[0]["code"])
-    for one in given[: -case["errors"]] if "errors" in case else ():
-        one["expects"] = "value"
-    return snippets.check_snippets(DOUBLE, json.dumps({"snippets": given}), [])
+    answer = _snippets()[case.get("without", 0) :]
+    answer = [{**snippet, "id": f"S{number}"} for number, snippet in enumerate(answer, 1)]
+    answer[0]["code"] = case.get("code", answer[0]["code"])
+    for snippet in answer[: -case["errors"]] if "errors" in case else ():
+        snippet["expects"] = "value"
+    return snippets.check_snippets(DOUBLE, json.dumps({"snippets": answer}), [])
 
 
 def _execution(case: Case, tools: Tools) -> Verdict:
     items = [{"id": f"S{number}", "code": code} for number, code in enumerate(case["codes"], 1)]
-    with _job(Tools([case["python"]]) if "python" in case else tools) as job:
+    with _make_job(Tools([case["python"]]) if "python" in case else tools) as job:
         verdict = execute.execute_snippets(job, DOUBLE, items)
-    shows = [evidence.describe_result(one) for one in verdict.facts.get("results", [])]
-    if not all(seen.startswith(wanted) for seen, wanted in zip(shows, case["shows"], strict=True)):
-        return Verdict("check", f"It shows {shows}.")
+    ends = [evidence.describe_result(result) for result in verdict.facts.get("results", [])]
+    if not all(end.startswith(wanted) for end, wanted in zip(ends, case["shows"], strict=True)):
+        return Verdict("check", f"It shows {ends}.")
     return verdict
 
 
 def _analysis(case: Case, tools: Tools) -> Verdict:
-    given, results = dict(case["answer"]), _results()
-    for cluster in given.get("clusters", ()):
-        cluster["ids"] = (
-            [one["id"] for one in results] if cluster["ids"] == "all" else cluster["ids"]
-        )
-    return analysis.check_analysis(json.dumps(given), results, 1)
+    answer, results = dict(case["answer"]), _results()
+    for cluster in answer.get("clusters", ()):
+        if cluster["ids"] == "all":
+            cluster["ids"] = [result["id"] for result in results]
+    return analysis.check_analysis(json.dumps(answer), results, 1)
 
 
 def _synthesis(case: Case, tools: Tools) -> Verdict:
-    return cases.check_spec(DOUBLE, REQUEST, _results(), case.get("answer") or _text(case))
+    return cases.check_spec(DOUBLE, REQUEST, _results(), case.get("answer") or _spec_text(case))
 
 
 def _validation(case: Case, tools: Tools) -> Verdict:
-    with _job(tools, case.get("source", SOURCE)) as job:
-        return validate.validate_spec(job, DOUBLE, cases.parse_spec(_text(case)), REQUEST)
+    with _make_job(tools, case.get("source", SOURCE)) as job:
+        return validate.validate_spec(job, DOUBLE, cases.parse_spec(_spec_text(case)), REQUEST)
 
 
 def _refinement(case: Case, tools: Tools) -> Verdict:
-    before = cases.parse_spec(
-        _text(next(one for one in _fixtures()["spec-synthesis"] if one["expects"] == "pass"))
-    )
-    return refine.check_refined_spec(
-        before, case["failing"], DOUBLE, REQUEST, _results(), _text(case)
+    good = next(row for row in _load_fixtures()["spec-synthesis"] if row["expects"] == "pass")
+    before = cases.parse_spec(_spec_text(good))
+    return cases.check_refined_spec(
+        before, case["failing"], DOUBLE, REQUEST, _results(), _spec_text(case)
     )
 
 
-def _fixtures() -> dict[str, list[Case]]:
+def _load_fixtures() -> dict[str, list[Case]]:
     import yaml
 
     with open(FILE, encoding="utf-8") as file:
         return yaml.safe_load(file)
 
 
-def _text(case):
-    return json.dumps({"function": str(DOUBLE), "cases": case["cases"]})  # which is YAML too
+def _spec_text(case: Case) -> str:
+    return json.dumps({"function": str(DOUBLE), "cases": case["cases"]})  # JSON is YAML too
 
 
 @contextlib.contextmanager
-def _job(tools: Tools, source: str = SOURCE) -> Iterator[Job]:
-    """A base with the function in it."""
+def _make_job(tools: Tools, source: str = SOURCE) -> Iterator[Job]:
+    """Yield a job whose base has the function in it."""
     with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as place:
         base, scratch = (os.path.join(place, name) for name in ("base", "scratch"))
-        for folder in (base, scratch):
-            os.mkdir(folder)
+        os.mkdir(base)
+        os.mkdir(scratch)
         for name, text in (("sums.py", source), ("broken.py", source + "\n1 / 0\n")):
             with open(os.path.join(base, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        settings = Settings(
-            mutation_s=60.0, timeout_s=120.0, minimum_level="L0"
-        )  # our own code is in it
+        # The weakest sandbox is enough, because only our own code runs in it.
+        settings = Settings(mutation_s=60.0, timeout_s=120.0, minimum_level="L0")
         yield Job(base, base, "proof", "proof", {}, tools, settings, scratch=scratch)
 
 
 STEPS: dict[str, Callable[[Case, Tools], Verdict]] = {
-    "ready": _ready, "exploration-plan": _exploration, "execution": _execution, "execution-analysis": _analysis,
-    "spec-synthesis": _synthesis, "spec-validation": _validation, "spec-refinement": _refinement,
-}  # fmt: skip
+    "ready": _ready,
+    "exploration-plan": _exploration,
+    "execution": _execution,
+    "execution-analysis": _analysis,
+    "spec-synthesis": _synthesis,
+    "spec-validation": _validation,
+    "spec-refinement": _refinement,
+}

@@ -1,4 +1,4 @@
-"""The engine runs the spec: every case twice, then against small mistakes in the function that a case must notice."""
+"""Run every case of a spec twice, then against mutants of the function."""
 
 from typing import Any
 
@@ -17,90 +17,87 @@ RULES = {"reject": "requirement", "flaky": "flaky", "check": "case"}
 
 @fail_closed
 def validate_spec(job: Job, function: Function, spec: Spec, request: str) -> Verdict:
-    """`reject` where the function does not do what the request says; `check`, `flaky` and `weak` are for the spec."""
+    """Judge a spec. `reject` blames the function; `check`, `flaky` and `weak` blame the spec."""
     results, runs = run_cases(job, function, spec)
-    facts: dict[str, Any] = {"cases": len(spec.cases), "results": results}
-    failing = [case for case in spec.cases if not results_of(results, case)["met"]]
-    flaky = [case for case in spec.cases if not results_of(results, case)["stable"]]
-    facts["failing"] = sorted({case.id for case in [*failing, *flaky]}, key=lambda id: int(id[1:]))
+    by_id = {result["id"]: result for result in results}
+    failing = [case for case in spec.cases if not by_id[case.id]["met"]]
+    flaky = [case for case in spec.cases if not by_id[case.id]["stable"]]
+    ids = {case.id for case in [*failing, *flaky]}
+    facts: dict[str, Any] = {
+        "cases": len(spec.cases),
+        "results": results,
+        "failing": [case.id for case in spec.cases if case.id in ids],
+    }
     broken = [case for case in failing if case.source == "requirement" and case not in flaky]
-    if broken:
-        return _verdict(
-            "reject",
-            "The function does not do what the requirement says",
-            broken,
-            results,
-            runs,
-            facts,
-        )
-    if flaky:
-        return _verdict(
-            "flaky", "Cases end differently from run to run", flaky, results, runs, facts
-        )
-    if failing:
-        return _verdict("check", "Cases fail", failing, results, runs, facts)
-    return _mutated(job, function, spec, runs, facts)
+    for reason, cases, says in (
+        ("reject", broken, "The function does not do what the requirement says"),
+        ("flaky", flaky, "Cases end differently from run to run"),
+        ("check", failing, "Cases fail"),
+    ):
+        if cases:
+            findings = [
+                Finding(RULES[reason], _explain_failure(reason, case, by_id[case.id]["got"]))
+                for case in cases
+            ]
+            says = f"{says}: {', '.join(case.id for case in cases)}."
+            return Verdict(reason, says, findings, runs, facts)
+    return _judge_mutants(job, function, spec, runs, facts)
 
 
 def run_cases(
     job: Job, function: Function, spec: Spec
 ) -> tuple[list[dict[str, Any]], list[sandbox.SandboxResult]]:
-    """What became of each case in two runs: `met`, `got`, `stable`, `ms`. What is expected stays on this side."""
-    results, runs = execute.run_twice(
-        job, function, [{"id": case.id, "code": case.call} for case in spec.cases]
-    )
-    return [_told(case, result) for case, result in zip(spec.cases, results, strict=True)], runs
+    """Run each case twice; return `id`, `met`, `got`, `stable` and `ms` of each.
+
+    The sandbox never sees the expected ends.
+    """
+    items = [{"id": case.id, "code": case.call} for case in spec.cases]
+    results, runs = execute.run_twice(job, function, items)
+    return [
+        {
+            "id": case.id,
+            "met": evidence.is_met(result, case),
+            "got": evidence.describe_result(result),
+            "stable": result["stable"],
+            "ms": result["ms"],
+        }
+        for case, result in zip(spec.cases, results, strict=True)
+    ], runs
 
 
-def results_of(results: list[dict[str, Any]], case: Case) -> dict[str, Any]:
-    return next(one for one in results if one["id"] == case.id)
-
-
-def _told(case, result):
-    return {
-        "id": case.id, "met": evidence.is_met(result, case), "got": evidence.describe_result(result), "stable": result["stable"],
-        "ms": result["ms"],
-    }  # fmt: skip
-
-
-def _verdict(reason, says, cases, results, runs, facts):
-    found = [
-        Finding(RULES[reason], _sentence(reason, case, results_of(results, case)["got"]))
-        for case in cases
-    ]
-    return Verdict(reason, f"{says}: {', '.join(case.id for case in cases)}.", found, runs, facts)
-
-
-def _sentence(reason, case, got):
+def _explain_failure(reason: str, case: Case, got: str) -> str:
     call = quote_text(case.call, CALL_CHARS)
     if reason == "flaky":
-        return f"{case.id}: {call} ended differently in two runs. Ask for what does not change."
-    by = "by the requirement" if reason == "reject" else f"as {case.source} showed"
-    return f"{case.id}: {call} {quote_text(case.end, CALL_CHARS)} {by}; here it {got}."
+        return f"{case.id}: {call} ended differently in two runs. Expect what does not change."
+    source = "by the requirement" if reason == "reject" else f"as {case.source} showed"
+    return f"{case.id}: {call} {quote_text(case.end, CALL_CHARS)} {source}; here it {got}."
 
 
-def _mutated(job, function, spec, runs, facts):
-    found, boxed = mutate.run_mutants(
-        job, function, spec, max(one["ms"] for one in facts["results"])
-    )
-    runs = [*runs, *([boxed] if boxed else [])]
+def _judge_mutants(
+    job: Job,
+    function: Function,
+    spec: Spec,
+    runs: list[sandbox.SandboxResult],
+    facts: dict[str, Any],
+) -> Verdict:
+    slowest_ms = max(result["ms"] for result in facts["results"])
+    mutation, boxed = mutate.run_mutants(job, function, spec, slowest_ms)
+    runs = [*runs, boxed] if boxed else runs
     facts |= {
-        "mutants": found.made,
-        "killed": found.killed,
-        "survived": len(found.survivors),
-        "rate": round(found.rate, 3),
+        "mutants": mutation.made_count,
+        "killed": mutation.killed_count,
+        "survived": len(mutation.survivors),
+        "rate": round(mutation.kill_rate, 3),
     }
-    if found.made and not found.tried_count:
-        says = f"No mistake could be tried within {job.settings.mutation_s:g} s, so the cases prove nothing yet."
-        text = " ".join([says, *found.doubts, "Raise mutation_s in .kaizen/pipeline.toml."])
+    if mutation.made_count and not mutation.tried_count:
+        says = f"No mutant could be tried within {job.settings.mutation_s:g} s, "
+        says += "so the cases prove nothing yet."
+        text = " ".join([says, *mutation.doubts, "Raise mutation_s in .kaizen/pipeline.toml."])
         return Verdict("missing", says, [Finding("mutants", text)], runs, facts)
-    said = f"{found.killed} of {found.tried_count} small mistakes in {function.name} are noticed"
-    if found.rate < job.settings.kill_floor:
-        return Verdict(
-            "weak",
-            f"Only {said}; {job.settings.kill_floor:.0%} must be.",
-            mutate.describe_survivors(found),
-            runs,
-            facts,
-        )
-    return Verdict("pass", f"{len(spec.cases)} cases hold, twice; {said}.", [], runs, facts)
+    score = (
+        f"{mutation.killed_count} of {mutation.tried_count} mutants of {function.name} are detected"
+    )
+    if mutation.kill_rate < job.settings.kill_floor:
+        says = f"Only {score}; {job.settings.kill_floor:.0%} must be."
+        return Verdict("weak", says, mutate.describe_survivors(mutation), runs, facts)
+    return Verdict("pass", f"{len(spec.cases)} cases hold, twice; {score}.", [], runs, facts)

@@ -6,48 +6,34 @@ from ..target.toolchain import find_missing_tools
 from ..verdict import Finding, Verdict
 from .static import own_command
 
+LISTED_MAX = 50
+
 
 def judge_baseline(job: Job) -> Verdict:
-    """What could not be judged at its end is not built."""
-    absent = find_missing_tools(job.tools, job.settings)
-    if absent:
-        return Verdict(
-            "missing",
-            f"{', '.join(one.rule for one in absent)} cannot be run in the target.",
-            absent,
-        )
+    """Refuse to build what could not be judged at its end."""
+    missing = find_missing_tools(job.tools, job.settings)
+    if missing:
+        says = f"{', '.join(tool.rule for tool in missing)} cannot be run in the target."
+        return Verdict("missing", says, missing)
     sandbox.require_level(job.settings.minimum_level)
-    return (
-        own_command.judge_base_command(job, "test")
-        if "test" in job.settings.replaces
-        else _tested(job)
-    )
+    if "test" in job.settings.replaces:
+        return own_command.judge_base_command(job, "test")
+    from .tests.baseline import measure_baseline
 
-
-def _tested(job):
-    from .tests.gate import measure_baseline
-
-    found = measure_baseline(job)
+    base = measure_baseline(job)
     facts = {
-        "passed": len(found.passed),
-        "failed": sorted(found.failed)[:50],
-        "flaky": sorted(found.flaky)[:50],
+        "passed": len(base.passed),
+        "failed": base.failed[:LISTED_MAX],
+        "flaky": base.flaky[:LISTED_MAX],
     }
-    if found.doubts:
-        wrong = [
-            Finding("baseline", f"The tests of the base cannot be judged: {doubt}.")
-            for doubt in found.doubts
-        ]
-        return Verdict(
-            "missing", "The tests of the base cannot be judged.", wrong, found.runs, facts
-        )
-    if found.failed and not job.settings.allow_failing_baseline:
-        wrong = [
-            Finding("baseline", f"{test} fails before anything is changed.")
-            for test in sorted(found.failed)
-        ]
-        says = f"Failing on the base already: {len(wrong)} of {len(wrong) + len(found.passed)} tests. {own_command.HOW}"
-        return Verdict("check", says, wrong, found.runs, facts)
-    return Verdict(
-        "pass", f"Passing on the base: {len(found.passed)} tests.", runs=found.runs, facts=facts
-    )
+    if base.doubts:
+        says = "The tests of the base cannot be judged"
+        doubts = [Finding("baseline", f"{says}: {doubt}.") for doubt in base.doubts]
+        return Verdict("missing", f"{says}.", doubts, base.runs, facts)
+    if base.failed and not job.settings.allow_failing_baseline:
+        failing = [Finding("baseline", f"{id} fails before any change.") for id in base.failed]
+        total = len(base.failed) + len(base.passed)
+        says = f"{len(failing)} of {total} tests already fail on the base. {own_command.NEXT}"
+        return Verdict("check", says, failing, base.runs, facts)
+    says = f"{len(base.passed)} tests pass on the base."
+    return Verdict("pass", says, runs=base.runs, facts=facts)

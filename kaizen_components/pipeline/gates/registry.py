@@ -1,4 +1,4 @@
-"""The gates that a protocol can name: tools decide, and nobody else."""
+"""The gates that a protocol can name: tools decide, not models."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from .conditions import add_conditions
 class Gate(NamedTuple):
     judge: str  # the address of a function (job) -> Verdict
     reasons: tuple[str, ...]  # how it can end, besides `missing`
-    needs: tuple[str, ...] = ()  # answers and gates without which there is nothing to judge
+    needs: tuple[str, ...] = ()  # answers and gates without which it cannot judge
     sees: tuple[str, ...] = ()  # kinds of answers that it judges
     reads_answers: bool = False  # its function takes (step, job, asked)
 
@@ -40,7 +40,7 @@ GATES = {
 
 
 def run_gate(step: Step, work: Workspace, asked: StepContext) -> Verdict:
-    """What the gate says about the candidate that the answers make; without any edits about the base."""
+    """Judge the candidate that the answers make; without any edits, judge the base."""
     build = asked.text("edits")
     job = work.job(asked.spec, build, asked.text("tests")) if build else work.make_base_job()
     gate = GATES[step.gate or ""]

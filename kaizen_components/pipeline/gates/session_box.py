@@ -1,18 +1,105 @@
-"""A report that only our own code in a box can have written: its first line is the signature of all the others."""
+"""Start a session in the sandbox: our own code gets a plan there, and leaves a report that it has signed.
+
+The session's tree, plan and code lie in one folder. Code of the target may write into it, so the report counts only
+with the signature of a key that is deleted before that code runs.
+"""
 
 import hashlib
 import hmac
+import json
 import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable
+from typing import Any
 
+from ...sandbox import run as sandbox
+from ..job import Job
+
+PIPELINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# What runs in the box, as folders of the pipeline; it uses the standard library and nothing else of Kaizen.
+BOX_CODE = (("gates", "tests", "box"), ("codemode", "box"))
+BEGIN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from kaizen_box.{}.main import main
+del sys.path[0]
+main(sys.argv[1])
+"""
 REPORT = "report.json"
+SKIPPED_FILES = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyo", ".git")
+SHARE_OF_TIME = 0.9  # of the time limit, so that a session that hangs still leaves a report
+NO_REPORT = "The sandbox left no report with a valid signature"
 
 
-def read_signed_report(folder: str, key: str) -> bytes | None:
-    """What the report in a folder says; None where there is none, or the signature is not by this key."""
+class SessionBroken(Exception):
+    """The session left no report with our signature."""
+
+    def __init__(self, boxed: sandbox.SandboxResult):
+        super().__init__(NO_REPORT)
+        self.boxed = boxed
+
+    @property
+    def last_line(self) -> str:
+        """Return the end of what the session printed to stderr."""
+        return "".join(self.boxed.stderr.text().strip().splitlines()[-1:])[:300]
+
+
+def run_session_in_box(
+    job: Job,
+    code: str,
+    prepare: Callable[[str], dict[str, Any]],
+    *,
+    tree: str,
+    hash_seed: int,
+    seconds: float = 0.0,
+) -> tuple[dict[str, Any], sandbox.SandboxResult]:
+    """Run the `main` of `code` ("codemode.box") and return its report; SessionBroken if there is none.
+
+    `prepare` puts the files of the session into the folder and returns its plan. The session stops itself after
+    `seconds`, or in time to write its report before the time limit.
+    """
+    folder = tempfile.mkdtemp(prefix="box-", dir=job.scratch or None)
+    key = secrets.token_hex(32)
+    seconds_max = SHARE_OF_TIME * job.settings.timeout_s
+    try:
+        plan = {
+            **prepare(folder),
+            "key": key,
+            "paths": job.tools.paths,
+            "seconds": min(seconds or seconds_max, seconds_max),
+        }
+        with open(os.path.join(folder, "plan.json"), "w", encoding="utf-8") as file:
+            json.dump(plan, file)
+        for parts in BOX_CODE:
+            place = os.path.join(folder, "kaizen_box", *parts)
+            shutil.copytree(os.path.join(PIPELINE, *parts), place, ignore=SKIPPED_FILES)
+            for depth in range(len(parts)):
+                package = os.path.join(folder, "kaizen_box", *parts[:depth])
+                open(os.path.join(package, "__init__.py"), "w").close()
+        boxed = sandbox.run_in_sandbox(
+            [*job.tools.python, "-s", "-B", "-c", BEGIN.format(code), folder],
+            folder,
+            job.settings.timeout_s,
+            tree=tree,
+            reads=job.tools.reads,
+            variables={"PYTHONHASHSEED": str(hash_seed)},
+        )
+        report = read_signed_report(folder, key)
+        if report is None:
+            raise SessionBroken(boxed)
+        return report, boxed
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_signed_report(folder: str, key: str) -> dict[str, Any] | None:
+    """Return the report in a folder; None without one, or if its signature is not by this key."""
     try:
         with open(os.path.join(folder, REPORT), "rb") as file:
-            signature, said = file.read().split(b"\n", 1)
+            signature, body = file.read().split(b"\n", 1)
     except (OSError, ValueError):
         return None
-    wanted = hmac.new(bytes.fromhex(key), said, hashlib.sha256).hexdigest().encode()
-    return said if hmac.compare_digest(wanted, signature) else None
+    expected = hmac.new(bytes.fromhex(key), body, hashlib.sha256).hexdigest().encode()
+    return json.loads(body) if hmac.compare_digest(expected, signature) else None

@@ -30,7 +30,8 @@ def list_sources(root: str, repo: str | None) -> list[Source]:
     """Everything that --protocol can name."""
     found = [Source(name, "kaizen") for name in list_shipped()]
     found += [Source(name, "project", text) for name, text in _list_on_disk(root)]
-    if repo and os.path.realpath(repo) != os.path.realpath(root):
+    is_root = repo and os.path.isdir(repo) and os.path.samefile(repo, root)
+    if repo and not is_root:
         found += [Source(name, "target", text) for name, text in _list_committed(repo)]
     return found
 

@@ -10,9 +10,8 @@ from ..answers.context import StepContext
 from ..answers.kinds import kind_of
 from ..ask.messages import check_answer
 from ..codemode import step_fixtures as codemode
+from ..gates import prove as gate_proofs
 from ..gates import ready
-from ..gates.static import prove as static
-from ..gates.tests import prove as testing
 from ..job import Settings
 from ..protocol import Protocol, load_shipped
 from ..target.fixture_tree import write_tree
@@ -36,7 +35,7 @@ NOBODY = {
 
 def prove_all() -> list[dict[str, Any]]:
     """A row for each fixture of all protocols: the step, what it should say, what it said; half a minute."""
-    gates = {"validate": static.prove_static_gate(), "test": testing.prove_test_gate()}
+    gates = {"validate": gate_proofs.prove_static_gate(), "test": gate_proofs.prove_test_gate()}
     factory = [
         *prove_answers("factory"),
         *prove_base(),

@@ -10,11 +10,11 @@ from functools import lru_cache
 from ..job import Job
 from ..verdict import Finding
 
-SKIPPED = {".git", "__pycache__"}
+SKIPPED = frozenset((".git", "__pycache__"))
 
 
 def check_protected(job: Job) -> list[Finding]:
-    """One finding for each protected file that was changed, added or deleted without a grant."""
+    """Return one finding for each protected file that was changed, added or deleted without a grant."""
     return [
         Finding(
             "protected", f"{path} was {how}: it is protected, and the spec does not grant it.", path
@@ -24,89 +24,83 @@ def check_protected(job: Job) -> list[Finding]:
 
 
 def list_touched(job: Job) -> dict[str, str]:
-    """path -> changed, added or deleted, for protected files but those granted and the new tests."""
+    """Return path -> changed, added or deleted, for protected files but those granted and the new tests."""
     base, head = list_files(job.base), list_files(job.head)
-    found = {}
+    touched = {}
     for path in base | head:
-        if not _guards(job, path):
-            continue
-        if path not in head:
-            found[path] = "deleted"
-        elif path not in base:
-            found[path] = "added"
-        elif not _same(os.path.join(job.base, path), os.path.join(job.head, path)):
-            found[path] = "changed"
-    return found
+        if _is_guarded(job, path):
+            if path not in head:
+                touched[path] = "deleted"
+            elif path not in base:
+                touched[path] = "added"
+            elif not _is_same(os.path.join(job.base, path), os.path.join(job.head, path)):
+                touched[path] = "changed"
+    return touched
 
 
 def restore_protected(job: Job, place: str) -> None:
-    """Make the protected files of a copy those of the base: put back, or removed if the base has none."""
+    """Make the protected files of a copy those of the base: put them back, or remove new ones."""
     for path in list_files(place) | list_files(job.base):
-        if not _guards(job, path):
-            continue
         source, target = os.path.join(job.base, path), os.path.join(place, path)
-        if not os.path.lexists(source):
-            os.unlink(target)
-        elif not _same(source, target):
-            _copy(source, target)
+        if _is_guarded(job, path):
+            if not os.path.lexists(source):
+                os.unlink(target)
+            elif not _is_same(source, target):
+                copy_file(source, target)
 
 
 def copy_new_tests(job: Job, place: str) -> None:
-    """The new tests, as they are in head."""
+    """Copy the new tests as they are in head."""
     for path in job.tests:
         source = os.path.join(job.head, path)
         if os.path.isfile(source):
-            _copy(source, os.path.join(place, path))
+            copy_file(source, os.path.join(place, path))
 
 
-def list_files(root: str) -> set[str]:
-    """Every file and link below a folder, with / between the parts."""
-    found = set()
+def list_files(root: str, skipped: frozenset[str] = SKIPPED) -> set[str]:
+    """Return every file and link below a folder, with / between the parts."""
+    files = set()
     for folder, folders, names in os.walk(root):
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
-        folders[:] = [name for name in folders if name not in SKIPPED and name not in links]
-        inside = os.path.relpath(folder, root)
-        found |= {
-            os.path.normpath(os.path.join(inside, name)).replace(os.sep, "/")
-            for name in [*names, *links]
-        }
-    return found
+        folders[:] = [name for name in folders if name not in skipped and name not in links]
+        for name in [*names, *links]:
+            files.add(os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/"))
+    return files
+
+
+def copy_file(source: str, target: str) -> None:
+    """Copy a file or a link, in place of what is there."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if os.path.isdir(target) and not os.path.islink(target):
+        shutil.rmtree(target)
+    elif os.path.lexists(target):
+        os.unlink(target)
+    shutil.copy2(source, target, follow_symlinks=False)
 
 
 def matches_any(path: str, globs: Iterable[str]) -> bool:
-    """Whether a path fits one of the globs; ** is any number of folders, a glob without / fits in every folder."""
-    return any(_pattern(glob).fullmatch(path) for glob in globs)
+    """Return whether a path fits one of the globs.
 
-
-def _guards(job, path):
-    return (
-        path not in job.tests
-        and matches_any(path, job.settings.protected)
-        and not matches_any(path, job.grants)
-    )
+    ** is any number of folders, and a glob without / fits in every folder.
+    """
+    return any(_compile_glob(glob).fullmatch(path) for glob in globs)
 
 
 @lru_cache(maxsize=512)
-def _pattern(glob):
+def _compile_glob(glob: str) -> re.Pattern[str]:
     glob = glob if "/" in glob else f"**/{glob}"
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile(
-        "".join(parts.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*|\?)", glob))
-    )
+    words = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
+    return re.compile("".join(parts.get(word, re.escape(word)) for word in words))
 
 
-def _same(one, other):
-    if os.path.islink(one) or os.path.islink(other):
-        return (
-            os.path.islink(one) and os.path.islink(other) and os.readlink(one) == os.readlink(other)
-        )
-    return os.path.isfile(other) and filecmp.cmp(one, other, shallow=False)
+def _is_guarded(job: Job, path: str) -> bool:
+    is_granted = path in job.tests or matches_any(path, job.grants)
+    return not is_granted and matches_any(path, job.settings.protected)
 
 
-def _copy(source, target):
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    if os.path.lexists(target):
-        shutil.rmtree(target) if os.path.isdir(target) and not os.path.islink(
-            target
-        ) else os.unlink(target)
-    shutil.copy2(source, target, follow_symlinks=False)
+def _is_same(path: str, other: str) -> bool:
+    if os.path.islink(path) or os.path.islink(other):
+        are_links = os.path.islink(path) and os.path.islink(other)
+        return are_links and os.readlink(path) == os.readlink(other)
+    return os.path.isfile(other) and filecmp.cmp(path, other, shallow=False)

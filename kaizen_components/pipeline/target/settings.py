@@ -1,6 +1,6 @@
 """What a repository decides for itself: .kaizen/pipeline.toml, read from the base tree and never from a candidate.
 
-KEYS is all there is: the reader, the errors and the table in docs/pipeline.md are made from it.
+KEYS is all there is: the reader, the errors and the table in docs/pipeline-target.md are made from it.
 """
 
 import os
@@ -167,7 +167,7 @@ def _line(text, place, name):
 
 
 def render_settings_table() -> str:
-    """The reference in docs/pipeline.md."""
+    """The reference in docs/pipeline-target.md."""
     defaults = vars(Settings())
     lines = ["| table | key | value | default | what it is |", "|---|---|---|---|---|"]
     for key in KEYS:

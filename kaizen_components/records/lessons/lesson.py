@@ -1,4 +1,6 @@
-"""Lessons: gotchas, learnings and learned ones. They are revised and retired by new rows; nothing is overwritten."""
+"""Gotchas, learnings and learned lessons. A change is a new row; nothing is overwritten."""
+
+from __future__ import annotations
 
 from ...errors import Conflict, Refused
 from ..kinds import KINDS
@@ -7,6 +9,14 @@ from ..ledger.canonical import encode_canonical
 from ..ledger.reference import resolve_evidence
 from ..ledger.transaction import make_receipt
 from ..search.listing import list_records, read_json_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from ...parameters import Reader, Row, Store, WriteLater, Writer
+    from ..files.paths import FileMatcher
 
 LESSONS = ("gotcha", "learning", "learned")  # from noticed to proven
 CLOSED_STATUSES = ("promoted", "retired", "superseded")
@@ -26,96 +36,122 @@ ELSEWHERE = {  # a status that another command gives
 }
 NEXT = {"gotcha": "learning", "learning": "learned"}
 LIST_COLUMNS = "id, status, scope, at, test, title"
-BACKING_COLUMN = (  # what a proven lesson rests on: "waiver" and "none" are not proof
-    ", CASE WHEN proof_id IS NOT NULL THEN 'proof' WHEN verification_id IS NOT NULL THEN 'verification'"
-    " WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing"
-)
-QUERY_COLUMNS = (
-    LIST_COLUMNS + ", summary"
-)  # what a query shows: the summary tells which of them to open
+QUERY_COLUMNS = LIST_COLUMNS + ", summary"  # the summary tells which result to open
+BACKING_COLUMN = """, CASE WHEN proof_id IS NOT NULL THEN 'proof'
+WHEN verification_id IS NOT NULL THEN 'verification'
+WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing"""
 
 
 class LessonPaths:
-    """The files that a lesson names. Hashed before the write, so that nobody waits for it."""
+    """The files that a lesson names. They are hashed before the write, which then takes no time."""
 
-    def __init__(self, store, paths=()):
+    def __init__(self, store: Store, paths: Sequence[str] = ()) -> None:
         self.root = store.place.root
-        self.tree = None
-        self.globs = []
-        self._hashes = {}
+        self.matcher: FileMatcher | None = None
+        self.globs: list[str] = []
+        self._hashes: dict[str, str] = {}
         if paths:
             from ..files.paths import normalize_globs
 
-            self.globs = normalize_globs(self.root, paths)
-            self.values(self.globs)
+            self.globs = normalize_globs(self.root, list(paths))
+            self.hash_columns(self.globs)
 
-    def values(self, globs):
-        """The columns for these globs; what was hashed once is not hashed again."""
+    def hash_columns(self, globs: list[str]) -> Row:
+        """Return the columns for these globs; hash each list once."""
         if not globs:
             return {}
         key = encode_canonical(globs)
         if key not in self._hashes:
             from ..files.paths import FileMatcher
 
-            self.tree = self.tree or FileMatcher(self.root)
-            self._hashes[key] = self.tree.hash_matches(globs)
+            self.matcher = self.matcher or FileMatcher(self.root)
+            self._hashes[key] = self.matcher.hash_matches(globs)
         return {"paths": key, "paths_hash": self._hashes[key]}
 
-    def count(self):
-        """For the receipt: how many files that is, so that a mistyped glob is noticed."""
-        return {"files": len(self.tree.find_matches(self.globs))} if self.tree and self.globs else {}
+    def count_files(self) -> Row:
+        """Return the number of files for the receipt: it shows a mistyped glob."""
+        if not self.matcher or not self.globs:
+            return {}
+        return {"files": len(self.matcher.find_matches(self.globs))}
 
 
-def add_lesson(write, store, kind, texts, task_id, evidence, paths):
+def add_lesson(
+    write: WriteLater,
+    store: Store,
+    kind: str,
+    texts: Row,
+    task_id: str | None,
+    evidence: Sequence[str],
+    paths: Sequence[str],
+) -> Row:
+    """Record a gotcha or a learning."""
     named = LessonPaths(store, paths)
 
-    def record(tx):
+    def add_row(tx: Writer) -> Row:
         task = tx.find("task", task_id) if task_id else None
         every, records = resolve_evidence(tx, evidence)
         values = {
             **texts,
             "evidence": encode_canonical(every) if every else None,
-            **named.values(named.globs),
+            **named.hash_columns(named.globs),
+            "task_id": task and task["id"],
         }
-        values["task_id"] = task["id"] if task else None
         row = tx.add(kind, values, of=[*records, task] if task else records)
-        return make_receipt(
-            kind, row, title=row["title"], **{f"{kind}_status": "active"}, **named.count()
-        )
+        status = {f"{kind}_status": "active"}
+        return make_receipt(kind, row, title=row["title"], **status, **named.count_files())
 
-    return write(record)
+    return write(add_row)
 
 
-def revise_lesson(tx, kind, lesson, changes, of=()):
-    """A revision that refers to a test record is one, like everything else."""
+def revise_lesson(tx: Writer, kind: str, lesson: Row, changes: Row, of: Iterable[Row] = ()) -> Row:
+    """Add a revision; one that refers to a test record is a test record."""
     test = int(any(record["test"] for record in (lesson, *of)))
     return revision.add_revision(tx, kind, {**lesson, "test": test}, changes)
 
 
-def update_gotcha(write, store, ref, status, texts, evidence, paths, note):
-    """G5: a gotcha's text, state, evidence, files, or only a note."""
+def update_gotcha(
+    write: WriteLater,
+    store: Store,
+    ref: str,
+    status: str | None,
+    texts: Row,
+    evidence: Sequence[str],
+    paths: Sequence[str],
+    note: str | None,
+) -> Row:
+    """Revise a gotcha's text, status, evidence or files, or add a note."""
     named = LessonPaths(store, paths)
 
-    def record(tx):
+    def add_row(tx: Writer) -> Row:
         gotcha = tx.find("gotcha", ref)
         require_legal_status(gotcha, status, note)
         if any([*texts.values(), evidence, paths]):
             require_open_gotcha(gotcha, status)
-        every, records = resolve_evidence(tx, evidence, kept=read_json_list(tx, gotcha["evidence"]))
+        every, records = resolve_evidence(tx, evidence, read_json_list(tx, gotcha["evidence"]))
         changes = {
-            "status": status, **texts, "evidence": encode_canonical(every) if evidence else None, "paths": None, "note": note,
-            **named.values(named.globs),
-        }  # fmt: skip
+            "status": status,
+            **texts,
+            "evidence": encode_canonical(every) if evidence else None,
+            "paths": None,
+            "note": note,
+            **named.hash_columns(named.globs),
+        }
         row = revise_lesson(tx, "gotcha", gotcha, changes, records if evidence else ())
         return make_receipt(
-            "gotcha_revision", row, gotcha_id=gotcha["id"], rev=row["rev"], title=texts["title"] or gotcha["title"],
-            gotcha_status=status or gotcha["status"], **named.count(),
-        )  # fmt: skip
+            "gotcha_revision",
+            row,
+            gotcha_id=gotcha["id"],
+            rev=row["rev"],
+            title=texts["title"] or gotcha["title"],
+            gotcha_status=status or gotcha["status"],
+            **named.count_files(),
+        )
 
-    return write(record)
+    return write(add_row)
 
 
-def require_legal_status(gotcha, status, note):
+def require_legal_status(gotcha: Row, status: str | None, note: str | None) -> None:
+    """Refuse a status that this gotcha cannot take."""
     id, now = gotcha["id"], gotcha["status"]
     if status is None:
         return
@@ -128,9 +164,11 @@ def require_legal_status(gotcha, status, note):
         )
     if now == "promoted":
         raise Refused(
-            "promoted_lesson", f"{id} was promoted, and stays so.", "What it taught goes on as a learning.",
-            f"`G4 --id {id}` shows which; `L11` retires that one.",
-        )  # fmt: skip
+            "promoted_lesson",
+            f"{id} was promoted and keeps that status.",
+            "Its learning replaces it.",
+            f"`G4 --id {id}` shows the learning; `L11` retires it.",
+        )
     if status in ELSEWHERE:
         why, command = ELSEWHERE[status]
         raise Refused(
@@ -141,37 +179,40 @@ def require_legal_status(gotcha, status, note):
         )
     if status not in STATUS_MOVES[now]:
         raise Refused(
-            "no_such_move", f"{id} is {now} and cannot become {status}.", "It is no longer open.",
+            "no_such_move",
+            f"{id} is {now} and cannot become {status}.",
+            "It is no longer open.",
             "Make it active first: `--status active --note REASON`.",
-        )  # fmt: skip
+        )
     if note is None and (status == "retired" or now in CLOSED_STATUSES):
         raise Refused(
-            "reason_missing", f"{id} becomes {status} for a reason, which is not given.",
-            "Whoever reads it later must know why.", "Add --note with the reason.",
-        )  # fmt: skip
+            "reason_missing",
+            f"{id} becomes {status} without a reason.",
+            "Later readers need to know why.",
+            "Add --note with the reason.",
+        )
 
 
-def require_open_gotcha(gotcha, status):
-    """The text of a closed gotcha stays as it was when it was closed."""
+def require_open_gotcha(gotcha: Row, status: str | None) -> None:
+    """Refuse to change the text of a closed gotcha, unless it becomes active again."""
     if gotcha["status"] not in CLOSED_STATUSES or status == "active":
         return
-    promoted = gotcha["status"] == "promoted"
+    why, step = "It is closed.", "make it active again: `--status active --note REASON`."
+    if gotcha["status"] == "promoted":
+        why, step = "Its learning rests on them.", "record a new gotcha with G1."
     raise Refused(
         "closed_lesson",
-        f"{gotcha['id']} is {gotcha['status']}; its text, evidence and paths stay as they are.",
-        "The learning that came of it stands on them."
-        if promoted
-        else "It would change what was closed.",
-        "Add a --note, or record a new gotcha with G1."
-        if promoted
-        else "Add a --note, or make it active again: `--status active --note REASON`.",
+        f"{gotcha['id']} is {gotcha['status']}: its text, evidence and paths stay as they are.",
+        why,
+        f"Add a --note, or {step}",
     )
 
 
-def retire_lesson(tx, ref, reason, superseded_by):
+def retire_lesson(tx: Writer, ref: str, reason: str, superseded_by: str | None) -> Row:
+    """Retire a lesson, or supersede it by another one."""
     kind, lesson = tx.find_any(LESSONS, ref)
     _require_in_force(tx, kind, lesson)
-    successor = _successor(tx, kind, lesson, superseded_by) if superseded_by else None
+    successor = _find_successor(tx, kind, lesson, superseded_by) if superseded_by else None
     status = "superseded" if successor else "retired"
     changes = {"status": status, "note": reason, "superseded_by": successor and successor["id"]}
     row = revise_lesson(tx, kind, lesson, changes, (successor,) if successor else ())
@@ -181,42 +222,47 @@ def retire_lesson(tx, ref, reason, superseded_by):
     return make_receipt(f"{kind}_revision", row, **more)
 
 
-def _require_in_force(tx, kind, lesson):
+def _require_in_force(tx: Writer, kind: str, lesson: Row) -> None:
     if lesson["status"] in ("retired", "superseded"):
-        last = tx.one(
-            f"SELECT at, note FROM {kind}_revision WHERE {kind}_id = ? AND status NOT NULL ORDER BY rev DESC LIMIT 1",
+        last = tx.rows(
+            f"SELECT at, note FROM {kind}_revision WHERE {kind}_id = ? AND status NOT NULL"
+            " ORDER BY rev DESC LIMIT 1",
             (lesson["id"],),
-        )
+        )[0]
         by = f" by {lesson['superseded_by']}" if lesson["superseded_by"] else ""
         raise Conflict(
-            "already_retired", f"{lesson['id']} is {lesson['status']}{by} already.",
-            f"Since {last['at'][:10]}: {last['note']}", f"`{KINDS[kind].shows} --id {lesson['id']}` shows its history.",
-        )  # fmt: skip
+            "already_retired",
+            f"{lesson['id']} is {lesson['status']}{by} already.",
+            f"Since {last['at'][:10]}: {last['note']}",
+            f"`{KINDS[kind].shows} --id {lesson['id']}` shows its history.",
+        )
     if lesson["status"] == "promoted":
-        became = find_promotion(tx, kind, lesson)
+        promotion = find_promotion(tx, kind, lesson)
         raise Refused(
-            "promoted_lesson", f"{lesson['id']} was promoted.", f"It goes on as {became}.",
-            f"Retire that one: `L11 --id {became} --reason …`.",
-        )  # fmt: skip
+            "promoted_lesson",
+            f"{lesson['id']} was promoted.",
+            f"{promotion} replaces it.",
+            f"Retire that one: `L11 --id {promotion} --reason …`.",
+        )
 
 
-def find_promotion(db, kind, lesson):
-    """The id of what this was promoted to, or None."""
-    return (
-        db.value(f"SELECT id FROM {NEXT[kind]} WHERE {kind}_id = ?", (lesson["id"],))
-        if kind in NEXT
-        else None
-    )
+def find_promotion(db: Reader, kind: str, lesson: Row) -> str | None:
+    """Return the id of the lesson that this one was promoted to."""
+    if kind not in NEXT:
+        return None
+    return db.value(f"SELECT id FROM {NEXT[kind]} WHERE {kind}_id = ?", (lesson["id"],))
 
 
-def _successor(tx, kind, lesson, ref):
-    """The lesson that takes the place of another. It is active, so it has no successor itself: no circle can arise."""
+def _find_successor(tx: Writer, kind: str, lesson: Row, ref: str) -> Row:
+    """Return an active lesson of the same kind. An active one has no successor: no cycle."""
     other, successor = tx.find_any(LESSONS, ref)
     if other != kind:
         raise Refused(
-            "other_kind", f"A {kind} is superseded by a {kind}, not by a {other}.", f"{successor['id']} is a {other}.",
+            "other_kind",
+            f"A {kind} is superseded by a {kind}, not by a {other}.",
+            f"{successor['id']} is a {other}.",
             f"Name a {kind}, or retire it without --superseded-by.",
-        )  # fmt: skip
+        )
     if successor["id"] == lesson["id"]:
         raise Refused(
             "supersedes_itself",
@@ -226,19 +272,28 @@ def _successor(tx, kind, lesson, ref):
         )
     if successor["status"] != "active":
         raise Refused(
-            "successor_not_active", f"{successor['id']} is {successor['status']}.",
-            "Only an active lesson can supersede another.", "Name an active one.",
-        )  # fmt: skip
+            "successor_not_active",
+            f"{successor['id']} is {successor['status']}.",
+            "Only an active lesson can supersede another.",
+            "Name an active one.",
+        )
     return successor
 
 
-def list_lessons(db, kind, limit, query, task_id=None, columns=LIST_COLUMNS, **filters):
-    """G2, G3 and the like: `filters` are columns and what they must be, `since` and `until` excepted."""
+def list_lessons(
+    db: Reader,
+    kind: str,
+    limit: int,
+    query: str | None,
+    task_id: str | None = None,
+    columns: str = LIST_COLUMNS,
+    **filters: Any,
+) -> Row:
+    """List or search lessons; `filters` are columns, or `since` and `until`."""
     conditions = {
         {"since": "at >= ?", "until": "at < ?"}.get(name, f"{name} = ?"): value
         for name, value in filters.items()
     }
     conditions["task_id = ?"] = db.resolve("task", task_id) if task_id else None
-    return list_records(
-        db, kind, columns + (BACKING_COLUMN if kind == "learned" else ""), limit, conditions, query
-    )
+    columns += BACKING_COLUMN if kind == "learned" else ""
+    return list_records(db, kind, columns, limit, conditions, query)

@@ -1,6 +1,7 @@
-"""The files that hold lessons, found below the project and read."""
+"""The files that hold lessons: found below the project and read."""
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import KaizenError, NotFound, Refused, Unavailable, Usage
@@ -11,14 +12,19 @@ from ..secrets import scan
 from .entry import Entry, Page, read_page
 
 BY_FILE = {"gotcha.md": "gotcha", "learning.md": "learning", "learned.md": "learned"}
-SKIPPED_FOLDERS = {
-    ".git", ".hg", ".svn", ".jj", ".venv", "node_modules", "__pycache__", ".tox", ".nox", ".eggs", ".hypothesis",
-    ".direnv", ".gradle", ".terraform", ".next", ".nuxt", ".svelte-kit", ".turbo", ".yarn", ".pnpm-store", ".npm",
-}  # fmt: skip
-TOOL_MARKS = (
-    "pyvenv.cfg",
-    "CACHEDIR.TAG",
-)  # a virtual environment of any name; a cache by its own word
+TOOL_FOLDERS = """
+.git .hg .svn .jj .venv node_modules __pycache__ .tox .nox .eggs .hypothesis .direnv .gradle
+.terraform .next .nuxt .svelte-kit .turbo .yarn .pnpm-store .npm"""
+SKIPPED_FOLDERS = frozenset(TOOL_FOLDERS.split())
+TOOL_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")  # of a virtual environment, of a cache
+REMEDIES = {
+    "file_unreadable": "Make it readable, then run the command again.",
+    "path_not_utf8": "Rename the folder, then run the command again.",
+    "not_utf8": "Convert the file to UTF-8, then run the command again.",
+    "nul_character": "Convert it to UTF-8 without NUL characters, then run the command again.",
+    "entry_too_long": "Split the entry with headings or list items, then run the command again.",
+    "secret_refused": "Remove it, or write an obviously fake value (docs/secrets.md says which).",
+}
 
 
 @dataclass
@@ -27,7 +33,7 @@ class Problem:
 
     code: str
     line: int
-    says: str
+    text: str
     error: type[KaizenError] = Refused
 
 
@@ -45,228 +51,187 @@ class LessonFile:
     def entries(self) -> list[Entry]:
         return self.page.entries
 
-    def hash_of(self, entry: Entry) -> str:
+    def hash_entry(self, entry: Entry) -> str:
         return entry.source_hash(self.kind, self.path)
+
+    def add_problem(
+        self, code: str, line: int, text: str, error: type[KaizenError] = Refused
+    ) -> None:
+        self.problems.append(Problem(code, line, text, error))
 
 
 def get_file_kind(path: str) -> str | None:
     return BY_FILE.get(os.path.basename(path).lower())
 
 
-# Finding
-
-
-def find_lesson_files(root: str, roots=()) -> tuple[list[LessonFile], list[dict]]:
-    """(every lesson file, read; what was passed over and why) below the project or some of its folders."""
+def find_lesson_files(
+    root: str, roots: Sequence[str] = ()
+) -> tuple[list[LessonFile], list[dict[str, str]]]:
+    """Return all lesson files below the project or `roots`, and what was skipped and why."""
     base = os.path.realpath(root)
-    passed: list[dict] = []
-    named: dict[str, None] = {}
-    for start in [_start(base, one) for one in roots] or [base]:
-        named.update(dict.fromkeys(_walk(base, start, passed)))
-    found: dict[str, LessonFile] = {}
-    for path in sorted(
-        named, key=lambda path: (os.path.islink(os.path.join(base, path)), os.fsencode(path))
-    ):
+    skipped: list[dict[str, str]] = []
+    paths: dict[str, None] = {}
+    for start in [_resolve_root(base, given) for given in roots] or [base]:
+        paths.update(dict.fromkeys(_walk(base, start, skipped)))
+    files: dict[str, LessonFile] = {}
+    # Links come last, so that a link to a lesson file is the one that is skipped.
+    in_order = sorted(paths, key=lambda path: (_is_link(base, path), os.fsencode(path)))
+    for path in in_order:
         real = os.path.realpath(os.path.join(base, path))
-        reason = _passed_over(base, path, real, found)
-        if reason:
-            passed.append({"path": spell_path(path), "why": reason})
+        why = ""
+        if find_project_path(base, path) is None:
+            why = "a link that leads out of the project"
+        elif not os.path.isfile(real):
+            why = "not a file"
+        elif real in files:
+            why = f"a link to {spell_path(files[real].path)}"
+        elif _is_in_skipped_folder(base, os.path.dirname(real)):
+            why = "a link into a folder that is not searched"
+        if why:
+            skipped.append({"path": spell_path(path), "why": why})
         else:
-            found[real] = load_lesson_file(path, real)
-    return sorted(found.values(), key=lambda file: os.fsencode(file.path)), passed
+            files[real] = load_lesson_file(path, real)
+    return sorted(files.values(), key=lambda file: os.fsencode(file.path)), skipped
 
 
-def _start(base, given):
+def _is_link(base: str, path: str) -> bool:
+    return os.path.islink(os.path.join(base, path))
+
+
+def _resolve_root(base: str, given: str) -> str:
     path = find_project_path(base, given)
     if path is None or path.startswith("../"):
         raise Refused(
             "outside_project",
-            f"{spell_path(os.path.basename(given.rstrip('/')) or given)} lies outside the project.",
-            "Lessons are migrated from folders below the project's root; a link that leads out counts as outside.",
+            f"{spell_path(os.path.basename(given.rstrip('/')) or given)} is outside the project.",
+            "Lessons are migrated from folders below the project's root; links out do not count.",
             "Give --roots as folders below the project.",
         )
-    real = os.path.realpath(os.path.join(base, path))
+    real, shown = os.path.realpath(os.path.join(base, path)), spell_path(path)
     if not os.path.exists(real):
-        raise NotFound(
-            "folder_not_found", f"There is no folder {spell_path(path)}.", "", "Check --roots."
-        )
+        raise NotFound("folder_not_found", f"There is no folder {shown}.", "", "Check --roots.")
     if not os.path.isdir(real):
-        raise Usage(
-            "not_a_folder",
-            f"{spell_path(path)} is not a folder.",
-            "",
-            "Give --roots the folder that it is in.",
-        )
-    if _is_closed(base, real):
-        raise Refused(
-            "not_searched",
-            f"{spell_path(path)} is never searched.",
-            "It belongs to a tool.",
-            "Check --roots.",
-        )
+        raise Usage("not_a_folder", f"{shown} is not a folder.", "", "Give --roots its folder.")
+    if _is_in_skipped_folder(base, real):
+        why = "It belongs to a tool."
+        raise Refused("not_searched", f"{shown} is never searched.", why, "Check --roots.")
     return real
 
 
-def _walk(base, start, passed):
-    """Paths of files with the name of a lesson file. Links to folders are never followed."""
+def _walk(base: str, start: str, skipped: list[dict[str, str]]) -> Iterator[str]:
+    """Yield paths with the name of a lesson file. Links to folders are not followed."""
 
-    def unreadable(error):
-        passed.append(
-            {"path": spell_path(os.path.relpath(error.filename, base)), "why": str(error.strerror)}
-        )
+    def note_unreadable(error: OSError) -> None:
+        path = spell_path(os.path.relpath(error.filename, base))
+        skipped.append({"path": path, "why": str(error.strerror)})
 
-    for here, folders, names in os.walk(start, onerror=unreadable):
+    for here, folders, names in os.walk(start, onerror=note_unreadable):
         folders[:] = [
-            name for name in sorted(folders) if _is_open(base, os.path.join(here, name), passed)
+            name
+            for name in sorted(folders)
+            if _is_searched(base, os.path.join(here, name), skipped)
         ]
         for name in names:
             if get_file_kind(name):
                 yield os.path.relpath(os.path.join(here, name), base).replace(os.sep, "/")
 
 
-def _is_open(base, folder, passed):
+def _is_searched(base: str, folder: str, skipped: list[dict[str, str]]) -> bool:
     name = os.path.basename(folder)
-    if (
-        os.path.islink(folder)
-        or name in SKIPPED_FOLDERS
-        or (name[0] == "." and "cache" in name.lower())
-    ):
+    if os.path.islink(folder) or folder == os.path.join(base, "AI"):
         return False
-    if folder == os.path.join(base, "AI") or any(
-        os.path.exists(os.path.join(folder, mark)) for mark in TOOL_MARKS
-    ):
+    if name in SKIPPED_FOLDERS or (name[0] == "." and "cache" in name.lower()):
+        return False
+    if any(os.path.exists(os.path.join(folder, mark)) for mark in TOOL_MARKS):
         return False
     if os.path.exists(os.path.join(folder, "AI", "db", "kaizen.db")):
-        passed.append(
-            {
-                "path": spell_path(os.path.relpath(folder, base)),
-                "why": "a project with records of its own",
-            }
-        )
+        path = spell_path(os.path.relpath(folder, base))
+        skipped.append({"path": path, "why": "a project with records of its own"})
         return False
     return True
 
 
-def _is_closed(base, real):
-    """Is this path in a folder that a search would not enter?"""
+def _is_in_skipped_folder(base: str, real: str) -> bool:
     while len(real) > len(base):
-        if not _is_open(base, real, []):
+        if not _is_searched(base, real, []):
             return True
         real = os.path.dirname(real)
     return False
 
 
-def _passed_over(base, path, real, found):
-    """Why a file with the right name is none to migrate, or None."""
-    if find_project_path(base, path) is None:
-        return "a link that leads out of the project"
-    if not os.path.isfile(real):
-        return "not a file"
-    if real in found:
-        return f"a link to {spell_path(found[real].path)}"
-    return (
-        "a link into a folder that is not searched"
-        if _is_closed(base, os.path.dirname(real))
-        else None
-    )
-
-
 def spell_path(path: str) -> str:
-    """A path as text; a name that is not UTF-8 with its bytes spelled out."""
+    """Return a path as text, with the bytes of a name that is not UTF-8 spelled out."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
-# Reading
-
-
 def load_lesson_file(path: str, real: str) -> LessonFile:
+    """Read a file; note as problems what a record or a backup cannot hold."""
     file = LessonFile(path, get_file_kind(path) or "", real)
     try:
         with open(real, "rb") as opened:
             file.data = opened.read()
     except OSError as error:
-        file.problems.append(
-            Problem("file_unreadable", 1, f"cannot be read: {error.strerror}", Unavailable)
-        )
+        file.add_problem("file_unreadable", 1, f"cannot be read: {error.strerror}", Unavailable)
         return file
     file.sha256 = sha256(file.data)
-    text = _decoded(file)
+    text = _decode(file)
     if text is not None:
         file.page = read_page(text)
-        file.problems += _unfit(file, text)
+        for entry in file.entries:
+            if len(entry.body) > BODY_CHARS_MAX:
+                says = f"is longer than {BODY_CHARS_MAX:,} characters"
+                file.add_problem("entry_too_long", entry.line, says)
+        kind = scan.find_secret(text)
+        if kind:  # anywhere in the file, since the backup would keep it
+            says = f"seems to hold a secret ({kind})"
+            file.add_problem("secret_refused", _find_secret_line(text), says)
     return file
 
 
-def _decoded(file):
-    """The text of a file that can be recorded, or None and the problem with it."""
+def _decode(file: LessonFile) -> str | None:
+    """Return the text of a file, or note the problem with it."""
     kind = scan.find_secret(file.path)
     if kind:
-        file.path = os.path.basename(file.path)  # the value is not to be shown
-        file.problems.append(
-            Problem(
-                "secret_refused", 1, f"lies in a folder whose name seems to be a secret ({kind})"
-            )
-        )
+        file.path = os.path.basename(file.path)  # the folder's name must not be shown
+        says = f"is in a folder whose name seems to be a secret ({kind})"
+        file.add_problem("secret_refused", 1, says)
     elif spell_path(file.path) != file.path:
         file.path = spell_path(file.path)
-        file.problems.append(Problem("path_not_utf8", 1, "has a path that is not UTF-8"))
+        file.add_problem("path_not_utf8", 1, "has a path that is not UTF-8")
     elif b"\0" in file.data:
         line = file.data.count(b"\n", 0, file.data.index(b"\0")) + 1
-        file.problems.append(
-            Problem("nul_character", line, "has a NUL character; it is no text, or not in UTF-8")
-        )
+        says = "has a NUL character: it is not text, or not UTF-8"
+        file.add_problem("nul_character", line, says)
     else:
         try:
             return file.data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = file.data.count(b"\n", 0, error.start) + 1
-            file.problems.append(Problem("not_utf8", line, "is not UTF-8"))
+            file.add_problem("not_utf8", line, "is not UTF-8")
     return None
 
 
-def _unfit(file, text):
-    """Secrets anywhere in the file, because its backup would keep them too; entries that no record can hold."""
-    for entry in file.entries:
-        if len(entry.body) > BODY_CHARS_MAX:
-            yield Problem(
-                "entry_too_long", entry.line, f"is longer than {BODY_CHARS_MAX:,} characters"
-            )
-    kind = scan.find_secret(text)
-    if kind:
-        yield Problem("secret_refused", _line_of_secret(text), f"seems to hold a secret ({kind})")
-
-
-def _line_of_secret(text):
-    """The line that holds it, or where one that takes several lines begins, as a private key does."""
+def _find_secret_line(text: str) -> int:
+    """Return the line with the secret; of one over several lines, such as a key, the first."""
     lines = text.split("\n")
-    found = [number for number, line in enumerate(lines, 1) if scan.find_secret(line)]
-    begins = [number for number, line in enumerate(lines, 1) if "PRIVATE KEY" in line]
-    return (found or begins or [1])[0]
+    own = [number for number, line in enumerate(lines, 1) if scan.find_secret(line)]
+    keys = [number for number, line in enumerate(lines, 1) if "PRIVATE KEY" in line]
+    return (own or keys or [1])[0]
 
 
 def require_importable(files: list[LessonFile]) -> None:
-    """All files can be migrated, or an error that names the first that cannot, and lists all of them."""
+    """Raise an error that lists all problems, of which the first names it."""
     bad = [(file, problem) for file in files for problem in file.problems]
     if not bad:
         return
     file, first = bad[0]
     error = first.error(
         first.code,
-        f"{file.path}:{first.line} {first.says}.",
-        "Nothing was written; files are migrated all together or not at all.",
+        f"{file.path}:{first.line} {first.text}.",
+        "Nothing was written: all files are migrated together or none.",
         REMEDIES[first.code],
     )
     error.findings = [
-        {"file": file.path, "line": one.line, "problem": one.says} for file, one in bad
+        {"file": file.path, "line": problem.line, "problem": problem.text} for file, problem in bad
     ]
     raise error
-
-
-REMEDIES = {
-    "file_unreadable": "Make it readable, then run the command again.",
-    "path_not_utf8": "Rename the folder, then run the command again.",
-    "not_utf8": "Convert the file to UTF-8, then run the command again.",
-    "nul_character": "Convert the file to UTF-8 without NUL characters, then run the command again.",
-    "entry_too_long": "Split the entry with headings or list items, then run the command again.",
-    "secret_refused": "Take it out, or write an obviously fake value instead (docs/secrets.md says which pass).",
-}

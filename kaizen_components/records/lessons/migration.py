@@ -1,102 +1,139 @@
-"""Markdown lessons into records: planned, applied, verified, reported.
+"""Migrate Markdown lessons into records. M1 to M5 are five views of one plan.
 
-For each file the order is: the backup is on disk; the records and a lesson_import row are committed, for all files in
-one transaction; the file is replaced by its stub, but only if another connection sees that row. So at every moment the
-text is in the file or in the database, and after a crash M3 goes on where it stopped. Inside a batch (K5) nothing is
-committed yet when M3 returns: such files keep their text until the next M3.
+A plan matches each entry of each lesson file with its record. M3 writes what has none. For each file
+the order is: the backup is on disk; the records and a lesson_import row are committed, for all files
+in one transaction; the stub replaces the file, but only if another connection sees that row. So the
+text is always in the file or in the database, and after a crash M3 continues where it stopped. Inside
+a batch (K5) nothing is committed when M3 returns: the files keep their text until the next M3.
 """
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...errors import Integrity, Refused
 from ...store.gate import Gate
 from ..ledger.canonical import encode_canonical
 from ..ledger.hashing import hash_text, sha256
-from . import backup as lesson_copy
-from . import lesson_file as lesson_file
-from .entry import strip_line_ends
+from .backup import back_up_file, format_backup_name, replace_with_stub, require_writable
+from .entry import Entry, read_page, strip_line_ends
 from .lesson import LESSONS
-from .lesson_file import LessonFile, get_file_kind
+from .lesson_file import LessonFile, find_lesson_files, get_file_kind, require_importable
 from .stub import render_stub
+
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row, Store, WriteLater, Writer
 
 IMPORTS = "SELECT * FROM lesson_import ORDER BY seq"
 IMPORTED = "SELECT * FROM lesson_import WHERE path = ? AND sha256 = ? ORDER BY seq DESC LIMIT 1"
-SO_FAR = "SELECT coalesce(sum(added), 0) FROM lesson_import WHERE path = ? AND seq <= ?"
-RECORDED = {
-    kind: f"SELECT id, title, body FROM {kind} WHERE source_hash = ?" for kind in LESSONS
-}  # one of these is asked for every entry, by its unique index
-COUNTS = """
-SELECT 'gotcha' AS kind, count(*) AS records FROM gotcha WHERE source_hash IS NOT NULL
-UNION ALL SELECT 'learning', count(*) FROM learning WHERE source_hash IS NOT NULL
-UNION ALL SELECT 'learned', count(*) FROM learned WHERE source_hash IS NOT NULL"""
-
-
-def recorded(db, kind, source_hash):
-    """The record of an entry, or None; without a database there is none."""
-    return db.one(RECORDED[kind], (source_hash,)) if db else None
-
-
-def state_of(db, file: LessonFile) -> tuple[str, int]:
-    """(what is to be done with a file, how many of its entries are not recorded)"""
-    new = sum(1 for entry in file.entries if not recorded(db, file.kind, file.hash_of(entry)))
-    if file.problems:
-        return "problem", new
-    if not file.entries:
-        return ("stub" if file.page.is_stub else "empty"), 0
-    return ("pending" if new else "recorded"), new
-
-
-def backup_folder(store) -> str:
-    return os.path.join(store.place.backups, "lessons")
-
-
-# M1, M2
-
-
-def scan_lessons(store, db, roots) -> dict:
-    found, passed = lesson_file.find_lesson_files(store.place.root, roots)
-    rows = []
-    for file in found:
-        state, new = state_of(db, file)
-        problem = "; ".join(f"line {one.line} {one.says}" for one in file.problems)
-        rows.append({
-            "file": file.path, "kind": file.kind, "state": state, "entries": len(file.entries), "new": new,
-            "front_matter": ", ".join(file.page.front_matter) or None, "problem": problem or None,
-        })  # fmt: skip
-    return {
-        "records": rows, "count": len(rows), "entries": sum(row["entries"] for row in rows),
-        "new": sum(row["new"] for row in rows), "headings_without_text": _bare(found), "passed_over": passed,
-        "next": "M2 shows what M3 would do." if any(row["state"] in TO_DO for row in rows) else None,
-    }  # fmt: skip
-
-
+ADDED_SO_FAR = "SELECT coalesce(sum(added), 0) FROM lesson_import WHERE path = ? AND seq <= ?"
+COUNT = "SELECT count(*) FROM {kind} WHERE source_hash IS NOT NULL"
+RECORD = "SELECT id, title, body FROM {kind} WHERE source_hash = ?"  # by its unique index
 TO_DO = ("pending", "recorded", "problem")
 
 
-def preview_migration(store, db, roots) -> dict:
-    found, _ = lesson_file.find_lesson_files(store.place.root, roots)
-    lesson_file.require_importable(found)
-    todo = [file for file in found if file.entries]
+@dataclass
+class PlannedFile:
+    """A lesson file, and the record of each of its entries, if there is one."""
+
+    file: LessonFile
+    records: list[Row | None]
+
+    @property
+    def new(self) -> int:
+        return self.records.count(None)
+
+    @property
+    def state(self) -> str:
+        if self.file.problems:
+            return "problem"
+        if not self.file.entries:
+            return "stub" if self.file.page.is_stub else "empty"
+        return "pending" if self.new else "recorded"
+
+    @property
+    def problem(self) -> str | None:
+        lines = [f"line {problem.line} {problem.text}" for problem in self.file.problems]
+        return "; ".join(lines) or None
+
+    def list_entries(self) -> Iterator[tuple[Entry, Row | None, Row]]:
+        """Yield each entry with its record and its place."""
+        for entry, record in zip(self.file.entries, self.records, strict=True):
+            place = {"kind": self.file.kind, "file": self.file.path, "line": entry.line}
+            yield entry, record, {**place, "title": entry.title}
+
+
+def plan_file(db: Reader | None, file: LessonFile) -> PlannedFile:
+    """Find the record of each entry. Without a database there are none."""
+    if db is None:
+        return PlannedFile(file, [None] * len(file.entries))
+    sql = RECORD.format(kind=file.kind)
+    return PlannedFile(file, [db.one(sql, (file.hash_entry(entry),)) for entry in file.entries])
+
+
+def make_plan(
+    store: Store, db: Reader | None, roots: Sequence[str] = ()
+) -> tuple[list[PlannedFile], list[dict[str, str]]]:
+    """Return the plan of every lesson file, and what the search skipped."""
+    files, skipped = find_lesson_files(store.place.root, roots)
+    return [plan_file(db, file) for file in files], skipped
+
+
+def scan_lessons(store: Store, db: Reader | None, roots: Sequence[str]) -> Row:
+    """M1: show each file with its state and counts."""
+    plan, skipped = make_plan(store, db, roots)
     rows = [
         {
-            "kind": file.kind, "file": file.path, "line": entry.line, "title": entry.title,
-            "state": "recorded" if recorded(db, file.kind, file.hash_of(entry)) else "new",
+            "file": planned.file.path,
+            "kind": planned.file.kind,
+            "state": planned.state,
+            "entries": len(planned.file.entries),
+            "new": planned.new,
+            "front_matter": ", ".join(planned.file.page.front_matter) or None,
+            "problem": planned.problem,
         }
-        for file in todo for entry in file.entries
-    ]  # fmt: skip
-    folder = store.place.relative(backup_folder(store))
-    stubs = [
-        {"file": file.path, "backup": f"{folder}/{lesson_copy.format_backup_name(file)}"}
-        for file in todo
+        for planned in plan
     ]
     return {
-        "records": rows, "count": len(rows), "new": sum(row["state"] == "new" for row in rows),
-        "would_become_stubs": stubs, "headings_without_text": _bare(todo),
-    }  # fmt: skip
+        "records": rows,
+        "count": len(rows),
+        "entries": sum(len(planned.file.entries) for planned in plan),
+        "new": sum(planned.new for planned in plan),
+        "headings_without_text": _list_bare_headings([planned.file for planned in plan]),
+        "passed_over": skipped,
+        "next": "M2 shows what M3 would do."
+        if any(row["state"] in TO_DO for row in rows)
+        else None,
+    }
 
 
-def _bare(files):
-    """Headings that nothing stands below: no entries, so a person should know of them."""
+def preview_migration(store: Store, db: Reader | None, roots: Sequence[str]) -> Row:
+    """M2: show each entry, and which files would become stubs."""
+    plan, _ = make_plan(store, db, roots)
+    files = [planned.file for planned in plan if planned.file.entries]
+    require_importable([planned.file for planned in plan])
+    rows = [
+        {**row, "state": "recorded" if record else "new"}
+        for planned in plan
+        for _, record, row in planned.list_entries()
+    ]
+    folder = store.place.relative(backup_folder(store))
+    return {
+        "records": rows,
+        "count": len(rows),
+        "new": sum(planned.new for planned in plan),
+        "would_become_stubs": [
+            {"file": file.path, "backup": f"{folder}/{format_backup_name(file)}"} for file in files
+        ],
+        "headings_without_text": _list_bare_headings(files),
+    }
+
+
+def _list_bare_headings(files: list[LessonFile]) -> list[Row]:
+    """Return headings with nothing below: no entries, so a person should know of them."""
     return [
         {"file": file.path, "line": line, "heading": text}
         for file in files
@@ -105,19 +142,18 @@ def _bare(files):
     ]
 
 
-# M3
+def apply_migration(write: WriteLater, store: Store, roots: Sequence[str]) -> Row:
+    """M3: back up, record what is new, and leave stubs."""
+    files, _ = find_lesson_files(store.place.root, roots)
+    require_importable(files)
+    files = [file for file in files if file.entries]
+    require_writable(files)
+    answer = write(lambda tx: _record(tx, store, files))
+    answer["files_now"] = _leave_stubs(store, files) if files else []
+    return {**answer, "headings_without_text": _list_bare_headings(files)}
 
 
-def apply_migration(write, store, roots) -> dict:
-    found, _ = lesson_file.find_lesson_files(store.place.root, roots)
-    lesson_file.require_importable(found)
-    todo = [file for file in found if file.entries]
-    lesson_copy.require_writable(todo)
-    answer = write(lambda tx: _record(tx, store, todo))
-    return {**answer, "files_now": _leave_stubs(store, todo), "headings_without_text": _bare(todo)}
-
-
-def _record(tx, store, todo):
+def _record(tx: Writer, store: Store, files: list[LessonFile]) -> Row:
     if tx.test:
         raise Refused(
             "not_as_a_test",
@@ -126,222 +162,166 @@ def _record(tx, store, todo):
             "`M2` shows what it would do and changes nothing.",
         )
     rows, records = [], []
-    for file in todo:
-        backup = store.place.relative(lesson_copy.back_up_file(file, backup_folder(store)))
-        added = [
-            _add(tx, file, entry)
-            for entry in file.entries
-            if not recorded(tx, file.kind, file.hash_of(entry))
-        ]
+    for file in files:
+        backup = store.place.relative(back_up_file(file, backup_folder(store)))
+        added = []
+        for entry, record, row in plan_file(tx, file).list_entries():
+            if record is None:
+                values = {
+                    "title": entry.title,
+                    "summary": entry.summary,
+                    "body": entry.body,
+                    "scope": "project",
+                    "evidence": encode_canonical([f"{file.path}:{entry.line}"]),
+                    "source_path": file.path,
+                    "source_line": entry.line,
+                    "source_hash": file.hash_entry(entry),
+                }
+                added.append({"id": tx.add(file.kind, values)["id"], **row})
+        counts = {"entries": len(file.entries), "added": len(added)}
         before = tx.one(IMPORTED, (file.path, file.sha256))
         if added or before is None or before["backup"] != backup:
-            _add_import(tx, file, backup, len(added))
+            so_far = tx.value(ADDED_SO_FAR, (file.path, 2**62)) + len(added)
+            stub = render_stub(file.kind, so_far, tx.at[:10], backup)
+            values = {"path": file.path, "sha256": file.sha256, "backup": backup, **counts}
+            tx.add("lesson_import", {**values, "stub_sha256": hash_text(stub)})
         records += added
-        rows.append({
-            "file": file.path, "kind": file.kind, "entries": len(file.entries), "added": len(added), "backup": backup,
-        })  # fmt: skip
+        rows.append({"file": file.path, "kind": file.kind, **counts, "backup": backup})
+    entries, count = _count(len(records), "entry", "entries"), _count(len(files), "file", "files")
+    outcome = f"{entries} recorded from {count}"
+    return {"outcome": outcome, "added": len(records), "files": rows, "entries": records}
+
+
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
+
+
+def backup_folder(store: Store) -> str:
+    return os.path.join(store.place.backups, "lessons")
+
+
+def _leave_stubs(store: Store, files: list[LessonFile]) -> list[Row]:
+    """Replace the files whose import a second connection sees: the others may be rolled back."""
+    db = store.look()
+    stubs = []
+    try:
+        for file in files:
+            row = db.one(IMPORTED, (file.path, file.sha256))
+            if row:
+                so_far = db.value(ADDED_SO_FAR, (row["path"], row["seq"]))
+                stubs.append(render_stub(file.kind, so_far, row["at"][:10], row["backup"]))
+            else:
+                stubs.append("")
+    finally:
+        db.close()
+    not_yet = "kept: the batch is not committed yet; run M3 again"
+    # Not the database's gate: a batch holds that already.
+    with Gate(os.path.join(backup_folder(store), "lock")):
+        return [
+            {"file": file.path, "now": replace_with_stub(file, stub) if stub else not_yet}
+            for file, stub in zip(files, stubs, strict=True)
+        ]
+
+
+def verify_migration(db: Reader, store: Store) -> Row:
+    """M4: prove that the database has every entry of every backup, and that no file waits."""
+    imports = db.rows(IMPORTS)
+    checked = 0
+    lost: list[Row] = []
+    for row in {(row["path"], row["sha256"]): row for row in imports}.values():
+        entries, findings = _check_import(db, store, row)
+        checked, lost = checked + entries, lost + findings
+    if lost:
+        error: Integrity | Refused = Integrity(
+            "lesson_lost",
+            f"{lost[0]['file']}:{lost[0]['line'] or ''} {lost[0]['problem']}.",
+            f"{_count(len(lost), 'finding', 'findings')}; every entry of every backup must be in "
+            "the database unchanged.",
+            "Run `K8` to check the database. The backups below AI/db/backups/lessons have the text; "
+            "`M3` makes a backup again if its file is restored in place of the stub.",
+        )
+        error.findings = lost
+        raise error
+    plan, skipped = make_plan(store, db)
+    pending = [planned for planned in plan if planned.state in ("pending", "problem")]
+    if pending:
+        waits = f"{_count(pending[0].new, 'entry', 'entries')} not recorded yet"
+        error = Refused(
+            "migration_pending",
+            f"{pending[0].file.path} has {'a problem' if pending[0].problem else waits}.",
+            f"Still to be migrated: {_count(len(pending), 'file', 'files')}. Nothing that was "
+            f"migrated is lost: {_count(checked, 'entry is', 'entries are')} unchanged.",
+            "Run `M2` to see what would be recorded, then `M3`.",
+        )
+        error.findings = [
+            {"file": planned.file.path, "new": planned.new, "problem": planned.problem}
+            for planned in pending
+        ]
+        raise error
+    recorded = [planned.file.path for planned in plan if planned.state == "recorded"]
     return {
-        "outcome": f"{_counted(len(records), 'entry', 'entries')} recorded from {_counted(len(todo), 'file', 'files')}",
-        "added": len(records), "files": rows, "entries": records,
-    }  # fmt: skip
-
-
-def _counted(number, one, many):
-    return f"{number} {one if number == 1 else many}"
-
-
-def _add(tx, file, entry):
-    row = tx.add(
-        file.kind,
-        {
-            "title": entry.title, "summary": entry.summary, "body": entry.body, "scope": "project",
-            "evidence": encode_canonical([f"{file.path}:{entry.line}"]), "source_path": file.path,
-            "source_line": entry.line, "source_hash": file.hash_of(entry),
-        },
-    )  # fmt: skip
-    return {
-        "id": row["id"],
-        "kind": file.kind,
-        "file": file.path,
-        "line": entry.line,
-        "title": entry.title,
+        "verified": True,
+        "imports": len(imports),
+        "files": len({row["path"] for row in imports}),
+        "entries": checked,
+        **{kind: db.value(COUNT.format(kind=kind)) for kind in LESSONS},
+        "not_yet_stubs": [{"file": path} for path in recorded],
+        "passed_over": skipped,
     }
 
 
-def _add_import(tx, file, backup, added):
-    so_far = tx.value(SO_FAR, (file.path, 2**62))
-    text = render_stub(file.kind, so_far + added, tx.at[:10], backup)
-    return tx.add(
-        "lesson_import",
-        {
-            "path": file.path, "sha256": file.sha256, "backup": backup, "stub_sha256": hash_text(text),
-            "entries": len(file.entries), "added": added,
-        },
-    )  # fmt: skip
-
-
-def _leave_stubs(store, todo):
-    """Replace what a second connection sees as imported: what is not committed yet could still be taken back."""
-    if not todo:
-        return []
-    seen = store.look()
-    try:
-        texts = [_stub_of(seen, seen.one(IMPORTED, (file.path, file.sha256))) for file in todo]
-    finally:
-        seen.close()
-    rows = []
-    with Gate(
-        os.path.join(backup_folder(store), "lock")
-    ):  # not the database's gate: a batch holds that already
-        for file, text in zip(todo, texts, strict=True):
-            came = (
-                lesson_copy.replace_with_stub(file, text)
-                if text
-                else "kept: the batch is not committed yet; run M3 again"
-            )
-            rows.append({"file": file.path, "now": came})
-    return rows
-
-
-def _stub_of(db, row):
-    if row is None:
-        return None
-    return render_stub(
-        get_file_kind(row["path"]) or "",
-        db.value(SO_FAR, (row["path"], row["seq"])),
-        row["at"][:10],
-        row["backup"],
-    )
-
-
-# M4, M5
-
-
-def verify_migration(db, store) -> dict:
-    imports = db.rows(IMPORTS)
-    checked = 0
-    lost: list[dict] = []
-    for row in {(row["path"], row["sha256"]): row for row in imports}.values():
-        entries, findings = _lost(db, store, row)
-        checked, lost = checked + entries, lost + findings
-    if lost:
-        raise _failure(lost)
-    found, passed = lesson_file.find_lesson_files(store.place.root)
-    states = [(file, *state_of(db, file)) for file in found]
-    pending = [(file, new) for file, state, new in states if state in ("pending", "problem")]
-    if pending:
-        raise _unfinished(pending, checked)
-    return {
-        "verified": True, "imports": len(imports), "files": len({row["path"] for row in imports}),
-        "entries": checked, **{row["kind"]: row["records"] for row in db.rows(COUNTS)},
-        "not_yet_stubs": [{"file": file.path} for file, state, _ in states if state == "recorded"],
-        "passed_over": passed,
-    }  # fmt: skip
-
-
-def _lost(db, store, row):
-    """(how many entries the backup of an import has, those that are not in the database as they were)"""
+def _check_import(db: Reader, store: Store, row: Row) -> tuple[int, list[Row]]:
+    """Return how many entries a backup has, and those that the database lacks or has changed."""
+    problem = ""
     try:
         with open(os.path.join(store.place.root, row["backup"]), "rb") as copy:
             data = copy.read()
+        if sha256(data) != row["sha256"]:
+            problem = f"its backup {row['backup']} is not the file that was migrated"
     except OSError as error:
-        return 0, [
-            _finding(row, None, f"its backup {row['backup']} cannot be read: {error.strerror}")
-        ]
-    if sha256(data) != row["sha256"]:
-        return 0, [
-            _finding(row, None, f"its backup {row['backup']} is not the file that was migrated")
-        ]
-    file = LessonFile(row["path"], get_file_kind(row["path"]) or "", "", row["sha256"], data)
-    file.page = lesson_file.read_page(data.decode())
-    return len(file.entries), [
-        _finding(row, entry, problem)
-        for entry in file.entries
-        if (problem := _difference(db, file, entry))
-    ]
+        problem = f"its backup {row['backup']} cannot be read: {error.strerror}"
+    if problem:
+        return 0, [{"file": row["path"], "line": None, "problem": problem, "title": None}]
+    kind = get_file_kind(row["path"]) or ""
+    file = LessonFile(row["path"], kind, "", row["sha256"], data, read_page(data.decode()))
+    lost = []
+    for entry, record, place in plan_file(db, file).list_entries():
+        # The body has the whole text; how titles are cut from it may change.
+        if record is None:
+            lost.append({**place, "problem": "is not in the database"})
+        elif (entry.heading and record["title"] != entry.title) or (
+            strip_line_ends(record["body"] or "") != strip_line_ends(entry.body)
+        ):
+            lost.append({**place, "problem": f"reads differently in {record['id']}"})
+    return len(file.entries), lost
 
 
-def _difference(db, file, entry):
-    """The body has the whole text, and the title the heading; how summaries are cut from these may change."""
-    record = recorded(db, file.kind, file.hash_of(entry))
-    if record is None:
-        return "is not in the database"
-    same_title = record["title"] == entry.title or not entry.heading
-    same_text = strip_line_ends(record["body"] or "") == strip_line_ends(entry.body)
-    return None if same_title and same_text else f"reads differently in {record['id']}"
-
-
-def _finding(row, entry, problem):
-    return {
-        "file": row["path"], "line": entry.line if entry else None, "problem": problem,
-        "title": entry.title if entry else None,
-    }  # fmt: skip
-
-
-BACKUP_LOST = "Put the file as it was, from git or elsewhere, in place of its stub and run `M3`: it makes the backup anew."
-ENTRY_LOST = "Run `K8` to see what happened to the database; the backups below AI/db/backups/lessons have the text."
-
-
-def _failure(lost):
-    first = lost[0]
-    where = f"{first['file']}:" if first["line"] is None else f"{first['file']}:{first['line']}"
-    remedy = BACKUP_LOST if first["line"] is None else ENTRY_LOST
-    error = Integrity(
-        "lesson_lost",
-        f"{where} {first['problem']}.",
-        f"{_counted(len(lost), 'finding', 'findings')}; every entry of every backup must be in the database as it was.",
-        remedy,
-    )
-    error.findings = lost
-    return error
-
-
-def _unfinished(pending, checked):
-    file, new = pending[0]
-    waits = (
-        "a problem" if file.problems else _counted(new, "entry", "entries") + " not recorded yet"
-    )
-    error = Refused(
-        "migration_pending",
-        f"{file.path} has {waits}.",
-        f"Still to be migrated: {_counted(len(pending), 'file', 'files')}. Nothing is lost of what was migrated: "
-        f"{_counted(checked, 'entry is', 'entries are')} as they were.",
-        "Run `M2` to see what would be recorded, then `M3`.",
-    )
-    error.findings = [
-        {
-            "file": file.path,
-            "new": new,
-            "problem": "; ".join(one.says for one in file.problems) or None,
-        }
-        for file, new in pending
-    ]
-    return error
-
-
-def report_migration(db, store) -> dict:
-    imports = db.rows(IMPORTS)
-    found, passed = lesson_file.find_lesson_files(store.place.root)
-    now = {file.path: _now(db, file) for file in found}
+def report_migration(db: Reader, store: Store) -> Row:
+    """M5: show every import, and the state of its file now."""
+    plan, skipped = make_plan(store, db)
+    now = {
+        planned.file.path: f"{planned.new} new" if planned.state == "pending" else planned.state
+        for planned in plan
+    }
     rows = [
         {
-            "at": row["at"], "file": row["path"], "kind": get_file_kind(row["path"]), "entries": row["entries"],
-            "added": row["added"], "actor": row["actor"], "now": now.get(row["path"], "gone"), "backup": row["backup"],
+            "at": row["at"],
+            "file": row["path"],
+            "kind": get_file_kind(row["path"]),
+            **{name: row[name] for name in ("entries", "added", "actor")},
+            "now": now.get(row["path"], "gone"),
+            "backup": row["backup"],
         }
-        for row in imports
-    ]  # fmt: skip
-    waiting = [(file, *state_of(db, file)) for file in found]
-    pending = [
-        {"file": file.path, "state": state, "new": new}
-        for file, state, new in waiting
-        if state in TO_DO
+        for row in db.rows(IMPORTS)
     ]
     return {
-        "records": rows, "count": len(rows), **{row["kind"]: row["records"] for row in db.rows(COUNTS)},
-        "pending": pending, "passed_over": passed,
-    }  # fmt: skip
-
-
-def _now(db, file):
-    state, new = state_of(db, file)
-    return f"{new} new" if state == "pending" else state
+        "records": rows,
+        "count": len(rows),
+        **{kind: db.value(COUNT.format(kind=kind)) for kind in LESSONS},
+        "pending": [
+            {"file": planned.file.path, "state": planned.state, "new": planned.new}
+            for planned in plan
+            if planned.state in TO_DO
+        ],
+        "passed_over": skipped,
+    }

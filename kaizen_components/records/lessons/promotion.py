@@ -1,218 +1,226 @@
-"""Promotions: gotcha -> learning -> learned. Each happens once, in one transaction, and keeps where it came from.
+"""Promotions: gotcha to learning to learned. Each happens once, in one transaction.
 
-A learning becomes learned with a backing that is linked to it: a passing verification, or a proof that was witnessed
-and passed. Linked is what names the learning or its gotcha (`about_id`), what their evidence names, and what is given
-by its id. An objection (a blocking verdict on the same lesson) counts against everything recorded before it.
+A learning becomes learned with a backing: a passing verification, or a proof that was witnessed and
+passed. It counts when it is about the learning or its gotcha (`about_id`), when the evidence names
+it, or when its id is given. An objection (a blocking verdict on the same lesson) counts against
+everything recorded before it.
 """
+
+from __future__ import annotations
 
 from ...errors import Conflict, Refused
 from ..ledger.canonical import encode_canonical
 from ..ledger.reference import parse_kind, resolve_evidence
 from ..ledger.transaction import make_receipt
 from ..search.listing import read_json_list
-from .lesson import LessonPaths, find_promotion, revise_lesson
+from .lesson import NEXT, LessonPaths, find_promotion, revise_lesson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...parameters import Reader, Row, Store, WriteLater, Writer
+
+    FindSupport = Callable[[Writer, Row], tuple[Row, list[Row], Row]]
 
 PASSING = ("VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS")
 PROOFS = """
 SELECT seq, id, test, tier, outcome, coalesce(command, argv, id) AS command FROM proof
 WHERE about_id IN (?, ?) OR id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"""
 VERDICTS = """
-SELECT seq, id, test, conclusion, blocking AND superseded_by IS NULL AS objects FROM verification_current
+SELECT seq, id, test, conclusion, blocking AND superseded_by IS NULL AS objects
+FROM verification_current
 WHERE about_id IN (?, ?) OR id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"""
-COPIED_COLUMNS = ("title", "summary", "body", "scope", "task_id")
+COPIED_COLUMNS = ("title", "summary", "body", "scope", "task_id", "evidence")
 
 
-def promote_gotcha(write, db, store, ref, texts, evidence, paths):
-    """L2. The files are hashed before the write, also those that the gotcha names."""
-    named = LessonPaths(store, paths)
-    seen = db.find("gotcha", ref)
-    gotcha_id = seen["id"]
-    named.values(named.globs or read_json_list(db, seen["paths"]))
+def promote_gotcha(
+    write: WriteLater,
+    db: Reader,
+    store: Store,
+    ref: str,
+    texts: Row,
+    evidence: Sequence[str],
+    paths: Sequence[str],
+) -> Row:
+    """Promote a gotcha with evidence to a learning, which inherits that evidence."""
 
-    def promote(tx):
-        gotcha = tx.find("gotcha", gotcha_id)
-        _require_active(tx, "gotcha", gotcha)
-        every, records = resolve_evidence(tx, evidence, kept=read_json_list(tx, gotcha["evidence"]))
+    def find_evidence(tx: Writer, gotcha: Row) -> tuple[Row, list[Row], Row]:
+        every, records = resolve_evidence(tx, evidence, read_json_list(tx, gotcha["evidence"]))
         if not every:
             raise Refused(
-                "no_evidence", f"{gotcha_id} has no evidence.", "A learning needs something that shows it.",
-                f"Run `L2 --id {gotcha_id} --evidence …` with a text or the id of a record.",
-            )  # fmt: skip
-        values = {
-            "gotcha_id": gotcha_id, **_carried(gotcha, texts), "evidence": encode_canonical(every),
-            **named.values(named.globs or read_json_list(tx, gotcha["paths"])),
-        }  # fmt: skip
-        row = tx.add("learning", values, of=(gotcha, *records))
-        revise_lesson(tx, "gotcha", gotcha, {"status": "promoted"}, (row,))
-        return make_receipt(
-            "learning", row, gotcha_id=gotcha_id, title=row["title"], learning_status="active"
+                "no_evidence",
+                f"{gotcha['id']} has no evidence.",
+                "A learning needs evidence.",
+                f"Run `L2 --id {gotcha['id']} --evidence …` with a text or the id of a record.",
+            )
+        return {"evidence": encode_canonical(every)}, records, {}
+
+    return _promote(write, db, store, "gotcha", ref, texts, paths, find_evidence)
+
+
+def promote_learning(
+    write: WriteLater,
+    db: Reader,
+    store: Store,
+    ref: str,
+    texts: Row,
+    proof_id: str | None,
+    verification_id: str | None,
+    waive: str | None,
+) -> Row:
+    """Promote a learning to learned with what is given, what is linked, or a waiver."""
+
+    def find_backing(tx: Writer, learning: Row) -> tuple[Row, list[Row], Row]:
+        proofs, verdicts = find_linked(tx, learning)
+        objection = next((verdict for verdict in verdicts if verdict["objects"]), None)
+        records: Row = {}
+        if proof_id:
+            records["proof_id"] = tx.find("proof", proof_id)
+        if verification_id:
+            records["verification_id"] = tx.find("verification", verification_id)
+        for record in records.values():
+            problem = find_problem(record, objection)
+            if problem:
+                raise Refused(
+                    "not_passing",
+                    f"{record['id']} does not prove the lesson.",
+                    f"{problem}.",
+                    "Give a proof that was witnessed and passed, or a passing verification.",
+                )
+        records = records or _choose_backing(proofs, verdicts, objection)
+        if not records:
+            missing = _describe_missing(proofs, verdicts, objection)
+            records = {"waiver_id": _add_waiver(tx, learning, waive, missing)}
+        ids = {name: record["id"] for name, record in records.items()}
+        more = {"waiver_not_needed": True} if waive and "waiver_id" not in ids else {}
+        return ids, list(records.values()), {**ids, **more}
+
+    return _promote(write, db, store, "learning", ref, texts, (), find_backing)
+
+
+def _promote(
+    write: WriteLater,
+    db: Reader,
+    store: Store,
+    kind: str,
+    ref: str,
+    texts: Row,
+    paths: Sequence[str],
+    find_support: FindSupport,
+) -> Row:
+    named = LessonPaths(store, paths)
+    seen = db.find(kind, ref)
+    named.hash_columns(named.globs or read_json_list(db, seen["paths"]))
+
+    def add_row(tx: Writer) -> Row:
+        lesson = tx.find(kind, seen["id"])
+        _require_active(tx, kind, lesson)
+        values, records, receipt = find_support(tx, lesson)
+        row = tx.add(
+            NEXT[kind],
+            {
+                f"{kind}_id": lesson["id"],
+                **{name: lesson[name] for name in COPIED_COLUMNS},
+                **{name: text for name, text in texts.items() if text is not None},
+                **values,
+                **named.hash_columns(named.globs or read_json_list(tx, lesson["paths"])),
+            },
+            of=(lesson, *records),
         )
+        revise_lesson(tx, kind, lesson, {"status": "promoted"}, (row,))
+        ids = {f"{kind}_id": lesson["id"], "title": row["title"], f"{NEXT[kind]}_status": "active"}
+        return make_receipt(NEXT[kind], row, **ids, **receipt)
 
-    return write(promote)
-
-
-def promote_learning(write, db, store, ref, texts, proof_id, verification_id, waive):
-    """L3."""
-    named = LessonPaths(store)
-    seen = db.find("learning", ref)
-    learning_id = seen["id"]
-    named.values(read_json_list(db, seen["paths"]))
-
-    def promote(tx):
-        learning = tx.find("learning", learning_id)
-        _require_active(tx, "learning", learning)
-        backing, records = _backing(tx, learning, proof_id, verification_id, waive)
-        _, evidence = resolve_evidence(tx, (), kept=read_json_list(tx, learning["evidence"]))
-        values = {
-            "learning_id": learning_id, **backing, **_carried(learning, texts), "evidence": learning["evidence"],
-            **named.values(read_json_list(tx, learning["paths"])),
-        }  # fmt: skip
-        row = tx.add("learned", values, of=(learning, *records, *evidence))
-        revise_lesson(tx, "learning", learning, {"status": "promoted"}, (row,))
-        more = {"waiver_not_needed": True} if waive and "waiver_id" not in backing else {}
-        return make_receipt(
-            "learned",
-            row,
-            learning_id=learning_id,
-            title=row["title"],
-            learned_status="active",
-            **backing,
-            **more,
-        )
-
-    return write(promote)
+    return write(add_row)
 
 
-def _carried(lesson, texts):
-    given = {name: text for name, text in texts.items() if text is not None}
-    return {**{name: lesson[name] for name in COPIED_COLUMNS}, **given}
-
-
-def _require_active(tx, kind, lesson):
-    became = find_promotion(tx, kind, lesson)
-    if became:
+def _require_active(tx: Writer, kind: str, lesson: Row) -> None:
+    promotion = find_promotion(tx, kind, lesson)
+    if promotion:
         raise Conflict(
-            "already_promoted", f"{lesson['id']} was promoted already.", f"It became {became}; that happens once.",
-            f"Go on with {became}.",
-        )  # fmt: skip
-    if lesson["status"] == "active":
-        return
-    again = f"Make it active again: `G5 --id {lesson['id']} --status active --note REASON`."
-    raise Refused(
-        "not_active", f"{lesson['id']} is {lesson['status']}.", f"Only an active {kind} is promoted.",
-        again if kind == "gotcha" else "Record what holds now with `L1`.",
-    )  # fmt: skip
-
-
-def _backing(tx, learning, proof_id, verification_id, waive):
-    """({column: id}, the records): what is given, or else what is linked, or else a waiver."""
-    proofs, verdicts = find_linked(tx, learning)
-    objection = next((verdict for verdict in verdicts if verdict["objects"]), None)
-    found = {}
-    if proof_id:
-        found["proof_id"] = _required(tx.find("proof", proof_id), _proof_problem, objection)
-    if verification_id:
-        found["verification_id"] = _required(
-            tx.find("verification", verification_id), _verdict_problem, objection
+            "already_promoted",
+            f"{lesson['id']} was promoted already.",
+            f"It became {promotion}; that happens once.",
+            f"Go on with {promotion}.",
         )
-    found = found or _good(proofs, verdicts, objection)
-    if not found:
-        waiver = _waived(tx, learning, waive, _missing(proofs, verdicts, objection))
-        found = {"waiver_id": waiver}
-    return {name: record["id"] for name, record in found.items()}, list(found.values())
+    if lesson["status"] != "active":
+        again = f"Make it active again: `G5 --id {lesson['id']} --status active --note REASON`."
+        raise Refused(
+            "not_active",
+            f"{lesson['id']} is {lesson['status']}.",
+            f"Only an active {kind} is promoted.",
+            again if kind == "gotcha" else "Record what holds now with `L1`.",
+        )
 
 
-def _good(proofs, verdicts, objection):
-    """The newest proof and verdict that count. Of several runs of one command the last does."""
-    last: dict[str, dict] = {}
-    for proof in proofs:
-        if proof["tier"] == "witnessed":
-            last.setdefault(proof["command"], proof)
-    found = {}
-    for name, records, problem in (
-        ("proof_id", last.values(), _proof_problem),
-        ("verification_id", verdicts, _verdict_problem),
-    ):
-        good = [
-            record
-            for record in records
-            if not problem(record) and not _overruled(record, objection)
-        ]
-        if good:
-            found[name] = good[0]
-    return found
+def find_linked(tx: Reader, learning: Row) -> tuple[list[Row], list[Row]]:
+    """Return the proofs and verdicts on a learning or on its gotcha, the newest first.
 
-
-def find_linked(tx, learning):
-    """(proofs, verdicts) on the learning or on the gotcha it came from, the newest first."""
-    gotcha = tx.find("gotcha", learning["gotcha_id"]) if learning["gotcha_id"] else None
-    named = read_json_list(tx, learning["evidence"]) + (
-        read_json_list(tx, gotcha["evidence"]) if gotcha else []
-    )
-    cited_ids = encode_canonical(
-        [item for item in named if parse_kind(item) in ("proof", "verification")]
-    )
-    about = (learning["id"], learning["gotcha_id"], cited_ids)
+    The evidence of the learning includes that of its gotcha.
+    """
+    evidence = read_json_list(tx, learning["evidence"])
+    ids = [item for item in evidence if parse_kind(item) in ("proof", "verification")]
+    about = (learning["id"], learning["gotcha_id"], encode_canonical(ids))
     return tx.rows(PROOFS, about), tx.rows(VERDICTS, about)
 
 
-def _proof_problem(proof):
-    if proof["tier"] != "witnessed":
-        return f"{proof['id']} is only reported, not witnessed"
-    return (
-        "" if proof["outcome"] == "passed" else f"{proof['id']} did not pass ({proof['outcome']})"
-    )
-
-
-def _verdict_problem(verdict):
-    return (
-        "" if verdict["conclusion"] in PASSING else f"{verdict['id']} says {verdict['conclusion']}"
-    )
-
-
-def _overruled(record, objection):
+def find_problem(record: Row, objection: Row | None) -> str:
+    """Say why a proof or verdict is no backing, or return ""."""
+    id = record["id"]
+    if "tier" not in record:
+        if record["conclusion"] not in PASSING:
+            return f"{id} says {record['conclusion']}"
+    elif record["tier"] != "witnessed":
+        return f"{id} is only reported, not witnessed"
+    elif record["outcome"] != "passed":
+        return f"{id} did not pass ({record['outcome']})"
     if objection is None or record["seq"] > objection["seq"]:
         return ""
-    return f"{objection['id']} came after {record['id']} and says {objection['conclusion']}"
+    return f"{objection['id']} came after {id} and says {objection['conclusion']}"
 
 
-def _required(record, problem, objection):
-    wrong = problem(record) or _overruled(record, objection)
-    if wrong:
-        raise Refused(
-            "not_passing", f"{record['id']} does not prove the lesson.", f"{wrong}.",
-            "Give a proof that was witnessed and passed, or a passing verification.",
-        )  # fmt: skip
-    return record
+def _choose_backing(proofs: list[Row], verdicts: list[Row], objection: Row | None) -> Row:
+    """Return the newest proof and verdict that pass. Of one command, the last run counts."""
+    last_runs: Row = {}
+    for proof in proofs:
+        if proof["tier"] == "witnessed":
+            last_runs.setdefault(proof["command"], proof)
+    backing = {}
+    for name, records in (("proof_id", [*last_runs.values()]), ("verification_id", verdicts)):
+        good = [record for record in records if not find_problem(record, objection)]
+        if good:
+            backing[name] = good[0]
+    return backing
 
 
-def _missing(proofs, verdicts, objection):
-    """What was looked for and not found, in words, with what was found instead."""
-    unfit = [
-        _proof_problem(one)
-        or _overruled(one, objection)
-        or f"{one['id']} passed, but a later run failed"
-        for one in proofs
-    ]
-    against = [_verdict_problem(one) or _overruled(one, objection) for one in verdicts]
+def _describe_missing(proofs: list[Row], verdicts: list[Row], objection: Row | None) -> list[str]:
+    """Say what was missing, with the problems of what was there."""
+    later = "{} passed, but a later run failed"
+    unfit = [find_problem(proof, objection) or later.format(proof["id"]) for proof in proofs]
+    against = [find_problem(verdict, objection) for verdict in verdicts]
     return [
         "a witnessed proof that passed" + (f" ({'; '.join(unfit)})" if unfit else ""),
         "a passing verification" + (f" ({'; '.join(against)})" if against else ""),
     ]
 
 
-def _waived(tx, learning, reason, missing):
+def _add_waiver(tx: Writer, learning: Row, reason: str | None, missing: list[str]) -> Row:
     id = learning["id"]
     if reason is None:
         raise Refused(
             "not_proven",
             f"{id} is not proven.",
-            f"Looked for {' and for '.join(missing)}; about it or its gotcha, or in their evidence.",
-            f"Run `Q1 --about {id} --run -- COMMAND`, or `Q2 --about {id} --conclusion VERIFIED_ACCEPTABLE "
-            f"--summary …`, and then `L3 --id {id}` again; or go on without: `L3 --id {id} --waive REASON`.",
+            f"Missing, about it, about its gotcha and in their evidence: {' and '.join(missing)}.",
+            f"Run `Q1 --about {id} --run -- COMMAND`, or `Q2 --about {id} --conclusion "
+            f"VERIFIED_ACCEPTABLE --summary …`, then `L3 --id {id}` again; or promote it "
+            f"without proof: `L3 --id {id} --waive REASON`.",
         )
     values = {
-        "gate": "learned", "subject_id": id, "task_id": learning["task_id"], "reason": reason,
+        "gate": "learned",
+        "subject_id": id,
+        "task_id": learning["task_id"],
+        "reason": reason,
         "missing": encode_canonical(missing),
-    }  # fmt: skip
+    }
     return tx.add("waiver", values, of=(learning,))

@@ -1,8 +1,14 @@
 """Eval cases and their runs."""
 
+from __future__ import annotations
+
 import os
 
 from ...errors import NotFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row
 
 RUNS_MAX = 50
 RUNS_OF_CASE = """
@@ -15,27 +21,25 @@ SELECT count(*) AS runs, coalesce(sum(outcome = 'passed'), 0) AS passed,
 FROM eval_run WHERE case_id = ?"""
 
 
-def require_fixture(root, path):
-    """The fixture's path below the project, with forward slashes; it must be there."""
+def require_fixture(root: str, path: str) -> str:
+    """Return the path of an existing fixture below the project, with forward slashes."""
     from ..files.files import require_project_path
 
-    found = require_project_path(root, path)
-    if not os.path.exists(os.path.join(root, found)):
+    fixture = require_project_path(root, path)
+    if not os.path.exists(os.path.join(root, fixture)):
         raise NotFound(
             "fixture_not_found",
-            f"There is no {found!r} below the project.",
-            "A relative path counts from the project's root, wherever you stand.",
+            f"There is no {fixture!r} below the project.",
+            "A relative path counts from the project's root, not from the current folder.",
             "Check --fixture.",
         )
-    return found
+    return fixture
 
 
-def summarize_runs(db, case):
-    """The newest runs of a case, and how many of all that were decided passed; a skipped run decides nothing."""
-    counts = db.one(COUNTS, (case["id"],))
+def summarize_runs(db: Reader, case: Row) -> Row:
+    """Return the newest runs of a case and its pass rate. A skipped run does not count."""
+    counts = db.rows(COUNTS, (case["id"],))[0]
     decided = counts["runs"] - counts["skipped"]
     rate = round(counts["passed"] / decided, 4) if decided else None
-    return {
-        "results": {**counts, "pass_rate": rate},
-        "runs": db.rows(RUNS_OF_CASE, (case["id"], RUNS_MAX)),
-    }
+    runs = db.rows(RUNS_OF_CASE, (case["id"], RUNS_MAX))
+    return {"results": {**counts, "pass_rate": rate}, "runs": runs}

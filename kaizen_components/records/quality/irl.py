@@ -1,19 +1,25 @@
-"""IRL reviews: what a prediction, a correction and an outcome must be like."""
+"""What a prediction, a correction and an outcome of an IRL review must fulfil."""
+
+from __future__ import annotations
 
 from ...errors import Conflict, Refused
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Row, Writer
 
-def require_future_deadline(tx, deadline):
+
+def require_future_deadline(tx: Writer, deadline: str) -> None:
     if deadline <= tx.at:
         raise Refused(
             "deadline_past",
             f"The deadline {deadline} has passed.",
-            "A prediction is made before it is known. A bare date is its first moment, and 7d is seven days ago.",
+            "A prediction comes before its outcome. A bare date means 00:00; 7d is 7 days ago.",
             "Give a later time, such as +7d for seven days from now.",
         )
 
 
-def require_same_review(review, prediction):
+def require_same_review(review: Row, prediction: Row) -> None:
     if prediction["irl_id"] != review["id"]:
         raise Refused(
             "prediction_of_another_review",
@@ -23,11 +29,12 @@ def require_same_review(review, prediction):
         )
 
 
-def require_open_prediction(prediction):
+def require_open_prediction(prediction: Row) -> None:
     if prediction["outcome_id"]:
         raise Conflict(
             "already_closed",
             f"{prediction['id']} is closed already.",
-            f"{prediction['outcome_id']} said {prediction['outcome']} at {prediction['closed_at']}.",
-            "An outcome stands. If it was wrong, record that with `I3`.",
+            f"{prediction['outcome_id']} said {prediction['outcome']} "
+            f"at {prediction['closed_at']}.",
+            "An outcome cannot be changed. If it was wrong, record that with `I3`.",
         )

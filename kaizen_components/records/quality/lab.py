@@ -1,8 +1,10 @@
-"""The improvement lab: the case set of a contract, and proposals that change something to do better on it."""
+"""The improvement lab: the case set of a contract, and proposals to do better on it."""
+
+from __future__ import annotations
 
 import os
 
-from ...errors import NotFound, Refused, Usage
+from ...errors import NotFound, Refused, Unavailable, Usage
 from ...limits import TITLE_CHARS_MAX
 from .. import ids
 from ..files.files import find_project_path, hash_file
@@ -13,7 +15,13 @@ from ..ledger.reference import BY_PREFIX
 from ..ledger.transaction import make_receipt
 from ..search import full_text
 
-# What makes a case, in the order of the manifest. The hash is that of the newest log entry that made the text.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...parameters import Row, Writer
+
+# The cases, in the order of the manifest. The hash is of the newest log entry that made the text.
 EVAL_CASES = """
 SELECT 'eval_case' AS kind, c.id, c.title, c.summary, l.content_hash AS hash
 FROM eval_case c JOIN log l ON l.seq = c.seq {where} ORDER BY c.seq"""
@@ -27,102 +35,90 @@ SELECT 'gotcha' AS kind, c.id, c.title, c.summary, coalesce(
 FROM gotcha_current c JOIN log l ON l.seq = c.seq {where} ORDER BY c.seq"""
 CORRECTIONS = """
 SELECT 'irl_correction' AS kind, c.id, c.summary AS title, c.summary, l.content_hash AS hash
-FROM irl_correction c JOIN irl i ON i.id = c.irl_id JOIN log l ON l.seq = c.seq {where} ORDER BY c.seq"""
+FROM irl_correction c JOIN irl i ON i.id = c.irl_id JOIN log l ON l.seq = c.seq {where}
+ORDER BY c.seq"""
 
 
-def assemble_cases(tx, contract, title, summary, filters):
-    """Record the case set; `filters` has what was asked for, by option name."""
+def assemble_cases(
+    tx: Writer, contract: str, title: str | None, summary: str | None, filters: Row
+) -> Row:
+    """Record the case set; `filters` are the options by name."""
     task = tx.find("task", filters["task_id"]) if filters["task_id"] else None
     filters = {**filters, "task_id": task and task["id"]}
-    cases, dropped = _without_doubles(_cases(tx, filters))
+    cases, dropped = _drop_duplicates(_find_cases(tx, filters))
     if not cases:
         raise Refused(
             "no_cases",
             f"No case fits the contract {contract!r}.",
-            "Cases are eval cases, blocking verdicts that nothing superseded, active gotchas and corrections by people;"
-            " records made with --test do not count.",
-            "Ask for less (fewer filters), or record one: `Q3` adds an eval case.",
+            "Cases are eval cases, blocking verdicts that nothing superseded, active gotchas and "
+            "corrections by people; records made with --test do not count.",
+            "Use fewer filters, or record a case: `Q3` adds an eval case.",
         )
     manifest = encode_canonical(cases)
-    row = tx.add(
-        "lab",
-        {
-            "title": title or f"Cases of {contract}"[:TITLE_CHARS_MAX], "summary": summary, "contract": contract,
-            "scope": filters["scope"] or "project", "cases": manifest, "manifest_hash": hash_text(manifest),
-            "filters": encode_canonical({name: value for name, value in filters.items() if value is not None}),
-        },
-        of=(task,) if task else (),
-    )  # fmt: skip
-    return {
-        **make_receipt(
-            "lab", row, contract=contract, title=row["title"], manifest_hash=row["manifest_hash"]
-        ),
-        "kinds": {
-            kind: sum(case["kind"] == kind for case in cases)
-            for kind in dict.fromkeys(c["kind"] for c in cases)
-        },
-        "cases": cases,
-        "dropped": dropped,
+    used = {name: value for name, value in filters.items() if value is not None}
+    values = {
+        "title": title or f"Cases of {contract}"[:TITLE_CHARS_MAX],
+        "summary": summary,
+        "contract": contract,
+        "scope": filters["scope"] or "project",
+        "cases": manifest,
+        "manifest_hash": hash_text(manifest),
+        "filters": encode_canonical(used),
     }
+    row = tx.add("lab", values, of=(task,) if task else ())
+    shown = {"contract": contract, "title": row["title"], "manifest_hash": row["manifest_hash"]}
+    kinds = [case["kind"] for case in cases]
+    counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+    receipt = make_receipt("lab", row, **shown)
+    return {**receipt, "kinds": counts, "cases": cases, "dropped": dropped}
 
 
-def _cases(tx, filters):
-    found = _chosen(tx, EVAL_CASES, "eval_case", filters, {"c.category = ?": filters["category"]})
+def _find_cases(tx: Writer, filters: Row) -> list[Row]:
+    category = {"c.category = ?": filters["category"]}
+    cases = _select(tx, EVAL_CASES, "eval_case", filters, category)
     if filters["category"]:  # only eval cases have one
-        return found
-    found += _chosen(
-        tx,
-        FAILED_VERDICTS,
-        "verification",
-        filters,
-        {"c.blocking = ?": 1},
-        "c.superseded_by IS NULL",
-    )
-    found += _chosen(tx, OPEN_GOTCHAS, "gotcha", filters, {"c.status = ?": "active"})
-    return found + _chosen(tx, CORRECTIONS, "irl_correction", filters, {}, owner="i")
+        return cases
+    blocking = {"c.blocking = ?": 1, "c.superseded_by IS ?": None}
+    cases += _select(tx, FAILED_VERDICTS, "verification", filters, blocking)
+    cases += _select(tx, OPEN_GOTCHAS, "gotcha", filters, {"c.status = ?": "active"})
+    # A correction has the scope and the task of its review.
+    return cases + _select(tx, CORRECTIONS, "irl_correction", filters, {}, owner="i")
 
 
-def _chosen(tx, sql, kind, filters, own, always="1", owner="c"):
-    """`owner` is the table that has the scope and the task: a correction has those of its review."""
-    asked = {
-        "c.test = ?": 0, **own, f"{owner}.scope = ?": filters["scope"], f"{owner}.task_id = ?": filters["task_id"],
+def _select(tx: Writer, sql: str, kind: str, filters: Row, own: Row, owner: str = "c") -> list[Row]:
+    """Return the matching records; `owner` is the table with the scope and the task."""
+    optional = {
+        f"{owner}.scope = ?": filters["scope"],
+        f"{owner}.task_id = ?": filters["task_id"],
         "c.at >= ?": filters["since"],
-    }  # fmt: skip
-    chosen = {condition: value for condition, value in asked.items() if value is not None}
-    conditions, values = [*chosen, always], tuple(chosen.values())
+    }
+    if kind == "eval_case":
+        optional, own = {**optional, **own}, {}
+    chosen = {condition: value for condition, value in optional.items() if value is not None}
+    chosen = {"c.test = ?": 0, **own, **chosen}
+    conditions, values = [*chosen], tuple(chosen.values())
     if filters["query"]:
-        words, found = full_text.build_condition(tx, filters["query"], kind, "c.seq")
-        conditions, values = [*conditions, words], (*values, *found)
+        words, more = full_text.build_condition(tx, filters["query"], kind, "c.seq")
+        conditions, values = [*conditions, words], (*values, *more)
     return tx.rows(sql.format(where="WHERE " + " AND ".join(conditions)), values)
 
 
-def _without_doubles(found):
-    """(cases, dropped): of one kind and the same words, the oldest stays."""
-    kept: dict[tuple, dict] = {}
+def _drop_duplicates(rows: list[Row]) -> tuple[list[Row], list[Row]]:
+    """Of equal cases of one kind keep the oldest. Case, blanks and end marks do not count."""
+    cases: dict[tuple[str, ...], Row] = {}
     dropped = []
-    for row in found:
-        words = (row["kind"], _plain(row["title"]), _plain(row.pop("summary")))
-        if words in kept:
-            dropped.append(
-                {
-                    "kind": row["kind"],
-                    "id": row["id"],
-                    "same_as": kept[words]["id"],
-                    "title": row["title"],
-                }
-            )
-        else:
-            kept[words] = row
-    return list(kept.values()), dropped
+    for row in rows:
+        texts = (row["title"], row.pop("summary"))
+        plain = [" ".join(text.casefold().split()).rstrip(" .!?…") for text in texts]
+        same = cases.setdefault((row["kind"], *plain), row)
+        if same is not row:
+            ids_ = {"id": row["id"], "same_as": same["id"]}
+            dropped.append({"kind": row["kind"], **ids_, "title": row["title"]})
+    return list(cases.values()), dropped
 
 
-def _plain(text):
-    """Capitals, blanks and closing punctuation make no other case."""
-    return " ".join(text.casefold().split()).rstrip(" .!?…")
-
-
-def describe_change(root, patch, body):
-    """The change as an artifact, hashed; the text of a --body is still to be written there."""
+def describe_change(root: str, patch: str | None, body: str | None) -> Row:
+    """Return the artifact of a change. The text of --body is not written yet."""
     if (patch is None) == (body is None):
         raise Usage(
             "one_of_two",
@@ -130,80 +126,69 @@ def describe_change(root, patch, body):
             "",
             "Name a file below the project with --patch, or give the text with --body.",
         )
-    if patch is None:
+    if body is not None:
         sha256, size = hash_text(body), len(body.encode())
-        path = _inside(root, f"AI/work/lab/{sha256}.txt")
-    else:
-        path = _inside(root, patch)
-        full = os.path.join(root, path)
-        if not os.path.lexists(full):
-            raise NotFound("file_not_found", f"There is no file {path!r}.", "", "Check --patch.")
-        if not os.path.isfile(full):
-            raise Usage("not_a_file", f"{path!r} is not a file.", "", "Name a file with --patch.")
-        sha256, size = hash_file(full)
-    return {
-        "path": path,
-        "name": os.path.basename(path),
-        "kind": "file",
-        "sha256": sha256,
-        "bytes": size,
-    }
-
-
-def _inside(root, path):
+    path = f"AI/work/lab/{sha256}.txt" if patch is None else patch
     found = find_project_path(root, path)
     if found is None or found == ".." or found.startswith("../"):
         raise Refused(
             "outside_project",
-            f"{os.path.basename(path.rstrip('/')) or path!r} lies outside the project.",
+            f"{os.path.basename(path.rstrip('/')) or path!r} is outside the project.",
             "A link that leads out counts as outside.",
             "Copy the change into the project, or give it as --body.",
         )
-    return found
+    if patch is not None:
+        full = os.path.join(root, found)
+        if not os.path.lexists(full):
+            raise NotFound("file_not_found", f"There is no file {found!r}.", "", "Check --patch.")
+        if not os.path.isfile(full):
+            raise Usage("not_a_file", f"{found!r} is not a file.", "", "Name a file with --patch.")
+        sha256, size = hash_file(full)
+    name = os.path.basename(found)
+    return {"path": found, "name": name, "kind": "file", "sha256": sha256, "bytes": size}
 
 
-def add_proposal(tx, root, lab_ref, change, evidence, values):
-    """Record the change as an artifact and the proposal that it belongs to, together."""
+def add_proposal(
+    tx: Writer, root: str, lab_ref: str, change: Row, evidence: Sequence[str], values: Row
+) -> Row:
+    """Record a proposal together with the artifact of its change."""
     lab = tx.find("lab", lab_ref)
-    records, shown = _evidence(tx, evidence)
+    records, items = _resolve_evidence(tx, evidence)
     if values["body"] is not None:
-        _keep(os.path.join(root, change["path"]), values["body"], change["sha256"])
+        _store_body(os.path.join(root, change["path"]), values["body"], change["sha256"])
     of = (lab, *records)
-    artifact = tx.add(
-        "artifact", {**change, "title": values["title"], "about_id": lab["id"]}, of=of
-    )
+    about = {"title": values["title"], "about_id": lab["id"]}
+    artifact = tx.add("artifact", {**change, **about}, of=of)
     more = {
         "lab_id": lab["id"],
         "artifact_id": artifact["id"],
-        "evidence": encode_canonical(shown) if shown else None,
+        "evidence": encode_canonical(items) if items else None,
     }
     row = tx.add("lab_proposal", {**values, **more}, of=of)
     names = ("title", "lab_id", "metric", "better", "baseline", "candidate", "artifact_id")
-    return make_receipt(
-        "lab_proposal", row, **{name: row[name] for name in names}, path=change["path"], sha256=change["sha256"],
-        evidence=shown,
-    )  # fmt: skip
+    shown = {name: row[name] for name in names}
+    place = {"path": change["path"], "sha256": change["sha256"]}
+    return make_receipt("lab_proposal", row, **shown, **place, evidence=items)
 
 
-def _evidence(tx, given):
-    """(records, texts to store): what looks like an id must be one, so that a slip never counts as evidence."""
-    records, shown = [], []
+def _resolve_evidence(tx: Writer, given: Sequence[str]) -> tuple[list[Row], list[str]]:
+    """Return the records among the items, and the items to store.
+
+    What looks like an id must be one, so that a typing error does not count as evidence.
+    """
+    records, items = [], []
     for item in given:
         word, _, rest = item.partition("_")
-        if ids.parse_steps_back(item) is not None or (
-            word in BY_PREFIX and rest[:1].isdecimal() and " " not in item
-        ):
+        is_id = word in BY_PREFIX and rest[:1].isdecimal() and " " not in item
+        if is_id or ids.parse_steps_back(item) is not None:
             records.append(tx.find_any(SEARCHABLE, item)[1])
-            shown.append(records[-1]["id"])
-        else:
-            shown.append(item)
-    return records, list(dict.fromkeys(shown))
+            item = records[-1]["id"]
+        items.append(item)
+    return records, list(dict.fromkeys(items))
 
 
-def _keep(path, text, sha256):
-    """The text in a file that has its hash as its name; one that is there and was changed is put right."""
-    from ...errors import Unavailable
-
+def _store_body(path: str, text: str, sha256: str) -> None:
+    """Write a text to the file named by its hash; repair one that was changed."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if not os.path.exists(path) or hash_file(path)[0] != sha256:

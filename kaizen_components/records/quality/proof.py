@@ -1,75 +1,73 @@
-"""Proofs: what was witnessed, or what somebody reported."""
+"""Proofs: witnessed by Kaizen, or reported by somebody."""
+
+from __future__ import annotations
 
 import os
 
+from ...limits import TITLE_CHARS_MAX
 from ..ledger.canonical import encode_canonical
 from ..ledger.hashing import hash_text
 from ..secrets import scan
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def store_output(store, text):
-    """Store the text of an output below AI/work, without its secrets; what the artifact says about it, or None."""
+    from ...parameters import Row, Store, Writer
+
+
+def store_output(store: Store, text: str) -> Row | None:
+    """Store an output below AI/work, without its secrets. Return the columns of its artifact."""
     if not text:
         return None
     text = scan.redact_secrets(text)
     sha256 = hash_text(text)
     name = f"{sha256[:20]}.txt"
-    folder = os.path.join(store.place.work, "proofs")
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, name)
+    path = os.path.join(store.place.work, "proofs", name)
     if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(f"{path}.{os.getpid()}", "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(f"{path}.{os.getpid()}", path)
-    return {
-        "path": f"AI/work/proofs/{name}",
-        "name": name,
-        "kind": "file",
-        "sha256": sha256,
-        "bytes": len(text.encode()),
-    }
+    path = f"AI/work/proofs/{name}"
+    size = len(text.encode())
+    return {"path": path, "name": name, "kind": "file", "sha256": sha256, "bytes": size}
 
 
-def describe_platform():
-    """Where a witnessed command ran."""
+def describe_platform() -> str:
     import platform
 
     return f"{platform.system()} {platform.release()} {platform.machine()}"
 
 
-def with_title(words, command):
-    """The words with a title, which is the first line of something if nobody gave one."""
-    title = words["title"] or (words["summary"] or command).strip().split("\n")[0]
-    return {**words, "title": title if len(title) <= 200 else title[:199] + "…"}
+def with_title(words: Row, command: str | None) -> Row:
+    """Return the words with a title; the default is the first line of the summary or command."""
+    title = words["title"] or (words["summary"] or command or "").strip().split("\n")[0]
+    if len(title) > TITLE_CHARS_MAX:
+        title = title[: TITLE_CHARS_MAX - 1] + "…"
+    return {**words, "title": title}
 
 
-def add_reported_proof(tx, values, command, exit_code, of):
-    """What somebody else ran, or says they did."""
+def add_reported_proof(
+    tx: Writer, values: Row, command: str | None, exit_code: int | None, of: Iterable[Row]
+) -> Row:
+    """Record a command that somebody else ran."""
     outcome = "unknown" if exit_code is None else "passed" if exit_code == 0 else "failed"
-    values = {
-        **with_title(values, command),
-        "tier": "reported",
-        "outcome": outcome,
-        "command": command,
-    }
-    return tx.add("proof", {**values, "exit_code": exit_code}, of=of)
+    values = {**with_title(values, command), "command": command, "exit_code": exit_code}
+    return tx.add("proof", {**values, "tier": "reported", "outcome": outcome}, of=of)
 
 
-def add_witnessed_proof(tx, values, of, outputs):
-    """The proof and its outputs, in one transaction."""
+def add_witnessed_proof(
+    tx: Writer, values: Row, of: Iterable[Row], outputs: dict[str, Row | None]
+) -> Row:
+    """Record a proof and its outputs."""
     ids = {}
-    for stream, kept in outputs.items():
-        if kept:
-            row = tx.add(
-                "artifact",
-                {"task_id": values["task_id"], "title": f"{stream} of a proof", **kept},
-                of=of,
-            )
+    for stream, artifact in outputs.items():
+        if artifact:
+            title = f"{stream} of a proof"
+            row = tx.add("artifact", {"task_id": values["task_id"], "title": title, **artifact}, of)
             ids[f"{stream}_id"] = row["id"]
-    return tx.add(
-        "proof",
-        {**values, **ids, "tier": "witnessed", "argv": encode_canonical(values["argv"])},
-        of=of,
-    )
+    argv = encode_canonical(values["argv"])
+    return tx.add("proof", {**values, **ids, "tier": "witnessed", "argv": argv}, of=of)

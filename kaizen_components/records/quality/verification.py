@@ -1,10 +1,18 @@
 """Verdicts: which of them block, and which later ones supersede those."""
 
+from __future__ import annotations
+
 from ..kinds import SEARCHABLE
-from ..ledger import reference
 from ..ledger.canonical import encode_canonical
+from ..ledger.reference import resolve_evidence
 from ..ledger.transaction import make_receipt
 from ..search.listing import list_records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ...parameters import Reader, Row, Writer
 
 BLOCKING = ("NEEDS_HUMAN_DECISION", "STRUCTURAL_REWORK_RECOMMENDED", "VERIFICATION_FAILED")
 SUPERSEDED = """
@@ -16,56 +24,69 @@ COLUMNS = (
 
 
 def add_verification(
-    tx, texts, task_id, about, proof_id, artifact_ids, evidence, findings, remedies
-):
-    """Record a verdict; `texts` are the columns that refer to nothing."""
+    tx: Writer,
+    texts: Row,
+    task_id: str | None,
+    about: str | None,
+    proof_id: str | None,
+    artifact_ids: Iterable[str],
+    evidence: Sequence[str],
+    findings: Sequence[str],
+    remedies: Sequence[str],
+) -> Row:
+    """Record a verdict; `texts` are the columns without references."""
     about_kind, subject = tx.find_any(SEARCHABLE, about) if about else (None, None)
     task = tx.find("task", task_id) if task_id else subject if about_kind == "task" else None
     proof = tx.find("proof", proof_id) if proof_id else None
     artifacts = {row["id"]: row for row in (tx.find("artifact", ref) for ref in artifact_ids)}
-    evidence, cited = reference.resolve_evidence(tx, evidence)
+    evidence, records = resolve_evidence(tx, evidence)
+    lists = {
+        "artifact_ids": artifacts,
+        "evidence": evidence,
+        "findings": findings,
+        "remedies": remedies,
+    }
     values = {
         **texts,
         "task_id": task and task["id"],
         "about_id": subject and subject["id"],
         "proof_id": proof and proof["id"],
-        "artifact_ids": _list(artifacts),
-        "evidence": _list(evidence),
-        "findings": _list(findings),
-        "remedies": _list(remedies),
+        **{name: encode_canonical(list(items)) for name, items in lists.items() if items},
     }
-    named = [record for record in (task, subject, proof, *artifacts.values(), *cited) if record]
-    return _answer(tx, tx.add("verification", values, of=named))
-
-
-def _list(items):
-    return encode_canonical(list(items)) if items else None
-
-
-def _answer(tx, row):
+    linked = [record for record in (task, subject, proof, *artifacts.values(), *records) if record]
+    row = tx.add("verification", values, of=linked)
     blocking = row["conclusion"] in BLOCKING
-    more = (
-        {"hint": "It blocks, and no finding says why; --findings would."}
-        if _unexplained(row)
-        else {}
-    )
+    hint = {"hint": "It blocks, and no finding says why; --findings would."}
     return make_receipt(
-        "verification", row, task_id=row.get("task_id"), about_id=row.get("about_id"), scope=row["scope"],
-        conclusion=row["conclusion"], blocking=blocking, supersedes=list_superseded(tx, row), **more,
-    )  # fmt: skip
+        "verification",
+        row,
+        task_id=row.get("task_id"),
+        about_id=row.get("about_id"),
+        scope=row["scope"],
+        conclusion=row["conclusion"],
+        blocking=blocking,
+        supersedes=list_superseded(tx, row),
+        **(hint if blocking and not findings else {}),
+    )
 
 
-def _unexplained(row):
-    return row["conclusion"] in BLOCKING and "findings" not in row
-
-
-def list_superseded(db, row):
-    """The ids of the blocking verdicts that this one supersedes."""
+def list_superseded(db: Reader, row: Row) -> list[str]:
+    """Return the ids of the blocking verdicts that this one supersedes."""
     about = (row.get("task_id"), row.get("about_id"), row["scope"], row["id"])
-    return [found["id"] for found in db.rows(SUPERSEDED, about)]
+    return [verdict["id"] for verdict in db.rows(SUPERSEDED, about)]
 
 
-def query_verifications(db, limit, words, task_id, conclusion, severity, scope, since, until):
+def query_verifications(
+    db: Reader,
+    limit: int,
+    words: str | None,
+    task_id: str | None,
+    conclusion: str | None,
+    severity: str | None,
+    scope: str | None,
+    since: str | None,
+    until: str | None,
+) -> Row:
     filters = {
         "task_id = ?": db.resolve("task", task_id) if task_id else None,
         "conclusion = ?": conclusion,
@@ -74,7 +95,7 @@ def query_verifications(db, limit, words, task_id, conclusion, severity, scope, 
         "at >= ?": since,
         "at < ?": until,
     }
-    found = list_records(db, "verification", COLUMNS, limit, filters, words)
-    for row in found["records"]:
+    answer = list_records(db, "verification", COLUMNS, limit, filters, words)
+    for row in answer["records"]:
         row["blocking"] = bool(row["blocking"])
-    return found
+    return answer

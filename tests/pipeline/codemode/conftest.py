@@ -1,10 +1,11 @@
-"""Functions to be explored, and the answers that an agent might give about one of them."""
+"""A function to explore, and the answers that an agent might give about it."""
 
 import json
 import os
 import sys
 
 import pytest
+import yaml
 
 from kaizen_components.pipeline.codemode import execute
 from kaizen_components.pipeline.codemode.function import Function
@@ -26,12 +27,11 @@ def slugify(text):
         raise ValueError("too long")
     return "-".join(re.findall(r"[a-z0-9]+", text.lower()))
 """
-CALLS = (  # what an agent tries, and what it expects of it
-    ("slugify('Hello World')", "value"), ("slugify('')", "value"), ("slugify('a')", "value"),
-    ("slugify('  a  b ')", "value"), ("slugify('a_b')", "value"), ("slugify('A' * 60)", "value"),
-    ("slugify('Ünder')", "value"), ("slugify('1 2')", "value"), ("slugify(None)", "error"), ("slugify(3)", "error"),
-    ("slugify('a' * 61)", "error"), ("slugify()", "error"),
-)  # fmt: skip
+VALUES = ["'Hello World'", "''", "'a'", "'  a  b '", "'a_b'", "'A' * 60", "'Ünder'", "'1 2'"]
+ERRORS = ["None", "3", "'a' * 61", ""]
+CALLS = [(f"slugify({text})", "value") for text in VALUES]
+CALLS += [(f"slugify({text})", "error") for text in ERRORS]
+TOOLS = Tools([sys.executable], (sys.prefix, sys.base_prefix))
 
 
 def snippets(calls=CALLS, first=1):
@@ -41,19 +41,9 @@ def snippets(calls=CALLS, first=1):
     ]
 
 
-def told(given):
-    """As an agent writes it, with a fence and a word round it."""
-    return f"Here they are.\n```json\n{json.dumps({'snippets': given})}\n```\n"
-
-
 def case(number, call, source, **end):
-    return {
-        "id": f"C{number}",
-        "description": f"shows {number}",
-        "call": call,
-        **end,
-        "from": source,
-    }
+    row = {"id": f"C{number}", "description": f"shows {number}", "call": call}
+    return {**row, **end, "from": source}
 
 
 CASES = [
@@ -65,39 +55,43 @@ CASES = [
 ]
 
 
-def spec_text(cases=CASES, function="app.text:slugify"):
-    import yaml
+def change_case(number, **fields):
+    return [{**row, **fields} if row["id"] == f"C{number}" else row for row in CASES]
 
-    return yaml.safe_dump(
-        {"function": function, "cases": cases}, sort_keys=False, allow_unicode=True
+
+def spec_text(cases=CASES, function="app.text:slugify"):
+    spec = {"function": function, "cases": cases}
+    return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)
+
+
+def finding_texts(verdict):
+    return " | ".join(finding.text for finding in verdict.findings)
+
+
+def make_job(folder, text=HONEST, files=None, tools=TOOLS, **settings):
+    """Return a job whose base tree has the function and these files."""
+    base, scratch = folder / f"base {len(os.listdir(folder))}", folder / "scratch"
+    write(base, {"app/__init__.py": "", "app/text.py": text, **(files or {})})
+    scratch.mkdir(exist_ok=True)
+    settings = Settings(
+        **{"minimum_level": "L0", "timeout_s": 120.0, "mutation_s": 60.0, **settings}
     )
+    return Job(str(base), str(base), "tree", "tree", {}, tools, settings, scratch=str(scratch))
 
 
 @pytest.fixture
 def job(tmp_path):
-    """`job({"app/text.py": …})`: the base tree with these files, ready to be judged."""
-
-    def made(text=HONEST, files=None, tools=None, **settings):
-        base = tmp_path / f"base {len(os.listdir(tmp_path))}"
-        write(base, {"app/__init__.py": "", "app/text.py": text, **(files or {})})
-        scratch = tmp_path / "scratch"
-        scratch.mkdir(exist_ok=True)
-        given = Settings(
-            **{"minimum_level": "L0", "timeout_s": 120.0, "mutation_s": 60.0, **settings}
-        )
-        tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
-        return Job(str(base), str(base), "tree", "tree", {}, tools, given, scratch=str(scratch))
-
-    return made
+    return lambda *args, **options: make_job(tmp_path, *args, **options)
 
 
 @pytest.fixture
-def ran(job):
-    """`ran("f(1)", text=…)`: what became of each piece of code, by the code."""
+def run_code(job):
+    """`run_code("f(1)", text=…)`: the result of each piece of code."""
 
-    def run(*codes, text=HONEST, name="slugify", **given):
+    def run(*codes, text=HONEST, name="slugify", **options):
         items = [{"id": f"S{number}", "code": code} for number, code in enumerate(codes, 1)]
-        verdict = execute.execute_snippets(job(text, **given), Function("app.text", name), items)
+        function = Function("app.text", name)
+        verdict = execute.execute_snippets(job(text, **options), function, items)
         assert verdict.reason == "pass", verdict.findings[0].text
         return verdict.facts["results"]
 
@@ -107,14 +101,11 @@ def ran(job):
 @pytest.fixture(scope="session")
 def results(tmp_path_factory):
     """What the honest function did when it was explored."""
-    place = tmp_path_factory.mktemp("explored")
-    write(place / "base", {"app/__init__.py": "", "app/text.py": HONEST})
-    (place / "scratch").mkdir()
-    job = Job(
-        str(place / "base"), str(place / "base"), "tree", "tree", {},
-        Tools([sys.executable], (sys.prefix, sys.base_prefix)), Settings(minimum_level="L0", timeout_s=120.0),
-        scratch=str(place / "scratch"),
-    )  # fmt: skip
-    return execute.add_code(
-        snippets(), execute.execute_snippets(job, SLUGIFY, snippets()).facts["results"]
-    )
+    job = make_job(tmp_path_factory.mktemp("explored"))
+    verdict = execute.execute_snippets(job, SLUGIFY, snippets())
+    return execute.add_code(snippets(), verdict.facts["results"])
+
+
+def fence(given):
+    """Write snippets as an agent does, with a sentence and a fence around them."""
+    return f"Here they are.\n```json\n{json.dumps({'snippets': given})}\n```\n"

@@ -1,4 +1,4 @@
-"""What an agent makes of the results: every one is in a cluster, and none is told differently."""
+"""The agent's analysis puts every result into a cluster and changes none."""
 
 import json
 
@@ -7,59 +7,57 @@ import pytest
 from kaizen_components.pipeline.answers.parse import AnswerRefused
 from kaizen_components.pipeline.codemode.analysis import check_analysis
 
-
-def said(explored, **more):
-    ids = [one["id"] for one in explored]
-    cluster = {"name": "all of it", "ids": ids, "notes": "joins words"}
-    return json.dumps({"clusters": [cluster], "more": False, "questions": [], **more})
+from .conftest import finding_texts
 
 
-def test_an_analysis_of_everything_passes(results):
-    verdict = check_analysis(said(results), results, 2)
+def answer(explored, **fields):
+    cluster = {"name": "all of it", "ids": [row["id"] for row in explored], "notes": "joins words"}
+    return json.dumps({"clusters": [cluster], "more": False, "questions": [], **fields})
 
-    assert (verdict.reason, verdict.says) == ("pass", "1 kind of behaviour: all of it")
+
+def test_complete_analysis_passes(results):
+    verdict = check_analysis(answer(results), results, 2)
+
+    assert (verdict.reason, verdict.says) == ("pass", "1 cluster of behaviour: all of it")
 
 
-def test_more_leads_to_another_round_as_long_as_there_are_any(results):
-    text = said(results, more=True, questions=["What of tabs?"])
+def test_more_starts_another_round_while_any_is_left(results):
+    text = answer(results, more=True, questions=["What of tabs?"])
 
     assert check_analysis(text, results, 1).reason == "more"
     assert check_analysis(text, results, 0).reason == "pass"
 
 
-def test_more_without_a_question_is_refused(results):
-    assert check_analysis(said(results, more=True), results, 1).findings[0].rule == "more"
+SOME = {"name": "some", "notes": "joins"}
 
 
 @pytest.mark.parametrize(
-    ("ids", "says"),
-    [(["S1"], "In no cluster: S2"), (["S99"], "S99 is no snippet; there are S1 to S12")],
+    "fields, says",
+    [
+        ({"more": True}, "no question says what to find out"),
+        ({"clusters": [{**SOME, "ids": ["S1"]}]}, "In no cluster: S2"),
+        ({"clusters": [{**SOME, "ids": ["S99"]}]}, "no snippet S99; there are S1 to S12"),
+        (
+            {"results": [{"id": "S2", "output": "'n-a'"}]},
+            "S2: output is \"''\" on record, but the answer says \"'n-a'\"",
+        ),
+        ({"results": [{"id": "S99"}]}, "`results` has S99, but there is no such snippet"),
+    ],
 )
-def test_ids_are_known_and_all_there(results, ids, says):
-    verdict = check_analysis(
-        said(results, clusters=[{"name": "some", "ids": ids, "notes": "joins"}]), results, 0
-    )
+def test_analysis_with_fault_is_refused(results, fields, says):
+    verdict = check_analysis(answer(results, **fields), results, 1)
 
     assert verdict.reason == "check"
-    assert says in " ".join(one.text for one in verdict.findings)
+    assert says in finding_texts(verdict)
 
 
-def test_results_may_be_repeated_but_not_changed(results):
-    assert (
-        check_analysis(
-            said(results, results=[{"id": "S1", "output": "'hello-world'"}]), results, 0
-        ).reason
-        == "pass"
-    )
+def test_results_may_be_repeated_unchanged(results):
+    text = answer(results, results=[{"id": "S1", "output": "'hello-world'"}])
 
-    changed = check_analysis(
-        said(results, results=[{"id": "S2", "output": "'n-a'"}, {"id": "S99"}]), results, 0
-    )
-    assert "S2: output was \"''\", and is told as \"'n-a'\"" in changed.findings[0].text
-    assert changed.findings[1].rule == "unknown"
+    assert check_analysis(text, results, 0).reason == "pass"
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"clusters": [], "more": false}', '{"clusters": 3}'])
-def test_what_is_no_analysis_is_refused(results, text):
+@pytest.mark.parametrize("text", ["", "{}", '{"clusters": [], "more": false}'])
+def test_invalid_analysis_is_malformed(results, text):
     with pytest.raises(AnswerRefused):
         check_analysis(text, results, 0)

@@ -1,4 +1,4 @@
-"""An accepted spec is a file that runs later, from any shell, against whatever the function does then."""
+"""An accepted spec is a file that runs later against the function as it is then."""
 
 import json
 import subprocess
@@ -6,116 +6,84 @@ import sys
 
 import pytest
 
-from kaizen_components.pipeline.codemode import fixture
 from kaizen_components.pipeline.codemode.cases import parse_spec
+from kaizen_components.pipeline.codemode.fixture import fixture_path, read_fixture, render_fixture
 from kaizen_components.pipeline.codemode.function import Function
 
 from ...conftest import ROOT
 from ..targets import everything, repository
 from .conftest import HONEST, REQUEST, SLUGIFY, case, spec_text
 
-FILES = {"app/__init__.py": "", "app/text.py": HONEST}
+
+def render(text=None, function=SLUGIFY):
+    return render_fixture(parse_spec(text or spec_text()), function, "run_1", REQUEST, "abc")
 
 
 @pytest.fixture
 def target(tmp_path):
-    return repository(tmp_path / "target app", FILES)
+    return repository(tmp_path / "target app", {"app/__init__.py": "", "app/text.py": HONEST})
 
 
 @pytest.fixture
-def made(tmp_path):
-    """The fixture on disk."""
-    path = tmp_path / fixture.fixture_path(SLUGIFY)
+def fixture(tmp_path):
+    path = tmp_path / fixture_path(SLUGIFY)
     path.parent.mkdir(parents=True)
-    path.write_text(
-        fixture.render_fixture(parse_spec(spec_text()), SLUGIFY, "run_1", REQUEST, "abc")
-    )
+    path.write_text(render())
     return path
 
 
-def run(path, repo, *more):
-    words = [
-        sys.executable,
-        "-m",
-        "kaizen_components.pipeline.codemode",
-        str(path),
-        "--repo",
-        str(repo),
-        *more,
-    ]
-    return subprocess.run(
-        [*words, "--python", sys.executable], cwd=ROOT, capture_output=True, text=True
-    )
+def run(path, repo, *options):
+    words = [sys.executable, "-m", "kaizen_components.pipeline.codemode", str(path)]
+    words += ["--repo", str(repo), "--python", sys.executable, *options]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
 
 
-def test_a_fixture_lies_where_its_function_says():
-    assert (
-        fixture.fixture_path(Function("app.text", "slugify"))
-        == "evals/codemode/app_text_slugify.yml"
-    )
+def test_fixture_reads_as_its_spec(fixture):
+    found = read_fixture(str(fixture))
+
+    assert str(fixture).endswith("evals/codemode/app_text_slugify.yml")
+    assert found.cases == parse_spec(spec_text()).cases
+    fields = (found.function, found.request, found.run, found.base_commit)
+    assert fields == (str(SLUGIFY), REQUEST, "run_1", "abc")
+    assert render() == fixture.read_text()
 
 
-def test_a_fixture_reads_as_the_spec_that_it_was_made_from(made):
-    found = fixture.read_fixture(str(made))
+def test_fixture_runs_and_changes_nothing(fixture, target):
+    before = everything(target), fixture.read_bytes()
 
-    assert [one.as_dict() for one in found.cases] == [
-        one.as_dict() for one in parse_spec(spec_text()).cases
-    ]
-    assert (found.function, found.request, found.run, found.base_commit) == (
-        str(SLUGIFY),
-        REQUEST,
-        "run_1",
-        "abc",
-    )
-
-
-def test_the_same_spec_gives_the_same_bytes(made):
-    assert (
-        fixture.render_fixture(parse_spec(spec_text()), SLUGIFY, "run_1", REQUEST, "abc")
-        == made.read_text()
-    )
-
-
-def test_it_runs_later_and_leaves_everything_as_it_was(made, target):
-    before = everything(target), made.read_bytes()
-
-    done = run(made, target)
+    done = run(fixture, target)
 
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "C1 pass  slugify('') gives ''"
     assert lines[-1] == "5 passed, 0 failed: app.text:slugify"
-    assert (everything(target), made.read_bytes()) == before
+    assert (everything(target), fixture.read_bytes()) == before
 
 
-def test_a_function_that_changed_since_fails_by_name_even_if_it_is_not_committed(made, target):
+def test_changed_function_fails_without_a_commit(fixture, target):
     (target / "app" / "text.py").write_text(HONEST.replace('"-".join', '"_".join'))
 
-    done = run(made, target, "--json")
+    done = run(fixture, target, "--json")
 
     assert done.returncode == 1
     found = json.loads(done.stdout)
-    assert (found["passed"], found["failed"]) == (4, 1)
-    assert [
-        (one["id"], one["expected"], one["got"]) for one in found["cases"] if not one["ok"]
-    ] == [("C2", "gives 'hello-world'", "gives 'hello_world'")]
-    assert (
-        "C2 FAIL  slugify('Hello World') gives 'hello-world': not so, it gives 'hello_world'"
-        in run(made, target).stdout
-    )
+    (bad,) = [row for row in found["cases"] if not row["ok"]]
+    assert (found["passed"], found["failed"], bad["id"]) == (4, 1, "C2")
+    assert (bad["expected"], bad["got"]) == ("gives 'hello-world'", "gives 'hello_world'")
+    line = "C2 FAIL  slugify('Hello World') gives 'hello-world', but it gives 'hello_world'"
+    assert line in run(fixture, target).stdout
 
 
-def test_a_function_that_is_gone_fails_every_case(made, target):
+def test_missing_function_fails_every_case(fixture, target):
     (target / "app" / "text.py").write_text("")
 
-    done = run(made, target)
+    done = run(fixture, target)
 
     assert done.returncode == 1
     assert "does not define the function slugify" in done.stdout
 
 
-def test_functions_that_need_more_than_a_call_can_have_a_spec_too(tmp_path):
-    """A coroutine and a generator, in a package below src, with setup before the call."""
+def test_coroutine_below_src_can_have_a_spec(tmp_path):
     text = (
         "import asyncio\n\n\nasync def wait(n):\n    await asyncio.sleep(0)\n    return [n] * n\n"
     )
@@ -124,32 +92,25 @@ def test_functions_that_need_more_than_a_call_can_have_a_spec_too(tmp_path):
     cases = [case(n + 1, code, f"S{n + 1}", expect=[n] * n) for n, code in enumerate(calls)]
     function = Function.parse("src/pkg/aio.py:wait")
     path = tmp_path / "aio.yml"
-    path.write_text(
-        fixture.render_fixture(
-            parse_spec(spec_text(cases, str(function))), function, "run_1", "waits", "abc"
-        )
-    )
+    path.write_text(render(spec_text(cases, str(function)), function))
 
     done = run(path, target)
 
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (
-        0,
-        "3 passed, 0 failed: pkg.aio:wait",
-    )
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "3 passed, 0 failed: pkg.aio:wait"
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (None, "cannot be read"),
-        ("", "is no fixture"),
-        ("form: '2'\n", "is no fixture"),
+        (None, "Cannot read"),
+        ("form: '2'\n", "is not a fixture"),
         (spec_text(), "form: Field required"),
-        (b"\xff\xfe", "no text in UTF-8"),
+        (b"\xff\xfe", "not UTF-8 text"),
         ("x" * 1_000_000, "characters"),
     ],
 )
-def test_what_is_no_fixture_cannot_be_decided(tmp_path, target, text, says):
+def test_invalid_fixture_exits_2(tmp_path, target, text, says):
     path = tmp_path / "bad.yml"
     if text is not None:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -160,8 +121,8 @@ def test_what_is_no_fixture_cannot_be_decided(tmp_path, target, text, says):
     assert says in done.stderr
 
 
-def test_a_folder_that_is_no_repository_cannot_be_decided(made, tmp_path):
-    done = run(made, tmp_path / "nowhere", "--json")
+def test_missing_repository_exits_2(fixture, tmp_path):
+    done = run(fixture, tmp_path / "nowhere", "--json")
 
     assert done.returncode == 2
     assert json.loads(done.stderr)["code"] == "no_target"

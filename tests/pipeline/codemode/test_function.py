@@ -1,4 +1,4 @@
-"""The function that a run is about: named by its user, found in the base, importable in the sandbox."""
+"""The function of a run: named by the user, found in the base, importable in the sandbox."""
 
 import pytest
 
@@ -7,38 +7,30 @@ from kaizen_components.pipeline.codemode.function import Function, read_source
 from kaizen_components.pipeline.codemode.gates import check_function
 from kaizen_components.pipeline.job import Tools
 
-from .conftest import HONEST, SLUGIFY
+from .conftest import HONEST, SLUGIFY, TOOLS, finding_texts
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["app.text:slugify", "app/text.py:slugify", "src/app/text.py:slugify", "./app/text.py:slugify"],
+    "name, function",
+    [
+        ("app.text:slugify", SLUGIFY),
+        ("src/app/text.py:slugify", SLUGIFY),
+        ("./app/text.py:slugify", SLUGIFY),
+        ("app/__init__.py:slugify", Function("app", "slugify")),
+    ],
 )
-def test_a_function_is_named_by_its_module_or_its_file(name):
-    assert Function.parse(name) == SLUGIFY
-
-
-def test_the_file_of_a_package_is_the_package():
-    assert Function.parse("app/__init__.py:slugify") == Function("app", "slugify")
+def test_function_is_named_by_module_or_file(name, function):
+    assert Function.parse(name) == function
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        "",
-        "slugify",
-        "app.text",
-        "app.text:",
-        ":slugify",
-        "app text:slugify",
-        "app.text:a b",
-        "../x.py:f",
-        "a" * 5000,
-        "a..b:f",
-        "a\0b:f",
+        *["", "slugify", "app.text", "app.text:", ":f", "app text:f", "app.text:a b", "a..b:f"],
+        *["../x.py:f", "a" * 5000, "a\0b:f"],
     ],
 )
-def test_what_names_no_function_is_a_usage_error_that_shows_the_form(name):
+def test_invalid_function_name_shows_the_form(name):
     with pytest.raises(Usage) as refused:
         Function.parse(name)
 
@@ -46,29 +38,24 @@ def test_what_names_no_function_is_a_usage_error_that_shows_the_form(name):
     assert len(refused.value.what) < 120
 
 
-def test_a_method_is_refused_with_the_reason():
+def test_method_is_refused_with_the_reason():
     with pytest.raises(Usage) as refused:
         Function.parse("app.text:Slugger.slugify")
 
     assert "method" in refused.value.why
 
 
-def test_a_function_that_is_there_passes(job):
+def test_existing_function_passes(job):
     verdict = check_function(job(), SLUGIFY)
 
-    assert (verdict.reason, verdict.facts["path"], verdict.facts["lines"]) == (
-        "pass",
-        "app/text.py",
-        [4, 9],
-    )
-    assert verdict.runs
+    assert verdict.reason == "pass" and verdict.runs
+    assert verdict.facts["path"] == "app/text.py"
+    assert verdict.facts["lines"] == [4, 9]
 
 
-def test_a_function_below_src_is_found(job):
-    tools = job().tools
-    made = job(
-        files={"src/other/text.py": HONEST}, tools=Tools(tools.python, tools.reads, ("src", "."))
-    )
+def test_function_below_src_is_found(job):
+    tools = Tools(TOOLS.python, TOOLS.reads, ("src", "."))
+    made = job(files={"src/other/text.py": HONEST}, tools=tools)
 
     assert check_function(made, Function("other.text", "slugify")).reason == "pass"
 
@@ -83,14 +70,14 @@ def test_a_function_below_src_is_found(job):
         ("nothing.like.it:f", "as an import statement would"),
     ],
 )
-def test_a_function_that_is_not_there_is_refused_with_what_to_do(job, name, says):
+def test_missing_function_is_refused_with_advice(job, name, says):
     text = HONEST + "\n\nclass Slugger:\n    pass\n"
-    verdict = check_function(
-        job(text, {"app/__init__.py": "from .text import slugify\n"}), Function.parse(name)
-    )
+    made = job(text, {"app/__init__.py": "from .text import slugify\n"})
+
+    verdict = check_function(made, Function.parse(name))
 
     assert verdict.reason == "check"
-    assert says in verdict.findings[0].text
+    assert says in finding_texts(verdict)
 
 
 @pytest.mark.parametrize(
@@ -103,37 +90,28 @@ def test_a_function_that_is_not_there_is_refused_with_what_to_do(job, name, says
         ("slugify = None\n", "check", "not callable"),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_said_before_anybody_thinks(job, text, reason, says):
+def test_unimportable_module_is_reported_first(job, text, reason, says):
     verdict = check_function(job(HONEST + text), SLUGIFY)
 
     assert verdict.reason == reason
-    assert says in verdict.findings[0].text
+    assert says in finding_texts(verdict)
 
 
-def test_without_an_interpreter_it_is_missing_and_never_a_pass(job):
-    assert check_function(job(tools=Tools(["no-such-python"])), SLUGIFY).reason == "missing"
-
-
-def test_a_sandbox_that_is_too_weak_is_missing(job, monkeypatch):
+def test_weak_sandbox_is_missing(job, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L0")
 
     assert check_function(job(minimum_level="L1"), SLUGIFY).reason == "missing"
 
 
-def test_the_source_of_a_function_has_its_decorators_and_nothing_else(tmp_path):
-    (tmp_path / "deco.py").write_text(
-        "import functools\n\n\n@functools.cache\ndef one():\n    return 1\n\n\ntwo = 2\n"
-    )
+def test_source_has_its_decorators_only(tmp_path):
+    function = "@functools.cache\ndef one():\n    return 1\n"
+    (tmp_path / "deco.py").write_text(f"import functools\n\n\n{function}\n\ntwo = 2\n")
 
-    assert (
-        read_source(str(tmp_path), Function("deco", "one"))
-        == "@functools.cache\ndef one():\n    return 1\n"
-    )
+    assert read_source(str(tmp_path), Function("deco", "one")) == function
 
 
-def test_the_last_definition_of_a_function_counts(tmp_path):
-    (tmp_path / "twice.py").write_text(
-        "if True:\n    def f():\n        return 1\nelse:\n    def f():\n        return 2\n"
-    )
+def test_last_definition_of_function_counts(tmp_path):
+    text = "if True:\n    def f():\n        return 1\nelse:\n    def f():\n        return 2\n"
+    (tmp_path / "twice.py").write_text(text)
 
     assert "return 2" in read_source(str(tmp_path), Function("twice", "f"))

@@ -1,4 +1,4 @@
-"""What may explore a function: the form, the rules of its code, and no snippet twice."""
+"""Which code may explore a function, and that no snippet repeats another."""
 
 import json
 
@@ -8,11 +8,11 @@ from kaizen_components.pipeline.answers.parse import AnswerRefused
 from kaizen_components.pipeline.codemode.code import find_code_faults
 from kaizen_components.pipeline.codemode.snippets import check_snippets
 
-from .conftest import CALLS, SLUGIFY, snippets, told
+from .conftest import CALLS, SLUGIFY, fence, finding_texts, snippets
 
 
-def test_snippets_of_an_honest_agent_pass():
-    verdict = check_snippets(SLUGIFY, told(snippets()), [])
+def test_honest_snippets_pass():
+    verdict = check_snippets(SLUGIFY, fence(snippets()), [])
 
     assert (verdict.reason, verdict.facts["snippets"]) == ("pass", len(CALLS))
 
@@ -31,7 +31,7 @@ def test_snippets_of_an_honest_agent_pass():
         "words = {}\nwords['a'] = slugify('A')\nwords",
     ],
 )
-def test_code_that_calls_the_real_function_may_run(code):
+def test_code_that_calls_the_function_is_allowed(code):
     assert find_code_faults(SLUGIFY, code) == []
 
 
@@ -66,7 +66,7 @@ def test_code_that_calls_the_real_function_may_run(code):
         ("eval('1')\nslugify('a')", "eval"),
     ],
 )
-def test_code_that_shows_something_else_may_not(code, says):
+def test_code_that_could_mislead_is_refused(code, says):
     assert says in " ".join(find_code_faults(SLUGIFY, code))
 
 
@@ -74,49 +74,41 @@ def test_code_that_shows_something_else_may_not(code, says):
     "again",
     ["slugify( 'a' )", 'slugify("a")  # another', "from app.text import slugify\nslugify('a')"],
 )
-def test_the_same_code_in_other_words_is_the_same_snippet(again):
-    given = snippets([*CALLS[:11], (again, "value")])
+def test_equivalent_snippet_is_a_repetition(again):
+    verdict = check_snippets(SLUGIFY, fence(snippets([*CALLS[:11], (again, "value")])), [])
 
-    verdict = check_snippets(SLUGIFY, told(given), [])
-
-    assert (verdict.reason, [one.text for one in verdict.findings]) == (
-        "check", ["S12 is the same code as S3: try something else."],
-    )  # fmt: skip
+    assert verdict.reason == "check"
+    assert finding_texts(verdict) == "S12 is the same code as S3: try something else."
 
 
-def test_a_later_round_goes_on_counting_and_repeats_nothing():
+def test_later_round_continues_ids_without_repetition():
     earlier = snippets()
-    fresh = [
-        (f"slugify('new {number}')", "error" if number < 3 else "value") for number in range(10)
-    ]
+    new = [(f"slugify('new {number}')", "error" if number < 3 else "value") for number in range(10)]
 
-    assert check_snippets(SLUGIFY, told(snippets(fresh, first=13)), earlier).reason == "pass"
-    repeated = check_snippets(SLUGIFY, told(snippets([*fresh[:9], CALLS[0]], first=13)), earlier)
-    assert repeated.findings[0].text.startswith("S22 is the same code as S1")
+    assert check_snippets(SLUGIFY, fence(snippets(new, first=13)), earlier).reason == "pass"
+    repeated = check_snippets(SLUGIFY, fence(snippets([*new[:9], CALLS[0]], first=13)), earlier)
+    assert "S22 is the same code as S1" in finding_texts(repeated)
     with pytest.raises(AnswerRefused, match="S13 to S22"):
-        check_snippets(SLUGIFY, told(snippets(fresh)), earlier)
+        check_snippets(SLUGIFY, fence(snippets(new)), earlier)
+
+
+def dump(given):
+    return json.dumps({"snippets": given})
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "no JSON object"),
         ("I would try some values.", "no JSON object"),
         ("x" * 1_000_001, "characters"),
-        (json.dumps({"snippets": snippets()[:9]}), "at least 10"),
-        (json.dumps({"snippets": [{**one, "result": "pass"} for one in snippets()]}), "result"),
-        (
-            json.dumps({"snippets": [{**one, "expects": "value"} for one in snippets()]}),
-            "expect an error",
-        ),
-        (json.dumps({"snippets": list(reversed(snippets()))}), "in order"),
-        (
-            json.dumps({"snippets": snippets([(f"slugify('{n}')", "error") for n in range(41)])}),
-            "at most 40",
-        ),
+        (dump(snippets()[:9]), "at least 10"),
+        (dump([{**row, "result": "pass"} for row in snippets()]), "result"),
+        (dump([{**row, "expects": "value"} for row in snippets()]), "expect an error"),
+        (dump(list(reversed(snippets()))), "in order"),
+        (dump(snippets([(f"slugify('{n}')", "error") for n in range(41)])), "at most 40"),
     ],
 )
-def test_what_is_not_in_the_form_is_refused_in_words_that_help(text, says):
+def test_malformed_answer_is_refused_with_its_fault(text, says):
     with pytest.raises(AnswerRefused) as refused:
         check_snippets(SLUGIFY, text, [])
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from kaizen_components.pipeline.gates.tests import session
 from kaizen_components.pipeline.gates.tests.gate import judge_tests
 from kaizen_components.pipeline.job import Job, Settings, Tools
 
@@ -19,9 +20,10 @@ import gatebench_world as world  # (the path must be set first)
 
 collect_ignore_glob = ["test_*.py"] if os.name == "nt" else []  # sessions are forked
 NEW = "tests/test_new.py"
+MAIN = "def one():\n    return 1\n"
 BASE = {
     "app/__init__.py": "",
-    "app/main.py": "def one():\n    return 1\n",
+    "app/main.py": MAIN,
     "tests/test_main.py": "from app.main import one\n\n\ndef test_one():\n    assert one() == 1\n",
 }
 DOUBLE = "\n\ndef double(number):\n    return number * 2\n"
@@ -30,50 +32,48 @@ TEST = "from app.main import double\n\n\ndef test_double():\n    assert double(3
 
 @pytest.fixture(scope="session")
 def python(tmp_path_factory):
-    return world.environment(tmp_path_factory.mktemp("target") / "environment")
+    return world.copy_environment(tmp_path_factory.mktemp("target") / "environment")
 
 
 @pytest.fixture(scope="session")
-def scratch(tmp_path_factory):
-    """Shared, so that the same base is measured once; half of the time of these tests."""
-    return tmp_path_factory.mktemp("scratch")
+def candidate(tmp_path_factory, python):
+    """A job: `head` is what differs from the base (None deletes), `test` the new test.
 
+    All jobs share a scratch folder, so that the same base is measured once.
+    """
+    scratch, numbers = tmp_path_factory.mktemp("scratch"), itertools.count()
 
-@pytest.fixture
-def candidate(tmp_path, python, scratch):
-    """A job: `head` is what differs from the base (None deletes), `test` the new test."""
-    numbers = itertools.count()
-
-    def made(
-        head=None,
-        test=TEST,
-        base=BASE,
-        tests=(NEW,),
-        granted=(),
-        paths=(".",),
-        tools=None,
-        **settings,
-    ):
-        files = {
-            **base,
-            "app/main.py": BASE["app/main.py"] + DOUBLE,
-            **({NEW: test} if test is not None else {}),
-        }
-        files = {name: text for name, text in {**files, **(head or {})}.items() if text is not None}
-        place = tmp_path / f"candidate{next(numbers)}"
-        world.write(place / "base", base)
-        tree = world.write(place / "head", files)
+    def make_job(head=None, test=TEST, base=BASE, tests=(NEW,), grants=(), tools=None, **more):
+        files = {**base, "app/main.py": MAIN + DOUBLE, NEW: test, **(head or {})}
+        files = {name: text for name, text in files.items() if text is not None}
+        place = tmp_path_factory.mktemp(f"candidate{next(numbers)}")
+        world.write_tree(place / "base", base)
+        tree = world.write_tree(place / "head", files)
         digest = hashlib.sha256(json.dumps(base).encode()).hexdigest()
-        given = {"minimum_level": "L0", "timeout_s": 120.0, "repeats": 1, **settings}
-        return Job(
-            str(place / "base"), str(place / "head"), digest, tree, world.changed(base, files),
-            tools or Tools([str(python)], (str(python.parent.parent), sys.base_prefix), paths), Settings(**given),
-            tests, granted, str(scratch),
-        )  # fmt: skip
+        reads, paths = (str(python.parent.parent), sys.base_prefix), more.pop("paths", (".",))
+        tools = tools or Tools([str(python)], reads, paths)
+        settings = Settings(**{"minimum_level": "L0", "timeout_s": 120.0, "repeats": 1, **more})
+        folders, changed = (
+            (str(place / "base"), str(place / "head")),
+            world.find_changed_lines(base, files),
+        )
+        return Job(*folders, digest, tree, changed, tools, settings, tests, grants, str(scratch))
 
-    return made
+    return make_job
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def verdict(candidate):
     return lambda *given, **named: judge_tests(candidate(*given, **named))
+
+
+@pytest.fixture(scope="session")
+def run_head():
+    """Run the tests of a job on head in one session, and return its report."""
+
+    def run(job, select=(), timeout_s=60.0, **more):
+        plan = session.plan_session("head", "head", list(select), timeout_s, **more)
+        (report,), _ = session.run_sessions(job, [plan], hash_seed=1)
+        return report
+
+    return run

@@ -3,7 +3,7 @@ import pytest
 from kaizen_components.pipeline.gates.tests import mutants
 
 
-def made(source, lines=range(1, 99)):
+def describe_mutants(source, lines=range(1, 99)):
     return [str(mutant) for mutant in mutants.make_mutants("x.py", source, set(lines))]
 
 
@@ -26,8 +26,8 @@ def made(source, lines=range(1, 99)):
         ("a = b[:c]\n", ":c  ->  :c - 1"),
     ],
 )
-def test_each_kind_of_mistake_is_made(source, change):
-    assert change in made(source)
+def test_each_kind_of_mistake_is_describe_mutants(source, change):
+    assert change in describe_mutants(source)
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_each_kind_of_mistake_is_made(source, change):
         "if __name__ == '__main__':\n    a = 5\n", "print(1 + 1)\n", "a = None\n",
     ],
 )  # fmt: skip
-def test_what_no_test_is_asked_to_notice_is_left_alone(source):
-    assert made(source) == []
+def test_untested_code_has_no_mutants(source):
+    assert describe_mutants(source) == []
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_what_no_test_is_asked_to_notice_is_left_alone(source):
         ("a = [1, 2, 3]\n", 1),
     ],
 )
-def test_same_mistake_is_not_made_twice_under_two_names(source, number):
-    assert len(made(source)) == number
+def test_same_mistake_is_made_once(source, number):
+    assert len(describe_mutants(source)) == number
 
 
-def test_only_the_given_lines_are_changed_and_the_rest_is_kept_to_the_byte():
+def test_mutants_change_only_the_given_lines():
     source = "a = 'ä' + b  # ö\nc = 1 if d else 2\n"
 
     assert {mutant.line for mutant in mutants.make_mutants("x.py", source, {2})} == {2}
@@ -71,7 +71,7 @@ def test_only_the_given_lines_are_changed_and_the_rest_is_kept_to_the_byte():
     }
 
 
-def test_every_mutant_is_another_program_that_compiles():
+def test_mutants_differ_and_compile():
     source = "def f(x, *, y=3):\n    z = [i for i in x if i > y]\n    return {'a': z, 'b': -len(z)} if z else f'{y + 1}'\n"
     texts = [mutant.text for mutant in mutants.make_mutants("x.py", source, {1, 2, 3})]
 
@@ -80,7 +80,7 @@ def test_every_mutant_is_another_program_that_compiles():
         compile(text, "x.py", "exec")
 
 
-def test_gutted_file_raises_in_changed_functions_only():
+def test_gutted_file_raises_in_changed_functions():
     source = "def kept():\n    return 1\n\n\ndef changed():\n    return 2\n"
     scope: dict = {}
     exec(mutants.gut_functions("x.py", source, {6}).text, scope)
@@ -91,5 +91,5 @@ def test_gutted_file_raises_in_changed_functions_only():
     assert mutants.gut_functions("x.py", "a = 1\n", {1}) is None
 
 
-def test_source_that_is_no_python_has_no_mutants():
-    assert made("a = = 1\n") == []
+def test_invalid_source_has_no_mutants():
+    assert describe_mutants("a = = 1\n") == []

@@ -1,4 +1,5 @@
 import os
+import shutil
 from pathlib import Path
 
 from kaizen_components.pipeline.gates.tests import shadow
@@ -7,37 +8,27 @@ from kaizen_components.pipeline.target import protected_files
 from .conftest import BASE, NEW
 
 
-def test_changed_added_and_deleted_files_are_found_and_new_tests_are_not(candidate):
-    job = candidate(
-        {
-            "tests/test_main.py": None,
-            "deep/conftest.py": "",
-            "pyproject.toml": "",
-            "app/more.py": "",
-        }
-    )
+def test_touched_files_are_found_except_new_tests(candidate):
+    files = {"deep/conftest.py": "", "pyproject.toml": "", "app/more.py": ""}
+    job = candidate({"tests/test_main.py": None, **files})
 
     assert protected_files.list_touched(job) == {
         "tests/test_main.py": "deleted",
         "deep/conftest.py": "added",
         "pyproject.toml": "added",
     }
-    assert [finding.path for finding in protected_files.check_protected(job)] == [
-        "deep/conftest.py",
-        "pyproject.toml",
-        "tests/test_main.py",
-    ]
+    paths = [finding.path for finding in protected_files.check_protected(job)]
+    assert paths == ["deep/conftest.py", "pyproject.toml", "tests/test_main.py"]
 
 
 def test_granted_path_is_not_protected(candidate):
-    job = candidate(
-        {"tests/data/x.txt": "", "pyproject.toml": ""}, granted=("pyproject.toml", "tests/data/**")
-    )
+    files = {"tests/data/x.txt": "", "pyproject.toml": ""}
+    job = candidate(files, grants=("pyproject.toml", "tests/data/**"))
 
     assert protected_files.list_touched(job) == {}
 
 
-def test_glob_without_a_folder_fits_in_every_folder_and_two_stars_are_any_number():
+def test_globs_match_in_folders():
     assert protected_files.matches_any("a/b/pytest.ini", ["pytest.ini"])
     assert protected_files.matches_any("test_x.py", ["**/test_*.py"])
     assert protected_files.matches_any("a/b/test_x.py", ["**/test_*.py"])
@@ -45,10 +36,10 @@ def test_glob_without_a_folder_fits_in_every_folder_and_two_stars_are_any_number
     assert not protected_files.matches_any("a/xpytest.ini", ["pytest.ini"])
 
 
-def test_copy_gets_the_protected_files_of_the_base(candidate, tmp_path):
+def test_copy_gets_protected_files_of_base(candidate, tmp_path):
     job = candidate({"tests/test_main.py": "", "conftest.py": "", "tests/sub/test_more.py": ""})
     place = tmp_path / "copy"
-    os.system(f"cp -r {job.head} {place}")
+    shutil.copytree(job.head, place)
 
     protected_files.restore_protected(job, str(place))
 
@@ -58,35 +49,20 @@ def test_copy_gets_the_protected_files_of_the_base(candidate, tmp_path):
     assert Path(job.head, "conftest.py").exists()
 
 
-def test_link_in_place_of_a_protected_file_is_a_change_and_is_replaced(candidate, tmp_path):
+def test_link_for_protected_file_is_replaced(candidate):
     job = candidate()
-    for root in (job.head,):
-        os.unlink(os.path.join(root, "tests/test_main.py"))
-        os.symlink("../app/main.py", os.path.join(root, "tests/test_main.py"))
+    os.unlink(os.path.join(job.head, "tests/test_main.py"))
+    os.symlink("../app/main.py", os.path.join(job.head, "tests/test_main.py"))
 
     assert protected_files.list_touched(job) == {"tests/test_main.py": "changed"}
     protected_files.restore_protected(job, job.head)
-    assert (
-        protected_files.list_touched(job) == {}
-        and "double" in Path(job.head, "app/main.py").read_text()
-    )
+    assert protected_files.list_touched(job) == {}
+    assert "double" in Path(job.head, "app/main.py").read_text()
 
 
 def test_new_module_that_hides_another_is_found(candidate):
-    job = candidate(
-        {
-            "math.py": "",
-            "app/json.py": "",
-            "numpy/__init__.py": "",
-            "x.pth": "",
-            "app/main.so": "",
-            "fine.py": "",
-        }
-    )
+    names = ("math.py", "app/json.py", "numpy/__init__.py", "x.pth", "app/main.so", "fine.py")
+    job = candidate(dict.fromkeys(names, ""))
 
-    assert [finding.path for finding in shadow.find_shadowing_files(job, {"numpy"})] == [
-        "app/main.so",
-        "math.py",
-        "numpy/__init__.py",
-        "x.pth",
-    ]
+    paths = [finding.path for finding in shadow.find_shadowing_files(job, {"numpy"})]
+    assert paths == ["app/main.so", "math.py", "numpy/__init__.py", "x.pth"]

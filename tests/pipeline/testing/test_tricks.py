@@ -1,19 +1,20 @@
 """Tricks that get past the checks of files must still have no effect on what is seen."""
 
 import importlib.util
-import json
 import marshal
 import os
 import sys
 
 import pytest
 
+from kaizen_components.pipeline.gates import session_box
 from kaizen_components.pipeline.gates.tests import session
-from kaizen_components.pipeline.gates.tests.gate import judge_tests
+from kaizen_components.pipeline.job import Tools
 
-from .conftest import BASE, DOUBLE, NEW
+from ..conftest import held_to
+from .conftest import BASE, DOUBLE, MAIN, NEW, world
 
-WRONG = BASE["app/main.py"] + DOUBLE.replace("* 2", "* 3")
+WRONG = MAIN + DOUBLE.replace("* 2", "* 3")
 PASSES = """
 import pytest
 
@@ -24,88 +25,59 @@ def pytest_runtest_makereport(item, call):
 """
 
 
-def stale():
-    code = compile(BASE["app/main.py"] + DOUBLE, "main.py", "exec")
+def compile_stale():
+    code = compile(MAIN + DOUBLE, "main.py", "exec")
     return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
 
 
 TRICKS = {
-    "conftest": {"conftest.py": PASSES},
-    "conftest in tests": {"tests/conftest.py": PASSES},
-    "ini": {"pytest.ini": "[pytest]\naddopts = --ignore=tests/test_new.py\n"},
-    "sitecustomize": {"sitecustomize.py": "import os\nos._exit(0)\n"},
-    "bytecode": {f"app/__pycache__/main.{sys.implementation.cache_tag}.pyc": stale()},
-    "shadowed framework": {"pytest.py": "", "_pytest/__init__.py": "", "pluggy.py": ""},
+    "conftest.py": PASSES,
+    "tests/conftest.py": PASSES,
+    "pytest.ini": "[pytest]\naddopts = --ignore=tests/test_new.py\n",
+    "sitecustomize.py": "import os\nos._exit(0)\n",
+    f"app/__pycache__/main.{sys.implementation.cache_tag}.pyc": compile_stale(),
+    "pytest.py": "",
+    "_pytest/__init__.py": "",
+    "pluggy.py": "",
 }
 
 
-@pytest.mark.parametrize("trick", TRICKS)
-def test_wrong_code_is_seen_to_fail_behind(trick, candidate):
-    job = candidate({"app/main.py": WRONG, **TRICKS[trick]})
-    asked = session.plan_session("head", "head", [], 60.0)
+def test_tricks_do_not_hide_wrong_code(candidate, run_head):
+    report = run_head(candidate({"app/main.py": WRONG, **TRICKS}))
 
-    (seen,), _ = session.run_sessions(job, [asked], hash_seed=1)
-
-    assert {one: outcome.kind for one, outcome in seen.outcomes.items()} == {
+    assert {id: outcome.kind for id, outcome in report.outcomes.items()} == {
         "tests/test_main.py::test_one": "passed",
         f"{NEW}::test_double": "failed",
     }
-    assert seen.doubts() == []
+    assert report.list_doubts() == []
 
 
-def test_conftest_of_the_base_that_rewrites_reports_is_not_believed(candidate):
-    job = candidate({"app/main.py": WRONG}, base={**BASE, "conftest.py": PASSES})
+def test_base_that_rewrites_reports_is_not_believed(verdict):
+    fails = {"conftest.py": PASSES, "tests/test_fails.py": "def test_fails():\n    assert 0\n"}
+    seen = verdict(base={**BASE, **fails})
 
-    (seen,), _ = session.run_sessions(
-        job, [session.plan_session("head", "head", [], 60.0)], hash_seed=1
-    )
-
-    assert seen.outcomes[f"{NEW}::test_double"].kind == "rewritten"
-    assert any("passed only in the report" in doubt for doubt in seen.doubts())
-    assert judge_tests(job).reason == "missing"  # the base cannot be judged
+    assert seen.reason == "missing"
+    assert "test_fails passed only in the report" in "".join(one.text for one in seen.findings)
 
 
-def test_what_one_session_does_to_the_tree_is_undone_before_the_next(candidate):
+def test_tree_is_restored_between_sessions(candidate):
     vandal = (
         "import pathlib\n\n\ndef test_it():\n    here = pathlib.Path(__file__).parent\n"
         "    assert not (here / 'left').exists()\n    (here / 'left').write_text('')\n"
         "    (here / 'test_main.py').write_text('def test_one(): assert 0')\n"
         "    (here.parent / 'app/main.py').unlink()\n"
     )
-    job = candidate(test=vandal)
-    asked = [
-        session.plan_session(f"run {at}", "head", [], 60.0, shuffle=f"{at}") for at in range(3)
-    ]
+    plans = [session.plan_session("run", "head", [], 60.0, shuffle=f"{at}") for at in range(3)]
 
-    seen, _ = session.run_sessions(job, asked, hash_seed=1)
+    reports, _ = session.run_sessions(candidate(test=vandal), plans, hash_seed=1)
 
-    ends = [
-        {one.split("::")[1]: outcome.kind for one, outcome in run.outcomes.items()} for run in seen
-    ]
-    assert [end["test_it"] for end in ends] == ["passed"] * 3
+    assert [report.outcomes[f"{NEW}::test_it"].kind for report in reports] == ["passed"] * 3
 
 
-def test_report_that_we_did_not_sign_is_not_read(tmp_path):
-    body = json.dumps({"sessions": []}).encode()
-    (tmp_path / "report.json").write_bytes(b"0" * 64 + b"\n" + body)
+def test_report_needs_our_signature(tmp_path):
+    (tmp_path / "report.json").write_bytes(b"0" * 64 + b'\n{"sessions": []}')
 
-    with pytest.raises(session.SessionBroken):
-        session._read(str(tmp_path), "ab" * 32, [], None)
-
-
-def test_code_of_the_target_cannot_find_the_key_of_the_report(candidate):
-    looks = (
-        "import os, sys\n\n\ndef test_key():\n    frame, seen = sys._getframe(), []\n    while frame:\n"
-        "        seen += [v for v in frame.f_locals.values() if isinstance(v, bytearray) and len(v) == 32]\n"
-        "        frame = frame.f_back\n    assert seen and not any(any(one) for one in seen)\n"
-        "    assert not os.path.exists('../../plan.json')\n"
-    )
-
-    (seen,), _ = session.run_sessions(
-        candidate(test=looks), [session.plan_session("head", "head", [NEW], 60.0)], hash_seed=1
-    )
-
-    assert seen.outcomes[f"{NEW}::test_key"].passed, seen.outcomes[f"{NEW}::test_key"].text
+    assert session_box.read_signed_report(str(tmp_path), "ab" * 32) is None
 
 
 FORGER = """
@@ -120,30 +92,67 @@ def test_it():
         except OSError:
             pass
 """
+KEY = """
+import os, sys
 
 
-def test_lines_that_somebody_else_writes_into_the_report_are_noticed(candidate):
-    (seen,), _ = session.run_sessions(
-        candidate(test=FORGER), [session.plan_session("head", "head", [NEW], 60.0)], hash_seed=1
-    )
+def test_it():
+    frame, seen = sys._getframe(), []
+    while frame:
+        seen += [v for v in frame.f_locals.values() if isinstance(v, bytearray) and len(v) == 32]
+        frame = frame.f_back
+    assert seen and not any(any(one) for one in seen)
+    assert not os.path.exists('../../plan.json')
+"""
+ENVIRONMENT = """
+import os, sys
 
-    assert "somebody else wrote into its report" in seen.doubts()
+
+def test_it():
+    assert not [name for name in os.environ if name.startswith('PYTEST_ADD')]
+    assert OUTSIDE not in sys.path
+    assert os.path.realpath(sys.path[0]).startswith(os.getcwd())
+    assert sys.dont_write_bytecode
+"""
 
 
-def test_environment_and_path_of_a_session_are_ours(candidate, monkeypatch, tmp_path):
+def test_session_hides_key_and_environment_and_sees_forger(
+    candidate, run_head, monkeypatch, tmp_path
+):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYTEST_ADDOPTS", "--collect-only")
-    test = (
-        "import os, sys\n\n\ndef test_it():\n"
-        "    assert not [name for name in os.environ if name.startswith('PYTEST_ADD')]\n"
-        f"    assert {str(tmp_path)!r} not in sys.path\n"
-        f"    assert os.path.realpath(sys.path[0]).startswith(os.getcwd())\n"
-        "    assert sys.dont_write_bytecode\n"
-    )
+    environment = ENVIRONMENT.replace("OUTSIDE", repr(str(tmp_path)))
+    tests = {"key": KEY, "environment": environment, "forger": FORGER}
+    files = {f"tests/test_{name}.py": text for name, text in tests.items()}
+    job = candidate(files, None, tests=tuple(files))
 
-    (seen,), _ = session.run_sessions(
-        candidate(test=test), [session.plan_session("head", "head", [NEW], 60.0)], hash_seed=1
-    )
+    report = run_head(job, files)
 
-    assert seen.outcomes[f"{NEW}::test_it"].passed, seen.outcomes[f"{NEW}::test_it"].text
-    assert not [name for name in os.listdir(candidate().scratch) if name.startswith("box-")]
+    for path in files:
+        outcome = report.outcomes[f"{path}::test_it"]
+        assert outcome.kind == "passed", outcome.text
+    assert "something else wrote into its report" in report.list_doubts()
+    assert not [name for name in os.listdir(job.scratch) if name.startswith("box-")]
+
+
+@pytest.mark.parametrize("level", ["L1", "L2"])  # in L2 the folder on the path cannot be read
+def test_editable_install_does_not_hide_candidate(
+    candidate, run_head, tmp_path, monkeypatch, level
+):
+    """Both kinds: a folder on the path, and a finder that comes before all others."""
+    held_to(level, monkeypatch)
+    elsewhere, python = tmp_path / "elsewhere", world.copy_environment(tmp_path / "editable")
+    world.write_tree(elsewhere, {"app/__init__.py": "", "app/main.py": MAIN + DOUBLE})
+    site = next((tmp_path / "editable").glob("lib/*/site-packages"))
+    (site / "app.pth").write_text(f"{elsewhere}\nimport app_finder\n")
+    (site / "app_finder.py").write_text(
+        "import sys\nfrom importlib.machinery import PathFinder\nMAPPING = {}\nclass Finder:\n    @staticmethod\n"
+        "    def find_spec(name, path=None, target=None):\n"
+        f"        return PathFinder.find_spec(name, [{str(elsewhere)!r}]) if name == 'app' else None\n"
+        "sys.meta_path.insert(0, Finder)\n"
+    )
+    tools = Tools([str(python)], (str(tmp_path / "editable"), sys.base_prefix))
+
+    report = run_head(candidate({"app/main.py": WRONG}, tools=tools))
+
+    assert "assert 9 == 6" in report.outcomes[f"{NEW}::test_double"].text

@@ -4,30 +4,22 @@ The standard library of any Python from 3.8 on is enough. What is expected never
 be made to fit it. The key of the signature is in the plan, which is deleted before any code of the target runs.
 """
 
-import hashlib
-import hmac
-import json
 import os
 import sys
 import time
 
-from ...gates.tests.box import imports, tree
+from ...gates.tests.box import imports, plan, tree
 from . import family, variant
 
 
 def main(folder: str) -> None:
-    with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:
-        plan = json.load(file)
-    os.unlink(file.name)
-    key = bytearray.fromhex(plan.pop("key"))
+    asked, key = plan.take_plan(folder)
     imports.clear_environment()
     family.adopt()
-    plan["tmp"] = os.path.join(folder, "tmp")
-    plan["root"] = os.path.join(folder, "tree")
-    seen = {"python": sys.version.split()[0], "groups": _groups(plan, key)}
-    body = json.dumps(seen).encode()
-    with open(os.path.join(folder, "report.json"), "wb") as report:
-        report.write(hmac.new(bytes(key), body, hashlib.sha256).hexdigest().encode() + b"\n" + body)
+    asked["tmp"] = os.path.join(folder, "tmp")
+    asked["root"] = os.path.join(folder, "tree")
+    groups = _groups(asked, key)
+    plan.write_report(folder, key, {"python": sys.version.split()[0], "groups": groups})
 
 
 def _groups(plan, key):

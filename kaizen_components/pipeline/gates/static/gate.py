@@ -1,112 +1,89 @@
 """VALIDATE: ruff and mypy find nothing that the base does not have already, and nothing is hidden from them.
 
-Static tools are hygiene, so they judge what is new. Whatever steers them is read from the base (checking/room.py). A
-tool that breaks is never a pass: on the base it blocks the gate, on head it is a finding.
+Static tools are hygiene, so they judge what is new. Whatever steers them is read from the base (tool_tree.py). A tool
+that breaks is never a pass: on the base it blocks the gate, on head it is a finding.
 """
 
-import hashlib
-import json
-import os
+from typing import Any
 
 from ....sandbox import run as sandbox
 from ...job import Job
 from ...target.toolchain import NEEDED, find_missing_tools
 from ...verdict import Finding, Verdict
+from .. import memo
+from ..conditions import find_weak_sandbox
 from . import mypy, own_command, ruff, suppressions, syntax
 from .findings import LocatedFinding, ToolResult, find_new
 from .tool_tree import ToolTree
 
-FORM = 1  # of what is kept about a base: a new number when findings are read otherwise
+FORM = 2  # of what is kept about a base: raise it when findings are read otherwise
 TOOLS = {"ruff": ruff.run_ruff, "mypy": mypy.run_mypy}
+NEXT = "Fix it, exclude the files in the tool's settings, or replace the gate by a command: [gates.check], replace = true."
 
 
 def judge_static(job: Job) -> Verdict:
-    """Whether the candidate may go on, and if not, each new finding."""
-    level, least = sandbox.detect_level(), job.settings.minimum_level
-    if sandbox.LEVELS.index(level) < sandbox.LEVELS.index(least):
-        says = f"The sandbox here is {level}, and this repository asks for {least}."
-        return Verdict("missing", says, [Finding("sandbox", says)], facts={"level": level})
-    return own_command.judge_with_own_command(job, "check", _judge)
+    """Return a pass, or each new finding, with or replaced by the repository's own command."""
+    weak = find_weak_sandbox(job)
+    if weak:
+        return Verdict("missing", weak[0].text, weak, facts={"level": sandbox.detect_level()})
+    return own_command.judge_with_own_command(job, "check", _judge_job)
 
 
-def _judge(job):
-    absent = [one for one in find_missing_tools(job.tools) if NEEDED[one.rule] == "check"]
-    facts = {"versions": dict(job.tools.versions), "level": sandbox.detect_level()}
-    if absent:
-        says = f"{' and '.join(one.rule for one in absent)} cannot be run in the target."
-        return Verdict("missing", says, absent, facts=facts)
-    base, runs = _base(job)
-    blocked = [Finding(one.tool, one.broken) for one in base if one.broken]
+def _judge_job(job: Job) -> Verdict:
+    facts: dict[str, Any] = {
+        "versions": dict(job.tools.versions),
+        "level": sandbox.detect_level(),
+    }
+    missing = [tool for tool in find_missing_tools(job.tools) if NEEDED[tool.rule] == "check"]
+    if missing:
+        says = f"{' and '.join(tool.rule for tool in missing)} cannot be run in the target."
+        return Verdict("missing", says, missing, facts=facts)
+    files = ToolTree(job)
+    base, runs = _check_base(job, files)
+    blocked = [Finding(result.tool, result.failure) for result in base if result.failure]
     if blocked:
-        says = f"{' and '.join(one.rule for one in blocked)} cannot judge the base, so nothing can be called new."
-        return Verdict("missing", says, [*blocked, Finding("settings", HOW)], runs, facts)
-    return _compared(job, base, runs, facts)
-
-
-HOW = "Mend it, name the files in the tool's settings, or bring a command of your own: [gates.check], replace = true."
-
-
-def _compared(job, base, runs, facts):
-    room = ToolTree(job)
-    room.fill(job.head)
-    checked = syntax.find_syntax_errors(job, room, job.head_tree)
-    runs += [checked.boxed] if checked.boxed else []
-    findings = [one.finding for one in checked.found] + _break(checked)
-    if not findings:  # a file that does not compile would only drown everything else
+        names = " and ".join(finding.rule for finding in blocked)
+        says = f"{names} cannot judge the base, so nothing can be called new."
+        return Verdict("missing", says, [*blocked, Finding("settings", NEXT)], runs, facts)
+    files.fill_from(job.head)
+    compiled = syntax.find_syntax_errors(job, files, job.head_tree)
+    results = [compiled]
+    findings = [located.finding for located in compiled.findings] + _report_failure(compiled)
+    if not findings:  # else the other tools would only repeat that a file does not compile
         findings = suppressions.find_suppressions(job)
         for before in base:
-            after = TOOLS[before.tool](job, room, job.head_tree)
-            runs += [after.boxed] if after.boxed else []
-            facts[before.tool] = {"base": len(before.found), "head": len(after.found)}
-            fresh = find_new(before.found, after.found, job.changed)
-            findings += fresh or _break(after)
+            after = TOOLS[before.tool](job, files, job.head_tree)
+            results.append(after)
+            facts[before.tool] = {"base": len(before.findings), "head": len(after.findings)}
+            new = find_new(before.findings, after.findings, job.changed)
+            findings += new or _report_failure(after)
+    runs += [result.boxed for result in results if result.boxed]
     if findings:
-        ordered = sorted(findings, key=lambda one: (one.path, one.line, one.rule))
-        return Verdict(
-            "check",
-            f"{len(findings)} new finding{'s' * (len(findings) > 1)}.",
-            ordered,
-            runs,
-            facts,
-        )
-    old = sum(len(one.found) for one in base)
-    return Verdict(
-        "pass",
-        f"ruff and mypy find nothing new ({old} findings were there before).",
-        [],
-        runs,
-        facts,
-    )
+        findings.sort(key=lambda finding: (finding.path, finding.line, finding.rule))
+        says = f"{len(findings)} new finding{'s' * (len(findings) > 1)}."
+        return Verdict("check", says, findings, runs, facts)
+    old = sum(len(result.findings) for result in base)
+    says = f"ruff and mypy find nothing new ({old} findings were there before)."
+    return Verdict("pass", says, [], runs, facts)
 
 
-def _break(seen):
-    return [Finding(f"{seen.tool}-broke", seen.broken)] if seen.broken else []
+def _report_failure(result: ToolResult) -> list[Finding]:
+    return [Finding(f"{result.tool}-broke", result.failure)] if result.failure else []
 
 
-def _base(job: Job) -> tuple[list[ToolResult], list[sandbox.SandboxResult]]:
-    """What the tools find in the base: looked for once per tree, interpreter and versions."""
-    path = os.path.join(job.scratch, f"static-{_key(job)}.json")
-    try:
-        with open(path, encoding="utf-8") as file:
-            kept = json.load(file)
+def _check_base(job: Job, files: ToolTree) -> tuple[list[ToolResult], list[sandbox.SandboxResult]]:
+    """Return what the tools find in the base, run once per tree, interpreter and versions."""
+    versions = sorted(job.tools.versions.items())
+    parts = (FORM, job.base_tree, job.tools.python, job.tools.paths, versions)
+    path = memo.find_memo(job, "static", *parts)
+    kept = memo.read_memo(path)
+    if kept is not None:
         return [
-            ToolResult(tool, [LocatedFinding(*one) for one in found])
-            for tool, found in kept.items()
+            ToolResult(tool, [LocatedFinding(*row) for row in rows]) for tool, rows in kept.items()
         ], []
-    except (OSError, ValueError, TypeError, AttributeError):
-        pass  # not looked at yet
-    room = ToolTree(job)
-    room.fill(job.base)
-    seen = [look(job, room, job.base_tree) for look in TOOLS.values()]
-    if not any(one.broken for one in seen):
-        with open(path + ".part", "w", encoding="utf-8") as file:
-            json.dump({one.tool: [found.as_list() for found in one.found] for one in seen}, file)
-        os.replace(path + ".part", path)
-    return seen, [one.boxed for one in seen if one.boxed]
-
-
-def _key(job: Job) -> str:
-    told = json.dumps(
-        [FORM, job.base_tree, job.tools.python, job.tools.paths, sorted(job.tools.versions.items())]
-    )
-    return hashlib.sha256(told.encode()).hexdigest()[:20]
+    files.fill_from(job.base)
+    results = [run_tool(job, files, job.base_tree) for run_tool in TOOLS.values()]
+    if not any(result.failure for result in results):
+        kept = {one.tool: [located.as_list() for located in one.findings] for one in results}
+        memo.write_memo(path, kept)
+    return results, [result.boxed for result in results if result.boxed]

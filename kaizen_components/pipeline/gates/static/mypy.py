@@ -3,105 +3,94 @@
 import json
 import os
 import re
+from typing import Any
 
-from ....sandbox import run as sandbox
 from ...job import Job
 from .findings import LocatedFinding, ToolResult, make_broken_result
 from .tool_tree import CACHE, ToolTree, read_mypy_settings
 
 JSON_SINCE = (1, 11)
-LINE = re.compile(r"^(?P<file>[^\n]+?):(?:(?P<line>\d+):)?(?:\d+:)? (?P<severity>error|note|warning): (?P<message>.*?)"
-                  r"(?:  \[(?P<code>[\w-]+)\])?$")  # fmt: skip
+LINE = re.compile(
+    r"^(?P<file>[^\n]+?):(?:(?P<line>\d+):)?(?:\d+:)? (?P<severity>error|note|warning): "
+    r"(?P<message>.*?)(?:  \[(?P<code>[\w-]+)\])?$"
+)
 CLEAN, FOUND = 0, 1
+KEYS = {"file", "line", "message", "code", "severity"}
 # Not what a project is made of: mypy looks at these only where its settings name them.
-BESIDE = frozenset({"tests", "test", "docs", "doc", "examples", "build", "dist", "node_modules", "venv", "setup.py",
-                    "conftest.py", "noxfile.py"})  # fmt: skip
-
-
-def run_mypy(job: Job, room: ToolTree, tree: str) -> ToolResult:
-    """The errors of one tree; a blocked run is one whose other findings nobody knows."""
-    config, lists = read_mypy_settings(room.folder)
-    own = any(name in lists for name in ("files", "packages", "modules"))
-    sources = [] if own else _sources(room.folder, job.tools.paths)
-    if not own and not sources:
-        return ToolResult("mypy", [])
-    boxed = sandbox.run_in_sandbox(
-        [*job.tools.python, "-I", "-m", "mypy", *_words(job, config), *([] if own else _layout(job)), *sources],
-        room.folder, job.settings.timeout_s, tree=tree, reads=job.tools.reads,
-        variables={"MYPYPATH": "src"} if "src" in job.tools.paths and not own else {},
-    )  # fmt: skip
-    if boxed.timed_out or boxed.stdout.left_out:
-        return make_broken_result("mypy", boxed, "it said too much", room.folder)
-    found = _errors(room, boxed.stdout.text() + "\n" + boxed.stderr.text())
-    if boxed.exit_code not in (CLEAN, FOUND) or (boxed.exit_code == FOUND) != bool(found):
-        seen = make_broken_result("mypy", boxed, "it could not check the project", room.folder)
-        seen.found = found
-        return seen
-    return ToolResult("mypy", found, boxed)
-
-
-def _words(job, config):
-    version = tuple(
-        int(part) for part in re.findall(r"\d+", job.tools.versions.get("mypy", ""))[:2]
-    )
-    form = (
-        ["--output", "json"]
-        if version >= JSON_SINCE
-        else ["--show-error-codes", "--no-pretty", "--no-color-output"]
-    )
-    python = job.tools.python[
-        0
-    ]  # settings may name one that is not in an export, such as .venv/bin/python
-    return [
-        *form,
-        f"--config-file={config}",
-        f"--cache-dir={CACHE}",
-        f"--python-executable={python}",
+BESIDE = frozenset(
+    [
+        *("tests", "test", "docs", "doc", "examples", "build", "dist", "node_modules", "venv"),
+        *("setup.py", "conftest.py", "noxfile.py"),
     ]
+)
 
 
-def _layout(job):
-    """Two scripts of one name in two folders are two modules; below src/ the path says what a module is called."""
-    return [] if "src" in job.tools.paths else ["--explicit-package-bases"]
+def run_mypy(job: Job, files: ToolTree, tree: str) -> ToolResult:
+    """Return the errors of one tree; after a failure there may be others that mypy did not reach."""
+    config, lists = read_mypy_settings(files.folder)
+    names_sources = any(name in lists for name in ("files", "packages", "modules"))
+    sources = [] if names_sources else _list_sources(files.folder, job.tools.paths)
+    if not names_sources and not sources:
+        return ToolResult("mypy", [])
+    has_src = "src" in job.tools.paths
+    version = re.findall(r"\d+", job.tools.versions.get("mypy", ""))[:2]
+    form = ["--show-error-codes", "--no-pretty", "--no-color-output"]
+    if tuple(map(int, version)) >= JSON_SINCE:
+        form = ["--output", "json"]
+    words = [*form, f"--config-file={config}", f"--cache-dir={CACHE}"]
+    # Settings may name an interpreter that is not in an export, such as .venv/bin/python.
+    words.append(f"--python-executable={job.tools.python[0]}")
+    if not names_sources and not has_src:
+        # Two scripts of one name in two folders are two modules; below src/ the path names the module.
+        words.append("--explicit-package-bases")
+    boxed = files.run_tool(
+        [*job.tools.python, "-I", "-m", "mypy", *words, *sources],
+        tree,
+        {"MYPYPATH": "src"} if has_src and not names_sources else {},
+    )
+    if boxed.timed_out or boxed.stdout.left_out:
+        return make_broken_result("mypy", boxed, "its output is too long", files.folder)
+    errors = _parse_errors(files, boxed.stdout.text() + "\n" + boxed.stderr.text())
+    if boxed.exit_code not in (CLEAN, FOUND) or (boxed.exit_code == FOUND) != bool(errors):
+        result = make_broken_result("mypy", boxed, "it could not check the project", files.folder)
+        result.findings = errors
+        return result
+    return ToolResult("mypy", errors, boxed)
 
 
-def _sources(folder, roots):
-    """Packages and modules at the roots of the project, as mypy takes them."""
-    found = []
+def _list_sources(folder: str, roots: tuple[str, ...]) -> list[str]:
+    """Return the packages and modules at the roots of the project, as mypy takes them."""
+    sources = []
     for root in roots:
         place = os.path.join(folder, root)
         for name in sorted(os.listdir(place)) if os.path.isdir(place) else ():
             path = os.path.join(place, name)
             if name.startswith(".") or name in BESIDE or name in roots or os.path.islink(path):
                 continue
-            if name.endswith((".py", ".pyi")) or (os.path.isdir(path) and _has_source(path)):
-                found.append(os.path.normpath(os.path.join(root, name)))
-    return found
+            names = [name, *(name for _, _, inside in os.walk(path) for name in inside)]
+            if any(each.endswith((".py", ".pyi")) for each in names):
+                sources.append(os.path.normpath(os.path.join(root, name)))
+    return sources
 
 
-def _has_source(folder):
-    return any(name.endswith((".py", ".pyi")) for _, _, files in os.walk(folder) for name in files)
-
-
-def _errors(room, text):
-    found = []
+def _parse_errors(files: ToolTree, text: str) -> list[LocatedFinding]:
+    errors = []
     for line in text.splitlines():
-        one = _parsed(line.strip())
-        if one and one["severity"] == "error":
-            path, number = room.relative(one["file"]), max(int(one["line"] or 0), 0)
-            said = " ".join(filter(None, (one["message"], one.get("hint"))))
-            found.append(
-                LocatedFinding(one["code"] or "mypy", said, path, number, room.line(path, number))
-            )
-    return found
+        row = _parse_line(line.strip())
+        if row and row["severity"] == "error":
+            path, number = files.relative_path(row["file"]), max(int(row["line"] or 0), 0)
+            message = " ".join(filter(None, (row["message"], row.get("hint"))))
+            source = files.read_line(path, number)
+            errors.append(LocatedFinding(row["code"] or "mypy", message, path, number, source))
+    return errors
 
 
-def _parsed(line):
+def _parse_line(line: str) -> dict[str, Any] | None:
     if line.startswith("{"):
         try:
-            one = json.loads(line)
-            return one if {"file", "line", "message", "code", "severity"} <= one.keys() else None
+            row = json.loads(line)
+            return row if row.keys() >= KEYS else None
         except ValueError:
             return None
-    found = LINE.match(line)
-    return found.groupdict() if found else None
+    match = LINE.match(line)
+    return match.groupdict() if match else None

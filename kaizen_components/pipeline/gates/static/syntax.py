@@ -2,7 +2,6 @@
 
 import json
 
-from ....sandbox import run as sandbox
 from ...job import Job
 from .findings import LocatedFinding, ToolResult, make_broken_result
 from .tool_tree import ToolTree
@@ -21,27 +20,21 @@ sys.stdout.write(json.dumps(found))
 """
 
 
-def find_syntax_errors(job: Job, room: ToolTree, tree: str) -> ToolResult:
-    """Syntax errors in changed files; the room has head in it."""
+def find_syntax_errors(job: Job, files: ToolTree, tree: str) -> ToolResult:
+    """Compile the changed files; `files` holds head."""
     paths = sorted(
         path for path in job.changed if path.endswith((".py", ".pyi")) and path not in job.tests
     )
     if not paths:
         return ToolResult("py_compile", [])
-    argv = [*job.tools.python, "-I", "-B", "-c", CODE, *paths]
-    boxed = sandbox.run_in_sandbox(
-        argv, room.folder, job.settings.timeout_s, tree=tree, reads=job.tools.reads
-    )
+    boxed = files.run_tool([*job.tools.python, "-I", "-B", "-c", CODE, *paths], tree)
     try:
-        said = json.loads(boxed.stdout.text())
-        found = [
-            LocatedFinding("syntax", text, path, line, room.line(path, line))
-            for path, line, text in said
+        findings = [
+            LocatedFinding("syntax", text, path, line, files.read_line(path, line))
+            for path, line, text in json.loads(boxed.stdout.text())
         ]
     except (ValueError, TypeError):
-        return make_broken_result("py_compile", boxed, "its answer cannot be read", room.folder)
-    return (
-        ToolResult("py_compile", found, boxed)
-        if boxed.exit_code == 0
-        else make_broken_result("py_compile", boxed, "it failed", room.folder)
-    )
+        return make_broken_result("py_compile", boxed, "its answer is not readable", files.folder)
+    if boxed.exit_code != 0:
+        return make_broken_result("py_compile", boxed, "it failed", files.folder)
+    return ToolResult("py_compile", findings, boxed)

@@ -1,4 +1,4 @@
-"""The place where tools look at a tree: a copy in which everything that steers a tool is the base's.
+"""The tree that tools look at: a copy in which everything that steers a tool is the base's.
 
 A candidate that loosens ruff.toml, adds a .gitignore or changes a plugin of mypy is judged as if it had not.
 """
@@ -8,96 +8,92 @@ import hashlib
 import os
 import shutil
 import tomllib
+from typing import Any
 
+from ....sandbox import run as sandbox
 from ...job import Job
-from ...target.review import matches_any
+from ...target.protected_files import copy_file, list_files, matches_any
 
 CACHE = ".kaizen-mypy"
-STEERING = frozenset(
-    {
-        "ruff.toml",
-        ".ruff.toml",
-        "pyproject.toml",
-        "mypy.ini",
-        ".mypy.ini",
-        "setup.cfg",
-        "tox.ini",
-        ".gitignore",
-        ".ignore",
-    }
-)
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".git", CACHE)
+RUFF_FILES = ("ruff.toml", ".ruff.toml")
+MYPY_FILES = ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg")
+STEERING = frozenset((*RUFF_FILES, *MYPY_FILES, "tox.ini", ".gitignore", ".ignore"))
+SKIPPED = frozenset((CACHE, "__pycache__", ".git"))
+SKIPPED_FILES = shutil.ignore_patterns("*.pyc", *SKIPPED)
 
 
 class ToolTree:
-    """One folder that is filled anew for every tree; what mypy remembers of the last one stays in it."""
+    """One folder that is filled anew for every tree; only mypy's cache stays in it."""
 
     def __init__(self, job: Job, name: str = "static"):
         self.job = job
         self.folder = os.path.join(job.scratch, name)
         os.makedirs(self.folder, exist_ok=True)
 
-    def fill(self, tree: str, with_tests: bool = False) -> None:
-        """Put base or head into the room, with the new tests or without: the builder has not written them."""
-        for name in os.listdir(self.folder):
-            if name != CACHE:
-                path = os.path.join(self.folder, name)
-                shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(
-                    path
-                ) else os.unlink(path)
-        shutil.copytree(tree, self.folder, symlinks=True, ignore=LEFT_OUT, dirs_exist_ok=True)
-        for path in self.job.tests:
-            _remove(os.path.join(self.folder, path))
-        if tree != self.job.base:
-            self._steer()
-        for path in self.job.tests if with_tests else ():
-            os.makedirs(os.path.dirname(os.path.join(self.folder, path)), exist_ok=True)
-            shutil.copy2(
-                os.path.join(self.job.head, path),
-                os.path.join(self.folder, path),
-                follow_symlinks=False,
-            )
-        self._alone()
-        _stamp(self.folder)
+    def fill_from(self, tree: str, with_tests: bool = False) -> None:
+        """Copy base or head, with the new tests or without: the builder has not written them."""
+        job = self.job
+        for entry in os.scandir(self.folder):
+            if entry.name != CACHE:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                shutil.rmtree(entry.path) if is_folder else os.unlink(entry.path)
+        shutil.copytree(tree, self.folder, symlinks=True, ignore=SKIPPED_FILES, dirs_exist_ok=True)
+        for path in job.tests:
+            _remove_file(os.path.join(self.folder, path))
+        if tree != job.base:
+            self._restore_steering_files()
+        for path in job.tests if with_tests else ():
+            copy_file(os.path.join(job.head, path), os.path.join(self.folder, path))
+        # Without settings at its root ruff would look further up, in folders that are not the target's.
+        has_own = any(os.path.lexists(os.path.join(self.folder, name)) for name in RUFF_FILES)
+        project = read_toml(os.path.join(self.folder, "pyproject.toml"))
+        if not has_own and "ruff" not in project.get("tool", {}):
+            open(os.path.join(self.folder, "ruff.toml"), "w").close()
+        self._stamp_sources()
 
-    def _steer(self):
-        """Every file that steers a tool, or is protected and not granted, as the base has it; or not at all."""
-        extra = list_steering_files(self.job.base, self.job.tools.paths)
-        for path in {*_listed(self.job.base), *_listed(self.folder)}:
-            kept = os.path.basename(path) in STEERING or path in extra
-            if kept or (
-                matches_any(path, self.job.settings.protected)
-                and not matches_any(path, self.job.grants)
-            ):
-                _remove(os.path.join(self.folder, path))
-                source = os.path.join(self.job.base, path)
+    def _restore_steering_files(self) -> None:
+        """Make each file that steers a tool, or is protected and not granted, what it is in the base."""
+        job = self.job
+        extra = list_steering_files(job.base, job.tools.paths)
+        for path in list_files(job.base) | list_files(self.folder, SKIPPED):
+            is_steering = os.path.basename(path) in STEERING or path in extra
+            is_protected = matches_any(path, job.settings.protected)
+            if is_steering or (is_protected and not matches_any(path, job.grants)):
+                target, source = os.path.join(self.folder, path), os.path.join(job.base, path)
+                _remove_file(target)
                 if os.path.lexists(source):
-                    os.makedirs(os.path.dirname(os.path.join(self.folder, path)), exist_ok=True)
-                    shutil.copy2(source, os.path.join(self.folder, path), follow_symlinks=False)
+                    copy_file(source, target)
 
-    def _alone(self):
-        """Without settings at its root ruff would look further up, into folders that are not the target's."""
-        there = any(
-            os.path.lexists(os.path.join(self.folder, name)) for name in ("ruff.toml", ".ruff.toml")
+    def _stamp_sources(self) -> None:
+        """Set each source's time by its content: mypy takes files of the same size and second for the same."""
+        for path in list_files(self.folder, SKIPPED):
+            full = os.path.join(self.folder, path)
+            if path.endswith((".py", ".pyi")) and not os.path.islink(full):
+                with open(full, "rb") as file:
+                    stamp = int.from_bytes(hashlib.sha256(file.read()).digest()[:4], "big") >> 1
+                os.utime(full, (stamp, stamp))
+
+    def run_tool(
+        self, argv: list[str], tree: str, variables: dict[str, str] | None = None
+    ) -> sandbox.SandboxResult:
+        """Run a command in this folder; `tree` is the hash of its files."""
+        reads, limit_s = self.job.tools.reads, self.job.settings.timeout_s
+        return sandbox.run_in_sandbox(
+            argv, self.folder, limit_s, tree=tree, reads=reads, variables=variables
         )
-        if not there and "ruff" not in read_toml(os.path.join(self.folder, "pyproject.toml")).get(
-            "tool", {}
-        ):
-            with open(os.path.join(self.folder, "ruff.toml"), "w", encoding="utf-8"):
-                pass
 
-    def relative(self, path: str) -> str:
-        """A path that a tool named, from the root of the tree, wherever the box has put that."""
+    def relative_path(self, path: str) -> str:
+        """Return a path that a tool named, counted from the root of the tree."""
         parts = [part for part in path.replace(os.sep, "/").split("/") if part not in ("", ".")]
         if not os.path.isabs(path):
             return "/".join(parts)
-        for at in range(len(parts)):
-            if os.path.lexists(os.path.join(self.folder, *parts[at:])):
-                return "/".join(parts[at:])
+        for start in range(len(parts)):  # the box may have put the root elsewhere
+            if os.path.lexists(os.path.join(self.folder, *parts[start:])):
+                return "/".join(parts[start:])
         return parts[-1] if parts else path
 
-    def line(self, path: str, number: int) -> str:
-        """The text of a line, without the blanks around it; "" where there is none."""
+    def read_line(self, path: str, number: int) -> str:
+        """Return the text of a line without its indentation; "" if there is none."""
         try:
             with open(os.path.join(self.folder, path), "rb") as file:
                 lines = file.read().decode("utf-8", "replace").splitlines()
@@ -107,60 +103,50 @@ class ToolTree:
 
 
 def list_steering_files(base: str, roots: tuple[str, ...]) -> set[str]:
-    """Files that the base's own settings name: what ruff's `extend`, and local plugins of mypy."""
-    found = set()
-    for path in _listed(base):
-        if os.path.basename(path) in ("ruff.toml", ".ruff.toml", "pyproject.toml"):
-            given = read_toml(os.path.join(base, path))
-            given = (
-                given.get("tool", {}).get("ruff", {}) if path.endswith("pyproject.toml") else given
-            )
-            if isinstance(given.get("extend"), str):
-                found.add(
-                    os.path.normpath(os.path.join(os.path.dirname(path), given["extend"])).replace(
-                        os.sep, "/"
-                    )
-                )
+    """Return files that the base's own settings name: what ruff's `extend`, and local plugins of mypy."""
+    paths = set()
+    for path in list_files(base):
+        folder, name = os.path.split(path)
+        if name in (*RUFF_FILES, "pyproject.toml"):
+            settings = read_toml(os.path.join(base, path))
+            if name == "pyproject.toml":
+                settings = settings.get("tool", {}).get("ruff", {})
+            if isinstance(settings.get("extend"), str):
+                paths.add(os.path.join(folder, settings["extend"]))
     for plugin in read_mypy_settings(base)[1].get("plugins", []):
         module = plugin.split(":")[0].replace(".", "/")
         names = [plugin] if plugin.endswith(".py") else [f"{module}.py", f"{module}/__init__.py"]
-        found |= {
-            os.path.normpath(os.path.join(root, name)).replace(os.sep, "/")
-            for root in roots
-            for name in names
-        }
-    return found
+        paths |= {os.path.join(root, name) for root in roots for name in names}
+    return {os.path.normpath(path).replace(os.sep, "/") for path in paths}
 
 
 def read_mypy_settings(folder: str) -> tuple[str, dict[str, list[str]]]:
-    """(the file that mypy would read, its lists that matter here); ("", {}) where there is none."""
-    for name in ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"):
+    """Return the file that mypy would read and its lists that matter here; ("", {}) without one."""
+    for name in MYPY_FILES:
         path = os.path.join(folder, name)
+        settings: Any
         if name.endswith(".toml"):
-            given = read_toml(path).get("tool", {}).get("mypy")
+            settings = read_toml(path).get("tool", {}).get("mypy")
         else:
             reader = configparser.RawConfigParser(strict=False)
             try:
                 reader.read(path, encoding="utf-8")
-                given = dict(reader["mypy"]) if "mypy" in reader else None
+                settings = dict(reader["mypy"]) if "mypy" in reader else None
             except (configparser.Error, UnicodeDecodeError):
-                given = {}  # mypy will say what is wrong with it
-        if isinstance(given, dict):
-            return name, {
-                key: _words(given[key])
-                for key in ("files", "packages", "modules", "plugins")
-                if key in given
-            }
+                settings = {}  # mypy reports what is wrong with it
+        if isinstance(settings, dict):
+            keys = [key for key in ("files", "packages", "modules", "plugins") if key in settings]
+            return name, {key: _split_list(settings[key]) for key in keys}
     return "", {}
 
 
-def _words(value):
-    given = value if isinstance(value, list) else str(value).replace("\n", ",").split(",")
-    return [str(word).strip() for word in given if str(word).strip()]
+def _split_list(value: Any) -> list[str]:
+    words = value if isinstance(value, list) else str(value).replace("\n", ",").split(",")
+    return [str(word).strip() for word in words if str(word).strip()]
 
 
-def read_toml(path: str) -> dict:
-    """A TOML file as far as it can be read: what is wrong with it is for the tool to say."""
+def read_toml(path: str) -> dict[str, Any]:
+    """Return a TOML file, or {} if it cannot be read: the tool reports what is wrong with it."""
     try:
         with open(path, "rb") as file:
             return tomllib.load(file)
@@ -168,26 +154,6 @@ def read_toml(path: str) -> dict:
         return {}
 
 
-def _listed(folder):
-    for here, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if name not in (CACHE, "__pycache__")]
-        for name in (
-            *files,
-            *(name for name in folders if os.path.islink(os.path.join(here, name))),
-        ):
-            yield os.path.relpath(os.path.join(here, name), folder).replace(os.sep, "/")
-
-
-def _remove(path):
+def _remove_file(path: str) -> None:
     if os.path.lexists(path) and (os.path.islink(path) or not os.path.isdir(path)):
         os.unlink(path)
-
-
-def _stamp(folder):
-    """Set each source's time by its content: mypy takes a file of the same size and second for the same file."""
-    for path in _listed(folder):
-        full = os.path.join(folder, path)
-        if path.endswith((".py", ".pyi")) and not os.path.islink(full):
-            with open(full, "rb") as file:
-                stamp = int.from_bytes(hashlib.sha256(file.read()).digest()[:4], "big") >> 1
-            os.utime(full, (stamp, stamp))

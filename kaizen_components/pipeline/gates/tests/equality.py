@@ -1,7 +1,7 @@
-"""Values that equal everything: the new tests once more, with each comparison asking whether its sides are honest.
+"""Find values that equal everything: run the new tests once more, with each comparison checking both sides.
 
-A value whose `==` says yes to an object that nobody else has ever seen passes every test and means nothing. What it
-does not see: a value that lies only to the values that the tests expect, which is as good as knowing the tests.
+A value whose `==` says yes to an object that nobody else has ever seen passes every test and means nothing. This does
+not see a value that lies only to the values that the tests expect, which is as good as knowing the tests.
 """
 
 import ast
@@ -38,7 +38,8 @@ def _kaizen_honest(value):
 
 
 def add_equality_probes(job: Job) -> dict[str, str]:
-    """The new tests, with every side of a comparison and every argument of an assert method asked; path -> text."""
+    """Return path -> text of the new tests, with a probe round each side of a comparison and each argument of an
+    assert method."""
     edits = {}
     for path in job.tests:
         try:
@@ -47,47 +48,40 @@ def add_equality_probes(job: Job) -> dict[str, str]:
         except (OSError, SyntaxError, ValueError):
             continue
         module = EqualityProbe().visit(module)
-        at = _after_future(module)
-        module.body[at:at] = ast.parse(PRELUDE).body
+        start = 0  # after the docstring and `from __future__`
+        for place, node in enumerate(module.body[:20]):
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                start = place + 1
+        module.body[start:start] = ast.parse(PRELUDE).body
         edits[path] = ast.unparse(ast.fix_missing_locations(module))
     return edits
 
 
 def check_equality(probe: SessionReport) -> list[Finding]:
-    """One finding for each new test that met such a value."""
-    return [
-        Finding(
-            "equals-everything",
-            f"{one} compares with a value that equals everything: {outcome.text[-200:]}",
-            outcome.path,
-        )
-        for one, outcome in sorted(probe.outcomes.items())
-        if outcome.type == LIE
-    ]
+    """Return one finding for each new test that met such a value."""
+    findings = []
+    for id, outcome in sorted(probe.outcomes.items()):
+        if outcome.type == LIE:
+            text = f"{id} compares with a value that equals everything: {outcome.text[-200:]}"
+            findings.append(Finding("equals-everything", text, outcome.path))
+    return findings
 
 
 class EqualityProbe(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        node.left = _asked(node.left)
-        node.comparators = [_asked(side) for side in node.comparators]
+        node.left = _wrap_value(node.left)
+        node.comparators = [_wrap_value(side) for side in node.comparators]
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("assert"):
-            node.args = [arg if isinstance(arg, ast.Starred) else _asked(arg) for arg in node.args]
+            node.args = [
+                arg if isinstance(arg, ast.Starred) else _wrap_value(arg) for arg in node.args
+            ]
         return node
 
 
-def _asked(side):
+def _wrap_value(side: ast.expr) -> ast.Call:
     return ast.Call(ast.Name("_kaizen_honest", ast.Load()), [side], [])
-
-
-def _after_future(module):
-    """Where our lines may stand: after the docstring and `from __future__`."""
-    at = 0
-    for place, node in enumerate(module.body[:20]):
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            at = place + 1
-    return at

@@ -7,10 +7,11 @@ from ....sandbox import run as sandbox
 from ...job import Job
 from ...target import protected_files
 from ...verdict import Finding, Verdict
+from ..conditions import find_weak_sandbox
+from ..session_box import SessionBroken
 from ..static import own_command
 from . import (
     asserts,
-    before,
     equality,
     line_coverage,
     mutation,
@@ -23,6 +24,8 @@ from . import (
 )
 from .baseline import Baseline, measure_baseline
 from .report import SessionReport
+
+STDERR_CHARS = 1_500
 
 
 class CheckFailed(Exception):
@@ -44,101 +47,62 @@ class Judgement:
         self.facts: dict[str, Any] = {"checks": []}
 
     def record_check(self, check: str, reason: str, says: str, findings: list[Finding]) -> None:
-        """Note that a check was made; end here if it found something."""
+        """Note that a check was made; raise CheckFailed if it found something."""
         self.facts["checks"].append(check)
         if findings:
             raise CheckFailed(reason, says, findings)
 
 
 def judge_tests(job: Job) -> Verdict:
-    """What our own gate says, beside or instead of the repository's own command."""
+    """Return what our own gate says, with or replaced by the repository's own command."""
     return own_command.judge_with_own_command(job, "test", _judge_job)
 
 
 def _judge_job(job: Job) -> Verdict:
-    """Whether the candidate passes rule 3, and if not, why and where."""
     case = Judgement(job)
     try:
-        _judge(case)
-    except CheckFailed as stop:
+        _check_rules(case)
+        baseline = _check_baseline(case)
+        head, new = _check_outcomes(case, baseline)
+        _check_meaning(case, head, new)
+    except CheckFailed as failed:
         case.facts["stopped_by"] = case.facts["checks"][-1]
-        return Verdict(stop.reason, stop.says, stop.findings, case.runs, case.facts)
-    except session.SessionBroken as broken:
+        return Verdict(failed.reason, failed.says, failed.findings, case.runs, case.facts)
+    except SessionBroken as broken:
         case.facts["stopped_by"] = "session"
-        findings = [
-            Finding(
-                "session",
-                f"{broken}: exit code {broken.boxed.exit_code}.\n{broken.boxed.stderr.text()[-1500:]}",
-            )
-        ]
-        return Verdict("check", f"{broken}.", findings, [*case.runs, broken.boxed], case.facts)
-    return Verdict("pass", _summary(case.facts), [], case.runs, case.facts)
+        end = broken.boxed.stderr.text()[-STDERR_CHARS:]
+        text = f"{broken}: exit code {broken.boxed.exit_code}.\n{end}"
+        runs = [*case.runs, broken.boxed]
+        return Verdict("check", f"{broken}.", [Finding("session", text)], runs, case.facts)
+    return Verdict("pass", _summarize(case.facts), [], case.runs, case.facts)
 
 
-def _judge(case: Judgement) -> None:
-    job = case.job
-    _ready(case)
-    case.record_check(
-        "protected", "check", "Protected files were touched.", protected_files.check_protected(job)
-    )
-    case.record_check(
-        "shadow",
-        "check",
-        "New files hide other modules.",
-        shadow.find_shadowing_files(job, pytest_tools.inspect_tools(job).installed),
-    )
-    case.record_check("new-tests", "weak", "There are no new tests.", _none_given(job))
-    case.record_check("asserts", "weak", "New tests assert nothing.", asserts.find_empty_tests(job))
-    known = _baseline(case)
-    passing, ran = before.find_passing_before(job)
-    case.runs += ran
-    head = _head(case, known)
-    case.record_check(
-        "regression",
-        "regression",
-        "What passed before does not any more.",
-        regression.find_regressions(known, head),
-    )
-    reason, findings = new_tests.check_new_tests(job, head, passing)
-    says = "The new tests are wrong." if reason == "weak" else "New tests fail."
-    case.record_check("new-tests", reason, says, findings)
-    _meaning(
-        case, head, [one for ids in new_tests.group_ids_by_file(head, job).values() for one in ids]
-    )
-
-
-def _ready(case):
-    job = case.job
-    level, least = sandbox.detect_level(), job.settings.minimum_level
-    case.facts["level"] = level
-    weak = sandbox.LEVELS.index(level) < sandbox.LEVELS.index(least)
-    found = (
-        [Finding("sandbox", f"The sandbox here is {level}, and this repository asks for {least}.")]
-        if weak
-        else []
-    )
-    case.record_check("sandbox", "missing", "The sandbox is too weak.", found)
-    system = (
-        []
-        if hasattr(os, "fork")
-        else [Finding("system", "Sessions are forked, which Windows cannot: use WSL.")]
-    )
+def _check_rules(case: Judgement) -> None:
+    """Check what needs no test session: the sandbox, the tools, the files, the text of the tests."""
+    job, system = case.job, []
+    case.facts["level"] = sandbox.detect_level()
+    weak = find_weak_sandbox(job)
+    case.record_check("sandbox", "missing", "The sandbox is too weak.", weak)
+    if not hasattr(os, "fork"):
+        text = "Test sessions are forked, which Windows does not support: use WSL."
+        system = [Finding("system", text)]
     case.record_check("system", "missing", "This system cannot run the TEST gate.", system)
     tools = pytest_tools.inspect_tools(job)
     case.facts["versions"] = tools.versions
-    lacks = (
-        [pytest_tools.report_missing_tools(job, tools.list_missing())]
-        if tools.list_missing()
-        else []
-    )
-    case.record_check("tools", "missing", lacks[0].text if lacks else "", lacks)
+    lacking = tools.list_missing()
+    absent = [pytest_tools.report_missing_tools(job, lacking)] if lacking else []
+    case.record_check("tools", "missing", absent[0].text if absent else "", absent)
+    touched = protected_files.check_protected(job)
+    case.record_check("protected", "check", "Protected files were changed.", touched)
+    hiding = shadow.find_shadowing_files(job, tools.installed)
+    case.record_check("shadow", "check", "New files hide other modules.", hiding)
+    none = [] if job.tests else [Finding("no-tests", "The change comes without a new test.")]
+    case.record_check("new-tests", "weak", "There are no new tests.", none)
+    empty = asserts.find_empty_tests(job)
+    case.record_check("asserts", "weak", "New tests assert nothing.", empty)
 
 
-def _none_given(job):
-    return [] if job.tests else [Finding("no-tests", "The change comes without a new test.")]
-
-
-def _baseline(case: Judgement) -> Baseline:
+def _check_baseline(case: Judgement) -> Baseline:
     known = measure_baseline(case.job)
     case.runs += known.runs
     case.facts |= {
@@ -146,113 +110,100 @@ def _baseline(case: Judgement) -> Baseline:
         "flaky": known.flaky,
         "baseline_passed": len(known.passed),
     }
-    doubts = [Finding("baseline", f"The base cannot be judged: {one}.") for one in known.doubts]
+    doubts = [Finding("baseline", f"The base cannot be judged: {doubt}.") for doubt in known.doubts]
     case.record_check("baseline", "missing", "The tests of the base cannot be judged.", doubts)
-    failing = [
-        Finding("baseline", f"{one} fails on the base already.", one.split("::")[0])
-        for one in known.failed
-    ]
     if not case.job.settings.allow_failing_baseline:
+        failing = [
+            Finding("baseline", f"{id} already fails on the base.", id.split("::")[0])
+            for id in known.failed
+        ]
         case.record_check("baseline", "missing", "The base does not pass its own tests.", failing)
     return known
 
 
-def _head(case: Judgement, known: Baseline) -> SessionReport:
-    """The whole suite and the new tests on head, under coverage, if the session can be believed."""
-    head = _on_head(case, [])
-    _believe(case, head, known)
-    unseen = [
-        path
-        for path, ids in new_tests.group_ids_by_file(head, case.job).items()
-        if not ids and path not in head.broken
-    ]
-    if unseen:  # outside of what pytest collects unless told
-        more = _on_head(case, unseen)
-        _believe(case, more, known)
-        head.add(more)
-    return head
-
-
-def _on_head(case: Judgement, select: list[str]) -> SessionReport:
+def _check_outcomes(case: Judgement, baseline: Baseline) -> tuple[SessionReport, list[str]]:
+    """Return the session on head and the ids of the new tests, once all tests end as they should."""
     job = case.job
-    asked = session.plan_session(
-        "head", "head", select, job.settings.timeout_s, cover=line_coverage.list_product_files(job)
-    )
-    (head,), boxed = session.run_sessions(job, [asked], hash_seed=1)
-    case.runs.append(boxed)
-    return head
+    passing, runs = new_tests.find_passing_before(job)
+    case.runs += runs
+    head = _run_head(case, baseline, [])
+    files = new_tests.group_ids_by_file(head, job)
+    unseen = [path for path, ids in files.items() if not ids and path not in head.uncollected]
+    if unseen:  # pytest collects them only by name
+        head.merge_report(_run_head(case, baseline, unseen))
+    lost = regression.find_regressions(baseline, head)
+    case.record_check("regression", "regression", "Tests that passed before do not now.", lost)
+    reason, findings = new_tests.check_new_tests(job, head, passing)
+    says = "The new tests are wrong." if reason == "weak" else "New tests fail."
+    case.record_check("new-tests", reason, says, findings)
+    return head, [id for ids in new_tests.group_ids_by_file(head, job).values() for id in ids]
 
 
-def _believe(case, head, known):
-    doubts = [Finding("canary", f"The session is not believed: {one}.") for one in head.doubts()]
-    doubts += [
-        Finding("framework", f"The candidate changes the test framework: {one}.")
-        for one in sorted({*head.changed} - {*known.changed})
-    ]
-    doubts += [
-        Finding("framework", f"The candidate takes part in reporting: {one}.", one.split(":")[0])
-        for one in sorted({*head.hooks} - {*known.hooks})
-        if not protected_files.matches_any(one.split(":")[0], case.job.grants)
-    ]
-    case.record_check("canary", "check", "The test session cannot be believed.", doubts)
-
-
-def _meaning(case: Judgement, head: SessionReport, new: list[str]) -> None:
-    """What the passing tests are worth: repeated, honest, covering, and noticing mutants."""
+def _run_head(case: Judgement, baseline: Baseline, select: list[str]) -> SessionReport:
+    """Run the suite and the new tests on head, under coverage; the session must be believable."""
     job = case.job
-    covered = line_coverage.measure_coverage(job, head)
-    case.facts |= {"coverage": round(covered.rate, 3), "changed_lines": len(covered.executable)}
-    case.record_check(
-        "coverage",
-        "weak",
-        "Too few of the changed lines are tested.",
-        line_coverage.check_coverage(job, covered),
-    )
-    seen, boxed = repeat.repeat_new_tests(job, new)
+    cover = line_coverage.list_product_files(job)
+    plan = session.plan_session("head", "head", select, job.settings.timeout_s, cover=cover)
+    (head,), boxed = session.run_sessions(job, [plan], hash_seed=1)
     case.runs.append(boxed)
-    case.record_check(
-        "flaky", "flaky", "New tests are flaky.", repeat.find_flaky_tests(head, seen[:-1], new)
-    )
-    case.record_check(
-        "equality", "check", "A value equals everything.", equality.check_equality(seen[-1])
-    )
-    _mutate(case, head, covered, new)
-
-
-def _mutate(case, head, covered, new):
-    found = mutation.run_mutants(case.job, head, covered, new)
-    case.runs += [found.boxed] if found.boxed else []
-    case.facts["mutants"] = {
-        "made": found.made,
-        "tried": found.tried_count,
-        "killed": found.killed,
-        "asserted": found.asserted,
-    }
-    case.facts["survivors"] = [f"{one.path}:{one.line} {one}" for one in found.survivors]
     doubts = [
-        Finding("canary", f"A mutant's session is not believed: {one}.")
-        for one in sorted(set(found.doubts))
+        Finding("canary", f"The session is not believed: {doubt}.") for doubt in head.list_doubts()
+    ]
+    for name in sorted({*head.changed} - {*baseline.changed}):
+        text = f"The candidate changes the test framework: {name}."
+        doubts.append(Finding("framework", text))
+    for hook in sorted({*head.hooks} - {*baseline.hooks}):
+        path = hook.split(":")[0]
+        if not protected_files.matches_any(path, job.grants):
+            text = f"The candidate takes part in reporting: {hook}."
+            doubts.append(Finding("framework", text, path))
+    case.record_check("canary", "check", "The test session cannot be believed.", doubts)
+    return head
+
+
+def _check_meaning(case: Judgement, head: SessionReport, new: list[str]) -> None:
+    """Check what the passing tests are worth: repeated, honest, covering, and noticing mutants."""
+    job = case.job
+    coverage = line_coverage.measure_coverage(job, head)
+    case.facts |= {
+        "coverage": round(coverage.line_rate, 3),
+        "changed_lines": len(coverage.executable),
+    }
+    uncovered = line_coverage.check_coverage(job, coverage)
+    case.record_check("coverage", "weak", "Too few of the changed lines are tested.", uncovered)
+    reports, boxed = repeat.repeat_new_tests(job, new)
+    case.runs.append(boxed)
+    flaky = repeat.find_flaky_tests(head, reports[:-1], new)
+    case.record_check("flaky", "flaky", "New tests are flaky.", flaky)
+    lies = equality.check_equality(reports[-1])
+    case.record_check("equality", "check", "A value equals everything.", lies)
+    mutants = mutation.run_mutants(job, head, coverage, new)
+    case.runs += [mutants.boxed] if mutants.boxed else []
+    case.facts["mutants"] = {
+        "made": mutants.made_count,
+        "tried": mutants.tried_count,
+        "killed": mutants.killed_count,
+        "asserted": mutants.asserted_count,
+    }
+    case.facts["survivors"] = [f"{one.path}:{one.line} {one}" for one in mutants.survivors]
+    doubts = [
+        Finding("canary", f"A mutant's session is not believed: {doubt}.")
+        for doubt in sorted(set(mutants.doubts))
     ]
     case.record_check("canary", "check", "A test session cannot be believed.", doubts)
-    slow = (
-        [Finding("mutation", "Not one mutant was tried in settings.mutation_s.")]
-        if found.made > found.tried_count == 0
-        else []
-    )
+    slow = []
+    if mutants.made_count > mutants.tried_count == 0:
+        slow = [Finding("mutation", "No mutant was tried within settings.mutation_s.")]
     case.record_check("mutation", "missing", "There was no time for mutants.", slow)
-    case.record_check(
-        "mutation",
-        "weak",
-        "The tests do not notice wrong code.",
-        mutation.check_mutants(case.job, found),
-    )
+    blind = mutation.check_mutants(job, mutants)
+    case.record_check("mutation", "weak", "The tests do not notice wrong code.", blind)
 
 
-def _summary(facts):
-    mutants = facts["mutants"]
-    killed = (
-        f"{mutants['killed']} of {mutants['tried']} mutants killed ({mutants['made']} possible)"
-    )
-    killed = killed if mutants["made"] else "no mutant possible"
-    flaky = f"; {len(facts['flaky'])} flaky tests of the base left out" if facts["flaky"] else ""
-    return f"The tests pass and mean something: {facts['coverage']:.0%} of changed lines run, {killed}{flaky}."
+def _summarize(facts: dict[str, Any]) -> str:
+    mutants, killed = facts["mutants"], "no mutant possible"
+    if mutants["made"]:
+        killed = f"{mutants['killed']} of {mutants['tried']} mutants killed"
+        killed += f" ({mutants['made']} possible)"
+    flaky = f"; {len(facts['flaky'])} flaky tests of the base ignored" if facts["flaky"] else ""
+    rate = f"{facts['coverage']:.0%} of changed lines run"
+    return f"The tests pass and notice wrong code: {rate}, {killed}{flaky}."

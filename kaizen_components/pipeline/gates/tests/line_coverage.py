@@ -10,10 +10,11 @@ from .report import SessionReport
 
 TESTS = ("tests/**", "test/**", "**/test_*.py", "**/*_test.py", "**/conftest.py")
 SHOWN_MAX = 20
+NOT_MEASURED = {"error": "not measured"}
 
 
 class Coverage:
-    """What of a change can be run, and by which tests it was."""
+    """The executable lines of a change, and the tests that ran each."""
 
     def __init__(self) -> None:
         self.executable: set[tuple[str, int]] = set()
@@ -21,83 +22,80 @@ class Coverage:
         self.unparsed: list[str] = []  # files that could not be parsed
 
     @property
-    def rate(self) -> float:
+    def line_rate(self) -> float:
         return len(self.tests_by_line) / len(self.executable) if self.executable else 1.0
 
 
 def list_product_files(job: Job) -> list[str]:
-    """The changed Python files that are no tests."""
+    """Return the changed Python files that are not tests."""
     return sorted(
-        path for path, lines in job.changed.items()
-        if lines and path.endswith(".py") and path not in job.tests and not protected_files.matches_any(path, TESTS)
-    )  # fmt: skip
+        path
+        for path, lines in job.changed.items()
+        if lines and path.endswith(".py") and path not in job.tests
+        if not protected_files.matches_any(path, TESTS)
+    )
 
 
 def measure_coverage(job: Job, head: SessionReport) -> Coverage:
-    found = Coverage()
+    coverage = Coverage()
     for path in list_product_files(job):
-        seen = head.lines.get(path, {"error": "not measured", "can_run": [], "ran": {}})
+        seen = head.lines.get(path, NOT_MEASURED)
         if "error" in seen:
-            found.unparsed.append(path)
+            coverage.unparsed.append(path)
             continue
-        first = map_first_lines(os.path.join(job.head, path))
-        lines = {first.get(line, line) for line in job.changed[path]} - list_excluded_lines(
-            os.path.join(job.head, path)
-        )
-        for line in lines & set(seen["can_run"]):
-            found.executable.add((path, line))
+        source = os.path.join(job.head, path)
+        first = map_first_lines(source)
+        lines = {first.get(line, line) for line in job.changed[path]}
+        for line in (lines - list_excluded_lines(source)) & set(seen["can_run"]):
+            coverage.executable.add((path, line))
             if str(line) in seen["ran"]:
-                found.tests_by_line[path, line] = set(seen["ran"][str(line)]) - {""}
-    return found
+                coverage.tests_by_line[path, line] = set(seen["ran"][str(line)]) - {""}
+    return coverage
 
 
-def check_coverage(job: Job, covered: Coverage) -> list[Finding]:
-    """One finding for each changed line that no test runs, if there are too many of them."""
+def check_coverage(job: Job, coverage: Coverage) -> list[Finding]:
+    """Return one finding for each changed line that no test runs, if there are too many of them."""
     findings = [
         Finding("coverage", f"{path} cannot be measured: it is not valid Python.", path)
-        for path in covered.unparsed
+        for path in coverage.unparsed
     ]
-    if covered.rate >= job.settings.coverage_floor:
+    if coverage.line_rate >= job.settings.coverage_floor:
         return findings
-    lines = sorted(covered.executable - covered.tests_by_line.keys())[:SHOWN_MAX]
+    lines = sorted(coverage.executable - coverage.tests_by_line.keys())[:SHOWN_MAX]
     return findings + [
         Finding("coverage", "No test runs this changed line.", path, line) for path, line in lines
     ]
 
 
 def map_first_lines(path: str) -> dict[int, int]:
-    """Each line of a statement over several lines -> the line it begins on, which is the one that coverage counts."""
+    """Map each line of a statement to the line it begins on, which is the one that coverage counts."""
     first: dict[int, int] = {}
-    for node in ast.walk(_parsed(path)):
+    for node in ast.walk(_parse_file(path)):
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None) or getattr(node, "cases", None)
-            begins = body[0] if isinstance(body, list) and body else None
-            last = (
-                (begins.lineno if hasattr(begins, "lineno") else node.lineno + 1) - 1
-                if begins
-                else node.end_lineno
-            )
-            first.update(
-                dict.fromkeys(range(node.lineno, max(last or 0, node.lineno) + 1), node.lineno)
-            )
+            last = node.end_lineno or 0
+            if isinstance(body, list) and body:  # a case of `match` has no line of its own
+                last = getattr(body[0], "lineno", node.lineno + 1) - 1
+            lines = range(node.lineno, max(last, node.lineno) + 1)
+            first.update(dict.fromkeys(lines, node.lineno))
     return first
 
 
 def list_excluded_lines(path: str) -> set[int]:
-    """Lines that no test can be asked to run: for type checkers, and for running a file as a script."""
+    """Return lines that no test can run: those for type checkers, and for running a file as a script."""
     lines: set[int] = set()
-    for node in ast.walk(_parsed(path)):
+    for node in ast.walk(_parse_file(path)):
         if isinstance(node, ast.If) and is_outside_tests(node.test):
             lines |= set(range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1))
     return lines
 
 
 def is_outside_tests(test: ast.expr) -> bool:
-    """`TYPE_CHECKING`, or `__name__ == "__main__"`."""
+    """Return whether a condition is `TYPE_CHECKING` or `__name__ == "__main__"`."""
     return ast.unparse(test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING", "__name__ == '__main__'")
 
 
-def _parsed(path):
+def _parse_file(path: str) -> ast.Module:
     try:
         with open(path, encoding="utf-8") as file:
             return ast.parse(file.read())

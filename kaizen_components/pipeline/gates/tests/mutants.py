@@ -1,12 +1,13 @@
 """Small wrong versions of changed lines. A test that means something fails on most of them.
 
-What no test is expected to notice is left alone: docstrings, logging, annotations, `__all__`, the words of an
+Left alone is what no test is expected to notice: docstrings, logging, annotations, `__all__`, the words of an
 exception, code for type checkers. A mutant is spliced into the source, so that its change can be shown.
 """
 
 import ast
 import copy
 from collections.abc import Iterator
+from typing import Any
 
 from .line_coverage import is_outside_tests
 
@@ -19,9 +20,8 @@ ARITHMETIC: dict[type, type] = {
     ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
     ast.BitXor: ast.BitOr,
 }  # fmt: skip
-LOGS = ("log", "logger", "logging", "warnings", "_log", "_logger", "LOG", "LOGGER")
-REMOVED = (ast.AugAssign, ast.Raise, ast.Break, ast.Continue, ast.Delete)
-NODES = (ast.expr, ast.stmt)
+LOGGERS = ("log", "logger", "logging", "warnings", "_log", "_logger", "LOG", "LOGGER", "print")
+SKIPPED_FIELDS = ("annotation", "returns", "decorator_list", "type_params", "type_comment")
 
 
 class Mutant:
@@ -39,78 +39,69 @@ class Mutant:
 
 
 def make_mutants(path: str, source: str, lines: set[int]) -> list[Mutant]:
-    """All mutants of a file on the given lines, in the order of the source."""
+    """Return all mutants of a file on the given lines, in the order of the source."""
     try:
         module = ast.parse(source)
     except (SyntaxError, ValueError):
         return []
     rows = [row.encode() for row in source.splitlines(keepends=True)]
     made: dict[str, Mutant] = {}
-    for node in _nodes(module):
+    for node in _list_nodes(module):
         if node.lineno in lines:
-            for changed in _changes(node):
-                mutant = _spliced(path, rows, node, changed)
+            for changed in _list_changes(node):
+                mutant = _splice_change(path, rows, node, changed)
                 if mutant and mutant.text != source:
                     made.setdefault(mutant.text, mutant)
     return list(made.values())
 
 
 def gut_functions(path: str, source: str, lines: set[int]) -> Mutant | None:
-    """The file in which every function with a changed line raises at once; nothing if no function was changed."""
+    """Return the file in which every function with a changed line raises at once; None without such a function."""
     module, changed = ast.parse(source), []
     for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and lines & set(
-            range(node.lineno, _end(node) + 1)
-        ):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if lines & set(range(node.lineno, (node.end_lineno or node.lineno) + 1)):
             changed.append(node.name)
             node.body = ast.parse("raise SystemError('gutted by the gate')").body
     if not changed:
         return None
-    return Mutant(
-        path,
-        0,
-        ", ".join(changed),
-        "raises at once",
-        ast.unparse(ast.fix_missing_locations(module)),
-    )
+    text = ast.unparse(ast.fix_missing_locations(module))
+    return Mutant(path, 0, ", ".join(changed), "raises at once", text)
 
 
-def _end(node):
-    return node.end_lineno or node.lineno
-
-
-def _nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """The nodes that may be changed, without those that nobody tests."""
+def _list_nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    """Yield the nodes that may be changed, without those that are not tested."""
     for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "type_params", "type_comment"):
-            continue
         for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.AST) and not _ignored(part) and not _counted(part, node):
-                if isinstance(part, NODES):
-                    yield part
-                if not isinstance(
-                    part, ast.JoinedStr | ast.Raise | ast.Assert
-                ):  # their words and columns
-                    yield from _nodes(part)
+            if name in SKIPPED_FIELDS or not isinstance(part, ast.AST):
+                continue
+            if _is_ignored(part) or _is_changed_with(part, node):
+                continue
+            if isinstance(part, ast.expr | ast.stmt):
+                yield part
+            if not isinstance(part, ast.JoinedStr | ast.Raise | ast.Assert):  # words and columns
+                yield from _list_nodes(part)
 
 
-def _ignored(part):
+def _is_ignored(part: ast.AST) -> bool:
     if isinstance(part, ast.Expr):
-        call = part.value
-        return isinstance(call, ast.Constant) or (isinstance(call, ast.Call) and _logs(call.func))
+        value = part.value
+        function: Any = value.func if isinstance(value, ast.Call) else None
+        while isinstance(function, ast.Attribute | ast.Call):
+            function = function.value if isinstance(function, ast.Attribute) else function.func
+        is_log = isinstance(function, ast.Name) and function.id in LOGGERS
+        return is_log or isinstance(value, ast.Constant)
     if isinstance(part, ast.Assign):
-        return any(
-            isinstance(target, ast.Name) and target.id == "__all__" for target in part.targets
-        )
-    return isinstance(part, ast.Import | ast.ImportFrom) or (
-        isinstance(part, ast.If) and is_outside_tests(part.test)
-    )
+        return any(isinstance(to, ast.Name) and to.id == "__all__" for to in part.targets)
+    if isinstance(part, ast.If):
+        return is_outside_tests(part.test)
+    return isinstance(part, ast.Import | ast.ImportFrom)
 
 
-def _counted(part, parent):
-    """Whether a constant is changed by its neighbour already: the bound of a comparison, an element of a table, -1."""
-    value = getattr(part, "operand", part)
-    if not isinstance(value, ast.Constant):
+def _is_changed_with(part: ast.AST, parent: ast.AST) -> bool:
+    """Return whether a neighbour changes this constant: the bound of a comparison, an element of a table, -1."""
+    if not _is_constant(part):
         return False
     if isinstance(parent, ast.Compare):
         return isinstance(parent.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
@@ -119,129 +110,84 @@ def _counted(part, parent):
     return isinstance(parent, ast.UnaryOp)
 
 
-def _logs(function):
-    while isinstance(function, ast.Attribute | ast.Call):
-        function = function.value if isinstance(function, ast.Attribute) else function.func
-    return isinstance(function, ast.Name) and (function.id in LOGS or function.id == "print")
+def _is_constant(node: ast.AST) -> bool:
+    """Return whether the node is a constant or one with a sign, such as -1."""
+    return isinstance(getattr(node, "operand", node), ast.Constant)
 
 
-def _changes(node: ast.AST) -> Iterator[ast.AST]:
-    kinds = {
-        ast.Compare: _compare, ast.BinOp: _arithmetic, ast.BoolOp: _boolean, ast.UnaryOp: _unary,
-        ast.Constant: _constant,
-        ast.Return: _return, ast.If: _condition, ast.While: _condition, ast.IfExp: _condition, ast.Expr: _remove,
-        ast.Call: _range, ast.Slice: _slice,
-    }  # fmt: skip
-    if isinstance(node, REMOVED):
-        yield ast.Pass()
-    elif change := kinds.get(type(node)):
-        yield from change(node)
+def _list_changes(node: Any) -> Iterator[ast.AST]:
+    match node:
+        case ast.AugAssign() | ast.Raise() | ast.Break() | ast.Continue() | ast.Delete():
+            yield ast.Pass()
+        case ast.Compare():
+            for place, operator in enumerate(node.ops):
+                new = copy.deepcopy(node)
+                new.ops[place] = COMPARE[type(operator)]()
+                yield new
+        case ast.BinOp():
+            value = node.left.value if isinstance(node.left, ast.Constant) else 0
+            is_text = not isinstance(value, int | float)
+            if type(node.op) in ARITHMETIC and not is_text:  # "%s" % x and its like only crash
+                yield _copy_with(node, op=ARITHMETIC[type(node.op)]())
+        case ast.BoolOp():
+            yield _copy_with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+            for changed in _list_changes(node.operand):
+                yield _copy_with(node, operand=changed)
+        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert()):
+            yield node.operand
+        case ast.Constant(value=bool()):
+            yield ast.Constant(not node.value)
+        case ast.Constant(value=int() | float() as value):
+            yield ast.Constant(value + 1)
+        case ast.Constant(value=str()):
+            yield ast.Constant("" if node.value else "kaizen")
+        case ast.Constant(value=bytes()):
+            yield ast.Constant(b"" if node.value else b"kaizen")
+        case ast.Return():
+            if node.value and not isinstance(node.value, ast.Constant):  # that is changed itself
+                yield ast.Return(ast.Constant(None))
+        case ast.If() | ast.While() | ast.IfExp():
+            yield _copy_with(node, test=ast.UnaryOp(ast.Not(), node.test))
+        case ast.Expr(value=ast.Call() | ast.Await()):
+            yield ast.Pass()
+        case ast.Call(func=ast.Name(id="range"), args=[_, *_], keywords=[]):
+            place = 0 if len(node.args) == 1 else 1
+            if not isinstance(node.args[place], ast.Constant | ast.BinOp):  # n + 1 likewise
+                args = list(node.args)
+                args[place] = _subtract_one(args[place])
+                yield _copy_with(node, args=args)
+        case ast.Slice():
+            for name in ("lower", "upper"):
+                bound = getattr(node, name)
+                if bound is not None and not _is_constant(bound):
+                    yield _copy_with(node, **{name: _subtract_one(bound)})
 
 
-def _compare(node):
-    for place, operator in enumerate(node.ops):
-        new = copy.deepcopy(node)
-        new.ops[place] = COMPARE[type(operator)]()
-        yield new
-
-
-def _arithmetic(node):
-    words = isinstance(node.left, ast.Constant | ast.JoinedStr) and not isinstance(
-        getattr(node.left, "value", 0), int | float
-    )
-    if type(node.op) in ARITHMETIC and not words:  # "%s" % x and its like only crash
-        yield _with(node, op=ARITHMETIC[type(node.op)]())
-
-
-def _boolean(node):
-    yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
-
-
-def _unary(node):
-    if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        yield from (_with(node, operand=changed) for changed in _constant(node.operand))
-    elif isinstance(node.op, ast.Not | ast.USub | ast.Invert):
-        yield node.operand
-
-
-def _constant(node):
-    value = node.value
-    if isinstance(value, bool):
-        yield ast.Constant(not value)
-    elif isinstance(value, int | float):
-        yield ast.Constant(value + 1)
-    elif isinstance(value, str | bytes):
-        yield ast.Constant(
-            value[:0] if value else "kaizen" if isinstance(value, str) else b"kaizen"
-        )
-
-
-def _return(node):
-    if node.value and not isinstance(node.value, ast.Constant):  # a constant is changed itself
-        yield ast.Return(ast.Constant(None))
-
-
-def _condition(node):
-    yield _with(node, test=ast.UnaryOp(ast.Not(), node.test))
-
-
-def _remove(node):
-    if isinstance(node.value, ast.Call | ast.Await):
-        yield ast.Pass()
-
-
-def _range(node):
-    if (
-        isinstance(node.func, ast.Name)
-        and node.func.id == "range"
-        and node.args
-        and not node.keywords
-    ):
-        place = 0 if len(node.args) == 1 else 1
-        if not isinstance(node.args[place], ast.Constant | ast.BinOp):  # n + 1 is changed itself
-            yield _with(
-                node, args=[_less(arg) if at == place else arg for at, arg in enumerate(node.args)]
-            )
-
-
-def _slice(node):
-    for name in ("lower", "upper"):
-        bound = getattr(node, name)
-        if bound is not None and not isinstance(
-            getattr(bound, "operand", bound), ast.Constant
-        ):  # 1 and -1 likewise
-            yield _with(node, **{name: _less(bound)})
-
-
-def _less(value):
+def _subtract_one(value: ast.expr) -> ast.BinOp:
     return ast.BinOp(value, ast.Sub(), ast.Constant(1))
 
 
-def _with(node, **parts):
+def _copy_with(node: ast.AST, **parts: Any) -> ast.AST:
     new = copy.copy(node)
     for name, value in parts.items():
         setattr(new, name, value)
     return new
 
 
-def _spliced(path, rows, node, changed):
-    """The source with the node's own text replaced; of a statement with a body only the condition."""
+def _splice_change(path: str, rows: list[bytes], node: Any, changed: Any) -> Mutant | None:
+    """Return the source with the node's own text replaced; of a statement with a body only the condition."""
     if isinstance(node, ast.If | ast.While):
         node, changed = node.test, changed.test
     becomes = ast.unparse(ast.fix_missing_locations(changed))
     if isinstance(changed, ast.expr) and not isinstance(changed, ast.Constant | ast.Slice):
         becomes = f"({becomes})"
-    first, last = node.lineno - 1, _end(node) - 1
+    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     before, after = rows[first][: node.col_offset], rows[last][node.end_col_offset :]
     text = b"".join([*rows[:first], before + becomes.encode() + after, *rows[last + 1 :]]).decode()
     try:
         compile(text, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    return Mutant(
-        path,
-        node.lineno,
-        ast.unparse(node),
-        becomes.strip("()") if becomes.count("(") == 1 else becomes,
-        text,
-    )
+    shown = becomes.strip("()") if becomes.count("(") == 1 else becomes
+    return Mutant(path, node.lineno, ast.unparse(node), shown, text)

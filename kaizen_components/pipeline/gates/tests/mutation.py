@@ -9,138 +9,118 @@ from ...job import Job
 from ...verdict import Finding
 from . import line_coverage, mutants, session
 from .line_coverage import Coverage
+from .mutants import Mutant
 from .report import SessionReport
 
-MUTANTS_MAX = (
-    60  # of one candidate; the kill rate of 60 is within 0.13 of that of all, 19 times in 20
-)
+# Of one candidate; the kill rate of 60 is within 0.13 of that of all, 19 times in 20.
+MUTANTS_MAX = 60
 SHOWN_MAX = 20
 EVEN_FROM = 4
 CRASHES_MIN = 2  # kills; a test that only calls the code notices a crash, and nothing else
-SLOWER = 5.0  # a mutant that computes so many times as long as all tests did without it never ends
-LEAST_S = 2
-WAITS = 10  # times its computing time: a machine under load, or a mutant that only waits
+SLOWDOWN_MAX = 5.0  # a mutant that computes so many times as long as all tests did never ends
+CPU_MIN_S = 2
+WAIT_FACTOR = 10  # of its computing time: a machine under load, or a mutant that only waits
 
 
 class Mutation:
     """What became of the mutants."""
 
-    def __init__(self, made: int):
-        self.made = made
-        self.killed = 0
-        self.asserted = 0  # of those killed: by an assertion, not by a crash
-        self.survivors: list[mutants.Mutant] = []
-        self.gutted_survived: str = ""
+    def __init__(self, made_count: int):
+        self.made_count = made_count
+        self.killed_count = 0
+        self.asserted_count = 0  # of those killed: by an assertion, not by a crash
+        self.survivors: list[Mutant] = []
+        self.gutted_survived = ""
         self.doubts: list[str] = []
         self.boxed: sandbox.SandboxResult | None = None
 
     @property
     def tried_count(self) -> int:
-        return self.killed + len(self.survivors)
+        return self.killed_count + len(self.survivors)
 
     @property
-    def rate(self) -> float:
-        """Of those that could be noticed: where one survived, one is taken to be no mistake at all (`>=` for `>` in a
-        maximum), but not among so few that a test without meaning would gain by it."""
-        even = 1 if self.survivors and self.tried_count >= EVEN_FROM else 0
-        return self.killed / (self.tried_count - even) if self.tried_count else 1.0
+    def kill_rate(self) -> float:
+        """Return the share of noticeable mutants that were killed.
+
+        Where one survived, one is taken to be equivalent (`>=` for `>` in a maximum), but not among so few that a
+        test without meaning would gain by it.
+        """
+        equivalent = 1 if self.survivors and self.tried_count >= EVEN_FROM else 0
+        return self.killed_count / (self.tried_count - equivalent) if self.tried_count else 1.0
 
 
-def run_mutants(job: Job, head: SessionReport, covered: Coverage, new: list[str]) -> Mutation:
-    """Try the mutants in an order that the tree decides; at most for settings.mutation_s, and no more
-    than it takes to know on which side of the floor all of them are."""
-    chosen, gutted, made = _chosen(job, covered)
-    found = Mutation(made)
-    asked, tried = _sessions(job, head, covered, new, chosen, gutted, found)
-    if asked:
-        seen, found.boxed = session.run_sessions(
-            job,
-            asked,
-            hash_seed=1,
-            seconds=job.settings.mutation_s,
-            enough=_enough(job, found, asked),
-        )
-        for mutant, one in zip(
-            tried, seen, strict=False
-        ):  # those out of time are missing at the end
-            _count(found, mutant, one, gutted)
-    return found
+def run_mutants(job: Job, head: SessionReport, coverage: Coverage, new: list[str]) -> Mutation:
+    """Try the mutants in an order that the tree decides.
 
-
-def check_mutants(job: Job, found: Mutation) -> list[Finding]:
-    """The survivors, if there are too many; or that the tests do not notice when the functions are gone."""
-    if found.gutted_survived:
-        text = f"The new tests pass even when {found.gutted_survived} raises at once: they show nothing."
-        return [Finding("gutted", text)]
-    if found.killed >= CRASHES_MIN and not found.asserted:
-        return [
-            Finding(
-                "crashes",
-                f"{found.killed} mutants crash, and none fails an assertion: they assert too little.",
-            )
-        ]
-    if found.rate >= job.settings.kill_floor:
-        return []
-    return [
-        Finding("mutant", f"No test notices: {one}", one.path, one.line)
-        for one in found.survivors[:SHOWN_MAX]
-    ]
-
-
-def _chosen(job, covered):
-    made, gutted = [], None
-    for path in line_coverage.list_product_files(job):
-        with open(os.path.join(job.head, path), encoding="utf-8", newline="") as file:
-            source = file.read()
-        ran = {line for where, line in covered.tests_by_line if where == path}
-        gutted = (mutants.gut_functions(path, source, ran) if ran else None) or gutted
-        made += mutants.make_mutants(path, source, job.changed[path])
-    random.Random(job.head_tree).shuffle(made)
-    return made[:MUTANTS_MAX], gutted, len(made)
-
-
-def _sessions(job, head, covered, new, chosen, gutted, found):
-    """A session for the gutted file and one for each mutant that some test runs; the others survive unseen."""
+    Stop after settings.mutation_s, or when it is known on which side of the floor all of them are.
+    """
+    made, gutted = _make_mutants(job, coverage)
+    mutation = Mutation(len(made))
     first = {
         path: line_coverage.map_first_lines(os.path.join(job.head, path))
         for path in line_coverage.list_product_files(job)
     }
-    cpu_s = math.ceil(max(LEAST_S, SLOWER * head.cpu_s))
-    asked, tried = [], []
-    for mutant in [gutted] * bool(gutted and new) + chosen:
+    cpu_s = math.ceil(max(CPU_MIN_S, SLOWDOWN_MAX * head.cpu_s))
+    limits = {"cpu_s": cpu_s, "fast": True, "quiet": True}
+    plans, tried = [], []
+    for mutant in [*([gutted] if gutted and new else []), *made[:MUTANTS_MAX]]:
         where = (mutant.path, first[mutant.path].get(mutant.line, mutant.line))
-        if (
-            mutant is not gutted
-            and where in covered.executable
-            and where not in covered.tests_by_line
-        ):
-            found.survivors.append(mutant)
+        tests = coverage.tests_by_line.get(where)
+        if mutant is not gutted and where in coverage.executable and tests is None:
+            mutation.survivors.append(mutant)  # no test runs it
             continue
-        tests = new if mutant is gutted else sorted(covered.tests_by_line.get(where) or new)
         name, edits = "gutted" if mutant is gutted else "mutant", {mutant.path: mutant.text}
-        limits = {"cpu_s": cpu_s, "fast": True, "quiet": True}
-        asked.append(
-            session.plan_session(name, "head", tests, WAITS * cpu_s, edits=edits, **limits)
-        )
+        chosen = new if mutant is gutted else sorted(tests or new)
+        wait_s = WAIT_FACTOR * cpu_s
+        plans.append(session.plan_session(name, "head", chosen, wait_s, edits=edits, **limits))
         tried.append(mutant)
-    return asked, tried
-
-
-def _enough(job, found, asked):
-    """How many have to be noticed, or to get through, so that the rest of all those chosen changes nothing."""
-    unseen = len(found.survivors)
-    total = unseen + sum(one["name"] == "mutant" for one in asked)
+    if not plans:
+        return mutation
+    # How many must be killed, or survive, so that the rest of all those chosen changes nothing.
+    unseen = len(mutation.survivors)
+    total = unseen + sum(plan["name"] == "mutant" for plan in plans)
     needed = math.ceil(job.settings.kill_floor * (total - (total >= EVEN_FROM)))
-    return (max(needed, 1), max(total - needed + 1 - unseen, 1))
+    enough = (max(needed, 1), max(total - needed + 1 - unseen, 1))
+    reports, mutation.boxed = session.run_sessions(
+        job, plans, hash_seed=1, seconds=job.settings.mutation_s, enough=enough
+    )
+    for mutant, report in zip(tried, reports, strict=False):  # those out of time have none
+        if report.is_killed:
+            mutation.killed_count += mutant is not gutted
+            mutation.asserted_count += mutant is not gutted and report.has_failed_assertion
+        elif doubts := report.list_doubts():
+            mutation.doubts += doubts
+        elif mutant is gutted:
+            mutation.gutted_survived = mutant.was
+        else:
+            mutation.survivors.append(mutant)
+    return mutation
 
 
-def _count(found, mutant, one, gutted):
-    if one.killed:
-        found.killed += mutant is not gutted
-        found.asserted += mutant is not gutted and one.asserted
-    elif doubts := one.doubts():
-        found.doubts += doubts
-    elif mutant is gutted:
-        found.gutted_survived = mutant.was
-    else:
-        found.survivors.append(mutant)
+def check_mutants(job: Job, mutation: Mutation) -> list[Finding]:
+    """Return the survivors, if there are too many, or that the tests do not notice when functions are gone."""
+    if mutation.gutted_survived:
+        text = f"The new tests pass even when {mutation.gutted_survived} raises at once: they show nothing."
+        return [Finding("gutted", text)]
+    if mutation.killed_count >= CRASHES_MIN and not mutation.asserted_count:
+        text = f"{mutation.killed_count} mutants crash, and none fails an assertion: they assert too little."
+        return [Finding("crashes", text)]
+    if mutation.kill_rate >= job.settings.kill_floor:
+        return []
+    return [
+        Finding("mutant", f"No test notices: {mutant}", mutant.path, mutant.line)
+        for mutant in mutation.survivors[:SHOWN_MAX]
+    ]
+
+
+def _make_mutants(job: Job, coverage: Coverage) -> tuple[list[Mutant], Mutant | None]:
+    """Return the mutants in a fixed random order, and a file whose changed functions raise at once."""
+    made, gutted = [], None
+    for path in line_coverage.list_product_files(job):
+        with open(os.path.join(job.head, path), encoding="utf-8", newline="") as file:
+            source = file.read()
+        ran = {line for place, line in coverage.tests_by_line if place == path}
+        gutted = (mutants.gut_functions(path, source, ran) if ran else None) or gutted
+        made += mutants.make_mutants(path, source, job.changed[path])
+    random.Random(job.head_tree).shuffle(made)
+    return made, gutted

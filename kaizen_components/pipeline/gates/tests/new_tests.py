@@ -4,75 +4,89 @@ Whose fault a failure is decides where it leads: a test that cannot be imported 
 everything else on head is the code's.
 """
 
+import hashlib
+import os
+
+from ....sandbox import run as sandbox
 from ...job import Job
 from ...verdict import Finding
+from .. import memo
+from . import pytest_tools, session
 from .report import Outcome, SessionReport
 
-OWN_MISTAKES = (
+MISTAKES = (
     "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError",
     "FixtureLookupError",
 )  # fmt: skip
 NO_PLUGIN = "async def functions are not natively supported"
+KIND_WORDS = {
+    "error": "ends in an error",
+    "failed": "fails",
+    "rewritten": "fails behind a report that says passed",
+}
+
+
+def find_passing_before(job: Job) -> tuple[set[str], list[sandbox.SandboxResult]]:
+    """Return the ids of new tests that pass on the base's product code, and what was run to know it.
+
+    It is remembered, because neither the tests nor the base change between attempts.
+    """
+    digests = {}
+    for path in job.tests:
+        if os.path.isfile(os.path.join(job.head, path)):
+            with open(os.path.join(job.head, path), "rb") as file:
+                digests[path] = hashlib.sha256(file.read()).hexdigest()
+    tools = pytest_tools.inspect_tools(job)
+    path = memo.find_memo(job, "before", job.base_tree, job.tools.python, tools.versions, digests)
+    ids = memo.read_memo(path)
+    if ids is not None:
+        return set(ids), []
+    limit_s = job.settings.timeout_s
+    plan = session.plan_session("new tests on base", "fresh", list(job.tests), limit_s)
+    (report,), boxed = session.run_sessions(job, [plan], hash_seed=1)
+    ids = {id for id in report.outcomes if report.find_kind(id) in ("passed", "xpassed")}
+    memo.write_memo(path, sorted(ids))
+    return ids, [boxed]
 
 
 def group_ids_by_file(session: SessionReport, job: Job) -> dict[str, list[str]]:
-    """Each new test file with the ids that were collected in it."""
-    return {path: [one for one in session.ids if one.split("::")[0] == path] for path in job.tests}
+    """Return each new test file with the ids that were collected in it."""
+    return {path: [id for id in session.ids if id.split("::")[0] == path] for path in job.tests}
 
 
 def check_new_tests(job: Job, head: SessionReport, passing: set[str]) -> tuple[str, list[Finding]]:
-    """The reason and its findings; ("pass", []) if the new tests show what they should."""
-    wrong: dict[str, list[Finding]] = {"weak": [], "check": []}
+    """Return the reason and its findings; ("pass", []) if the new tests show what they should."""
+    findings: dict[str, list[Finding]] = {"weak": [], "check": []}
+
+    def add_failure(path: str, id: str, outcome: Outcome) -> None:
+        text = f"{id} {KIND_WORDS.get(outcome.kind, f'is {outcome.kind}')}:\n{outcome.text}"
+        reason = "weak" if _is_mistake_of_test(path, outcome) else "check"
+        place = outcome.path or path
+        findings[reason].append(Finding("new-test", text, place, outcome.line))
+
     for path, ids in group_ids_by_file(head, job).items():
-        if path in head.broken:
-            _sort(wrong, path, path, head.broken[path])
+        if path in head.uncollected:
+            add_failure(path, path, head.uncollected[path])
         elif not ids:
-            wrong["weak"].append(
-                Finding("empty", f"{path} has no test that pytest collects.", path)
-            )
-        for one in ids:
-            _judge(wrong, path, one, head, passing)
-    reason = next((reason for reason, found in wrong.items() if found), "pass")
-    return reason, wrong.get(reason, [])
+            text = f"{path} has no test that pytest collects."
+            findings["weak"].append(Finding("empty", text, path))
+        for id in ids:
+            outcome = head.outcomes.get(id)
+            if outcome is None:
+                text = f"{id} was collected and did not end."
+                findings["check"].append(Finding("new-test", text, path))
+            elif outcome.kind != "passed":
+                add_failure(path, id, outcome)
+            elif id in passing:
+                text = f"{id} passes without the change, so it does not test it."
+                findings["weak"].append(Finding("passes-before", text, path))
+    reason = next((reason for reason in findings if findings[reason]), "pass")
+    return reason, findings.get(reason, [])
 
 
-def _judge(wrong, path, one, head, passing):
-    outcome = head.outcomes.get(one)
-    if outcome is None:
-        wrong["check"].append(Finding("new-test", f"{one} was collected and did not end.", path))
-    elif not outcome.passed:
-        _sort(wrong, path, one, outcome)
-    elif one in passing:
-        wrong["weak"].append(
-            Finding(
-                "passes-before", f"{one} passes without the change, so it does not test it.", path
-            )
-        )
-
-
-def _sort(wrong: dict[str, list[Finding]], path: str, one: str, outcome: Outcome) -> None:
-    reason = "weak" if _own_mistake(path, outcome) else "check"
-    wrong[reason].append(
-        Finding(
-            "new-test",
-            f"{one} {_word(outcome)}:\n{outcome.text}",
-            outcome.path or path,
-            outcome.line,
-        )
-    )
-
-
-def _own_mistake(path, outcome):
-    """Whether the test is wrong and not the code: its own frame raised it, or it says that it is not to run."""
-    own = outcome.path in ("", path)
+def _is_mistake_of_test(path: str, outcome: Outcome) -> bool:
+    """Return whether the test is wrong and not the code: its own frame raised it, or it skips itself."""
+    is_own = outcome.path in ("", path)
     if outcome.kind in ("skipped", "xfailed", "xpassed"):
-        return own
-    return NO_PLUGIN in outcome.text or (own and outcome.type in OWN_MISTAKES)
-
-
-def _word(outcome):
-    return {
-        "error": "ends in an error",
-        "failed": "fails",
-        "rewritten": "fails behind a report that says passed",
-    }.get(outcome.kind, f"is {outcome.kind}")
+        return is_own
+    return NO_PLUGIN in outcome.text or (is_own and outcome.type in MISTAKES)

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import tomllib
+from typing import Any
 
 # In pytest's order; a file counts if it has the section, pytest.ini and its like always.
 FILES = (
@@ -15,11 +16,11 @@ FILES = (
 
 
 def write_config(base: str, folder: str) -> str:
-    """Copy the configuration into `folder`; an empty one where the base has none. Returns its name."""
+    """Copy the configuration into `folder`, or write an empty one; return its name."""
     os.makedirs(folder, exist_ok=True)
     for name, section in FILES:
         path = os.path.join(base, name)
-        if os.path.isfile(path) and (not section or _has(path, section)):
+        if os.path.isfile(path) and (not section or _has_section(path, section)):
             shutil.copyfile(path, os.path.join(folder, name))
             return name
     with open(os.path.join(folder, "pytest.ini"), "w", encoding="utf-8") as file:
@@ -28,38 +29,39 @@ def write_config(base: str, folder: str) -> str:
 
 
 def list_blocked_plugins(path: str) -> list[str]:
-    """Plugins that the configuration keeps out, "*" for all: pytest does not know their options then."""
-    words = _addopts(path)
+    """Return the plugins that the configuration keeps out, "*" for all: pytest does not know their options then."""
+    words = _read_addopts(path)
     if "--disable-plugin-autoload" in words:
         return ["*"]
-    joined = [word[2:] for word in words if word.startswith("-p") and len(word) > 2]
-    apart = [after for word, after in itertools.pairwise(words) if word == "-p"]
-    names = [name.removeprefix("no:") for name in joined + apart if name.startswith("no:")]
+    names = [word[2:] for word in words if word.startswith("-p") and len(word) > 2]
+    names += [after for word, after in itertools.pairwise(words) if word == "-p"]
+    names = [name.removeprefix("no:") for name in names if name.startswith("no:")]
     return [*names, *(f"pytest_{name}" for name in names)]  # as pytest blocks them
 
 
-def _addopts(path):
+def _read_addopts(path: str) -> list[str]:
+    values: list[Any]
     try:
         if path.endswith(".toml"):
             with open(path, "rb") as file:
                 read = tomllib.load(file)
             tables = [read.get("pytest", {}), read.get("tool", {}).get("pytest", {})]
             tables.append(tables[1].get("ini_options", {}))
-            found = [table["addopts"] for table in tables if "addopts" in table]
+            values = [table["addopts"] for table in tables if "addopts" in table]
         else:
             parser = configparser.ConfigParser(interpolation=None)
             parser.read(path, encoding="utf-8")
-            found = [parser.get(name, "addopts", fallback="") for name in ("pytest", "tool:pytest")]
-        return [
-            word
-            for one in found
-            for word in (shlex.split(one) if isinstance(one, str) else map(str, one))
-        ]
+            sections = ("pytest", "tool:pytest")
+            values = [parser.get(section, "addopts", fallback="") for section in sections]
+        words: list[str] = []
+        for value in values:
+            words += shlex.split(value) if isinstance(value, str) else map(str, value)
+        return words
     except (ValueError, AttributeError, TypeError, configparser.Error):
-        return []  # pytest says it better than we could
+        return []  # pytest reports it better than we could
 
 
-def _has(path, section):
+def _has_section(path: str, section: str) -> bool:
     try:
         if path.endswith(".toml"):
             with open(path, "rb") as file:
@@ -68,4 +70,4 @@ def _has(path, section):
         parser.read(path, encoding="utf-8")
         return parser.has_section(section)
     except (tomllib.TOMLDecodeError, configparser.Error, UnicodeDecodeError):
-        return False  # pytest says it better than we could: it fails on the base already
+        return False  # pytest reports it, and fails on the base already

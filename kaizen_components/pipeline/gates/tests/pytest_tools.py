@@ -1,4 +1,4 @@
-"""What the target's interpreter has: asked once per process, through the sandbox; or the line that installs it."""
+"""Whether the target's interpreter has pytest and coverage: asked once per process, through the sandbox."""
 
 import json
 import os
@@ -9,10 +9,8 @@ from ....sandbox import run as sandbox
 from ...job import Job
 from ...verdict import Finding
 
-NEEDED = {
-    "pytest": 8,
-    "coverage": 7,
-}  # major versions: hook wrappers that see what was raised; lines by test
+# Major versions: hook wrappers that see what was raised; lines by test.
+NEEDED = {"pytest": 8, "coverage": 7}
 ASK = """
 import json, sys
 from importlib import metadata
@@ -31,57 +29,43 @@ _known: dict[tuple[str, ...], "PytestTools"] = {}
 class PytestTools:
     """Versions by name, and the top-level names that are installed."""
 
-    def __init__(
-        self,
-        versions: dict[str, str],
-        installed: set[str],
-        boxed: sandbox.SandboxResult | None = None,
-    ):
+    def __init__(self, versions: dict[str, str], installed: set[str]):
         self.versions = versions
         self.installed = installed
-        self.boxed = boxed
 
     def list_missing(self) -> list[str]:
-        """What has to be installed, as requirements."""
+        """Return what has to be installed, as requirements."""
+        majors = {name: self.versions.get(name, "").split(".")[0] for name in NEEDED}
         return [
             f"{name}>={least}"
             for name, least in NEEDED.items()
-            if _major(self.versions.get(name, "")) < least
+            if not majors[name].isdecimal() or int(majors[name]) < least
         ]
 
 
 def inspect_tools(job: Job) -> PytestTools:
-    """What is there; an interpreter that does not answer has nothing."""
-    known = _known.get(tuple(job.tools.python))
-    if known is None or known.list_missing():  # what is missing may have been installed since
-        known = _known[tuple(job.tools.python)] = _ask(job)
-    return known
-
-
-def _ask(job):
+    """Return what is installed; an interpreter that does not answer has nothing."""
+    python = tuple(job.tools.python)
+    known = _known.get(python)
+    if known and not known.list_missing():  # what is missing may have been installed since
+        return known
+    argv = [*job.tools.python, "-s", "-B", "-c", ASK]
+    folder, reads = job.scratch or job.base, job.tools.reads
     try:
-        boxed = sandbox.run_in_sandbox(
-            [*job.tools.python, "-s", "-B", "-c", ASK],
-            job.scratch or job.base,
-            60,
-            reads=job.tools.reads,
-            tree=job.base_tree,
-        )
-        found = json.loads(boxed.stdout.text())
-        return PytestTools(found["versions"], {name.lower() for name in found["installed"]}, boxed)
+        boxed = sandbox.run_in_sandbox(argv, folder, 60, reads=reads, tree=job.base_tree)
+        said = json.loads(boxed.stdout.text())
+        tools = PytestTools(said["versions"], {name.lower() for name in said["installed"]})
     except (KaizenError, ValueError, KeyError):
-        return PytestTools({}, set())
+        tools = PytestTools({}, set())
+    _known[python] = tools
+    return tools
 
 
-def report_missing_tools(job: Job, lacks: list[str]) -> Finding:
-    """The finding, with the install line of that environment."""
+def report_missing_tools(job: Job, missing: list[str]) -> Finding:
+    """Return the finding, with the install line of that environment."""
     if os.path.isfile(os.path.join(job.base, "uv.lock")):
-        line = f"uv add --dev {shlex.join(lacks)}"
+        line = f"uv add --dev {shlex.join(missing)}"
     else:
-        line = f"{shlex.join(job.tools.python)} -m pip install {shlex.join(lacks)}"
-    return Finding("missing", f"The target's Python lacks {' and '.join(lacks)}. Install: {line}")
-
-
-def _major(version):
-    digits = version.split(".")[0]
-    return int(digits) if digits.isdecimal() else 0
+        line = f"{shlex.join(job.tools.python)} -m pip install {shlex.join(missing)}"
+    names = " and ".join(missing)
+    return Finding("missing", f"The target's Python lacks {names}. Install: {line}")

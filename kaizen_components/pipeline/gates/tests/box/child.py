@@ -1,19 +1,22 @@
-"""The child: imports come from the tree first, the configuration is the base's, and then it is pytest."""
+"""The child: imports come from the tree first, the configuration is the base's, and then pytest runs."""
+
+from __future__ import annotations
 
 import os
 import resource
 import sys
 import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
 
 from . import imports, reporter
 
-OVERRIDES = {
-    "xdist": ["-n0"],
-    "pytest_cov": ["--no-cov"],
-}  # what addopts may ask for and a session cannot have
+# What addopts may ask for and a session cannot have.
+OVERRIDES = {"xdist": ["-n0"], "pytest_cov": ["--no-cov"]}
 
 
-def run_child(asked: dict, plan: dict, send) -> None:
+def run_child(asked: dict[str, Any], plan: dict[str, Any], send: Callable[..., None]) -> None:
     """Run the session and end the process; nothing of the target runs after it."""
     try:
         os.setpgid(0, 0)
@@ -23,7 +26,7 @@ def run_child(asked: dict, plan: dict, send) -> None:
             os.dup2(nowhere, 2)
         if asked["cpu_s"]:
             resource.setrlimit(resource.RLIMIT_CPU, (asked["cpu_s"], asked["cpu_s"] + 1))
-        _session(asked, plan, send)
+        _run_pytest(asked, plan, send)
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException as error:
@@ -32,20 +35,19 @@ def run_child(asked: dict, plan: dict, send) -> None:
         os._exit(0)
 
 
-def _session(asked, plan, send):
+def _run_pytest(asked: dict[str, Any], plan: dict[str, Any], send: Callable[..., None]) -> None:
     import pytest
 
     root = plan["root"]
     os.chdir(root)
     sys.argv[:] = ["pytest"]
     imports.put_tree_first([os.path.normpath(os.path.join(root, path)) for path in plan["paths"]])
-    measured = _coverage(root, asked["cover"]) if asked["cover"] else None
-    plugin = reporter.Reporter(asked, root, send, measured)
-    status = pytest.main(_arguments(asked, plan, root), plugins=[plugin])
-    lines = _lines(measured, root, asked["cover"]) if measured else {}
-    changed = (
-        [] if asked["fast"] else plan["before"].changed()
-    )  # 30 ms; a mutant's framework was looked at before
+    coverage = _start_coverage(root, asked["cover"]) if asked["cover"] else None
+    plugin = reporter.Reporter(asked, root, send, coverage)
+    status = pytest.main(_list_arguments(asked, plan, root), plugins=[plugin])
+    lines = _read_coverage(coverage, root, asked["cover"]) if coverage else {}
+    # 30 ms; a mutant's framework was looked at before.
+    changed = [] if asked["fast"] else plan["before"].list_changes()
     send(
         kind="end",
         status=int(status),
@@ -56,41 +58,26 @@ def _session(asked, plan, send):
     )
 
 
-def _arguments(asked, plan, root):
-    """As the base would run it, without its cache, its other processes and its coverage; all of it, never a part."""
-    from importlib.util import find_spec
-
+def _list_arguments(asked: dict[str, Any], plan: dict[str, Any], root: str) -> list[str]:
+    """Run all tests as the base would, without its cache, its other processes and its coverage."""
     config = os.path.join(plan["folder"], "config", plan["config"])
-    fixed = [
-        "-p",
-        "no:cacheprovider",
-        "-c",
-        config,
-        f"--rootdir={root}",
-        f"--confcutdir={root}",
-        "--tb=short",
-    ]
+    words = ["-p", "no:cacheprovider", "-c", config, f"--rootdir={root}", f"--confcutdir={root}"]
     for module, options in OVERRIDES.items():
-        blocked = {module, "*"} & {*plan["blocked"]}  # it has no options then
-        fixed += options if find_spec(module) and not blocked else []
-    return [
-        *fixed,
-        f"--maxfail={int(asked['fast'])}",
-        "--continue-on-collection-errors",
-        *asked["select"],
-    ]
+        if find_spec(module) and not {module, "*"} & {*plan["blocked"]}:
+            words += options  # a blocked plugin has no options
+    words += ["--tb=short", f"--maxfail={int(asked['fast'])}", "--continue-on-collection-errors"]
+    return [*words, *asked["select"]]
 
 
-def _coverage(root, files):
-    """Data stays in memory; no configuration of the tree is read, and no comment in it excludes a line."""
+def _start_coverage(root: str, files: list[str]) -> Any:
+    """Measure in memory, without configuration of the tree and without comments that exclude lines."""
     import coverage
 
     try:
         import coverage.tracer
 
-        os.environ["COVERAGE_CORE"] = (
-            "ctrace"  # the newer core sees each line once, so not by which tests
-        )
+        # The newer core sees each line once, so it cannot tell which tests ran it.
+        os.environ["COVERAGE_CORE"] = "ctrace"
     except ImportError:
         os.environ["COVERAGE_CORE"] = "pytrace"
     paths = [os.path.join(root, name) for name in files]
@@ -100,16 +87,16 @@ def _coverage(root, files):
     return measured
 
 
-def _lines(measured, root, files):
-    """path -> the lines that can be run, and for each one that was, the tests that did ("" is at import)."""
+def _read_coverage(measured: Any, root: str, files: list[str]) -> dict[str, Any]:
+    """Return for each path its executable lines, and the tests that ran each ("" is at import)."""
     measured.stop()
-    data, seen = measured.get_data(), {}
+    data, lines = measured.get_data(), {}
     for name in files:
         path = os.path.join(root, name)
         try:
             can_run = measured.analysis2(path)[1]
         except Exception as error:  # no source, or not Python: nothing of it was measured
-            seen[name] = {"error": f"{error}"[:300], "can_run": [], "ran": {}}
+            lines[name] = {"error": f"{error}"[:300], "can_run": [], "ran": {}}
             continue
-        seen[name] = {"can_run": can_run, "ran": data.contexts_by_lineno(path)}
-    return seen
+        lines[name] = {"can_run": can_run, "ran": data.contexts_by_lineno(path)}
+    return lines

@@ -1,47 +1,52 @@
-"""Whether the framework is still what it was before any code of the target ran."""
+"""Compare the test framework with what it was before any code of the target ran."""
+
+from __future__ import annotations
 
 import builtins
 import os
 import sys
 import types
+from collections.abc import Iterator
+from typing import Any
 
 WATCHED = ("_pytest", "pytest", "pluggy", "unittest")
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type)
+METHODS = (types.FunctionType, staticmethod, classmethod, property)
+Part = tuple  # (the object, its code)
 
 
 class FrameworkSnapshot:
     """Functions, classes and methods of pytest, pluggy, unittest and builtins, by identity and by code."""
 
     def __init__(self) -> None:
-        self._kept = dict(_parts())
+        self._parts = dict(_list_parts())
 
-    def changed(self) -> list:
-        """The names that mean something else now; what was added later is not looked at."""
-        now = dict(_parts())
-        return sorted(name for name, was in self._kept.items() if not _same(was, now.get(name)))[
-            :50
-        ]
+    def list_changes(self) -> list[str]:
+        """Return the names that mean something else now; what was added later is ignored."""
+        now = dict(_list_parts())
+        changed = []
+        for name, (value, code) in self._parts.items():
+            current = now.get(name)
+            if current is None or current[0] is not value or current[1] is not code:
+                changed.append(name)
+        return sorted(changed)[:50]
 
 
-def _same(was, now):
-    return now is not None and was[0] is now[0] and was[1] is now[1]
-
-
-def _parts():
+def _list_parts() -> Iterator[tuple[str, Part]]:
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] in WATCHED and isinstance(module, types.ModuleType):
-            yield from _members(name, vars(module))
-    yield from _members("builtins", vars(builtins))
+            yield from _list_members(name, vars(module))
+    yield from _list_members("builtins", vars(builtins))
     for name in ("exit", "settrace", "setprofile", "_getframe", "modules"):
         yield f"sys.{name}", (getattr(sys, name), None)
     yield "os._exit", (os._exit, None)
 
 
-def _members(owner, names):
+def _list_members(owner: str, names: dict[str, Any]) -> Iterator[tuple[str, Part]]:
     for name, value in list(names.items()):
         if isinstance(value, FUNCTIONS):
             yield f"{owner}.{name}", (value, getattr(value, "__code__", None))
         if isinstance(value, type) and value.__module__.split(".")[0] in WATCHED:
             for part, inner in list(vars(value).items()):
-                if isinstance(inner, (types.FunctionType, staticmethod, classmethod, property)):
+                if isinstance(inner, METHODS):
                     yield f"{owner}.{name}.{part}", (inner, getattr(inner, "__code__", None))

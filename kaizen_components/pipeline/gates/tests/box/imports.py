@@ -1,17 +1,18 @@
-"""Where imports come from in a box: the tree first, and nothing that the environment says."""
+"""Where imports come from in a box: the tree first, and nothing from the environment."""
+
+from __future__ import annotations
 
 import os
 import sys
 from importlib import machinery
+from typing import Any
 
 
 def clear_environment() -> None:
-    """What tells Python or pytest to do more than we say, and the folders that PYTHONPATH and `-c` put first."""
+    """Remove variables that steer Python or pytest, and the folders that PYTHONPATH and `-c` put on the path."""
     outside = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    for name in [
-        name for name in os.environ if name.startswith(("PYTHON", "PYTEST_", "COVERAGE_", "COV_"))
-    ]:
-        if name != "PYTHONHASHSEED":
+    for name in list(os.environ):
+        if name.startswith(("PYTHON", "PYTEST_", "COVERAGE_", "COV_")) and name != "PYTHONHASHSEED":
             del os.environ[name]
     sys.path[:] = [path for path in sys.path if path not in ("", *outside)]
 
@@ -19,36 +20,34 @@ def clear_environment() -> None:
 class TreeFirst:
     """Finds the target's own packages in the tree, before any editable install of the same project."""
 
-    def __init__(self, paths):
+    def __init__(self, paths: list[str]):
         self._paths = paths
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         spec = machinery.PathFinder.find_spec(name, self._paths) if path is None else None
         return spec if spec and spec.loader else None  # a plain folder hides no installed package
 
 
-def put_tree_first(paths: list) -> None:
-    """Let imports look into these folders before anything else."""
+def put_tree_first(paths: list[str]) -> None:
+    """Import from these folders before anything else, and never from another copy of the tree."""
     names = {name.split(".")[0] for path in paths for name in _list_folder(path)}
-    sys.path[:] = [*paths, *(path for path in sys.path if not _holds(path, names))]
-    first: list = [machinery.BuiltinImporter, machinery.FrozenImporter]
+    sys.path[:] = [*paths, *(path for path in sys.path if not _has_same_packages(path, names))]
+    first: list[Any] = [machinery.BuiltinImporter, machinery.FrozenImporter]
     rest = [finder for finder in sys.meta_path if finder not in first and not _maps(finder, names)]
     sys.meta_path[:] = [*first, TreeFirst(paths), *rest]
 
 
-def _holds(path, names):
-    """Whether a folder that an editable install put on the path holds packages of the same names as the tree."""
+def _has_same_packages(path: str, names: set[str]) -> bool:
+    """Return whether an editable install put this folder on the path, with packages named as in the tree."""
     if path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path:
         return False
-    inside = (
-        name
+    return any(
+        name in names and os.path.isfile(os.path.join(path, name, "__init__.py"))
         for name in _list_folder(path)
-        if os.path.isfile(os.path.join(path, name, "__init__.py"))
     )
-    return not names.isdisjoint(inside)
 
 
-def _list_folder(path):
+def _list_folder(path: str) -> list[str]:
     """Return the names in a folder. One that is missing, or that the sandbox hides, has none."""
     try:
         return os.listdir(path)
@@ -56,6 +55,6 @@ def _list_folder(path):
         return []
 
 
-def _maps(finder, names):
+def _maps(finder: object, names: set[str]) -> bool:
     mapping = getattr(sys.modules.get(getattr(finder, "__module__", ""), None), "MAPPING", None)
     return isinstance(mapping, dict) and bool(names & set(mapping))

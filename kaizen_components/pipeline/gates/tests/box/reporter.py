@@ -1,110 +1,102 @@
-"""Our eyes in the session: each outcome from what was really raised, and two tests of our own among the others.
+"""The plugin that reports each outcome from what was really raised, and adds two tests of our own to the others.
 
-A report that says "passed" where something was raised is not believed. What is sent is sent before any other plugin
-can change it.
+A report that says "passed" where something was raised is not believed. Events are sent before any other plugin can
+change them.
 """
+
+from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import _pytest
 import pytest
 
-TEXT_MAX = 2_000
+TEXT_CHARS_MAX = 2_000
 PYTEST = os.path.dirname(_pytest.__file__) + os.sep
 
 
 class Reporter:
-    def __init__(self, asked: dict, root: str, send, measured):
+    def __init__(
+        self, asked: dict[str, Any], root: str, send: Callable[..., None], coverage: Any
+    ) -> None:
         self._asked = asked
         self._root = root + os.sep
         self._send = send
-        self._measured = measured
-        self._own: dict = {}
-        self.hooks: list = []
+        self._coverage = coverage
+        self._canaries: dict[str, str] = {}
+        self.hooks: list[str] = []
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, session, config, items):
+    def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
         if self._asked["shuffle"]:
             random.Random(self._asked["shuffle"]).shuffle(items)
         self._send(kind="collected", ids=[item.nodeid for item in items])
-        self._add_canaries(session, items)
-
-    def _add_canaries(self, session, items):
-        """After the last test of a module, so that no fixture of wider scope is made twice; its fixtures apply."""
+        # After the last test of a module, so that no fixture of wider scope is made twice; its fixtures apply.
         modules = [item.getparent(pytest.Module) for item in items]
-        chosen = next((module for module in reversed(modules) if module is not None), None)
-        for name, says in ((self._asked["passes"], None), (self._asked["fails"], AssertionError)):
-            item = (
-                _function(chosen, name, says)
-                if chosen
-                else Canary.from_parent(session, name=name, says=says)
-            )
-            self._own[item.nodeid] = name
+        module = next((module for module in reversed(modules) if module is not None), None)
+        for name, error in ((self._asked["passes"], None), (self._asked["fails"], AssertionError)):
+            item = _make_canary(module or session, name, error)
+            self._canaries[item.nodeid] = name
             items.append(item)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_make_collect_report(self, collector):
-        report = yield
+    def pytest_make_collect_report(self, collector: Any) -> Iterator[None]:
+        report: Any = yield
         if report.outcome != "passed":
             error = getattr(getattr(report, "call", None), "excinfo", None)
-            said = {"text": _text(report), **self._origin(error)}
-            self._send(kind="collect", id=report.nodeid, outcome=report.outcome, **said)
+            facts = {"text": _read_text(report), **self._locate_error(error)}
+            self._send(kind="collect", id=report.nodeid, outcome=report.outcome, **facts)
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item, nextitem):
-        if self._measured:
-            self._measured.switch_context(item.nodeid)
+    def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Iterator[None]:
+        if self._coverage:
+            self._coverage.switch_context(item.nodeid)
         try:
             return (yield)
         finally:
-            if self._measured:
-                self._measured.switch_context("")
+            if self._coverage:
+                self._coverage.switch_context("")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, item, call):
-        report = yield
-        outcome = _outcome(report, call)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Iterator[None]:
+        report: Any = yield
+        outcome = report.outcome
+        if hasattr(report, "wasxfail"):
+            outcome = "xfailed" if outcome == "skipped" else "xpassed"
+        elif outcome == "passed" and call.excinfo is not None:
+            outcome = "rewritten"  # something was raised, and somebody made it a pass
         if outcome != "passed" or call.when == "call":
-            said = (
-                {"text": _text(report), **self._origin(call.excinfo)} if outcome != "passed" else {}
-            )
-            name = self._own.get(item.nodeid, "")
-            self._send(
-                kind="test", id=item.nodeid, own=name, when=call.when, outcome=outcome, **said
-            )
+            facts = {"id": item.nodeid, "own": self._canaries.get(item.nodeid, "")}
+            if outcome != "passed":
+                facts.update({"text": _read_text(report), **self._locate_error(call.excinfo)})
+            self._send(kind="test", when=call.when, outcome=outcome, **facts)
         return report
 
-    def pytest_runtest_logreport(self, report):
+    def pytest_runtest_logreport(self, report: Any) -> None:
         if report.outcome == "failed" and type(report) is not pytest.TestReport:  # a subtest
-            self._send(
-                kind="test",
-                id=report.nodeid,
-                own="",
-                when="call",
-                outcome="failed",
-                text=_text(report),
-            )
+            facts = {"when": "call", "outcome": "failed", "text": _read_text(report)}
+            self._send(kind="test", id=report.nodeid, own="", **facts)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session):
-        callers = vars(session.config.hook).values()
-        found = {
-            self._hook(caller.name, impl)
-            for caller in callers
-            for impl in _impls(caller)
-            if impl.plugin is not self
-        }
-        self.hooks = sorted(one for one in found if not one.startswith(PYTEST))
+    def pytest_sessionfinish(self, session: Any) -> None:
+        """Note the hook functions that are neither pytest's nor ours, as PATH:HOOK."""
+        hooks = set()
+        for caller in vars(session.config.hook).values():
+            for impl in caller.get_hookimpls() if hasattr(caller, "get_hookimpls") else ():
+                path = getattr(getattr(impl.function, "__code__", None), "co_filename", "?")
+                if impl.plugin is not self and not path.startswith(PYTEST):
+                    hooks.add(f"{self._shorten_path(path)}:{caller.name}")
+        self.hooks = sorted(hooks)
 
-    def _hook(self, name, impl):
-        code = getattr(impl.function, "__code__", None)
-        path = getattr(code, "co_filename", "?")
-        return f"{path.removeprefix(self._root)}:{name}"
+    def _shorten_path(self, path: str) -> str:
+        return path[len(self._root) :] if path.startswith(self._root) else path
 
-    def _origin(self, error):
-        """What was raised, and the innermost line of the tree that it went through."""
+    def _locate_error(self, error: Any) -> dict[str, Any]:
+        """Return the type of what was raised, and the innermost line of the tree that it went through."""
         if error is None:
             return {"type": "", "path": "", "line": 0}
         if isinstance(error.value, pytest.Collector.CollectError) and error.value.__cause__:
@@ -112,48 +104,37 @@ class Reporter:
         places = [(str(entry.path), entry.lineno + 1) for entry in error.traceback]
         if isinstance(error.value, SyntaxError):
             places.append((error.value.filename or "", error.value.lineno or 0))
-        path, line = next(
-            (place for place in reversed(places) if place[0].startswith(self._root)), ("", 0)
-        )
-        return {"type": error.typename, "path": path.removeprefix(self._root), "line": line}
+        inside = [place for place in places if place[0].startswith(self._root)]
+        path, line = inside[-1] if inside else ("", 0)
+        return {"type": error.typename, "path": self._shorten_path(path), "line": line}
 
 
 class Canary(pytest.Item):
-    """For a session without any test."""
+    """A test for a session without any other."""
 
-    def __init__(self, *, says, **others):
+    def __init__(self, *, callobj: Callable[[], None], **others: Any) -> None:
         super().__init__(**others)
-        self._says = says
+        self._callobj = callobj
 
-    def runtest(self):
-        if self._says:
-            raise self._says(self.name)
+    def runtest(self) -> None:
+        self._callobj()
 
-    def repr_failure(self, excinfo, style=None):
+    def repr_failure(self, excinfo: Any, style: Any = None) -> str:
         return str(excinfo.value)
 
 
-def _function(module, name, says):
-    def canary():
-        if says:
-            raise says(name)
+def _make_canary(parent: Any, name: str, error: type[Exception] | None) -> pytest.Item:
+    """Return a test that raises `error`, or passes if that is None."""
 
-    return pytest.Function.from_parent(module, name=name, callobj=canary)
+    def canary() -> None:
+        if error:
+            raise error(name)
 
-
-def _impls(caller):
-    return caller.get_hookimpls() if hasattr(caller, "get_hookimpls") else ()
-
-
-def _outcome(report, call):
-    if hasattr(report, "wasxfail"):
-        return "xfailed" if report.outcome == "skipped" else "xpassed"
-    if report.outcome == "passed" and call.excinfo is not None:
-        return "rewritten"  # something was raised, and somebody made it a pass
-    return report.outcome
+    kind: Any = pytest.Function if isinstance(parent, pytest.Module) else Canary
+    return kind.from_parent(parent, name=name, callobj=canary)
 
 
-def _text(report):
+def _read_text(report: Any) -> str:
     if isinstance(report.longrepr, tuple):
-        return str(report.longrepr[2])[:TEXT_MAX]
-    return report.longreprtext[-TEXT_MAX:]
+        return str(report.longrepr[2])[:TEXT_CHARS_MAX]
+    return report.longreprtext[-TEXT_CHARS_MAX:]

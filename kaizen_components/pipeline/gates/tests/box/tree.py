@@ -1,52 +1,55 @@
 """A tree that is the same for every session: what one session wrote, changed or deleted is undone before the next."""
 
+from __future__ import annotations
+
 import os
 import shutil
+from collections.abc import Iterator
 
 
 class RestorableTree:
-    """The files of a folder, kept in memory; a file's ctime tells whether it was touched, and no test can set it."""
+    """The files of a folder, kept in memory. A file's ctime shows that it was touched, and no test can set it."""
 
     def __init__(self, root: str):
         self.root = os.path.realpath(root)
-        self._files: dict = {}
-        for path in self._walk():
+        self._files: dict[str, tuple[bytes, tuple[int, ...] | None]] = {}
+        for path in self._list_files():
             with open(path, "rb") as file:
-                self._files[path] = (file.read(), self._state(path))
+                self._files[path] = (file.read(), _read_state(path))
 
-    def restore(self, edits: dict) -> None:
-        """The tree as it was given, but for `edits`: path below it -> text."""
-        for path in self._walk():
+    def restore(self, edits: dict[str, str]) -> None:
+        """Make the tree what it was, but for `edits`: path below it -> text."""
+        for path in self._list_files():
             if path not in self._files:
                 os.unlink(path)
         for path, (content, state) in list(self._files.items()):
-            if self._state(path) != state:
-                self._write(path, content)
-                self._files[path] = (content, self._state(path))
+            if _read_state(path) != state:
+                _write_file(path, content)
+                self._files[path] = (content, _read_state(path))
         for name, text in edits.items():
-            self._write(os.path.join(self.root, name), text.encode("utf-8"))
+            _write_file(os.path.join(self.root, name), text.encode("utf-8"))
 
-    def _walk(self):
+    def _list_files(self) -> Iterator[str]:
         for folder, folders, names in os.walk(self.root):
-            for name in [name for name in folders if name == "__pycache__"]:
-                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
-                folders.remove(name)
+            if "__pycache__" in folders:
+                shutil.rmtree(os.path.join(folder, "__pycache__"), ignore_errors=True)
+                folders.remove("__pycache__")
             for path in (os.path.join(folder, name) for name in names):
                 if not os.path.islink(path):
                     yield path
 
-    @staticmethod
-    def _state(path):
-        try:
-            seen = os.lstat(path)
-        except OSError:
-            return None
-        return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode)
 
-    @staticmethod
-    def _write(path, content):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        if os.path.islink(path) or os.path.exists(path):
-            os.unlink(path)  # never through a link that a test left here
-        with open(path, "wb") as file:
-            file.write(content)
+def _read_state(path: str) -> tuple[int, ...] | None:
+    try:
+        seen = os.lstat(path)
+    except OSError:
+        return None
+    return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode)
+
+
+def _write_file(path: str, content: bytes) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.islink(path) or os.path.exists(path):
+        os.unlink(path)  # never through a link that a test left here
+    with open(path, "wb") as file:
+        file.write(content)

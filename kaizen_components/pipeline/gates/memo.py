@@ -1,0 +1,32 @@
+"""Measurements of a base, kept as JSON in the run's scratch folder so that no later attempt repeats them."""
+
+import hashlib
+import json
+import os
+from typing import Any
+
+from ..job import Job
+
+
+def find_memo(job: Job, kind: str, *parts: Any) -> str:
+    """Return the path of what is kept for these parts; "" without a scratch folder."""
+    if not job.scratch:
+        return ""
+    key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+    return os.path.join(job.scratch, f"{kind}-{key}.json")
+
+
+def read_memo(path: str) -> Any:
+    """Return the value at the path; None if there is none, or it is not JSON."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+def write_memo(path: str, value: Any) -> None:
+    if path:
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        os.replace(file.name, path)
