@@ -14,9 +14,10 @@ from kaizen_components import fields
 from kaizen_components.errors import Conflict, KaizenError, NotFound, Refused, Unavailable, Usage
 from kaizen_components.index import COMMANDS
 from kaizen_components.projects.adopt import engine
-from kaizen_components.projects.adopt.engine import digest
-from kaizen_components.projects.adopt.shape import Choices, parts
-from kaizen_components.projects.adopt.state import PLACES, SKILL, VERSION
+from kaizen_components.projects.adopt.adoption import plan_steps
+from kaizen_components.projects.adopt.engine import hash_engine
+from kaizen_components.projects.adopt.folder import Folder
+from kaizen_components.projects.adopt.state import PLACES, SKILL, VERSION, State
 from kaizen_components.projects.hooks import host_file as hook_files
 
 from ..conftest import ROOT, git
@@ -609,7 +610,7 @@ def of_an_older_engine(repo):
         (repo / name).write_text("# older\n")
         known["parts"][name]["sha256"] = sha256(b"# older\n").hexdigest()
     (repo / "kaizen_components" / "index.py").write_text("# older\n")
-    known["parts"]["kaizen_components"]["sha256"] = digest(str(repo / "kaizen_components"))
+    known["parts"]["kaizen_components"]["sha256"] = hash_engine(str(repo / "kaizen_components"))
     state.write_text(json.dumps(known))
 
 
@@ -998,10 +999,10 @@ def test_what_vs_code_gets_is_json_that_names_commands_which_exist(name):
     assert set(re.findall(r"\b[A-Z]\d+\b", text)) <= set(COMMANDS)
 
 
-def test_everything_that_is_put_somewhere_may_stand_in_the_state_file():
-    every = parts(Choices("link", ["claude", "codex"], True, {}))
+def test_every_part_may_be_named_in_the_state_file(repo):
+    steps = plan_steps(Folder(str(repo)), None, State("link", ["claude", "codex"], True), {})
 
-    assert {one.path for one in every} == set(PLACES)
+    assert {step.path for step in steps} == set(PLACES)
 
 
 # The launcher

@@ -15,21 +15,21 @@ paths = st.sampled_from(["AGENTS.md", ".gitignore"])
 
 @given(theirs, theirs, theirs, paths)
 def test_a_file_keeps_every_byte_but_the_end_of_its_last_line(content, above, below, path):
-    written = block.put(content, LINES, path)
-    assert written.startswith(content) and block.put(written, LINES, path) == written
-    assert block.cut(written, path).rstrip(b"\r\n") == content.rstrip(b"\r\n")
+    written = block.put_block(content, LINES, path)
+    assert written.startswith(content) and block.put_block(written, LINES, path) == written
+    assert block.cut_block(written, path).rstrip(b"\r\n") == content.rstrip(b"\r\n")
 
     head = above + b"\n" if above else b""
-    left = block.cut(head + written + below, path)
+    left = block.cut_block(head + written + below, path)
     assert left.startswith((head + content).rstrip(b"\r\n")) and left.endswith(below)
 
 
 @given(theirs, paths)
 def test_a_new_version_takes_the_place_of_the_old_one(content, path):
-    old = block.put(content, b"Old.\n", path) + b"Below.\n"
-    new = block.put(old, LINES, path)
+    old = block.put_block(content, b"Old.\n", path) + b"Below.\n"
+    new = block.put_block(old, LINES, path)
 
     assert (
         new.startswith(content) and new.endswith(b"Below.\n") and b"Old." not in new[len(content) :]
     )
-    assert b"Second." in new and block.cut(new, path) == block.cut(old, path)
+    assert b"Second." in new and block.cut_block(new, path) == block.cut_block(old, path)

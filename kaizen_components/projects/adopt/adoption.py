@@ -8,22 +8,21 @@ import os
 
 from ...errors import NotFound, Refused, Unavailable
 from ...git.client import try_git
+from ...records.lessons.stub import TITLES, render_new_stub
 from . import engine, state
 from .folder import Folder
-from .parts import Step, unix
-from .shape import Choices, parts
+from .parts import Plan, Step, use_plain_newlines
 from .state import State
 
+IGNORED = ("/AI/", "/.venv", "__pycache__/", f"/{state.ORIGINALS}", f"/{engine.COPY_PART}")
+REQUIREMENTS = "requirements-kaizen.txt"
 
-def opened(path: str) -> Folder:
-    """Return the folder at a path; one that cannot adopt is refused."""
+
+def open_folder(path: str) -> Folder:
+    """Return the folder at a path; refuse one that cannot adopt."""
     if not os.path.isdir(path):
-        raise NotFound(
-            "no_folder",
-            f"There is no folder {path!r}.",
-            "",
-            "Name the repository that is to use Kaizen.",
-        )
+        what = f"There is no folder {path!r}."
+        raise NotFound("no_folder", what, "", "Name the repository that is to use Kaizen.")
     folder = Folder(path)
     try:
         folder.root.encode()
@@ -42,15 +41,44 @@ def opened(path: str) -> Folder:
     return folder
 
 
-def look(folder: Folder, asked: Choices, known: State | None) -> list[Step]:
-    """Return every part as it is and what would be done. Nothing is touched."""
-    entries = known.parts if known else {}
-    found = [part.look(folder, entries.get(part.path, {})) for part in parts(asked)]
+def plan_steps(
+    folder: Folder, known: State | None, wanted: State, skills: dict[str, str | None]
+) -> list[Step]:
+    """Return every part as it is and what would be done: the link is ignored before it is there, the launcher is last."""
+    plan = Plan(folder, known.parts if known else {})
+    # A link is not a folder, so its line has no slash at the end.
+    links = [*([engine.NAME] if wanted.mode == "link" else []), *skills]
+    ignored = "".join(f"{line}\n" for line in (*IGNORED, *(f"/{path}" for path in links)))
+    plan.add_lines(".gitignore", ignored.encode(), "what git leaves alone")
+    needed = engine.read_file(REQUIREMENTS, engine.HOME)
+    plan.add_file(REQUIREMENTS, needed, "what the engine needs", mark=b"libsql")
+    says = "a first page for eval fixtures; yours from then on"
+    plan.add_file("evals/README.md", engine.read_file("evals.md"), says, is_seed=True)
+    for kind in TITLES:
+        says = "a stub that says where lessons are"
+        plan.add_file(
+            f"evals/{kind.upper()}.md", render_new_stub(kind).encode(), says, is_seed=True
+        )
+    agents = engine.read_file("agents.md")
+    plan.add_lines("AGENTS.md", agents, "how an agent works with it", twin="CLAUDE.md")
+    plan.add_lines("CLAUDE.md", agents, "the same for Claude Code", twin="AGENTS.md")
+    for host in wanted.hooks:
+        plan.add_hooks(host)
+    if wanted.vscode:
+        tasks, snippets = engine.read_file("tasks.json"), engine.read_file("kaizen.code-snippets")
+        to_add = "add tasks that run `python3 kaizen.py R0`, `W12` or `K8` if you like"
+        plan.add_file(".vscode/tasks.json", tasks, "tasks for VS Code", to_add=to_add)
+        plan.add_file(".vscode/kaizen.code-snippets", snippets, "snippets for VS Code")
+    for path, target in skills.items():
+        plan.add_skill(path, target)
+    plan.steps.append(engine.plan_engine(folder, plan.entries.get(engine.NAME, {}), wanted.mode))
+    launcher, mark = engine.read_file("kaizen.py"), engine.NAME.encode()
+    plan.add_file("kaizen.py", launcher, "the launcher", mark=mark, is_executable=True)
     folder.require_own(state.PATH)
-    return found
+    return plan.steps
 
 
-def ask_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
+def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
     """Return (files that would change and that git could not give back, whether git has the link to the engine)."""
     paths = [step.path for step in steps if step.needs_git]
     blobs = {}
@@ -58,45 +86,33 @@ def ask_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
         listed = try_git(folder.root, "ls-files", "--stage", "-z", "--", engine.NAME, *paths)
     except Unavailable:
         return paths, False
-    for entry in listed.text.split("\0")[:-1]:
-        facts, path = entry.split("\t", 1)
+    for line in listed.text.split("\0")[:-1]:
+        facts, path = line.split("\t", 1)
         blobs[path] = facts.split(" ")[1]
     lost = [path for path in paths if not _is_blob(folder.read(path) or b"", blobs.get(path, ""))]
     return lost, engine.NAME in blobs
 
 
 def _is_blob(content: bytes, blob: str) -> bool:
-    """Is it the content with that id in git? The lines may end as git checked them out."""
-    make = hashlib.sha256 if len(blob) == 64 else hashlib.sha1
+    """Tell whether git has the content under that id. The lines may end as git checked them out."""
+    algorithm = hashlib.sha256 if len(blob) == 64 else hashlib.sha1
     return any(
-        make(b"blob %d\0" % len(form) + form).hexdigest() == blob
-        for form in (content, unix(content))
+        algorithm(b"blob %d\0" % len(form) + form).hexdigest() == blob
+        for form in (content, use_plain_newlines(content))
     )
 
 
-def require_undo(lost: list[str]) -> None:
-    if lost:
-        raise Refused(
-            "not_committed",
-            f"git could not give back {', '.join(lost)}, which would change.",
-            "git is the undo of an adoption, so what it changes has to be there as it is now.",
-            "Commit or stash, or move away what git is not to have; then run this again. Nothing was touched.",
-        )
-
-
-def apply(folder: Folder, asked: Choices, known: State | None, found: list[Step]) -> bool:
-    """Carry the steps out; False if there was nothing to do. One that fails leaves what was done in the state."""
-    entries = dict(known.parts) if known else {}
-    entries |= {one.path: one.entry for one in found if one.entry and not one.do}
-    wanted = State(asked.mode, asked.hooks, asked.vscode, entries)
-    steps = [one for one in found if one.do]
-    if not steps and known == wanted:
+def apply_steps(folder: Folder, known: State | None, wanted: State, steps: list[Step]) -> bool:
+    """Carry the steps out; False if there was nothing to do. The state also remembers what a failed one left done."""
+    wanted.parts = dict(known.parts) if known else {}
+    wanted.parts |= {step.path: step.entry for step in steps if step.entry and not step.do}
+    if known == wanted and not any(step.do for step in steps):
         return False
     try:
         for step in steps:
-            assert step.do
-            step.do()
-            entries[step.path] = step.entry
+            if step.do:
+                step.do()
+                wanted.parts[step.path] = step.entry
     finally:
-        folder.write(state.PATH, wanted.text())
+        folder.write(state.PATH, wanted.encode())
     return True

@@ -8,13 +8,13 @@ from ...errors import Conflict
 ADVICE = b" (kept by `kaizen.py adopt`: change what is outside of the markers)"
 
 
-def _comment(path: str) -> tuple[bytes, bytes]:
+def _get_comment(path: str) -> tuple[bytes, bytes]:
     return (b"# ", b"") if path == ".gitignore" else (b"<!-- ", b" -->")
 
 
-def find(content: bytes, path: str) -> re.Match[bytes] | None:
+def find_block(content: bytes, path: str) -> re.Match[bytes] | None:
     """Return where the one block is; a broken or doubled one is nothing to guess about."""
-    opening, closing = (re.escape(part) for part in _comment(path))
+    opening, closing = (re.escape(part) for part in _get_comment(path))
     begin = rb"^" + opening + rb"kaizen:begin [0-9a-f]{12}[^\r\n]*\r?\n"
     end = rb"^" + opening + rb"kaizen:end" + closing + rb"(?:\r?\n|\Z)"
     found = list(re.finditer(begin + rb".*?" + end, content, re.M | re.S))
@@ -29,11 +29,11 @@ def find(content: bytes, path: str) -> re.Match[bytes] | None:
     return found[0] if found else None
 
 
-def put(content: bytes, lines: bytes, path: str) -> bytes:
+def put_block(content: bytes, lines: bytes, path: str) -> bytes:
     """Return the file with the block in place of the old one, or at its end after an empty line."""
-    old = find(content, path)
+    old = find_block(content, path)
     newline = b"\r\n" if b"\r\n" in (old[0] if old else content) else b"\n"
-    opening, closing = _comment(path)
+    opening, closing = _get_comment(path)
     version = sha256(lines).hexdigest()[:12].encode()
     begin, end = (
         opening + b"kaizen:begin " + version + ADVICE + closing,
@@ -46,9 +46,9 @@ def put(content: bytes, lines: bytes, path: str) -> bytes:
     return content + between + text
 
 
-def cut(content: bytes, path: str) -> bytes:
+def cut_block(content: bytes, path: str) -> bytes:
     """Return the file without the block; at its end the empty line before the block goes too."""
-    old = find(content, path)
+    old = find_block(content, path)
     if old is None:
         return content
     head, tail = content[: old.start()], content[old.end() :]

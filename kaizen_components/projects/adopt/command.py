@@ -3,20 +3,19 @@
 import os
 from typing import Any
 
-from ...errors import NotFound, Unavailable, Usage
-from ..skills import links
-from . import adoption, removal, state
+from ...errors import NotFound, Refused, Unavailable, Usage
+from ..skills.links import plan_links
+from . import adoption
 from .engine import NAME
 from .folder import Folder
 from .parts import Step
-from .shape import Choices, choices
-from .state import HOSTS
+from .removal import plan_removal
+from .state import HOSTS, PATH, State, read_state
 
-CHECKED = {
-    "missing": "is missing",
-    "outdated": "is of another version or place",
-    "changed": "was changed",
-}
+FAULTS = {"missing", "outdated", "changed"}
+TRACKED = "git has the link in its index, so others would get it: `git rm --cached kaizen_components` takes it out."
+
+Row = dict[str, str]
 
 
 def answer_adoption(
@@ -28,20 +27,33 @@ def answer_adoption(
     vscode: bool,
     verb: str,
     apply: bool,
-):
+) -> dict[str, Any]:
     """Answer `verb`: adopt, check or remove."""
-    mode, hosts = read_mode(link, copy), read_hosts(hooks)
-    folder = adoption.opened(path)
+    if link and copy:
+        what, next_step = (
+            "--link and --copy exclude each other.",
+            "Give one; --link is the default.",
+        )
+        raise Usage("usage", what, "", next_step)
+    hosts = _read_hosts(hooks)
+    folder = adoption.open_folder(path)
     try:
-        known = state.read(folder)
+        known = read_state(folder)
         if verb == "remove":
-            return remove(path, folder, known, apply)
-        made, left_out = plan_skills(folder, skills)
-        asked = choices(known, mode, hosts, vscode, made)
-        found = adoption.look(folder, asked, known)
+            return _remove(path, folder, known, apply)
+        made, left_out = _plan_skills(folder, skills)
+        before = known or State()
+        wanted = State(  # on top of what was asked for before
+            "link" if link else "copy" if copy else before.mode or "link",
+            [host for host in HOSTS if host in (*hosts, *before.hooks)],
+            vscode or before.vscode,
+        )
+        linked = {path: None for path, entry in before.parts.items() if entry["kind"] == "skill"}
+        links: dict[str, str | None] = dict(sorted((linked | made).items()))
+        steps = adoption.plan_steps(folder, known, wanted, links)
         if verb == "check":
-            return check(path, folder, known, found)
-        return adopt(path, folder, known, asked, found, left_out, apply)
+            return _check(path, folder, known, steps)
+        return _adopt(path, folder, known, wanted, steps, left_out, apply)
     except OSError as error:
         raise Unavailable(
             "cannot_write",
@@ -51,27 +63,16 @@ def answer_adoption(
         ) from None
 
 
-def read_mode(link: bool, copy: bool) -> str:
-    if link and copy:
-        raise Usage(
-            "usage",
-            "--link and --copy exclude each other.",
-            "",
-            "Give one of them; a link unless told.",
-        )
-    return "link" if link else "copy" if copy else ""
-
-
-def read_hosts(given: str | None) -> list[str]:
-    names = [name.strip().lower() for name in (given or "").split(",") if name.strip()]
+def _read_hosts(text: str | None) -> list[str]:
+    names = [name.strip().lower() for name in (text or "").split(",") if name.strip()]
     unknown = [name for name in names if name not in HOSTS]
-    if unknown or (given is not None and not names):
+    if unknown or (text is not None and not names):
         what = f"--hooks knows {', '.join(HOSTS)}, not {', '.join(unknown) or 'nothing'}."
         raise Usage("bad_value", what, "", "--hooks claude,codex")
     return names
 
 
-def plan_skills(folder: Folder, store: str | None) -> tuple[dict[str, str], list[dict[str, str]]]:
+def _plan_skills(folder: Folder, store: str | None) -> tuple[dict[str, str | None], list[Row]]:
     """Return (path -> target of each link to make, rows of what is left out).
 
     A link that leads there already is neither: it is in the state, or it is the user's own.
@@ -79,113 +80,103 @@ def plan_skills(folder: Folder, store: str | None) -> tuple[dict[str, str], list
     if store is None:
         return {}, []
     if not os.path.isdir(store):
-        raise NotFound(
-            "no_folder",
-            f"There is no folder {store!r}.",
-            "",
-            "Name the store that the skills are in.",
-        )
-    steps = links.plan_links(folder.root, os.path.abspath(store), False).steps
-    left_out = [
-        _row("leave", step.path, step.says) for step in steps if step.action not in ("link", "keep")
-    ]
-    return {step.path: step.target for step in steps if step.action == "link"}, left_out
+        what = f"There is no folder {store!r}."
+        raise NotFound("no_folder", what, "", "Name the store that the skills are in.")
+    steps = plan_links(folder.root, os.path.abspath(store), False).steps
+    made: dict[str, str | None] = {
+        step.path: step.target for step in steps if step.action == "link"
+    }
+    left_out = [step for step in steps if step.action not in ("link", "keep")]
+    return made, [_build_row("leave", step.path, step.says) for step in left_out]
 
 
-def adopt(
-    path, folder: Folder, known, asked: Choices, found: list[Step], left_out, apply: bool
+def _adopt(
+    path: str,
+    folder: Folder,
+    known: State | None,
+    wanted: State,
+    steps: list[Step],
+    left_out: list[Row],
+    apply: bool,
 ) -> dict[str, Any]:
-    rows = [
-        _row(one.action or "leave", one.path, one.says)
-        for one in found
-        if one.do or one.state != "ok"
-    ]
-    lost, has_link = adoption.ask_git(folder, found)
-    if apply:
-        adoption.require_undo(lost)
-    applied = apply and adoption.apply(folder, asked, known, found)
-    if applied:
+    lost, has_link = adoption.check_git(folder, steps)
+    if apply and lost:
+        raise Refused(
+            "not_committed",
+            f"git could not give back {', '.join(lost)}, which would change.",
+            "git is the undo of an adoption, so what it changes has to be there as it is now.",
+            "Commit or stash, or move away what git is not to have; then run this again. Nothing was touched.",
+        )
+    is_applied = apply and adoption.apply_steps(folder, known, wanted, steps)
+    if is_applied:
         head = f"{path} uses Kaizen now:"
         next_step = (
             f"Next, in {path}: `python3 kaizen.py K1`, then `git add` what is new and commit it."
         )
-    elif not any(one.do for one in found):
+    elif not any(step.do for step in steps):
         head, next_step = f"{path} uses Kaizen already; there is nothing to do.", ""
     else:
         head = f"The plan for {path}; nothing was touched:"
         next_step = "--apply carries it out, --remove takes it out again."
-        next_step += (
-            f"\nCommit or stash first, as git is the undo: {', '.join(lost)}." if lost else ""
-        )
-    warning = _warning(has_link and asked.mode == "link")
-    return _answer(
-        head,
-        rows + left_out,
-        f"{next_step}\n{warning}",
-        applied=applied,
-        mode=asked.mode,
-        hooks=asked.hooks,
-    )
+        if lost:
+            next_step += f"\nCommit or stash first, as git is the undo: {', '.join(lost)}."
+    if has_link and wanted.mode == "link":
+        next_step += f"\n{TRACKED}"
+    shown = [step for step in steps if step.do or step.state != "ok"]
+    rows = [_build_row(step.action or "leave", step.path, step.says) for step in shown]
+    facts = {"applied": is_applied, "mode": wanted.mode, "hooks": wanted.hooks}
+    return _build_answer(head, rows + left_out, next_step, **facts)
 
 
-def check(
-    path: str, folder: Folder, known: state.State | None, found: list[Step]
-) -> dict[str, Any]:
-    wrong = [one for one in found if one.state in CHECKED]
-    rows = [_row(one.state, one.path, one.says) for one in wrong]
-    rows += [] if known else [_row("missing", state.PATH, "how to take it out again")]
-    warning = _warning(adoption.ask_git(folder, [])[1])
-    rows += [_row("tracked", NAME, warning)] if warning else []
-    if not rows:
-        return _answer(f"{path} is as this engine would set it up.", [], "")
-    head = f"{path} differs from what this engine would set up:"
-    return _answer(head, rows, _repairs(wrong, known is None), exit_code=1)
-
-
-def _repairs(wrong: list[Step], state_is_missing: bool) -> str:
-    """What puts right what --check found: not everything is --apply's to repair."""
-    stays = [one for one in wrong if not one.do]
-    says = []
-    if any(one.entry.get("kind") == "skill" for one in stays):
-        says.append("--skills STORE --apply makes the links to skills again.")
-    if any(one.state == "changed" for one in stays):
-        says.append("What you changed stays; delete it, and --apply makes ours again.")
-    if state_is_missing or len(stays) < len(wrong):
-        says.append(
-            f"--apply repairs {'the rest' if says else 'it'}; without it, the plan is shown."
-        )
-    return " ".join(says)
-
-
-def remove(path: str, folder: Folder, known: state.State | None, apply: bool) -> dict[str, Any]:
+def _check(path: str, folder: Folder, known: State | None, steps: list[Step]) -> dict[str, Any]:
+    faults = [step for step in steps if step.state in FAULTS]
+    rows = [_build_row(step.state, step.path, step.says) for step in faults]
     if not known:
-        return _answer(
-            f"{path} was not adopted; there is nothing to remove.", [], "", applied=False
-        )
-    steps = removal.plan(folder, known)
+        rows.append(_build_row("missing", PATH, "how to take it out again"))
+    if adoption.check_git(folder, [])[1]:
+        rows.append(_build_row("tracked", NAME, TRACKED))
+    if not rows:
+        return _build_answer(f"{path} is as this engine would set it up.", [], "")
+    # Not everything is for --apply to repair.
+    left = [step for step in faults if not step.do]
+    says = []
+    if any(step.entry.get("kind") == "skill" for step in left):
+        says.append("--skills STORE --apply makes the links to skills again.")
+    if any(step.state == "changed" for step in left):
+        says.append("What you changed stays; delete it, and --apply makes ours again.")
+    if not known or len(left) < len(faults):
+        what = "the rest" if says else "it"
+        says.append(f"--apply repairs {what}; without it, the plan is shown.")
+    head = f"{path} differs from what this engine would set up:"
+    return _build_answer(head, rows, " ".join(says), exit_code=1)
+
+
+def _remove(path: str, folder: Folder, known: State | None, apply: bool) -> dict[str, Any]:
+    if not known:
+        head = f"{path} was not adopted; there is nothing to remove."
+        return _build_answer(head, [], "", applied=False)
+    steps = plan_removal(folder, known)
     if apply:
-        removal.carry_out(folder, steps)
-    kept = "Your records in AI/ stay; our lines in .gitignore do not, so look before you commit."
-    next_step = kept if folder.is_there("AI") else ""
+        for step in steps:
+            if step.do:
+                step.do()
+        folder.remove(PATH)
+    next_step = ""
+    if folder.is_there("AI"):
+        next_step = (
+            "Your records in AI/ stay; our lines in .gitignore do not, so look before you commit."
+        )
     head = "Removed:" if apply else f"The plan of removal for {path}; nothing was touched:"
     next_step += "" if apply else " --remove --apply carries it out."
-    return _answer(
-        head, [_row(one.action, one.path, one.says) for one in steps], next_step, applied=apply
-    )
+    rows = [_build_row(step.action, step.path, step.says) for step in steps]
+    return _build_answer(head, rows, next_step, applied=apply)
 
 
-def _warning(has_link: bool) -> str:
-    says = "git has the link in its index, so others would get it: `git rm --cached kaizen_components` takes it out."
-    return says if has_link else ""
-
-
-def _row(action: str, path: str, says: str) -> dict[str, str]:
+def _build_row(action: str, path: str, says: str) -> Row:
     return {"action": action, "path": path, "says": says}
 
 
-def _answer(head: str, rows: list[dict[str, str]], next_step: str, **facts: Any) -> dict[str, Any]:
-    widths = [max((len(row[name]) for row in rows), default=0) for name in ("action", "path")]
-    lines = [
-        f"  {row['action']:<{widths[0]}}  {row['path']:<{widths[1]}}  {row['says']}" for row in rows
-    ]
+def _build_answer(head: str, rows: list[Row], next_step: str, **facts: Any) -> dict[str, Any]:
+    action, path = (max((len(row[name]) for row in rows), default=0) for name in ("action", "path"))
+    lines = [f"  {row['action']:<{action}}  {row['path']:<{path}}  {row['says']}" for row in rows]
     return {"text": "\n".join([head, *lines, next_step.strip()]).strip(), "steps": rows, **facts}

@@ -17,7 +17,7 @@ ORIGINALS = (
     ".kaizen/before"  # where version 1 kept what it had replaced; git-ignored, as it may be private
 )
 VERSION = (
-    2  # one more when PLACES or SKILL change: by it an older engine knows that it is the older one
+    2  # one more when PLACES or SKILL change, so that an older engine can tell that it is older
 )
 FILES = (
     "kaizen.py", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
@@ -39,11 +39,11 @@ class State:
     vscode: bool = False
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def text(self) -> bytes:
+    def encode(self) -> bytes:
         return (json.dumps({"version": VERSION, **vars(self)}, indent=2) + "\n").encode()
 
 
-def read(folder: Folder) -> State | None:
+def read_state(folder: Folder) -> State | None:
     content = folder.read(PATH)
     if content is None:
         return None
@@ -58,7 +58,7 @@ def read(folder: Folder) -> State | None:
                 "Update this engine (setup/install-kaizen does it), then run this again. Nothing was touched.",
             )
         if version in (1, 2):
-            return _checked(known)
+            return _check_state(known)
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         pass
     raise Refused(
@@ -69,25 +69,20 @@ def read(folder: Folder) -> State | None:
     )
 
 
-def _checked(known: dict[str, Any]) -> State:
-    """The file is committed, so anybody may have written it: it may name only what adoption itself makes."""
+def _check_state(known: dict[str, Any]) -> State:
+    """Return the state. Anybody may have written the committed file, so it may name only what adoption makes."""
     hooks = [host for host in HOSTS if host in known["hooks"]]
     state = State(known["mode"], hooks, known["vscode"])
-    if (
-        state.mode not in ("link", "copy")
-        or sorted(known["hooks"]) != sorted(hooks)
-        or type(state.vscode) is not bool
-    ):
+    if state.mode not in ("link", "copy") or type(state.vscode) is not bool:
+        raise ValueError(known)
+    if sorted(known["hooks"]) != hooks:
         raise ValueError(known)
     for path, entry in known["parts"].items():
         kind = entry["kind"]
-        sha256 = entry.get(
-            "sha256", entry.get("digest", "")
-        )  # version 1 called the hash of a copy its digest
-        if (
-            kind not in (("skill",) if SKILL.fullmatch(path) else PLACES[path])
-            or type(sha256) is not str
-        ):
+        # Version 1 called the hash of a copy its digest.
+        sha256 = entry.get("sha256", entry.get("digest", ""))
+        kinds = ("skill",) if SKILL.fullmatch(path) else PLACES[path]
+        if kind not in kinds or type(sha256) is not str:
             raise ValueError(entry)
         state.parts[path] = {"kind": kind, "sha256": sha256}
         if kind == "file":

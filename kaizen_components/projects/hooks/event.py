@@ -1,4 +1,4 @@
-"""What Claude Code and Codex tell a hook on stdin: one JSON object, read with bounds and trusted in nothing."""
+"""What Claude Code and Codex send a hook on stdin: one JSON object, read with bounds and not trusted."""
 
 import json
 import os
@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 BYTES_MAX = 16_000_000  # a tool's whole output may be in it
 BLOCK_BYTES = 1 << 20
-SILENCE_S = 0.5  # hosts send at once, before Python is even up; a pipe that is only left open must not hold them
+# Hosts send at once, before Python is even up; a pipe that is only left open must not hold them.
+SILENCE_S = 0.5
 EVENTS = {  # our word -> what the hosts call it
     "session-start": ("SessionStart",),
     "stop": ("Stop",),  # a subagent may stop: the task is its caller's
@@ -16,7 +17,9 @@ EVENTS = {  # our word -> what the hosts call it
 }
 SHELLS = ("Bash", "bash", "shell", "local_shell", "exec_command")
 CODES = ("exit_code", "exitCode", "returncode", "code")
-SAID = re.compile(r"\s{0,9}(?:[\w-]{1,20} ){0,4}(?:exit|status) code:? (\d{1,3})\b", re.IGNORECASE)
+CODE_TEXT = re.compile(
+    r"\s{0,9}(?:[\w-]{1,20} ){0,4}(?:exit|status) code:? (\d{1,3})\b", re.IGNORECASE
+)
 
 
 class HostCommand(NamedTuple):
@@ -27,89 +30,78 @@ class HostCommand(NamedTuple):
 
 
 def read_event(stream: Any, event: str) -> dict[str, Any] | None:
-    """The event, or None for what is not one: no input, broken JSON, another event than the one asked for."""
+    """Return the event; None without input, for broken JSON, and for another event than `event`."""
     try:
         if stream is None or stream.closed or stream.isatty():
             return None
-        told = json.loads(_sent(stream.buffer))
+        message = json.loads(_read_bytes(stream))
     except (ValueError, RecursionError, OSError):
         return None
-    if (
-        not isinstance(told, dict)
-        or told.get("hook_event_name", EVENTS[event][0]) not in EVENTS[event]
-    ):
-        return None
-    return told
+    names = EVENTS[event]
+    if isinstance(message, dict) and message.get("hook_event_name", names[0]) in names:
+        return message
+    return None
 
 
-def _sent(stream):
-    """What was sent: to its end, or from a pipe until it has been silent for SILENCE_S, as one left open is."""
-    pipe = _pipe(stream)
-    if pipe is None:
-        return stream.read(BYTES_MAX)
-    import select
-
-    sent = bytearray()
-    while len(sent) < BYTES_MAX and select.select([pipe], [], [], SILENCE_S)[0]:
-        block = os.read(pipe, BLOCK_BYTES)
-        if not block:
-            break
-        sent += block
-    return bytes(sent)
-
-
-def _pipe(stream):
-    """Its number where it can be waited for: a pipe or a socket, and not on Windows, whose select takes no pipe."""
+def _read_bytes(stream: Any) -> bytes:
+    """Read to the end, or from a pipe until it has been silent for SILENCE_S."""
     try:
         number = stream.fileno()
-    except (AttributeError, OSError):  # none that the system knows, such as a text in memory
-        return None
-    mode = os.fstat(number).st_mode
-    return number if os.name != "nt" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) else None
+        mode = os.fstat(number).st_mode
+    except (AttributeError, OSError):  # not a real file, such as a text in memory
+        return stream.buffer.read(BYTES_MAX)
+    if os.name == "nt" or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return stream.buffer.read(BYTES_MAX)  # the select of Windows takes no pipe
+    import select
+
+    data = bytearray()
+    while len(data) < BYTES_MAX and select.select([number], [], [], SILENCE_S)[0]:
+        block = os.read(number, BLOCK_BYTES)
+        if not block:
+            break
+        data += block
+    return bytes(data)
 
 
-def get_session(told: dict[str, Any]) -> str:
-    name = told.get("session_id")
+def get_session(message: dict[str, Any]) -> str:
+    name = message.get("session_id")
     return name if isinstance(name, str) else ""
 
 
-def find_command(told: dict[str, Any]) -> HostCommand | None:
-    """The command line that a shell tool has ended, or None."""
-    given, answer = told.get("tool_input"), told.get("tool_response")
+def find_command(message: dict[str, Any]) -> HostCommand | None:
+    """Return the command line that a shell tool has finished, or None."""
+    given, answer = message.get("tool_input"), message.get("tool_response")
     command = given.get("command", given.get("cmd")) if isinstance(given, dict) else None
-    if isinstance(command, list) and all(isinstance(one, str) for one in command):
+    if isinstance(command, list) and all(isinstance(word, str) for word in command):
         import shlex
 
-        command = (
-            command[2]
-            if command[1:2] in (["-c"], ["-lc"]) and len(command) == 3
-            else shlex.join(command)
-        )
-    if (
-        told.get("tool_name") not in SHELLS
-        or not isinstance(command, str)
-        or not command.strip()
-        or "\0" in command
-    ):
+        is_shell = command[1:2] in (["-c"], ["-lc"]) and len(command) == 3
+        command = command[2] if is_shell else shlex.join(command)
+    if message.get("tool_name") not in SHELLS or not isinstance(command, str):
+        return None
+    if not command.strip() or "\0" in command:
         return None
     if isinstance(answer, dict) and answer.get("backgroundTaskId"):  # it has only been started
         return None
-    if told.get("is_interrupt"):  # somebody stopped it, so it has come to no end of its own
+    if message.get("is_interrupt"):  # it was stopped before its end
         return None
-    return HostCommand(command.strip(), _exit_code(answer, told.get("error")))
+    return HostCommand(command.strip(), _find_exit_code(answer, message.get("error")))
 
 
-def _exit_code(answer, error):
+def _find_exit_code(answer: Any, error: Any) -> int | None:
     if isinstance(answer, str) and answer[:1] == "{":
         try:
             answer = json.loads(answer)
         except (ValueError, RecursionError):
             pass
     if isinstance(answer, dict):
-        inner = answer.get("metadata")
-        for holder in (answer, inner if isinstance(inner, dict) else {}):
+        metadata = answer.get("metadata")
+        for holder in (answer, metadata if isinstance(metadata, dict) else {}):
             for name in CODES:
                 if type(holder.get(name)) is int and -255 <= holder[name] <= 255:
                     return holder[name]
-    said = next((SAID.match(text[:200]) for text in (answer, error) if isinstance(text, str)), None)
-    return int(said[1]) if said and int(said[1]) <= 255 else None
+    for text in (answer, error):
+        if isinstance(text, str):
+            match = CODE_TEXT.match(text[:200])
+            return int(match[1]) if match and int(match[1]) <= 255 else None
+    return None

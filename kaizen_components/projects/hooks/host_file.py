@@ -1,4 +1,4 @@
-"""The hooks of an agent host in its own file: ours are added beside the user's, and taken out again.
+"""The hooks of an agent host in its own file: add ours beside the user's, and take them out again.
 
 Claude Code reads `.claude/settings.json`, Codex `.codex/hooks.json`; both have event -> groups -> commands.
 """
@@ -10,6 +10,8 @@ from typing import Any
 
 from ...errors import Conflict
 
+Settings = dict[str, Any]
+
 HOOK_COMMAND = ["python3", "kaizen.py", "hook"]
 FILES = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json"}
 EVENTS = {
@@ -19,11 +21,10 @@ EVENTS = {
     "Stop": "stop",
 }
 MATCHERS = {"PostToolUse": "Bash", "PostToolUseFailure": "Bash"}
-NOT_OF = {
-    "codex": ("PostToolUseFailure",)
-}  # its PostToolUse tells of commands that fail too; Claude Code's does not
-# A host starts hooks wherever the agent stands; elsewhere `python3 kaizen.py` would exit 2, which is a host's "no". So
-# would a launcher that is gone: then nothing is run.
+# The PostToolUse of Codex also tells of commands that fail; that of Claude Code does not.
+NOT_OF = {"codex": ("PostToolUseFailure",)}
+# A host starts hooks in the agent's working directory. Where there is no launcher, `python3 kaizen.py` would exit 2,
+# which blocks the host, so the command checks for the file first.
 LAUNCHERS = {
     "claude": '"$CLAUDE_PROJECT_DIR"/kaizen.py',
     "codex": '"$(git rev-parse --show-toplevel)"/kaizen.py',
@@ -37,102 +38,97 @@ def list_events(host: str) -> list[str]:
 
 
 def merge_hooks(existing: str | None, host: str, command: list[str]) -> str:
-    """The host's file with our entries in it, once; everything else stays, in its order."""
-    settings = _read(existing, host)
-    groups = {event: _group(event, host, command) for event in list_events(host)}
-    if existing is not None and _ours(settings) == _ours(
-        {"hooks": {event: [one] for event, one in groups.items()}}
-    ):
+    """Return the host's file with our entries in it, once; everything else stays, in its order."""
+    settings = _read_settings(existing, host)
+    groups = {event: _build_group(event, host, command) for event in list_events(host)}
+    wanted = {"hooks": {event: [group] for event, group in groups.items()}}
+    if existing is not None and _list_ours(settings) == _list_ours(wanted):
         return existing
-    wanted = _without_ours(settings)
-    hooks = wanted.setdefault("hooks", {})
+    rest = _remove_ours(settings)
+    hooks = rest.setdefault("hooks", {})
     for event, group in groups.items():
         hooks[event] = [*hooks.get(event, []), group]
-    return _written(wanted, existing)
+    return _format_settings(rest, existing)
 
 
 def remove_hooks(existing: str, host: str) -> str:
-    """The host's file without our entries; `{}` when nothing else was in it."""
-    settings = _read(existing, host)
-    return _written(_without_ours(settings), existing) if _ours(settings) else existing
+    """Return the host's file without our entries; `{}` if nothing else was in it."""
+    settings = _read_settings(existing, host)
+    if not _list_ours(settings):
+        return existing
+    return _format_settings(_remove_ours(settings), existing)
 
 
-def _group(event, host, command):
-    words = [LAUNCHERS[host] if one == "kaizen.py" else shlex.quote(one) for one in command]
-    line = f"[ ! -f {LAUNCHERS[host]} ] || " + " ".join([*words, EVENTS[event], "--host", host])
-    group: dict[str, Any] = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
+def _build_group(event: str, host: str, command: list[str]) -> Settings:
+    launcher = LAUNCHERS[host]
+    words = [launcher if word == "kaizen.py" else shlex.quote(word) for word in command]
+    line = f"[ ! -f {launcher} ] || " + " ".join([*words, EVENTS[event], "--host", host])
+    group: Settings = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
     return {**group, "hooks": [{"type": "command", "command": line, "timeout": TIMEOUT_S}]}
 
 
-def _read(existing, host):
+def _read_settings(existing: str | None, host: str) -> Settings:
     try:
         settings = json.loads(existing) if existing and existing.strip() else {}
     except ValueError as error:
-        raise _unusable(host, f"It is not plain JSON: {error}.") from None
+        raise _settings_error(host, f"It is not plain JSON: {error}.") from None
     hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
-    if not isinstance(hooks, dict) or not all(
-        isinstance(groups, list) for groups in hooks.values()
-    ):
-        raise _unusable(
-            host, "Hooks have another shape there: `hooks`, then the event, then a list."
-        )
-    return settings
+    if isinstance(hooks, dict) and all(isinstance(groups, list) for groups in hooks.values()):
+        return settings
+    shape = "`hooks`, then the event, then a list"
+    raise _settings_error(host, f"Its hooks have another shape than {shape}.")
 
 
-def _unusable(host, why):
+def _settings_error(host: str, why: str) -> Conflict:
     return Conflict(
         "hooks_unreadable",
-        f"{FILES[host]} is not a file that hooks can be added to.",
+        f"Hooks cannot be added to {FILES[host]}.",
         why,
         "Repair it, or adopt without --hooks and add them by hand; docs/hooks.md has the lines.",
     )
 
 
-def _without_ours(settings):
-    """A copy without our commands, and without the groups and events that had only them."""
-    kept = {}
-    for event, groups in settings.get("hooks", {}).items():
-        left = [one for group in groups for one in _group_without_ours(group)]
-        if left or not groups:
-            kept[event] = left
-    others = {name: value for name, value in settings.items() if name != "hooks"}
-    if not kept and settings.get("hooks"):
-        return others
-    return {name: kept if name == "hooks" else value for name, value in settings.items()}
+def _is_ours(command: Any) -> bool:
+    line = command.get("command") if isinstance(command, dict) else None
+    return isinstance(line, str) and OURS.search(line) is not None
 
 
-def _group_without_ours(group):
-    """The group with what is left of it, or nothing of it when all was ours."""
+def _list_commands(group: Any) -> list[Any]:
     commands = group.get("hooks") if isinstance(group, dict) else None
-    left = (
-        [one for one in commands if not _is_ours(one)] if isinstance(commands, list) else commands
-    )
-    if left == commands:
-        return [group]
-    return [{**group, "hooks": left}] if left else []
+    return commands if isinstance(commands, list) else []
 
 
-def _is_ours(one):
-    return (
-        isinstance(one, dict)
-        and isinstance(one.get("command"), str)
-        and OURS.search(one["command"]) is not None
+def _list_ours(settings: Settings) -> list[tuple[str, str, str]]:
+    """Return our commands with their events and matchers, in a form that compares."""
+    return sorted(
+        (event, str(group.get("matcher")), json.dumps(command, sort_keys=True))
+        for event, groups in settings.get("hooks", {}).items()
+        for group in groups
+        for command in _list_commands(group)
+        if _is_ours(command)
     )
 
 
-def _ours(settings):
-    """Our commands with their events and matchers, in a form that compares."""
-    found = []
+def _remove_ours(settings: Settings) -> Settings:
+    """Return a copy without our commands, and without the groups and events that had only them."""
+    hooks = {}
     for event, groups in settings.get("hooks", {}).items():
+        rest = []
         for group in groups:
-            commands = group.get("hooks") if isinstance(group, dict) else None
-            ours = [one for one in commands if _is_ours(one)] if isinstance(commands, list) else []
-            found += [
-                (event, str(group.get("matcher")), json.dumps(one, sort_keys=True)) for one in ours
-            ]
-    return sorted(found)
+            commands = _list_commands(group)
+            theirs = [command for command in commands if not _is_ours(command)]
+            if theirs == commands:
+                rest.append(group)
+            elif theirs:
+                rest.append({**group, "hooks": theirs})
+        if rest or not groups:
+            hooks[event] = rest
+    if not hooks and settings.get("hooks"):
+        return {name: value for name, value in settings.items() if name != "hooks"}
+    return {name: hooks if name == "hooks" else value for name, value in settings.items()}
 
 
-def _written(settings, existing):
+def _format_settings(settings: Settings, existing: str | None) -> str:
+    """Return the settings as JSON with the indentation of the existing file."""
     indent = re.search(r"\n([ \t]+)\"", existing or "")
     return json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""One line for each hook that had to keep quiet, below AI/work: a host is never bothered with our troubles."""
+"""One line for each hook that failed, below AI/work: a host is never bothered with our troubles."""
 
 import os
 
@@ -12,14 +12,13 @@ CHARS_MAX = 500
 def log_failure(place: Place, event: str, says: str) -> None:
     path = os.path.join(place.work, "hooks.log")
     line = f"{format_time(now_ms())} {event}: {' '.join(says.split())[:CHARS_MAX]}\n"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     try:
         os.makedirs(place.work, exist_ok=True)
         if os.path.exists(path) and os.path.getsize(path) > BYTES_MAX:
             os.replace(path, path + ".1")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-        with open(
-            os.open(path, flags, 0o644), "w", encoding="utf-8", errors="backslashreplace"
-        ) as file:
+        descriptor = os.open(path, flags, 0o644)
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(line)
     except OSError:
         pass  # there is nobody left to tell

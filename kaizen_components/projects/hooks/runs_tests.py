@@ -1,4 +1,4 @@
-"""Does a command line run tests? By its first words, wherever in the line they stand, and by what a project adds."""
+"""Tell whether a command line runs tests, by the first words of each command in it and by what a project adds."""
 
 import os
 import re
@@ -15,7 +15,7 @@ TESTS = tuple(
         "make test", "make check", "swift test", "mix test", "rake test",
     )
 )  # fmt: skip
-# What stands before the command itself, and how many words it takes.
+# Wrappers before the command itself, and how many words each takes.
 BEFORE = {
     "sudo": 1, "env": 1, "time": 1, "nice": 1, "command": 1, "exec": 1, "npx": 1, "bunx": 1, "timeout": 2,
     "uv": 2, "poetry": 2, "pdm": 2, "pipenv": 2, "hatch": 2, "bundle": 2, "coverage": 2,
@@ -23,60 +23,61 @@ BEFORE = {
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 PYTHON = re.compile(r"(?:python|py)[\d.]*(?:\.exe)?")
 REDIRECTS = (">", ">>", "<", ">&", "&>")
-OF_THE_TESTS = ("&&", "(", ")", *REDIRECTS)
+JOINERS = ("&&", "(", ")", *REDIRECTS)
 LINE_CHARS_MAX = 20_000
 
 
-def runs_tests(line: str, more: list[tuple[str, ...]]) -> bool:
-    """Whether any command of the line is a test command."""
+Words = list[str]
+TestCommands = list[tuple[str, ...]]
+
+
+def runs_tests(line: str, more: TestCommands) -> bool:
+    """Tell whether any command of the line is a test command."""
     if len(line) > LINE_CHARS_MAX:
         return False
-    return any(_is_test(words, more) for words in _commands(line))
+    return any(_is_test(words, more) for words in _split_commands(line))
 
 
-def exits_as_its_tests(line: str, more: list[tuple[str, ...]]) -> bool:
-    """Whether the line's exit code is that of its tests: nothing follows them but other tests that `&&` joins.
+def exits_as_its_tests(line: str, more: TestCommands) -> bool:
+    """Tell whether the line's exit code is that of its tests: only other tests that `&&` joins follow them.
 
     In `pytest && git push` a failure may be that of the push.
     """
-    if not all(word in OF_THE_TESTS for word in _words(line) if _is_operator(word)):
+    if not all(word in JOINERS for word in _split_words(line) if _is_operator(word)):
         return False
-    are_tests = [_is_test(words, more) for words in _commands(line)]
+    are_tests = [_is_test(words, more) for words in _split_commands(line)]
     return True in are_tests and all(are_tests[are_tests.index(True) :])
 
 
-def _is_test(words, more):
-    return any(_starts(words, test) for test in (*TESTS, *more))
+def _is_test(words: Words, more: TestCommands) -> bool:
+    for *head, last in (*TESTS, *more):
+        if words[: len(head)] == head and len(words) > len(head):
+            word = words[len(head)]
+            if word == last or word.startswith(last + ":"):  # `npm run test:unit`
+                return True
+    return False
 
 
-def _commands(line):
-    """The words of each simple command of a line."""
-    commands: list[list[str]] = [[]]
-    for word in _without_redirects(_words(line)):
-        if _is_operator(word):
-            commands.append([])
-        else:
-            commands[-1].append(word)
-    return [_own(words) for words in commands if words]
-
-
-def _without_redirects(words):
-    """Without `2>&1` and `> file`, which run nothing: neither a `1` nor a file's name is a command."""
-    kept: list[str] = []
+def _split_commands(line: str) -> list[Words]:
+    """Return the words of each simple command, without redirects such as `2>&1` and `> file`."""
+    commands: list[Words] = [[]]
     is_target = False
-    for word in words:
+    for word in _split_words(line):
         if word in REDIRECTS:
-            kept = kept[:-1] if kept and kept[-1].isdigit() else kept
+            if commands[-1] and commands[-1][-1].isdigit():
+                commands[-1].pop()
             is_target = True
         elif is_target:
             is_target = False
+        elif _is_operator(word):
+            commands.append([])
         else:
-            kept.append(word)
-    return kept
+            commands[-1].append(word)
+    return [_strip_wrappers(words) for words in commands if words]
 
 
-def _words(line):
-    """Words and operators, as a shell splits them; none where a quote is not closed."""
+def _split_words(line: str) -> Words:
+    """Return words and operators as a shell splits them; nothing if a quote is not closed."""
     reader = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars=True)
     reader.whitespace_split, reader.commenters = True, ""
     try:
@@ -85,12 +86,12 @@ def _words(line):
         return []
 
 
-def _is_operator(word):
+def _is_operator(word: str) -> bool:
     return word != "" and set(word) <= set("();<>|&")
 
 
-def _own(words):
-    """The command itself: without assignments and wrappers before it, by its plain name."""
+def _strip_wrappers(words: Words) -> Words:
+    """Return the command itself: without assignments and wrappers before it, by its plain name."""
     while words:
         if ASSIGNMENT.match(words[0]):
             words = words[1:]
@@ -101,23 +102,13 @@ def _own(words):
     if not words:
         return []
     name = words[0].replace("\\", "/").rsplit("/", 1)[-1]
-    if words[:1] == ["-m"]:  # coverage run -m pytest
+    if words[0] == "-m":  # coverage run -m pytest
         return ["python", *words]
     return ["python" if PYTHON.fullmatch(name) else name, *words[1:]]
 
 
-def _starts(words, test):
-    """`npm run test` also begins `npm run test:unit`."""
-    head, last = words[: len(test) - 1], words[len(test) - 1 : len(test)]
-    return (
-        tuple(head) == test[:-1]
-        and last != []
-        and (last[0] == test[-1] or last[0].startswith(test[-1] + ":"))
-    )
-
-
-def read_test_commands(root: str) -> list[tuple[str, ...]]:
-    """`tests = ["bash setup/test.sh"]` in .kaizen/hooks.toml: further lines that a test command begins with."""
+def read_test_commands(root: str) -> TestCommands:
+    """Read `tests = ["bash setup/test.sh"]` in .kaizen/hooks.toml: how further test commands begin."""
     path = os.path.join(root, SETTINGS)
     if not os.path.isfile(path):
         return []
@@ -125,4 +116,5 @@ def read_test_commands(root: str) -> list[tuple[str, ...]]:
 
     with open(path, "rb") as file:
         lines = tomllib.load(file).get("tests", [])
-    return [tuple(_own(line.split())) for line in lines if isinstance(line, str) and line.split()]
+    commands = [line.split() for line in lines if isinstance(line, str) and line.split()]
+    return [tuple(_strip_wrappers(words)) for words in commands]

@@ -38,15 +38,14 @@ def read_text(path: str) -> str:
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise Unreadable(
-            f"It is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}."
-        ) from None
+        says = f"It is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}."
+        raise Unreadable(says) from None
 
 
 def read_page(path: str) -> Page:
-    """The front matter and what follows it."""
+    """Read the front matter and what follows it."""
     lines = read_text(path).split("\n")
-    ends = [at for at, line in enumerate(lines) if line.rstrip() == "---"][:2]
+    ends = [number for number, line in enumerate(lines) if line.rstrip() == "---"][:2]
     if ends[:1] != [0] or len(ends) < 2:
         raise Unreadable("It does not begin with front matter: `---`, then YAML, then `---`.", 1)
     front = read_yaml("\n".join(lines[1 : ends[1]]), 2)
@@ -56,25 +55,18 @@ def read_page(path: str) -> Page:
 
 
 def read_yaml(text: str, first: int = 1) -> Any:
-    yaml = _yaml()
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        why = getattr(error, "problem", None) or (
-            "nested too deeply" if isinstance(error, RecursionError) else error
-        )
-        raise Unreadable(f"It is not YAML: {why}.", mark.line + first if mark else first) from None
-
-
-def _yaml() -> Any:
-    """PyYAML, asked for only where YAML is read: an adoption without skills does without it."""
-    try:
-        import yaml
+        import yaml  # only here: an adoption without skills does without PyYAML
     except ImportError:
         raise explain_missing_package(
             "package_missing",
             "The package pyyaml is not installed.",
             "The front matter of a skill is read with it.",
         ) from None
-    return yaml
+    try:
+        return yaml.safe_load(text)
+    except RecursionError:
+        raise Unreadable("It is not YAML: nested too deeply.", first) from None
+    except (yaml.YAMLError, ValueError) as error:
+        mark, why = getattr(error, "problem_mark", None), getattr(error, "problem", None) or error
+        raise Unreadable(f"It is not YAML: {why}.", mark.line + first if mark else first) from None

@@ -4,14 +4,14 @@ import os
 from typing import NamedTuple
 
 from ...errors import NotFound, Unavailable
-from ...records.files.files import JUNCTION
+from ...records.files.files import JUNCTION, use_forward_slashes
 
 FOLDERS = (".agents/skills", ".claude/skills")  # Codex reads the first, Claude Code the second
 PAGE = "SKILL.md"
 
 
 class SkillEntry(NamedTuple):
-    """One entry of a folder of skills: a skill, or what stands where one should."""
+    """One entry of a folder of skills: a skill, or what is in its place."""
 
     where: str  # the folder of skills, as people name it
     path: str  # the entry itself
@@ -29,18 +29,18 @@ class SkillEntry(NamedTuple):
 
 
 def list_skills(root: str, store: str | None = None) -> list[SkillEntry]:
-    """All skills in the project's folders and in the store, by folder and name; a missing folder has none."""
+    """Return all skills in the project's folders and in the store, by folder and name."""
     entries = [
-        one for folder in FOLDERS for one in list_entries(os.path.join(root, folder), folder)
+        skill for folder in FOLDERS for skill in list_entries(os.path.join(root, folder), folder)
     ]
-    if store is None:
-        return entries
-    place, shown = find_store(root, store)
-    return entries if shown in FOLDERS else [*entries, *list_entries(place, "store")]
+    if store is not None:
+        place, shown = find_store(root, store)
+        entries += [] if shown in FOLDERS else list_entries(place, "store")
+    return entries
 
 
 def find_store(root: str, store: str) -> tuple[str, str]:
-    """(the folder, how to name it): counted from the project's root; one that is not there is an error."""
+    """Return (the folder, how to name it); a relative path counts from the project's root."""
     place = os.path.normpath(os.path.join(root, os.path.expanduser(store)))
     if not os.path.isdir(place):
         raise NotFound(
@@ -49,36 +49,30 @@ def find_store(root: str, store: str) -> tuple[str, str]:
             "A relative path counts from the project's root.",
             "Name one with --store PATH.",
         )
-    inside = os.path.relpath(os.path.realpath(place), os.path.realpath(root)).replace(os.sep, "/")
+    inside = use_forward_slashes(os.path.relpath(os.path.realpath(place), os.path.realpath(root)))
     return place, place if inside.startswith("..") else inside
 
 
 def list_entries(folder: str, where: str) -> list[SkillEntry]:
-    """What looks like a skill: a folder with a SKILL.md, and every link, whatever it leads to."""
+    """Return what looks like a skill: each folder with a SKILL.md, and each link. A missing folder has none."""
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise Unavailable(
-            "folder_unreadable",
-            f"The folder {where} cannot be read.",
-            str(error.strerror),
-            "Check its rights.",
-        ) from None
-    entries = [
-        SkillEntry(where, os.path.join(folder, name), read_link(os.path.join(folder, name)))
-        for name in names
-    ]
-    return [
-        one
-        for one in entries
-        if one.target is not None or os.path.lexists(os.path.join(one.path, PAGE))
-    ]
+        what, why = f"The folder {where} cannot be read.", str(error.strerror)
+        raise Unavailable("folder_unreadable", what, why, "Check its permissions.") from None
+    entries = []
+    for name in names:
+        path = os.path.join(folder, name)
+        target = read_link(path)
+        if target is not None or os.path.lexists(os.path.join(path, PAGE)):
+            entries.append(SkillEntry(where, path, target))
+    return entries
 
 
 def read_link(path: str) -> str | None:
-    """What a symbolic link or a Windows junction points to; None for everything else."""
+    """Return the target of a symbolic link or a Windows junction; None for everything else."""
     try:
         if os.path.islink(path) or getattr(os.lstat(path), "st_reparse_tag", 0) == JUNCTION:
             return os.readlink(path).removeprefix("\\\\?\\")

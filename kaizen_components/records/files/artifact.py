@@ -1,11 +1,19 @@
 """Artifacts: what a file or a folder was at one moment, by its hash, and whether it still is."""
 
+from __future__ import annotations
+
 import os
 
 from ...errors import Busy, Integrity, NotFound, Refused, Unavailable, Usage
 from ..kinds import SEARCHABLE
 from ..ledger.transaction import make_receipt
 from . import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...parameters import Place, Reader, Row, Writer
 
 COLUMNS = (
     "id, at, kind, path, CASE WHEN path IS NULL THEN name END AS name, sha256, actor, test, title"
@@ -27,20 +35,27 @@ COUNTS = "SELECT count(path) AS inside, count(*) - count(path) AS external FROM 
 STATES = ("ok", "changed", "missing", "unreadable")
 
 
-def measure_artifact(place, path, allow_external):
-    """What stands at a path now, as a record has it; of a place outside the project, its name and hash only."""
+def measure_artifact(place: Place, path: str, allow_external: bool) -> Row:
+    """Return what a record says of a path; of a place outside the project, its name and hash only."""
     find = files.find_project_path if allow_external else files.require_project_path
     relative = find(place.root, path)
     there = os.path.join(place.root, path) if relative is None else relative
     sha256, size, count = files.measure_path(place, there)
-    kind = "file" if count is None else "folder"
+    kind = "external" if relative is None else "file" if count is None else "folder"
+    name = files.get_base_name(there)
     return {
-        "path": relative, "name": files.get_base_name(there),
-        "kind": "external" if relative is None else kind, "sha256": sha256, "bytes": size, "files": count,
+        "path": relative, "name": name, "kind": kind, "sha256": sha256, "bytes": size, "files": count,
     }  # fmt: skip
 
 
-def add_artifact(tx, facts, title, summary, task_id, about):
+def add_artifact(
+    tx: Writer,
+    facts: Row,
+    title: str | None,
+    summary: str | None,
+    task_id: str | None,
+    about: str | None,
+) -> Row:
     task = tx.find("task", task_id) if task_id else None
     _, subject = tx.find_any(SEARCHABLE, about) if about else (None, None)
     values = {
@@ -48,69 +63,58 @@ def add_artifact(tx, facts, title, summary, task_id, about):
         **facts,
     }  # fmt: skip
     row = tx.add("artifact", values, of=[record for record in (task, subject) if record])
-    shown = {
-        name: facts[name]
-        for name in ("path", "name", "sha256", "bytes", "files")
-        if facts[name] is not None
-    }
-    return make_receipt("artifact", row, **shown)
+    return make_receipt("artifact", row, **_select_shown(facts))
 
 
-def find_related(db, record):
-    """What an artifact belongs to, what else was recorded of its path, and the proofs whose output it is."""
-    found = {}
+def _select_shown(record: Row) -> Row:
+    names = ("path", "name", "sha256", "bytes", "files")
+    return {name: record[name] for name in names if record[name] is not None}
+
+
+def find_related(db: Reader, record: Row) -> Row:
+    """Return what an artifact belongs to, other records of its path, and the proofs whose output it is."""
+    related: Row = {}
     if record["task_id"]:
         task = db.find("task", record["task_id"])
-        found["task"] = {"id": task["id"], "title": task["title"], "state": task["status"]}
+        related["task"] = {"id": task["id"], "title": task["title"], "state": task["status"]}
     if record["about_id"]:
         kind, subject = db.find_any(SEARCHABLE, record["about_id"])
-        found["about"] = {"id": subject["id"], "kind": kind, "title": subject.get("title")}
-    return {
-        **found,
-        "same_path": db.rows(HISTORY, (record["path"], record["id"])),
-        "proofs": db.rows(PROOFS, (record["id"], record["id"])),
-    }
+        related["about"] = {"id": subject["id"], "kind": kind, "title": subject.get("title")}
+    related["same_path"] = db.rows(HISTORY, (record["path"], record["id"]))
+    related["proofs"] = db.rows(PROOFS, (record["id"], record["id"]))
+    return related
 
 
-def build_filters(db, place, task_id, path, actor, since, until):
-    """Conditions for a list. A path stands for itself and for all that is below it; its range is what the index has."""
-    chosen = {
+def build_filters(
+    db: Reader,
+    place: Place,
+    task_id: str | None,
+    path: str | None,
+    actor: str | None,
+    since: str | None,
+    until: str | None,
+) -> Row:
+    """Return the conditions of a list. A path means itself and all below it; its range is what the index has."""
+    filters: Row = {
         "task_id = ?": task_id and db.resolve("task", task_id), "actor = ?": actor, "at >= ?": since, "at < ?": until,
     }  # fmt: skip
     wanted = path and (files.find_project_path(place.root, path) or files.use_forward_slashes(path))
     if wanted == ".":
-        chosen["path >= ?"] = ""
+        filters["path >= ?"] = ""
     elif wanted:
-        chosen |= {
-            "path >= ?": wanted,
-            "path < ?": wanted + "0",
-            "instr(path || '/', ?) = 1": wanted + "/",
-        }
-    return chosen
+        filters["path >= ?"] = wanted
+        filters["path < ?"] = wanted + "0"
+        filters["instr(path || '/', ?) = 1"] = wanted + "/"
+    return filters
 
 
-def verify_artifact(db, place, ref, path):
-    """One artifact against what is there now."""
+def verify_artifact(db: Reader, place: Place, ref: str, path: str | None) -> Row:
+    """Compare one artifact with what is there now."""
     record = db.find("artifact", ref)
-    _require_place(record, path)
-    db.let_go()
-    found = compare_artifact(place, record, path)
-    if found["state"] != "ok":
-        newer = db.value(NEWER, (record["path"], record["seq"])) if record["path"] else None
-        raise _mismatch_error(found, newer)
-    shown = {
-        name: record[name]
-        for name in ("path", "name", "sha256", "bytes", "files")
-        if record[name] is not None
-    }
-    return {"id": record["id"], "kind": "artifact", "state": "ok", **shown}
-
-
-def _require_place(record, path):
     if record["kind"] == "external" and path is None:
         raise Usage(
             "no_place",
-            f"Nobody knows where {record['name']!r} is.",
+            f"The place of {record['name']!r} is unknown.",
             "Of a file outside the project only the name and the hash are kept.",
             "Say with --path where it is now.",
         )
@@ -121,15 +125,32 @@ def _require_place(record, path):
             "--path is for artifacts from outside.",
             "Leave --path out; `A2` hashes any other file.",
         )
+    db.let_go()
+    finding = compare_artifact(place, record, path)
+    if finding["state"] == "ok":
+        return {"id": record["id"], "kind": "artifact", "state": "ok", **_select_shown(record)}
+    newer = db.value(NEWER, (record["path"], record["seq"])) if record["path"] else None
+    is_missing, found = finding["state"] == "missing", finding["found"]
+    actual = "nothing" if found is None else found if " " in found else found + "…"
+    why = f"Expected {finding['expected']}…, found {actual}."
+    error = Integrity(
+        "artifact_missing" if is_missing else "artifact_changed",
+        f"{finding['path']} {'is gone' if is_missing else 'is not what was recorded'}.",
+        why + (f" A newer record of this path is {newer}." if newer else ""),
+        f"Bring it back as it was, or record what it is now with `A1`; `A3 --id {finding['id']}` shows the record.",
+    )
+    error.findings = [finding]
+    raise error
 
 
-def compare_artifact(place, record, path=None):
-    """A finding: how the artifact stands to what is there now; hashes are short, as people compare them."""
+def compare_artifact(place: Place, record: Row, path: str | None = None) -> Row:
+    """Compare the artifact with what is there now; hashes are short, as people compare them."""
     shown = record["path"] or record["name"]
+    expected = record["sha256"][:12]
     finding = {
         "state": "ok",
         "path": shown,
-        "expected": record["sha256"][:12],
+        "expected": expected,
         "found": None,
         "id": record["id"],
     }
@@ -141,64 +162,43 @@ def compare_artifact(place, record, path=None):
         return {**finding, "state": "missing"}
     except Refused as error:
         return {**finding, "state": "changed", "found": "a " + error.code.replace("_", " ")}
-    same = sha256 == record["sha256"] and (count is None) == (record["files"] is None)
-    return {**finding, "state": "ok" if same else "changed", "found": sha256[:12]}
+    is_same = sha256 == record["sha256"] and (count is None) == (record["files"] is None)
+    return {**finding, "state": "ok" if is_same else "changed", "found": sha256[:12]}
 
 
-def _mismatch_error(found, newer):
-    missing = found["state"] == "missing"
-    error = Integrity(
-        "artifact_missing" if missing else "artifact_changed",
-        f"{found['path']} is not there any more."
-        if missing
-        else f"{found['path']} is not what was recorded.",
-        f"Expected {found['expected']}…, found {_short(found['found'])}."
-        + (f" A newer record of this path is {newer}." if newer else ""),
-        f"Bring it back as it was, or record what it is now with `A1`; `A3 --id {found['id']}` shows the record.",
-    )
-    error.findings = [found]
-    return error
-
-
-def _short(found):
-    return "nothing" if found is None else found if " " in found else found + "…"
-
-
-def verify_newest(db, place, step):
-    """The newest artifact of every path, all of them whatever is found; `step` is told how far it is."""
-    rows, counts = db.rows(NEWEST), db.one(COUNTS)
+def verify_newest(db: Reader, place: Place, report_progress: Callable[[int, int], object]) -> Row:
+    """Verify the newest artifact of every path, all of them even if some differ."""
+    rows, counts = db.rows(NEWEST), db.one(COUNTS) or {}
     db.let_go()
     findings, states = [], dict.fromkeys(STATES, 0)
-    for done, row in enumerate(rows):
-        step(done, len(rows))
+    for number, row in enumerate(rows):
+        report_progress(number, len(rows))
         try:
-            found = compare_artifact(place, row)
+            finding = compare_artifact(place, row)
         except (Unavailable, Busy) as error:
-            found = {
-                "state": "unreadable",
-                "path": row["path"],
-                "found": error.what,
-                "id": row["id"],
-            }
-        states[found["state"]] += 1
-        findings += [found] if found["state"] != "ok" else []
+            finding = {
+                "state": "unreadable", "path": row["path"], "found": error.what, "id": row["id"],
+            }  # fmt: skip
+        states[finding["state"]] += 1
+        if finding["state"] != "ok":
+            findings.append(finding)
+    superseded = counts["inside"] - len(rows)
     answer = {
-        "checked": len(rows), **states, "external": counts["external"], "superseded": counts["inside"] - len(rows),
-    }  # fmt: skip
-    if findings:
-        raise _verification_error(findings, answer)
-    return answer
-
-
-def _verification_error(findings, answer):
-    kind = Integrity if answer["changed"] + answer["missing"] else Unavailable
+        "checked": len(rows),
+        **states,
+        "external": counts["external"],
+        "superseded": superseded,
+    }
+    if not findings:
+        return answer
+    differs = states["changed"] + states["missing"] > 0
     first = findings[0]
-    error = kind(
-        "artifacts_differ" if kind is Integrity else "artifacts_unreadable",
-        f"{len(findings)} of {answer['checked']} artifacts are not verified; the first is {first['path']!r}, "
+    failure = (Integrity if differs else Unavailable)(
+        "artifacts_differ" if differs else "artifacts_unreadable",
+        f"{len(findings)} of {len(rows)} artifacts are not verified; the first is {first['path']!r}, "
         f"{first['state']}.",
         ", ".join(f"{number} {name}" for name, number in answer.items() if name != "checked") + ".",
-        "`A3 --id ID` shows a record; where a change is meant, record it with `A1 --path PATH`.",
+        "`A3 --id ID` shows a record; if a change is meant, record it with `A1 --path PATH`.",
     )
-    error.findings = findings
-    return error
+    failure.findings = findings
+    raise failure

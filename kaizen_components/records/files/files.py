@@ -1,34 +1,42 @@
 """Files by their hash: streamed, repo-relative, never through a link that leads out of the project."""
 
+from __future__ import annotations
+
 import os
 import stat
 
 from ...errors import Busy, KaizenError, NotFound, Refused, Unavailable
-from ...store.place import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Place
 
 BLOCK_BYTES = 1 << 20
 # Without O_NONBLOCK, opening a fifo that was put in a file's place a moment ago would wait for ever.
 OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-JUNCTION = (
-    0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: what Windows has beside symbolic links to folders
-)
+JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: Windows has it beside symbolic links to folders
 NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
 def find_project_path(root: str, path: str) -> str | None:
-    """The path relative to the project with forward slashes, or None when it leads out, also through a link.
+    """Return the path relative to the project with forward slashes; None if it leads out, also through a link.
 
-    A relative path counts from the project's root, wherever the caller stands. `..` is resolved: what is returned names
-    the same file as what was given.
+    A relative path counts from the project's root, not from the working directory.
     """
-    _require_utf8(path)
+    for part in use_forward_slashes(path).split("/"):
+        try:
+            part.encode()
+        except UnicodeEncodeError:
+            raise Refused(
+                "path_not_utf8",
+                f"The name {part!a} is not valid UTF-8.",
+                "Records are UTF-8 text and could not name it.",
+                "Rename it. A folder with such names in it can be recorded as it is.",
+            ) from None
     real_root, real = os.path.realpath(root), os.path.realpath(os.path.join(root, path))
     if not _is_below(real, real_root):
         return None
-    for base in (
-        os.path.abspath(root),
-        real_root,
-    ):  # the project itself may be reached through a link
+    for base in (os.path.abspath(root), real_root):  # the project may be reached through a link
         plain = os.path.normpath(os.path.join(base, path))
         if _is_below(plain, base) and os.path.realpath(plain) == real:
             return use_forward_slashes(os.path.relpath(plain, base))
@@ -36,29 +44,29 @@ def find_project_path(root: str, path: str) -> str | None:
 
 
 def require_project_path(root: str, path: str) -> str:
-    found = find_project_path(root, path)
-    if found is None:
+    relative = find_project_path(root, path)
+    if relative is None:
         raise Refused(
             "outside_project",
-            f"{get_base_name(path)!r} lies outside the project.",
+            f"{get_base_name(path)!r} is outside the project.",
             "Records name files by their path below the project's root; a link that leads out counts as outside.",
             "Copy it into the project; A1 and A2 also take it with --allow-external, for its name and hash only.",
         )
-    return found
+    return relative
 
 
 def use_forward_slashes(path: str, separator: str = os.sep) -> str:
-    """A path as records have it on every system."""
+    """Return a path as records have it on every system."""
     return path.replace(separator, "/")
 
 
 def get_base_name(path: str) -> str:
-    """The last part of a path: what may be said of a place outside the project."""
+    """Return the last part of a path: all that a record says of a place outside the project."""
     return os.path.basename(os.path.normpath(path)) or path
 
 
 def hash_file(path: str) -> tuple[str, int]:
-    """(SHA-256 in hex, bytes) of a file, in constant memory; Busy when it changed meanwhile."""
+    """Return (SHA-256 in hex, bytes) of a file, in constant memory; raise Busy if it changed meanwhile."""
     import hashlib
 
     digest, size = hashlib.sha256(), 0
@@ -79,7 +87,7 @@ def hash_file(path: str) -> tuple[str, int]:
 
 
 def hash_entry(path: str) -> tuple[str, str, int]:
-    """(mode, SHA-256, bytes) of what stands at a path: a file, an executable, or a link by its target."""
+    """Return (mode, SHA-256, bytes) of a file, an executable, or a link by its target."""
     import hashlib
 
     try:
@@ -93,12 +101,12 @@ def hash_entry(path: str) -> tuple[str, str, int]:
 
 
 def hash_tree(entries: list[tuple[str, str, str]]) -> str:
-    """The hash of (relative path, mode, SHA-256) triples in the order of the paths' bytes. Each ends in NUL, which no
-    path has: a line break in a name cannot pass for another entry."""
+    """Return the hash of (relative path, mode, SHA-256) triples in the order of the paths' bytes."""
     import hashlib
 
     digest = hashlib.sha256()
     for path, mode, sha256 in sorted(entries, key=lambda entry: os.fsencode(entry[0])):
+        # No path has a NUL, so a line break in a name cannot pass for another entry.
         digest.update(f"{mode} {sha256} ".encode() + os.fsencode(path) + b"\0")
     return digest.hexdigest()
 
@@ -106,30 +114,30 @@ def hash_tree(entries: list[tuple[str, str, str]]) -> str:
 def walk_files(
     folder: str, without: frozenset[tuple[int, int]] = NOTHING
 ) -> dict[str, tuple[int, ...]]:
-    """Every file and link below a folder, but .git: its relative path and the mark by which a change shows.
+    """Return relative path -> fingerprint of every file and link below a folder, but .git.
 
-    Links are entries, never followed. `without` are `identities` that are left out with all that is in them.
+    Links are not followed. `without` names files and folders by (device, inode).
     """
-    found: dict[str, tuple[int, ...]] = {}
+    files: dict[str, tuple[int, ...]] = {}
     waiting = [""]
     while waiting:
         here = waiting.pop()
         try:
             for name in os.listdir(os.path.join(folder, here)):
                 facts = os.lstat(os.path.join(folder, here, name))
-                if name == ".git" or _identity(facts) in without:
+                if name == ".git" or (facts.st_dev, facts.st_ino) in without:
                     continue
                 if stat.S_ISDIR(facts.st_mode) and not _is_link(facts):
                     waiting.append(f"{here}{name}/")
                 else:
-                    found[here + name] = _get_fingerprint(facts)
+                    files[here + name] = _get_fingerprint(facts)
         except OSError as error:
             raise _read_error(os.path.join(folder, here), error) from None
-    return found
+    return files
 
 
 def hash_folder(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> tuple[str, int, int]:
-    """(hash, bytes, files) of everything `below` a folder; Busy when any of it came, went or changed meanwhile."""
+    """Return (hash, bytes, files) of all files below a folder; raise Busy if any came, went or changed meanwhile."""
     entries, size = [], 0
     before = walk_files(folder, without)
     for name in before:
@@ -144,27 +152,22 @@ def hash_folder(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> t
     return hash_tree(entries), size, len(entries)
 
 
-def identify_files(paths: list[str]) -> frozenset[tuple[int, int]]:
-    """Which files these are, under whatever name; paths that lead nowhere have none."""
-    return frozenset(_identity(os.stat(path)) for path in paths if os.path.exists(path))
-
-
 def measure_path(place: Place, path: str) -> tuple[str, int, int | None]:
-    """(hash, bytes, files) of a file or of a folder, by its path from the project's root; `files` is None for a file.
+    """Return (hash, bytes, files) of a file or folder, by its path from the root; `files` is None for a file.
 
     The project's own records are left out: closing a file of the database here would drop every lock that SQLite holds
     on it in this process (POSIX).
     """
     path = os.path.realpath(os.path.join(place.root, path))
     database = os.path.realpath(place.database)
-    without = identify_files(
-        [place.folder, *(database + ending for ending in ("", "-wal", "-shm", ".lock"))]
-    )
+    own = [place.folder, *(database + ending for ending in ("", "-wal", "-shm", ".lock"))]
+    known = [os.stat(name) for name in own if os.path.exists(name)]
+    without = frozenset((facts.st_dev, facts.st_ino) for facts in known)
     try:
         facts = os.stat(path)
     except OSError as error:
         raise _read_error(path, error) from None
-    if _identity(facts) in without:
+    if (facts.st_dev, facts.st_ino) in without:
         raise Refused(
             "own_data",
             f"{get_base_name(path)!r} holds the records themselves.",
@@ -176,64 +179,42 @@ def measure_path(place: Place, path: str) -> tuple[str, int, int | None]:
     return *hash_file(path), None
 
 
-def _require_utf8(path):
-    for part in use_forward_slashes(path).split("/"):
-        try:
-            part.encode()
-        except UnicodeEncodeError:
-            raise Refused(
-                "path_not_utf8",
-                f"The name {part!a} is not valid UTF-8.",
-                "Records are UTF-8 text and could not name it.",
-                "Rename it. A folder with such names in it can be recorded as it is.",
-            ) from None
-
-
-def _require_regular(path, facts):
+def _require_regular(path: str, facts: os.stat_result) -> None:
     if not (stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode)):
         raise Refused(
             "special_file",
             f"{get_base_name(path)!r} is neither a file nor a folder.",
             "A pipe, a device or a socket has no content that stays.",
-            "Write what it gives into a file, and record that.",
+            "Write its output into a file, and record that.",
         )
 
 
-def _is_below(path, root):
+def _is_below(path: str, root: str) -> bool:
     path, root = os.path.normcase(path), os.path.normcase(root)
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def _is_link(facts):
+def _is_link(facts: os.stat_result) -> bool:
     return stat.S_ISLNK(facts.st_mode) or getattr(facts, "st_reparse_tag", 0) == JUNCTION
 
 
-def _identity(facts):
-    return facts.st_dev, facts.st_ino
-
-
-def _get_fingerprint(facts):
+def _get_fingerprint(facts: os.stat_result) -> tuple[int, ...]:
     return facts.st_mode, facts.st_size, facts.st_mtime_ns, facts.st_ino
 
 
-def _read_error(path, error: OSError) -> KaizenError:
+def _read_error(path: str, error: OSError) -> KaizenError:
     name = get_base_name(path)
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-        return NotFound(
-            "file_not_found",
-            f"There is no file {name!r}.",
-            "A path counts from the project's root.",
-            "Check the path.",
-        )
-    return Unavailable(
-        "file_unreadable", f"{name!r} cannot be read.", str(error.strerror), "Check its rights."
-    )
+        why = "A path counts from the project's root."
+        return NotFound("file_not_found", f"There is no file {name!r}.", why, "Check the path.")
+    what, why = f"{name!r} cannot be read.", str(error.strerror)
+    return Unavailable("file_unreadable", what, why, "Check its permissions.")
 
 
-def _changed_error(path) -> KaizenError:
+def _changed_error(path: str) -> Busy:
     return Busy(
         "file_changed",
         f"{get_base_name(path)!r} changed while it was read.",
-        "A hash of it would be of no state that it ever had.",
-        "Try again when nobody writes to it.",
+        "Its hash would mix two states.",
+        "Try again when nothing writes to it.",
     )

@@ -65,14 +65,14 @@ class LessonPaths:
             from ..files.paths import FileMatcher
 
             self.matcher = self.matcher or FileMatcher(self.root)
-            self._hashes[key] = self.matcher.digest(globs)
+            self._hashes[key] = self.matcher.hash_matches(globs)
         return {"paths": key, "paths_hash": self._hashes[key]}
 
     def count_files(self) -> Row:
         """Return the number of files for the receipt: it shows a mistyped glob."""
         if not self.matcher or not self.globs:
             return {}
-        return {"files": len(self.matcher.matched(self.globs))}
+        return {"files": len(self.matcher.find_matches(self.globs))}
 
 
 def add_lesson(
