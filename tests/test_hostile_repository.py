@@ -32,7 +32,7 @@ PLAIN = {  # what each trap needs to go off
     "upload-pack": ["cat-file", "-p", ABSENT],
     "ssh": ["cat-file", "-p", ABSENT],
     "alias": ["trap"],
-    "hook-post-index-change": ["add", "a.clean"],
+    "hook-post-index-change": ["read-tree", "HEAD"],
     "hook-reference-transaction": ["update-ref", "refs/heads/other", "HEAD"],
 }
 

@@ -192,7 +192,7 @@ def test_a_folder_that_is_named_by_a_link_is_seen_by_both_names(level, folder, t
 LONG = """
 import sys; sys.path.insert(0, {root!r})
 from kaizen_components.sandbox import run as sandbox
-sandbox.run(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
+sandbox.run_in_sandbox(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
 """
 
 
@@ -210,7 +210,7 @@ def test_a_box_ends_when_whoever_waits_for_it_is_killed(strongest, folder):
 AS_SOMEBODY = """
 import sys; sys.path.insert(0, {root!r})
 from kaizen_components.sandbox import run as sandbox
-seen = sandbox.run(["sh", "-c", "id -u; cat {secret} || echo closed"], {folder!r}, 30)
+seen = sandbox.run_in_sandbox(["sh", "-c", "id -u; cat {secret} || echo closed"], {folder!r}, 30)
 print(seen.level, seen.exit_code, seen.stdout.text().split())
 """
 
