@@ -85,7 +85,7 @@ def _copied(store, reader, path):
     if os.path.lexists(path):
         raise Conflict(
             "file_exists",
-            f"{os.path.basename(path)} is there already.",
+            f"{os.path.basename(path)} exists already.",
             "",
             "Choose another --out.",
         )

@@ -310,7 +310,7 @@ def test_a_file_that_is_no_database_says_nothing_about_ours(cli, root):
     (root / "notes.txt").write_text("no database\n" * 100)
     answer = cli("K8", "--file", str(root / "notes.txt"))
 
-    assert answer.exit_code == 7 and "'notes.txt' is no database" in answer.err
+    assert answer.exit_code == 7 and "'notes.txt' is not a database" in answer.err
     assert "move" not in answer.err.lower()
 
 
@@ -459,7 +459,9 @@ def test_a_reference_to_what_a_line_does_not_have_says_what_it_has(batch):
     with pytest.raises(Usage) as caught:
         batch(line("W1", title="a", summary="b"), line("W2", id="$1.nope", note="n"))
 
-    assert caught.value.what == "Line 2: There is no result $1.nope." and "$1.id" in caught.value.why
+    assert (
+        caught.value.what == "Line 2: There is no result $1.nope." and "$1.id" in caught.value.why
+    )
 
 
 def test_a_line_separator_inside_a_text_does_not_end_the_line(kaizen, batch):
