@@ -1,115 +1,97 @@
 """Before a repository is published: D2."""
 
+from __future__ import annotations
+
 from ..errors import Refused
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..parameters import Row, Store
+    from ..projects.publish.candidates import Candidates
+    from ..projects.publish.scan import Leak
+
 HISTORY = "The history of git was not looked at: what an old commit holds is published with it."
-SUBMODULE = "A submodule: what is in it was not looked at. Run D2 in there."
-OWN_DATABASE = "AI/db/kaizen.db"  # and what stands beside it: -wal, -shm
+NO_GIT = "There is no git repository here, so every file was looked at."
+SUBMODULE = "A submodule: its content was not looked at. Run D2 in it."
+OWN_DATABASE = "AI/db/kaizen.db"  # and the files beside it: -wal, -shm
+ORDER = ("tracked", "index", "HEAD", "untracked", "file", "ignored")
 
 
-def check(store, *, limit=200):
+def check(store: Store, *, limit: int = 200) -> Row:
     """Look for secrets, personal paths, machine names and inner addresses in what could be published; exit 1 if any.
 
     Example: kaizen D2
     """
     from ..projects.publish import allowances as publish_allow
-    from ..projects.publish import candidates as publish_files
+    from ..projects.publish.candidates import list_candidates
+    from ..projects.publish.scan import UNSEEN
 
     root = store.place.root
-    listed, allowed = publish_files.list_candidates(root), publish_allow.read_allowances(root)
-    rows, remarks, used = _sorted_out(_looked(root, listed), allowed)
+    candidates, allowed = list_candidates(root), publish_allow.read_allowances(root)
+    rows: list[Row] = []
+    remarks: list[Row] = []
+    used: set[int] = set()
+    for leak, state in _find_leaks(root, candidates):
+        is_own_line = leak.path == publish_allow.FILE and leak.text.startswith("=")
+        if is_own_line and not leak.kind.startswith("secret"):  # it has to name what it allows
+            number = allowed.lines.get(leak.text[1:].rpartition(" # ")[0].strip())
+        else:
+            number = allowed.find_entry(leak.path, leak.text)
+        # Our database grows with its use; it is no finding as long as git ignores it.
+        is_own_database = leak.path.startswith(OWN_DATABASE) and state in ("ignored", "file")
+        if number:
+            used.add(number)
+        elif leak.kind != UNSEEN or not is_own_database:
+            where = f"{leak.path}:{leak.line}" if leak.line else leak.path
+            row = {"where": where, "kind": leak.kind, "found": leak.found, "state": state}
+            rows.append(row)
+            continue
+        if leak.kind == UNSEEN:
+            remarks.append({"file": leak.path, "says": f"not looked at: {leak.found}"})
     if rows:
-        raise _refused(rows, limit)
+        raise _not_publishable_error(rows, limit)
+    states = list(candidates.states.values())
     entries = [*allowed.globs.items(), *allowed.lines.items()]
     return {
         "clean": True,
-        **_counts(listed),
+        "files": len(states),
+        **{state: states.count(state) for state in dict.fromkeys(states)},
+        "left_out": candidates.skipped,
         "allowed": len(used),
         "unused_allowances": [entry for entry, number in entries if number not in used],
-        "remarks": remarks + [{"file": path, "says": SUBMODULE} for path in listed.submodules],
-        "hint": HISTORY
-        if listed.is_git
-        else "This is no git repository, so every file was looked at.",
+        "remarks": remarks + [{"file": path, "says": SUBMODULE} for path in candidates.submodules],
+        "hint": HISTORY if candidates.is_git else NO_GIT,
     }
 
 
-def _looked(root, listed):
-    """(what is found, the state of its file): in the work tree, then what only git has."""
+def _find_leaks(root: str, candidates: Candidates) -> Iterator[tuple[Leak, str]]:
+    """Yield (leak, state of its file): in the working tree, then in what only git has.
+
+    A line that only moved is not another leak.
+    """
     from contextlib import closing
 
     from ..git.client import ObjectReader
-    from ..projects.publish import finders as publish_words
-    from ..projects.publish import scan as publish_scan
+    from ..projects.publish.finders import Finder
+    from ..projects.publish.scan import scan_blob, scan_file
 
-    finders = publish_words.build_finders()
+    finder = Finder()
     seen = set()
-    for path, state in listed.states.items():
-        for one in publish_scan.scan_file(root, path, finders):
-            seen.add(_unnumbered(one))
-            yield one, state
-    with closing(ObjectReader(root)) as contents:
-        for kept in listed.kept:
-            fresh = [
-                one
-                for one in publish_scan.scan_blob(kept, contents, finders)
-                if _unnumbered(one) not in seen
-            ]
-            seen.update(map(_unnumbered, fresh))
-            yield from ((one, kept.state) for one in fresh)
+    for path, state in candidates.states.items():
+        for leak in scan_file(root, path, finder):
+            seen.add((leak.path, leak.kind, leak.text))
+            yield leak, state
+    with closing(ObjectReader(root)) as reader:
+        for content in candidates.hidden:
+            leaks = scan_blob(content, reader, finder)
+            new = [leak for leak in leaks if (leak.path, leak.kind, leak.text) not in seen]
+            seen.update((leak.path, leak.kind, leak.text) for leak in new)
+            yield from ((leak, content.state) for leak in new)
 
 
-def _unnumbered(one):
-    """What is found, wherever it stands: a line that only moved is no other one."""
-    return one.path, one.kind, one.text
-
-
-def _sorted_out(looked, allowed):
-    """(what is not allowed, what was not looked at and may be, the entries that allowed something)"""
-    from ..projects.publish.scan import UNSEEN
-
-    rows, remarks, used = [], [], set()
-    for one, state in looked:
-        number = _allowed_by(allowed, one)
-        if number:
-            used.add(number)
-        elif one.kind != UNSEEN or not _is_own_database(one, state):
-            rows.append(_row(one, state))
-            continue
-        if one.kind == UNSEEN:
-            remarks.append({"file": one.path, "says": f"not looked at: {one.found}"})
-    return rows, remarks, used
-
-
-def _is_own_database(one, state):
-    """It grows with its use, and nobody could mend that: no finding while git leaves it out."""
-    return one.path.startswith(OWN_DATABASE) and state in ("ignored", "file")
-
-
-def _allowed_by(allowed, one):
-    from ..projects.publish.allowances import FILE
-
-    if one.path == FILE and not one.kind.startswith("secret") and one.text.startswith("="):
-        return allowed.lines.get(
-            one.text[1:].rpartition(" # ")[0].strip()
-        )  # it has to name what it allows
-    return allowed.allows(one.path, one.text)
-
-
-def _row(one, state):
-    where = f"{one.path}:{one.line}" if one.line else one.path
-    return {"where": where, "kind": one.kind, "found": one.found, "state": state}
-
-
-def _counts(listed):
-    states = list(listed.states.values())
-    counts = {state: states.count(state) for state in dict.fromkeys(states)}
-    return {"files": len(states), **counts, "left_out": listed.skipped}
-
-
-ORDER = ("tracked", "index", "HEAD", "untracked", "file", "ignored")
-
-
-def _refused(rows, limit):
+def _not_publishable_error(rows: list[Row], limit: int) -> Refused:
     rows.sort(key=lambda row: (ORDER.index(row["state"]), not row["kind"].startswith("secret")))
     first, count = rows[0], len(rows)
     error = Refused(
@@ -117,8 +99,8 @@ def _refused(rows, limit):
         f"{count:,} {'place' if count == 1 else 'places'} should not be published.",
         f"The first: {first['where']}, {first['kind']}."
         + (f" {limit} are shown." if count > limit else ""),
-        "Take them out, or allow them in .kaizen/publish-allow.txt, each with a reason (`GLOB # reason`). "
-        + HISTORY,
+        "Remove them, or allow them in .kaizen/publish-allow.txt, each with a reason "
+        f"(`GLOB # reason`). {HISTORY}",
     )
     error.findings = rows[:limit]
     return error

@@ -42,16 +42,23 @@ def is_repository(root: str) -> bool:
             return result.text.strip() == "true"
     except Unavailable:  # no git
         complaint = ""
-    top = _find_top(root)
+    # A folder with a .git counts in whatever state: git ignores a broken one. It stops at a mount.
+    folder = os.path.realpath(root)
+    while not (is_found := os.path.lexists(os.path.join(folder, ".git"))):
+        if os.path.ismount(folder):
+            break
+        folder = os.path.dirname(folder)
     if "dubious ownership" in complaint:
-        trust = f"git config --global --add safe.directory {join_words([top or root])}"
+        trust = (
+            f"git config --global --add safe.directory {join_words([folder if is_found else root])}"
+        )
         raise Refused(
             "repository_of_another_user",
             "git does not trust this repository: it belongs to another user.",
             "What only git has was not looked at, so what would be published is unknown.",
             f"Make it your own, or trust it: `{trust}`; then run this again.",
         )
-    if top is None:
+    if not is_found:
         return False
     raise Unavailable(
         "git_failed" if complaint else "no_git",
@@ -59,16 +66,6 @@ def is_repository(root: str) -> bool:
         complaint or "git does not run here.",
         "Run `git status` to see what is wrong.",
     )
-
-
-def _find_top(root: str) -> str | None:
-    """Return the folder with a .git, in whatever state: git ignores a broken one. Like git, stop at a mount."""
-    folder = os.path.realpath(root)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        if os.path.ismount(folder):
-            return None
-        folder = os.path.dirname(folder)
-    return folder
 
 
 def list_git(root: str, *args: str) -> list[str]:
