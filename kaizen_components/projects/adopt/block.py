@@ -24,7 +24,7 @@ def find_block(content: bytes, path: str) -> re.Match[bytes] | None:
             "block_broken",
             f"{path} has markers of Kaizen that do not pair: {begins} begin, {ends} end.",
             "What lies between them is replaced as a whole, so it must be clear where it ends.",
-            "Keep one `kaizen:begin` and one `kaizen:end` line there, or none. Then run this again.",
+            "Keep one `kaizen:begin` and one `kaizen:end` line, or none. Then run this again.",
         )
     return found[0] if found else None
 

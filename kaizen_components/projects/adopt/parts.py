@@ -32,7 +32,8 @@ class Step:
 
 
 def hash_text(content: bytes) -> str:
-    """Return the hash with plain newlines, because git on Windows may check a file out with others."""
+    """Return the hash with plain newlines, because git on Windows may check a file out with
+    others."""
     return sha256(use_plain_newlines(content)).hexdigest()
 
 
@@ -145,7 +146,8 @@ class Plan:
         self.steps.append(step)
 
     def add_skill(self, path: str, target: str | None) -> None:
-        """Plan a link to a skill of an outside store: a new one to `target`, or one that was made before.
+        """Plan a link to a skill of an outside store: a new one to `target`, or one that was made
+        before.
 
         The state does not name the store, whose path is of one machine; a lost link is only named.
         """

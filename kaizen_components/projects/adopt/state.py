@@ -68,7 +68,8 @@ def read_state(folder: Folder) -> State | None:
 
 
 def _check_state(known: dict[str, Any]) -> State:
-    """Return the state. Anybody may have written the committed file, so it may name only what adoption makes."""
+    """Return the state. Anybody may have written the committed file, so it may name only what
+    adoption makes."""
     hooks = [host for host in HOSTS if host in known["hooks"]]
     state = State(known["mode"], hooks, known["vscode"])
     if state.mode not in ("link", "copy") or type(state.vscode) is not bool:

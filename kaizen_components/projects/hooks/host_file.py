@@ -1,6 +1,7 @@
 """The hooks in an agent host's own file: add ours beside the user's, and remove them again.
 
-Claude Code reads `.claude/settings.json`, Codex `.codex/hooks.json`; both have event -> groups -> commands.
+Claude Code reads `.claude/settings.json`, Codex `.codex/hooks.json`; both have event -> groups ->
+commands.
 """
 
 import json

@@ -36,7 +36,8 @@ INNER = re.compile(
     r"((?:[a-z0-9-]{1,63}\.){1,9}"
     r"(?:local|internal|lan|corp|intranet|localdomain|private|home\.arpa))(?![\w.-]*\w)"
 )
-BARE = re.compile(  # a machine's name: after user@ or \\, or with a hyphen or digit in its first part
+# A machine's name: after user@ or \\, or with a hyphen or digit in its first part.
+BARE = re.compile(
     r"(?i)(?:(?<=\w@)|(?<=\\\\)|(?<![\w.\\/-])(?=[a-z0-9-]{0,62}[-0-9]))"
     r"([a-z][a-z0-9-]{0,62}\.(?:[a-z0-9-]{1,63}\.){0,8}(?:local|lan|internal|corp))(?![\w-]|\.\w)"
 )

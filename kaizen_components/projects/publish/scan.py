@@ -77,7 +77,8 @@ def _scan_link(path: str, target: str, finder: Finder) -> list[Leak]:
 def scan_content(
     path: str, read: Callable[[int], bytes], size: int, finder: Finder
 ) -> Iterator[Leak]:
-    """Yield the leaks of a content that `read` gives in pieces; of one too long, of its first piece.
+    """Yield the leaks of a content that `read` gives in pieces; of one too long, of its first
+    piece.
 
     Each piece repeats the end of the one before: a key across the cut would be in neither.
     """

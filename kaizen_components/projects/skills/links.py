@@ -1,7 +1,7 @@
 """Link the folders that hosts read to the skills of a store: plan, then that plan or nothing.
 
-A plan names what is in each place now, so its hash changes with the world. A real folder and a link that leads
-elsewhere are never replaced; only links into the store are removed.
+A plan names what is in each place now, so its hash changes with the world. A real folder and a link
+that leads elsewhere are never replaced; only links into the store are removed.
 """
 
 import os
@@ -65,7 +65,8 @@ def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
 
 
 def _find_obstacle(root: str, folder: str) -> LinkStep | None:
-    """Return why nothing can be done in this folder: it leads out through a link, or is not a folder."""
+    """Return why nothing can be done in this folder: it leads out through a link, or is not a
+    folder."""
     above, here = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
     if any(os.path.lexists(path) and not os.path.isdir(path) for path in (above, here)):
         says = "There is something in its place that is not a folder; it stays."
