@@ -6,7 +6,7 @@ from ..records.lessons import promotion
 def gotcha_learning(
     write, look, store, *, id, title=None, summary=None, body=None, evidence=(), paths=()
 ):
-    """Promote an active gotcha with evidence to a learning, once.
+    """Promote an active gotcha to a learning, once. Without evidence the learning is listed as unproven.
 
     Example: kaizen L2 --id @last
     """
