@@ -1,29 +1,39 @@
-"""The pipeline: P1 to P7."""
+"""Run the pipeline: P1 to P8."""
+
+from __future__ import annotations
 
 from ..errors import Usage
 from ..records.search.listing import list_records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..parameters import Reader, ReadNow, Row, Store, WriteLater
+
 
 LEASE_S = 3600  # how long an agent may think, unless it asks for more
 
 
 def run(
-    write,
-    look,
-    store,
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
     *,
-    request=None,
-    repo=None,
-    protocol=None,
-    driver="model",
-    function=None,
-    from_=None,
-    task_id=None,
-    python=None,
-    budget_json=None,
-    apply=False,
-    allow_failing_baseline=False,
-):
-    """Take a request through a protocol's steps and gates, and end in a reviewed diff or a recorded failure.
+    request: str | None = None,
+    repo: str | None = None,
+    protocol: str | None = None,
+    driver: str = "model",
+    function: str | None = None,
+    from_: str | None = None,
+    task_id: str | None = None,
+    python: str | None = None,
+    budget_json: Any = None,
+    apply: bool = False,
+    allow_failing_baseline: bool = False,
+) -> Row:
+    """Take a request through a protocol's steps and gates, and end in a reviewed diff or a
+    recorded failure.
 
     Example: kaizen P1 --request "add a /health endpoint returning status ok" --repo ../targetapp
     """
@@ -31,26 +41,42 @@ def run(
     from ..pipeline.run.plan import plan_run
 
     given = {
-        "request": request, "repo": repo, "protocol": protocol, "driver": driver, "from": from_,
+        "request": request,
+        "repo": repo,
+        "protocol": protocol,
+        "driver": driver,
+        "from": from_,
         "budget_json": budget_json,
-    }  # fmt: skip
+    }
     options = {
-        "python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline,
+        "python": python,
+        "apply": apply,
+        "allow_failing_baseline": allow_failing_baseline,
         **({"function": function} if function else {}),
-    }  # fmt: skip
-    asked = plan_run(look, store, given, options)
-    begun = runs.begin_run(
-        write, store, asked.protocol, driver, asked.request, asked.repo, task_id, asked.options
+    }
+    plan = plan_run(look, store, given, options)
+    run = runs.begin_run(
+        write, store, plan.protocol, driver, plan.request, plan.repo, task_id, plan.options
     )
     if driver == "agent":
-        return _with_question(runs.give_turn(write, look, store, begun["id"], LEASE_S))
-    return _with_card(look, runs.drive_run(write, look, store, begun["id"], asked.driver))
+        return add_question(runs.give_turn(write, look, store, run["id"], LEASE_S))
+    return add_card(look, runs.drive_run(write, look, store, run["id"], plan.driver))
 
 
 def inspect(
-    write, look, store, *, id, format="text", out=None, open=False, timezone=None, as_of=None
-):
-    """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with --format as a page.
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
+    *,
+    id: str,
+    format: str = "text",
+    out: str | None = None,
+    open: bool = False,
+    timezone: str | None = None,
+    as_of: int | None = None,
+) -> Row:
+    """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with
+    --format as a page.
 
     Example: kaizen P2 --id @last
     """
@@ -65,17 +91,15 @@ def inspect(
     if format == "text" and out:
         raise Usage(
             "out_without_page",
-            "--out is for a page.",
-            "A card is printed.",
+            "--out needs a page, and --format text is a card.",
+            "A card is only printed.",
             "Give --format html or md too.",
         )
     if format == "text" or (format == "json" and out is None):
-        found, _ = gather_data(look, output, run_card.gather, {"id": id})
-        return (
-            {**found, "text": run_card.format_card(found, output.zone)}
-            if format == "text"
-            else found
-        )
+        facts, _ = gather_data(look, output, run_card.gather, {"id": id})
+        if format == "json":
+            return facts
+        return {**facts, "text": run_card.format_card(facts, output.zone)}
     gather = partial(run_details.gather, store.place.root)
     return publish(
         write, look, store, "P2", "pipeline-inspect", output, gather, run_page.layout, id=id
@@ -83,19 +107,20 @@ def inspect(
 
 
 def compare(
-    write,
-    look,
-    store,
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
     *,
-    left,
-    right,
-    format="text",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
-):
-    """Compare two drivers, models, protocols or sets of runs on the requests that both had: success, catches, cost.
+    left: str,
+    right: str,
+    format: str = "text",
+    out: str | None = None,
+    open: bool = False,
+    timezone: str | None = None,
+    as_of: int | None = None,
+) -> Row:
+    """Compare two drivers, models, protocols or sets of runs on the requests that both had:
+    success, catches, cost.
 
     Example: kaizen P8 --left driver=model --right driver=agent
     """
@@ -103,24 +128,23 @@ def compare(
     from ..reports.runs import compare
 
     output = Output(format, out, open, as_of, timezone)
-    asked = {"left": left, "right": right}
+    sides = {"left": left, "right": right}
     if format == "text" or (format == "json" and out is None):
-        found, _ = gather_data(look, output, compare.gather, asked)
-        return {**found, "text": compare.format_comparison(found)} if format == "text" else found
-    return publish(
-        write,
-        look,
-        store,
-        "P8",
-        "pipeline-compare",
-        output,
-        compare.gather,
-        compare.layout,
-        **asked,
-    )
+        facts, _ = gather_data(look, output, compare.gather, sides)
+        return {**facts, "text": compare.format_comparison(facts)} if format == "text" else facts
+    gather, layout = compare.gather, compare.layout
+    return publish(write, look, store, "P8", "pipeline-compare", output, gather, layout, **sides)
 
 
-def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
+def list_(
+    db: Reader,
+    *,
+    protocol: str | None = None,
+    outcome: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 20,
+) -> Row:
     """List runs, the newest first, and how often each stage passes.
 
     Example: kaizen P3 --limit 10
@@ -129,13 +153,21 @@ def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
     from ..reports.runs import card as run_card
 
     filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
-    found = list_records(db, "run", show.LISTED, limit, filters)
+    answer = list_records(db, "run", show.LISTED, limit, filters)
     stages = show.count_stages(db, protocol)
-    found |= {"flakiest": show.find_flakiest(stages), "stages": stages}
-    return {**found, "text": run_card.format_runs(found)}
+    answer |= {"flakiest": show.find_flakiest(stages), "stages": stages}
+    return {**answer, "text": run_card.format_runs(answer)}
 
 
-def resume(write, look, store, *, id, abort=False, reason=None):
+def resume(
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
+    *,
+    id: str,
+    abort: bool = False,
+    reason: str | None = None,
+) -> Row:
     """Go on with a run after a crash or a pause; --abort ends it.
 
     Example: kaizen P7 --id @last
@@ -143,16 +175,16 @@ def resume(write, look, store, *, id, abort=False, reason=None):
     from ..pipeline.run import drivers, plan, runs
 
     if abort:
-        return _with_card(look, runs.abort_run(write, look, store, id, reason or "aborted by hand"))
-    found = look().find("run", id)
-    if found["driver"] == "agent":
-        return _with_question(runs.give_turn(write, look, store, found["id"], LEASE_S))
-    driving = drivers.create_driver(found["driver"], look, plan.source_run(found))
-    return _with_card(look, runs.drive_run(write, look, store, found["id"], driving))
+        return add_card(look, runs.abort_run(write, look, store, id, reason or "aborted by hand"))
+    run = look().find("run", id)
+    if run["driver"] == "agent":
+        return add_question(runs.give_turn(write, look, store, run["id"], LEASE_S))
+    driver = drivers.create_driver(run["driver"], look, plan.source_run(run))
+    return add_card(look, runs.drive_run(write, look, store, run["id"], driver))
 
 
-def replay(write, look, store, *, id):
-    """Judge a run again from its records: every verdict must be the same, and whatever has changed since is named.
+def replay(write: WriteLater, look: ReadNow, store: Store, *, id: str) -> Row:
+    """Replay a run from its records, judge every answer again and report each verdict that changes.
 
     Example: kaizen P6 --id @last
     """
@@ -160,24 +192,35 @@ def replay(write, look, store, *, id):
     from ..pipeline.run.replay import replay as replays
     from ..reports.runs import replay as run_replay
 
-    found = look().find("run", id)
-    report, seen = replays.replay_run(look, store, found)
-    answer = replay_record.record_replay(write, store, found, report, seen)
+    run = look().find("run", id)
+    report, seen = replays.replay_run(look, store, run)
+    answer = replay_record.record_replay(write, store, run, report, seen)
     return {**answer, "text": run_replay.format_replay(answer)}
 
 
-def next(write, look, store, *, id, ttl_s=3600):
-    """Say what is legal now in an agent's run: the step, its contract, its inputs, its budget; with a lease on it.
+def next(write: WriteLater, look: ReadNow, store: Store, *, id: str, ttl_s: int = 3600) -> Row:
+    """Show the present step of an agent's run with a lease on it: its contract, its inputs, its
+    budget.
 
     Example: kaizen P5 --id @last
     """
     from ..pipeline.run import runs
 
-    return _with_question(runs.give_turn(write, look, store, id, ttl_s))
+    return add_question(runs.give_turn(write, look, store, id, ttl_s))
 
 
-def submit(write, look, store, *, lease, file, step=None, base=None):
-    """Hand in the answer to the present step; it is checked, the gates run, and the session decides what follows.
+def submit(
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
+    *,
+    lease: str,
+    file: str,
+    step: str | None = None,
+    base: str | None = None,
+) -> Row:
+    """Hand in the answer to the present step; it is checked, the gates run, and the session
+    decides what follows.
 
     Example: kaizen P4 --lease "$LEASE" --file answer.txt
     """
@@ -188,21 +231,20 @@ def submit(write, look, store, *, lease, file, step=None, base=None):
     )
 
 
-def _with_question(answer):
-    """A person, or an agent that reads text, gets the question; --json has all of the contract."""
+def add_question(answer: Row) -> Row:
+    """Add the question as text for readers; --json has the whole contract."""
     if "question" not in answer:
         return answer
-    head = f"{answer['step']} {answer['attempt']} of {answer['id']}, lease {answer['lease']} until {answer['until']}"
-    return {**answer, "text": "\n".join([head, "", answer["question"], "", answer["hint"]])}
+    head = f"{answer['step']} {answer['attempt']} of {answer['id']}"
+    head += f", lease {answer['lease']} until {answer['until']}"
+    return {**answer, "text": f"{head}\n\n{answer['question']}\n\n{answer['hint']}"}
 
 
-def _with_card(look, answer):
-    """A person gets the card that P2 shows; --json has the answer itself too."""
+def add_card(look: ReadNow, answer: Row) -> Row:
+    """Add the card that P2 shows as text for readers; --json has the answer itself too."""
     from ..reports.engine.zone import Zone
-    from ..reports.runs import card as run_card
+    from ..reports.runs import card
 
     zone = Zone(None)
-    return {
-        **answer,
-        "text": run_card.format_card(run_card.gather(look(), zone, {"id": answer["id"]}), zone),
-    }
+    facts = card.gather(look(), zone, {"id": answer["id"]})
+    return {**answer, "text": card.format_card(facts, zone)}

@@ -1,25 +1,32 @@
 """The yearly report: R10."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import ReadNow, Row, Store, WriteLater
+
 
 def report(
-    write,
-    look,
-    store,
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
     *,
-    year=None,
-    last=False,
-    days=None,
-    until=None,
-    so_far=False,
-    scope=None,
-    limit=10,
-    format="html",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
-):
-    """Report a calendar year by months, or the last N days, against the one before, and what to look at next.
+    year: int | None = None,
+    last: bool = False,
+    days: int | None = None,
+    until: str | None = None,
+    so_far: bool = False,
+    scope: str | None = None,
+    limit: int = 10,
+    format: str = "html",
+    out: str | None = None,
+    open: bool = False,
+    timezone: str | None = None,
+    as_of: int | None = None,
+) -> Row:
+    """Report a calendar year by months, or the last N days, against the one before, and what to
+    look at next.
 
     Example: kaizen R10 --last
     """
@@ -27,6 +34,17 @@ def report(
     from ..reports.periods import period
 
     return period.report_period(
-        write, look, store, "R10", "year", Output(format, out, open, as_of, timezone), year, last=last, days=days,
-        until=until, so_far=so_far, scope=scope, limit=limit,
-    )  # fmt: skip
+        write,
+        look,
+        store,
+        "R10",
+        "year",
+        Output(format, out, open, as_of, timezone),
+        year,
+        last=last,
+        days=days,
+        until=until,
+        so_far=so_far,
+        scope=scope,
+        limit=limit,
+    )
