@@ -7,7 +7,7 @@ from ..records.search.listing import list_records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..parameters import Reader, ReadNow, Row, Store, WriteLater, Writer
+    from ..parameters import Output, Reader, Row, Writer
 
 
 COLUMNS = "id, title, symptom, correction, scope, task_id, at, test"
@@ -70,36 +70,22 @@ def pattern_query(
 
 
 def pattern_report(
-    write: WriteLater,
-    look: ReadNow,
-    store: Store,
+    output: Output,
     *,
     scope: str | None = None,
     since: str | None = None,
     until: str | None = None,
     query: str | None = None,
     limit: int = 20,
-    format: str = "html",
-    out: str | None = None,
-    open: bool = False,
-    timezone: str | None = None,
-    as_of: int | None = None,
 ) -> Row:
     """Report the anti-patterns: how each shows, what it costs, what to do instead, and which
     records refer to it.
 
     Example: kaizen R7
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import anti_patterns
 
-    return publish(
-        write,
-        look,
-        store,
-        "R7",
-        "anti-pattern-report",
-        Output(format, out, open, as_of, timezone),
+    return output.publish(
         anti_patterns.gather,
         anti_patterns.layout,
         scope=scope,

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..parameters import ReadNow, Row, Store, WriteLater, Writer
+    from ..parameters import Output, Row, Store, Writer
 
 
 def case_add(
@@ -97,9 +97,7 @@ def run_add(
 
 
 def report(
-    write: WriteLater,
-    look: ReadNow,
-    store: Store,
+    output: Output,
     *,
     scope: str | None = None,
     category: str | None = None,
@@ -107,27 +105,15 @@ def report(
     until: str | None = None,
     query: str | None = None,
     limit: int = 50,
-    format: str = "html",
-    out: str | None = None,
-    open: bool = False,
-    timezone: str | None = None,
-    as_of: int | None = None,
 ) -> Row:
     """Report the eval cases with their runs, scores and trends: which fail, which are flaky, which
     were never run.
 
     Example: kaizen R5 --since 90d
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import evals
 
-    return publish(
-        write,
-        look,
-        store,
-        "R5",
-        "eval-report",
-        Output(format, out, open, as_of, timezone),
+    return output.publish(
         evals.gather,
         evals.layout,
         scope=scope,

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..parameters import Reader, ReadNow, Row, Store, WriteLater
+    from ..parameters import Output, Reader, Row, Store, WriteLater
 
 
 def add(
@@ -84,37 +84,23 @@ def inspect(db: Reader, store: Store, *, id: str) -> Row:
 
 
 def report(
-    write: WriteLater,
-    look: ReadNow,
-    store: Store,
+    output: Output,
     *,
     scope: str | None = None,
     since: str | None = None,
     until: str | None = None,
     query: str | None = None,
     limit: int = 50,
-    format: str = "html",
-    out: str | None = None,
-    open: bool = False,
-    timezone: str | None = None,
-    as_of: int | None = None,
 ) -> Row:
     """Report the lessons with their lineage, what backs them, and which are stale by the files of
     the working tree.
 
     Example: kaizen R3
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import lesson_page, lessons
 
-    return publish(
-        write,
-        look,
-        store,
-        "R3",
-        "learning-report",
-        Output(format, out, open, as_of, timezone),
-        lambda db, zone, options: lessons.gather(db, zone, options, store.place.root),
+    return output.publish(
+        lambda db, zone, options: lessons.gather(db, zone, options, output.store.place.root),
         lesson_page.layout,
         scope=scope,
         since=since,

@@ -9,7 +9,7 @@ from ..records.ledger.verify import Verification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..parameters import ReadNow, Row, Store, WriteLater
+    from ..parameters import Output, Row, Store
 
 
 def verify(store: Store, *, file: str | None = None) -> Row:
@@ -76,20 +76,13 @@ def report_verification(verification: Verification, path: str, damaged_anchors: 
 
 
 def report(
-    write: WriteLater,
-    look: ReadNow,
-    store: Store,
+    output: Output,
     *,
     since: str | None = None,
     until: str | None = None,
     query: str | None = None,
     limit: int = 100,
     verify: bool = False,
-    format: str = "html",
-    out: str | None = None,
-    open: bool = False,
-    timezone: str | None = None,
-    as_of: int | None = None,
 ) -> Row:
     """Tell the ledger as a story: by day and actor, what was recorded, in words; --verify checks
     every hash first.
@@ -97,23 +90,15 @@ def report(
     Example: kaizen R2 --limit 20
     """
     from ..reports.engine.past import find_newest_size
-    from ..reports.engine.publish import Output, publish
-    from ..reports.ledger import log_story as ledger_story
+    from ..reports.ledger import log_story
 
-    output = Output(format, out, open, as_of, timezone)
     if verify:
-        if as_of is None:  # later entries are not verified, so the report ends before them
-            output.as_of = find_newest_size(look().connection)
-        verify_project(store)
-    return publish(
-        write,
-        look,
-        store,
-        "R2",
-        "ledger-report",
-        output,
-        ledger_story.gather,
-        ledger_story.layout,
+        if output.as_of is None:  # the report ends before what others record meanwhile
+            output.as_of = find_newest_size(output.look().connection)
+        verify_project(output.store)
+    return output.publish(
+        log_story.gather,
+        log_story.layout,
         since=since,
         until=until,
         query=query,

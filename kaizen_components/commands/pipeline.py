@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..parameters import Reader, ReadNow, Row, Store, WriteLater
+    from ..parameters import Output, Reader, ReadNow, Row, Store, WriteLater
 
 
 LEASE_S = 3600  # how long an agent may think, unless it asks for more
@@ -63,18 +63,7 @@ def run(
     return add_card(look, runs.drive_run(write, look, store, run["id"], plan.driver))
 
 
-def inspect(
-    write: WriteLater,
-    look: ReadNow,
-    store: Store,
-    *,
-    id: str,
-    format: str = "text",
-    out: str | None = None,
-    open: bool = False,
-    timezone: str | None = None,
-    as_of: int | None = None,
-) -> Row:
+def inspect(output: Output, *, id: str) -> Row:
     """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with
     --format as a page.
 
@@ -82,58 +71,37 @@ def inspect(
     """
     from functools import partial
 
-    from ..reports.engine.publish import Output, gather_data, publish
-    from ..reports.runs import card as run_card
-    from ..reports.runs import details as run_details
-    from ..reports.runs import run_page as run_page
+    from ..reports.runs import card, details, run_page
 
-    output = Output(format, out, open, as_of, timezone)
-    if format == "text" and out:
+    if output.format == "text" and output.out:
         raise Usage(
             "out_without_page",
-            "--out needs a page, and --format text is a card.",
-            "A card is only printed.",
+            "--out is for a page.",
+            "A card is printed.",
             "Give --format html or md too.",
         )
-    if format == "text" or (format == "json" and out is None):
-        facts, _ = gather_data(look, output, run_card.gather, {"id": id})
-        if format == "json":
-            return facts
-        return {**facts, "text": run_card.format_card(facts, output.zone)}
-    gather = partial(run_details.gather, store.place.root)
-    return publish(
-        write, look, store, "P2", "pipeline-inspect", output, gather, run_page.layout, id=id
-    )
+    if output.is_for_screen():
+        data = output.gather(card.gather, {"id": id})[0]
+        text = {"text": card.format_card(data, output.zone)} if output.format == "text" else {}
+        return {**data, **text}
+    gather = partial(details.gather, output.store.place.root)
+    return output.publish(gather, run_page.layout, id=id)
 
 
-def compare(
-    write: WriteLater,
-    look: ReadNow,
-    store: Store,
-    *,
-    left: str,
-    right: str,
-    format: str = "text",
-    out: str | None = None,
-    open: bool = False,
-    timezone: str | None = None,
-    as_of: int | None = None,
-) -> Row:
+def compare(output: Output, *, left: str, right: str) -> Row:
     """Compare two drivers, models, protocols or sets of runs on the requests that both had:
     success, catches, cost.
 
     Example: kaizen P8 --left driver=model --right driver=agent
     """
-    from ..reports.engine.publish import Output, gather_data, publish
     from ..reports.runs import compare
 
-    output = Output(format, out, open, as_of, timezone)
     sides = {"left": left, "right": right}
-    if format == "text" or (format == "json" and out is None):
-        facts, _ = gather_data(look, output, compare.gather, sides)
-        return {**facts, "text": compare.format_comparison(facts)} if format == "text" else facts
-    gather, layout = compare.gather, compare.layout
-    return publish(write, look, store, "P8", "pipeline-compare", output, gather, layout, **sides)
+    if output.is_for_screen():
+        data = output.gather(compare.gather, sides)[0]
+        text = {"text": compare.format_comparison(data)} if output.format == "text" else {}
+        return {**data, **text}
+    return output.publish(compare.gather, compare.layout, **sides)
 
 
 def list_(

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..parameters import Reader, ReadNow, Row, Store, WriteLater, Writer
+    from ..parameters import Output, Reader, ReadNow, Row, Store, WriteLater, Writer
 
 
 def add(
@@ -68,7 +68,20 @@ def add(
     if task_id or about:  # refuse an unknown id before minutes of tests; @last means the last now
         _, links = find_subjects(look(), task_id, about)
         task_id, about = links["task_id"], links["about_id"]
-    command_line = join_words(run)
+    return add_witnessed(write, store, words, task_id, about, list(run), timeout_s)
+
+
+def add_witnessed(
+    write: WriteLater,
+    store: Store,
+    words: Row,
+    task_id: str | None,
+    about: str | None,
+    argv: list[str],
+    timeout_s: int,
+) -> Row:
+    """Run the command and record what was seen."""
+    command_line = join_words(argv)
     if len(command_line) > COMMAND_CHARS_MAX:
         raise Usage(
             "command_too_long",
@@ -77,7 +90,7 @@ def add(
             "Put it into a script, and run that.",
         )
     words = proof.with_title(words, command_line)
-    facts, outputs, left_out_bytes = witness_command(store, list(run), timeout_s)
+    facts, outputs, left_out_bytes = witness_command(store, argv, timeout_s)
 
     def record_proof(tx: Writer) -> Row:
         of, links = find_subjects(tx, task_id, about)
@@ -151,35 +164,21 @@ def witness_command(store: Store, argv: list[str], timeout_s: int) -> tuple[Row,
 
 
 def report(
-    write: WriteLater,
-    look: ReadNow,
-    store: Store,
+    output: Output,
     *,
     scope: str | None = None,
     since: str | None = None,
     until: str | None = None,
     query: str | None = None,
     limit: int = 50,
-    format: str = "html",
-    out: str | None = None,
-    open: bool = False,
-    timezone: str | None = None,
-    as_of: int | None = None,
 ) -> Row:
     """Report the proofs by tier with their pass rates, and which commands fail.
 
     Example: kaizen R4 --since 30d
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import proofs
 
-    return publish(
-        write,
-        look,
-        store,
-        "R4",
-        "proof-report",
-        Output(format, out, open, as_of, timezone),
+    return output.publish(
         proofs.gather,
         proofs.layout,
         scope=scope,

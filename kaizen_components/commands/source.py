@@ -7,7 +7,7 @@ from ..records.search.listing import inspect_record, list_records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..parameters import Reader, ReadNow, Row, Store, WriteLater
+    from ..parameters import Output, Reader, Row, Store, WriteLater
 
 
 def add(
@@ -106,9 +106,7 @@ def export(
 
 
 def report(
-    write: WriteLater,
-    look: ReadNow,
-    store: Store,
+    output: Output,
     *,
     scope: str | None = None,
     tier: str | None = None,
@@ -116,27 +114,15 @@ def report(
     until: str | None = None,
     query: str | None = None,
     limit: int = 50,
-    format: str = "html",
-    out: str | None = None,
-    open: bool = False,
-    timezone: str | None = None,
-    as_of: int | None = None,
 ) -> Row:
     """Report the sources by tier, their lines of versions, and which records still cite a
     superseded one.
 
     Example: kaizen R6
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import source_list
 
-    return publish(
-        write,
-        look,
-        store,
-        "R6",
-        "source-report",
-        Output(format, out, open, as_of, timezone),
+    return output.publish(
         source_list.gather,
         source_list.layout,
         scope=scope,

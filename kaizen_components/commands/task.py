@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..parameters import Reader, ReadNow, Row, Store, WriteLater, Writer
+    from ..parameters import Output, Reader, ReadNow, Row, Store, WriteLater, Writer
 
 
 def start(
@@ -99,32 +99,35 @@ def update(
             from ..records.files.working_tree import read_working_tree
 
             tree = read_working_tree(store.place.root, store.place.tree_cache).sha256
+    return write(lambda tx: revise_task(tx, id, changes, token, tree, waive))
 
-    def revise_task(tx: Writer) -> Row:
-        task, waiver, hint = tx.find("task", id), None, None
-        lease.require_holder(tx, task, token, changes_status=status is not None)
-        if status == "done":
-            points = completion.list_open_points(tx, task, tree) if task["done_when"] else []
-            if points and not waive:
-                raise completion.open_points_error(task, points)
-            waiver = completion.waive_points(tx, task, points, waive) if points else None
-        row = revision.add_revision(tx, "task", task, changes)
-        if status in lease.CLOSED:
-            lease.end_lease(tx, task)
-        if status == "done":
-            hint = completion.find_objections(tx, task)
-        return make_receipt(
-            "task_revision",
-            row,
-            task_id=task["id"],
-            rev=row["rev"],
-            title=title or task["title"],
-            task_status=status or task["status"],
-            waiver_id=waiver and waiver["id"],
-            hint=hint,
-        )
 
-    return write(revise_task)
+def revise_task(
+    tx: Writer, id: str, changes: Row, token: int | None, tree: str | None, waive: str | None
+) -> Row:
+    status = changes["status"]
+    task, waiver, hint = tx.find("task", id), None, None
+    lease.require_holder(tx, task, token, changes_status=status is not None)
+    if status == "done":
+        points = completion.list_open_points(tx, task, tree) if task["done_when"] else []
+        if points and not waive:
+            raise completion.open_points_error(task, points)
+        waiver = completion.waive_points(tx, task, points, waive) if points else None
+    row = revision.add_revision(tx, "task", task, changes)
+    if status in lease.CLOSED:
+        lease.end_lease(tx, task)
+    if status == "done":
+        hint = completion.find_objections(tx, task)
+    return make_receipt(
+        "task_revision",
+        row,
+        task_id=task["id"],
+        rev=row["rev"],
+        title=changes["title"] or task["title"],
+        task_status=status or task["status"],
+        waiver_id=waiver and waiver["id"],
+        hint=hint,
+    )
 
 
 def list_(
@@ -219,9 +222,7 @@ def claim(
 
 
 def report(
-    write: WriteLater,
-    look: ReadNow,
-    store: Store,
+    output: Output,
     *,
     id: str | None = None,
     scope: str | None = None,
@@ -229,18 +230,12 @@ def report(
     until: str | None = None,
     query: str | None = None,
     limit: int = 100,
-    format: str = "html",
-    out: str | None = None,
-    open: bool = False,
-    timezone: str | None = None,
-    as_of: int | None = None,
 ) -> Row:
     """Report one task (--id) as a story, from its first words to its proofs, verdicts, traces and
     cost; or all tasks.
 
     Example: kaizen R1 --id @last
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.ledger import task_story
     from ..reports.lists import tasks
 
@@ -254,7 +249,4 @@ def report(
         )
     options = {"id": id, "limit": limit} if id else {**filters, "limit": limit}
     story = task_story if id else tasks
-    output = Output(format, out, open, as_of, timezone)
-    return publish(
-        write, look, store, "R1", "task-report", output, story.gather, story.layout, **options
-    )
+    return output.publish(story.gather, story.layout, **options)
