@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..index import Command
     from ..parameters import Row
 
-NOT_CHECKED = "Only the command itself checks whether an id or a file exists."
+NOT_CHECKED = "Ids and files are not checked here; the command itself looks for them."
 
 
 def validate(
