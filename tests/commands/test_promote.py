@@ -118,7 +118,7 @@ def test_learning_without_evidence_is_unproven_everywhere(kaizen, gotcha):
     assert kaizen("L4")["records"][-1]["unproven"] is True
     assert kaizen("L10", path=["a.py"])["records"][0]["unproven"] is True
     assert "learning, unproven" in kaizen("R0", query="No evidence")["text"]
-    report = pathlib.Path(kaizen("R3", format="md")["path"]).read_text()
+    report = pathlib.Path(kaizen.store.place.root, kaizen("R3", format="md")["path"]).read_text()
     assert report.count("Unproven: no evidence is recorded for it.") == 1
     with pytest.raises(Refused):
         kaizen("L3", id=unproven["id"])
