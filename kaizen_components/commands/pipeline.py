@@ -147,7 +147,7 @@ def resume(write, look, store, *, id, abort=False, reason=None):
     found = look().find("run", id)
     if found["driver"] == "agent":
         return _with_question(runs.give_turn(write, look, store, found["id"], LEASE_S))
-    driving = drivers.create_driver(found["driver"], look, plan.source_run(found))
+    driving = drivers.create_driver(found["driver"], look, plan.find_source_run(found))
     return _with_card(look, runs.drive_run(write, look, store, found["id"], driving))
 
 
