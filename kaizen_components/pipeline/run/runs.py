@@ -17,7 +17,6 @@ from ...sandbox import run as sandbox
 from ...store.gate import try_lock
 from ..ask.feedback import describe_finding
 from ..protocol import Protocol
-from ..target.settings import PATH, parse_settings
 from ..target.target import Target
 from ..target.toolchain import find_interpreter
 from ..target.workspace import Workspace
@@ -325,6 +324,8 @@ def _lock_run(store: Store, run: Row) -> Iterator[None]:
 
 def read_target_budget(repo: str) -> dict[str, float]:
     """Return the budget in the settings of the target's last commit."""
+    from ..target.settings import PATH, parse_settings  # pydantic is slow
+
     target = Target(repo)
     try:
         return parse_settings(target.blob(target.head(), PATH)).budget

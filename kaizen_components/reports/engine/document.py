@@ -193,8 +193,9 @@ def format_count(value: Any) -> str:
 
 
 def format_quantity(number: int, noun: str) -> str:
-    """1 span, 2 spans."""
-    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
+    """Return a number and its noun: 1 span, 2 spans, 3 entries."""
+    plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
+    return f"{format_count(number)} {noun if number == 1 else plural}"
 
 
 def format_percent(value: float | None) -> str:
