@@ -77,10 +77,9 @@ class ModelDriver:
             calls = [call.as_dict() for call in reply.tool_calls]
             messages.append({"role": "assistant", "content": reply.text, "tool_calls": calls})
             for call in reply.tool_calls:
+                result = "No call is left."
                 if len(notes) < talk.step.calls:
                     result = scout_tools.call_tool(base, call.name, call.arguments)
-                else:
-                    result = "No call is left."
                 notes.append(f"{call.name} {call.arguments[:200]}\n{result}")
                 talk.calls = min(len(notes), talk.step.calls)
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
