@@ -3,6 +3,7 @@
 A report is laid out once, as plain dicts made by the functions here; `page.py` and `markdown.py` draw them.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from .drawing import MARKS_MEAN, draw_waterfall, format_money, format_ms
@@ -62,7 +63,7 @@ def document(title: str, lead: list[str], sections: list[Block]) -> dict[str, An
     """The whole: `lead` are its first sentences, which a terminal shows too."""
     return {
         "title": title,
-        "lead": lead,
+        "lead": [text for text in lead if text],
         "sections": [section for section in sections if section["blocks"]],
     }
 
@@ -76,9 +77,10 @@ def paragraph(text: str) -> Block:
     return {"block": "paragraph", "text": text}
 
 
-def points(items: list[Any]) -> Block | None:
-    """A list; an item is a cell, or a list of cells that stand in one line."""
-    return {"block": "points", "items": [_cells(item) for item in items]} if items else None
+def points(items: list[Any], more: int = 0) -> Block | None:
+    """Return a list of cells, or of lists of cells for one line. `more` items are not shown."""
+    cells = [_cells(item) for item in [*items, *([f"{more:,} more."] if more else [])]]
+    return {"block": "points", "items": cells} if items else None
 
 
 def facts(*rows: Block | None) -> Block:
@@ -123,6 +125,20 @@ def table(
         "rows": [_cells(row) for row in rows],
         "more": more,
     }
+
+
+def record_table(
+    caption: str,
+    records: list[dict[str, Any]],
+    columns: dict[str, tuple[str, str | Callable[[dict[str, Any]], Any]]],
+    more: int = 0,
+) -> Block | None:
+    """Return a table of records; a column has a kind as in `table` and a field or a function."""
+    rows = [
+        [record[cell] if isinstance(cell, str) else cell(record) for _, cell in columns.values()]
+        for record in records
+    ]
+    return table(caption, {heading: kind for heading, (kind, _) in columns.items()}, rows, more)
 
 
 def story(entries: list[dict[str, Any]], label: str = "") -> Block | None:
