@@ -48,8 +48,12 @@ class _Bundle:
         return None
 
     def exec_module(self, module):
-        *_, begin, end = self._modules[module.__name__]
-        exec(marshal.loads(self._code[begin:end]), module.__dict__)
+        exec(self.get_code(module.__name__), module.__dict__)
+
+    def get_code(self, name):
+        """Return the module's code; `python -m` asks for it too."""
+        *_, begin, end = self._modules[name]
+        return marshal.loads(self._code[begin:end])
 
 
 def _use_bundle():

@@ -8,7 +8,7 @@ import os
 
 from . import fields
 from .errors import Conflict, KaizenError, Refused, Usage
-from .index import find_command, load_commands
+from .index import OUTPUT_DEFAULTS, find_command, load_commands
 from .records.ledger.anchor import AnchorFile
 from .records.ledger.canonical import encode_canonical, encode_compact
 from .records.ledger.hashing import LogEndCache, sha256
@@ -132,7 +132,7 @@ class Door:
                 op_id, test = shared.get("op_id"), shared.get("test", False)
                 said = {**values, **_find_relative_times(command, given)} if op_id else values
                 once = (op_id, self._hash_call(command, said, actor, test)) if op_id else None
-                prepare = self._run_slow_write if "write" in command.needs else self._write
+                prepare = self._write if "tx" in command.needs else self._run_slow_write
                 result = prepare(command, values, actor, once, test)
             else:
                 result = self._run_read(command, values, actor)
@@ -302,6 +302,12 @@ class Door:
     def _call_function(self, command, values, resource):
         if command.python_names:
             values = {command.python_names.get(name, name): value for name, value in values.items()}
+        if "output" in command.needs:
+            from .reports.engine.publish import Output
+
+            how = {name: values.pop(name, command.defaults[name]) for name in OUTPUT_DEFAULTS}
+            resources = [resource(name) for name in ("write", "look", "store")]
+            return command.function(Output(command, *resources, **how), **values)
         return command.function(*(resource(name) for name in command.needs), **values)
 
     def _committed(self, tx):

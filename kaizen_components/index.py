@@ -6,6 +6,7 @@ needs has a trailing underscore (`link_`).
 """
 
 from .errors import Usage
+from .fields import get_field
 
 COMMANDS = {
     "K0": "op-find",
@@ -158,6 +159,10 @@ def join_split_name(argv: list[str]) -> list[str]:
     )
 
 
+# The options of every report; `format` defaults to its first choice. They are the engine's parameter `output`.
+OUTPUT_DEFAULTS = {"format": None, "out": None, "open": False, "timezone": None, "as_of": None}
+
+
 class Command:
     """One command as its function declares it: positional parameters are the engine's, keyword-only the user's."""
 
@@ -179,13 +184,17 @@ class Command:
             name.rstrip("_"): name for name in given if name[-1] == "_"
         }  # `from` is Python's own word
         self.required = [name for name in self.options if name not in self.defaults]
-        self.writes = "tx" in self.needs or "write" in self.needs
+        self.fields: dict = {}  # name -> what it means here, once somebody has asked
+        if "output" in self.needs:
+            self.options += tuple(OUTPUT_DEFAULTS)
+            format = get_field(self, "format").choices[0]
+            self.defaults |= {**OUTPUT_DEFAULTS, "format": format}
+        self.writes = bool({"tx", "write", "output"}.intersection(self.needs))
         names_a_record = any(name == "id" or name.endswith("_id") for name in self.required)
         # May this write make the database? Not if it needs earlier records: those are not there.
         self.can_be_first = (
             self.writes and not names_a_record and self.noun != "purge" and self.family != "R"
         )
-        self.fields: dict = {}  # name -> what it means here, once somebody has asked
         self.choices: list[str] = []  # filled in where they are searched; the fields know them
 
     @property

@@ -1,13 +1,14 @@
-"""What the engine passes to a command: `tx`, `db`, `write`, `look` and `store`, as types. Imported by type checkers only."""
+"""What the engine passes to a command: `tx`, `db`, `write`, `look`, `store` and `output`, as types. Imported by type checkers only."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from .reports.engine.publish import Output
     from .store.database import Store
     from .store.place import Place
 
-    __all__ = ["Place", "Store"]
+    __all__ = ["Output", "Place", "Store"]
 
 Row = dict[str, Any]
 Result = TypeVar("Result")

@@ -3,8 +3,10 @@
 
     python verify_ledger.py DATABASE [--anchors FILE] [--copy] [--json]
 
-It shares no code with the engine on purpose: two programs that agree are better evidence than one. The database
-is opened read-only and streamed in the order of the log, so memory does not grow with the records.
+It recomputes every hash and names the first log index that is not in order; K8 says what kind of
+tampering that was. It shares no code with the engine on purpose: two programs that agree are better
+evidence than one. The database is opened read-only and streamed in the order of the log, so memory
+does not grow with the records.
 
 Exit codes: 0 in order, 2 usage, 3 no such file, 7 a finding.
 """
@@ -14,27 +16,25 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
+import contextlib
 import heapq
 import json
 import math
 import os
 import sqlite3
 import sys
-from array import array
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 APPLICATION_ID = 0x4B41495A
-IN_ORDER, NO_SUCH_FILE, FOUND = 0, 3, 7  # and argparse has 2 for usage
-FINDINGS_MAX = 100  # the first one counts; more than this says nothing new
-SIZE_DIGITS_MAX = 18  # what an integer of SQLite surely holds
-SWAPS_MAX = 64  # entries with a wrong leaf that are tried against each other
-AFTER_THE_LOG = math.inf  # the place of a finding that belongs to no entry
+IN_ORDER, NO_SUCH_FILE, FOUND = 0, 3, 7  # argparse exits 2 for usage
+SIZE_DIGITS_MAX = 18  # fits an integer of SQLite
 STRICT_SINCE = (3, 37)
 RECORD_COLUMNS = {"seq", "id", "at", "actor", "test"}
 STORED_AS = {"TEXT": "text", "INTEGER": "integer", "INT": "integer", "REAL": "real"}
@@ -46,7 +46,7 @@ COLUMNS = """
 SELECT m.name, c.name, c.type FROM sqlite_master m, pragma_table_xinfo(m.name) c
 WHERE m.type = ? AND c.hidden <> 1 ORDER BY m.name, c.cid
 """
-# What SQLite says when it could not look, as opposed to having seen something wrong.
+# The file could not be read, which says nothing about its content.
 UNREADABLE = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_READONLY,
@@ -58,8 +58,8 @@ UNREADABLE = {
 # Canonical JSON and hashes
 
 
-def ecmascript(number: float) -> str:
-    """The number as ECMAScript prints it; repr has the same shortest digits, only laid out differently."""
+def format_ecmascript(number: float) -> str:
+    """Format a number as ECMAScript prints it: the shortest digits, which repr has too."""
     if not math.isfinite(number):
         raise ValueError("JSON has no such number")
     sign, numerals, exponent = Decimal(repr(number)).normalize().as_tuple()
@@ -77,34 +77,32 @@ def ecmascript(number: float) -> str:
     return f"{minus}{mantissa}e{point - 1:+d}"
 
 
-string = json.JSONEncoder(ensure_ascii=False).encode
+encode_string = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def value_json(value: Any) -> str:
-    """Text comes as bytes, so that nothing but this strict decoding stands between the file and the hash."""
+def encode_value(value: Any) -> str:
+    """Encode a number or a text, which comes as bytes and is decoded strictly."""
     if isinstance(value, bytes):
-        return string(value.decode())
-    return str(value) if isinstance(value, int) else ecmascript(value)
+        return encode_string(value.decode())
+    return str(value) if isinstance(value, int) else format_ecmascript(value)
 
 
-def members(names: Iterable[str]) -> list[tuple[str, str]]:
-    """The names in the order of canonical JSON, each with how it is written there."""
-    return [(name, f"{string(name)}:") for name in sorted(names)]
+def name_members(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the names in the order of canonical JSON, each as it is written there."""
+    return [(name, f"{encode_string(name)}:") for name in sorted(names)]
 
 
-def canonical(named: list[tuple[str, str]], values: dict[str, Any]) -> bytes:
-    """The object with these members; raises ValueError for what JSON cannot say."""
+def encode_canonical(members: list[tuple[str, str]], values: dict[str, Any]) -> bytes:
+    """Encode the object with these members; raise ValueError for a number outside JSON."""
     present = [
-        written + value_json(values[name]) for name, written in named if values[name] is not None
+        written + encode_value(values[name])
+        for name, written in members
+        if values[name] is not None
     ]
     return f"{{{','.join(present)}}}".encode()
 
 
-ENTRY = members(LOG.keys() - {"seq", "leaf"})
-
-
-def leaf_of(entry: dict[str, Any], **changed: Any) -> bytes:
-    return sha256(b"\0" + canonical(ENTRY, entry | changed)).hexdigest().encode()
+ENTRY = name_members(LOG.keys() - {"seq", "leaf"})
 
 
 class Tree:
@@ -133,31 +131,11 @@ class Tree:
 # Anchors
 
 
-class Series:
-    """The anchors of one origin in the order of the file: 40 bytes each, since there is one for each commit."""
-
-    def __init__(self) -> None:
-        self.sizes, self.roots = array("q"), bytearray()
-        self.largest, self.largest_root, self.goes_back = -1, b"", False
-
-    def add(self, size: int, root: bytes) -> None:
-        # The same size with another root goes back as well: one commit was undone and one was made.
-        if size < self.largest or (size == self.largest and root != self.largest_root):
-            self.goes_back = True
-        if size > self.largest:
-            self.largest, self.largest_root = size, root
-        self.sizes.append(size)
-        self.roots += root
-
-    def by_size(self) -> Iterator[tuple[int, bytes]]:
-        order: Iterable[int] = range(len(self.sizes))
-        for nth in sorted(order, key=self.sizes.__getitem__) if self.goes_back else order:
-            yield self.sizes[nth], bytes(self.roots[32 * nth : 32 * nth + 32])
-
-
 @dataclass
 class Anchors:
-    of: defaultdict[bytes, Series] = field(default_factory=lambda: defaultdict(Series))
+    roots: defaultdict[bytes, set[tuple[int, bytes]]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
     count: int = 0
     damaged: int = 0
 
@@ -169,7 +147,7 @@ class Anchors:
             readable = False
         if readable:
             self.count += 1
-            self.of[origin].add(int(size), root)
+            self.roots[origin].add((int(size), root))
         else:
             self.damaged += 1
 
@@ -179,14 +157,12 @@ def read_anchors(path: Path | None) -> Anchors:
     if path is None:
         return anchors
     with path.open("rb") as lines:
-        for line in lines:
+        for line in chain(lines, [b"\n"]):
             if line != b"\n":
                 block.append(line.removesuffix(b"\n"))
             elif block:
                 anchors.add(block)
                 block = []
-    if block:
-        anchors.add(block)
     return anchors
 
 
@@ -200,39 +176,38 @@ class Record(NamedTuple):
     fault: str | None
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
 def show(value: Any) -> str | None:
-    """A value for people: ASCII, on one line, whatever was done to it."""
+    """Return a value for people: ASCII, on one line."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     return None if value is None else str(value).encode("unicode_escape").decode("ascii")
 
 
-def select(table: str, columns: Iterable[str], order: str) -> str:
-    """Every value with its type, since text_factory makes TEXT and BLOB alike; never from an index."""
-    wanted = ", ".join(f"{quoted(column)}, typeof({quoted(column)})" for column in columns)
-    return f"SELECT {wanted} FROM {quoted(table)} NOT INDEXED ORDER BY {quoted(order)}"
-
-
-def rows(
+def read_rows(
     db: sqlite3.Connection,
     table: str,
     columns: dict[str, str],
     order: str = "seq",
     nullable: bool = False,
 ) -> Iterator[tuple[dict[str, Any], str | None]]:
-    """Each row, and what is wrong with the type or the encoding of a value in it."""
+    """Yield each row, and what is wrong with the type or the encoding of a value in it.
+
+    Read each value with its type, since text_factory makes TEXT and BLOB alike, and never from
+    an index.
+    """
+    wanted = ", ".join(f"{quote(column)}, typeof({quote(column)})" for column in columns)
     expected = {
         name: {stored.encode(), b"null" if nullable else stored.encode()}
         for name, stored in columns.items()
     }
-    faults: dict[
-        tuple[bytes, ...], str | None
-    ] = {}  # by the types of a row, which are mostly the same
-    for row in db.execute(select(table, columns, order)):
+    faults: dict[tuple[bytes, ...], str | None] = {}  # most rows have the same types
+    for row in db.execute(
+        f"SELECT {wanted} FROM {quote(table)} NOT INDEXED ORDER BY {quote(order)}"
+    ):
         values, types = dict(zip(columns, row[::2], strict=True)), row[1::2]
         if types not in faults:
             wrong = [
@@ -241,51 +216,51 @@ def rows(
                 if kind not in expected[name]
             ]
             faults[types] = wrong[0] if wrong else None
-        yield values, faults[types] or encoding_fault(values)
-
-
-def encoding_fault(values: dict[str, Any]) -> str | None:
-    try:
-        b"\0".join(value for value in values.values() if isinstance(value, bytes)).decode()
-    except UnicodeDecodeError:
-        return "a text is not UTF-8"
-    return None
+        fault = faults[types]
+        try:
+            b"\0".join(value for value in values.values() if isinstance(value, bytes)).decode()
+        except UnicodeDecodeError:
+            fault = fault or "a text is not UTF-8"
+        yield values, fault
 
 
 def columns_by_name(db: sqlite3.Connection, kind: str) -> dict[str, dict[str, str]]:
-    """The columns of each table (or view) as SELECT * gives them, with the type that their values must have."""
-    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    """Return the columns of each table (or view) in the order of SELECT *, with their types."""
+    columns: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for name, column, stored in db.execute(COLUMNS, (kind,)):
-        found[name.decode()][column.decode()] = STORED_AS.get(stored.decode().upper(), "unknown")
-    return found
+        columns[name.decode()][column.decode()] = STORED_AS.get(stored.decode().upper(), "unknown")
+    return columns
 
 
-def records_of(db: sqlite3.Connection, kind: str, columns: dict[str, str]) -> Iterator[Record]:
-    for values, fault in rows(db, kind, columns, nullable=True):
-        yield Record(place(values["seq"]), kind, values, fault)
-
-
-def place(seq: Any) -> int:
-    """Only a table that was made anew can hold a seq that is no integer; nothing in order has place 0."""
-    return seq if isinstance(seq, int) else 0
+def read_records(db: sqlite3.Connection, kind: str, columns: dict[str, str]) -> Iterator[Record]:
+    for values, fault in read_rows(db, kind, columns, nullable=True):
+        # Only a table that was made anew can hold a seq that is not an integer; no entry has seq 0.
+        seq = values["seq"] if isinstance(values["seq"], int) else 0
+        yield Record(seq, kind, values, fault)
 
 
 # The verification
 
 
-@dataclass
-class Finding:
-    problem: str
-    says: str
-    kind: str | None = None
-    record_id: str | None = None
-    log_index: int | None = None
+class Finding(Exception):
+    """The first thing that is not in order."""
+
+    def __init__(
+        self, says: str, kind: Any = None, record_id: Any = None, log_index: int | None = None
+    ) -> None:
+        super().__init__(says)
+        self.facts: dict[str, Any] = {
+            "says": says,
+            "kind": show(kind),
+            "record_id": show(record_id),
+            "log_index": log_index,
+        }
 
     def __str__(self) -> str:
-        of = " ".join(filter(None, (self.kind, self.record_id)))
-        at = None if self.log_index is None else f"log index {self.log_index}"
+        of = " ".join(filter(None, (self.facts["kind"], self.facts["record_id"])))
+        at = None if self.facts["log_index"] is None else f"log index {self.facts['log_index']}"
         where = ", ".join(filter(None, (of, at)))
-        return f"{self.problem.capitalize()}{f' ({where})' if where else ''}: {self.says}"
+        return f"Not in order{f' ({where})' if where else ''}: {self.facts['says']}"
 
 
 @dataclass
@@ -299,7 +274,8 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"ok": not self.findings, **asdict(self)}
+        findings = [finding.facts for finding in self.findings]
+        return {"ok": not findings, **vars(self), "findings": findings}
 
     def __str__(self) -> str:
         if self.findings:
@@ -312,77 +288,43 @@ class Report:
 
 
 class Verifier:
-    """One pass over the log and all records, side by side in the order of seq, then the tables around them."""
+    """One pass over the log and all records in the order of seq, then the tables around them.
 
-    def __init__(self, db: sqlite3.Connection, anchors: Anchors, copy: bool = False) -> None:
-        self.db, self.anchors, self.copy = db, anchors, copy
+    It ends at the first finding. K8 of the engine says which kind of tampering it was.
+    """
+
+    def __init__(self, db: sqlite3.Connection, anchors: Anchors, is_copy: bool = False) -> None:
+        self.db, self.anchors, self.is_copy = db, anchors, is_copy
         self.report = Report(anchors=anchors.count, damaged_anchors=anchors.damaged)
-        self.found: list[tuple[float, int, Finding]] = []
-        self.log_in_order = True
-        self.next_seq, self.next_idx = 1, Counter[bytes]()
-        self.unfit: list[tuple[dict[str, Any], Finding]] = []
-        self.trees: dict[bytes, Tree] = {}
-        self.agreed, self.disagreed = Counter[bytes](), dict[bytes, int]()
-        self.lost: Record | None = None
+        self.trees: defaultdict[bytes, Tree] = defaultdict(Tree)
+        self.due = {origin: deque(sorted(roots)) for origin, roots in anchors.roots.items()}
+        self.size_agreed = Counter[bytes]()
 
     def run(self) -> Report:
         try:
             self.read_schema()
-            self.walk()
-            self.judge_leaves()
+            self.check_log()
             self.check_frontier()
             self.check_anchors()
             self.check_derived()
             self.check_pages()
+        except Finding as finding:
+            self.report.findings.append(finding)
         except (sqlite3.Error, UnicodeError) as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in UNREADABLE:
                 raise
-            self.find(
-                AFTER_THE_LOG,
-                "edit",
-                f"the file cannot be read as a Kaizen database: {show(error)}.",
-            )
-        self.found.sort(key=lambda found: found[:2])
-        self.report.findings = [finding for _, _, finding in self.found]
+            says = f"the file cannot be read as a Kaizen database: {show(error)}."
+            self.report.findings.append(Finding(says))
         return self.report
-
-    def find(
-        self,
-        seq: float,
-        problem: str,
-        says: str,
-        kind: Any = None,
-        record_id: Any = None,
-        log_index: Any = None,
-    ) -> Finding:
-        index = log_index if isinstance(log_index, int) else None
-        finding = Finding(problem, says, show(kind), show(record_id), index)
-        if len(self.found) < FINDINGS_MAX:
-            self.found.append((seq, len(self.found), finding))
-        return finding
-
-    def find_in(self, entry: dict[str, Any], problem: str, says: str) -> Finding:
-        return self.find(
-            entry["seq"], problem, says, entry["kind"], entry["record_id"], entry["idx"]
-        )
-
-    def find_in_log(self, entry: dict[str, Any], problem: str, says: str) -> Finding:
-        """A finding in the log itself, after which its tree is not worth comparing."""
-        self.log_in_order = False
-        return self.find_in(entry, problem, says)
-
-    def find_at(self, origin: bytes, idx: int, problem: str, says: str) -> None:
-        """A finding about a log as a whole, with the entry where it begins if there is one."""
-        entry = self.one(
-            "SELECT kind, record_id FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?",
-            origin,
-            idx,
-        )
-        kind, record_id = entry or (None, None)
-        self.find(AFTER_THE_LOG, problem, says, kind, record_id, idx)
 
     def one(self, sql: str, *parameters: Any) -> Any:
         return self.db.execute(sql, parameters).fetchone()
+
+    def finding_at(self, origin: bytes, index: int, says: str) -> Finding:
+        """Return a finding about a whole log, with the record where it begins if there is one."""
+        sql = "SELECT kind, record_id FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?"
+        kind, record_id = self.one(sql, origin, index) or (None, None)
+        return Finding(says, kind, record_id, index)
 
     def read_schema(self) -> None:
         self.columns = columns_by_name(self.db, "table")
@@ -391,381 +333,201 @@ class Verifier:
             for name, columns in self.columns.items()
             if columns.keys() >= RECORD_COLUMNS
         }
-        self.hashed = {
-            kind: members(columns.keys() - {"seq"}) for kind, columns in self.kinds.items()
+        self.members = {
+            kind: name_members(columns.keys() - {"seq"}) for kind, columns in self.kinds.items()
         }
         if self.one("PRAGMA application_id")[0] != APPLICATION_ID:
-            self.find(0, "edit", "the application_id is not that of a Kaizen database.")
+            raise Finding("the application_id is not that of a Kaizen database.")
         version = self.one("PRAGMA user_version")[0]
-        listed = (
-            self.one("SELECT max(version) FROM migration")[0] if "migration" in self.columns else 0
-        )
+        has_list = "migration" in self.columns
+        listed = self.one("SELECT max(version) FROM migration")[0] if has_list else 0
         if version != listed or not version:
-            self.find(
-                AFTER_THE_LOG,
-                "edit",
-                f"the user_version is {version}, and the table migration lists {listed}.",
-            )
-        self.frontier = list(rows(self.db, "frontier", FRONTIER, "origin"))
-        self.size = {row["origin"]: row["size"] for row, fault in self.frontier if not fault}
-        self.purged = set(self.read_purged())
-        self.later = {origin: series.by_size() for origin, series in self.anchors.of.items()}
-        self.due = {origin: next(later, None) for origin, later in self.later.items()}
-        for origin in self.anchors.of:
-            self.compare(origin, Tree())
+            raise Finding(f"the user_version is {version}, and the table migration lists {listed}.")
 
     def read_purged(self) -> Iterator[bytes]:
-        if "records" not in self.kinds.get("purge", ()):
-            return
-        for (listed,) in self.db.execute("SELECT records FROM purge NOT INDEXED"):
-            try:
-                ids = json.loads(listed)
-            except (ValueError, TypeError, RecursionError):
-                continue  # its content hash says more
-            yield from (
-                (item.encode() for item in ids if isinstance(item, str))
-                if isinstance(ids, list)
-                else ()
-            )
+        if "records" in self.kinds.get("purge", ()):
+            for (listed,) in self.db.execute("SELECT records FROM purge NOT INDEXED"):
+                with contextlib.suppress(ValueError, TypeError, RecursionError):
+                    # Another value does not have its content hash, which is the finding.
+                    yield from map(str.encode, json.loads(listed))
 
     # Checks 1 to 4: the log and the records
 
-    def walk(self) -> None:
-        merged = heapq.merge(
-            *(records_of(self.db, kind, columns) for kind, columns in self.kinds.items()),
+    def check_log(self) -> None:
+        purged = set(self.read_purged())
+        records = heapq.merge(
+            *(read_records(self.db, kind, columns) for kind, columns in self.kinds.items()),
             key=lambda record: record.seq,
         )
-        record = next(merged, None)
-        for entry, fault in rows(self.db, "log", LOG):
-            entry["seq"] = place(entry["seq"])
-            early, here = list[Record](), list[Record]()
-            while record and record.seq <= entry["seq"]:
-                if record.seq == entry["seq"]:
-                    here.append(record)
-                elif len(early) < FINDINGS_MAX:
-                    early.append(record)
-                self.report.records += 1
-                record = next(merged, None)
+        record = next(records, None)
+        for seq, (entry, fault) in enumerate(read_rows(self.db, "log", LOG), 1):
             self.report.entries += 1
-            self.check_early(early)
-            if fault:
-                self.find_in_log(entry, "edit", f"in the log, {fault}.")
-            else:
-                self.check_entry(entry)
-                self.check_record(entry, here)
-            self.next_seq = max(self.next_seq, entry["seq"] + 1)
-        last, self.lost = sum(self.size.values()), None
-        while record:
-            self.report.records += 1
-            # Up to the frontier's size the log is cut off, which is one finding, not one for each record.
-            if not self.next_seq <= record.seq <= last:
-                self.check_alone(record)
-            else:
-                self.lost = self.lost or record
-            record = next(merged, None)
+            if record and record.seq < seq:
+                break
+            self.check_entry(seq, entry, fault)
+            has_record = False
+            while record and record.seq == seq:
+                self.check_record(entry, record)
+                if has_record or (entry["test"] == 1 and entry["record_id"] in purged):
+                    raise self.finding_in(entry, "a record is here that was purged.")
+                has_record = True
+                self.report.records += 1
+                record = next(records, None)
+            if not has_record:
+                if entry["test"] != 1 or entry["record_id"] not in purged:
+                    raise self.finding_in(entry, "the record is gone, and no purge names it.")
+                self.report.purged += 1
+        if record:
+            says = f"the record at seq {record.seq} has no entry at its place in the log."
+            raise Finding(says, record.kind, record.values["id"])
 
-    def check_early(self, early: list[Record]) -> None:
-        """Records before this entry have none of their own; where an entry is missing, that is the finding."""
-        self.lost = None
-        for record in early:
-            if record.seq < self.next_seq:
-                self.check_alone(record)
-            else:
-                self.lost = self.lost or record
-
-    def check_entry(self, entry: dict[str, Any]) -> None:
-        origin, expected = entry["origin"], self.next_idx[entry["origin"]]
-        if entry["seq"] != self.next_seq or entry["idx"] != expected:
-            self.next_idx[origin] = self.check_place(entry, expected)
-            return
-        self.next_idx[origin] += 1
-        if leaf_of(entry) != entry["leaf"]:
-            self.find_unfit(entry)
-        elif self.log_in_order:
-            tree = self.trees.setdefault(origin, Tree())
-            tree.add(bytes.fromhex(entry["leaf"].decode()))
-            self.compare(origin, tree)
-
-    def find_unfit(self, entry: dict[str, Any]) -> None:
-        finding = self.find_in_log(
-            entry, "edit", "the leaf in the log is not the hash of its entry."
-        )
-        if len(self.unfit) < SWAPS_MAX:
-            self.unfit.append((entry, finding))
-
-    def check_place(self, entry: dict[str, Any], expected: int) -> int:
-        """The entry does not carry on the log: it was moved, or others were. Gives the index due after it."""
-        seq, idx = entry["seq"], entry["idx"]
-        says = f"the entry at seq {seq} has log index {idx} where seq {self.next_seq} and index {expected} are due."
-        if leaf_of(entry) != entry["leaf"]:
-            self.find_unfit(entry)
-        elif idx < expected:
-            self.find_in_log(entry, "insertion", f"the entry is there twice: {says}")
-            return expected
-        elif idx > expected and not self.is_in_log(entry["origin"], expected):
-            self.find_missing(entry, expected, says)
-            return idx + 1
-        elif idx > expected and seq == self.next_seq:
-            self.find_in_log(entry, "reordering", says)
-        else:
-            self.find_in_log(entry, "insertion", says)
-        return expected + 1
-
-    def find_missing(self, entry: dict[str, Any], expected: int, says: str) -> None:
-        """Named by the first record that is left without an entry; if no place is left out, by the entry after it."""
-        self.log_in_order = False
-        kind, record_id = (self.lost.kind, self.lost.values["id"]) if self.lost else (None, None)
-        if entry["seq"] <= self.next_seq:
-            kind, record_id = entry["kind"], entry["record_id"]
-        at = min(self.next_seq, entry["seq"])
-        self.find(at, "deletion", f"the entry is missing: {says}", kind, record_id, expected)
-
-    def is_in_log(self, origin: bytes, idx: int) -> bool:
-        return bool(
-            self.one("SELECT 1 FROM log WHERE origin = CAST(? AS TEXT) AND idx = ?", origin, idx)
+    def finding_in(self, entry: dict[str, Any], says: str) -> Finding:
+        return Finding(
+            says, entry["kind"], entry["record_id"], self.trees[entry["origin"]].size - 1
         )
 
-    def judge_leaves(self) -> None:
-        """A wrong leaf is an edit, unless it is a copy of another's, or fits once two entries are put back."""
-        for entry, finding in self.unfit:
-            leaf, idx, seq = entry["leaf"], entry["idx"], entry["seq"]
-            if self.one("SELECT 1 FROM log WHERE leaf = CAST(? AS TEXT) AND seq <> ?", leaf, seq):
-                finding.problem, finding.says = (
-                    "insertion",
-                    "the leaf in the log is a copy of another entry's.",
-                )
-            elif any(
-                leaf in (leaf_of(other), leaf_of(other, idx=idx), leaf_of(entry, idx=other["idx"]))
-                for other, _ in self.unfit
-                if other is not entry
-            ):
-                finding.problem, finding.says = (
-                    "reordering",
-                    "the leaf in the log belongs to another entry.",
-                )
+    def check_entry(self, seq: int, entry: dict[str, Any], fault: str | None) -> None:
+        """Check the place and the leaf of an entry and let the tree of its origin grow."""
+        origin, facts = entry["origin"], (entry["kind"], entry["record_id"])
+        tree = self.trees[origin]
+        if fault:
+            raise Finding(f"in the log, {fault}.", *facts, tree.size)
+        if (entry["seq"], entry["idx"]) != (seq, tree.size):
+            says = (
+                f"the log has seq {entry['seq']} and index {entry['idx']} "
+                f"where seq {seq} and index {tree.size} are due."
+            )
+            raise Finding(says, *facts, tree.size)
+        leaf = sha256(b"\0" + encode_canonical(ENTRY, entry))
+        if leaf.hexdigest().encode() != entry["leaf"]:
+            raise Finding("the leaf in the log is not the hash of its entry.", *facts, tree.size)
+        self.compare_root(origin)
+        tree.add(leaf.digest())
 
-    def check_record(self, entry: dict[str, Any], here: list[Record]) -> None:
-        kind, record_id = entry["kind"].decode(), entry["record_id"]
-        mine = next((record for record in here if record.kind == kind), None)
-        if mine is None and any(record.values["id"] == record_id for record in here):
-            self.find_in(entry, "edit", "the entry names another kind than its record's.")
-            return
-        for record in here:
-            if record is not mine:
-                self.check_alone(record)
-        if mine and mine.values["id"] == record_id:
-            self.check_content(entry, mine)
-        elif kind in self.kinds and (
-            moved := self.one(
-                f"SELECT seq FROM {quoted(kind)} WHERE id = CAST(? AS TEXT)", record_id
-            )
-        ):
-            self.find_in(
-                entry,
-                "reordering",
-                f"the record stands at seq {moved[0]}, its entry at {entry['seq']}.",
-            )
-        elif entry["test"] == 1 and record_id in self.purged:
-            self.report.purged += 1
-            if mine:
-                self.check_alone(mine)
-        elif mine:
-            self.find_in(
-                entry, "edit", f"the record at its place has the id {show(mine.values['id'])}."
-            )
-        else:
-            self.find_in(entry, "deletion", "the record is gone, and no purge names it.")
-
-    def check_content(self, entry: dict[str, Any], record: Record) -> None:
+    def check_record(self, entry: dict[str, Any], record: Record) -> None:
+        values = record.values
+        if (record.kind.encode(), values["id"]) != (entry["kind"], entry["record_id"]):
+            says = f"the record at its place is {record.kind} {show(values['id'])}."
+            raise self.finding_in(entry, says)
         if record.fault:
-            self.find_in(entry, "edit", f"in the record, {record.fault}.")
-            return
+            raise self.finding_in(entry, f"in the record, {record.fault}.")
         for name in ("test", "at", "actor"):
-            if record.values[name] != entry[name]:
-                self.find_in(entry, "edit", f"the record and its entry differ in {name}.")
-                return
+            if values[name] != entry[name]:
+                raise self.finding_in(entry, f"the record and its entry differ in {name}.")
         try:
-            content = canonical(self.hashed[record.kind], record.values)
+            content = encode_canonical(self.members[record.kind], values)
         except ValueError as error:
-            self.find_in(entry, "edit", f"the record cannot be hashed: {error}.")
-            return
+            raise self.finding_in(entry, f"the record cannot be hashed: {error}.") from None
         if sha256(content).hexdigest().encode() != entry["content_hash"]:
-            self.find_in(entry, "edit", "the record does not have its content hash.")
-        elif entry["test"] == 1 and entry["record_id"] in self.purged:
-            self.find_in(entry, "insertion", "the record was purged, and stands there again.")
+            raise self.finding_in(entry, "the record does not have its content hash.")
 
-    def check_alone(self, record: Record) -> None:
-        """A record without an entry at its place: moved there if the log knows its id, else put there."""
-        record_id = record.values["id"]
-        if len(self.found) >= FINDINGS_MAX:
-            return
-        sql = "SELECT seq, idx FROM log WHERE record_id = CAST(? AS TEXT) AND kind = ?"
-        if entry := self.one(sql, record_id, record.kind):
-            says = f"the record stands at seq {record.seq}, its entry at {entry[0]}."
-            self.find(record.seq, "reordering", says, record.kind, record_id, entry[1])
-        else:
-            says = f"the record at seq {record.seq} has no entry in the log."
-            self.find(record.seq, "insertion", says, record.kind, record_id)
-
-    # Checks 5 to 7: what stands around them
+    # Checks 5 to 8: what is around them
 
     def check_frontier(self) -> None:
-        local = [row["origin"] for row, _ in self.frontier if row["local"] == 1]
-        if self.log_in_order and len(local) == 1:
-            self.report.root = self.trees.get(local[0], Tree()).root().hex()
-        for row, fault in self.frontier:
+        sizes, local = dict[bytes, int](), list[bytes]()
+        for row, fault in read_rows(self.db, "frontier", FRONTIER, "origin"):
+            origin, size = row["origin"], row["size"]
             if fault or row["local"] not in (0, 1):
-                self.find(
-                    AFTER_THE_LOG, "edit", f"in frontier, {fault or 'local is neither 0 nor 1'}."
-                )
+                raise Finding(f"in frontier, {fault or 'local is neither 0 nor 1'}.")
+            sizes[origin] = size
+            local += [origin] * row["local"]
+            tree = self.trees[origin]
+            if size != tree.size:
+                says = f"frontier counts {size} entries of {show(origin)}, the log has {tree.size}."
+                raise self.finding_at(origin, min(size, tree.size), says)
+            if row["peaks"] != b" ".join(peak.hex().encode() for peak in tree.peaks):
+                raise Finding(f"frontier has other peaks than the log of {show(origin)}.")
+            if not size and not row["local"]:
+                raise Finding(f"frontier has a row for {show(origin)}, which has no log.")
+        for origin in sorted(self.trees.keys() - sizes.keys()):
+            says = f"frontier has no row for the entries of {show(origin)}."
+            raise self.finding_at(origin, 0, says)
         if len(local) != 1:
-            self.find(AFTER_THE_LOG, "edit", f"frontier has {len(local)} local rows, not one.")
-        if not self.log_in_order:
-            return
-        unlisted = self.trees.keys() - self.size.keys()
-        for row, fault in self.frontier:
-            if row["local"] == 0 and row["size"] == 0:
-                self.find(
-                    AFTER_THE_LOG,
-                    "insertion",
-                    f"frontier has a row for {show(row['origin'])}, which has no log.",
+            raise Finding(f"frontier has {len(local)} local rows, not one.")
+        self.report.root = self.trees[local[0]].root().hex()
+
+    def compare_root(self, origin: bytes) -> None:
+        """Compare the root at this size with the anchors of the same size."""
+        tree, due = self.trees[origin], self.due.get(origin)
+        while due and due[0][0] == tree.size:
+            if due.popleft()[1] != tree.root():
+                says = (
+                    f"the root at size {tree.size} is not the anchor's: history was rewritten, "
+                    "or an older copy was put here and written to."
                 )
-            if not fault:
-                self.check_peaks(row, self.trees.get(row["origin"], Tree()), bool(unlisted))
-        for origin in sorted(unlisted):
-            self.find_at(
-                origin, 0, "insertion", f"frontier has no row for the entries of {show(origin)}."
-            )
-
-    def check_peaks(self, row: dict[str, Any], tree: Tree, renamed: bool) -> None:
-        origin, size = row["origin"], row["size"]
-        says = f"frontier counts {size} entries of {show(origin)}, the log has {tree.size}."
-        if tree.size == 0 and size and renamed:
-            self.find(AFTER_THE_LOG, "edit", says)
-        elif tree.size < size:
-            lost = self.lost
-            self.find(
-                AFTER_THE_LOG,
-                "truncation",
-                says,
-                lost and lost.kind,
-                lost and lost.values["id"],
-                tree.size,
-            )
-        elif tree.size > size:
-            self.find_at(origin, size, "insertion", says)
-        elif row["peaks"] != b" ".join(peak.hex().encode() for peak in tree.peaks):
-            self.find(
-                AFTER_THE_LOG, "edit", f"frontier has other peaks than the log of {show(origin)}."
-            )
-
-    def compare(self, origin: bytes, tree: Tree) -> None:
-        """Compare the root at this size with the anchors that have it."""
-        due = self.due.get(origin)
-        while due and due[0] == tree.size and origin not in self.disagreed:
-            if due[1] == tree.root():
-                self.agreed[origin] = tree.size
-            else:
-                self.disagreed[origin] = tree.size
-            due = self.due[origin] = next(self.later[origin], None)
+                raise self.finding_at(origin, self.size_agreed[origin], says)
+            self.size_agreed[origin] = tree.size
 
     def check_anchors(self) -> None:
-        if not self.log_in_order:
-            return
-        known = self.trees.keys() | self.size.keys()
-        related = bool(known & self.anchors.of.keys())
-        for origin, series in self.anchors.of.items():
-            size, agreed = self.trees.get(origin, Tree()).size, self.agreed[origin]
-            if origin not in known:
-                if not (self.copy and related):
-                    says = f"there are anchors of {show(origin)}, and no such log: another file, or an older copy."
-                    self.find(AFTER_THE_LOG, "rollback", says)
-            elif origin in self.disagreed:
-                says = f"the root at size {self.disagreed[origin]} is not the anchor's"
-                if series.goes_back:
-                    self.find_at(
-                        origin,
-                        agreed,
-                        "rollback",
-                        f"{says}: an older copy was put here and written to.",
+        is_related = any(origin in self.due for origin in self.trees)
+        for origin, due in self.due.items():
+            if origin in self.trees:
+                self.compare_root(origin)
+                size = self.trees[origin].size
+                if due and not self.is_copy:
+                    says = (
+                        f"the log has {size} entries, an anchor {due[-1][0]}: "
+                        "the file is an older copy."
                     )
-                else:
-                    self.find_at(origin, agreed, "edit", f"{says}: history was rewritten.")
-            elif series.largest > size and not self.copy:
-                says = f"the log has {size} entries, an anchor {series.largest}: the file is an older copy."
-                self.find_at(origin, size, "rollback", says)
+                    raise self.finding_at(origin, size, says)
+            elif not (self.is_copy and is_related):
+                says = f"there are anchors of {show(origin)}, and no such log: "
+                raise Finding(says + "another file, or an older copy.")
 
     def check_derived(self) -> None:
+        """Compare each table x_state with its view x_fold, in both directions."""
         views = columns_by_name(self.db, "view")
-        for view in views:
-            if view.endswith("_fold"):
-                self.check_state(view, view.removesuffix("_fold") + "_state", list(views[view]))
         for table in self.columns.keys() - self.kinds.keys():
             if table.endswith("_state") and table.removesuffix("_state") + "_fold" not in views:
-                self.find(
-                    AFTER_THE_LOG,
-                    "edit",
-                    f"the derived table {show(table)} has no view to agree with.",
-                )
-
-    def check_state(self, view: str, table: str, columns: list[str]) -> None:
-        if columns != list(self.columns.get(table, ())):
-            self.find(
-                AFTER_THE_LOG, "edit", f"{show(table)} does not have the columns of {show(view)}."
+                raise Finding(f"the derived table {show(table)} has no view to agree with.")
+        for view in views:
+            if not view.endswith("_fold"):
+                continue
+            table, columns = view.removesuffix("_fold") + "_state", list(views[view])
+            if columns != list(self.columns.get(table, ())):
+                raise Finding(f"{show(table)} does not have the columns of {show(view)}.")
+            seq = quote(columns[0])
+            differences = (
+                f"SELECT {seq} FROM (SELECT * FROM {left} EXCEPT SELECT * FROM {right})"
+                for left, right in ((quote(table), quote(view)), (quote(view), quote(table)))
             )
-            return
-        seq = quoted(columns[0])  # of every derived table
-        differences = (
-            f"SELECT {seq} FROM (SELECT * FROM {quoted(one)} EXCEPT SELECT * FROM {quoted(other)})"
-            for one, other in ((table, view), (view, table))
-        )
-        if row := self.one(f"{' UNION '.join(differences)} ORDER BY 1 LIMIT 1"):
-            entry = self.one("SELECT kind, record_id, idx FROM log WHERE seq = ?", row[0])
-            self.find(
-                AFTER_THE_LOG,
-                "edit",
-                f"{show(table)} does not agree with {show(view)}.",
-                *(entry or ()),
-            )
+            if row := self.one(f"{' UNION '.join(differences)} ORDER BY 1 LIMIT 1"):
+                entry = self.one("SELECT kind, record_id, idx FROM log WHERE seq = ?", row[0])
+                says = f"{show(table)} does not agree with {show(view)}."
+                raise Finding(says, *(entry or ()))
 
     def check_pages(self) -> None:
-        """Damage where no check above has read, such as an index that is cut off or lacks a row."""
+        """Find damage where no check above has read, such as an index that lacks a row."""
         path, page = self.one("PRAGMA database_list")[2], self.one("PRAGMA page_size")[0]
         if path and os.path.getsize(path) % page:  # SQLite takes the missing bytes for zeros
-            self.find(AFTER_THE_LOG, "edit", "the file ends in the middle of a page.")
-        self.db.execute(
-            "PRAGMA ignore_check_constraints = ON"
-        )  # json_valid(NULL) is 0 in SQLite 3.40
-        # Newer versions of SQLite take an FTS5 index for malformed that somebody is writing to.
-        checked = () if self.found else self.db.execute("PRAGMA integrity_check(20)").fetchall()
-        for damage in [says for (says,) in checked if says != b"ok" and b"FTS5" not in says][:1]:
-            self.find(AFTER_THE_LOG, "edit", f"the file is malformed: {show(damage)}.")
+            raise Finding("the file ends in the middle of a page.")
+        # json_valid(NULL) is 0 in SQLite 3.40
+        self.db.execute("PRAGMA ignore_check_constraints = ON")
+        for (says,) in self.db.execute("PRAGMA integrity_check(20)").fetchall():
+            # Newer versions of SQLite take an FTS5 index for malformed while somebody writes to it.
+            if says != b"ok" and b"FTS5" not in says:
+                raise Finding(f"the file is malformed: {show(says)}.")
 
 
-def verify_at(uri: str, anchors: Anchors, copy: bool) -> Report:
-    db = sqlite3.connect(uri, uri=True, isolation_level=None)
-    try:
-        db.text_factory = bytes
-        db.execute("BEGIN")
-        return Verifier(db, anchors, copy).run()
-    finally:
-        db.close()
-
-
-def verify(database: Path, anchors: Path | None = None, copy: bool = False) -> Report:
+def verify(database: Path, anchors: Path | None = None, is_copy: bool = False) -> Report:
     """Read the anchors, then the database as it is at one moment."""
-    uri, read = database.resolve().as_uri(), read_anchors(anchors)
+    uri, anchors_read = database.resolve().as_uri(), read_anchors(anchors)
+
+    def verify_at(uri: str) -> Report:
+        with contextlib.closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
+            db.text_factory = bytes
+            db.execute("BEGIN")
+            return Verifier(db, anchors_read, is_copy).run()
+
     try:
-        return verify_at(f"{uri}?mode=ro", read, copy)
+        return verify_at(f"{uri}?mode=ro")
     except sqlite3.OperationalError as error:
-        # A folder that cannot be written has no room for the -shm file; a file that stands alone needs none.
-        alone = not any(Path(f"{database}{side}").exists() for side in ("-wal", "-journal"))
-        if not alone or error.sqlite_errorcode & 0xFF not in (
-            sqlite3.SQLITE_CANTOPEN,
-            sqlite3.SQLITE_READONLY,
-        ):
+        # A folder that cannot be written has no room for the -shm file; a lone file needs none.
+        is_alone = not any(Path(f"{database}{side}").exists() for side in ("-wal", "-journal"))
+        code = error.sqlite_errorcode & 0xFF
+        if not is_alone or code not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
-        return verify_at(f"{uri}?immutable=1", read, copy)
+        return verify_at(f"{uri}?immutable=1")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -774,33 +536,27 @@ def main(arguments: list[str] | None = None) -> int:
         epilog="Exit codes: 0 in order, 2 usage, 3 no such file, 7 a finding.",
     )
     parser.add_argument("database", type=Path, metavar="DATABASE")
-    parser.add_argument(
-        "--anchors",
-        type=Path,
-        metavar="FILE",
-        help="manifests/checkpoints beside DATABASE unless told",
-    )
-    parser.add_argument(
-        "--copy", action="store_true", help="a backup: anchors that are larger are in order"
-    )
+    help_text = "anchors file (default: manifests/checkpoints beside DATABASE)"
+    parser.add_argument("--anchors", type=Path, metavar="FILE", help=help_text)
+    help_text = "the file is a backup: larger anchors are in order"
+    parser.add_argument("--copy", action="store_true", help=help_text)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     if sqlite3.sqlite_version_info < STRICT_SINCE:
         parser.error(f"this Python has SQLite {sqlite3.sqlite_version}; STRICT tables need 3.37")
-    beside = asked.database.parent / "manifests" / "checkpoints"
-    anchors = asked.anchors or (beside if beside.is_file() else None)
-    for path in filter(None, (asked.database, anchors)):
+    beside = options.database.parent / "manifests" / "checkpoints"
+    anchors = options.anchors or (beside if beside.is_file() else None)
+    for path in filter(None, (options.database, anchors)):
         if not path.is_file():
             print(f"verify_ledger: no such file: {show(path)}", file=sys.stderr)
             return NO_SUCH_FILE
     try:
-        report = verify(asked.database, anchors, asked.copy)
+        report = verify(options.database, anchors, options.copy)
     except (sqlite3.Error, OSError) as error:
-        print(
-            f"verify_ledger: {show(asked.database)} cannot be read: {show(error)}", file=sys.stderr
-        )
+        says = f"verify_ledger: {show(options.database)} cannot be read: {show(error)}"
+        print(says, file=sys.stderr)
         return NO_SUCH_FILE
-    print(json.dumps(report.as_dict()) if asked.json else report)
+    print(json.dumps(report.as_dict()) if options.json else report)
     return FOUND if report.findings else IN_ORDER
 
 

@@ -716,7 +716,7 @@ def test_the_package_runs_as_a_module_and_finds_the_project_around_the_working_d
     assert not (deeper / "AI").exists()
 
 
-def test_the_package_installs_a_kaizen_script_with_its_migrations(tmp_path):
+def test_wheel_has_script_and_every_data_file(tmp_path):
     wheel_folder, source = tmp_path / "wheel", tmp_path / "source"
     shutil.copytree(ROOT / "kaizen_components", source / "kaizen_components")
     for name in ("pyproject.toml", "README.md", "LICENSE", "requirements-kaizen.txt"):
@@ -742,16 +742,25 @@ def test_the_package_installs_a_kaizen_script_with_its_migrations(tmp_path):
     )
 
     assert "kaizen = kaizen_components.args:entry" in points
-    assert "kaizen_components/store/migrations/0001_ledger.sql" in names
+    packaged = subprocess.run(
+        ["git", "ls-files", "kaizen_components"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(packaged.stdout.split()) <= set(names)
     assert not any(name.startswith(("tests", "support_scripts", "AI")) for name in names)
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)
     (tmp_path / "elsewhere").mkdir()
-    ran = subprocess.run(
-        [sys.executable, "-c", "from kaizen_components.args import entry; entry()", "K1"],
-        cwd=tmp_path / "elsewhere", env={**os.environ, "PYTHONPATH": str(target)}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
+    for code in ("K1", "R8", "P11", "SK1"):
+        ran = subprocess.run(
+            [sys.executable, "-c", "from kaizen_components.args import entry; entry()", code],
+            cwd=tmp_path / "elsewhere", env={**os.environ, "PYTHONPATH": str(target)},
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert ran.returncode == 0, (code, ran.stderr)
 
 
 # Completion, in the real shells

@@ -100,6 +100,7 @@ def test_a_command_has_help_an_example_and_known_options(code):
         "catalog",
         "write",
         "look",
+        "output",
         "check",
         "schema",
     }

@@ -1,13 +1,15 @@
-"""A repository that would start programs of its own through git: no command of ours lets it."""
+"""A repository, and an environment, that would make git start programs: none of our commands lets it."""
 
 import ast
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
 from kaizen_components.git.client import try_git
+from kaizen_components.pipeline.target.target import Target
 
 from .conftest import ROOT, git
 from .pipeline.agent import EASY
@@ -16,7 +18,15 @@ CLIENT = "git/client.py"
 ABSENT = "1" * 40  # a blob that only a promisor remote could have
 HOOKS = ("post-index-change", "reference-transaction")
 START = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "s"}
+TESTED = {
+    "hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "Bash",
+    "tool_input": {"command": "pytest -q"}, "tool_response": {"exit_code": 0},
+}  # fmt: skip
 STOP = {"hook_event_name": "Stop", "stop_hook_active": False, "session_id": "s"}
+PROGRAM_VARIABLES = (
+    "GIT_ASKPASS", "GIT_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_PROXY_COMMAND",
+    "GIT_SEQUENCE_EDITOR", "GIT_SSH", "GIT_SSH_COMMAND",
+)  # fmt: skip
 PLAIN = {  # what each trap needs to go off
     "fsmonitor": ["status"],
     "clean": ["add", "a.clean"],
@@ -32,8 +42,11 @@ PLAIN = {  # what each trap needs to go off
     "upload-pack": ["cat-file", "-p", ABSENT],
     "ssh": ["cat-file", "-p", ABSENT],
     "alias": ["trap"],
-    "hook-post-index-change": ["add", "a.clean"],
+    "hook-post-index-change": ["read-tree", "HEAD"],
     "hook-reference-transaction": ["update-ref", "refs/heads/other", "HEAD"],
+    "environment": ["diff", "a.clean"],
+    "environment-setting": ["status"],
+    "trace": ["status"],
 }
 
 
@@ -105,6 +118,17 @@ class Hostile:
         }.items():
             git(root, "config", key, value)
 
+    def environment(self):
+        """Return variables that make git start programs, or write a file."""
+        program, setting = self.trap("environment"), self.trap("environment-setting")
+        return {
+            **dict.fromkeys(PROGRAM_VARIABLES, program),
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "core.fsmonitor",
+            "GIT_CONFIG_VALUE_0": setting,
+            "GIT_TRACE": str(self.marks / "trace"),
+        }
+
     def trap(self, name, then="exit 1"):
         path = self.traps / name
         path.write_text(f"#!/bin/sh\ntouch '{self.marks / name}'\n{then}\n")
@@ -131,15 +155,17 @@ def hostile(root, tmp_path):
 @pytest.mark.parametrize("trap", PLAIN)
 def test_plain_git_sets_trap_off(hostile, trap):
     me = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(
+    is_variable = trap.startswith(("environment", "trace"))
+    done = subprocess.run(
         ["git", *me, *PLAIN[trap]],
         cwd=hostile.root,
+        env={**os.environ, **(hostile.environment() if is_variable else {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=30,
     )
 
-    assert trap in hostile.went_off()
+    assert trap in hostile.went_off(), done.stderr
 
 
 def test_no_command_sets_a_trap_off(hostile, cli, kaizen, tmp_path):
@@ -152,6 +178,7 @@ def test_no_command_sets_a_trap_off(hostile, cli, kaizen, tmp_path):
         (0, "", "R0"),
         (0, START, "hook", "session-start"),
         (0, "", "Q1", "--title", "t", "--summary", "s", "--task-id", task, "--run", "--", "true"),
+        (0, TESTED, "hook", "post-tool-use"),
         (0, STOP, "hook", "stop"),
         (0, "", "W2", "--id", task, "--status", "done"),
         (0, "", "A1", "--path", "a.clean", "--title", "t"),
@@ -167,11 +194,36 @@ def test_no_command_sets_a_trap_off(hostile, cli, kaizen, tmp_path):
         (0, "", "D1", ".", "--remove", "--apply"),
         (0, "", "P1", *run),
         (0, "", "P5", "--id", "@last"),
+        (0, "", "P7", "--id", "@last", "--abort"),
+        (0, "", "P6", "--id", "@last"),
     ):
         hostile.clear()
-        answer = cli(*words, stdin=json.dumps(stdin).encode() if stdin else b"")
+        text = json.dumps(stdin).encode() if stdin else b""
+        answer = cli(*words, stdin=text, env=hostile.environment())
         assert hostile.went_off() == [], words
         assert answer.exit_code == exit_code, (words, answer.out, answer.err)
+
+
+def test_delivery_sets_no_trap_off(hostile, tmp_path, monkeypatch):
+    for name, value in hostile.environment().items():
+        monkeypatch.setenv(name, value)
+    target, objects = Target(str(hostile.root)), str(tmp_path / "objects")
+    base = target.head()
+    for path in hostile.root.glob("a.*"):
+        path.write_text("one\n")
+    changes = {
+        f"{folder}a.{name}": b"three\n" for name in ("clean", "text") for folder in ("", "b/")
+    }
+    head = target.commit(base, changes, "m", objects)
+    target.export_commit(base, str(tmp_path / "export"))
+    target.diff_text(base, head, objects)
+    target.is_dirty()
+    target.adopt_commit(objects, head)
+    target.create_branch("kaizen/x", head)
+    target.apply_to_worktree(base, head)
+
+    assert (hostile.root / "a.clean").read_text() == "three\n" and target.is_applied(base, head)
+    assert hostile.went_off() == []
 
 
 def test_only_listed_commands_of_git_are_run(root):

@@ -47,29 +47,26 @@ def pattern_query(db, *, query=None, scope=None, task_id=None, limit=20):
 
 
 def pattern_report(
-    write,
-    look,
-    store,
+    output,
     *,
     scope=None,
     since=None,
     until=None,
     query=None,
     limit=20,
-    format="html",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
 ):
     """Report the anti-patterns: how each shows, what it costs, what to do instead, and which records refer to it.
 
     Example: kaizen R7
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import anti_patterns
 
-    return publish(
-        write, look, store, "R7", "anti-pattern-report", Output(format, out, open, as_of, timezone),
-        anti_patterns.gather, anti_patterns.layout, scope=scope, since=since, until=until, query=query, limit=limit,
-    )  # fmt: skip
+    return output.publish(
+        anti_patterns.gather,
+        anti_patterns.layout,
+        scope=scope,
+        since=since,
+        until=until,
+        query=query,
+        limit=limit,
+    )

@@ -73,9 +73,7 @@ def run_add(
 
 
 def report(
-    write,
-    look,
-    store,
+    output,
     *,
     scope=None,
     category=None,
@@ -83,20 +81,20 @@ def report(
     until=None,
     query=None,
     limit=50,
-    format="html",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
 ):
     """Report the eval cases with their runs, scores and trends: which fail, which are flaky, which were never run.
 
     Example: kaizen R5 --since 90d
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import evals
 
-    return publish(
-        write, look, store, "R5", "eval-report", Output(format, out, open, as_of, timezone),
-        evals.gather, evals.layout, scope=scope, category=category, since=since, until=until, query=query, limit=limit,
-    )  # fmt: skip
+    return output.publish(
+        evals.gather,
+        evals.layout,
+        scope=scope,
+        category=category,
+        since=since,
+        until=until,
+        query=query,
+        limit=limit,
+    )

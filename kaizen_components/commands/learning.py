@@ -64,30 +64,26 @@ def inspect(db, store, *, id):
 
 
 def report(
-    write,
-    look,
-    store,
+    output,
     *,
     scope=None,
     since=None,
     until=None,
     query=None,
     limit=50,
-    format="html",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
 ):
     """Report the lessons with their lineage, what backs them, and which are stale by the files of the working tree.
 
     Example: kaizen R3
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import lesson_page, lessons
 
-    return publish(
-        write, look, store, "R3", "learning-report", Output(format, out, open, as_of, timezone),
-        lambda db, zone, options: lessons.gather(db, zone, options, store.place.root), lesson_page.layout,
-        scope=scope, since=since, until=until, query=query, limit=limit,
-    )  # fmt: skip
+    return output.publish(
+        lambda db, zone, options: lessons.gather(db, zone, options, output.store.place.root),
+        lesson_page.layout,
+        scope=scope,
+        since=since,
+        until=until,
+        query=query,
+        limit=limit,
+    )

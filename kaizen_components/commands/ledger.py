@@ -39,40 +39,34 @@ def _in_order(store):
 
 
 def report(
-    write,
-    look,
-    store,
+    output,
     *,
     since=None,
     until=None,
     query=None,
     limit=100,
     verify=False,
-    format="html",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
 ):
     """Tell the ledger as a story: by day and actor, what was recorded, in words; --verify checks every hash first.
 
     Example: kaizen R2 --limit 20
     """
     from ..reports.engine.past import find_newest_size
-    from ..reports.engine.publish import Output, publish
-    from ..reports.ledger import log_story as ledger_story
+    from ..reports.ledger import log_story
 
-    output = Output(format, out, open, as_of, timezone)
     if verify:
-        if (
-            as_of is None
-        ):  # what others record meanwhile is not verified, so the report ends before it
-            output.as_of = find_newest_size(look().connection)
-        _in_order(store)
-    return publish(
-        write, look, store, "R2", "ledger-report", output, ledger_story.gather, ledger_story.layout, since=since,
-        until=until, query=query, limit=limit, verify=verify,
-    )  # fmt: skip
+        if output.as_of is None:  # the report ends before what others record meanwhile
+            output.as_of = find_newest_size(output.look().connection)
+        _in_order(output.store)
+    return output.publish(
+        log_story.gather,
+        log_story.layout,
+        since=since,
+        until=until,
+        query=query,
+        limit=limit,
+        verify=verify,
+    )
 
 
 def check_ledger(verification, shown):

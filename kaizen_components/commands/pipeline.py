@@ -47,77 +47,43 @@ def run(
     return _with_card(look, runs.drive_run(write, look, store, begun["id"], asked.driver))
 
 
-def inspect(
-    write, look, store, *, id, format="text", out=None, open=False, timezone=None, as_of=None
-):
+def inspect(output, *, id):
     """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with --format as a page.
 
     Example: kaizen P2 --id @last
     """
     from functools import partial
 
-    from ..reports.engine.publish import Output, gather_data, publish
-    from ..reports.runs import card as run_card
-    from ..reports.runs import details as run_details
-    from ..reports.runs import run_page as run_page
+    from ..reports.runs import card, details, run_page
 
-    output = Output(format, out, open, as_of, timezone)
-    if format == "text" and out:
+    if output.format == "text" and output.out:
         raise Usage(
             "out_without_page",
             "--out is for a page.",
             "A card is printed.",
             "Give --format html or md too.",
         )
-    if format == "text" or (format == "json" and out is None):
-        found, _ = gather_data(look, output, run_card.gather, {"id": id})
-        return (
-            {**found, "text": run_card.format_card(found, output.zone)}
-            if format == "text"
-            else found
-        )
-    gather = partial(run_details.gather, store.place.root)
-    return publish(
-        write, look, store, "P2", "pipeline-inspect", output, gather, run_page.layout, id=id
-    )
+    if output.is_for_screen():
+        data = output.gather(card.gather, {"id": id})[0]
+        text = {"text": card.format_card(data, output.zone)} if output.format == "text" else {}
+        return {**data, **text}
+    gather = partial(details.gather, output.store.place.root)
+    return output.publish(gather, run_page.layout, id=id)
 
 
-def compare(
-    write,
-    look,
-    store,
-    *,
-    left,
-    right,
-    format="text",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
-):
+def compare(output, *, left, right):
     """Compare two drivers, models, protocols or sets of runs on the requests that both had: success, catches, cost.
 
     Example: kaizen P8 --left driver=model --right driver=agent
     """
-    from ..reports.engine.publish import Output, gather_data, publish
     from ..reports.runs import compare
 
-    output = Output(format, out, open, as_of, timezone)
-    asked = {"left": left, "right": right}
-    if format == "text" or (format == "json" and out is None):
-        found, _ = gather_data(look, output, compare.gather, asked)
-        return {**found, "text": compare.format_comparison(found)} if format == "text" else found
-    return publish(
-        write,
-        look,
-        store,
-        "P8",
-        "pipeline-compare",
-        output,
-        compare.gather,
-        compare.layout,
-        **asked,
-    )
+    sides = {"left": left, "right": right}
+    if output.is_for_screen():
+        data = output.gather(compare.gather, sides)[0]
+        text = {"text": compare.format_comparison(data)} if output.format == "text" else {}
+        return {**data, **text}
+    return output.publish(compare.gather, compare.layout, **sides)
 
 
 def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):

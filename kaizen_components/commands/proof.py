@@ -151,29 +151,26 @@ def _record(tx, words, task_id, about, seen, outputs, left_out):
 
 
 def report(
-    write,
-    look,
-    store,
+    output,
     *,
     scope=None,
     since=None,
     until=None,
     query=None,
     limit=50,
-    format="html",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
 ):
     """Report the proofs by tier with their pass rates, and which commands fail.
 
     Example: kaizen R4 --since 30d
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import proofs
 
-    return publish(
-        write, look, store, "R4", "proof-report", Output(format, out, open, as_of, timezone), proofs.gather,
-        proofs.layout, scope=scope, since=since, until=until, query=query, limit=limit,
-    )  # fmt: skip
+    return output.publish(
+        proofs.gather,
+        proofs.layout,
+        scope=scope,
+        since=since,
+        until=until,
+        query=query,
+        limit=limit,
+    )

@@ -70,9 +70,7 @@ def export(db, store, *, format="json", scope=None, out=None):
 
 
 def report(
-    write,
-    look,
-    store,
+    output,
     *,
     scope=None,
     tier=None,
@@ -80,21 +78,20 @@ def report(
     until=None,
     query=None,
     limit=50,
-    format="html",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
 ):
     """Report the sources by tier, their lines of versions, and which records still stand on a superseded one.
 
     Example: kaizen R6
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.lists import source_list
 
-    return publish(
-        write, look, store, "R6", "source-report", Output(format, out, open, as_of, timezone),
-        source_list.gather, source_list.layout, scope=scope, tier=tier, since=since, until=until, query=query,
+    return output.publish(
+        source_list.gather,
+        source_list.layout,
+        scope=scope,
+        tier=tier,
+        since=since,
+        until=until,
+        query=query,
         limit=limit,
-    )  # fmt: skip
+    )

@@ -188,9 +188,7 @@ def claim(tx, *, id, action="take", ttl_s=1800, token=None, note=None):
 
 
 def report(
-    write,
-    look,
-    store,
+    output,
     *,
     id=None,
     scope=None,
@@ -198,17 +196,11 @@ def report(
     until=None,
     query=None,
     limit=100,
-    format="html",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
 ):
     """Report one task (--id) as a story, from its first words to its proofs, verdicts, traces and cost; or all tasks.
 
     Example: kaizen R1 --id @last
     """
-    from ..reports.engine.publish import Output, publish
     from ..reports.ledger import task_story
     from ..reports.lists import tasks
 
@@ -220,5 +212,4 @@ def report(
         )  # fmt: skip
     asked = {"id": id, "limit": limit} if id else {**wanted, "limit": limit}
     how = task_story if id else tasks
-    output = Output(format, out, open, as_of, timezone)
-    return publish(write, look, store, "R1", "task-report", output, how.gather, how.layout, **asked)
+    return output.publish(how.gather, how.layout, **asked)

@@ -2,9 +2,7 @@
 
 
 def report(
-    write,
-    look,
-    store,
+    output,
     *,
     year=None,
     last=False,
@@ -13,20 +11,13 @@ def report(
     so_far=False,
     scope=None,
     limit=10,
-    format="html",
-    out=None,
-    open=False,
-    timezone=None,
-    as_of=None,
 ):
     """Report a calendar year by months, or the last N days, against the one before, and what to look at next.
 
     Example: kaizen R10 --last
     """
-    from ..reports.engine.publish import Output
     from ..reports.periods import period
 
     return period.report_period(
-        write, look, store, "R10", "year", Output(format, out, open, as_of, timezone), year, last=last, days=days,
-        until=until, so_far=so_far, scope=scope, limit=limit,
-    )  # fmt: skip
+        output, "year", year, last, days, until, so_far, scope=scope, limit=limit
+    )

@@ -1,8 +1,9 @@
-"""L3: a box of its own by bubblewrap. Nothing of the machine is there but what is named here, and that is read-only.
+"""L3: bubblewrap. Only what is named here exists in the box, and all but its folder is read-only.
 
-The folder lies in the box where it lies outside, so that paths in reports and messages mean the same on both sides.
-Two ways in. "namespace": as an ordinary user, by a user namespace. "uid": as root, who would not be bound by a limit on
-processes even as somebody else in a namespace; the command gets a uid that nobody has, and for that time the folder.
+The folder has the same path in the box as outside, so that paths in reports mean the same on both
+sides. There are two ways in. "namespace": as an ordinary user, by a user namespace. "uid": as root,
+whom a limit on processes would not bind even as somebody else in a namespace; the command gets a
+uid that no account has, and owns the folder while it runs.
 """
 
 import contextlib
@@ -14,21 +15,18 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 
-from .box import SETTINGS, SYSTEM, Box
+from .box import SETTINGS, SYSTEM, Box, Launch
 from .limits import count_user_tasks
 
-# Not from the PATH: whoever sets that could bring a bwrap that protects nothing.
+# Not from the PATH, where somebody could put a bwrap that protects nothing.
 PLACES = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
 PRIVATE = "/tmp"
 PRIVATE_MB_MAX = 512  # of /tmp, which is memory; never more than disk_mb
 NOBODY = 65_534
 FREE_UIDS = range(0x60000000, 0x70000000)  # above what systems hand out, also for containers
 FREE_UIDS_IN_CONTAINER = range(20_000, 60_000)  # where only the first 65,536 exist
-COUNTED_APART = (
-    5,
-    14,
-)  # from this Linux on, a limit on processes counts those of the user namespace only
-
+# From this Linux on, a limit on processes counts those of the user namespace only.
+COUNTED_APART = (5, 14)
 APART = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
 ENDS = ("--die-with-parent", "--new-session", "--hostname", "box", "--cap-drop", "ALL")
 
@@ -38,128 +36,118 @@ def find_bwrap() -> str | None:
 
 
 def read_bwrap_version() -> str:
-    asked = subprocess.run(
-        [find_bwrap() or "bwrap", "--version"], capture_output=True, text=True, timeout=10
-    )
-    return asked.stdout.strip().rpartition(" ")[2]
+    argv = [find_bwrap() or "bwrap", "--version"]
+    said = subprocess.run(argv, capture_output=True, text=True, timeout=10).stdout
+    return said.strip().rpartition(" ")[2]
+
+
+def suggest_install() -> str:
+    """Return the command of this machine's package manager."""
+    installers = {"apt": "apt install", "dnf": "dnf install", "zypper": "zypper install"}
+    installers |= {"apk": "apk add", "pacman": "pacman -S"}
+    names = [name for name in installers if shutil.which(name, path=f"{PLACES}:/sbin")]
+    return f"{installers[[*names, 'apt'][0]]} bubblewrap"
 
 
 def list_ways() -> tuple[str, ...]:
-    """The ways in, the best first."""
+    """Return the ways in, the best first."""
     return ("uid", "namespace") if os.getuid() == 0 else ("namespace",)
 
 
 @contextlib.contextmanager
-def open_bubblewrap(box: Box, way: str) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """The command line that runs the box, and its environment."""
+def open_bubblewrap(box: Box, way: str) -> Iterator[Launch]:
     environment = box.make_environment(PRIVATE)
-    uid = _free_uid() if way == "uid" else NOBODY
-    with tempfile.TemporaryDirectory(prefix="kaizen-etc-") as etc:
-        _accounts(etc, uid)
-        words = ["oom=", *([f"uid={uid}"] if way == "uid" else []), "still="]
-        inside = box.confine_command(
-            words, 0 if way == "uid" or _counted_apart() else count_user_tasks(), environment
-        )
-        command = [
-            find_bwrap() or "bwrap",
-            *APART,
-            *ENDS,
-            *_identity(way),
-            *_view(box, etc),
-            "--",
-            *inside,
-        ]
-        with _lent(box.folder, uid) if way == "uid" else contextlib.nullcontext():
-            yield command, environment
-
-
-def _identity(way):
     if way == "uid":
-        return ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]  # confine.py uses them up
-    return ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+        uid, others = _pick_free_uid(), 0
+        # confine.py uses up these capabilities.
+        identity = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        words = ["oom=", f"uid={uid}", "still="]
+    else:
+        linux = re.match(r"(\d+)\.(\d+)", os.uname().release)
+        is_counted_apart = linux and tuple(map(int, linux.groups())) >= COUNTED_APART
+        uid, others = NOBODY, 0 if is_counted_apart else count_user_tasks()
+        identity = ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+        words = ["oom=", "still="]
+    with tempfile.TemporaryDirectory(prefix="kaizen-etc-") as etc:
+        texts = {
+            "passwd": f"root:x:0:0::/:/bin/false\nbox:x:{uid}:{uid}::/tmp/home:/bin/sh\n",
+            "group": f"root:x:0:\nbox:x:{uid}:\n",
+            "hosts": "127.0.0.1 localhost box\n::1 localhost\n",
+        }
+        os.chmod(etc, 0o755)
+        for name, text in texts.items():
+            with open(os.path.join(etc, name), "w") as file:
+                file.write(text)
+            os.chmod(file.name, 0o644)
+        inside = box.confine_command(words, others, environment)
+        options = [*APART, *ENDS, *identity, *list_mounts(box, etc)]
+        with lend_folder(box.folder, uid) if way == "uid" else contextlib.nullcontext():
+            yield [find_bwrap() or "bwrap", *options, "--", *inside], environment
 
 
-def _view(box, etc):
-    """Everything that is there, in the order in which it is put there."""
-    most = box.limits.disk_mb << 20
-    memory = ["--perms", "1777", "--size", str(min(most, PRIVATE_MB_MAX << 20)), "--tmpfs"]
+def list_mounts(box: Box, etc: str) -> list[str]:
+    """Return the options that build the box's file system, in the order in which they apply.
+
+    `etc` is a folder with files for /etc that differ from the machine's.
+    """
+    size_bytes = min(box.limits.disk_mb, PRIVATE_MB_MAX) << 20
+    memory = ["--perms", "1777", "--size", str(size_bytes), "--tmpfs"]
     words = ["--proc", "/proc", "--dev", "/dev", *memory, "/dev/shm", *memory, PRIVATE]
     for path in SYSTEM:
-        words += _linked(path) if os.path.islink(path) else ["--ro-bind-try", path, path]
+        is_link = os.path.islink(path)
+        words += (
+            ["--symlink", os.readlink(path), path] if is_link else ["--ro-bind-try", path, path]
+        )
     words += ["--perms", "0755", "--dir", "/etc"]
     for name in SETTINGS:
         words += ["--ro-bind-try", os.path.realpath(f"/etc/{name}"), f"/etc/{name}"]
     for name in os.listdir(etc):
         words += ["--ro-bind", os.path.join(etc, name), f"/etc/{name}"]
     for path in box.reads:
-        words += [*_above(path), "--ro-bind", os.path.realpath(path), path]
-    words += [*_above(box.folder), "--bind", box.folder, box.folder, "--chdir", "/"]
-    return [
-        *words,
-        "--remount-ro",
-        "/dev",
-        "--remount-ro",
-        "/",
-    ]  # what is left of them is memory without a limit
+        words += [*_make_parents(path), "--ro-bind", os.path.realpath(path), path]
+    words += [*_make_parents(box.folder), "--bind", box.folder, box.folder, "--chdir", "/"]
+    # What is left of these two is memory without a limit.
+    return [*words, "--remount-ro", "/dev", "--remount-ro", "/"]
 
 
-def _linked(path):
-    return ["--symlink", os.readlink(path), path]
+def _make_parents(path: str) -> list[str]:
+    """Open the folders above a path to all; bubblewrap would copy the modes they have outside."""
+    words, place = [], ""
+    for part in path.strip("/").split("/")[:-1]:
+        place += f"/{part}"
+        if place not in (*SYSTEM, "/tmp"):
+            words += ["--perms", "0755", "--dir", place]
+    return words
 
 
-def _above(path):
-    """The folders above a place, open to all: bubblewrap would copy the modes that they have outside."""
-    parts = path.strip("/").split("/")[:-1]
-    places = ["/" + "/".join(parts[: count + 1]) for count in range(len(parts))]
-    return [
-        word
-        for place in places
-        if place not in (*SYSTEM, "/tmp")
-        for word in ("--perms", "0755", "--dir", place)
-    ]
+def _pick_free_uid() -> int:
+    """Return a uid that is used by this box only.
 
-
-def _accounts(etc, uid):
-    made = {
-        "passwd": f"root:x:0:0::/:/bin/false\nbox:x:{uid}:{uid}::/tmp/home:/bin/sh\n",
-        "group": f"root:x:0:\nbox:x:{uid}:\n",
-        "hosts": "127.0.0.1 localhost box\n::1 localhost\n",
-    }
-    os.chmod(etc, 0o755)
-    for name, text in made.items():
-        with open(os.path.join(etc, name), "w") as file:
-            file.write(text)
-        os.chmod(file.name, 0o644)
-
-
-def _free_uid():
-    """Nobody else has it, so that the limit on processes counts only this box, and no other box can be signalled."""
+    The limit on processes then counts only this box, and it can signal no other.
+    """
     with open("/proc/self/uid_map") as file:
         inside, _, count = map(int, file.readline().split())
     free = FREE_UIDS if inside == 0 and count > FREE_UIDS[-1] else FREE_UIDS_IN_CONTAINER
     return free[secrets.randbelow(len(free))]
 
 
-def _counted_apart():
-    found = re.match(r"(\d+)\.(\d+)", os.uname().release)
-    return found is not None and tuple(map(int, found.groups())) >= COUNTED_APART
-
-
 @contextlib.contextmanager
-def _lent(folder, uid):
-    """The folder belongs to the box while it runs, and to us again when it is over; links are not followed.
+def lend_folder(folder: str, uid: int) -> Iterator[None]:
+    """Give the folder to the box while it runs, and take it back; follow no links.
 
-    The system takes the setuid bit from a file that changes hands, so that none comes back as a program of root's. By
-    open folders (fwalk), not by paths: what is just being killed might still swap one for a link.
+    The system removes the setuid bit from a file that changes hands, so that none comes back as a
+    program of root's.
     """
-    _give(folder, uid, uid)
+    _change_owner(folder, uid, uid)
     try:
         yield
     finally:
-        _give(folder, os.getuid(), os.getgid())
+        _change_owner(folder, os.getuid(), os.getgid())
 
 
-def _give(folder, uid, gid):
+def _change_owner(folder: str, uid: int, gid: int) -> None:
+    # By open folders (fwalk), not by paths: a process that is just being killed might still swap
+    # one for a link.
     os.chown(folder, uid, gid, follow_symlinks=False)
     for _, folders, files, place in os.fwalk(folder):
         for name in (*folders, *files):

@@ -3,12 +3,15 @@
 import os
 import socket
 import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from . import process
-from .box import Box, find_python
+from .box import Box, Launch, find_python
 from .limits import Limits
 
-SECONDS = 20.0  # a machine may be very busy
+Opener = Callable[[Box], AbstractContextManager[Launch]]
+TIMEOUT_S = 20.0  # a machine may be very busy
 FORKS = 8  # twice as many as the probe allows
 KNOWN = ("PATH", "LANG", "TZ", "HOME", "TMPDIR", "PWD", "LC_CTYPE")
 TRY = """
@@ -45,34 +48,22 @@ os.killpg(0, 9) if "forks" in must else None
 """.replace("FORKS", str(FORKS)).replace("KNOWN", repr(KNOWN))
 
 
-def probe_box(opened, must: tuple[str, ...]) -> str:
-    """Why a box does not hold what it must; "" when it does."""
-    with tempfile.TemporaryDirectory(prefix="kaizen-probe-") as place, _Listener() as port:
+def probe_box(open_box: Opener, must: tuple[str, ...]) -> str:
+    """Return why a box does not hold against what it must; "" if it does."""
+    limits = Limits(processes=FORKS // 2 if "forks" in must else 256)
+    with (
+        tempfile.TemporaryDirectory(prefix="kaizen-probe-") as place,
+        socket.create_server(("127.0.0.1", 0)) as service,  # of this machine; no box may reach it
+    ):
         folder, outside = os.path.join(place, "folder"), os.path.join(place, "outside")
         for path in (folder, outside):
             os.mkdir(path)
-        with open(os.path.join(outside, "secret"), "w"):
-            pass
+        open(os.path.join(outside, "secret"), "w").close()
+        port = service.getsockname()[1]
         argv = [find_python(), "-I", "-S", "-c", TRY, outside, str(port), ",".join(must)]
-        box = Box(
-            argv, folder, SECONDS, limits=Limits(processes=FORKS // 2 if "forks" in must else 256)
-        )
-        with opened(box) as (command, environment):
-            seen = process.run_process(command, folder, SECONDS, env=environment, echo=False)
+        with open_box(Box(argv, folder, TIMEOUT_S, limits=limits)) as (command, environment):
+            seen = process.run_process(command, folder, TIMEOUT_S, env=environment, echo=False)
     said = seen.stdout.text()
-    return (
-        ""
-        if said == "holds"
-        else said or seen.stderr.text().strip()[-300:] or f"exit code {seen.exit_code}"
-    )
-
-
-class _Listener:
-    """A service of this machine that no box may reach."""
-
-    def __enter__(self) -> int:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        return int(self._socket.getsockname()[1])
-
-    def __exit__(self, *exc: object) -> None:
-        self._socket.close()
+    if said == "holds":
+        return ""
+    return said or seen.stderr.text().strip()[-300:] or f"exit code {seen.exit_code}"

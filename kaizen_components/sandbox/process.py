@@ -1,8 +1,9 @@
-"""Run one command as given: no shell, a scrubbed environment, a time limit, bounded output, and nothing left behind.
+"""Run one command: no shell, a scrubbed environment, a time limit, bounded output, no leftovers.
 
-The output goes to the terminal (stderr, so that stdout stays ours) while it is hashed; the head and the tail of it
-are kept. What is not protected here: files, network, memory; and a process that leaves its session outlives it.
-sandbox.py does that: it gives the command line of a box, an environment, and a look at what the box uses.
+The output goes to the terminal (stderr, so that stdout stays ours) while it is hashed; its head and
+its tail are kept. Files, network and memory are not protected here, and a process that leaves its
+session outlives the run. run.py adds that: the command line of a box, its environment, and a watch
+over what the box uses.
 """
 
 import hashlib
@@ -22,64 +23,25 @@ from ..errors import NotFound, Unavailable
 KEPT_BYTES = 1_000_000  # of each stream; half from its beginning, half from its end
 BLOCK_BYTES = 65_536
 GRACE_S = 2.0
-LOOK_S = 0.1  # how often `watch` looks; a look costs about 0.2 ms
-NAP_S = 60.0  # without one; a poll takes no more than 24 days at once
+LOOK_S = 0.1  # between two calls of `watch`, which take about 0.2 ms each
+NAP_S = 60.0  # without a `watch`; a poll takes no more than 24 days at once
 TIMED_OUT = 124
 PROTECTION = "no shell, scrubbed environment, time limit, output cap"
 
 # What a tool needs to find itself, its language and its caches. Everything else may be a secret.
-PASSED = (
-    *(
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "SHELL",
-        "LANG",
-        "LANGUAGE",
-        "TZ",
-        "TERM",
-        "COLUMNS",
-        "LINES",
-        "NO_COLOR",
-    ),
-    *(
-        "TMPDIR",
-        "TMP",
-        "TEMP",
-        "VIRTUAL_ENV",
-        "CONDA_PREFIX",
-        "PYENV_ROOT",
-        "PYENV_VERSION",
-        "PYTHONPATH",
-    ),
-    *(
-        "PYTHONDONTWRITEBYTECODE",
-        "PYTHONHASHSEED",
-        "JAVA_HOME",
-        "GOPATH",
-        "GOROOT",
-        "CARGO_HOME",
-        "RUSTUP_HOME",
-    ),
-    *(
-        "NVM_DIR",
-        "NODE_PATH",
-        "SSL_CERT_FILE",
-        "SYSTEMROOT",
-        "SYSTEMDRIVE",
-        "COMSPEC",
-        "PATHEXT",
-        "WINDIR",
-        "APPDATA",
-    ),
-    *("LOCALAPPDATA", "USERPROFILE", "PROGRAMFILES", "PROGRAMDATA", "NUMBER_OF_PROCESSORS"),
-)
+PASSED = frozenset((
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS",
+    "LINES", "NO_COLOR", "TMPDIR", "TMP", "TEMP", "VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT",
+    "PYENV_VERSION", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "JAVA_HOME",
+    "GOPATH", "GOROOT", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "NODE_PATH", "SSL_CERT_FILE",
+    "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "APPDATA", "LOCALAPPDATA",
+    "USERPROFILE", "PROGRAMFILES", "PROGRAMDATA", "NUMBER_OF_PROCESSORS",
+))  # fmt: skip
 PASSED_PREFIXES = ("LC_", "XDG_")
 
 
 class ProcessResult:
-    """What was seen of a run."""
+    """How a run ended and what it printed."""
 
     def __init__(
         self,
@@ -99,7 +61,7 @@ class ProcessResult:
 
 
 class Stream:
-    """One output stream: the hash of all of it, and as much of it as is kept."""
+    """One output stream: the hash of all of it, and its head and tail."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
@@ -122,22 +84,18 @@ class Stream:
 
     @property
     def left_out(self) -> int:
-        """How many bytes are not kept."""
+        """Return how many bytes are not kept."""
         return self.bytes - len(self._head) - len(self._tail[-KEPT_BYTES // 2 :])
 
     def text(self) -> str:
-        """What is kept, as text; what was left out is counted."""
-        tail = bytes(self._tail[-KEPT_BYTES // 2 :])
+        """Return what is kept, with a remark on how much was left out."""
         gap = f"\n[{self.left_out:,} bytes left out]\n".encode() if self.left_out else b""
-        return (
-            (bytes(self._head) + gap + tail)
-            .decode("utf-8", "backslashreplace")
-            .replace("\0", "\\x00")
-        )
+        kept = bytes(self._head) + gap + bytes(self._tail[-KEPT_BYTES // 2 :])
+        return kept.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
 def scrub_environment() -> dict[str, str]:
-    """The variables that a command gets; KAIZEN_PASS_ENV names more, separated by commas."""
+    """Return the variables that a command gets; KAIZEN_PASS_ENV names more, separated by commas."""
     asked = {name.strip() for name in os.environ.get("KAIZEN_PASS_ENV", "").split(",")}
     return {
         name: value
@@ -155,144 +113,52 @@ def run_process(
     echo: bool = True,
     watch: Callable[[int, int], str] | None = None,
 ) -> ProcessResult:
-    """Run `argv` in `cwd` and wait for it, its time limit, or Ctrl-C; what it started in its session ends with it.
+    """Run `argv` in `cwd` until it ends, its time is up, or Ctrl-C; end what is left of its session.
 
-    `watch` is called now and then with the process and the bytes it has written; a reason that it gives ends the run.
+    `watch` is called now and then with the process id and the bytes written so far; if it returns a
+    reason, the run is ended for it.
     """
-    with DeferredSignals() as ending:
-        return _run(
-            argv, cwd, timeout_s, ending, scrub_environment() if env is None else env, echo, watch
-        )
-
-
-def _run(argv, cwd, timeout_s, ending, env, echo, watch):
-    start = time.monotonic()
-    out, err = Stream(), Stream()
-    timed_out, stopped, readers, process = False, "", [], _started(argv, cwd, env)
-    try:
-        for pipe, stream in ((process.stdout, out), (process.stderr, err)):
-            readers.append(threading.Thread(target=_read, args=(pipe, stream, echo), daemon=True))
-            readers[-1].start()
-        ending.allow()
-        stopped = _wait(
-            process, timeout_s, watch and (lambda: watch(process.pid, out.bytes + err.bytes))
-        )
-    except subprocess.TimeoutExpired:
-        timed_out = True
-        _end(process, signal.SIGTERM)
+    with DeferredSignals() as signals:
+        start = time.monotonic()
+        out, err = Stream(), Stream()
+        timed_out, stopped, readers = False, "", []
+        process = _start_process(argv, cwd, scrub_environment() if env is None else env)
         try:
-            process.wait(GRACE_S)
+            for pipe, stream in ((process.stdout, out), (process.stderr, err)):
+                args = (pipe, stream, echo)
+                readers.append(threading.Thread(target=_read_stream, args=args, daemon=True))
+                readers[-1].start()
+            signals.allow()
+            stopped = _wait_for_end(process, timeout_s, watch, (out, err))
         except subprocess.TimeoutExpired:
-            pass
-    finally:
-        ending.hold()
-        _end(process, getattr(signal, "SIGKILL", signal.SIGTERM))
-        process.wait()
-        for reader in readers:
-            reader.join(GRACE_S)  # a process that left its session may hold the pipe open for ever
-    duration_ms = round((time.monotonic() - start) * 1000)
-    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
-    return ProcessResult(
-        TIMED_OUT if timed_out else code, timed_out, duration_ms, out, err, stopped
-    )
-
-
-def _wait(process, timeout_s, look):
-    """Until it ends: "". Until a look finds a reason to end it: that. Until its time is up: TimeoutExpired."""
-    end = time.monotonic() + timeout_s
-    with _Exit(process) as over:
-        while not over.within(min(LOOK_S if look else NAP_S, end - time.monotonic())):
-            if look and (reason := look()):
-                return reason
-            if time.monotonic() >= end:
-                raise subprocess.TimeoutExpired(process.args, timeout_s)
-    return ""
-
-
-class _Exit:
-    """The end of a process, noticed at once where the system tells (Linux): Popen.wait sleeps up to 50 ms."""
-
-    def __init__(self, process):
-        self._process = process
-        self._fd = -1
-
-    def __enter__(self):
-        if hasattr(os, "pidfd_open"):
+            timed_out = True
+            _signal_session(process, signal.SIGTERM)
             try:
-                self._fd = os.pidfd_open(self._process.pid)
-                self._poll = select.poll()
-                self._poll.register(self._fd, select.POLLIN)
-            except OSError:
-                pass  # an older kernel
-        return self
-
-    def __exit__(self, *exc):
-        if self._fd >= 0:
-            os.close(self._fd)
-
-    def within(self, seconds):
-        if self._fd >= 0:
-            self._poll.poll(max(seconds, 0) * 1000)  # not select(): it refuses numbers past 1,024
-            return self._process.poll() is not None
-        try:
-            self._process.wait(max(seconds, 0))
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+                process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                pass
+        finally:
+            signals.hold()
+            _signal_session(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+            process.wait()
+            for reader in readers:
+                reader.join(GRACE_S)  # a process that left its session may keep the pipe open
+        duration_ms = round((time.monotonic() - start) * 1000)
+        code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+        code = TIMED_OUT if timed_out else code
+        return ProcessResult(code, timed_out, duration_ms, out, err, stopped)
 
 
-class DeferredSignals:
-    """The signals that end us, held back while a command is being started or cleaned up after: between two lines there
-    they would leave it running."""
-
-    def __init__(self) -> None:
-        self._allowed = False
-        self._heard = 0
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> "DeferredSignals":
-        if threading.current_thread() is threading.main_thread():
-            for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-                number = getattr(signal, name, None)
-                if number is not None and signal.getsignal(number) not in (
-                    signal.SIG_IGN,
-                    None,
-                ):  # nohup stays so
-                    self._before[number] = signal.signal(number, self._hear)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        if exc[0] is None:
-            self.allow()
-
-    def _hear(self, number, frame):
-        self._heard = number
-        if self._allowed:
-            self.allow()
-
-    def allow(self) -> None:
-        self._allowed = True
-        if self._heard:
-            raise (
-                KeyboardInterrupt if self._heard == signal.SIGINT else SystemExit(128 + self._heard)
-            )
-
-    def hold(self) -> None:
-        self._allowed = False
-
-
-def _started(argv, cwd, env):
-    program = shutil.which(
-        os.path.join(cwd, argv[0]) if os.path.dirname(argv[0]) else argv[0], path=env.get("PATH")
-    )
+def _start_process(argv: list[str], cwd: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    place = os.path.join(cwd, argv[0]) if os.path.dirname(argv[0]) else argv[0]
+    program = shutil.which(place, path=env.get("PATH"))
     if program is None:
         raise NotFound(
             "command_not_found",
             f"There is no command {argv[0][:60]!r} to run.",
             "It is neither on the PATH nor an executable file below the project.",
-            "Check its spelling, or give its path, such as .venv/bin/pytest. A shell line is run as: -- bash -c '…'",
+            "Check its spelling, or give its path, such as .venv/bin/pytest. "
+            "A shell line is run as: -- bash -c '…'",
         )
     try:
         return subprocess.Popen(
@@ -314,7 +180,43 @@ def _started(argv, cwd, env):
         ) from None
 
 
-def _read(pipe, stream, echo):
+def _wait_for_end(
+    process: subprocess.Popen[bytes],
+    timeout_s: float,
+    watch: Callable[[int, int], str] | None,
+    streams: tuple[Stream, Stream],
+) -> str:
+    """Return "" when it ends, or the reason `watch` gives; TimeoutExpired when its time is up."""
+    end, fd = time.monotonic() + timeout_s, -1
+    try:
+        if hasattr(os, "pidfd_open"):  # notices the end at once; Popen.wait sleeps up to 50 ms
+            poll = select.poll()  # not select(), which refuses numbers past 1,024
+            try:
+                fd = os.pidfd_open(process.pid)
+                poll.register(fd, select.POLLIN)
+            except OSError:
+                pass  # an older kernel
+        while True:
+            nap_s = max(min(LOOK_S if watch else NAP_S, end - time.monotonic()), 0)
+            try:
+                if fd < 0:
+                    process.wait(nap_s)
+                else:
+                    poll.poll(nap_s * 1000)
+                if process.poll() is not None:
+                    return ""
+            except subprocess.TimeoutExpired:
+                pass
+            if watch and (reason := watch(process.pid, sum(one.bytes for one in streams))):
+                return reason
+            if time.monotonic() >= end:
+                raise subprocess.TimeoutExpired(process.args, timeout_s)
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
+def _read_stream(pipe: Any, stream: Stream, echo: bool) -> None:
     screen = getattr(sys.stderr, "buffer", None) if echo else None
     while block := pipe.read(BLOCK_BYTES):
         stream.take(block)
@@ -323,34 +225,68 @@ def _read(pipe, stream, echo):
                 screen.write(block)
                 screen.flush()
         except (OSError, ValueError):
-            screen = None  # nobody looks any more; the run goes on
+            screen = None  # the terminal is gone; the run goes on
 
 
-def _end(process, how):
-    """End the command's group, and whoever of its session has made a group of his own."""
+def _signal_session(process: subprocess.Popen[bytes], number: int) -> None:
+    """Signal the command's group, and on Linux each process of its session that left the group."""
     if not hasattr(os, "killpg"):
         if process.poll() is None:
             process.terminate()
         return
-    for send, number in (
-        (os.killpg, process.pid),
-        *((os.kill, member) for member in _session(process.pid)),
-    ):
-        try:
-            send(number, how)
-        except (ProcessLookupError, PermissionError):
-            pass
-
-
-def _session(leader):
-    """The processes of a session, where the system tells (Linux)."""
-    members = []
+    targets = [(os.killpg, process.pid)]
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         try:
             with open(f"/proc/{name}/stat", "rb") as file:
                 fields = file.read().rpartition(b")")[2].split()  # state, parent, group, session
         except OSError:
             continue
-        if name.isdecimal() and len(fields) > 3 and int(fields[3]) == leader:
-            members.append(int(name))
-    return members
+        if name.isdecimal() and len(fields) > 3 and int(fields[3]) == process.pid:
+            targets.append((os.kill, int(name)))
+    for send, target in targets:
+        try:
+            send(target, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+class DeferredSignals:
+    """Hold back the signals that end us while a command is started or cleaned up after.
+
+    Between two of those lines they would leave the command running.
+    """
+
+    def __init__(self) -> None:
+        self._allowed = False
+        self._received = 0
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> "DeferredSignals":
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+                number = getattr(signal, name, None)
+                # What nohup ignores stays ignored.
+                if number and signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._before[number] = signal.signal(number, self._receive)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if exc[0] is None:
+            self.allow()
+
+    def _receive(self, number: int, frame: object) -> None:
+        self._received = number
+        if self._allowed:
+            self.allow()
+
+    def allow(self) -> None:
+        self._allowed = True
+        if self._received == signal.SIGINT:
+            raise KeyboardInterrupt
+        if self._received:
+            raise SystemExit(128 + self._received)
+
+    def hold(self) -> None:
+        self._allowed = False

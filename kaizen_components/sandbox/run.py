@@ -1,22 +1,24 @@
-"""Run a tool on an exported tree, in the strongest box that works here; the box is part of what was seen.
+"""Run a tool on an exported tree in the strongest sandbox that works here.
 
     L3  bubblewrap: no network, read-only system, unprivileged uid, limits
     L2  Landlock or sandbox-exec, and limits
     L1  limits and a clean environment
     L0  a time limit, an output cap, a scrubbed environment
 
-Found by trying to get out, not by a version. Nobody can ask for less, but KAIZEN_SANDBOX_MAX, which says so in the
-proof. docs/sandbox.md has what each level denies and what it does not.
+A level works if a program that tries to get out cannot; versions do not count. Only
+KAIZEN_SANDBOX_MAX lowers the level, and the proof then says so. docs/sandbox.md lists what each
+level denies.
 """
 
 import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 from ..errors import Unavailable, Usage
 from . import bubblewrap, landlock, probe, process, seatbelt
-from .box import Box
+from .box import Box, Launch
 from .limits import Limits, count_user_tasks
 from .watch import ResourceWatch
 
@@ -26,7 +28,7 @@ MUST = {  # what a box has to hold against, to count as its level
     "L2": ("limits", "environment", "read", "write", "system"),
     "L3": ("limits", "environment", "read", "write", "system", "network", "user", "forks"),
 }
-_found: dict[str, tuple[str, str]] = {}  # level -> how it is done, or "" and why it cannot be
+_ways: dict[str, tuple[str, str]] = {}  # level -> its way and what makes it, or "" and why not
 
 
 class SandboxResult:
@@ -57,156 +59,140 @@ def run_in_sandbox(
     variables: dict[str, str] | None = None,
     limits: Limits | None = None,
 ) -> SandboxResult:
-    """Run `argv` in `folder`, which with a private /tmp is all that it can write; `reads` are further folders it sees.
+    """Run `argv` in `folder`; it can write there and in a private /tmp, and sees `reads` as well.
 
-    `variables` are set besides the few that every tool needs; nothing of our own environment gets in. One at a time in
-    a folder: as root it changes hands for the run.
+    `variables` are added to the few that every tool needs; it gets nothing else of our environment.
+    Run one command at a time in a folder: as root the folder changes hands for the run.
     """
-    box, chosen = Box(argv, folder, timeout_s, reads, variables, limits), detect_level()
-    with _opened(chosen, box) as (command, environment):
-        watch = None if chosen == "L0" else ResourceWatch(_written(box, environment), box.limits)
-        seen = process.run_process(
-            command, box.folder, timeout_s, env=environment, echo=False, watch=watch
-        )
-    return SandboxResult(argv, seen, chosen, describe_protection(chosen, box), tree)
+    box, level = Box(argv, folder, timeout_s, reads, variables, limits), detect_level()
+    if level == "L0":
+        env = {**process.scrub_environment(), **box.variables}
+        seen = process.run_process(argv, box.folder, timeout_s, env=env, echo=False)
+    else:
+        with OPENERS[_find_way(level)[0]](box) as (command, env):
+            private = env["TMPDIR"]  # on this machine's disk, unless bubblewrap makes it in memory
+            folders = (box.folder,) if private == bubblewrap.PRIVATE else (box.folder, private)
+            watch = ResourceWatch(folders, box.limits)
+            seen = process.run_process(
+                command, box.folder, timeout_s, env=env, echo=False, watch=watch
+            )
+    return SandboxResult(argv, seen, level, describe_protection(level, box), tree)
 
 
 def detect_level() -> str:
-    """The strongest level that works here, found by trying; the same for the life of the process."""
-    most = _most()
-    return next(
-        name
-        for name in reversed(LEVELS[: LEVELS.index(most) + 1])
-        if name == "L0" or level_works(name)
-    )
+    """Return the strongest level that works here, found by trying once per process."""
+    levels = LEVELS[: LEVELS.index(_read_level_max()) + 1]
+    return next(level for level in reversed(levels) if level == "L0" or level_works(level))
 
 
-def level_works(name: str) -> bool:
-    return bool(_way(name)[0])
+def level_works(level: str) -> bool:
+    return bool(_find_way(level)[0])
 
 
-def describe_level(name: str) -> str:
-    """By what a level that works is made, such as "bubblewrap 0.8.0"."""
-    return _way(name)[1] if level_works(name) else ""
+def describe_level(level: str) -> str:
+    """Return what makes a level that works, such as "bubblewrap 0.8.0"; else ""."""
+    return _find_way(level)[1] if level_works(level) else ""
 
 
-def explain_level(name: str) -> str:
-    """What stands in the way of a level, in words; "" when nothing does."""
-    return "" if level_works(name) else _way(name)[1]
+def explain_level(level: str) -> str:
+    """Return why a level does not work; "" if it does."""
+    return "" if level_works(level) else _find_way(level)[1]
 
 
 def require_level(minimum: str) -> str:
-    """The level that will be used; refuses when it is weaker than `minimum`."""
-    chosen = detect_level()
-    if LEVELS.index(chosen) >= LEVELS.index(minimum):
-        return chosen
-    lowered = LEVELS.index(_most()) < LEVELS.index(minimum)
-    raise Unavailable(
-        "sandbox_too_weak",
-        f"This needs a sandbox of level {minimum}, and here is {chosen}.",
-        f"KAIZEN_SANDBOX_MAX allows no more than {_most()}." if lowered else explain_level(minimum),
-        "Unset KAIZEN_SANDBOX_MAX." if lowered else suggest_remedy(),
-    )
+    """Return the level that will be used; refuse one that is weaker than `minimum`."""
+    level, most = detect_level(), _read_level_max()
+    if LEVELS.index(level) >= LEVELS.index(minimum):
+        return level
+    why, remedy = f"KAIZEN_SANDBOX_MAX allows at most {most}.", "Unset KAIZEN_SANDBOX_MAX."
+    if LEVELS.index(most) >= LEVELS.index(minimum):
+        why, remedy = explain_level(minimum), suggest_remedy()
+    what = f"This needs a sandbox of level {minimum}, and only {level} works here."
+    raise Unavailable("sandbox_too_weak", what, why, remedy)
 
 
 def suggest_remedy() -> str:
-    """How to get the strongest level here."""
+    """Return how to get the strongest level here."""
     if not sys.platform.startswith("linux"):
         return "Only Linux has level L3: run it there, or in a Linux container or virtual machine."
     if bubblewrap.find_bwrap() is None:
-        return "Install bubblewrap, such as by: apt install bubblewrap"
+        return f"For level L3 install bubblewrap: {bubblewrap.suggest_install()}"
     return (
-        "Let bubblewrap (0.7 or newer) make namespaces: sysctl kernel.unprivileged_userns_clone=1 or "
-        "kernel.apparmor_restrict_unprivileged_userns=0; in a container, as root with CAP_SYS_ADMIN."
+        "Let bubblewrap (0.7 or newer) make namespaces: sysctl kernel.unprivileged_userns_clone=1 "
+        "or kernel.apparmor_restrict_unprivileged_userns=0; in a container, as root with "
+        "CAP_SYS_ADMIN."
     )
 
 
-def describe_protection(name: str, box: Box) -> str:
-    """One sentence for the proof."""
-    numbers = box.limits.says(box.timeout_s)
-    lowered = "" if _most() == "L3" else f" (held down by KAIZEN_SANDBOX_MAX={_most()})"
-    if name == "L3":
-        says = (
-            f"L3 {describe_level('L3')}: no network, read-only system, unprivileged uid, {numbers}"
-        )
-    elif name == "L2":
-        says = f"L2 {describe_level('L2')}, files outside closed, {numbers}"
+def describe_protection(level: str, box: Box) -> str:
+    """Return one sentence for the proof."""
+    most, numbers = _read_level_max(), box.limits.describe(box.timeout_s)
+    if level == "L3":
+        made_by = describe_level(level)
+        says = f"L3 {made_by}: no network, read-only system, unprivileged uid, {numbers}"
+    elif level == "L2":
+        says = f"L2 {describe_level(level)}, files outside closed, {numbers}"
     else:
-        says = f"L1: clean environment, {numbers}" if name == "L1" else f"L0: {process.PROTECTION}"
-    return says + lowered
+        says = f"L1: clean environment, {numbers}" if level == "L1" else f"L0: {process.PROTECTION}"
+    return says if most == "L3" else f"{says} (held down by KAIZEN_SANDBOX_MAX={most})"
 
 
-def _most():
+def _read_level_max() -> str:
     most = os.environ.get("KAIZEN_SANDBOX_MAX", "L3")
     if most not in LEVELS:
         raise Usage(
             "sandbox_max",
             f"KAIZEN_SANDBOX_MAX is {most[:20]!r}.",
-            "It names the strongest sandbox that a test wants to see.",
+            "It must name the strongest sandbox that may be used.",
             f"Unset it, or give one of {', '.join(LEVELS)}.",
         )
     return most
 
 
-def _way(name):
-    if name not in _found:
-        _found[name] = {"L1": _find_l1, "L2": _find_l2, "L3": _find_l3}[name]()
-    return _found[name]
-
-
-def _find_l3():
-    if bubblewrap.find_bwrap() is None:
-        return "", "bubblewrap is not installed."
-    why = ""
-    for way in bubblewrap.list_ways():
-        said = probe.probe_box(
-            lambda box, way=way: bubblewrap.open_bubblewrap(box, way), MUST["L3"]
-        )
-        if not said:
-            return way, f"bubblewrap {bubblewrap.read_bwrap_version()}"
-        why = why or f"bubblewrap: {said}."
-    return "", why
-
-
-def _find_l2():
-    if seatbelt.is_here():
-        said = probe.probe_box(seatbelt.open_seatbelt, MUST["L2"])
-        return ("", f"sandbox-exec: {said}.") if said else ("seatbelt", "sandbox-exec: no network")
-    known = landlock.read_landlock_version() if sys.platform.startswith("linux") else 0
-    if not known:
-        return "", "This kernel has no Landlock."
-    said = probe.probe_box(landlock.open_landlock, MUST["L2"])
-    closed = f"Landlock {known}" + (": no TCP" if known >= 4 else "")
-    return ("", f"Landlock: {said}.") if said else ("landlock", closed)
-
-
-def _find_l1():
-    if os.name != "posix":
-        return "", "This system has no resource limits."
-    said = probe.probe_box(_limited, MUST["L1"])
-    return ("", said) if said else ("limits", "limits")
-
-
 @contextlib.contextmanager
-def _limited(box: Box) -> Iterator[tuple[list[str], dict[str, str]]]:
+def open_limited(box: Box) -> Iterator[Launch]:
     with landlock.make_private_folder() as private:
         environment = box.make_environment(private)
         words = ["oom=", "no-more="] if sys.platform.startswith("linux") else []
         yield box.confine_command(words, count_user_tasks(), environment), environment
 
 
-def _opened(name, box):
-    if name == "L3":
-        return bubblewrap.open_bubblewrap(box, _way("L3")[0])
-    if name == "L2":
-        is_seatbelt = _way("L2")[0] == "seatbelt"
-        return seatbelt.open_seatbelt(box) if is_seatbelt else landlock.open_landlock(box)
-    if name == "L1":
-        return _limited(box)
-    return contextlib.nullcontext((box.argv, {**process.scrub_environment(), **box.variables}))
+OPENERS: dict[str, probe.Opener] = {  # way -> what opens a box
+    "uid": partial(bubblewrap.open_bubblewrap, way="uid"),
+    "namespace": partial(bubblewrap.open_bubblewrap, way="namespace"),
+    "landlock": landlock.open_landlock,
+    "seatbelt": seatbelt.open_seatbelt,
+    "limits": open_limited,
+}
 
 
-def _written(box, environment):
-    """The folders of this machine's disk that the box can fill."""
-    private = environment["TMPDIR"]
-    return (box.folder,) if private == bubblewrap.PRIVATE else (box.folder, private)
+def _find_way(level: str) -> tuple[str, str]:
+    """Return the way to a level and what makes it, or ("", why it does not work)."""
+    if level not in _ways:
+        _ways[level] = _probe_level(level)
+    return _ways[level]
+
+
+def _probe_level(level: str) -> tuple[str, str]:
+    ways: tuple[str, ...]
+    if level == "L3":
+        maker, details, why = "bubblewrap", "", "bubblewrap is not installed."
+        ways = bubblewrap.list_ways() if bubblewrap.find_bwrap() else ()
+    elif level == "L2" and seatbelt.is_here():
+        maker, details, why, ways = "sandbox-exec", ": no network", "", ("seatbelt",)
+    elif level == "L2":
+        version = landlock.read_landlock_version() if sys.platform.startswith("linux") else 0
+        maker, why = "Landlock", "This kernel has no Landlock."
+        details = f" {version}: no TCP" if version >= 4 else f" {version}"
+        ways = ("landlock",) if version else ()
+    else:
+        maker, details, why = "limits", "", "This system has no resource limits."
+        ways = ("limits",) if os.name == "posix" else ()
+    failures = []
+    for way in ways:
+        said = probe.probe_box(OPENERS[way], MUST[level])
+        if not said:
+            details = f" {bubblewrap.read_bwrap_version()}" if level == "L3" else details
+            return way, maker + details
+        failures.append(f"{maker}: {said}.")
+    return "", failures[0] if failures else why

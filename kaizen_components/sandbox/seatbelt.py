@@ -1,26 +1,19 @@
-"""L2 on macOS: sandbox-exec. Written from its documentation, never run by us; the probe decides whether it counts."""
+"""L2 on macOS: sandbox-exec. Written from its documentation and never run by us; the probe decides."""
 
 import contextlib
 import os
 import sys
 from collections.abc import Iterator
 
-from .box import Box
+from .box import Box, Launch
 from .landlock import make_private_folder
 from .limits import count_user_tasks
 
 PROGRAM = "/usr/bin/sandbox-exec"
 SYSTEM = (
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/System",
-    "/Library",
-    "/private/etc",
-    "/private/var/db",
-    "/dev",
+    "/usr", "/bin", "/sbin", "/System", "/Library", "/private/etc", "/private/var/db", "/dev",
     "/opt/homebrew",
-)
+)  # fmt: skip
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 
@@ -29,23 +22,19 @@ def is_here() -> bool:
 
 
 @contextlib.contextmanager
-def open_seatbelt(box: Box) -> Iterator[tuple[list[str], dict[str, str]]]:
+def open_seatbelt(box: Box) -> Iterator[Launch]:
     with make_private_folder() as private:
         environment = box.make_environment(private)
         inside = box.confine_command([], count_user_tasks(), environment)
-        yield (
-            [PROGRAM, "-p", render_profile(box.reads, (box.folder, private)), *inside],
-            environment,
-        )
+        profile = render_profile(box.reads, (box.folder, private))
+        yield [PROGRAM, "-p", profile, *inside], environment
 
 
 def render_profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
-    """What is allowed; all else, the network among it, is not."""
-    seen = " ".join(f"(subpath {_quoted(path)})" for path in (*SYSTEM, *reads, *writes))
-    written = " ".join(
-        [f"(subpath {_quoted(path)})" for path in writes]
-        + [f"(literal {_quoted(p)})" for p in DEVICES]
-    )
+    """Return the rules; what they do not allow, such as the network, is denied."""
+    seen = " ".join(f"(subpath {_quote(path)})" for path in (*SYSTEM, *reads, *writes))
+    written = [f"(subpath {_quote(path)})" for path in writes]
+    written += [f"(literal {_quote(path)})" for path in DEVICES]
     return "\n".join(
         (
             "(version 1)",
@@ -54,10 +43,10 @@ def render_profile(reads: tuple[str, ...], writes: tuple[str, ...]) -> str:
             "(allow signal process-info* (target same-sandbox))",
             "(allow file-read-metadata)",
             f'(allow file-read* (literal "/") {seen})',
-            f"(allow file-write* {written})",
+            f"(allow file-write* {' '.join(written)})",
         )
     )
 
 
-def _quoted(path):
+def _quote(path: str) -> str:
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from kaizen_components.sandbox import bubblewrap
+from kaizen_components.sandbox import run as sandbox
+
 from ..conftest import ROOT
 
 
@@ -88,12 +91,24 @@ def test_a_root_that_is_no_folder_is_named(cli, tmp_path):
     assert checks(answer.json)["root"]["state"] == "fail"
 
 
-def test_the_sandbox_is_named_and_a_weak_one_gets_the_way_to_a_stronger(kaizen, monkeypatch):
+def test_lowered_sandbox_is_raised_by_unsetting_the_variable(kaizen, monkeypatch, tool):
+    tool("bwrap")
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     row = checks(kaizen("K11"))["sandbox"]
 
     assert row["state"] == "warn" and row["says"].startswith("L1: ")
-    assert "bubblewrap" in row["next"] or "KAIZEN_SANDBOX_MAX" in row["next"]
+    assert row["next"] == "Unset KAIZEN_SANDBOX_MAX."
+
+
+@pytest.mark.parametrize("level", ["L3", "L1"])
+def test_sandbox_without_bubblewrap_gets_its_install_command(kaizen, monkeypatch, level):
+    monkeypatch.setattr(sandbox, "_ways", {})
+    monkeypatch.setattr(bubblewrap, "PLACES", "/nowhere")
+    monkeypatch.setenv("KAIZEN_SANDBOX_MAX", level)
+    row = checks(kaizen("K11"))["sandbox"]
+
+    assert row["state"] == "warn" and row["says"].endswith(": bubblewrap is not installed.")
+    assert row["next"] == "For level L3 install bubblewrap: apt install bubblewrap"
 
 
 def test_the_strongest_sandbox_is_named_with_its_version(kaizen, tool):

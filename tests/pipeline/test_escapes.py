@@ -122,7 +122,7 @@ def attempt(escape, folder, outside):
 
 
 @pytest.mark.parametrize("escape", ESCAPES, ids=lambda one: one.name.replace(" ", "-"))
-def test_a_way_out_is_denied_or_not_as_the_table_says(escape, level, folder, outside):
+def test_escape_ends_as_the_table_says(escape, level, folder, outside):
     became, seen = attempt(escape, folder, outside)
 
     assert became in expected(escape, level), (
@@ -151,15 +151,13 @@ UNBOXED_TOO = (
     ],
     ids=lambda one: one.name.replace(" ", "-"),
 )
-def test_a_way_out_that_each_level_closes_is_one_without_a_box(
-    escape, folder, outside, monkeypatch
-):
+def test_escape_works_without_a_box(escape, folder, outside, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L0")
 
     assert attempt(escape, folder, outside)[0] == OPEN
 
 
-def test_the_page_shows_the_table_of_the_tests():
+def test_page_shows_the_table():
     page = (PROJECT / "docs/sandbox.md").read_text()
 
     assert (
@@ -178,7 +176,7 @@ def table():
     )
 
 
-def test_every_way_out_is_denied_or_stopped_at_the_strongest_level():
+def test_strongest_level_denies_every_escape():
     assert {escape.expected["L3"] for escape in ESCAPES} == {DENIED, STOPPED}
 
 
@@ -192,7 +190,7 @@ while True:
 """
 
 
-def test_a_fork_bomb_is_contained_and_gone_afterwards(strongest, folder, monkeypatch):
+def test_fork_bomb_is_contained_and_removed(strongest, folder, monkeypatch):
     counts, real = [], runner.run_process
 
     def counted(argv, cwd, timeout_s, *, watch, **more):
@@ -212,7 +210,7 @@ def test_a_fork_bomb_is_contained_and_gone_afterwards(strongest, folder, monkeyp
     assert living_in(folder) == []
 
 
-def test_a_daemon_is_gone_when_the_run_is_over(strongest, folder):
+def test_daemon_ends_with_the_run(strongest, folder):
     boxed(
         folder,
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n",

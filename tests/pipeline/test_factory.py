@@ -210,7 +210,7 @@ def test_tools_that_are_installed_and_broken_block_before_anything_is_built(fact
 
     assert (run.done.exit_code, run.answer["outcome"]) == (5, "blocked")
     assert [stage for stage, _ in model.asked] == ["plan"]
-    assert "no report that can be believed: ModuleNotFoundError" in run.answer["findings"][0]
+    assert "no report with a valid signature: ModuleNotFoundError" in run.answer["findings"][0]
 
 
 def test_a_project_in_another_language_brings_its_own_gates(factory, tmp_path, tool):

@@ -26,7 +26,7 @@ progress.step("build", 2)
 for _ in range(12):
     progress.text("x" * 100)
     time.sleep(0.1)
-progress.judged("build", 2, Verdict("check", "no", [Finding("a", "b"), Finding("c", "d")]))
+progress.end_step("build", 2, Verdict("check", "no", [Finding("a", "b"), Finding("c", "d")]))
 progress.step("review", 1)
 time.sleep(0.3)
 progress.close()

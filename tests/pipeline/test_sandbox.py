@@ -19,7 +19,7 @@ from ..conftest import ROOT
 from .boxes import LIMITS, boxed, living_in, soon
 
 
-def test_a_command_gets_only_the_environment_that_it_needs(level, folder, monkeypatch):
+def test_command_gets_only_needed_environment(level, folder, monkeypatch):
     monkeypatch.setenv("KAIZEN_LLM_API_KEY", "not-for-the-box")
     seen = boxed(folder, "print(json.dumps(dict(os.environ)))", variables={"PYTHONHASHSEED": "7"})
 
@@ -28,7 +28,7 @@ def test_a_command_gets_only_the_environment_that_it_needs(level, folder, monkey
     assert set(given) <= allowed and given["PYTHONHASHSEED"] == "7" and given["PWD"] == str(folder)
 
 
-def test_it_writes_to_its_folder_its_home_and_its_temporary_place(level, folder):
+def test_command_writes_to_folder_home_and_tmp(level, folder):
     code = """
 import pathlib, tempfile
 (pathlib.Path.home() / "x").write_text("1")
@@ -47,13 +47,13 @@ multiprocessing.Lock()
     assert list(pathlib.Path(tempfile.gettempdir()).glob(f"kaizen-box-*/home/{token}")) == []
 
 
-def test_its_own_loopback_works_at_the_strongest_level(strongest, folder):
+def test_own_loopback_works_at_strongest_level(strongest, folder):
     code = "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()).close(); print('met')"
 
     assert boxed(folder, code).stdout.text() == "met\n"
 
 
-def test_a_target_environment_and_its_pytest_work_in_the_box(level, folder):
+def test_pytest_of_target_runs_in_box(level, folder):
     (folder / "test_it.py").write_text(
         "import socket, threading\n\ndef test_it(tmp_path):\n    (tmp_path / 'x').write_text('1')\n"
     )
@@ -80,7 +80,7 @@ def test_node_runs_within_the_memory_limit(level, folder, tool):
     assert seen.stdout.text() == "2\n", seen.stderr.text()
 
 
-def test_a_setuid_file_from_the_box_is_none_when_it_comes_back(strongest, folder):
+def test_setuid_bit_is_removed_after_the_run(strongest, folder):
     seen = boxed(folder, "open('evil', 'w').close(); os.chmod('evil', 0o6755)")
 
     assert seen.exit_code == 0, seen.stderr.text()
@@ -88,14 +88,14 @@ def test_a_setuid_file_from_the_box_is_none_when_it_comes_back(strongest, folder
         assert (folder / "evil").stat().st_mode & 0o6000 == 0
 
 
-def test_no_capability_is_left_in_the_box(strongest, folder):
+def test_box_has_no_capabilities(strongest, folder):
     seen = boxed(folder, "print(open('/proc/self/status').read())")
 
     for name in ("CapPrm", "CapEff", "CapAmb"):
         assert f"{name}:\t0000000000000000" in seen.stdout.text()
 
 
-def test_the_proof_names_level_box_and_limits(level, folder):
+def test_protection_names_level_and_limits(level, folder):
     seen = boxed(folder, "", timeout_s=600)
 
     assert seen.protection.startswith(level) and "2048 MB, 256 processes, 600 s" in seen.protection
@@ -104,14 +104,14 @@ def test_the_proof_names_level_box_and_limits(level, folder):
         assert "bubblewrap 0." in seen.protection and "no network" in seen.protection
 
 
-def test_what_ended_a_run_is_said(level, folder):
+def test_result_names_the_limit_that_ended_it(level, folder):
     seen = boxed(folder, "while True: sys.stdout.write('x' * 65536)", limits=LIMITS)
 
     assert seen.stopped == "it wrote more than 8 MB of output"
     assert len(seen.stdout.text()) < 1_100_000 and seen.exit_code == 137
 
 
-def test_a_level_that_is_not_there_is_refused_with_what_to_do(monkeypatch):
+def test_missing_level_is_refused_with_remedy(monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
 
     assert sandbox.require_level("L1") == "L1"
@@ -120,8 +120,8 @@ def test_a_level_that_is_not_there_is_refused_with_what_to_do(monkeypatch):
     assert "KAIZEN_SANDBOX_MAX" in refused.value.next and "L1" in refused.value.what
 
 
-def test_without_bubblewrap_the_remedy_is_to_install_it(monkeypatch):
-    monkeypatch.setattr(sandbox, "_found", {})
+def test_remedy_without_bubblewrap_installs_it(monkeypatch):
+    monkeypatch.setattr(sandbox, "_ways", {})
     monkeypatch.setattr(bubblewrap, "PLACES", "/nowhere")
 
     with pytest.raises(Unavailable) as refused:
@@ -129,30 +129,37 @@ def test_without_bubblewrap_the_remedy_is_to_install_it(monkeypatch):
     assert "not installed" in refused.value.why and "apt install bubblewrap" in refused.value.next
 
 
-def test_a_bubblewrap_that_holds_nothing_is_not_believed(monkeypatch, tmp_path):
+def test_install_command_is_that_of_the_machine(monkeypatch, tmp_path):
+    (tmp_path / "pacman").touch(0o755)
+    monkeypatch.setattr(bubblewrap, "PLACES", str(tmp_path))
+
+    assert bubblewrap.suggest_install() == "pacman -S bubblewrap"
+
+
+def test_bubblewrap_that_holds_nothing_is_rejected(monkeypatch, tmp_path):
     fake = tmp_path / "bwrap"
     fake.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n')
     fake.chmod(0o755)
-    monkeypatch.setattr(sandbox, "_found", {})
+    monkeypatch.setattr(sandbox, "_ways", {})
     monkeypatch.setattr(bubblewrap, "PLACES", str(tmp_path))
 
     assert not sandbox.level_works("L3") and sandbox.explain_level("L3")
 
 
-def test_the_probe_names_what_a_weak_box_lets_through():
-    said = probe.probe_box(sandbox._limited, sandbox.MUST["L3"])
+def test_probe_names_holes_of_a_weak_box():
+    said = probe.probe_box(sandbox.open_limited, sandbox.MUST["L3"])
 
     assert said.startswith("does not hold: read, write") and "network" in said
 
 
-def test_the_variable_that_lowers_the_level_knows_only_levels(monkeypatch):
+def test_sandbox_max_must_name_a_level(monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "none")
 
     with pytest.raises(Usage):
         sandbox.detect_level()
 
 
-def test_the_home_folder_is_never_shown_as_a_whole(folder, monkeypatch):
+def test_home_folder_is_never_visible_as_a_whole(folder, monkeypatch):
     monkeypatch.setenv("HOME", str(folder.parent))
 
     for path in (folder.parent, folder.parent.parent, "/"):
@@ -160,7 +167,7 @@ def test_the_home_folder_is_never_shown_as_a_whole(folder, monkeypatch):
             sandbox.run_in_sandbox(["true"], str(folder), 5, reads=(str(path),))
 
 
-def test_a_program_that_the_box_cannot_see_is_named(folder, tmp_path):
+def test_invisible_and_missing_programs_are_told_apart(folder, tmp_path):
     program = tmp_path / "tool"
     shutil.copy("/bin/true", program)
 
@@ -172,14 +179,14 @@ def test_a_program_that_the_box_cannot_see_is_named(folder, tmp_path):
     assert refused.value.code == "command_not_found"
 
 
-def test_a_program_of_the_folder_is_run_by_its_relative_path(level, folder):
+def test_program_in_folder_runs_by_relative_path(level, folder):
     (folder / "tool").write_text("#!/bin/sh\necho made here\n")
     (folder / "tool").chmod(0o755)
 
     assert sandbox.run_in_sandbox(["./tool"], str(folder), 20).stdout.text() == "made here\n"
 
 
-def test_a_folder_that_is_named_by_a_link_is_seen_by_both_names(level, folder, tmp_path):
+def test_linked_folder_is_visible_by_both_names(level, folder, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real/x").write_text("seen")
     (tmp_path / "link").symlink_to("real")
@@ -192,11 +199,11 @@ def test_a_folder_that_is_named_by_a_link_is_seen_by_both_names(level, folder, t
 LONG = """
 import sys; sys.path.insert(0, {root!r})
 from kaizen_components.sandbox import run as sandbox
-sandbox.run(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
+sandbox.run_in_sandbox(["sh", "-c", "echo > begun; sleep 60"], {folder!r}, 60)
 """
 
 
-def test_a_box_ends_when_whoever_waits_for_it_is_killed(strongest, folder):
+def test_box_ends_when_its_parent_is_killed(strongest, folder):
     code = LONG.format(root=str(ROOT), folder=str(folder))
     environment = {**os.environ, "TMPDIR": str(folder.parent)}  # what it cannot remove any more
     waiting = subprocess.Popen([sys.executable, "-c", code], env=environment)
@@ -210,12 +217,12 @@ def test_a_box_ends_when_whoever_waits_for_it_is_killed(strongest, folder):
 AS_SOMEBODY = """
 import sys; sys.path.insert(0, {root!r})
 from kaizen_components.sandbox import run as sandbox
-seen = sandbox.run(["sh", "-c", "id -u; cat {secret} || echo closed"], {folder!r}, 30)
+seen = sandbox.run_in_sandbox(["sh", "-c", "id -u; cat {secret} || echo closed"], {folder!r}, 30)
 print(seen.level, seen.exit_code, seen.stdout.text().split())
 """
 
 
-def test_an_ordinary_user_gets_the_strongest_level_too(tmp_path, tool):
+def test_ordinary_user_gets_the_strongest_level(tmp_path, tool):
     """When these tests run as root; else all of them show it."""
     if os.getuid() != 0:
         pytest.skip("these tests run as an ordinary user already")
@@ -246,14 +253,14 @@ def test_an_ordinary_user_gets_the_strongest_level_too(tmp_path, tool):
     assert done.stdout.strip() == "L3 0 ['65534', 'closed']", done.stderr
 
 
-def test_what_a_box_prints_is_kept_and_not_shown(level, folder, capfd):
+def test_output_is_kept_and_not_shown(level, folder, capfd):
     seen = boxed(folder, "print('to be kept')")
 
     assert seen.stdout.text() == "to be kept\n"
     assert "to be kept" not in "".join(capfd.readouterr())
 
 
-def test_a_quote_in_a_path_does_not_end_the_rule_of_macos():
+def test_quote_in_path_does_not_end_macos_rule():
     text = seatbelt.render_profile((), ('/a "b" (allow default)',))
 
     assert r'(subpath "/a \"b\" (allow default)")' in text and "\n(allow default)" not in text

@@ -724,10 +724,10 @@ def test_clean_text_is_scanned_without_any_import():
     code = """
 import os, sys  # every Python that runs site has os
 before = set(sys.modules)
-from kaizen_components.records.secrets import secrets
+from kaizen_components.records.secrets import scan
 text = "A task-1 of the desk-top_2: see http://localhost:8080/x, key = value -- 3 tokens, a secret, ghp, eyeJ"
-assert secrets.find(text) is None
-assert secrets.find_in({"title": text, "rows": [text, 1, None]}) is None
+assert scan.find_secret(text) is None
+assert scan.find_secret_in({"title": text, "rows": [text, 1, None]}) is None
 new = {name for name in sys.modules if name not in before and not name.startswith("kaizen_components")}
 assert not new and "re" not in sys.modules, new
 """

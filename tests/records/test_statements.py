@@ -19,8 +19,9 @@ def constants():
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if name.isupper() and isinstance(value, str) and value.strip().startswith(STARTS):
+                kind = "gotcha" if ".lessons." in module.name else "task"
                 yield pytest.param(
-                    value, id=f"{module.name.removeprefix('kaizen_components.')}.{name}"
+                    value, kind, id=f"{module.name.removeprefix('kaizen_components.')}.{name}"
                 )
 
 
@@ -30,10 +31,10 @@ def plan(connection, sql):
     ]
 
 
-@pytest.mark.parametrize("sql", list(constants()))
-def test_a_statement_fits_the_schema(kaizen, sql):
+@pytest.mark.parametrize(("sql", "kind"), list(constants()))
+def test_a_statement_fits_the_schema(kaizen, sql, kind):
     kaizen("K1")
-    filled = sql.format(kind="task", where="", asked="1", driver="s")
+    filled = sql.format(kind=kind, where="", asked="1", driver="s")
 
     assert plan(kaizen.store.reader(), filled) is not None
 

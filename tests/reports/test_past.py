@@ -8,11 +8,12 @@ import pytest
 
 from kaizen_components.call import Door
 from kaizen_components.errors import NotFound
+from kaizen_components.index import find_command
 from kaizen_components.records.ledger import anchor
 from kaizen_components.records.ledger.hashing import Frontier
 from kaizen_components.records.ledger.transaction import RecordReader
 from kaizen_components.reports.engine.past import view_past
-from kaizen_components.reports.engine.publish import Output, publish
+from kaizen_components.reports.engine.publish import Output
 from support_scripts.every_kind import record_every_kind
 
 from ..conftest import ROOT
@@ -174,8 +175,9 @@ def test_what_others_write_meanwhile_is_not_in_the_report(kaizen, root):
     def layout(found, zone):
         return {"title": "Tasks", "lead": [], "sections": []}
 
-    output = Output("json", "-", False, None, "UTC")
-    made = publish(None, lambda: reading(kaizen), kaizen.store, "R4", "x", output, gather, layout)
+    look = lambda: reading(kaizen)  # noqa: E731
+    output = Output(find_command("R4"), None, look, kaizen.store, format="json", out="-")
+    made = output.publish(gather, layout)
 
     assert (seen, made["data"], made["ledger"]["entries"]) == ([1, 1, 1], {"tasks": 1}, 1)
     assert reading(kaizen).value(TASKS) == 4

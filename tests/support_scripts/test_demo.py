@@ -117,7 +117,7 @@ def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_umask_and_order_
 
 
 def test_the_samples_in_docs_are_those_that_the_demo_gives(demo):
-    made = importlib.import_module("make_docs").documents()
+    made = importlib.import_module("make_docs").build_documents()
     stale = [
         name for name, text in made.items() if (ROOT / name).read_text(encoding="utf-8") != text
     ]
@@ -192,7 +192,7 @@ def test_one_that_fails_leaves_no_folder_and_gives_the_engine_its_clock_back(
     monkeypatch.setattr(demo, "show_report", lambda stage: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
-        demo.tell(tmp_path / "demo")
+        demo.make_demo(tmp_path / "demo")
 
     assert list(tmp_path.iterdir()) == []
     assert (

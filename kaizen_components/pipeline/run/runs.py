@@ -14,7 +14,6 @@ from ...sandbox import run as sandbox
 from ...store.gate import try_lock
 from ..ask.feedback import describe_finding
 from ..protocol import Protocol
-from ..target.settings import PATH, parse_settings
 from ..target.target import Target
 from ..target.toolchain import find_interpreter
 from ..target.workspace import Workspace
@@ -353,6 +352,8 @@ def _lock_file(folder):
 
 def read_target_budget(repo: str) -> dict[str, float]:
     """What the target's own settings allow a run, as its last commit has them."""
+    from ..target.settings import PATH, parse_settings  # pydantic is slow
+
     target = Target(repo)
     try:
         return parse_settings(target.blob(target.head(), PATH)).budget

@@ -8,11 +8,10 @@ from itertools import count
 from typing import Any
 
 from ..edits import apply as edits
-from ..job import Job
+from ..job import Job, Settings
 from ..spec import render_spec
 from .clearing import delete_path
 from .examples import strip_tests
-from .settings import Settings, read_settings
 from .target import Target
 from .toolchain import find_tools
 
@@ -83,6 +82,8 @@ class Workspace:
 
     @property
     def settings(self) -> Settings:
+        from .settings import read_settings  # pydantic is slow
+
         if self._settings is None:
             self._settings = read_settings(self.base)
             self._settings.allow_failing_baseline |= bool(

@@ -1,12 +1,15 @@
 """From a question to a file: gather once, lay out once, write HTML, Markdown or JSON, and record what was written.
 
-The same database, checkpoint and options give the same bytes: a report knows no other clock than that of the newest
-entry it is made from, and its footer names the command that makes it again.
+The same database, checkpoint and options give the same bytes: the only clock of a report is that of the newest entry
+it is made from, and its footer names the command that makes it again.
 """
+
+from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ...errors import Usage
@@ -14,19 +17,37 @@ from ...records.files import files
 from ...records.ledger.hashing import sha256
 from ...records.work.command_line import join_words
 from . import markdown
+from .document import Own, format_quantity
 from .page import render_template, save_report
 from .past import Moment, view_past
 from .zone import Zone
+
+if TYPE_CHECKING:
+    from ...index import Command
+    from ...parameters import Reader, ReadNow, Row, Store, WriteLater, Writer
+
+    Gather = Callable[[Reader, Zone, dict[str, Any]], dict[str, Any]]
+    Layout = Callable[[dict[str, Any], Zone], dict[str, Any]]
 
 NOT_PRINTABLE = re.compile(r"[^\n\x20-\x7e]")  # perhaps: most of them are
 
 
 class Output:
-    """How a report is wanted: the options that every report has."""
+    """The engine's parameter `output`: how and where a report is wanted, and what it needs to be made."""
 
     def __init__(
-        self, format: str, out: str | None, open: bool, as_of: int | None, timezone: str | None
-    ):
+        self,
+        command: Command,
+        write: WriteLater,
+        look: ReadNow,
+        store: Store,
+        *,
+        format: str,
+        out: str | None = None,
+        open: bool = False,
+        timezone: str | None = None,
+        as_of: int | None = None,
+    ) -> None:
         if open and (format != "html" or out == "-"):
             raise Usage(
                 "open_without_html",
@@ -34,183 +55,157 @@ class Output:
                 "",
                 "Use --format html, and no --out -.",
             )
+        self.command = command
+        self.write = write
+        self.look = look
+        self.store = store
         self.format = format
         self.out = out
         self.open = open
-        self.as_of = as_of
         self.zone = Zone(timezone)
+        self.as_of = as_of
 
+    def is_for_screen(self) -> bool:
+        """Is the report only printed: as text, or as JSON without --out?"""
+        return self.format == "text" or (self.format == "json" and self.out is None)
 
-def publish(
-    write, look, store, code: str, name: str, output: Output, gather, layout, **options: Any
-) -> dict[str, Any]:
-    """The answer of R1 to R11. `gather(db, zone, options)` asks, `layout(found, zone)` says it; neither knows a clock.
+    def gather(self, gather: Gather, options: dict[str, Any]) -> tuple[dict[str, Any], Moment]:
+        """Return what `gather(db, zone, options)` finds, and the moment of the log it is from."""
+        db = self.look()
+        db.hold()
+        try:
+            with view_past(db, self.as_of) as (then, moment):
+                return gather(then, self.zone, options), moment
+        finally:
+            db.let_go()
 
-    `options` are what the command was asked; the footer repeats them, so `gather` makes them exact where they are not
-    (the id for @last, the week for "this week"). None is not repeated.
-    """
-    found, moment = gather_data(look, output, gather, options)
-    made = layout(found, output.zone)
-    ledger = moment.describe()
-    again = join_words(
-        [
-            "kaizen",
-            code,
-            *_words({**options, "timezone": output.zone.name, "as_of": moment.size}, output.format),
-        ]
-    )
-    text = _rendered(output.format, name, made, found, ledger, again, output.zone)
-    said = {"title": made["title"], "ledger": ledger, "again": again, "data": found}
-    if output.out == "-":
-        return {"document": text, **said}
-    path = save_report(store, name, output.format, text, output.out)
-    there = os.path.abspath(output.out) if output.out else os.path.join(store.place.root, path)
-    said["text"] = "\n".join(
-        [*_summary(made), "", f"{output.format.upper()}: {path}", f"Again: {again}"]
-    )
-    answer = _recorded(write, store, there, again, text, {"path": path, **said})
-    if output.open:
-        _show(store, there)
-    if output.out and not files.find_project_path(
-        store.place.root, there
-    ):  # as its reader called it, which no record keeps
-        answer |= {
-            "path": output.out,
-            "text": answer["text"].replace(f": {path}", f": {output.out}", 1),
+    def publish(self, gather: Gather, layout: Layout, **options: Any) -> dict[str, Any]:
+        """Return the answer of a report command; write and record the report unless it is for the screen.
+
+        The footer repeats `options`, except None and False. `gather` therefore replaces what would mean
+        something else later: @last by the id, "this week" by the week.
+        """
+        data, moment = self.gather(gather, options)
+        made = layout(data, self.zone)
+        repeated = {**options, "timezone": self.zone.name, "as_of": moment.size}
+        words = ["kaizen", self.command.code]
+        for option, value in {**repeated, "format": self.format}.items():
+            if value is not None and value is not False:
+                words += ["--" + option.replace("_", "-"), *([] if value is True else [str(value)])]
+        again = join_words(words)
+        answer = {
+            "title": made["title"],
+            "ledger": moment.describe(),
+            "again": again,
+            "data": data,
         }
-    return answer
+        text = self._render(made, answer)
+        if self.out == "-":
+            return {"document": text, **answer}
+        path = save_report(self.store, self.command.name, self.format, text, self.out)
+        shown = [*_summarize(made), "", f"{self.format.upper()}: {path}", f"Again: {again}"]
+        answer = {"path": path, **answer, "text": "\n".join(shown)}
+        root = self.store.place.root
+        absolute = os.path.abspath(self.out) if self.out else os.path.join(root, path)
+        inside = files.find_project_path(root, absolute)
+        content = text.encode()
+        artifact = {
+            "title": answer["title"][:200],
+            "summary": again[:2000],
+            "path": inside,
+            "name": os.path.basename(absolute)[:255],
+            "kind": "file" if inside else "external",
+            "sha256": sha256(content),
+            "bytes": len(content),
+        }
+
+        def record(tx: Writer) -> Row:
+            id = tx.add("artifact", artifact)["id"]
+            return {"artifact_id": id, "sha256": artifact["sha256"], **answer}
+
+        try:
+            answer = self.write(record)
+        except BaseException:  # an interrupt too: a report without a record must not stay
+            os.unlink(absolute)
+            raise
+        if self.open:
+            import webbrowser
+            from pathlib import Path
+
+            if not webbrowser.open(Path(absolute).as_uri()):
+                self.store.notes.append("No browser could be started; open the file by hand.")
+        if self.out and not inside:  # the path as its reader knows it, which no record keeps
+            answer["text"] = answer["text"].replace(f": {path}", f": {self.out}", 1)
+            answer["path"] = self.out
+        return answer
+
+    def _render(self, made: dict[str, Any], answer: dict[str, Any]) -> str:
+        ledger, again = answer["ledger"], answer["again"]
+        if self.format == "json":
+            import json
+
+            whole = {
+                "report": self.command.name,
+                "title": answer["title"],
+                "data": answer["data"],
+                "ledger": ledger,
+                "again": again,
+                "timezone": self.zone.name,
+                "engine": __version__,
+            }
+            return NOT_PRINTABLE.sub(
+                lambda match: (
+                    match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
+                ),  # JSON's own escape for what a terminal would obey; letters of any language stay
+                json.dumps(whole, indent=2, ensure_ascii=False) + "\n",
+            )
+        entries = format_quantity(ledger["entries"], "entry")
+        until = f"{self.zone.show(ledger['at'])} ({self.zone.name})"
+        made_from = f"Kaizen {__version__}. Made from a log of {entries} up to {until}."
+        if self.format == "html":
+            return render_template(
+                "report.html",
+                made=made,
+                made_from=made_from,
+                ledger=ledger,
+                again=again,
+                anchors=_list_anchors(made),
+            )
+        origin, root = markdown.quote_code(ledger["origin"]), markdown.quote_code(ledger["root"])
+        footer = [
+            markdown.escape_text(made_from),
+            "",
+            "Again: " + markdown.quote_code(again),
+            "",
+            f"Log {origin}, {entries}, root {root}. Its checkpoint:",
+            "",
+            *("    " + line for line in ledger["checkpoint"].split("\n")),
+        ]
+        return markdown.render_markdown(made, footer)
 
 
-def gather_data(
-    look, output: Output, gather, options: dict[str, Any]
-) -> tuple[dict[str, Any], Moment]:
-    """(what `gather` finds, the moment it is of)."""
-    db = look()
-    db.hold()
-    try:
-        with view_past(db, output.as_of) as (then, moment):
-            return gather(then, output.zone, options), moment
-    finally:
-        db.let_go()
-
-
-def _words(options, format):
-    words = [
-        word
-        for name, value in options.items()
-        if value is not None and value is not False
-        for word in _option(name, value)
-    ]
-    return [*words, "--format", format]
-
-
-def _option(name, value):
-    flag = "--" + name.replace("_", "-")
-    return [flag] if value is True else [flag, str(value)]
-
-
-def _rendered(format, name, made, found, ledger, again, zone):
-    if format == "json":
-        import json
-
-        whole = {
-            "report": name, "title": made["title"], "data": found, "ledger": ledger, "again": again,
-            "timezone": zone.name, "engine": __version__,
-        }  # fmt: skip
-        return NOT_PRINTABLE.sub(_escaped, json.dumps(whole, indent=2, ensure_ascii=False)) + "\n"
-    entries = f"{ledger['entries']:,} entr{'y' if ledger['entries'] == 1 else 'ies'}"
-    made_from = f"Kaizen {__version__}. Made from a log of {entries} up to {zone.show(ledger['at'])} ({zone.name})."
-    if format == "html":
-        return render_template(
-            "report.html",
-            made=made,
-            made_from=made_from,
-            ledger=ledger,
-            again=again,
-            anchors=_anchors(made),
-        )
-    log = f"Log {markdown.quote_code(ledger['origin'])}, {entries}, root {markdown.quote_code(ledger['root'])}. Its checkpoint:"
-    lines = [
-        markdown.escape_text(made_from),
-        "",
-        "Again: " + markdown.quote_code(again),
-        "",
-        log,
-        "",
-    ]
-    return markdown.render_markdown(
-        made, [*lines, *("    " + line for line in ledger["checkpoint"].split("\n"))]
-    )
-
-
-def _escaped(match):
-    """What a terminal would obey, as JSON's own escape; letters of any language stay."""
-    import json
-
-    return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
-
-
-def _anchors(made):
-    """The ids that have a place of their own in the document, so that others can lead there."""
-    from .document import Own
-
-    found = set()
+def _list_anchors(made: dict[str, Any]) -> set[str]:
+    """Return the ids that links of the page can lead to."""
+    cells: list[Any] = []
     for section in made["sections"]:
         for block in section["blocks"]:
-            cells = [
-                cell for row in (block.get("rows") or []) if isinstance(row, list) for cell in row
-            ]
-            cells += [ref for entry in block.get("entries", ()) for ref in entry.get("refs", ())]
-            found |= {str(cell) for cell in cells if isinstance(cell, Own)}
-    return found
+            for row in block.get("rows") or []:
+                cells += row if isinstance(row, list) else []
+            for entry in block.get("entries", ()):
+                cells += entry.get("refs", ())
+    return {str(cell) for cell in cells if isinstance(cell, Own)}
 
 
-def _recorded(write, store, there, again, text, answer):
-    """The answer, with the file as an artifact; without a record of it there is no file either."""
-    inside = files.find_project_path(store.place.root, there)
-    data = text.encode()
-    values = {
-        "title": answer["title"][:200], "summary": again[:2000], "path": inside, "name": os.path.basename(there)[:255],
-        "kind": "file" if inside else "external", "sha256": sha256(data), "bytes": len(data),
-    }  # fmt: skip
-
-    def record(tx):
-        return {
-            "artifact_id": tx.add("artifact", values)["id"],
-            "sha256": values["sha256"],
-            **answer,
-        }
-
-    try:
-        return write(record)
-    except BaseException:  # an interrupt too
-        os.unlink(there)
-        raise
-
-
-def _show(store, there):
-    import webbrowser
-    from pathlib import Path
-
-    if not webbrowser.open(Path(there).as_uri()):
-        store.notes.append("No browser could be started here; open the file by hand.")
-
-
-def _summary(made):
-    """What a terminal shows of it: the title, the first sentences, the numbers."""
+def _summarize(made: dict[str, Any]) -> list[str]:
+    """Return what a terminal shows of a report: the title, the first sentences, the numbers."""
     lines = [made["title"], *made["lead"]]
     for section in made["sections"]:
         for block in section["blocks"]:
             if block["block"] == "facts":
-                lines += ["", *_aligned(block["rows"])]
+                label = max(len(row["label"]) for row in block["rows"])
+                value = max(len(row["value"]) for row in block["rows"])
+                lines.append("")
+                for row in block["rows"]:
+                    before = f"   before: {row['before']}" if row["before"] else ""
+                    lines.append(f"  {row['label']:<{label}}  {row['value']:>{value}}{before}")
     return lines
-
-
-def _aligned(rows):
-    label = max(len(row["label"]) for row in rows)
-    value = max(len(row["value"]) for row in rows)
-    return [
-        f"  {row['label']:<{label}}  {row['value']:>{value}}"
-        + (f"   before: {row['before']}" if row["before"] else "")
-        for row in rows
-    ]

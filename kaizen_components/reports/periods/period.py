@@ -2,30 +2,33 @@
 
 from typing import Any
 
-from ..engine.publish import Output, publish
+from ..engine.publish import Output
 from .attention import highlights, next_points
 from .calendar import Period, is_under_way, resolve_period
 from .flow import TaskFlow
 from .overview import layout
 from .tally import Tally
 
-NAMES = {"week": "weekly-report", "month": "monthly-report", "year": "yearly-report"}
 ANY_RECORD = "SELECT 1 FROM log LIMIT 1"
-DAYS = ("last", "days", "until", "so_far")
 
 
 def report_period(
-    write, look, store, code: str, unit: str, output: Output, given: Any, **options: Any
+    output: Output,
+    unit: str,
+    given: Any,
+    last: bool,
+    days: int | None,
+    until: str | None,
+    so_far: bool,
+    **options: Any,
 ) -> dict[str, Any]:
-    """`options` are those of the command; which days they mean is made exact, so that the footer means them too."""
-    exact = resolve_period(unit, output.zone, given, *(options.pop(name) for name in DAYS))
+    """Publish the report of a period; its footer names the days exactly, whatever the command left open."""
+    exact = resolve_period(unit, output.zone, given, last, days, until, so_far)
     if given is not None and not exact["so_far"] and is_under_way(output.zone, exact):
-        store.notes.append(
+        output.store.notes.append(
             f"This {unit} is not over; --so-far compares it with the same part of the one before."
         )
-    return publish(
-        write, look, store, code, NAMES[unit], output, gather, layout, **exact, **options
-    )
+    return output.publish(gather, layout, **exact, **options)
 
 
 def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
