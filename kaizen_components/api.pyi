@@ -186,7 +186,7 @@ class Kaizen:
     def eval_report(self, *, scope: str | None = ..., category: Literal['behavior', 'should_trigger', 'should_not_trigger', 'routing', 'grounding', 'proof', 'security', 'freshness', 'learning_regression'] | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """R5: Report the eval cases with their runs, scores and trends: which fail, which are flaky, which were never run."""
     def source_report(self, *, scope: str | None = ..., tier: Literal['canonical', 'primary', 'implementation', 'secondary'] | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """R6: Report the sources by tier, their lines of versions, and which records still stand on a superseded one."""
+        """R6: Report the sources by tier, their lines of versions, and which records still cite a superseded one."""
     def anti_pattern_report(self, *, scope: str | None = ..., since: str | None = ..., until: str | None = ..., query: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """R7: Report the anti-patterns: how each shows, what it costs, what to do instead, and which records refer to it."""
     def weekly_report(self, *, week: str | None = ..., last: bool = ..., days: int | None = ..., until: str | None = ..., so_far: bool = ..., scope: str | None = ..., limit: int | None = ..., format: Literal['html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
@@ -206,9 +206,9 @@ class Kaizen:
     def pipeline_submit(self, *, lease: str, file: str, step: str | None = ..., base: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """P4: Hand in the answer to the present step; it is checked, the gates run, and the session decides what follows."""
     def pipeline_next(self, *, id: str, ttl_s: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """P5: Say what is legal now in an agent's run: the step, its contract, its inputs, its budget; with a lease on it."""
+        """P5: Show the present step of an agent's run with a lease on it: its contract, its inputs, its budget."""
     def pipeline_replay(self, *, id: str, actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """P6: Judge a run again from its records: every verdict must be the same, and whatever has changed since is named."""
+        """P6: Replay a run from its records, judge every answer again and report each verdict that changes."""
     def pipeline_resume(self, *, id: str, abort: bool = ..., reason: str | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """P7: Go on with a run after a crash or a pause; --abort ends it."""
     def pipeline_compare(self, *, left: str, right: str, format: Literal['text', 'html', 'md', 'json'] | None = ..., out: str | None = ..., open: bool = ..., timezone: str | None = ..., as_of: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
