@@ -11,6 +11,7 @@ from ...records.search.listing import list_records, read_json_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from ...parameters import Reader, Row
@@ -26,7 +27,7 @@ FIELDS = ("status", "scope", "at", "title", "summary", "body", "superseded_by")
 
 
 def find_lessons(
-    db: Reader, root: str, query: str | None, paths: list[str], scope: str | None, limit: int
+    db: Reader, root: str, query: str | None, paths: Sequence[str], scope: str | None, limit: int
 ) -> Row:
     """Return the lessons for a query or for files, whole, with the reason why each is here."""
     wanted = [normalize_path(root, path) for path in paths]
@@ -54,7 +55,7 @@ def find_lessons(
 def match_lessons(
     db: Reader,
     query: str | None,
-    paths: list[str],
+    paths: Sequence[str],
     scope: str | None,
     limit: int,
     newest: int | None = None,
@@ -92,7 +93,7 @@ def _match_kind(
     db: Reader,
     kind: str,
     query: str | None,
-    paths: list[str],
+    paths: Sequence[str],
     scope: str | None,
     limit: int,
     newest: int | None,
