@@ -147,7 +147,7 @@ def resume(
     run = look().find("run", id)
     if run["driver"] == "agent":
         return add_question(runs.give_turn(write, look, store, run["id"], LEASE_S))
-    driver = drivers.create_driver(run["driver"], look, plan.source_run(run))
+    driver = drivers.create_driver(run["driver"], look, plan.find_source_run(run))
     return add_card(look, runs.drive_run(write, look, store, run["id"], driver))
 
 
