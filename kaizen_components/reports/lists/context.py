@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
-
 from ...records.files.paths import FileMatcher, matches_glob, normalize_path
 from ...records.lessons.lesson import LESSONS
 from ...records.lessons.lineage import check_freshness, find_backing, trace_lineage
@@ -77,8 +75,11 @@ def match_lessons(
         }
         more = sum(map(len, matches.values())) > limit
     # The kinds take turns, so that many proven lessons do not hide a fitting gotcha.
-    turns = zip_longest(*([(kind, id) for id in ids] for kind, ids in matches.items()))
-    best = [match for turn in turns for match in turn if match][:limit]
+    ids = {kind: list(reasons) for kind, reasons in matches.items()}
+    best: list[tuple[str, str]] = []
+    for turn in range(min(limit, max(map(len, ids.values())))):
+        best += [(kind, ids[kind][turn]) for kind in ids if turn < len(ids[kind])]
+    best = best[:limit]
     return [
         (kind, id, matches[kind][id]) for of in matches for kind, id in best if kind == of
     ], more
