@@ -42,6 +42,7 @@ def find_lessons(
             "paths": read_json_list(db, lesson["paths"]),
             "because": reasons,
             **check_freshness(db, matcher, kind, lesson),
+            **({"unproven": True} if kind == "learning" and lesson["evidence"] is None else {}),
             "lineage": trace_lineage(db, kind, lesson),
             **({"backing": find_backing(db, lesson)} if kind == "learned" else {}),
             **({"test": True} if lesson["test"] else {}),

@@ -33,7 +33,7 @@ DAY_MS = 86_400_000
 PLURAL = {kind: KINDS[kind].plural or f"{kind}s" for kind in LESSONS}
 HEADINGS = {
     "learned": "Proven lessons",
-    "learning": "Learnings, not yet proven",
+    "learning": "Learnings, not yet promoted",
     "gotcha": "Gotchas, not yet promoted",
 }
 STATUSES = ("active", "resolved", "promoted", "retired", "superseded")
@@ -154,6 +154,8 @@ def _lay_out_lessons(heading: str, lessons: list[Row], in_force: int, zone: Zone
             lines.append(f"Backed by {name} {backing['id']} ({backing['says']}): {text}")
         if row["kind"] == "learned" and not row["backing"]:
             lines.append("Backed by nothing: it was brought in from a file.")
+        if row["kind"] == "learning" and not row["evidence"]:
+            lines.append("Unproven: no evidence is recorded for it.")
         if len(lineage) > 1:
             steps = [f"{step['kind']} {zone.day(step['at'])}" for step in lineage]
             lines.append("Came as " + " → ".join(steps) + ".")
