@@ -4,7 +4,7 @@ from typing import Any
 
 from ...limits import EVAL_OUTCOME
 from ..charts.chart import draw_bars, draw_lines
-from ..charts.time_series import QUARTER, sum_by_period
+from ..periods.time_series import QUARTER, sum_by_period
 from ..engine.document import (
     Own,
     Tone,

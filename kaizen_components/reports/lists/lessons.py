@@ -10,7 +10,7 @@ from ...records.kinds import KINDS
 from ...records.lessons.lesson import LESSONS
 from ...records.lessons.lineage import check_freshness, find_backing, trace_lineage
 from ...records.search.listing import read_json_list
-from ..charts.time_series import QUARTER, sum_by_period
+from ..periods.time_series import QUARTER, sum_by_period
 from ..engine.filters import build_condition, describe_filters
 
 IN_FORCE = "status IN ('active', 'resolved')"

@@ -12,7 +12,7 @@ from ...records.ledger.reference import parse_kind
 from ...records.search.ranking import rank_all_kinds
 from ...records.work.command_line import join_words
 from ..charts.chart import draw_bars
-from ..charts.time_series import sum_by_period
+from ..periods.time_series import sum_by_period
 from ..engine.document import (
     Own,
     clip_text,
