@@ -47,7 +47,7 @@ def test_a_clean_repository_passes_and_says_what_was_not_looked_at(cli, repo):
     assert (
         answer.exit_code == 0
         and "clean" in answer.out
-        and "history of git was not looked at" in answer.out
+        and "git history was not checked" in answer.out
     )
 
 
@@ -211,7 +211,7 @@ def test_what_is_git_above_the_mount_that_a_project_is_on_is_not_its_repository(
 def test_without_git_every_file_is_looked_at_and_that_is_said(cli, root):
     (root / "a.txt").write_text("fine\n")
     answer = cli("D2", "--json", env=ME)
-    assert answer.json["files"] == 1 and "no git repository" in answer.json["hint"]
+    assert answer.json["files"] == 1 and "Not a git repository" in answer.json["hint"]
 
     (root / "a.txt").write_text(TOKEN)
     assert cli("D2", env=ME).exit_code == 1

@@ -255,7 +255,7 @@ def test_a_backup_never_replaces_a_file(kaizen, root):
     start(kaizen)
     (root / "mine.db").write_text("mine")
 
-    with pytest.raises(Conflict, match="is there already"):
+    with pytest.raises(Conflict, match="exists already"):
         kaizen("K3", out=str(root / "mine.db"))
     assert (root / "mine.db").read_text() == "mine"
 

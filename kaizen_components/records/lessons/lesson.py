@@ -37,9 +37,12 @@ ELSEWHERE = {  # a status that another command gives
 NEXT = {"gotcha": "learning", "learning": "learned"}
 LIST_COLUMNS = "id, status, scope, at, test, title"
 QUERY_COLUMNS = LIST_COLUMNS + ", summary"  # the summary tells which result to open
-BACKING_COLUMN = """, CASE WHEN proof_id IS NOT NULL THEN 'proof'
+MORE_COLUMNS = {
+    "learning": ", evidence IS NULL AS unproven",
+    "learned": """, CASE WHEN proof_id IS NOT NULL THEN 'proof'
 WHEN verification_id IS NOT NULL THEN 'verification'
-WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing"""
+WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing""",
+}
 
 
 class LessonPaths:
@@ -295,5 +298,5 @@ def list_lessons(
         for name, value in filters.items()
     }
     conditions["task_id = ?"] = db.resolve("task", task_id) if task_id else None
-    columns += BACKING_COLUMN if kind == "learned" else ""
+    columns += MORE_COLUMNS.get(kind, "")
     return list_records(db, kind, columns, limit, conditions, query)

@@ -43,17 +43,12 @@ def promote_gotcha(
     evidence: Sequence[str],
     paths: Sequence[str],
 ) -> Row:
-    """Promote a gotcha with evidence to a learning, which inherits that evidence."""
+    """Promote a gotcha to a learning, which inherits its evidence; without any it is unproven."""
 
     def find_evidence(tx: Writer, gotcha: Row) -> tuple[Row, list[Row], Row]:
         every, records = resolve_evidence(tx, evidence, read_json_list(tx, gotcha["evidence"]))
         if not every:
-            raise Refused(
-                "no_evidence",
-                f"{gotcha['id']} has no evidence.",
-                "A learning needs evidence.",
-                f"Run `L2 --id {gotcha['id']} --evidence …` with a text or the id of a record.",
-            )
+            return {"evidence": None}, records, {"unproven": True}
         return {"evidence": encode_canonical(every)}, records, {}
 
     return _promote(write, db, store, "gotcha", ref, texts, paths, find_evidence)

@@ -131,6 +131,8 @@ def _shown(db, tree, kind, id, why):
         "because": why,
     }
     answer |= check_freshness(db, tree, kind, lesson)
+    if kind == "learning" and lesson["evidence"] is None:
+        answer["unproven"] = True
     answer["lineage"] = trace_lineage(db, kind, lesson)
     if kind == "learned":
         answer["backing"] = find_backing(db, lesson)

@@ -27,7 +27,7 @@ DAY_MS = 86_400_000
 PLURAL = {kind: KINDS[kind].plural or f"{kind}s" for kind in LESSONS}
 HEADINGS = {
     "learned": "Proven lessons",
-    "learning": "Learnings, not yet proven",
+    "learning": "Learnings, not yet promoted",
     "gotcha": "Gotchas, not yet promoted",
 }
 STATUSES = ("active", "resolved", "promoted", "retired", "superseded")
@@ -174,6 +174,8 @@ def _said(row, zone):
     ]
     if row["kind"] == "learned" and not row["backing"]:
         lines.append("Backed by nothing: it was brought in from a file.")
+    if row["kind"] == "learning" and not row["evidence"]:
+        lines.append("Unproven: no evidence is recorded for it.")
     lines.append(_came(row, zone))
     if row["status"] == "resolved":
         lines.append("Resolved.")
