@@ -4,7 +4,6 @@ from typing import Any
 
 from ...limits import EVAL_OUTCOME
 from ..charts.chart import draw_bars, draw_lines
-from ..charts.time_series import QUARTER, sum_by_period
 from ..engine.document import (
     Own,
     Tone,
@@ -20,6 +19,7 @@ from ..engine.document import (
     table,
 )
 from ..engine.filters import build_condition, describe_filters
+from ..periods.time_series import QUARTER, sum_by_period
 
 FLAKY_FLIPS = 2  # one change is a repair or a break; two are neither
 CASES = "SELECT seq, id, at, title, category, scope FROM eval_case WHERE {asked}"

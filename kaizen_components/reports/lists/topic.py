@@ -12,7 +12,6 @@ from ...records.ledger.reference import parse_kind
 from ...records.search.ranking import rank_all_kinds
 from ...records.work.command_line import join_words
 from ..charts.chart import draw_bars
-from ..charts.time_series import sum_by_period
 from ..engine.document import (
     Own,
     clip_text,
@@ -26,6 +25,7 @@ from ..engine.document import (
 )
 from ..engine.filters import describe_filters
 from ..engine.past import MADE_BY
+from ..periods.time_series import sum_by_period
 
 # A report repeats the words that it was asked; as a hit it would be its own echo.
 NO_REPORT = f"NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND {MADE_BY})"
