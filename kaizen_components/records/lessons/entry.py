@@ -8,16 +8,16 @@ A heading with the text below it, up to the next heading of any level, is a sect
   of other text between items and rules. Text that is all there is below the title is one entry with
   that title.
 
-The title of the file is a first heading of level 1, if there is no other of that level. Not entries:
-front matter, HTML comments outside of other text, rules, empty items, the lines of a stub, and
-headings without text of their own. Such a heading is context for what is below it, and `bare` lists
-those with nothing below. An underlined "heading" with nothing below is a paragraph above a rule. A
-comment or front matter that never ends is text. Every other line is in exactly one entry, and a test
-checks this with generated Markdown.
+The title of the file is a first heading of level 1, if there is no other of that level. Not
+entries: front matter, HTML comments outside of other text, rules, empty items, the lines of a stub,
+and headings without text of their own. Such a heading is context for what is below it, and `bare`
+lists those with nothing below. An underlined "heading" with nothing below is a paragraph above a
+rule. A comment or front matter that never ends is text. Every other line is in exactly one entry,
+and a test checks this with generated Markdown.
 
-`source_hash` covers kind, path, headings, text and a number among equal entries of the file. A change
-of these rules changes the hashes, and M4 would no longer find what older rules recorded. How titles
-and summaries are cut from the text may change.
+`source_hash` covers kind, path, headings, text and a number among equal entries of the file. A
+change of these rules changes the hashes, and M4 would no longer find what older rules recorded. How
+titles and summaries are cut from the text may change.
 """
 
 import re

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...limits import EVAL_OUTCOME
 from ..charts.chart import draw_bars, draw_lines
-from ..charts.time_series import QUARTER, sum_by_period
 from ..engine.document import (
     Own,
     Tone,
@@ -21,6 +20,7 @@ from ..engine.document import (
     section,
 )
 from ..engine.filters import build_condition, describe_filters
+from ..periods.time_series import QUARTER, sum_by_period
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

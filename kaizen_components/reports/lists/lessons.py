@@ -10,8 +10,8 @@ from ...records.kinds import KINDS
 from ...records.lessons.lesson import LESSONS
 from ...records.lessons.lineage import check_freshness, find_backing, trace_lineage
 from ...records.search.listing import read_json_list
-from ..charts.time_series import QUARTER, sum_by_period
 from ..engine.filters import build_condition, describe_filters
+from ..periods.time_series import QUARTER, sum_by_period
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from ...records.ledger.reference import parse_kind
 from ...records.search.ranking import rank_all_kinds
 from ...records.work.command_line import join_words
 from ..charts.chart import draw_bars
-from ..charts.time_series import sum_by_period
 from ..engine.document import (
     Own,
     clip_text,
@@ -28,6 +27,7 @@ from ..engine.document import (
 )
 from ..engine.filters import describe_filters
 from ..engine.past import MADE_BY
+from ..periods.time_series import sum_by_period
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
