@@ -1,41 +1,64 @@
 """Anti-patterns: Q5, Q6 and R7."""
 
+from __future__ import annotations
+
 from ..records.ledger.transaction import make_receipt
 from ..records.search.listing import list_records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Output, Reader, Row, Writer
+
 
 COLUMNS = "id, title, symptom, correction, scope, task_id, at, test"
 
 
 def pattern_add(
-    tx,
+    tx: Writer,
     *,
-    title,
-    symptom,
-    correction,
-    summary=None,
-    body=None,
-    harm=None,
-    trigger=None,
-    exceptions=None,
-    verification=None,
-    task_id=None,
-    scope="project",
-):
+    title: str,
+    symptom: str,
+    correction: str,
+    summary: str | None = None,
+    body: str | None = None,
+    harm: str | None = None,
+    trigger: str | None = None,
+    exceptions: str | None = None,
+    verification: str | None = None,
+    task_id: str | None = None,
+    scope: str = "project",
+) -> Row:
     """Record a pattern that harms, how it shows, and what to do instead.
 
-    Example: kaizen Q5 --title "Sleep in tests" --symptom "Tests wait for seconds." --correction "Wait for the event."
+    Example: kaizen Q5 --title "Sleep in tests" --symptom "Tests wait for seconds." --correction
+        "Wait for the event."
     """
     task = tx.find("task", task_id) if task_id else None
     values = {
-        "task_id": task and task["id"], "title": title, "summary": summary, "body": body, "scope": scope,
-        "symptom": symptom, "harm": harm, "trigger": trigger, "correction": correction, "exceptions": exceptions,
+        "task_id": task and task["id"],
+        "title": title,
+        "summary": summary,
+        "body": body,
+        "scope": scope,
+        "symptom": symptom,
+        "harm": harm,
+        "trigger": trigger,
+        "correction": correction,
+        "exceptions": exceptions,
         "verification": verification,
-    }  # fmt: skip
+    }
     row = tx.add("anti_pattern", values, of=(task,) if task else ())
     return make_receipt("anti_pattern", row, title=title, scope=scope, task_id=row.get("task_id"))
 
 
-def pattern_query(db, *, query=None, scope=None, task_id=None, limit=20):
+def pattern_query(
+    db: Reader,
+    *,
+    query: str | None = None,
+    scope: str | None = None,
+    task_id: str | None = None,
+    limit: int = 20,
+) -> Row:
     """Find anti-patterns by their words, or list the newest.
 
     Example: kaizen Q6 --query tests
@@ -47,15 +70,16 @@ def pattern_query(db, *, query=None, scope=None, task_id=None, limit=20):
 
 
 def pattern_report(
-    output,
+    output: Output,
     *,
-    scope=None,
-    since=None,
-    until=None,
-    query=None,
-    limit=20,
-):
-    """Report the anti-patterns: how each shows, what it costs, what to do instead, and which records refer to it.
+    scope: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    query: str | None = None,
+    limit: int = 20,
+) -> Row:
+    """Report the anti-patterns: how each shows, what it costs, what to do instead, and which
+    records refer to it.
 
     Example: kaizen R7
     """

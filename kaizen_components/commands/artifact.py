@@ -1,13 +1,27 @@
 """Artifacts, files by their hash: A1 to A5."""
 
+from __future__ import annotations
+
 from ..errors import Usage
 from ..records.files import artifact
 from ..records.search.listing import inspect_record, list_records
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Reader, Row, Store, WriteLater
+
 
 def add(
-    write, store, *, path, title=None, summary=None, task_id=None, about=None, allow_external=False
-):
+    write: WriteLater,
+    store: Store,
+    *,
+    path: str,
+    title: str | None = None,
+    summary: str | None = None,
+    task_id: str | None = None,
+    about: str | None = None,
+    allow_external: bool = False,
+) -> Row:
     """Record a file or a folder by its hash.
 
     Example: kaizen A1 --path kaizen.py --title "The launcher"
@@ -18,7 +32,7 @@ def add(
     return write(lambda tx: artifact.add_artifact(tx, facts, title, summary, task_id, about))
 
 
-def hash_(store, *, path, allow_external=False):
+def hash_(store: Store, *, path: str, allow_external: bool = False) -> Row:
     """Show the hash of a file or a folder without recording anything.
 
     Example: kaizen A2 --path kaizen.py
@@ -27,7 +41,7 @@ def hash_(store, *, path, allow_external=False):
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def inspect(db, *, id):
+def inspect(db: Reader, *, id: str) -> Row:
     """Show one artifact with what it belongs to and its place in the log.
 
     Example: kaizen A3 --id @last
@@ -37,8 +51,17 @@ def inspect(db, *, id):
 
 
 def list_(
-    db, store, *, query=None, task_id=None, path=None, actor=None, since=None, until=None, limit=50
-):
+    db: Reader,
+    store: Store,
+    *,
+    query: str | None = None,
+    task_id: str | None = None,
+    path: str | None = None,
+    actor: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 50,
+) -> Row:
     """List artifacts, the newest first; --path also finds what is below a folder.
 
     Example: kaizen A4 --limit 10
@@ -47,7 +70,9 @@ def list_(
     return list_records(db, "artifact", artifact.COLUMNS, limit, filters, query)
 
 
-def verify(db, store, *, id=None, path=None, all=False):
+def verify(
+    db: Reader, store: Store, *, id: str | None = None, path: str | None = None, all: bool = False
+) -> Row:
     """Hash an artifact again, or the newest of every path, and compare; a mismatch exits 7.
 
     Example: kaizen A5 --id @last
@@ -59,7 +84,7 @@ def verify(db, store, *, id=None, path=None, all=False):
             "--path goes with --id: it says where an artifact from outside the project is now.",
             "Name one artifact with --id, or check every path with --all.",
         )
-    if not all:
+    if id is not None:
         return artifact.verify_artifact(db, store.place, id, path)
     from ..reports.engine.progress import Progress
 

@@ -1,4 +1,6 @@
-"""The database file: K1, K3, K5, K6."""
+"""Create, check, back up and describe the database file: K1, K3, K5, K6."""
+
+from __future__ import annotations
 
 import os
 
@@ -10,8 +12,16 @@ from ..records.search import full_text
 from ..store.migrate import copy_database
 from . import ledger
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def check(store, *, integrity=False, reindex=False):
+    from ..parameters import Row, Store, Writer
+    from ..store.connection import Connection
+
+
+def check(store: Store, *, integrity: bool = False, reindex: bool = False) -> Row:
     """Create the database if there is none, migrate it if it is old, and check it.
 
     Example: kaizen K1 --integrity
@@ -19,8 +29,8 @@ def check(store, *, integrity=False, reindex=False):
     existed = store.exists()
     if store.is_lost():
         store.notes.append(
-            "The checkpoints in AI/db/manifests are of another database, which is gone: a backup of it could be put "
-            "here as long as this one is empty."
+            "The checkpoints in AI/db/manifests belong to another database, which is gone. "
+            "Restore a backup of it while this database is still empty."
         )
     with store.begin_write_transaction() as connection:
         indexed = full_text.rebuild_index(connection) if reindex else None
@@ -35,63 +45,54 @@ def check(store, *, integrity=False, reindex=False):
     return answer
 
 
-def backup(store, *, out=None):
+def backup(store: Store, *, out: str | None = None) -> Row:
     """Make a consistent, verified copy with a manifest, while others go on writing.
 
     Example: kaizen K3
     """
     if out == "-":
-        raise Usage(
-            "bad_value", "--out must be the path of a file.", "A backup is a file and its manifest."
-        )
-    if out and not _is_utf8(out):
+        reason = "A backup is a file and its manifest."
+        raise Usage("bad_value", "--out must be the path of a file.", reason)
+    try:
+        path = os.path.abspath(out) if out else ""
+        path.encode()
+    except UnicodeEncodeError:
         raise Usage(
             "bad_value",
             "--out is not valid UTF-8.",
             "SQLite names files in UTF-8.",
             "Choose another name.",
-        )
+        ) from None
     reader = store.reader()
-    path = (
-        os.path.abspath(out)
-        if out
-        else manifests.make_dated_path(store.place.backups, "kaizen", "db")
-    )
-    missing = _missing(os.path.dirname(path))
+    path = path or manifests.make_dated_path(store.place.backups, "kaizen", "db")
+    missing = []  # folders that the backup creates, the innermost first
+    folder = os.path.dirname(path)
+    while not os.path.lexists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
     try:
-        facts = _copied(store, reader, path)
+        facts = write_verified_copy(store, reader, path)
     except BaseException:
         for folder in missing:
             if os.path.isdir(folder) and not os.listdir(folder):
                 os.rmdir(folder)
         raise
-    return {
-        "backup": out or store.place.relative(path),
-        "manifest": (out or store.place.relative(path)) + ".json",
-        "verified": True,
-        **facts,
-    }  # fmt: skip
+    shown = out or store.place.relative(path)
+    return {"backup": shown, "manifest": shown + ".json", "verified": True, **facts}
 
 
-def _copied(store, reader, path):
-    """What is in the copy, once it is there and verified."""
+def write_verified_copy(store: Store, reader: Connection, path: str) -> Row:
+    """Copy the database to `path` with a manifest; return the facts about the copy."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     except OSError as error:
-        raise Unavailable(
-            "cannot_write", "The backup folder cannot be made.", str(error.strerror)
-        ) from None
-    part = f"{path}.{os.getpid()}.part"  # until it is verified, it must not be taken for a good one
+        what = "Cannot create the backup folder."
+        raise Unavailable("cannot_write", what, str(error.strerror)) from None
     if os.path.lexists(path):
-        raise Conflict(
-            "file_exists",
-            f"{os.path.basename(path)} exists already.",
-            "",
-            "Choose another --out.",
-        )
-    copy_database(
-        reader, part
-    )  # a snapshot: the copy is of one moment, and nobody has to wait for it
+        name = os.path.basename(path)
+        raise Conflict("file_exists", f"{name} exists already.", "", "Choose another --out.")
+    part = f"{path}.{os.getpid()}.part"  # an unverified copy must not look like a backup
+    copy_database(reader, part)  # a snapshot: nobody has to wait for it
     try:
         ledger.verify(store, file=part)
         copy = store.open_file(part)
@@ -107,51 +108,35 @@ def _copied(store, reader, path):
     return facts
 
 
-def _is_utf8(path):
-    try:
-        return bool(os.path.abspath(path).encode())
-    except UnicodeEncodeError:
-        return False
-
-
-def _missing(folder):
-    """The folders that would have to be made for this one, the innermost first."""
-    found = []
-    while not os.path.lexists(folder):
-        found.append(folder)
-        folder = os.path.dirname(folder)
-    return found
-
-
-def batch(tx, call, store, *, file="-"):
+def batch(tx: Writer, call: Callable[..., Any], store: Store, *, file: str = "-") -> Row:
     """Run many commands from JSONL in one transaction; `$N.id` names the result of line N.
 
     Example: echo '{"command": "W1", "args": {"title": "A", "summary": "The first."}}' | kaizen K5
     """
     results = batches.run_batch(file, call)
-    if store.is_new and not tx.changed():  # nothing but reads, which make no database
+    if store.is_new and not tx.changed():  # only reads: they don't create a database
         store.remove_new_database()
         raise store.missing_database_error()
     return {"records": results, "count": len(results)}
 
 
-def manifest(store, *, out=None):
-    """Write down row counts, the schema's hash, the log's size and root, and the file's hash; --out - only shows them.
+def manifest(store: Store, *, out: str | None = None) -> Row:
+    """Write down row counts, the schema's hash, the log's size and root, and the file's hash;
+    --out - only shows them.
 
     Example: kaizen K6
     """
     store.require()
     path = out or manifests.make_dated_path(store.place.manifests, "manifest", "json")
-    with (
-        store.begin_write_transaction() as connection
-    ):  # inside the gate nobody writes, so the file's hash fits its rows
+    # Inside the gate no other process writes, so the file's hash fits its rows.
+    with store.begin_write_transaction() as connection:
         connection.execute("COMMIT")
         busy = connection.tuples("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
         connection.execute("BEGIN IMMEDIATE")
         if busy:
             raise Busy(
                 "busy",
-                "Somebody reads an older state of the database.",
+                "Another process reads an older state of the database.",
                 "The file alone is not complete.",
                 "Try again.",
             )

@@ -1,19 +1,45 @@
 """What a diagnostic was to find out and what it found: W7, W8."""
 
+from __future__ import annotations
+
 from ..records.work import packet
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def packet_create(tx, *, task_id, title, summary, body=None, recipient=None, payload_json=None):
+    from ..parameters import Row, Writer
+
+
+def packet_create(
+    tx: Writer,
+    *,
+    task_id: str,
+    title: str,
+    summary: str,
+    body: str | None = None,
+    recipient: str | None = None,
+    payload_json: Any = None,
+) -> Row:
     """Record what a diagnostic is to find out for a task.
 
-    Example: kaizen W7 --task-id @last --title "Why is start-up slow" --summary "Profile the imports."
+    Example: kaizen W7 --task-id @last --title "Why is start-up slow" --summary "Profile the
+        imports."
     """
     return packet.create_packet(
         tx, "diagnostic", task_id, title, summary, body, recipient, payload_json
     )
 
 
-def result_ingest(tx, *, id, summary, outcome="completed", body=None, payload_json=None):
+def result_ingest(
+    tx: Writer,
+    *,
+    id: str,
+    summary: str,
+    outcome: str = "completed",
+    body: str | None = None,
+    payload_json: Any = None,
+) -> Row:
     """Record what a diagnostic found.
 
     Example: kaizen W8 --id @last --summary "One import costs half of the time." --outcome completed

@@ -1,14 +1,32 @@
 """Gotchas, pitfalls that somebody met: G1 to G5."""
 
+from __future__ import annotations
+
 from ..records.lessons import lesson, lineage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..parameters import Reader, Row, Store, WriteLater
 
 
 def add(
-    write, store, *, title, summary, body, evidence=(), paths=(), task_id=None, scope="project"
-):
+    write: WriteLater,
+    store: Store,
+    *,
+    title: str,
+    summary: str,
+    body: str,
+    evidence: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    task_id: str | None = None,
+    scope: str = "project",
+) -> Row:
     """Record a pitfall so that the next session avoids it.
 
-    Example: kaizen G1 --title "WAL grows" --summary "A reader pins the checkpoint." --body "Close readers first."
+    Example: kaizen G1 --title "WAL grows" --summary "A reader pins the checkpoint." --body
+        "Close readers first."
         --evidence "WAL of 3 GB on 2026-11-02"
     """
     texts = {"title": title, "summary": summary, "body": body, "scope": scope}
@@ -16,17 +34,17 @@ def add(
 
 
 def list_(
-    db,
+    db: Reader,
     *,
-    query=None,
-    status=None,
-    scope=None,
-    task_id=None,
-    actor=None,
-    since=None,
-    until=None,
-    limit=50,
-):
+    query: str | None = None,
+    status: str | None = None,
+    scope: str | None = None,
+    task_id: str | None = None,
+    actor: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 50,
+) -> Row:
     """List gotchas, the newest first.
 
     Example: kaizen G2 --status active
@@ -45,7 +63,9 @@ def list_(
     )
 
 
-def query(db, *, query, status=None, scope=None, limit=20):
+def query(
+    db: Reader, *, query: str, status: str | None = None, scope: str | None = None, limit: int = 20
+) -> Row:
     """Find gotchas by their words.
 
     Example: kaizen G3 --query checkpoint
@@ -55,7 +75,7 @@ def query(db, *, query, status=None, scope=None, limit=20):
     )
 
 
-def inspect(db, store, *, id):
+def inspect(db: Reader, store: Store, *, id: str) -> Row:
     """Show one gotcha with its revisions, its lineage and its place in the log.
 
     Example: kaizen G4 --id @last
@@ -64,18 +84,18 @@ def inspect(db, store, *, id):
 
 
 def update(
-    write,
-    store,
+    write: WriteLater,
+    store: Store,
     *,
-    id,
-    status=None,
-    title=None,
-    summary=None,
-    body=None,
-    evidence=(),
-    paths=(),
-    note=None,
-):
+    id: str,
+    status: str | None = None,
+    title: str | None = None,
+    summary: str | None = None,
+    body: str | None = None,
+    evidence: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    note: str | None = None,
+) -> Row:
     """Revise a gotcha, or say what became of it; the history keeps every version.
 
     Example: kaizen G5 --id @last --status resolved --note "Readers are closed by the engine now."

@@ -1,4 +1,6 @@
-"""What agent hosts call: D3. A hook answers within its time or keeps quiet; it never fails its host."""
+"""Answer agent hosts: D3. A hook answers in time or prints nothing; it never breaks its host."""
+
+from __future__ import annotations
 
 import sys
 
@@ -8,125 +10,128 @@ from ..records.quality import proof
 from ..records.secrets import scan
 from ..records.work import completion
 
-PATIENCE_S = 1.0  # for a database that somebody else keeps
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..parameters import ReadNow, Row, Store, WriteLater, Writer
+
+PATIENCE_S = 1.0  # how long to wait for a database that another process holds
 BUDGET_TOKENS = 1_500
 SILENT = {"document": ""}
-BEGINS = "startup"  # of SessionStart's sources; the others go on in a conversation, which a clear gives another id
+NEW_SESSION = "startup"  # of SessionStart's sources; a clear goes on under another id
 
 
-def hook(write, look, store, *, event, host="claude"):
-    """Answer a hook of Claude Code or Codex, whose JSON is on stdin: load the digest, refuse to stop, note a test run.
+def hook(
+    write: WriteLater, look: ReadNow, store: Store, *, event: str, host: str = "claude"
+) -> Row:
+    """Answer a hook of Claude Code or Codex, whose JSON is on stdin: load the digest, refuse to
+    stop, note a test run.
 
-    Example: echo '{"hook_event_name": "SessionStart", "source": "startup"}' | kaizen D3 session-start
+    Example: echo '{"hook_event_name": "SessionStart", "source": "startup"}' | kaizen D3
+        session-start
     """
     from ..projects.hooks import event as host_event
-    from ..projects.hooks import log as hook_log
+    from ..projects.hooks.log import log_failure
 
-    told = host_event.read_event(sys.stdin, event)
-    if told is None or not store.exists():
+    message = host_event.read_event(sys.stdin, event)
+    if message is None or not store.exists():
         return SILENT
     store.limit_wait(PATIENCE_S)
     try:
-        return ANSWERS[event](write, look, store, told, host) or SILENT
+        if event == "session-start":
+            return load_digest(write, look, store, message)
+        if event == "stop":
+            refuse_unproven_stop(look, store, message)
+        else:
+            record_test_run(write, store, message, host)
     except Blocked:
         raise
     except KaizenError as error:
-        hook_log.log_failure(store.place, event, f"{error.code}: {error.what} {error.why}")
+        log_failure(store.place, event, f"{error.code}: {error.what} {error.why}")
     except Exception as error:
-        hook_log.log_failure(store.place, event, f"{type(error).__name__}: {error}")
+        log_failure(store.place, event, f"{type(error).__name__}: {error}")
     return SILENT
 
 
-def _session_start(write, look, store, told, host):
-    """The digest, also after a compaction, a resume or a clear: whatever the host forgot, it is told again."""
+def load_digest(write: WriteLater, look: ReadNow, store: Store, message: dict[str, Any]) -> Row:
+    """Return the digest, also after a compaction, a resume or a clear: the host forgot it then."""
     from ..projects.hooks.event import get_session
     from ..records.work.lease import validate_session
     from ..reports.digest.digest import build_digest
 
-    known = validate_session(get_session(told)) if told.get("source") == BEGINS else None
-    text = build_digest(write, look, store, BUDGET_TOKENS, None, None, None, "md", known)["text"]
-    said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
-    return {"document": encode_compact(said) + "\n"}
+    is_new = message.get("source") == NEW_SESSION
+    session = validate_session(get_session(message)) if is_new else None
+    digest = build_digest(write, look, store, BUDGET_TOKENS, None, None, None, "md", session)
+    output = {"hookEventName": "SessionStart", "additionalContext": digest["text"]}
+    return {"document": encode_compact({"hookSpecificOutput": output}) + "\n"}
 
 
-def _stop(write, look, store, told, host):
-    """Refuse once; a host that comes again with stop_hook_active may go, or it would go round for ever."""
+def refuse_unproven_stop(look: ReadNow, store: Store, message: dict[str, Any]) -> None:
+    """Raise Blocked once if a claimed task lacks its proofs.
+
+    A host that comes again with stop_hook_active may go, or it would loop for ever.
+    """
     from ..projects.hooks.event import get_session
 
-    if told.get("stop_hook_active"):
+    if message.get("stop_hook_active"):
         return
     db = look()
-    tasks = [
-        task for task in completion.list_claimed_tasks(db, get_session(told)) if task["done_when"]
-    ]
-    unproven = [(task, points) for task in tasks if (points := _open_points(db, task, store))]
-    if unproven:
-        raise _blocked(unproven)
+    unproven = []
+    for task in completion.list_claimed_tasks(db, get_session(message)):
+        points = completion.list_open_points(db, task, "") if task["done_when"] else []
+        if any(point["state"] != "missing" for point in points):
+            # Hash the tree only now: there is a proof to compare it with.
+            from ..records.files.working_tree import read_working_tree
 
-
-def _open_points(db, task, store):
-    """The tree is hashed only if there is a proof to compare it with."""
-    points = completion.list_open_points(db, task, "")
-    if all(point["state"] == "missing" for point in points):
-        return points
-    from ..records.files.working_tree import read_working_tree
-
-    return completion.list_open_points(
-        db, task, read_working_tree(store.place.root, store.place.tree_cache).sha256
-    )
-
-
-def _blocked(unproven):
+            tree = read_working_tree(store.place.root, store.place.tree_cache).sha256
+            points = completion.list_open_points(db, task, tree)
+        if points:
+            unproven.append((task, points))
+    if not unproven:
+        return
     task, points = unproven[0]
     id, refusal = task["id"], completion.open_points_error(task, points)
-    others = ", ".join(one["id"] for one, _ in unproven[1:])
+    others = ", ".join(other["id"] for other, _ in unproven[1:])
+    more = " and the others" if len(points) > 1 else ""
     error = Blocked(
         refusal.code,
         f"You hold {id} ({task['title']}), and it is not proven to be done.",
         refusal.why + (f" Also unproven: {others}." if others else ""),
-        f"Run `kaizen Q1 --task-id {id} --run -- {points[0]['command']}`{' and the others' * (len(points) > 1)}, then "
-        f'`kaizen W2 --id {id} --status done`. If you cannot: `kaizen W2 --id {id} --status blocked --note "why"`.',
+        f"Run `kaizen Q1 --task-id {id} --run -- {points[0]['command']}`{more}, then "
+        f"`kaizen W2 --id {id} --status done`. "
+        f'If you cannot: `kaizen W2 --id {id} --status blocked --note "why"`.',
     )
     error.findings = points
-    return error
+    raise error
 
 
-def _post_tool_use(write, look, store, told, host):
-    """A test run that the host says it has seen: reported, because nobody of us ran it."""
+def record_test_run(write: WriteLater, store: Store, message: dict[str, Any], host: str) -> None:
+    """Record a test run that the host has seen as a reported proof: Kaizen did not run it."""
     from ..projects.hooks import event as host_event
-    from ..projects.hooks import log as hook_log
+    from ..projects.hooks.log import log_failure
     from ..projects.hooks.runs_tests import exits_as_its_tests, read_test_commands, runs_tests
 
-    ran = host_event.find_command(told)
-    if ran is None:
+    finished = host_event.find_command(message)
+    if finished is None:
         return
-    more = read_test_commands(store.place.root)
-    if not runs_tests(ran.command, more):
+    command, test_commands = finished.command, read_test_commands(store.place.root)
+    if not runs_tests(command, test_commands):
         return
-    if scan.find_secret(ran.command):
-        hook_log.log_failure(
-            store.place,
-            "post-tool-use",
-            "A test command was not recorded: it seems to hold a secret.",
-        )
+    if scan.find_secret(command):
+        problem = "A test command was not recorded: it seems to hold a secret."
+        log_failure(store.place, "post-tool-use", problem)
         return
-    exit_code = ran.exit_code if exits_as_its_tests(ran.command, more) else None
-    write(lambda tx: _reported(tx, ran, exit_code, host, host_event.get_session(told)))
+    exit_code = finished.exit_code if exits_as_its_tests(command, test_commands) else None
 
+    def add_proof(tx: Writer) -> None:
+        tasks = completion.list_claimed_tasks(tx, host_event.get_session(message))
+        tasks = tasks if len(tasks) == 1 else []
+        summary = f"Reported by a hook of {host}; Kaizen did not run it."
+        if exit_code is None:
+            summary += " The exit code of the tests is unknown."
+        words = {"title": command.split("\n")[0], "summary": summary, "body": None}
+        words["task_id"] = tasks[0]["id"] if tasks else None
+        proof.add_reported_proof(tx, words, command, exit_code, tasks)
 
-def _reported(tx, ran, exit_code, host, session):
-    held = completion.list_claimed_tasks(tx, session)
-    task = held[0] if len(held) == 1 else None
-    summary = f"Reported by a hook of {host}; Kaizen did not run it."
-    if exit_code is None:
-        summary += " Nobody named an exit code that would be that of the tests."
-    words = {
-        "title": ran.command.split("\n")[0],
-        "summary": summary,
-        "body": None,
-        "task_id": task and task["id"],
-    }
-    return proof.add_reported_proof(tx, words, ran.command, exit_code, [task] if task else [])
-
-
-ANSWERS = {"session-start": _session_start, "stop": _stop, "post-tool-use": _post_tool_use}
+    write(add_proof)

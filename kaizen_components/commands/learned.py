@@ -1,21 +1,29 @@
 """Lessons that are proven: L7 to L10."""
 
+from __future__ import annotations
+
 from ..records.lessons import lesson, lineage
 from ..reports.lists.context import find_lessons
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..parameters import Reader, Row, Store
+
 
 def list_(
-    db,
+    db: Reader,
     *,
-    query=None,
-    status=None,
-    scope=None,
-    task_id=None,
-    actor=None,
-    since=None,
-    until=None,
-    limit=50,
-):
+    query: str | None = None,
+    status: str | None = None,
+    scope: str | None = None,
+    task_id: str | None = None,
+    actor: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 50,
+) -> Row:
     """List proven lessons, the newest first.
 
     Example: kaizen L7 --status active
@@ -34,7 +42,9 @@ def list_(
     )
 
 
-def query(db, *, query, status=None, scope=None, limit=20):
+def query(
+    db: Reader, *, query: str, status: str | None = None, scope: str | None = None, limit: int = 20
+) -> Row:
     """Find proven lessons by their words.
 
     Example: kaizen L8 --query checkpoint
@@ -44,7 +54,7 @@ def query(db, *, query, status=None, scope=None, limit=20):
     )
 
 
-def inspect(db, store, *, id):
+def inspect(db: Reader, store: Store, *, id: str) -> Row:
     """Show one proven lesson with its revisions, its lineage and its place in the log.
 
     Example: kaizen L9 --id @last
@@ -52,8 +62,17 @@ def inspect(db, store, *, id):
     return lineage.inspect_lesson(db, store, "learned", id)
 
 
-def context(db, store, *, query=None, path=(), scope=None, limit=10):
-    """Show the lessons for a query or for the files you work on, with their whole lineage; stale ones are marked.
+def context(
+    db: Reader,
+    store: Store,
+    *,
+    query: str | None = None,
+    path: Sequence[str] = (),
+    scope: str | None = None,
+    limit: int = 10,
+) -> Row:
+    """Show the lessons for a query or for the files you work on, with their whole lineage; stale
+    ones are marked.
 
     Example: kaizen L10 --query checkpoint
     """

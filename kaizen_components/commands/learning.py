@@ -1,14 +1,32 @@
 """Learnings, what a gotcha taught: L1, L4 to L6 and R3."""
 
+from __future__ import annotations
+
 from ..records.lessons import lesson, lineage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..parameters import Output, Reader, Row, Store, WriteLater
 
 
 def add(
-    write, store, *, title, summary, body=None, evidence=(), paths=(), task_id=None, scope="project"
-):
+    write: WriteLater,
+    store: Store,
+    *,
+    title: str,
+    summary: str,
+    body: str | None = None,
+    evidence: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    task_id: str | None = None,
+    scope: str = "project",
+) -> Row:
     """Record what was learned, with what shows it.
 
-    Example: kaizen L1 --title "Close readers first" --summary "A long write needs no open readers." --body "It waits."
+    Example: kaizen L1 --title "Close readers first" --summary "A long write needs no open
+        readers." --body "It waits."
         --evidence "WAL stayed at 4 MB"
     """
     texts = {"title": title, "summary": summary, "body": body, "scope": scope}
@@ -16,17 +34,17 @@ def add(
 
 
 def list_(
-    db,
+    db: Reader,
     *,
-    query=None,
-    status=None,
-    scope=None,
-    task_id=None,
-    actor=None,
-    since=None,
-    until=None,
-    limit=50,
-):
+    query: str | None = None,
+    status: str | None = None,
+    scope: str | None = None,
+    task_id: str | None = None,
+    actor: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 50,
+) -> Row:
     """List learnings, the newest first.
 
     Example: kaizen L4 --status active
@@ -45,7 +63,9 @@ def list_(
     )
 
 
-def query(db, *, query, status=None, scope=None, limit=20):
+def query(
+    db: Reader, *, query: str, status: str | None = None, scope: str | None = None, limit: int = 20
+) -> Row:
     """Find learnings by their words.
 
     Example: kaizen L5 --query checkpoint
@@ -55,7 +75,7 @@ def query(db, *, query, status=None, scope=None, limit=20):
     )
 
 
-def inspect(db, store, *, id):
+def inspect(db: Reader, store: Store, *, id: str) -> Row:
     """Show one learning with its revisions, its lineage and its place in the log.
 
     Example: kaizen L6 --id @last
@@ -64,15 +84,16 @@ def inspect(db, store, *, id):
 
 
 def report(
-    output,
+    output: Output,
     *,
-    scope=None,
-    since=None,
-    until=None,
-    query=None,
-    limit=50,
-):
-    """Report the lessons with their lineage, what backs them, and which are stale by the files of the working tree.
+    scope: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    query: str | None = None,
+    limit: int = 50,
+) -> Row:
+    """Report the lessons with their lineage, what backs them, and which are stale by the files of
+    the working tree.
 
     Example: kaizen R3
     """

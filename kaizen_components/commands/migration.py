@@ -1,27 +1,38 @@
-"""Markdown lessons become records: M1 to M5. What they stand on is loaded when they run: it reads whole files."""
+"""Turn Markdown lessons into records: M1 to M5. Each loads its modules when it runs."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..parameters import Reader, Row, Store, WriteLater
 
 
-def scan(store, *, roots=()):
+def scan(store: Store, *, roots: Sequence[str] = ()) -> Row:
     """Find GOTCHA.md, LEARNING.md and LEARNED.md and count what is in them.
 
     Example: kaizen M1
     """
     from ..records.lessons import migration as lesson_import
 
-    return lesson_import.scan_lessons(store, _reader(store), roots)
+    reader: Any = store.reader() if store.exists() else None
+    return lesson_import.scan_lessons(store, reader, roots)
 
 
-def dry_run(store, *, roots=()):
+def dry_run(store: Store, *, roots: Sequence[str] = ()) -> Row:
     """Show exactly what M3 would record and change, and change nothing.
 
     Example: kaizen M2
     """
     from ..records.lessons import migration as lesson_import
 
-    return lesson_import.preview_migration(store, _reader(store), roots)
+    reader: Any = store.reader() if store.exists() else None
+    return lesson_import.preview_migration(store, reader, roots)
 
 
-def apply(write, store, *, roots=()):
+def apply(write: WriteLater, store: Store, *, roots: Sequence[str] = ()) -> Row:
     """Record every entry, back the files up and leave stubs; again it adds nothing.
 
     Example: kaizen M3
@@ -31,7 +42,7 @@ def apply(write, store, *, roots=()):
     return lesson_import.apply_migration(write, store, roots)
 
 
-def verify(db, store):
+def verify(db: Reader, store: Store) -> Row:
     """Prove that every entry of every migrated file is in the database.
 
     Example: kaizen M4
@@ -41,7 +52,7 @@ def verify(db, store):
     return lesson_import.verify_migration(db, store)
 
 
-def report(db, store):
+def report(db: Reader, store: Store) -> Row:
     """Show which files were migrated, when, and where their entries are.
 
     Example: kaizen M5
@@ -49,8 +60,3 @@ def report(db, store):
     from ..records.lessons import migration as lesson_import
 
     return lesson_import.report_migration(db, store)
-
-
-def _reader(store):
-    """M1 and M2 also work where there is no database yet."""
-    return store.reader() if store.exists() else None

@@ -1,25 +1,49 @@
-"""Finding the right command: K0."""
+"""Find the right command: K0."""
+
+from __future__ import annotations
 
 import math
 
-# What people say -> what our help says.
-SAME = {
-    "tests": "proof", "nobody": "lease", "tampered": "verify", "tamper": "verify", "audit": "verify", "prove": "verify",
-    "changed": "change", "edit": "change", "modify": "change", "rename": "change", "mark": "change", "set": "change",
-    "close": "done", "finish": "done", "finished": "done", "complete": "done", "resolve": "done", "reopen": "open",
-    "todo": "task", "ticket": "task", "issue": "task", "job": "task", "bug": "task", "work": "task",
-    "working": "holder", "begin": "start", "new": "start", "found": "start", "add": "record", "save": "record",
-    "log": "record", "note": "record", "passed": "happened", "pass": "happened", "see": "show", "view": "show",
-    "display": "show", "read": "show", "next": "ready", "available": "ready", "grab": "take", "lock": "lease",
-    "locked": "missing", "stuck": "missing", "broken": "missing", "wrong": "missing", "fix": "missing",
-    "problem": "missing", "error": "missing", "reserve": "take", "assign": "take", "give": "release",
-    "unclaim": "release", "return": "release", "copy": "backup", "dump": "backup", "snapshot": "backup", "bulk": "many",
-    "import": "many", "file": "jsonl", "depend": "link", "depends": "link", "dependency": "link", "needs": "link",
-    "child": "part", "subtask": "part", "parent": "part", "delete": "remove", "clean": "remove", "undo": "remove",
-    "asked": "ask", "asks": "ask", "delegate": "subagent", "helper": "subagent", "diagnosis": "diagnostic",
-    "diagnose": "diagnostic", "setup": "create", "initialize": "create", "init": "create", "upgrade": "migrate",
-    "search": "find", "write": "create", "make": "create",
-}  # fmt: skip
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..index import Command
+    from ..parameters import Row
+
+
+# A word of our help -> what people say instead.
+SYNONYMS = {
+    "proof": "tests",
+    "lease": "nobody lock",
+    "verify": "tampered tamper audit prove",
+    "change": "changed edit modify rename mark set",
+    "done": "close finish finished complete resolve",
+    "open": "reopen",
+    "task": "todo ticket issue job bug work",
+    "holder": "working",
+    "start": "begin new found",
+    "record": "add save log note",
+    "happened": "passed pass",
+    "show": "see view display read",
+    "ready": "next available",
+    "take": "grab reserve assign",
+    "missing": "locked stuck broken wrong fix problem error",
+    "release": "give unclaim return",
+    "backup": "copy dump snapshot",
+    "many": "bulk import",
+    "jsonl": "file",
+    "link": "depend depends dependency needs",
+    "part": "child subtask parent",
+    "remove": "delete clean undo",
+    "ask": "asked asks",
+    "subagent": "delegate helper",
+    "diagnostic": "diagnosis diagnose",
+    "create": "setup initialize init write make",
+    "migrate": "upgrade",
+    "find": "search",
+}
+SAME = {word: own for own, words in SYNONYMS.items() for word in words.split()}
 # What else people say when they want one of these.
 HINTS = {
     "Q1": "tests passed prove proven works working ran run pytest command result evidence verify",
@@ -44,7 +68,8 @@ HINTS = {
     "R5": "which evals flaky never run worse better",
     "R6": "outdated sources superseded old versions cited",
     "R11": "everything anything know known recorded about subject overview",
-    "P1": "build implement feature change code generate factory model let automatically write program request",
+    "P1": "build implement feature change code generate factory model let automatically write "
+    "program request",
     "P2": "how run went gates attempts cost pipeline",
     "P3": "pipeline runs flaky flakiest stage pass rate",
     "P4": "answer hand submit agent step",
@@ -53,7 +78,8 @@ HINTS = {
     "P7": "continue crashed killed interrupted paused stop abort give up pipeline",
     "P11": "own custom protocol workflow steps yml define list protocols valid write skills",
     "P8": "which model better worse against versus side runs drivers",
-    "D1": "use kaizen other another repository project install set up link copy engine hooks vscode uninstall",
+    "D1": "use kaizen other another repository project install set up link copy engine hooks "
+    "vscode uninstall",
     "D2": "before publishing public safe leak personal private push open source secrets machine",
     "D3": "hooks claude code codex settings session start automatically compaction",
     "SK1": "which skills available agents list",
@@ -61,73 +87,62 @@ HINTS = {
     "SK3": "link skills shared store folder into project claude codex symlink",
     "G1": "pitfall trap mistake problem remember avoid write down repeat repeats",
 }
-STOP = {"a", "an", "and", "the", "that", "to", "of", "for", "in", "is", "it", "i", "my", "me", "want", "how", "do",
-        "on", "we", "what", "with", "was", "are", "be", "can", "this", "or", "by", "at", "its", "one", "all",
-        "which", "command", "commands", "some", "am", "so", "as", "if"}  # fmt: skip
+STOP_WORDS = (
+    "a an and the that to of for in is it i my me want how do on we what with was are be can "
+    "this or by at its one all which command commands some am so as if"
+)
 
 
-def find(catalog, *, intent, limit=3):
+def find(catalog: Callable[[], list[Command]], *, intent: str, limit: int = 3) -> Row:
     """Find the command for what you want to do, in plain words.
 
     Example: kaizen K0 "record that the tests passed"
     """
-    named = [
-        command
-        for command in catalog()
-        if intent.strip().lower() in (command.code.lower(), command.name)
+    commands = catalog()
+    word = intent.strip().lower()
+    matches = [one for one in commands if word in (one.code.lower(), one.name)]
+    documents = []
+    for command in commands:
+        if command.code != "K0":  # the name counts twice; options and their choices help a little
+            options, hints = [*command.options, *command.choices], HINTS.get(command.code, "")
+            text = f"{command.name} {command.name} {command.help} {hints} {' '.join(options)}"
+            documents.append((command, split_into_stems(text)))
+    scores = score_documents(set(split_into_stems(intent)), [stems for _, stems in documents])
+    ranking = sorted(zip(scores, documents, strict=True), key=lambda pair: -pair[0])
+    matches += [one for score, (one, _) in ranking if score > 0 and one not in matches]
+    rows = [
+        {"code": one.code, "name": one.name, "what": one.help, "example": one.example}
+        for one in matches[:limit]
     ]
-    documents = [
-        (command, _words(_text_of(command))) for command in catalog() if command.code != "K0"
+    hint = None if rows else "No match; `--help` lists all commands."
+    return {"records": rows, "count": len(rows), "hint": hint}
+
+
+def split_into_stems(text: str) -> list[str]:
+    text = text.lower().replace("_", " ").replace("back up", "backup")
+    words = "".join(char if char.isalnum() else " " for char in text).split()
+    stop_words = STOP_WORDS.split()
+    return [
+        cut_ending(SAME.get(word) or SAME.get(cut_ending(word)) or word)
+        for word in words
+        if word not in stop_words
     ]
-    wanted = _words(intent)
-    scored = [(_score(wanted, words, documents), command) for command, words in documents]
-    scored = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])[:limit]
-    chosen = [*named, *(command for _, command in scored if command not in named)][:limit]
-    found = [
-        {
-            "code": command.code,
-            "name": command.name,
-            "what": command.help,
-            "example": command.example,
-        }
-        for command in chosen
-    ]
-    return {
-        "records": found,
-        "count": len(found),
-        "hint": None if found else "No match; `--help` lists all commands.",
-    }
 
 
-def _text_of(command):
-    """The name counts twice; the options and their choices help a little."""
-    options, hints = " ".join([*command.options, *command.choices]), HINTS.get(command.code, "")
-    return f"{command.name} {command.name} {command.help} {hints} {options}"
-
-
-def _words(text):
-    plain = "".join(
-        c if c.isalnum() else " "
-        for c in text.lower().replace("_", " ").replace("back up", "backup")
-    )
-    words = [word for word in plain.split() if word not in STOP]
-    return [_stem(SAME.get(word) or SAME.get(_stem(word)) or word) for word in words]
-
-
-def _stem(word):
+def cut_ending(word: str) -> str:
     for ending in ("ing", "ies", "es", "ed", "s"):
         if word.endswith(ending) and len(word) > len(ending) + 2:
             return word[: -len(ending)] + ("y" if ending == "ies" else "")
     return word
 
 
-def _score(wanted, words, documents):
-    """BM25 over the few dozen commands; rare words count more, long helps count less."""
-    total = 0.0
-    for word in set(wanted):
-        count = words.count(word)
-        if count:
-            holders = sum(1 for _, others in documents if word in others)
-            rarity = math.log(1 + (len(documents) - holders + 0.5) / (holders + 0.5))
-            total += rarity * count * 2.2 / (count + 1.2 * (0.5 + len(words) / 60))
-    return total
+def score_documents(query: set[str], documents: list[list[str]]) -> list[float]:
+    """Return the BM25 score of each: rare words count more, long help counts less."""
+    scores = [0.0] * len(documents)
+    for word in query:
+        holders = sum(word in words for words in documents)
+        rarity = math.log(1 + (len(documents) - holders + 0.5) / (holders + 0.5))
+        for at, words in enumerate(documents):
+            count = words.count(word)
+            scores[at] += rarity * count * 2.2 / (count + 1.2 * (0.5 + len(words) / 60))
+    return scores

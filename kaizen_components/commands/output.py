@@ -1,15 +1,31 @@
-"""Payloads against their schemas: Q8."""
+"""Check payloads against the schemas of commands: Q8."""
+
+from __future__ import annotations
 
 from ..errors import NotFound, Usage
 from ..records.secrets.excerpt import make_excerpt
 
-NOT_CHECKED = "Whether an id or a file is there is not checked; only the command itself looks."
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..index import Command
+    from ..parameters import Row
+
+NOT_CHECKED = "Ids and files are not checked here; the command itself looks for them."
 
 
 def validate(
-    catalog, check, schema, *, kind=None, payload_json=()
-):  # () is no JSON value, and null is one
-    """Check a payload against the schema of a command; without a payload, show the schema; without --kind, list them.
+    catalog: Callable[[], list[Command]],
+    check: Callable[..., Any],
+    schema: Callable[[str], Row],
+    *,
+    kind: str | None = None,
+    payload_json: Any = (),  # () is not a JSON value, and null is one
+) -> Row:
+    """Check a payload against the schema of a command; without a payload, show the schema; without
+    --kind, list them.
 
     Example: kaizen Q8 --kind W1 --payload-json '{"title": "A", "summary": "B"}'
     """
@@ -21,52 +37,40 @@ def validate(
                 "",
                 "`Q8` alone lists what --kind can be.",
             )
-        return _writes(catalog)
-    found = _schema(schema, kind)
-    code, _, name = found["title"].partition(" ")
-    if payload_json == ():
-        return {"kind": code, "command": name, "schema": found}
-    problems = _problems(check, code, payload_json)
-    answer = {"valid": not problems, "kind": code, "command": name}
-    return (
-        {**answer, "problems": problems, "exit_code": 1}
-        if problems
-        else {**answer, "hint": NOT_CHECKED}
-    )
-
-
-def _writes(catalog):
-    found = [
-        {"code": one.code, "name": one.name, "required": one.required, "options": list(one.options)}
-        for one in catalog() if one.writes
-    ]  # fmt: skip
-    hint = (
-        "`Q8 --kind CODE` shows a schema; what the commands that only read take can be checked too."
-    )
-    return {"records": found, "count": len(found), "hint": hint}
-
-
-def _schema(schema, kind):
+        rows = [
+            {
+                "code": one.code,
+                "name": one.name,
+                "required": one.required,
+                "options": [*one.options],
+            }
+            for one in catalog()
+            if one.writes
+        ]
+        hint = "`Q8 --kind CODE` shows a schema, also of the commands that only read."
+        return {"records": rows, "count": len(rows), "hint": hint}
     try:
-        return schema(kind)
-    except (
-        Usage
-    ) as error:  # a typo in a command line is a usage error; here the command is what is looked for
-        raise NotFound(
-            "unknown_kind", error.what, error.why, "`Q8` alone lists what --kind can be."
-        ) from None
-
-
-def _problems(check, code, payload):
-    if type(payload) is not dict:
+        definition = schema(kind)
+    except Usage as error:  # in a command line a typo is a usage error; here nothing was found
+        next_step = "`Q8` alone lists what --kind can be."
+        raise NotFound("unknown_kind", error.what, error.why, next_step) from None
+    code, _, name = definition["title"].partition(" ")
+    if payload_json == ():
+        return {"kind": code, "command": name, "schema": definition}
+    if type(payload_json) is dict:
+        problems = [
+            {
+                "option": f"--{make_excerpt(option).replace('_', '-')}",
+                "code": error.code,
+                "what": error.what,
+                "next": error.next,
+            }
+            for option, error in check(code, payload_json)
+        ]
+    else:
         what = "--payload-json must be an object: option names and their values."
-        return [{"option": "--payload-json", "code": "not_an_object", "what": what, "next": ""}]
-    return [
-        {
-            "option": f"--{make_excerpt(name).replace('_', '-')}",
-            "code": error.code,
-            "what": error.what,
-            "next": error.next,
-        }
-        for name, error in check(code, payload)
-    ]
+        problems = [{"option": "--payload-json", "code": "not_an_object", "what": what, "next": ""}]
+    answer = {"valid": not problems, "kind": code, "command": name}
+    if problems:
+        return {**answer, "problems": problems, "exit_code": 1}
+    return {**answer, "hint": NOT_CHECKED}

@@ -1,29 +1,39 @@
-"""The pipeline: P1 to P7."""
+"""Run the pipeline: P1 to P8."""
+
+from __future__ import annotations
 
 from ..errors import Usage
 from ..records.search.listing import list_records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..parameters import Output, Reader, ReadNow, Row, Store, WriteLater
+
 
 LEASE_S = 3600  # how long an agent may think, unless it asks for more
 
 
 def run(
-    write,
-    look,
-    store,
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
     *,
-    request=None,
-    repo=None,
-    protocol=None,
-    driver="model",
-    function=None,
-    from_=None,
-    task_id=None,
-    python=None,
-    budget_json=None,
-    apply=False,
-    allow_failing_baseline=False,
-):
-    """Take a request through a protocol's steps and gates, and end in a reviewed diff or a recorded failure.
+    request: str | None = None,
+    repo: str | None = None,
+    protocol: str | None = None,
+    driver: str = "model",
+    function: str | None = None,
+    from_: str | None = None,
+    task_id: str | None = None,
+    python: str | None = None,
+    budget_json: Any = None,
+    apply: bool = False,
+    allow_failing_baseline: bool = False,
+) -> Row:
+    """Take a request through a protocol's steps and gates, and end in a reviewed diff or a
+    recorded failure.
 
     Example: kaizen P1 --request "add a /health endpoint returning status ok" --repo ../targetapp
     """
@@ -31,24 +41,31 @@ def run(
     from ..pipeline.run.plan import plan_run
 
     given = {
-        "request": request, "repo": repo, "protocol": protocol, "driver": driver, "from": from_,
+        "request": request,
+        "repo": repo,
+        "protocol": protocol,
+        "driver": driver,
+        "from": from_,
         "budget_json": budget_json,
-    }  # fmt: skip
+    }
     options = {
-        "python": python, "apply": apply, "allow_failing_baseline": allow_failing_baseline,
+        "python": python,
+        "apply": apply,
+        "allow_failing_baseline": allow_failing_baseline,
         **({"function": function} if function else {}),
-    }  # fmt: skip
-    asked = plan_run(look, store, given, options)
-    begun = runs.begin_run(
-        write, store, asked.protocol, driver, asked.request, asked.repo, task_id, asked.options
+    }
+    plan = plan_run(look, store, given, options)
+    run = runs.begin_run(
+        write, store, plan.protocol, driver, plan.request, plan.repo, task_id, plan.options
     )
     if driver == "agent":
-        return _with_question(runs.give_turn(write, look, store, begun["id"], LEASE_S))
-    return _with_card(look, runs.drive_run(write, look, store, begun["id"], asked.driver))
+        return add_question(runs.give_turn(write, look, store, run["id"], LEASE_S))
+    return add_card(look, runs.drive_run(write, look, store, run["id"], plan.driver))
 
 
-def inspect(output, *, id):
-    """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with --format as a page.
+def inspect(output: Output, *, id: str) -> Row:
+    """Show a run: how it ended and why, its gates and attempts, what it took; as a card, or with
+    --format as a page.
 
     Example: kaizen P2 --id @last
     """
@@ -71,8 +88,9 @@ def inspect(output, *, id):
     return output.publish(gather, run_page.layout, id=id)
 
 
-def compare(output, *, left, right):
-    """Compare two drivers, models, protocols or sets of runs on the requests that both had: success, catches, cost.
+def compare(output: Output, *, left: str, right: str) -> Row:
+    """Compare two drivers, models, protocols or sets of runs on the requests that both had:
+    success, catches, cost.
 
     Example: kaizen P8 --left driver=model --right driver=agent
     """
@@ -86,7 +104,15 @@ def compare(output, *, left, right):
     return output.publish(compare.gather, compare.layout, **sides)
 
 
-def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
+def list_(
+    db: Reader,
+    *,
+    protocol: str | None = None,
+    outcome: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 20,
+) -> Row:
     """List runs, the newest first, and how often each stage passes.
 
     Example: kaizen P3 --limit 10
@@ -95,13 +121,21 @@ def list_(db, *, protocol=None, outcome=None, since=None, until=None, limit=20):
     from ..reports.runs import card as run_card
 
     filters = {"protocol = ?": protocol, "outcome = ?": outcome, "at >= ?": since, "at < ?": until}
-    found = list_records(db, "run", show.LISTED, limit, filters)
+    answer = list_records(db, "run", show.LISTED, limit, filters)
     stages = show.count_stages(db, protocol)
-    found |= {"flakiest": show.find_flakiest(stages), "stages": stages}
-    return {**found, "text": run_card.format_runs(found)}
+    answer |= {"flakiest": show.find_flakiest(stages), "stages": stages}
+    return {**answer, "text": run_card.format_runs(answer)}
 
 
-def resume(write, look, store, *, id, abort=False, reason=None):
+def resume(
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
+    *,
+    id: str,
+    abort: bool = False,
+    reason: str | None = None,
+) -> Row:
     """Go on with a run after a crash or a pause; --abort ends it.
 
     Example: kaizen P7 --id @last
@@ -109,16 +143,16 @@ def resume(write, look, store, *, id, abort=False, reason=None):
     from ..pipeline.run import drivers, plan, runs
 
     if abort:
-        return _with_card(look, runs.abort_run(write, look, store, id, reason or "aborted by hand"))
-    found = look().find("run", id)
-    if found["driver"] == "agent":
-        return _with_question(runs.give_turn(write, look, store, found["id"], LEASE_S))
-    driving = drivers.create_driver(found["driver"], look, plan.source_run(found))
-    return _with_card(look, runs.drive_run(write, look, store, found["id"], driving))
+        return add_card(look, runs.abort_run(write, look, store, id, reason or "aborted by hand"))
+    run = look().find("run", id)
+    if run["driver"] == "agent":
+        return add_question(runs.give_turn(write, look, store, run["id"], LEASE_S))
+    driver = drivers.create_driver(run["driver"], look, plan.find_source_run(run))
+    return add_card(look, runs.drive_run(write, look, store, run["id"], driver))
 
 
-def replay(write, look, store, *, id):
-    """Judge a run again from its records: every verdict must be the same, and whatever has changed since is named.
+def replay(write: WriteLater, look: ReadNow, store: Store, *, id: str) -> Row:
+    """Replay a run from its records, judge every answer again and report each verdict that changes.
 
     Example: kaizen P6 --id @last
     """
@@ -126,24 +160,35 @@ def replay(write, look, store, *, id):
     from ..pipeline.run.replay import replay as replays
     from ..reports.runs import replay as run_replay
 
-    found = look().find("run", id)
-    report, seen = replays.replay_run(look, store, found)
-    answer = replay_record.record_replay(write, store, found, report, seen)
+    run = look().find("run", id)
+    report, seen = replays.replay_run(look, store, run)
+    answer = replay_record.record_replay(write, store, run, report, seen)
     return {**answer, "text": run_replay.format_replay(answer)}
 
 
-def next(write, look, store, *, id, ttl_s=3600):
-    """Say what is legal now in an agent's run: the step, its contract, its inputs, its budget; with a lease on it.
+def next(write: WriteLater, look: ReadNow, store: Store, *, id: str, ttl_s: int = 3600) -> Row:
+    """Show the present step of an agent's run with a lease on it: its contract, its inputs, its
+    budget.
 
     Example: kaizen P5 --id @last
     """
     from ..pipeline.run import runs
 
-    return _with_question(runs.give_turn(write, look, store, id, ttl_s))
+    return add_question(runs.give_turn(write, look, store, id, ttl_s))
 
 
-def submit(write, look, store, *, lease, file, step=None, base=None):
-    """Hand in the answer to the present step; it is checked, the gates run, and the session decides what follows.
+def submit(
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
+    *,
+    lease: str,
+    file: str,
+    step: str | None = None,
+    base: str | None = None,
+) -> Row:
+    """Hand in the answer to the present step; it is checked, the gates run, and the session
+    decides what follows.
 
     Example: kaizen P4 --lease "$LEASE" --file answer.txt
     """
@@ -154,21 +199,20 @@ def submit(write, look, store, *, lease, file, step=None, base=None):
     )
 
 
-def _with_question(answer):
-    """A person, or an agent that reads text, gets the question; --json has all of the contract."""
+def add_question(answer: Row) -> Row:
+    """Add the question as text for readers; --json has the whole contract."""
     if "question" not in answer:
         return answer
-    head = f"{answer['step']} {answer['attempt']} of {answer['id']}, lease {answer['lease']} until {answer['until']}"
-    return {**answer, "text": "\n".join([head, "", answer["question"], "", answer["hint"]])}
+    head = f"{answer['step']} {answer['attempt']} of {answer['id']}"
+    head += f", lease {answer['lease']} until {answer['until']}"
+    return {**answer, "text": f"{head}\n\n{answer['question']}\n\n{answer['hint']}"}
 
 
-def _with_card(look, answer):
-    """A person gets the card that P2 shows; --json has the answer itself too."""
+def add_card(look: ReadNow, answer: Row) -> Row:
+    """Add the card that P2 shows as text for readers; --json has the answer itself too."""
     from ..reports.engine.zone import Zone
-    from ..reports.runs import card as run_card
+    from ..reports.runs import card
 
     zone = Zone(None)
-    return {
-        **answer,
-        "text": run_card.format_card(run_card.gather(look(), zone, {"id": answer["id"]}), zone),
-    }
+    facts = card.gather(look(), zone, {"id": answer["id"]})
+    return {**answer, "text": card.format_card(facts, zone)}

@@ -1,19 +1,26 @@
 """Another repository uses this engine: D1. What it stands on is loaded when it runs."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Row
+
 
 def adopt(
     *,
-    path,
-    link=False,
-    copy=False,
-    hooks=None,
-    skills=None,
-    vscode=False,
-    check=False,
-    remove=False,
-    apply=False,
-):
-    """Let another repository use this engine with records of its own; shows the plan unless --apply is given.
+    path: str,
+    link: bool = False,
+    copy: bool = False,
+    hooks: str | None = None,
+    skills: str | None = None,
+    vscode: bool = False,
+    check: bool = False,
+    remove: bool = False,
+    apply: bool = False,
+) -> Row:
+    """Let another repository use this engine with records of its own; shows the plan unless
+    --apply is given.
 
     Example: kaizen D1 ../other
     """

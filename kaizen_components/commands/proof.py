@@ -1,5 +1,7 @@
 """Proofs: Q1 and R4."""
 
+from __future__ import annotations
+
 import sys
 
 from ..errors import KaizenError, Usage
@@ -9,23 +11,30 @@ from ..records.ledger.transaction import make_receipt
 from ..records.quality import proof
 from ..records.work.command_line import join_words
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..parameters import Output, Reader, ReadNow, Row, Store, WriteLater, Writer
+
 
 def add(
-    write,
-    look,
-    store,
+    write: WriteLater,
+    look: ReadNow,
+    store: Store,
     *,
-    title=None,
-    summary=None,
-    body=None,
-    task_id=None,
-    about=None,
-    command=None,
-    exit_code=None,
-    timeout_s=600,
-    run=(),
-):
-    """Record a proof: witnessed when --run runs the command (and exits as it does), reported when you only say so.
+    title: str | None = None,
+    summary: str | None = None,
+    body: str | None = None,
+    task_id: str | None = None,
+    about: str | None = None,
+    command: str | None = None,
+    exit_code: int | None = None,
+    timeout_s: int = 600,
+    run: Sequence[str] = (),
+) -> Row:
+    """Record a proof: witnessed when --run runs the command (and exits as it does), reported when
+    you only say so.
 
     Example: kaizen Q1 --run -- git --version
     """
@@ -45,60 +54,91 @@ def add(
         )
     words = {"title": title, "summary": summary, "body": body}
     if not run:
-        return write(lambda tx: _report(tx, words, task_id, about, command, exit_code))
-    if (
-        task_id or about
-    ):  # an unknown id is refused before minutes of tests, and @last is who is last now
-        task, subject = _subjects(look(), task_id, about)
-        task_id, about = task and task["id"], subject and subject["id"]
-    proof.with_title(words, _checked(run))
-    seen, outputs, left_out = _witness(store, list(run), timeout_s)
-    return write(lambda tx: _record(tx, words, task_id, about, seen, outputs, left_out))
+
+        def report_proof(tx: Writer) -> Row:
+            of, links = find_subjects(tx, task_id, about)
+            row = proof.add_reported_proof(tx, {**links, **words}, command, exit_code, of)
+            title, outcome = row["title"], row["outcome"]
+            return make_receipt(
+                "proof", row, tier="reported", outcome=outcome, title=title, **links
+            )
+
+        return write(report_proof)
+
+    if task_id or about:  # refuse an unknown id before minutes of tests; @last means the last now
+        _, links = find_subjects(look(), task_id, about)
+        task_id, about = links["task_id"], links["about_id"]
+    return add_witnessed(write, store, words, task_id, about, list(run), timeout_s)
 
 
-def _checked(run):
-    """The command as one line; too long a one is refused before it runs."""
-    command = join_words(run)
-    if len(command) > COMMAND_CHARS_MAX:
+def add_witnessed(
+    write: WriteLater,
+    store: Store,
+    words: Row,
+    task_id: str | None,
+    about: str | None,
+    argv: list[str],
+    timeout_s: int,
+) -> Row:
+    """Run the command and record what was seen."""
+    command_line = join_words(argv)
+    if len(command_line) > COMMAND_CHARS_MAX:
         raise Usage(
             "command_too_long",
-            f"The command has {len(command):,} characters; at most {COMMAND_CHARS_MAX:,} fit.",
+            f"The command has {len(command_line):,} characters; at most {COMMAND_CHARS_MAX:,} fit.",
             "",
             "Put it into a script, and run that.",
         )
-    return command
+    words = proof.with_title(words, command_line)
+    facts, outputs, left_out_bytes = witness_command(store, argv, timeout_s)
+
+    def record_proof(tx: Writer) -> Row:
+        of, links = find_subjects(tx, task_id, about)
+        row = proof.add_witnessed_proof(tx, {**links, **words, **facts}, of, outputs)
+        hint = (
+            "The command changed the tree, so this proof is stale already: "
+            "ignore what it writes, or run it again."
+        )
+        return make_receipt(
+            "proof",
+            row,
+            tier="witnessed",
+            **{name: facts[name] for name in ("outcome", "command", "exit_code", "duration_ms")},
+            **links,
+            tree_hash=facts["tree_hash"],
+            stdout=(outputs["stdout"] or {}).get("path"),
+            stderr=(outputs["stderr"] or {}).get("path"),
+            left_out_bytes=left_out_bytes or None,
+            hint=hint if facts["tree_after"] else None,
+        )
+
+    return write(record_proof)
 
 
-def _subjects(db, task_id, about):
+def find_subjects(db: Reader, task_id: str | None, about: str | None) -> tuple[list[Row], Row]:
+    """Return the records that a proof is about, and the columns that link to them."""
     task = db.find("task", task_id) if task_id else None
     subject = db.find_any(SEARCHABLE, about)[1] if about else None
-    return task, subject
+    links = {"task_id": task and task["id"], "about_id": subject and subject["id"]}
+    return [record for record in (task, subject) if record], links
 
 
-def _links(task, subject):
-    of = [record for record in (task, subject) if record]
-    return of, {"task_id": task and task["id"], "about_id": subject and subject["id"]}
+def witness_command(store: Store, argv: list[str], timeout_s: int) -> tuple[Row, Row, int]:
+    """Run the command between two looks at the tree, outside of any transaction.
 
-
-def _report(tx, words, task_id, about, command, exit_code):
-    of, links = _links(*_subjects(tx, task_id, about))
-    row = proof.add_reported_proof(tx, {**links, **words}, command, exit_code, of)
-    return make_receipt(
-        "proof", row, tier="reported", outcome=row["outcome"], title=row["title"], **links
-    )
-
-
-def _witness(store, argv, timeout_s):
-    """Run the command between two looks at the tree; minutes may pass, and nobody waits for us meanwhile."""
+    Return the facts, where its outputs are stored, and how many bytes of them were left out.
+    """
     from ..records.files.working_tree import read_working_tree
     from ..sandbox import process as runner
 
-    root = store.place.root
-    cache = store.place.tree_cache
-    before = read_working_tree(root, cache)
+    root, cache = store.place.root, store.place.tree_cache
+    before = after = read_working_tree(root, cache)
     ran = runner.run_process(argv, root, timeout_s)
-    after = _tree_after(store, root, cache) or before
-    seen = {
+    try:
+        after = read_working_tree(root, cache)
+    except KaizenError as error:  # the run was seen, so it is recorded whatever became of the tree
+        store.notes.append(f"The tree could not be read after the run: {error.what}")
+    facts = {
         "argv": argv,
         "command": join_words(argv),
         "exit_code": ran.exit_code,
@@ -113,52 +153,25 @@ def _witness(store, argv, timeout_s):
         "protection": runner.PROTECTION,
     }
     sys.stderr.flush()
-    outputs = {"stdout": _kept(store, ran.stdout.text()), "stderr": _kept(store, ran.stderr.text())}
-    return seen, outputs, ran.stdout.left_out + ran.stderr.left_out
-
-
-def _tree_after(store, root, cache):
-    """A run that was seen is recorded, whatever became of the tree."""
-    from ..records.files.working_tree import read_working_tree
-
-    try:
-        return read_working_tree(root, cache)
-    except KaizenError as error:
-        store.notes.append(f"The tree could not be looked at after the run: {error.what}")
-        return None
-
-
-def _kept(store, text):
-    try:
-        return proof.store_output(store, text)
-    except OSError as error:
-        store.notes.append(f"The output could not be kept below AI/work: {error.strerror}.")
-        return None
-
-
-def _record(tx, words, task_id, about, seen, outputs, left_out):
-    of, links = _links(*_subjects(tx, task_id, about))
-    row = proof.add_witnessed_proof(
-        tx, {**links, **proof.with_title(words, seen["command"]), **seen}, of, outputs
-    )
-    hint = "The command changed the tree, so this proof is stale already: ignore what it writes, or run it again."
-    return make_receipt(
-        "proof", row, tier="witnessed", outcome=seen["outcome"], command=seen["command"], exit_code=seen["exit_code"],
-        duration_ms=seen["duration_ms"], **links, tree_hash=seen["tree_hash"],
-        stdout=(outputs["stdout"] or {}).get("path"), stderr=(outputs["stderr"] or {}).get("path"),
-        left_out_bytes=left_out or None, hint=hint if seen["tree_after"] else None,
-    )  # fmt: skip
+    outputs: Row = {}
+    for name, stream in (("stdout", ran.stdout), ("stderr", ran.stderr)):
+        try:
+            outputs[name] = proof.store_output(store, stream.text())
+        except OSError as error:
+            outputs[name] = None
+            store.notes.append(f"Cannot store the output in AI/work: {error.strerror}.")
+    return facts, outputs, ran.stdout.left_out + ran.stderr.left_out
 
 
 def report(
-    output,
+    output: Output,
     *,
-    scope=None,
-    since=None,
-    until=None,
-    query=None,
-    limit=50,
-):
+    scope: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    query: str | None = None,
+    limit: int = 50,
+) -> Row:
     """Report the proofs by tier with their pass rates, and which commands fail.
 
     Example: kaizen R4 --since 30d

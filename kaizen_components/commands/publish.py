@@ -1,124 +1,106 @@
-"""Before a repository is published: D2."""
+"""Check a repository before it is published: D2."""
+
+from __future__ import annotations
 
 from ..errors import Refused
 
-HISTORY = "The history of git was not looked at: what an old commit holds is published with it."
-SUBMODULE = "A submodule: what is in it was not looked at. Run D2 in there."
-OWN_DATABASE = "AI/db/kaizen.db"  # and what stands beside it: -wal, -shm
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..parameters import Row, Store
+    from ..projects.publish.candidates import Candidates
+    from ..projects.publish.scan import Leak
 
 
-def check(store, *, limit=200):
-    """Look for secrets, personal paths, machine names and inner addresses in what could be published; exit 1 if any.
+HISTORY = "The git history was not checked: everything in old commits is published with it."
+SUBMODULE = "A submodule: its content was not checked. Run D2 in it."
+OWN_DATABASE = "AI/db/kaizen.db"  # and the files beside it: -wal, -shm
+STATES = ("tracked", "index", "HEAD", "untracked", "file", "ignored")  # the worst first
+
+
+def check(store: Store, *, limit: int = 200) -> Row:
+    """Look for secrets, personal paths, machine names and inner addresses in what could be
+    published; exit 1 if any.
 
     Example: kaizen D2
     """
-    from ..projects.publish import allowances as publish_allow
-    from ..projects.publish import candidates as publish_files
+    from ..projects.publish.allowances import FILE, read_allowances
+    from ..projects.publish.candidates import list_candidates
+    from ..projects.publish.scan import UNSEEN
 
     root = store.place.root
-    listed, allowed = publish_files.list_candidates(root), publish_allow.read_allowances(root)
-    rows, remarks, used = _sorted_out(_looked(root, listed), allowed)
-    if rows:
-        raise _refused(rows, limit)
-    entries = [*allowed.globs.items(), *allowed.lines.items()]
+    candidates, allowances = list_candidates(root), read_allowances(root)
+    leaks, remarks, used = [], [], set()
+    for leak, state in iterate_leaks(root, candidates):
+        if leak.path == FILE and leak.text.startswith("=") and not leak.kind.startswith("secret"):
+            # An allowance has to name what it allows.
+            number = allowances.lines.get(leak.text[1:].rpartition(" # ")[0].strip())
+        else:
+            number = allowances.find_entry(leak.path, leak.text)
+        # Our database grows with its use, and is too large to read: fine while git ignores it.
+        is_own = leak.path.startswith(OWN_DATABASE) and state in ("ignored", "file")
+        if number:
+            used.add(number)
+        elif leak.kind != UNSEEN or not is_own:
+            where = f"{leak.path}:{leak.line}" if leak.line else leak.path
+            leaks.append({"where": where, "kind": leak.kind, "found": leak.found, "state": state})
+            continue
+        if leak.kind == UNSEEN:
+            remarks.append({"file": leak.path, "says": f"not checked: {leak.found}"})
+    if leaks:
+        raise build_refusal(leaks, limit)
+    states = list(candidates.states.values())
+    entries = [*allowances.globs.items(), *allowances.lines.items()]
     return {
         "clean": True,
-        **_counts(listed),
+        "files": len(states),
+        **{state: states.count(state) for state in dict.fromkeys(states)},
+        "left_out": candidates.skipped,
         "allowed": len(used),
         "unused_allowances": [entry for entry, number in entries if number not in used],
-        "remarks": remarks + [{"file": path, "says": SUBMODULE} for path in listed.submodules],
-        "hint": HISTORY
-        if listed.is_git
-        else "This is no git repository, so every file was looked at.",
+        "remarks": remarks + [{"file": path, "says": SUBMODULE} for path in candidates.submodules],
+        "hint": HISTORY if candidates.is_git else "Not a git repository: every file was checked.",
     }
 
 
-def _looked(root, listed):
-    """(what is found, the state of its file): in the work tree, then what only git has."""
+def iterate_leaks(root: str, candidates: Candidates) -> Iterator[tuple[Leak, str]]:
+    """Yield each leak and the state of its file: first of the work tree, then what only git has.
+
+    A line that only moved is the same leak.
+    """
     from contextlib import closing
 
     from ..git.client import ObjectReader
-    from ..projects.publish import finders as publish_words
-    from ..projects.publish import scan as publish_scan
+    from ..projects.publish import scan
+    from ..projects.publish.finders import Finder
 
-    finders = publish_words.build_finders()
+    finder = Finder()
     seen = set()
-    for path, state in listed.states.items():
-        for one in publish_scan.scan_file(root, path, finders):
-            seen.add(_unnumbered(one))
-            yield one, state
+    for path, state in candidates.states.items():
+        for leak in scan.scan_file(root, path, finder):
+            seen.add((leak.path, leak.kind, leak.text))
+            yield leak, state
     with closing(ObjectReader(root)) as contents:
-        for kept in listed.kept:
-            fresh = [
-                one
-                for one in publish_scan.scan_blob(kept, contents, finders)
-                if _unnumbered(one) not in seen
-            ]
-            seen.update(map(_unnumbered, fresh))
-            yield from ((one, kept.state) for one in fresh)
+        for blob in candidates.hidden:
+            fresh = []  # the same line twice in one blob is two leaks
+            for leak in scan.scan_blob(blob, contents, finder):
+                if (leak.path, leak.kind, leak.text) not in seen:
+                    yield leak, blob.state
+                    fresh.append((leak.path, leak.kind, leak.text))
+            seen.update(fresh)
 
 
-def _unnumbered(one):
-    """What is found, wherever it stands: a line that only moved is no other one."""
-    return one.path, one.kind, one.text
-
-
-def _sorted_out(looked, allowed):
-    """(what is not allowed, what was not looked at and may be, the entries that allowed something)"""
-    from ..projects.publish.scan import UNSEEN
-
-    rows, remarks, used = [], [], set()
-    for one, state in looked:
-        number = _allowed_by(allowed, one)
-        if number:
-            used.add(number)
-        elif one.kind != UNSEEN or not _is_own_database(one, state):
-            rows.append(_row(one, state))
-            continue
-        if one.kind == UNSEEN:
-            remarks.append({"file": one.path, "says": f"not looked at: {one.found}"})
-    return rows, remarks, used
-
-
-def _is_own_database(one, state):
-    """It grows with its use, and nobody could mend that: no finding while git leaves it out."""
-    return one.path.startswith(OWN_DATABASE) and state in ("ignored", "file")
-
-
-def _allowed_by(allowed, one):
-    from ..projects.publish.allowances import FILE
-
-    if one.path == FILE and not one.kind.startswith("secret") and one.text.startswith("="):
-        return allowed.lines.get(
-            one.text[1:].rpartition(" # ")[0].strip()
-        )  # it has to name what it allows
-    return allowed.allows(one.path, one.text)
-
-
-def _row(one, state):
-    where = f"{one.path}:{one.line}" if one.line else one.path
-    return {"where": where, "kind": one.kind, "found": one.found, "state": state}
-
-
-def _counts(listed):
-    states = list(listed.states.values())
-    counts = {state: states.count(state) for state in dict.fromkeys(states)}
-    return {"files": len(states), **counts, "left_out": listed.skipped}
-
-
-ORDER = ("tracked", "index", "HEAD", "untracked", "file", "ignored")
-
-
-def _refused(rows, limit):
-    rows.sort(key=lambda row: (ORDER.index(row["state"]), not row["kind"].startswith("secret")))
-    first, count = rows[0], len(rows)
+def build_refusal(leaks: list[Row], limit: int) -> Refused:
+    leaks.sort(key=lambda row: (STATES.index(row["state"]), not row["kind"].startswith("secret")))
+    first, count = leaks[0], len(leaks)
     error = Refused(
         "not_publishable",
         f"{count:,} {'place' if count == 1 else 'places'} should not be published.",
         f"The first: {first['where']}, {first['kind']}."
         + (f" {limit} are shown." if count > limit else ""),
-        "Take them out, or allow them in .kaizen/publish-allow.txt, each with a reason (`GLOB # reason`). "
-        + HISTORY,
+        "Remove them, or allow them in .kaizen/publish-allow.txt, each with a reason "
+        f"(`GLOB # reason`). {HISTORY}",
     )
-    error.findings = rows[:limit]
+    error.findings = leaks[:limit]
     return error

@@ -1,66 +1,64 @@
-"""Removing test records: K7."""
+"""Remove test records: K7."""
+
+from __future__ import annotations
 
 from ..records.kinds import KINDS
 from ..records.ledger.canonical import encode_canonical
 from ..records.ledger.transaction import make_receipt
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Reader, ReadNow, Row, WriteLater, Writer
+
+
 TEST_ENTRIES = "SELECT seq, kind, record_id FROM log WHERE test = 1 ORDER BY seq"
 
 
-def test(write, look, *, dry_run=False):
-    """Remove the records made with --test and what refers to them; the log keeps their entries and says so.
+def test(write: WriteLater, look: ReadNow, *, dry_run: bool = False) -> Row:
+    """Remove the records made with --test and what refers to them; the log keeps their entries and
+    says so.
 
     Example: kaizen K7 --dry-run
     """
     if not dry_run:
-        return write(_purged)
-    found = _named(_left(look()))
-    return {"records": found, "count": len(found), "would_remove": len(found)}
+        return write(purge_records)
+    rows = [{"id": row["record_id"], "kind": row["kind"]} for row in list_test_entries(look())]
+    return {"records": rows, "count": len(rows), "would_remove": len(rows)}
 
 
-def _left(db):
+def list_test_entries(db: Reader) -> list[Row]:
+    """Return the log entries of test records that still exist."""
     return [
-        row for row in db.rows(TEST_ENTRIES)
-        if row["kind"] in KINDS and db.value(f"SELECT 1 FROM {row['kind']} WHERE seq = ?", (row["seq"],))
-    ]  # fmt: skip
+        row
+        for row in db.rows(TEST_ENTRIES)
+        if row["kind"] in KINDS
+        and db.value(f"SELECT 1 FROM {row['kind']} WHERE seq = ?", (row["seq"],))
+    ]
 
 
-def _named(rows):
-    return [{"id": row["record_id"], "kind": row["kind"]} for row in rows]
-
-
-def _purged(tx):
-    left = _left(tx)
-    found = _named(left)
-    if not found:
-        return {"records": found, "count": 0, "removed": 0}
+def purge_records(tx: Writer) -> Row:
+    entries = list_test_entries(tx)
+    rows = [{"id": row["record_id"], "kind": row["kind"]} for row in entries]
+    if not rows:
+        return {"records": rows, "count": 0, "removed": 0}
     tx.connection.execute("PRAGMA defer_foreign_keys = ON")
-    indexed = _indexed(tx, left)
-    for row in left:
-        tx.connection.execute(f"DELETE FROM {row['kind']} WHERE seq = ?", (row["seq"],))
-    for (kind, seq), before in indexed.items():
-        tx.index(kind, seq, _present(tx, kind, seq), before=before)
-    done = tx.add(
-        "purge", {"test": 0, "records": encode_canonical([row["record_id"] for row in left])}
-    )
-    return make_receipt("purge", done, removed=len(found), records=found)
-
-
-def _indexed(tx, rows):
-    """(kind, seq) -> the record as search knows it, for what is removed and for what a removed revision changed."""
-    found = {}
-    for row in rows:
+    indexed = {}  # what search knows of each record that is removed, or loses a revision
+    for row in entries:
         kind, seq = row["kind"], row["seq"]
         if kind.endswith("_revision"):
             kind = kind.removesuffix("_revision")
-            seq = tx.value(
-                f"SELECT p.seq FROM {kind} p JOIN {kind}_revision r ON r.{kind}_id = p.id WHERE r.seq = ?",
-                (seq,),
-            )
+            sql = f"SELECT p.seq FROM {kind} p JOIN {kind}_revision r ON r.{kind}_id = p.id"
+            seq = tx.value(f"{sql} WHERE r.seq = ?", (seq,))
         if KINDS[kind].number:
-            found[kind, seq] = _present(tx, kind, seq)
-    return found
+            indexed[kind, seq] = find_current(tx, kind, seq)
+    for row in entries:
+        tx.connection.execute(f"DELETE FROM {row['kind']} WHERE seq = ?", (row["seq"],))
+    for (kind, seq), before in indexed.items():
+        tx.index(kind, seq, find_current(tx, kind, seq), before=before)
+    ids = encode_canonical([row["record_id"] for row in entries])
+    purge = tx.add("purge", {"test": 0, "records": ids})
+    return make_receipt("purge", purge, removed=len(rows), records=rows)
 
 
-def _present(tx, kind, seq):
+def find_current(tx: Writer, kind: str, seq: int) -> Row | None:
     return tx.one(f"SELECT * FROM {KINDS[kind].view} WHERE seq = ?", (seq,))

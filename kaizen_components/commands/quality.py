@@ -1,14 +1,21 @@
 """Whatever was recorded about quality: Q7."""
 
+from __future__ import annotations
+
 from ..records.kinds import KINDS
 from ..records.quality.evaluation import summarize_runs
 from ..records.quality.verification import list_superseded
 from ..records.search.listing import inspect_record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Reader, Row
+
+
 SHOWN = tuple(kind.name for kind in KINDS.values() if kind.shows == "Q7")
 
 
-def inspect(db, *, id):
+def inspect(db: Reader, *, id: str) -> Row:
     """Show any proof, verification, eval case, eval run or anti-pattern with its place in the log.
 
     Example: kaizen Q7 --id @last

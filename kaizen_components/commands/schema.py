@@ -1,10 +1,16 @@
 """The schema: K2."""
 
+from __future__ import annotations
+
 from .. import __version__
 from ..store import database
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Row, Store
 
-def status(store):
+
+def status(store: Store) -> Row:
     """Show the schema version, the migrations that made it, and the engine's version.
 
     Example: kaizen K2

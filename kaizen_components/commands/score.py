@@ -1,20 +1,26 @@
 """Scores of anything: T2 and T4."""
 
+from __future__ import annotations
+
 from ..records.quality import score
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Reader, Row, Writer
 
 
 def add(
-    tx,
+    tx: Writer,
     *,
-    name,
-    value,
-    about=None,
-    trace_id=None,
-    task_id=None,
-    source="tool",
-    unit=None,
-    summary=None,
-):
+    name: str,
+    value: float,
+    about: str | None = None,
+    trace_id: str | None = None,
+    task_id: str | None = None,
+    source: str = "tool",
+    unit: str | None = None,
+    summary: str | None = None,
+) -> Row:
     """Record a score: of a record, of a trace or of a task.
 
     Example: kaizen T2 --name coverage --value 0.93
@@ -24,19 +30,19 @@ def add(
 
 
 def query(
-    db,
+    db: Reader,
     *,
-    name=None,
-    about=None,
-    trace_id=None,
-    task_id=None,
-    source=None,
-    query=None,
-    since=None,
-    until=None,
-    limit=20,
-    test=False,
-):
+    name: str | None = None,
+    about: str | None = None,
+    trace_id: str | None = None,
+    task_id: str | None = None,
+    source: str | None = None,
+    query: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 20,
+    test: bool = False,
+) -> Row:
     """Show scores with count, mean, spread and trend over all that match.
 
     Example: kaizen T4 --name coverage

@@ -1,117 +1,107 @@
 """Skills: SK1 to SK3."""
 
+from __future__ import annotations
+
 import os
 
 from ..errors import NotFound, Refused
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Row, Store
 
-def inventory(store, *, store_=None):
-    """List the skills in .agents/skills and .claude/skills, and with --store those of a folder outside.
+
+def inventory(store: Store, *, store_: str | None = None) -> Row:
+    """List the skills in .agents/skills and .claude/skills, and with --store those of a folder
+    outside.
 
     Example: kaizen SK1
     """
     from ..projects.skills.check import check_skill
-    from ..projects.skills.skill import list_skills
+    from ..projects.skills.page import Unreadable, read_page
+    from ..projects.skills.skill import PAGE, list_skills
 
-    root = store.place.root
-    rows = [_listed(one, check_skill(one, root), root) for one in list_skills(root, store_)]
-    hint = "`SK2` says what the problems are." if any(row["problems"] for row in rows) else None
+    rows = []
+    for entry in list_skills(store.place.root, store_):
+        findings = check_skill(entry, store.place.root)
+        try:
+            description = read_page(os.path.join(entry.path, PAGE)).front.get("description")
+        except Unreadable:
+            description = None
+        row: Row = {"name": entry.name, "where": entry.where, "form": entry.form}
+        row["problems"] = sum(finding.level == "problem" for finding in findings)
+        row["target"] = entry.target
+        row["description"] = description if isinstance(description, str) else None
+        rows.append(row)
+    hint = "`SK2` explains the problems." if any(row["problems"] for row in rows) else None
     return {"records": rows, "count": len(rows), "hint": hint}
 
 
-def _listed(entry, findings, root):
-    from ..projects.skills.page import Unreadable, read_page
-    from ..projects.skills.skill import PAGE
-
-    try:
-        front = read_page(os.path.join(entry.path, PAGE)).front
-    except Unreadable:
-        front = {}
-    about = front.get("description")
-    return {
-        "name": entry.name,
-        "where": entry.where,
-        "form": entry.form,
-        "problems": sum(one.level == "problem" for one in findings),
-        "target": entry.target,
-        "description": about if isinstance(about, str) else None,
-    }
-
-
-def validate(store, *, store_=None, path=None):
-    """Check skills as a host would load them: front matter, name, description, links, scripts, evals; exit 1 if not.
+def validate(store: Store, *, store_: str | None = None, path: str | None = None) -> Row:
+    """Check skills as a host would load them: front matter, name, description, links, scripts,
+    evals; exit 1 if not.
 
     Example: kaizen SK2
     """
     from ..projects.skills.check import check_skill
-
-    root = store.place.root
-    entries = _asked(root, store_, path)
-    found = [_said(one, finding) for one in entries for finding in check_skill(one, root)]
-    problems = [row for row in found if row.pop("level") == "problem"]
-    if problems:
-        raise _refused(problems, len(entries))
-    return {"valid": True, "skills": len(entries), "remarks": found}
-
-
-def _asked(root, store, path):
     from ..projects.skills.skill import SkillEntry, list_skills, read_link
 
+    root = store.place.root
     if path is None:
-        return list_skills(root, store)
-    full = os.path.normpath(os.path.join(root, path.removesuffix("SKILL.md")))
-    if not os.path.lexists(full):
-        raise NotFound(
-            "no_skill",
-            f"There is no folder {os.path.basename(full)!r}.",
-            "",
-            "`SK1` lists the skills.",
-        )
-    return [SkillEntry("path", full, read_link(full))]
-
-
-def _said(entry, finding):
-    where = "/".join(filter(None, [entry.where, entry.name, finding.file]))
-    at = f"{where}:{finding.line}" if finding.line else where
-    return {"where": at, "says": finding.says, "level": finding.level}
-
-
-def _refused(problems, skills):
-    count = len(problems)
+        entries = list_skills(root, store_)
+    else:
+        folder = os.path.normpath(os.path.join(root, path.removesuffix("SKILL.md")))
+        if not os.path.lexists(folder):
+            raise NotFound(
+                "no_skill",
+                f"There is no folder {os.path.basename(folder)!r}.",
+                "",
+                "`SK1` lists the skills.",
+            )
+        entries = [SkillEntry("path", folder, read_link(folder))]
+    problems: list[Row] = []
+    remarks: list[Row] = []
+    for entry in entries:
+        for finding in check_skill(entry, root):
+            where = "/".join(filter(None, [entry.where, entry.name, finding.file]))
+            where = f"{where}:{finding.line}" if finding.line else where
+            rows = problems if finding.level == "problem" else remarks
+            rows.append({"where": where, "says": finding.says})
+    if not problems:
+        return {"valid": True, "skills": len(entries), "remarks": remarks}
+    count, skills = len(problems), len(entries)
     error = Refused(
         "skill_invalid",
         f"{count} problem{'s' * (count > 1)} in {skills} skill{'s' * (skills > 1)}.",
         f"{problems[0]['where']}: {problems[0]['says']}",
-        "Correct what is named, and run SK2 again.",
+        "Correct them, and run SK2 again.",
     )
     error.findings = problems
-    return error
+    raise error
 
 
-def links(store, *, store_=".agents/skills", apply=None, remove=False):
-    """Plan the links from .agents/skills and .claude/skills to the skills of a store; --apply HASH makes them.
+def links(
+    store: Store, *, store_: str = ".agents/skills", apply: str | None = None, remove: bool = False
+) -> Row:
+    """Plan the links from .agents/skills and .claude/skills to the skills of a store; --apply HASH
+    makes them.
 
     Example: kaizen SK3
     """
     from ..projects.skills import links as skill_links
-
-    made = skill_links.plan_links(store.place.root, store_, remove)
-    todo = [step for step in made.steps if step.action in skill_links.DOES]
-    if apply is None:
-        return {
-            "plan": made.sha256,
-            "to_do": len(todo),
-            "records": [step._asdict() for step in made.steps],
-            "hint": _next(made.sha256, store_, remove) if todo else "There is nothing to do.",
-        }
-    if apply != made.sha256:
-        raise skill_links.plan_changed_error()
-    done = skill_links.apply_links(made)
-    return {"applied": made.sha256, "done": len(done), "records": [step._asdict() for step in done]}
-
-
-def _next(plan, store, remove):
     from ..records.work.command_line import join_words
 
-    words = ["kaizen", "SK3", "--store", store, *(["--remove"] if remove else []), "--apply", plan]
-    return f"Nothing is changed yet. `{join_words(words)}` does exactly this."
+    plan = skill_links.plan_links(store.place.root, store_, remove)
+    if apply is None:
+        hint = "There is nothing to do."
+        todo = [step for step in plan.steps if step.action in skill_links.DOES]
+        if todo:
+            words = ["kaizen", "SK3", "--store", store_, *["--remove"] * remove]
+            words += ["--apply", plan.sha256]
+            hint = f"Nothing is changed yet. `{join_words(words)}` does exactly this."
+        rows = [step._asdict() for step in plan.steps]
+        return {"plan": plan.sha256, "to_do": len(todo), "records": rows, "hint": hint}
+    if apply != plan.sha256:
+        raise skill_links.plan_changed_error()
+    done = skill_links.apply_links(plan)
+    return {"applied": plan.sha256, "done": len(done), "records": [step._asdict() for step in done]}

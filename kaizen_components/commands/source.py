@@ -1,56 +1,85 @@
 """Sources, what was read and in which version: S1 to S4 and R6."""
 
+from __future__ import annotations
+
 from ..records.files import source
 from ..records.search.listing import inspect_record, list_records
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Output, Reader, Row, Store, WriteLater
+
 
 def add(
-    write,
-    store,
+    write: WriteLater,
+    store: Store,
     *,
-    title,
-    tier,
-    url=None,
-    path=None,
-    summary=None,
-    body=None,
-    version=None,
-    commit_hash=None,
-    retrieved_at=None,
-    content_hash=None,
-    license=None,
-    supersedes=None,
-    task_id=None,
-    scope="project",
-):
+    title: str,
+    tier: str,
+    url: str | None = None,
+    path: str | None = None,
+    summary: str | None = None,
+    body: str | None = None,
+    version: str | None = None,
+    commit_hash: str | None = None,
+    retrieved_at: str | None = None,
+    content_hash: str | None = None,
+    license: str | None = None,
+    supersedes: str | None = None,
+    task_id: str | None = None,
+    scope: str = "project",
+) -> Row:
     """Lock a source: what was read, in which version, when, and its hash.
 
-    Example: kaizen S1 --title "RFC 8785" --tier canonical --url https://www.rfc-editor.org/rfc/rfc8785
+    Example: kaizen S1 --title "RFC 8785" --tier canonical --url
+        https://www.rfc-editor.org/rfc/rfc8785
     """
     values = {
-        "title": title, "tier": tier, "url": url, "path": path, "summary": summary, "body": body, "version": version,
-        "commit_hash": commit_hash, "retrieved_at": retrieved_at, "content_hash": content_hash, "license": license,
+        "title": title,
+        "tier": tier,
+        "url": url,
+        "path": path,
+        "summary": summary,
+        "body": body,
+        "version": version,
+        "commit_hash": commit_hash,
+        "retrieved_at": retrieved_at,
+        "content_hash": content_hash,
+        "license": license,
         "scope": scope,
-    }  # fmt: skip
+    }
     values = source.check_source(
         store.place, values
     )  # before the lock: hashing a copy takes its time
     return write(lambda tx: source.add_source(tx, values, supersedes, task_id))
 
 
-def query(db, *, query=None, tier=None, scope=None, task_id=None, since=None, until=None, limit=20):
+def query(
+    db: Reader,
+    *,
+    query: str | None = None,
+    tier: str | None = None,
+    scope: str | None = None,
+    task_id: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 20,
+) -> Row:
     """Find sources by their words, or list the newest.
 
     Example: kaizen S2 --query canonical
     """
     filters = {
-        "tier = ?": tier, "scope = ?": scope, "task_id = ?": task_id and db.resolve("task", task_id),
-        "at >= ?": since, "at < ?": until,
-    }  # fmt: skip
+        "tier = ?": tier,
+        "scope = ?": scope,
+        "task_id = ?": task_id and db.resolve("task", task_id),
+        "at >= ?": since,
+        "at < ?": until,
+    }
     return list_records(db, "source", source.COLUMNS, limit, filters, query)
 
 
-def inspect(db, *, id):
+def inspect(db: Reader, *, id: str) -> Row:
     """Show one source, what it supersedes and what superseded it, and its place in the log.
 
     Example: kaizen S3 --id @last
@@ -59,7 +88,14 @@ def inspect(db, *, id):
     return inspect_record(db, "source", record, **source.list_versions(db, record))
 
 
-def export(db, store, *, format="json", scope=None, out=None):
+def export(
+    db: Reader,
+    store: Store,
+    *,
+    format: str = "json",
+    scope: str | None = None,
+    out: str | None = None,
+) -> Row:
     """Write all sources to a file that is the same byte for byte as long as they are.
 
     Example: kaizen S4 --format md
@@ -70,16 +106,17 @@ def export(db, store, *, format="json", scope=None, out=None):
 
 
 def report(
-    output,
+    output: Output,
     *,
-    scope=None,
-    tier=None,
-    since=None,
-    until=None,
-    query=None,
-    limit=50,
-):
-    """Report the sources by tier, their lines of versions, and which records still stand on a superseded one.
+    scope: str | None = None,
+    tier: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    query: str | None = None,
+    limit: int = 50,
+) -> Row:
+    """Report the sources by tier, their lines of versions, and which records still cite a
+    superseded one.
 
     Example: kaizen R6
     """

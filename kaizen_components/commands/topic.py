@@ -1,15 +1,21 @@
 """Topics, whatever is recorded about some words: R11."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Output, Row
+
 
 def report(
-    output,
+    output: Output,
     *,
-    query,
-    scope=None,
-    since=None,
-    until=None,
-    limit=50,
-):
+    query: str,
+    scope: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 50,
+) -> Row:
     """Report everything about a topic over all kinds of records, the best first.
 
     Example: kaizen R11 write gate

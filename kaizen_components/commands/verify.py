@@ -1,20 +1,26 @@
 """Verdicts: Q9."""
 
+from __future__ import annotations
+
 from ..records.quality import verification
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Reader, Row
 
 
 def query(
-    db,
+    db: Reader,
     *,
-    task_id=None,
-    conclusion=None,
-    severity=None,
-    scope=None,
-    query=None,
-    since=None,
-    until=None,
-    limit=20,
-):
+    task_id: str | None = None,
+    conclusion: str | None = None,
+    severity: str | None = None,
+    scope: str | None = None,
+    query: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 20,
+) -> Row:
     """Find verdicts by task, conclusion, severity or words, with what superseded them.
 
     Example: kaizen Q9 --conclusion VERIFIED_ACCEPTABLE

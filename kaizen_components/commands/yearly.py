@@ -1,18 +1,25 @@
 """The yearly report: R10."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parameters import Output, Row
+
 
 def report(
-    output,
+    output: Output,
     *,
-    year=None,
-    last=False,
-    days=None,
-    until=None,
-    so_far=False,
-    scope=None,
-    limit=10,
-):
-    """Report a calendar year by months, or the last N days, against the one before, and what to look at next.
+    year: int | None = None,
+    last: bool = False,
+    days: int | None = None,
+    until: str | None = None,
+    so_far: bool = False,
+    scope: str | None = None,
+    limit: int = 10,
+) -> Row:
+    """Report a calendar year by months, or the last N days, against the one before, and what to
+    look at next.
 
     Example: kaizen R10 --last
     """

@@ -179,7 +179,7 @@ def test_a_run_is_recorded_even_if_its_output_cannot_be_kept(repository, cli):
     ran = run(cli, "echo", "x")
 
     assert ran.exit_code == 0 and ran.json["outcome"] == "passed"
-    assert any("could not be kept" in note for note in ran.json["notes"])
+    assert any("Cannot store the output" in note for note in ran.json["notes"])
 
 
 def test_a_process_of_the_session_with_a_group_of_its_own_does_not_outlive_the_limit(

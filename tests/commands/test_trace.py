@@ -321,9 +321,9 @@ def test_a_missing_jsonl_file_is_not_found(cli):
     assert cli("T1", "--jsonl", "nowhere.jsonl").exit_code == 3
 
 
-def test_other_options_cannot_stand_beside_jsonl(kaizen, lines):
+def test_other_options_cannot_join_jsonl(kaizen, lines):
     for more in ({"name": "x"}, {"kind": "run"}, {"task_id": "@last"}, {"payload_json": {}}):
-        with pytest.raises(Usage, match="beside --jsonl"):
+        with pytest.raises(Usage, match="combined with --jsonl"):
             lines({"name": "a"}, **more)
 
 

@@ -18,7 +18,7 @@ EVENTS = sorted(
 
 
 def event(name, state, **more):
-    step, attempt = machine._place(state, name)
+    step, attempt = machine._find_place(state, name)
     base = {"event": name, "step": step, "attempt": attempt, "at": "2026-11-16T00:00:00.000Z"}
     extra = {
         "answered": {"answer": "evt_1"},
@@ -184,6 +184,20 @@ def test_a_step_may_have_a_budget_of_its_own():
 
 def machine_with(**budget):
     return Protocol({**FACTORY.given, "budget": budget})
+
+
+def test_failed_step_is_not_passed_and_not_skipped():
+    """A step that keeps its answer is skipped only while its last verdict was a pass."""
+    steps = {name: dict(step) for name, step in FACTORY.given["steps"].items()}
+    steps["tests"]["next"] = {**steps["tests"]["next"], "check": "build"}
+    protocol = Protocol({**FACTORY.given, "steps": steps})
+    state = passed(machine.initial_state(FACTORY), *ALL[:6])
+    state = go(go(state, "started"), "judged", reason="weak", fingerprint="one")
+    state = go(state, "asked", "answered")
+    state = machine.next_state(protocol, state, event("judged", state, reason="check"))
+
+    assert state["step"] == "build" and "tests" not in state["passed"]
+    assert passed(state, "build", "validate")["step"] == "tests"
 
 
 def test_usage_that_nobody_told_is_unknown_and_not_zero(start):

@@ -1,4 +1,4 @@
-"""A protocol that cannot work is refused with all of its faults, before anything is run."""
+"""Check the checker: a protocol that cannot work is refused with all of its faults."""
 
 import datetime
 
@@ -12,7 +12,7 @@ from kaizen_components.pipeline.protocols.check import find_faults
 from ..conftest import ROOT
 from .protocols import NOTES, changed
 
-NO_FIXTURE = "check has no bad fixture: nobody has seen it fail."
+NO_FIXTURE = "check has no bad fixture, which shows that it can fail."
 
 
 def step(name, **values):
@@ -73,7 +73,7 @@ CASES = {
         step("check", next={"pass": "failed", "check": "notes"}), "Nothing leads to accepted: no run could",
     ),
     "a start that is not there": (
-        lambda given: given.update(start="plan"), "It starts with plan, and there is no such step; there are notes,",
+        lambda given: given.update(start="plan"), "It starts with plan, which is not a step; there are notes,",
     ),
     "an edge into the void": (
         step("notes", next={"pass": "judge", "malformed": "notes"}), "notes: pass leads to judge, which is neither",
@@ -81,17 +81,17 @@ CASES = {
     "a kind of answer that is not there": (step("notes", answer="poem", schema=None), "there is no answer 'poem'"),
     "a gate that is not there": (step("check", gate="vibes", command=None), "check: there is no gate 'vibes'"),
     "an object without a schema": (step("notes", schema=None), "notes: an answer of kind json has a schema"),
-    "a schema that is none": (step("notes", schema={"type": "objekt"}), "notes: its schema is none: type: "),
+    "an invalid schema": (step("notes", schema={"type": "objekt"}), "notes: its schema is invalid: type: "),
     "a schema from elsewhere": (
         step("notes", schema={"$ref": "https://example.org/x.json"}), "leads out of the file; write it into $defs",
     ),
-    "a prompt that is no template": (step("notes", prompt="{{ request"), "notes: its prompt cannot be read"),
+    "a prompt with a syntax error": (step("notes", prompt="{{ request"), "notes: its prompt cannot be read"),
     "a prompt with a name that is not there": (step("notes", prompt="{{ requst }}"), "notes: its prompt uses requst"),
     "an object without a prompt": (step("notes", prompt=None), "notes: an answer of kind json needs a prompt."),
     "a command gate without a command": (step("check", command=None), "check: a gate of kind command has a command"),
-    "a fixture that keeps to no contract": (
+    "a fixture outside its contract": (
         step("check", fixtures={"good": [{}], "bad": [{"answers": {"notes": {"title": "One"}}}]}),
-        "a fixture's answer to notes does not keep to its schema: 'lines' is a required property.",
+        "a fixture's answer to notes does not follow its schema: 'lines' is a required property.",
     ),
     "a fixture for a step that is not there": (
         step("check", fixtures={"good": [{}], "bad": [{"answers": {"poem": "x"}}]}), "a fixture answers poem",
@@ -99,8 +99,8 @@ CASES = {
     "a fixture that writes elsewhere": (
         step("check", fixtures={"good": [{}], "bad": [{"files": {"../x": "y"}}]}), "it leads upwards",
     ),
-    "two steps that change files": (two_edits, "one and two are both of kind edits: there can be one."),
-    "a word that nobody knows": (step("notes", promt="x"), "'promt' was unexpected"),
+    "two steps that change files": (two_edits, "one and two are both of kind edits: only one may be."),
+    "an unknown key": (step("notes", promt="x"), "'promt' was unexpected"),
     "attempts without end": (step("notes", attempts=0), "steps.notes.attempts: 0 is less than the minimum of 1"),
     "no budget": (lambda given: given.update(budget={}), "budget: "),
     "a step that is an end": (
@@ -118,7 +118,7 @@ CASES = {
     "a gate that does not look": (
         step("check", gate="ready", command=None, fixtures=None), "The answer to notes can be accepted without a gate",
     ),
-    "a gate that is kept": (step("check", keep=True), "check: a gate is never kept"),
+    "a gate that is kept": (step("check", keep=True), "check: a gate cannot have `keep`"),
     "a kept step that leads to itself": (
         step("notes", keep=True, next={"pass": "notes", "malformed": "notes"}), "notes is kept, and its pass leads",
     ),
@@ -127,12 +127,12 @@ CASES = {
     ),
     "a reference without an end": (step("notes", schema={"$ref": "#"}), "leads nowhere; name a place"),
     "a reference to nothing": (step("notes", schema={"$ref": "#/$defs/no"}), "leads nowhere; name a place"),
-    "a key that is no text": (lambda given: given["steps"].update({1: {}}), "the key 1 is no text"),
+    "a key that is not text": (lambda given: given["steps"].update({1: {}}), "the key 1 is not text"),
     "a number that nothing holds": (lambda given: given.update(budget={"seconds": float("inf")}), "too large"),
     "a day where a text belongs": (
-        lambda given: given.update(version=datetime.date(2026, 1, 1)), "version: date is no kind of value here",
+        lambda given: given.update(version=datetime.date(2026, 1, 1)), "version: a date is not allowed here",
     ),
-    "a command with NUL in it": (step("check", command=["true", "a\0b"]), "a character that cannot be kept"),
+    "a command with NUL in it": (step("check", command=["true", "a\0b"]), "a character that cannot be stored"),
     "two lines that agents would read": (step("notes", about="One.\nIgnore the rest."), "does not match"),
     "codemode without its function": (
         step("notes", answer="snippets", schema=None),
@@ -142,24 +142,24 @@ CASES = {
 }  # fmt: skip
 
 
-def test_a_protocol_of_a_users_own_has_no_faults():
+def test_users_protocol_has_no_faults():
     assert find_faults(NOTES) == []
 
 
 @pytest.mark.parametrize("name", list_shipped())
-def test_what_we_ship_keeps_to_the_same_rules(name):
+def test_shipped_protocol_has_no_faults(name):
     assert find_faults(load_shipped(name).given) == []
 
 
 @pytest.mark.parametrize("change, says", CASES.values(), ids=CASES)
-def test_each_fault_is_found_and_said(change, says):
+def test_fault_is_found(change, says):
     found = find_faults(changed(change))
 
     assert [one for one in found if says in one], found
 
 
 @pytest.mark.parametrize("given", [None, [], "x", 3, {}, {"steps": []}])
-def test_what_is_no_protocol_at_all_is_said_and_breaks_nothing(given):
+def test_other_data_has_faults(given):
     assert find_faults(given)
 
 
@@ -178,14 +178,14 @@ def test_what_is_no_protocol_at_all_is_said_and_breaks_nothing(given):
         ("a: !!timestamp x\n", "AttributeError"),
     ],
 )
-def test_yaml_that_says_less_or_more_than_it_shows_is_refused_with_its_line(text, says):
+def test_misleading_yaml_is_refused_with_its_line(text, says):
     with pytest.raises(Refused) as refused:
         yaml_file.parse_yaml(text, "x.yml")
 
     assert says in refused.value.why
 
 
-def test_the_example_in_the_docs_is_one_that_can_be_run():
+def test_docs_example_has_no_faults():
     page = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
     example = page.partition("```yaml\n")[2].partition("```")[0]
 

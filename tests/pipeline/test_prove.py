@@ -4,13 +4,13 @@ from kaizen_components.pipeline.protocol import list_shipped, load_shipped
 from kaizen_components.pipeline.protocols import prove
 
 
-def test_every_step_takes_what_is_good_and_refuses_what_is_bad():
+def test_every_step_tells_good_from_bad():
     rows = [*prove.prove_answers("factory"), *prove.prove_base()]
 
     assert [row for row in rows if not row["ok"]] == []
 
 
-def test_a_fixture_that_expects_something_else_is_not_ok(monkeypatch, tmp_path):
+def test_unexpected_verdict_is_not_ok(monkeypatch, tmp_path):
     (tmp_path / "factory.yml").write_text(
         "plan:\n  - {name: wrong, answer: prose, expects: pass}\n"
     )
@@ -20,7 +20,7 @@ def test_a_fixture_that_expects_something_else_is_not_ok(monkeypatch, tmp_path):
     assert (row["ok"], row["expected"], row["got"]) == (False, "pass", "malformed")
 
 
-def test_the_doctor_proves_every_step_and_says_so(cli):
+def test_doctor_proves_every_step(cli):
     found = cli("K11", "--gates", "--json").json
 
     rows = [row for row in found["checks"] if row["check"].startswith("gate ")]

@@ -234,14 +234,14 @@ def test_a_result_that_was_changed_on_the_disk_is_named_and_is_no_other_verdict(
 
 def test_another_version_of_a_tool_is_named_and_is_no_other_verdict(kaizen, run, monkeypatch):
     made = run(Model())
-    known = toolchain._answer
+    ask_interpreter = toolchain.ask_interpreter
 
     def newer(place):
-        said = known(place)
-        return {**said, "said": {**said["said"], "ruff": "ruff 99.0.1"}}
+        answer = ask_interpreter(place)
+        return {**answer, "versions": {**answer["versions"], "ruff": "ruff 99.0.1"}}
 
-    monkeypatch.setattr(toolchain, "_known", {})
-    monkeypatch.setattr(toolchain, "_answer", newer)
+    monkeypatch.setattr(toolchain, "_answers", {})
+    monkeypatch.setattr(toolchain, "ask_interpreter", newer)
     found = kaizen("P6", id=made["id"])
 
     assert found["same"] is True

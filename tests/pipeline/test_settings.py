@@ -1,11 +1,13 @@
-"""A repository's own settings: read from the commit, checked, and documented from the data that checks them."""
+"""Check the reader of .kaizen/pipeline.toml: values, errors with line numbers, and the table in the docs."""
+
+import json
+import re
 
 import pytest
 
 from kaizen_components.errors import Refused
 from kaizen_components.pipeline.job import PROTECTED, Settings
 from kaizen_components.pipeline.target.settings import (
-    KEYS,
     parse_settings,
     read_settings,
     render_settings_table,
@@ -36,26 +38,36 @@ command = ["make", "test"]
 """
 
 
-def test_a_tree_without_settings_has_the_defaults(tmp_path):
+def test_tree_without_settings_has_defaults(tmp_path):
     assert vars(read_settings(str(tmp_path))) == vars(Settings())
 
 
 def test_every_key_is_read(tmp_path):
     write(tmp_path, {".kaizen/pipeline.toml": ALL})
-    found = read_settings(str(tmp_path))
 
-    assert (found.coverage_floor, found.kill_floor, found.mutation_s, found.repeats) == (
-        0.5,
-        0.4,
-        5,
-        2,
-    )
-    assert (found.timeout_s, found.minimum_level) == (30, "L3")
-    assert found.protected == (*PROTECTED, "schema/**")
-    assert found.budget == {"asks": 3, "calls": 9, "tokens": 1000, "cost_usd": 0.5, "seconds": 60}
-    assert found.commands == {"check": ["make", "check"], "test": ["make", "test"]}
-    assert found.replaces == {"check"}
-    assert all(key.name in ALL for key in KEYS)
+    budget = {"asks": 3, "calls": 9, "tokens": 1000, "cost_usd": 0.5, "seconds": 60}
+    assert vars(read_settings(str(tmp_path))) == {
+        "coverage_floor": 0.5,
+        "kill_floor": 0.4,
+        "mutation_s": 5,
+        "repeats": 2,
+        "timeout_s": 30,
+        "minimum_level": "L3",
+        "protected": (*PROTECTED, "schema/**"),
+        "budget": budget,
+        "commands": {"check": ["make", "check"], "test": ["make", "test"]},
+        "replaces": {"check"},
+        "allow_failing_baseline": False,
+    }
+    keys = re.findall(r"^\| [^|]*\| `(\w+)`", render_settings_table(), re.M)
+    assert len(keys) == 14
+    assert [key for key in keys if not re.search(rf"^{key} = ", ALL, re.M)] == []
+
+
+def test_budget_keeps_whole_numbers():
+    budget = parse_settings(b"[budget]\nseconds = 60\n").budget
+
+    assert json.dumps(budget) == '{"seconds": 60}', "the record of a run has these bytes"
 
 
 @pytest.mark.parametrize(
@@ -72,12 +84,18 @@ def test_every_key_is_read(tmp_path):
         ("[gates.lint]\ncommand = ['x']\n", 1, ["gates.lint", "check and test"]),
         ("[gates.check]\ncommand = 'make check'\n", 2, ["gates.check.command", "a list of texts"]),
         ("[gates.check]\ncommand = []\n", 2, ["gates.check.command"]),
-        ("[gates.test]\nreplace = true\n", 1, ["gates.test", "without a command"]),
+        ("[gates.test]\nreplace = true\n", 1, ["gates.test.command", "missing"]),
         ("gates = 1\n", 1, ["gates", "[gates]"]),
         ("repeats = \n", 1, ["TOML"]),
+        ("kill_floor = nan\n", 1, ["kill_floor", "from 0 to 1"]),
+        ("kill_floor = true\n", 1, ["kill_floor", "from 0 to 1"]),
+        ('protected = ["a", ""]\n', 1, ["protected", "a list of texts"]),
+        ('protected = ["a\\u0000"]\n', 1, ["protected", "a list of texts"]),
+        ("[gates]\ncheck = 1\n", 2, ["gates.check", "not a table", "[gates.check]"]),
+        ("repeats = 1\n[budget]\nasks = 0\n[gates]\nlint = 1\n", 3, ["budget.asks"]),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line_and_what_is_allowed(text, line, names):
+def test_error_names_line_and_allowed_values(text, line, names):
     with pytest.raises(Refused) as caught:
         parse_settings(text.encode())
     said = f"{caught.value.what} {caught.value.why}"
@@ -86,14 +104,14 @@ def test_what_is_wrong_is_named_with_its_line_and_what_is_allowed(text, line, na
     assert [name for name in names if name not in said] == []
 
 
-def test_settings_that_are_no_file_are_refused(tmp_path):
+def test_settings_folder_is_refused(tmp_path):
     (tmp_path / ".kaizen" / "pipeline.toml").mkdir(parents=True)
 
     with pytest.raises(Refused):
         read_settings(str(tmp_path))
 
 
-def test_the_table_in_the_docs_is_the_one_that_the_reader_uses():
+def test_docs_contain_settings_table():
     page = (ROOT / "docs" / "pipeline-target.md").read_text()
 
     assert render_settings_table() in page, "run `make docs`"

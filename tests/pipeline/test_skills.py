@@ -19,7 +19,7 @@ EVERY = {
 
 
 @pytest.mark.parametrize("path", EVERY)
-def test_a_skill_is_valid_and_up_to_date(path):
+def test_skill_is_valid_and_current(path):
     _, front, body = EVERY[path].split("---\n", 2)
     given = yaml.safe_load(front)
 
@@ -35,7 +35,7 @@ def test_a_skill_is_valid_and_up_to_date(path):
     assert (ROOT / path).read_text() == EVERY[path], "run `make docs`"
 
 
-def test_every_step_that_is_answered_has_a_skill_and_no_gate_has():
+def test_every_ask_step_has_skill():
     asked = {
         f"kaizen-{name}-{step.name}"
         for name in list_shipped()
@@ -46,7 +46,7 @@ def test_every_step_that_is_answered_has_a_skill_and_no_gate_has():
     assert {path.split("/")[-2] for path in EVERY} == asked
 
 
-def test_the_schema_of_a_skill_is_the_contract():
+def test_skill_shows_contract_schema():
     text = EVERY[".agents/skills/kaizen-factory-plan/SKILL.md"]
 
     assert (
@@ -54,5 +54,5 @@ def test_the_schema_of_a_skill_is_the_contract():
     )
 
 
-def test_both_hosts_find_the_same_skills():
+def test_hosts_share_skill_folder():
     assert (ROOT / ".claude" / "skills").resolve() == (ROOT / ".agents" / "skills").resolve()

@@ -35,9 +35,7 @@ def hand_in(cli, tmp_path, turn, text):
     return cli("P4", "--lease", turn["lease"], "--file", str(tmp_path / "answer"), "--json")
 
 
-def test_an_agent_is_asked_by_the_contract_and_a_gate_of_the_users_own_decides(
-    cli, root, repo, begun, tmp_path
-):
+def test_agent_answers_and_users_gate_decides(cli, root, repo, begun, tmp_path):
     assert (begun["step"], begun["schema"]) == ("notes", NOTES["steps"]["notes"]["schema"])
     assert "2.0 adds /health." in begun["question"]
     first = hand_in(cli, tmp_path, begun, EMPTY)
@@ -76,9 +74,7 @@ REFUSED = {  # what a model answers first: why that leads nowhere, and what it i
 
 
 @pytest.mark.parametrize("first", REFUSED)
-def test_a_model_is_asked_by_the_contract_and_its_second_answer_counts_if_the_first_is_refused(
-    cli, root, repo, first
-):
+def test_model_answers_again_after_refusal(cli, root, repo, first):
     put(root, NOTES)
     texts, refused, told = REFUSED[first]
     with server([Answer(text) for text in (*texts, f"```json\n{GOOD}\n```")]) as serving:
@@ -100,7 +96,7 @@ def test_a_model_is_asked_by_the_contract_and_its_second_answer_counts_if_the_fi
     assert json.loads(kept.read_text()) == json.loads(GOOD)
 
 
-def test_what_does_not_keep_to_the_schema_is_named_and_asked_again(cli, begun, tmp_path):
+def test_schema_faults_are_named_and_asked_again(cli, begun, tmp_path):
     said = hand_in(cli, tmp_path, begun, '{"title": "x", "line": []}').json
 
     assert (said["reason"], said["next_step"]) == ("malformed", "notes")
@@ -108,25 +104,23 @@ def test_what_does_not_keep_to_the_schema_is_named_and_asked_again(cli, begun, t
         assert words_ in said["says"]
 
 
-def test_a_file_that_is_changed_later_moves_no_goal_posts(cli, root, begun, tmp_path):
+def test_later_protocol_change_leaves_run_alone(cli, root, begun, tmp_path):
     put(root, changed(lambda given: given["steps"]["check"].update(command=["true"])))
     said = hand_in(cli, tmp_path, begun, EMPTY).json
 
     assert said["then"][0].startswith("check 1: check.")
 
 
-def test_a_gate_that_lets_its_bad_fixture_through_is_refused_before_anything_is_recorded(
-    cli, root, repo
-):
+def test_unproved_gate_is_refused_before_recording(cli, root, repo):
     put(root, changed(lambda given: given["steps"]["check"].update(command=["true"])))
     done = cli(*words(repo), "--json")
 
     assert (done.exit_code, done.error["code"]) == (1, "gate_not_proved")
-    assert done.error["what"] == "check says pass about a fixture that is bad."
+    assert done.error["what"] == "check says pass about a bad fixture."
     assert cli("P3", "--json").exit_code == 3  # nothing was written, not even a database
 
 
-def test_a_protocol_with_faults_is_refused_with_all_of_them(cli, root, repo):
+def test_protocol_is_refused_with_all_faults(cli, root, repo):
     put(
         root,
         changed(
@@ -140,7 +134,7 @@ def test_a_protocol_with_faults_is_refused_with_all_of_them(cli, root, repo):
     assert "no gate 'vibes'" in done.error["why"]
 
 
-def test_the_targets_own_protocol_is_read_from_its_last_commit(cli, tmp_path):
+def test_target_protocol_comes_from_last_commit(cli, tmp_path):
     target = repository(
         tmp_path / "app", {".kaizen/check_notes.py": SCRIPT, ".kaizen/protocols/x.yml": "name: x\n"}
     )
@@ -152,14 +146,14 @@ def test_the_targets_own_protocol_is_read_from_its_last_commit(cli, tmp_path):
     ] == "x"
 
 
-def test_two_of_one_name_are_refused_and_what_we_ship_cannot_be_replaced(cli, root, repo):
+def test_shipped_protocol_name_is_refused(cli, root, repo):
     put(root, changed(lambda given: given.update(name="factory")))
     done = cli("P1", "--request", "x", "--repo", str(repo), "--driver", "agent", "--json")
 
     assert (done.exit_code, done.error["code"]) == (1, "protocol_name_taken")
 
 
-def test_p11_checks_a_protocol_proves_its_gates_and_writes_its_steps_as_skills(cli, root, repo):
+def test_p11_checks_proves_and_writes_skills(cli, root, repo):
     put(root, NOTES)
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--write-skills")
 
@@ -169,9 +163,7 @@ def test_p11_checks_a_protocol_proves_its_gates_and_writes_its_steps_as_skills(c
     assert skill.read_text().startswith("---\nname: kaizen-release-notes-notes\n")
 
 
-def test_p11_names_what_links_the_written_skills_for_claude_code_until_they_are_linked(
-    cli, root, repo
-):
+def test_p11_names_sk3_until_skills_are_linked(cli, root, repo):
     put(root, NOTES)
     argv = ("P11", "--name", "release-notes", "--repo", str(repo))
     assert cli(*argv, "--json").json["hint"] is None
@@ -183,12 +175,12 @@ def test_p11_names_what_links_the_written_skills_for_claude_code_until_they_are_
     assert (done.exit_code, done.json["hint"]) == (0, None)
 
 
-def test_p11_names_every_fault_and_ends_with_1(cli, root, repo):
+def test_p11_lists_faults_and_exits_1(cli, root, repo):
     put(root, changed(lambda given: given["steps"]["check"].pop("fixtures")))
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--json")
 
     assert (done.exit_code, done.json["usable"]) == (1, False)
-    assert "check has no bad fixture: nobody has seen it fail." in done.json["faults"]
+    assert "check has no bad fixture, which shows that it can fail." in done.json["faults"]
     assert (
         cli("P11")
         .out.splitlines()[-1]
@@ -197,16 +189,14 @@ def test_p11_names_every_fault_and_ends_with_1(cli, root, repo):
 
 
 @pytest.mark.parametrize("text", ["", "name: [", "\0", "name: release-notes\nname: x\n", "- 1\n"])
-def test_a_file_that_is_no_protocol_is_said_to_be_none(cli, root, repo, text):
+def test_p11_reports_unreadable_file(cli, root, repo, text):
     put(root, text, "release-notes")
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--json")
 
     assert (done.exit_code, done.json["usable"], bool(done.json["faults"])) == (1, False, True)
 
 
-def test_a_box_that_was_lowered_since_the_first_gate_is_refused_and_nothing_is_lost(
-    cli, begun, tmp_path, strongest
-):
+def test_weaker_sandbox_is_refused_without_loss(cli, begun, tmp_path, strongest):
     hand_in(cli, tmp_path, begun, EMPTY)
     turn = cli("P5", "--id", begun["id"], "--json").json
     (tmp_path / "answer").write_text(GOOD)
@@ -222,9 +212,7 @@ DEEP = '{"a": ' + "[" * 3_000 + "]" * 3_000 + "}"
 
 
 @pytest.mark.parametrize("text", [DEEP, '{"title": "Two", "lines": ' + "[" * 500])
-def test_an_answer_that_no_reader_stands_is_malformed_and_the_run_goes_on(
-    cli, begun, tmp_path, text
-):
+def test_deep_json_is_malformed_and_run_continues(cli, begun, tmp_path, text):
     said = hand_in(cli, tmp_path, begun, text).json
 
     assert (said["reason"], said["next_step"]) == ("malformed", "notes")
@@ -232,7 +220,7 @@ def test_an_answer_that_no_reader_stands_is_malformed_and_the_run_goes_on(
     assert hand_in(cli, tmp_path, turn, GOOD).json["outcome"] == "accepted"
 
 
-def test_a_question_that_cannot_be_made_blocks_the_run_and_says_why(cli, root, repo):
+def test_failing_prompt_blocks_run(cli, root, repo):
     put(root, changed(lambda given: given["steps"]["notes"].update(prompt="{{ answers.check.x }}")))
     done = cli(*words(repo), "--json")
 
@@ -240,7 +228,7 @@ def test_a_question_that_cannot_be_made_blocks_the_run_and_says_why(cli, root, r
     assert "The prompt of notes cannot be made." in done.json["says"]
 
 
-def test_a_prompt_cannot_ask_for_all_of_the_memory(cli, root, repo):
+def test_prompt_cannot_multiply_text(cli, root, repo):
     put(
         root,
         changed(lambda given: given["steps"]["notes"].update(prompt="{{ 'x' * 10000000000 }}")),
@@ -257,7 +245,7 @@ def test_a_prompt_cannot_ask_for_all_of_the_memory(cli, root, repo):
         "{% set all = namespace(x='x') %}{% for a in range(99999) %}{% set all.x = all.x ~ all.x %}{% endfor %}",
     ],
 )
-def test_a_prompt_that_loops_or_grows_without_end_blocks_its_run(cli, root, repo, hostile):
+def test_endless_prompt_blocks_run(cli, root, repo, hostile):
     put(root, changed(lambda given: given["steps"]["notes"].update(prompt=hostile)))
     done = cli(*words(repo), "--json")
 
@@ -265,7 +253,7 @@ def test_a_prompt_that_loops_or_grows_without_end_blocks_its_run(cli, root, repo
     assert "It takes more than" in done.json["findings"][0]
 
 
-def test_a_steps_own_budget_of_asks_ends_the_run(cli, root, repo, tmp_path):
+def test_step_budget_of_asks_ends_run(cli, root, repo, tmp_path):
     put(root, changed(lambda given: given["steps"]["notes"].update(budget={"asks": 1})))
     turn = cli(*words(repo), "--json").json
     said = hand_in(cli, tmp_path, turn, EMPTY).json
@@ -276,9 +264,7 @@ def test_a_steps_own_budget_of_asks_ends_the_run(cli, root, repo, tmp_path):
     )
 
 
-def test_a_gate_sees_what_the_answers_and_the_candidate_are_and_a_folder_is_no_protocol(
-    cli, root, repo
-):
+def test_folder_named_yml_is_faulty_protocol(cli, root, repo):
     (root / ".kaizen" / "protocols" / "folder.yml").mkdir(parents=True)
     put(root, NOTES)
     rows = {row["name"]: row["faults"] for row in cli("P11", "--json").json["protocols"]}
@@ -286,9 +272,7 @@ def test_a_gate_sees_what_the_answers_and_the_candidate_are_and_a_folder_is_no_p
     assert rows["folder"] > 0 and rows["release-notes"] == 0
 
 
-def test_words_of_a_gate_are_refused_only_where_the_contract_has_them_not(
-    cli, root, repo, tmp_path
-):
+def test_gate_words_need_schema_property(cli, root, repo, tmp_path):
     def tiered(given):
         given["steps"]["notes"]["schema"]["properties"]["tier"] = {"type": "string"}
 

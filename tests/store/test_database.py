@@ -683,7 +683,7 @@ def test_no_database_can_be_made_in_a_read_only_folder(read_only, tmp_path):
     doctor = read_only("K11", folder=tmp_path / "empty")
 
     assert refused.returncode == 5 and "folder_not_writable" in refused.stderr
-    assert doctor.returncode == 0 and "cannot be made" in doctor.stdout
+    assert doctor.returncode == 0 and "cannot be created" in doctor.stdout
 
 
 def test_a_missing_database_is_not_found_in_python_too(tmp_path):

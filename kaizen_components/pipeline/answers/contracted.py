@@ -39,7 +39,7 @@ class JsonKind(Kind):
     def value(self, step: Step, text: str) -> Any:
         return self.read(step, text)
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         found = json.dumps(self.read(step, text), indent=1, ensure_ascii=False)
         return f"{step.name}.json", f"The answer to {step.name}", found + "\n"
 
@@ -57,5 +57,5 @@ class TextKind(Kind):
             )
         return Verdict("pass", text.strip().splitlines()[0][:SHOWN_CHARS])
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         return f"{step.name}.txt", f"The answer to {step.name}", text

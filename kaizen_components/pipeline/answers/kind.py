@@ -52,7 +52,7 @@ class Kind:
     def write_set(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
         return {"may": [], "may_not": ["**"]}
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str] | None:
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str] | None:
         """(file, title, text) of what a finished run leaves of the answer."""
         return None
 

@@ -36,7 +36,7 @@ or a constraint."""
             else Verdict("pass", spec["title"])
         )
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         return "spec.md", "The spec", render_spec(self.read(text))
 
 
@@ -66,7 +66,7 @@ class BriefKind(Structured):
             )
         return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         return (
             "brief.json",
             "The scout's brief",

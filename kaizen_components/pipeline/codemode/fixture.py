@@ -12,7 +12,6 @@ from ...git.client import run_git
 from ...records.files.working_tree import read_working_tree
 from ..answers.parse import AnswerRefused
 from ..job import Job
-from ..target.settings import read_settings
 from ..target.target import Target
 from ..target.toolchain import find_tools
 from ..verdict import Verdict
@@ -115,6 +114,8 @@ def _prepare_job(target: Target, place: str, python: str | None) -> Job:
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             shutil.copy2(source, copy, follow_symlinks=False)
     tree_hash = read_working_tree(target.path).sha256
+    from ..target.settings import read_settings  # pydantic is slow
+
     tools, settings = find_tools(target, python), read_settings(tree)
     return Job(tree, tree, tree_hash, tree_hash, {}, tools, settings, scratch=scratch)
 

@@ -1,82 +1,75 @@
-"""A protocol's own gates on their own fixtures: the good ones must pass, the bad ones must not."""
+"""Run a protocol's own gates on their fixtures: the good ones must pass, the bad ones must not."""
 
+from __future__ import annotations
+
+import contextlib
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..answers.context import StepContext
 from ..edits import apply as edits
 from ..gates import command
-from ..job import Job
-from ..protocol import Protocol
+from ..protocol import Protocol, Step
 from ..target.target import Target
 from ..target.workspace import Workspace
+from ..verdict import Verdict
+
+if TYPE_CHECKING:
+    from ...parameters import Store
 
 WANTED = {"good": "pass", "bad": "check"}
 
 
 def prove_commands(
-    protocol: Protocol, store, repo: str, options: dict[str, Any]
+    protocol: Protocol, store: Store, repo: str, options: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """A row for each fixture, on the target's last commit; the command runs in the box, as it does in a run."""
+    """Yield a row for each fixture. Commands run on the target's last commit, in the sandbox."""
     gates = [step for step in protocol.steps.values() if step.gate == "command"]
     if not gates:
         return
-    with tempfile.TemporaryDirectory(prefix="kaizen-prove-") as folder:
-        work = _work(store, repo, options, folder)
-        try:
-            for step in gates:
-                for which, number, fixture in _each(step.fixtures):
-                    verdict = command.judge_command(
-                        step, _job(work, fixture), _asked(protocol, fixture)
-                    )
+    with contextlib.closing(Target(repo)) as target:
+        inside, commit = os.path.relpath(target.path, store.place.root), target.head()
+    run = {"id": "run_0", "repo": inside, "base_commit": commit, "request": ""}
+    with (
+        tempfile.TemporaryDirectory(prefix="kaizen-prove-") as folder,
+        contextlib.closing(Workspace(store.place, run, options, folder)) as workspace,
+    ):
+        for step in gates:
+            for which, fixtures in step.fixtures.items():
+                for number, fixture in enumerate(fixtures, 1):
+                    verdict = _judge_fixture(protocol, step, workspace, fixture)
+                    first = [finding.text for finding in verdict.findings[:1]]
                     yield {
-                        "step": step.name, "which": which, "number": number, "expected": WANTED[which],
-                        "got": verdict.reason, "ok": verdict.reason == WANTED[which],
-                        "says": " ".join([verdict.says, *(one.text for one in verdict.findings[:1])]),
-                    }  # fmt: skip
-        finally:
-            work.close()
+                        "step": step.name,
+                        "which": which,
+                        "number": number,
+                        "expected": WANTED[which],
+                        "got": verdict.reason,
+                        "ok": verdict.reason == WANTED[which],
+                        "says": " ".join([verdict.says, *first]),
+                    }
 
 
-def _each(fixtures):
-    return (
-        (which, number, one)
-        for which, rows in fixtures.items()
-        for number, one in enumerate(rows, 1)
-    )
-
-
-def _work(store, repo, options, folder):
-    target = Target(repo)
-    inside, commit = os.path.relpath(target.path, store.place.root), target.head()
-    target.close()
-    return Workspace(
-        store.place,
-        {"id": "run_0", "repo": inside, "base_commit": commit, "request": ""},
-        options,
-        folder,
-    )
-
-
-def _job(work: Workspace, fixture: dict[str, Any]) -> Job:
-    """The base with the fixture's files in it."""
-    job = work.make_base_job()
-    if fixture.get("files"):
-        head = os.path.join(work.folder, "head")
+def _judge_fixture(
+    protocol: Protocol, step: Step, workspace: Workspace, fixture: dict[str, Any]
+) -> Verdict:
+    """Judge the base with the fixture's files in it and the fixture's answers."""
+    job = workspace.make_base_job()
+    if files := fixture.get("files"):
+        head = os.path.join(workspace.folder, "head")
         shutil.rmtree(head, ignore_errors=True)
         shutil.copytree(job.base, head, symlinks=True)
         edits.write_changes(
-            head, {path: text.encode("utf-8", "replace") for path, text in fixture["files"].items()}
+            head, {path: text.encode("utf-8", "replace") for path, text in files.items()}
         )
         job.head = head
-    return job
-
-
-def _asked(protocol: Protocol, fixture: dict[str, Any]) -> StepContext:
-    given = fixture.get("answers", {})
-    texts = {name: one if isinstance(one, str) else json.dumps(one) for name, one in given.items()}
-    return StepContext(protocol, "A fixture.", {**dict.fromkeys(protocol.steps), **texts})
+    answers = {
+        name: answer if isinstance(answer, str) else json.dumps(answer)
+        for name, answer in fixture.get("answers", {}).items()
+    }
+    context = StepContext(protocol, "A fixture.", {**dict.fromkeys(protocol.steps), **answers})
+    return command.judge_command(step, job, context)

@@ -1,15 +1,20 @@
 """Who refers to a record: what names it as evidence, and what is said about it."""
 
+from __future__ import annotations
+
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...records.kinds import KINDS
 
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row
+
 CITING_KINDS = [kind for kind in KINDS.values() if "evidence" in kind.refers]
-# The ids are sought in lists of texts, so instr() first: it spares most rows the reading of their JSON.
+# The ids are sought in lists of texts: instr() first spares most rows the reading of their JSON.
 NAMED = " UNION ALL ".join(
-    f"SELECT seq, id, at, '{kind.name}' AS kind, {kind.title} AS text, {kind.state} AS says, evidence FROM {kind.view} "
-    "WHERE test = 0 AND instr(evidence, ?)"
+    f"SELECT seq, id, at, '{kind.name}' AS kind, {kind.title} AS text, {kind.state} AS says, "
+    f"evidence FROM {kind.view} WHERE test = 0 AND instr(evidence, ?)"
     for kind in CITING_KINDS
 )
 ABOUT = " ".join(
@@ -25,12 +30,12 @@ FROM citing c JOIN json_each(c.evidence) e WHERE e.value IN (SELECT id FROM want
 {ABOUT} ORDER BY 1, 3 DESC, 2"""
 
 
-def find_citations(db, prefix: str, ids: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """{id: who refers to it, the newest first} for ids of one kind, whose prefix is given; none without any."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in (
-        db.rows(CITING, (json.dumps(ids), *[f'"{prefix}_'] * len(CITING_KINDS))) if ids else ()
-    ):
+def find_citations(db: Reader, prefix: str, ids: list[str]) -> dict[str, list[Row]]:
+    """Return {id: the records that refer to it, the newest first} for ids with this prefix."""
+    citations: dict[str, list[Row]] = {}
+    if not ids:
+        return citations
+    for row in db.rows(CITING, (json.dumps(ids), *[f'"{prefix}_'] * len(CITING_KINDS))):
         del row["seq"]
-        found.setdefault(row.pop("cited_id"), []).append(row)
-    return found
+        citations.setdefault(row.pop("cited_id"), []).append(row)
+    return citations

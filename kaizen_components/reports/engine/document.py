@@ -1,9 +1,13 @@
-"""What a report consists of before it becomes HTML or Markdown: headings, blocks, and cells that say what they are.
+"""What a report consists of before it becomes HTML or Markdown: headings, blocks and typed cells.
 
-A report is laid out once, as plain dicts made by the functions here; `page.py` and `markdown.py` draw them.
+A report is laid out once, as plain dicts made by the functions here; `page.py` and `markdown.py`
+draw them.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, overload
 
 from .drawing import MARKS_MEAN, draw_waterfall, format_money, format_ms
 
@@ -16,11 +20,11 @@ Block = dict[str, Any]
 
 
 class Ref(str):
-    """The id of a record: a link wherever the same report shows that record."""
+    """The id of a record: a link if the same report shows that record."""
 
 
 class Own(Ref):
-    """The id of the record that a row or an entry is about: where links to it lead."""
+    """The id of the record that a row or an entry is about: the target of links to it."""
 
 
 class Code(str):
@@ -28,47 +32,42 @@ class Code(str):
 
 
 class Tone(str):
-    """A word that is good, bad or a warning, and says so without its colour too."""
+    """A word that is good, bad or a warning; it says so without its colour too."""
 
     tone: str
 
-    def __new__(cls, text: str, tone: str) -> "Tone":
-        made = super().__new__(cls, text)
-        made.tone = tone
-        return made
+    def __new__(cls, text: str, tone: str) -> Tone:
+        word = super().__new__(cls, text)
+        word.tone = tone
+        return word
 
 
-GOOD = (
-    "done", "passed", "completed", "VERIFIED_ACCEPTABLE", "ok", "happened", "fresh", "witnessed", "accepted", "pass",
-)  # fmt: skip
-BAD = (
-    "failed", "timeout", "error", "VERIFICATION_FAILED", "STRUCTURAL_REWORK_RECOMMENDED", "critical", "rejected",
-    "exhausted", "stuck", "malformed", "check", "regression", "weak", "reject",
-)  # fmt: skip
-WARN = (
-    "blocked", "partial", "ACCEPTABLE_WITH_CONCERNS", "NEEDS_HUMAN_DECISION", "stale", "waived", "overdue", "high",
-    "aborted", "flaky", "ambiguous", "missing",
-)  # fmt: skip
+WORDS = {
+    "good": """done passed completed VERIFIED_ACCEPTABLE ok happened fresh witnessed accepted pass""",
+    "bad": """failed timeout error VERIFICATION_FAILED STRUCTURAL_REWORK_RECOMMENDED critical
+        rejected exhausted stuck malformed check regression weak reject""",
+    "warn": """blocked partial ACCEPTABLE_WITH_CONCERNS NEEDS_HUMAN_DECISION stale waived overdue
+        high aborted flaky ambiguous missing""",
+}
+TONES = {word: tone for tone, words in WORDS.items() for word in words.split()}
 
 
 def add_tone(text: str | None) -> str | None:
-    """A status, a verdict or a priority, with its tone."""
-    tones = (("good", GOOD), ("bad", BAD), ("warn", WARN))
-    tone = next((tone for tone, words in tones if text in words), None)
-    return Tone(text, tone) if text and tone else text
+    """Add the tone to a status, a verdict or a priority that has one."""
+    return Tone(text, TONES[text]) if text in TONES else text
 
 
 def document(title: str, lead: list[str], sections: list[Block]) -> dict[str, Any]:
-    """The whole: `lead` are its first sentences, which a terminal shows too."""
+    """Return the whole report: `lead` are its first sentences, which a terminal shows too."""
     return {
         "title": title,
-        "lead": lead,
+        "lead": [text for text in lead if text],
         "sections": [section for section in sections if section["blocks"]],
     }
 
 
 def section(heading: str, *blocks: Block | None) -> Block:
-    """Blocks under a heading; one without blocks is left out."""
+    """Put blocks under a heading; a section without blocks is left out."""
     return {"heading": heading, "blocks": [block for block in blocks if block]}
 
 
@@ -76,36 +75,38 @@ def paragraph(text: str) -> Block:
     return {"block": "paragraph", "text": text}
 
 
-def points(items: list[Any]) -> Block | None:
-    """A list; an item is a cell, or a list of cells that stand in one line."""
-    return {"block": "points", "items": [_cells(item) for item in items]} if items else None
+def points(items: list[Any], more: int = 0) -> Block | None:
+    """List items; each is a cell, or a list of cells in one line. `more` are left out."""
+    shown = [*items, *([f"{more:,} more."] if more else [])]
+    rows = [item if isinstance(item, list) else [item] for item in shown]
+    return {"block": "points", "items": rows} if items else None
 
 
 def facts(*rows: Block | None) -> Block:
-    """Numbers side by side; made by `fact`."""
+    """Show numbers side by side; `fact` makes each."""
     return {"block": "facts", "rows": [row for row in rows if row]}
 
 
 def fact(
-    label: str, value: Any, before: Any = None, better: str | None = None, show: Any = None
+    label: str,
+    value: Any,
+    before: Any = None,
+    better: str | None = None,
+    show: Callable[[Any], str | None] | None = None,
 ) -> Block:
-    """One number, and what it was in the period before. `better` is higher or lower, where one of them is."""
+    """Show one number, and what it was in the period before. `better` is "higher", "lower" or None."""
     show = show or format_count
-    changed = None if before is None or value is None else value - before
-    tone = None
-    if changed and better:
-        tone = "good" if (changed > 0) == (better == "higher") else "bad"
+    change = None if before is None or value is None else value - before
+    tone = direction = None
+    if change is not None:
+        direction = "up" if change > 0 else "down" if change < 0 else "same"
+    if change and better:
+        tone = "good" if (change > 0) == (better == "higher") else "bad"
     return {
         "label": label,
         "value": show(value),
         "before": None if before is None else show(before),
-        "direction": None
-        if changed is None
-        else "up"
-        if changed > 0
-        else "down"
-        if changed < 0
-        else "same",
+        "direction": direction,
         "tone": tone,
     }
 
@@ -113,51 +114,59 @@ def fact(
 def table(
     caption: str, columns: dict[str, str], rows: list[list[Any]], more: int = 0
 ) -> Block | None:
-    """`columns` maps a heading to "number", "whole" (never broken) or "". `more` rows exist that are not shown."""
-    if not rows:
-        return None
-    return {
-        "block": "table",
-        "caption": caption,
-        "columns": columns,
-        "rows": [_cells(row) for row in rows],
-        "more": more,
-    }
+    """Show rows. `columns` maps a heading to "number", "whole" (never broken) or ""; `more` rows are left out."""
+    block = {"block": "table", "caption": caption, "columns": columns, "rows": rows, "more": more}
+    return block if rows else None
+
+
+def record_table(
+    caption: str,
+    records: list[dict[str, Any]],
+    columns: dict[str, tuple[str, str | Callable[[dict[str, Any]], Any]]],
+    more: int = 0,
+) -> Block | None:
+    """Return a table of records; a column has a kind as in `table` and a field or a function."""
+    rows = [
+        [record[cell] if isinstance(cell, str) else cell(record) for _, cell in columns.values()]
+        for record in records
+    ]
+    return table(caption, {heading: kind for heading, (kind, _) in columns.items()}, rows, more)
 
 
 def story(entries: list[dict[str, Any]], label: str = "") -> Block | None:
-    """What happened, in order: `at` (as shown), `what` (a cell), `by`, `refs` (ids), `text` (prose, optional)."""
+    """Tell what happened, in order: `at` (as shown), `what` (a cell), `by`, `refs` (ids), `text`."""
     filled = [{"by": None, "refs": [], "text": None, **entry} for entry in entries]
     return {"block": "story", "label": label, "entries": filled} if entries else None
 
 
 def waterfall(title: str, trace: dict[str, Any]) -> Block:
-    """A drawing of the spans of a trace, as `trace.analysed` gives it, and the same as a table."""
-    columns = {
-        "Span": "",
-        "Kind": "",
-        "Status": "",
-        "Critical path": "",
-        "From": "number",
-        "Time": "number",
-    }
+    """Draw the spans of a trace from `trace.analyze_trace`, and list them as a table."""
+    columns = dict.fromkeys(("Span", "Kind", "Status", "Critical path"), "")
+    columns |= {"From": "number", "Time": "number"}
     rows = [
         [
-            "· " * min(span["depth"], DEPTH_SHOWN_MAX) + (clip_text(span["name"]) or ""), span["kind"],
-            add_tone(span["status"]), "yes" if span["critical"] else "", format_ms(span["offset_ms"]),
+            "· " * min(span["depth"], DEPTH_SHOWN_MAX) + clip_text(span["name"]),
+            span["kind"],
+            add_tone(span["status"]),
+            "yes" if span["critical"] else "",
+            format_ms(span["offset_ms"]),
             format_ms(span["duration_ms"]),
         ]
         for span in trace["spans"]
-    ]  # fmt: skip
+    ]
     drawing = draw_waterfall(trace)
     return {
-        "block": "waterfall", "title": title, "says": drawing["says"], "means": MARKS_MEAN, "drawing": drawing,
+        "block": "waterfall",
+        "title": title,
+        "says": drawing["says"],
+        "means": MARKS_MEAN,
+        "drawing": drawing,
         "data": table(title, columns, rows, trace["count"] - len(rows)),
-    }  # fmt: skip
+    }
 
 
 def prose(label: str, text: str | None, whole: str = "") -> Block | None:
-    """A text with its line breaks; a long one is cut, and `whole` names the command that shows it all."""
+    """Show a text with its line breaks; a long one is cut, and `whole` says where all of it is."""
     if not text:
         return None
     left = len(text) - PROSE_CHARS_MAX
@@ -166,22 +175,22 @@ def prose(label: str, text: str | None, whole: str = "") -> Block | None:
 
 
 def listing(label: str, text: str | None, whole: str = "") -> Block | None:
-    """Code or a diff, line by line as it is; a long one is cut, and `whole` says where all of it is."""
+    """Show code or a diff line by line; a long one is cut, and `whole` says where all of it is."""
     if not text:
         return None
-    shown = text[:LISTING_CHARS_MAX].rstrip("\n").split("\n")[:LISTING_LINES_MAX]
-    left = text.rstrip("\n").count("\n") + 1 - len(shown)
-    cut = left or len(text) > LISTING_CHARS_MAX
-    return {
-        "block": "listing",
-        "label": label,
-        "lines": shown,
-        "note": f"{left:,} more lines: {whole}" if cut else "",
-    }
+    lines = text[:LISTING_CHARS_MAX].rstrip("\n").split("\n")[:LISTING_LINES_MAX]
+    left = text.rstrip("\n").count("\n") + 1 - len(lines)
+    is_cut = left or len(text) > LISTING_CHARS_MAX
+    note = f"{left:,} more lines: {whole}" if is_cut else ""
+    return {"block": "listing", "label": label, "lines": lines, "note": note}
 
 
+@overload
+def clip_text(text: str, most: int = ...) -> str: ...
+@overload
+def clip_text(text: str | None, most: int = ...) -> str | None: ...
 def clip_text(text: str | None, most: int = CELL_CHARS_MAX) -> str | None:
-    """One line of it, for a cell."""
+    """Return the text as one line for a cell, cut at `most` characters."""
     if text is None:
         return None
     line = " ".join(text[: most * 4].split())
@@ -203,7 +212,7 @@ def format_percent(value: float | None) -> str:
 
 
 def format_duration(ms: float | None) -> str:
-    """A duration of work: hours and days where `duration` would say thousands of seconds."""
+    """Return a duration of work: hours and days where `format_ms` says thousands of seconds."""
     if ms is None:
         return "–"
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
@@ -214,7 +223,3 @@ def format_duration(ms: float | None) -> str:
 
 def format_dollars(usd: float | None) -> str:
     return "–" if usd is None else format_money(usd) or "$0"
-
-
-def _cells(row):
-    return row if isinstance(row, list) else [row]

@@ -1,29 +1,86 @@
 """A report as Markdown that shows every stored text as it is: nothing in it becomes markup."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from ...records.ledger.canonical import escape_invisible
-from .document import Code, Ref, format_count
+from .document import Block, Code, Ref, format_count
 
 SPECIAL = frozenset("\\`*_{}[]<>#|~&!$")
 
 
 def render_markdown(made: dict[str, Any], footer: list[str]) -> str:
-    """The document, its footer below a rule."""
-    lines = [
-        "# " + escape_text(made["title"]),
-        "",
-        *(line for text in made["lead"] for line in (escape_sentence(text), "")),
-    ]
+    """Return the document, its footer below a rule."""
+    lines = ["# " + escape_text(made["title"]), ""]
+    for text in made["lead"]:
+        lines += [escape_sentence(text), ""]
     for section in made["sections"]:
         lines += ["## " + escape_text(section["heading"]), ""]
         for block in section["blocks"]:
-            lines += [*RENDERERS[block["block"]](block), ""]
+            lines += [*_render_block(block), ""]
     return "\n".join([*lines, "---", "", *footer]) + "\n"
 
 
+def _render_block(block: Block) -> list[str]:
+    match block["block"]:
+        case "paragraph":
+            return [escape_sentence(block["text"])]
+        case "points":
+            return ["- " + " ".join(map(escape_cell, item)) for item in block["items"]]
+        case "facts":
+            return _render_facts(block["rows"])
+        case "table":
+            return [escape_text(block["caption"]), "", *_render_table(block)]
+        case "story":
+            return _render_story(block)
+        case "prose" | "listing":
+            # A listing is indented code: nothing in it is markup.
+            lines = (
+                quote_text(block["text"])
+                if block["block"] == "prose"
+                else ["    " + escape_invisible(line).expandtabs(4) for line in block["lines"]]
+            )
+            note = ["", escape_text(block["note"])] if block["note"] else []
+            return [f"**{escape_text(block['label'])}**", "", *lines, *note]
+        case _:  # a drawing: its title, what it says, its data
+            title = f"**{escape_text(block['title'])}.** {escape_text(block['says'])}"
+            return [title, "", *_render_table(block["data"])]
+
+
+def _render_facts(rows: list[dict[str, Any]]) -> list[str]:
+    compares = any(row["before"] is not None for row in rows)
+    lines = ["| | now | before |", "|---|--:|--:|"] if compares else ["| | |", "|---|--:|"]
+    for row in rows:
+        before = f" {escape_text(row['before'] or '')} |" if compares else ""
+        lines.append(f"| {escape_text(row['label'])} | {escape_text(row['value'])} |{before}")
+    return lines
+
+
+def _render_table(block: Block) -> list[str]:
+    """Return the rows below their head; the caption is for the caller."""
+    columns = block["columns"]
+    lines = [
+        "| " + " | ".join(map(escape_text, columns)) + " |",
+        "|" + "|".join("--:" if kind == "number" else "---" for kind in columns.values()) + "|",
+        *("| " + " | ".join(map(escape_cell, row)) + " |" for row in block["rows"]),
+    ]
+    return lines + (["", f"{block['more']:,} more are not shown."] if block["more"] else [])
+
+
+def _render_story(block: Block) -> list[str]:
+    lines = [f"**{escape_text(block['label'])}**", ""] if block["label"] else []
+    for entry in block["entries"]:
+        refs = " ".join(map(quote_code, entry["refs"]))
+        by = f" ({escape_text(entry['by'])})" if entry["by"] else ""
+        what = f"- {escape_text(entry['at'])} {escape_cell(entry['what'])}{by} {refs}"
+        lines.append(what.rstrip())
+        lines += ["  " + line for line in quote_text(entry["text"])] if entry["text"] else []
+    return lines
+
+
 def escape_text(text: str) -> str:
-    """Text that Markdown shows as it is, in one line."""
+    """Return text that Markdown shows as it is, in one line."""
     line = " ".join(escape_invisible(text).split())
     escaped = "".join("\\" + c if c in SPECIAL else c for c in line)
     if escaped[:1] in ("-", "+", "=", ":"):
@@ -35,24 +92,20 @@ def escape_text(text: str) -> str:
 
 
 def escape_sentence(text: str) -> str:
-    """A sentence of ours, in which commands stand between backticks."""
+    """Escape a sentence of ours, in which commands are between backticks."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape_text(text)
-    return "".join(quote_code(part) if at % 2 else _between(part) for at, part in enumerate(parts))
-
-
-def _between(part):
-    """Plain text between two commands, with the space on either side of it."""
-    return (
-        f"{' ' * part[:1].isspace()}{escape_text(part)}{' ' * part[-1:].isspace()}"
-        if part.strip()
-        else part
-    )
+    for at, part in enumerate(parts):
+        if at % 2:
+            parts[at] = quote_code(part)
+        elif part.strip():  # keep the space on either side of a command
+            parts[at] = " " * part[0].isspace() + escape_text(part) + " " * part[-1].isspace()
+    return "".join(parts)
 
 
 def quote_code(text: str) -> str:
-    """Between as many backticks as it takes."""
+    """Put text between as many backticks as it takes."""
     line = " ".join(escape_invisible(text).split())
     if not line:
         return ""
@@ -64,7 +117,7 @@ def quote_code(text: str) -> str:
 
 
 def quote_text(text: str) -> list[str]:
-    """Line by line behind >, escaped."""
+    """Return the escaped lines, each behind >."""
     lines = escape_invisible(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n").split("\n")
     return [f"> {escape_text(line)}".rstrip() + ("  " if line.strip() else "") for line in lines]
 
@@ -72,83 +125,6 @@ def quote_text(text: str) -> list[str]:
 def escape_cell(value: Any) -> str:
     if value is None:
         return "–"
-    if (
-        isinstance(value, (Ref, Code)) and "|" not in value
-    ):  # how a table reads \\| inside of code differs by reader
+    if isinstance(value, (Ref, Code)) and "|" not in value:  # readers differ on \| inside of code
         return quote_code(value)
     return escape_text(value) if isinstance(value, str) else format_count(value)
-
-
-def _paragraph(block):
-    return [escape_sentence(block["text"])]
-
-
-def _points(block):
-    return ["- " + " ".join(map(escape_cell, item)) for item in block["items"]]
-
-
-def _facts(block):
-    compared = any(row["before"] is not None for row in block["rows"])
-    head = ["| | now | before |", "|---|--:|--:|"] if compared else ["| | |", "|---|--:|"]
-    rows = [
-        f"| {escape_text(row['label'])} | {escape_text(row['value'])} |"
-        + (f" {escape_text(row['before'] or '')} |" if compared else "")
-        for row in block["rows"]
-    ]
-    return [*head, *rows]
-
-
-def _table(block):
-    aligned = ["--:" if kind == "number" else "---" for kind in block["columns"].values()]
-    lines = [
-        escape_text(block["caption"]), "",
-        "| " + " | ".join(map(escape_text, block["columns"])) + " |",
-        "|" + "|".join(aligned) + "|",
-        *("| " + " | ".join(map(escape_cell, row)) + " |" for row in block["rows"]),
-    ]  # fmt: skip
-    return lines + (["", f"{block['more']:,} more are not shown."] if block["more"] else [])
-
-
-def _chart(block):
-    _, _, *data = _table(block["data"])  # its caption is the title
-    return [f"**{escape_text(block['title'])}.** {escape_text(block['says'])}", "", *data]
-
-
-def _story(block):
-    lines = [f"**{escape_text(block['label'])}**", ""] if block["label"] else []
-    for entry in block["entries"]:
-        refs = " ".join(quote_code(ref) for ref in entry.get("refs", ()))
-        by = f" ({escape_text(entry['by'])})" if entry.get("by") else ""
-        lines.append(
-            f"- {escape_text(entry['at'])} {escape_cell(entry['what'])}{by} {refs}".rstrip()
-        )
-        lines += ["  " + line for line in quote_text(entry["text"])] if entry.get("text") else []
-    return lines
-
-
-def _prose(block):
-    return [
-        f"**{escape_text(block['label'])}**",
-        "",
-        *quote_text(block["text"]),
-        *(["", escape_text(block["note"])] if block["note"] else []),
-    ]
-
-
-def _listing(block):
-    lines = [
-        "    " + escape_invisible(line).expandtabs(4) for line in block["lines"]
-    ]  # indented code: nothing in it is markup
-    return [
-        f"**{escape_text(block['label'])}**",
-        "",
-        *lines,
-        *(["", escape_text(block["note"])] if block["note"] else []),
-    ]
-
-
-RENDERERS = {
-    "paragraph": _paragraph, "points": _points, "facts": _facts, "table": _table, "chart": _chart,
-    "calibration": _chart, "story": _story, "prose": _prose,
-    "waterfall": _chart, "listing": _listing,
-}  # fmt: skip

@@ -1,39 +1,48 @@
-"""The record as it was when its log had so many entries: what a report is made from, so that it can be made again.
+"""The record as it was when its log had so many entries: a report made from it can be made again.
 
-Rows are only ever added, so the past is what has no later `seq`. Temporary views of the same names hide the rest from
-every statement on the connection, and only where there is a rest: kinds without later rows are read as they are.
+Rows are only ever added, so the past is what has no later `seq`. Temporary views of the same names
+hide later rows from every statement on the connection. Kinds without later rows get no view.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound
 from ...records.ledger.anchor import format_checkpoint
-from ...records.ledger.hashing import Frontier, read_log_end
+from ...records.ledger.hashing import Frontier, LogEnd, read_log_end
 from ...records.ledger.transaction import RecordReader
 
+if TYPE_CHECKING:
+    from ...parameters import Reader
+
 # A report is recorded when it is made; what it says must not depend on whether it was made before.
-MADE_BY = "(command GLOB 'R[0-9]*' OR command = 'P2' OR command = 'P8')"  # these record nothing but their page
+# These commands record only their page.
+MADE_BY = "(command GLOB 'R[0-9]*' OR command = 'P2' OR command = 'P8')"
 LAST_OF_OTHERS = f"""
 SELECT idx + 1 FROM log WHERE origin = ? AND NOT {MADE_BY} ORDER BY seq DESC LIMIT 1"""
-SEQ_AT = "SELECT seq, at FROM log WHERE seq >= ? AND origin = ? AND idx = ? LIMIT 1"  # a seq is never below idx + 1
+# A seq is never below idx + 1.
+SEQ_AT = "SELECT seq, at FROM log WHERE seq >= ? AND origin = ? AND idx = ? LIMIT 1"
 MADE_AT = "SELECT max(at) FROM migration"
 KINDS_AFTER = "SELECT DISTINCT kind FROM log WHERE seq > ?"
 # By seq, which has the same order and needs no sorting.
 LEAVES = "SELECT leaf FROM log WHERE seq > ? AND origin = ? AND idx >= ? AND idx < ? ORDER BY seq"
 VIEWS = "SELECT name, sql FROM main.sqlite_master WHERE type = 'view' ORDER BY rowid"
 STATES = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name GLOB '*_state'"
+KINDS_OF_STATE = {"task", "task_revision", "task_link", "lease"}
 
 
 class Moment:
-    """Where the log ended then."""
+    """Where the log ended at some time."""
 
-    def __init__(self, origin: str, size: int, root: str, at: str, seq: int):
+    def __init__(self, origin: str, size: int, root: str, at: str) -> None:
         self.origin = origin
         self.size = size
         self.root = root
         self.at = at
-        self.seq = seq
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -45,14 +54,14 @@ class Moment:
         }
 
 
-def find_newest_size(connection) -> int:
-    """How many entries the log has up to the newest that is not a report's own."""
+def find_newest_size(connection: Any) -> int:
+    """Return how many entries the log has up to the newest that is not a report's own."""
     return connection.value(LAST_OF_OTHERS, (read_log_end(connection).origin,)) or 0
 
 
 @contextmanager
-def view_past(db, size: int | None):
-    """(`db` as of that moment, the moment itself); without a size, the newest that is not a report's own."""
+def view_past(db: Reader, size: int | None) -> Iterator[tuple[Reader, Moment]]:
+    """Yield (`db` as of the first `size` entries, that moment); None means `find_newest_size`."""
     connection, end = db.connection, read_log_end(db.connection)
     if size is None:
         size = find_newest_size(connection)
@@ -63,42 +72,39 @@ def view_past(db, size: int | None):
             "",
             "Give --as-of a size that a report's footer or AI/db/manifests/checkpoints names.",
         )
-    found = connection.one(SEQ_AT, (size, end.origin, size - 1)) if size else None
-    seq, at = (found["seq"], found["at"]) if found else (0, connection.value(MADE_AT))
-    then = Moment(end.origin, size, _root_at(connection, end, size), at, seq)
-    hidden = _hide(connection, seq) if size < end.frontier.size else []
+    entry = connection.one(SEQ_AT, (size, end.origin, size - 1)) if size else None
+    seq, at = (entry["seq"], entry["at"]) if entry else (0, connection.value(MADE_AT))
+    moment = Moment(end.origin, size, _compute_root(connection, end, size), at)
+    views = _hide_later_rows(connection, seq) if size < end.frontier.size else []
     try:
-        yield RecordReader(connection, db.actor, _ms(at)), then
+        at_ms = round(datetime.fromisoformat(at).timestamp() * 1000)
+        yield RecordReader(connection, db.actor, at_ms), moment
     finally:
-        for name in hidden:
+        for name in reversed(views):  # a view goes before the views it reads
             connection.execute(f"DROP VIEW temp.{name}")
 
 
-def _hide(connection, seq):
-    """Make the views; returns their names, in the order in which they can be dropped."""
-    made = []
+def _hide_later_rows(connection: Any, seq: int) -> list[str]:
+    """Create the views and return their names in the order of creation."""
     later = [row[0] for row in connection.tuples(KINDS_AFTER, (seq,))]
-    for table in ["log", *later]:
-        connection.execute(
-            f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE seq <= {seq}"
-        )
-        made.append(table)
+    definitions = {
+        table: f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE seq <= {seq}"
+        for table in ["log", *later]
+    }
     for name, sql in connection.tuples(VIEWS):
-        connection.execute(sql.replace("CREATE VIEW", "CREATE TEMP VIEW", 1))
-        made.append(name)
-    for (state,) in connection.tuples(
-        STATES
-    ):  # derived by triggers, from all rows; its fold computes it from these
-        if any(kind in later for kind in ("task", "task_revision", "task_link", "lease")):
-            connection.execute(
-                f"CREATE TEMP VIEW {state} AS SELECT * FROM {state.removesuffix('_state')}_fold"
-            )
-            made.append(state)
-    return made[::-1]
+        definitions[name] = sql.replace("CREATE VIEW", "CREATE TEMP VIEW", 1)
+    if KINDS_OF_STATE.intersection(later):
+        for (state,) in connection.tuples(STATES):  # a trigger derived it from all rows
+            fold = state.removesuffix("_state") + "_fold"  # derives the same from the rows it sees
+            definitions[state] = f"CREATE TEMP VIEW {state} AS SELECT * FROM {fold}"
+    for sql in definitions.values():
+        connection.execute(sql)
+    return list(definitions)
 
 
-def _root_at(connection, end, size):
-    """The Merkle root of the first `size` leaves: from the peaks that the log still has, and the leaves after them."""
+def _compute_root(connection: Any, end: LogEnd, size: int) -> str:
+    """Return the Merkle root of the first `size` leaves: from the peaks they share with the whole
+    log, and the leaves after those."""
     if size == end.frontier.size:
         return end.frontier.root()
     peaks: list[str] = []
@@ -107,13 +113,7 @@ def _root_at(connection, end, size):
         if size & bit:
             covered, peaks = covered + bit, [*peaks, end.frontier.peaks[len(peaks)]]
         bit >>= 1
-    then = Frontier(covered, peaks)
+    frontier = Frontier(covered, peaks)
     for (leaf,) in connection.tuples(LEAVES, (covered, end.origin, covered, size)):
-        then.append(leaf)
-    return then.root()
-
-
-def _ms(at):
-    from datetime import datetime
-
-    return round(datetime.fromisoformat(at).timestamp() * 1000)
+        frontier.append(leaf)
+    return frontier.root()

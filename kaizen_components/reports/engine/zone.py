@@ -1,5 +1,7 @@
 """The reader's timezone: days and weeks are theirs, records keep UTC."""
 
+from __future__ import annotations
+
 import os
 from datetime import UTC, date, datetime, time, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -12,14 +14,22 @@ MACHINE_OWN = ("localtime", "posixrules", "Factory")  # another zone on another 
 
 
 class Zone:
-    """A timezone with the name that a report prints, so that the same report can be asked for elsewhere."""
+    """A timezone and its name, which a report prints so that it can be made again elsewhere."""
 
-    def __init__(self, name: str | None = None):
+    def __init__(self, name: str | None = None) -> None:
         self.name = name or find_local_timezone()
-        self.info = _found(self.name)
+        info = load_timezone(self.name)
+        if info is None:
+            raise Usage(
+                "unknown_timezone",
+                f"There is no timezone {self.name[:60]!r} here.",
+                "Names are those of the IANA database, such as Europe/Berlin or UTC.",
+                "Check the spelling; on Windows `pip install tzdata` brings the names.",
+            )
+        self.info = info
 
     def moment(self, at: str) -> datetime:
-        """A record's time as one of this zone."""
+        """Return a record's time in this zone."""
         try:
             return datetime.fromisoformat(at).astimezone(self.info)
         except OverflowError:  # the last hours of the year 9999
@@ -31,59 +41,37 @@ class Zone:
         return self.moment(at).date().isoformat()
 
     def show(self, at: str) -> str:
-        """2026-11-16 04:15, as people read it."""
+        """Format a record's time as people read it: 2026-11-16 04:15."""
         return self.moment(at).strftime("%Y-%m-%d %H:%M")
 
     def midnight(self, day: date) -> str:
-        """When that day begins here, as records write times."""
-        return (
-            datetime.combine(day, time(), self.info)
-            .astimezone(UTC)
-            .strftime("%Y-%m-%dT%H:%M:%S.000Z")
-        )
+        """Return when that day begins here, as records write times."""
+        begin = datetime.combine(day, time(), self.info).astimezone(UTC)
+        return begin.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
     def today(self) -> date:
         return self.moment(ids.format_time(ids.now_ms())).date()
 
 
 def compute_elapsed_ms(since: str, until: str) -> int:
-    """From one record's time to another's; a clock that was set back does not make it negative."""
-    return max(
-        0,
-        round(
-            (datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds() * 1000
-        ),
-    )
+    """Return the time between two records; 0 if the clock was set back between them."""
+    elapsed = datetime.fromisoformat(until) - datetime.fromisoformat(since)
+    return max(0, round(elapsed.total_seconds() * 1000))
 
 
 def find_local_timezone() -> str:
-    """What TZ says, or the machine's own zone, or UTC."""
-    given = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
-    _, _, below = given.rpartition(
-        os.sep + "zoneinfo" + os.sep
-    )  # both may be the path of a zone's file
-    found = below.replace(os.sep, "/")
-    return found if _is_zone(found) and found != "Etc/UTC" else "UTC"
+    """Return the name in TZ, or the machine's own, or UTC."""
+    path = os.environ.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
+    _, _, below = path.rpartition(os.sep + "zoneinfo" + os.sep)  # both may be a zone's file
+    name = below.replace(os.sep, "/")
+    return name if name != "Etc/UTC" and load_timezone(name) else "UTC"
 
 
-def _is_zone(name):
+def load_timezone(name: str) -> tzinfo | None:
+    """Return the timezone with an IANA name; None if there is none here."""
     if name in MACHINE_OWN:
-        return False
+        return None
     try:
-        ZoneInfo(name)
+        return UTC if name == "UTC" else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
-
-
-def _found(name) -> tzinfo:
-    if name == "UTC":
-        return UTC
-    if not _is_zone(name):
-        raise Usage(
-            "unknown_timezone",
-            f"There is no timezone {name[:60]!r} here.",
-            "Names are those of the IANA database, such as Europe/Berlin or UTC.",
-            "Check the spelling; on Windows `pip install tzdata` brings the names.",
-        )
-    return ZoneInfo(name)
+        return None
