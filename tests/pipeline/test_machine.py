@@ -18,7 +18,9 @@ EVENTS = sorted(
 
 
 def event(name, state, **more):
-    step, attempt = machine._find_place(state, name)
+    step, attempt = state["step"], state["attempt"]
+    if name in ("asked", "started"):
+        attempt = state["tries"].get(step, 0) + 1
     base = {"event": name, "step": step, "attempt": attempt, "at": "2026-11-16T00:00:00.000Z"}
     extra = {
         "answered": {"answer": "evt_1"},

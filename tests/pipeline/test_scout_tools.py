@@ -85,5 +85,8 @@ def test_a_wrong_call_is_answered(name, arguments, said):
     assert said in scout_tools.call_tool(Base(FILES), name, arguments)
 
 
-def test_every_tool_that_is_offered_is_there():
-    assert set(scout_tools.NAMES) == set(scout_tools._TOOLS)
+def test_every_offered_tool_has_its_own_answer():
+    answers = {call(name) for name in scout_tools.NAMES}
+
+    assert len(answers) == len(scout_tools.NAMES)
+    assert not any("no such tool" in answer for answer in answers)
