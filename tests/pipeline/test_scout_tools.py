@@ -62,7 +62,7 @@ def test_answers_are_capped():
     assert len(call("read", Base({"a": b"y" * 90_000}), path="a")) < 8_100
 
 
-def test_a_secret_in_a_file_is_not_told():
+def test_scout_tools_redact_secrets():
     for said in (call("read", path="env"), call("grep", text="token")):
         assert TOKEN not in said and "removed" in said
 
