@@ -13,7 +13,6 @@ from ..protocol import Step
 from ..spec import render_spec
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
-from .question import Question
 
 BREAK = "\n-----\n"
 SAYS_CHARS_MAX = 500
@@ -28,7 +27,7 @@ VALUES = (
 )  # of every prompt
 
 
-def build_messages(step: Step, work: Workspace, context: StepContext) -> Question:
+def build_messages(step: Step, work: Workspace, context: StepContext) -> list[dict[str, str]]:
     """Return the question: a system and a user text, from records and the base alone."""
     try:
         kind = kind_of(step)
