@@ -40,7 +40,10 @@ SOURCE_TIER = (
     "secondary",
 )  # the most authoritative first
 PREDICTION_OUTCOME = ("happened", "did-not-happen", "void")
-SPAN_KIND = ("run", "stage", "agent", "model", "tool", "gate", "human", "other")
+SPAN_KIND = (
+    *("run", "stage", "agent", "model", "tool", "gate", "human", "other"),
+    *("routing", "budget", "gateway"),
+)
 SPAN_STATUS = ("ok", "error", "unset")
 SCORE_SOURCE = ("human", "model", "tool")
 BETTER = ("higher", "lower")

@@ -232,14 +232,14 @@ def test_changed_result_file_is_reported(kaizen, run, root):
 
 def test_changed_tool_version_is_reported(kaizen, run, monkeypatch):
     made = run(Model())
-    known = toolchain._answer
+    ask_interpreter = toolchain.ask_interpreter
 
     def newer(place):
-        said = known(place)
-        return {**said, "said": {**said["said"], "ruff": "ruff 99.0.1"}}
+        answer = ask_interpreter(place)
+        return {**answer, "versions": {**answer["versions"], "ruff": "ruff 99.0.1"}}
 
-    monkeypatch.setattr(toolchain, "_known", {})
-    monkeypatch.setattr(toolchain, "_answer", newer)
+    monkeypatch.setattr(toolchain, "_answers", {})
+    monkeypatch.setattr(toolchain, "ask_interpreter", newer)
     found = kaizen("P6", id=made["id"])
 
     assert found["same"] is True

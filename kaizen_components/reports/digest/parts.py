@@ -225,15 +225,16 @@ def _lessons(db, scope, query, paths):
 
 def _lesson(db, kind, id, why) -> Item | None:
     row = db.one(
-        f"SELECT title, substr(summary, 1, {TEXT_CHARS}) AS summary FROM {kind}_current WHERE id = ? AND test = 0",
+        f"SELECT title, substr(summary, 1, {TEXT_CHARS}) AS summary, evidence FROM {kind}_current WHERE id = ? AND test = 0",
         (id,),
     )
     if row is None:
         return None
     fits = f" ({why[0].partition(' fits ')[0]})" if why and " fits " in why[0] else ""
+    unproven = ", unproven" if kind == "learning" and row["evidence"] is None else ""
     return make_item(
         id,
-        f"{kind}{fits}: {row['title']}. {row['summary']}",
+        f"{kind}{unproven}{fits}: {row['title']}. {row['summary']}",
         f"kaizen {KINDS[kind].shows} --id {id}",
     )
 
