@@ -55,7 +55,7 @@ def write_feedback(history: list[Judged], step: str, plans: frozenset[str]) -> s
 
 def fingerprint_verdict(verdict: Verdict) -> str:
     """The same text for the same failure, whatever its lines, times and addresses are; "" for a pass."""
-    if verdict.passed:
+    if verdict.is_pass:
         return ""
     found: list[Any] = sorted(
         {(one.path, one.rule, mask_variable_parts(one.text)) for one in verdict.findings}
