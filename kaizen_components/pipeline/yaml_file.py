@@ -38,4 +38,4 @@ def parse_yaml(text: str, name: str) -> Any:
         why = f"{place}{error.problem}."
     except Exception as error:  # its constructors raise anything: `!!bool x` is a KeyError
         why = f"{type(error).__name__}: {error}."[:300]
-    raise Refused("bad_yaml", f"{name} cannot be read as YAML.", why, "Fix that line.")
+    raise Refused("bad_yaml", f"{name} is not valid YAML.", why, "Fix that line.")

@@ -69,6 +69,9 @@ CASES = {
     "a gate before there is anything to judge": (
         static_first, "lint can be reached before any step of kind edits, which it needs.",
     ),
+    "a review without edits to look at": (
+        step("notes", answer="review", schema=None), "notes can be reached before any step of kind edits",
+    ),
     "no way to succeed": (
         step("check", next={"pass": "failed", "check": "notes"}), "Nothing leads to accepted: no run could",
     ),
