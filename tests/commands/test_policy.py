@@ -326,7 +326,7 @@ def test_without_rules_the_context_says_how_to_add_one(kaizen, cli):
 
     assert (context["rules"], context["complete"], context["tokens"]) == ([], True, 0)
     assert "X1" in context["hint"] and "docs" in context["hint"]
-    assert "No rule is in force." in cli("X5").out
+    assert "No rule is active." in cli("X5").out
 
 
 def test_without_a_database_a_read_says_so(cli):
