@@ -63,7 +63,7 @@ def test_an_unknown_id_is_told_with_what_lists_its_kind_and_what_it_really_is(ka
     with pytest.raises(NotFound) as other:
         kaizen("W14", id=id)
 
-    assert "`W9` shows" in none.value.next
+    assert "`W9` lists" in none.value.next
     assert "id of a task" in other.value.why and "W10 --id TASK" in other.value.next
 
 
@@ -639,5 +639,5 @@ def test_a_token_of_a_closed_task_has_nothing_left_to_do(kaizen, task, call):
         kaizen(call[0], id=id, token=token, **call[1])
     assert (
         "is done, which ended its lease" in stale.value.why
-        and "Nothing is left" in stale.value.next
+        and "nothing to release" in stale.value.next
     )

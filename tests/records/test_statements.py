@@ -19,7 +19,7 @@ def constants():
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if name.isupper() and isinstance(value, str) and value.strip().startswith(STARTS):
-                kind = "gotcha" if ".lessons." in module.name else "task"
+                kind = "gotcha" if ".lessons" in module.name else "task"
                 yield pytest.param(
                     value, kind, id=f"{module.name.removeprefix('kaizen_components.')}.{name}"
                 )

@@ -74,7 +74,7 @@ def list_tasks(
 ) -> "Row":
     """List tasks that pass the filters, the newest first, or the best for a query."""
     if query:
-        columns: "Row" = {
+        columns: Row = {
             "status = ?": status,
             "actor = ?": actor,
             "scope = ?": scope,
@@ -86,7 +86,7 @@ def list_tasks(
         }
         best = lists.list_records(db, "task", COLUMNS, limit, columns, query)
         return {**best, "records": [_hide_ended_lease(row, db.at) for row in best["records"]]}
-    filters: "Row" = {
+    filters: Row = {
         "s.status = ?": status,
         "t.actor = ?": actor,
         "s.scope = ?" if scope == "project" else "s.scope <> 'project' AND s.scope = ?": scope,
