@@ -1,4 +1,4 @@
-"""Reports about the same records say the same."""
+"""Reports about the same records agree."""
 
 import json
 
@@ -6,8 +6,8 @@ import pytest
 
 
 @pytest.fixture
-def told(kaizen):
-    """The data of a report, which writes nothing."""
+def report_data(kaizen):
+    """`report_data(code)`: the data of a report; nothing is written."""
     return lambda code, **options: kaizen(code, out="-", format="json", timezone="UTC", **options)
 
 
@@ -15,40 +15,40 @@ def start(kaizen, title="A task"):
     return kaizen("W1", title=title, summary="To be done.")["id"]
 
 
-def test_task_marked_done_twice_counts_once(kaizen, told):
+def test_task_marked_done_twice_counts_once(kaizen, report_data):
     task = start(kaizen)
     kaizen("W2", id=task, status="done")
-    first = told("R1", id=task)["data"]["lead_time_ms"]
+    first = report_data("R1", id=task)["data"]["lead_time_ms"]
     kaizen("W2", id=task, status="done")
 
-    assert told("R8")["data"]["numbers"]["now"]["done"] == 1
-    assert sum(told("R1")["data"]["throughput"]["done"]) == 1
-    assert told("R1", id=task)["data"]["lead_time_ms"] == first
+    assert report_data("R8")["data"]["numbers"]["now"]["done"] == 1
+    assert sum(report_data("R1")["data"]["throughput"]["done"]) == 1
+    assert report_data("R1", id=task)["data"]["lead_time_ms"] == first
 
 
-def test_span_cost_counts_for_task_in_every_report(kaizen, told):
+def test_span_cost_counts_for_task_in_every_report(kaizen, report_data):
     task = start(kaizen)
     whole = kaizen("T1", name="whole", task_id=task, cost_usd=1)["id"]
     kaizen("T1", name="part", parent=whole, cost_usd=9)
 
-    (dearest,) = told("R8")["data"]["dearest"]
+    (dearest,) = report_data("R8")["data"]["dearest"]
     assert (dearest["task_id"], dearest["cost_usd"]) == (task, 10)
-    assert told("R1", id=task)["data"]["cost"]["cost_usd"] == 10
+    assert report_data("R1", id=task)["data"]["cost"]["cost_usd"] == 10
 
 
-def test_canceled_task_has_no_open_objection(kaizen, told):
+def test_canceled_task_has_no_open_objection(kaizen, report_data):
     task = start(kaizen)
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It does not work.")
-    assert [point["what"] for point in told("R8")["data"]["next"]] == ["Open objection"]
+    assert [point["what"] for point in report_data("R8")["data"]["next"]] == ["Open objection"]
     kaizen("W2", id=task, status="canceled")
 
-    assert told("R8")["data"]["next"] == []
+    assert report_data("R8")["data"]["next"] == []
     assert "does not work" not in next(
         (one["items"] for one in kaizen("R0")["parts"] if one["name"] == "verdicts"), ""
     )
 
 
-def test_flow_names_its_starting_counts(kaizen, told):
+def test_flow_names_its_starting_counts(kaizen, report_data):
     tasks = [start(kaizen) for _ in range(3)]
     for task in tasks:
         kaizen("W2", id=task, status="done")
@@ -65,7 +65,7 @@ def test_filter_without_hits_does_not_claim_empty_database(kaizen):
     assert "No proof fits." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
 
 
-def test_times_are_read_in_the_given_timezone(kaizen, monkeypatch, told):
+def test_times_are_read_in_the_given_timezone(kaizen, monkeypatch, report_data):
     start(kaizen)
     found = []
     for zone in ("UTC", "Asia/Kathmandu"):

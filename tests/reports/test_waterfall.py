@@ -1,4 +1,4 @@
-"""The numbers and the drawings of a trace, from rows as the database gives them."""
+"""The numbers and drawings of a trace, from rows as the database returns them."""
 
 import random
 import re
@@ -144,7 +144,7 @@ def test_overlapping_span_is_off_the_path():
 
 
 def test_parent_without_duration_lasts_as_long_as_children():
-    """What the command line gives: the parent is recorded first, when nobody knows how long it will take."""
+    """From the command line a parent is recorded first, without a duration."""
     assert path(span("run", 0, 0), span("a", 0, 30, "run"), span("b", 40, 60, "run")) == {
         "run": 10,
         "a": 30,
