@@ -145,9 +145,10 @@ def test_configuration_neither_changes_nor_runs_anything(repo, tmp_path, objects
         (hooks / hook).write_text(program.read_text())
         (hooks / hook).chmod(0o755)
     settings = {
-        "diff.noprefix": "true", "diff.mnemonicPrefix": "true", "core.quotePath": "true", "diff.external": str(program),
-        "core.fsmonitor": str(program), "commit.gpgSign": "true", "gpg.program": str(program), "color.ui": "always",
-        "diff.x.textconv": str(program), "diff.context": "9", "diff.algorithm": "patience", "core.pager": str(program),
+        "diff.noprefix": "true", "diff.mnemonicPrefix": "true", "core.quotePath": "true",
+        "diff.external": str(program), "core.fsmonitor": str(program), "commit.gpgSign": "true",
+        "gpg.program": str(program), "color.ui": "always", "diff.x.textconv": str(program),
+        "diff.context": "9", "diff.algorithm": "patience", "core.pager": str(program),
     }  # fmt: skip
     lines = "".join(f'[{name.rpartition(".")[0].replace(".", " ")}]\n\t{name.rpartition(".")[2]} = "{value}"\n'
                     for name, value in settings.items() if name.count(".") == 1)  # fmt: skip
@@ -357,8 +358,8 @@ def test_unusable_repository_is_refused_with_reason(tmp_path):
         assert caught.value.next
 
     assert codes == {
-        "missing": "no_target", "plain": "not_a_repository", "bare": "target_without_files", "empty": "no_commit",
-        "r/.git": "target_without_files", "r/build": "nothing_committed",
+        "missing": "no_target", "plain": "not_a_repository", "bare": "target_without_files",
+        "empty": "no_commit", "r/.git": "target_without_files", "r/build": "nothing_committed",
     }  # fmt: skip
 
 
