@@ -214,18 +214,6 @@ def require_open_gotcha(gotcha: Row, status: str | None) -> None:
 def retire_lesson(tx: Writer, ref: str, reason: str, superseded_by: str | None) -> Row:
     """Retire a lesson, or supersede it by another one."""
     kind, lesson = tx.find_any(LESSONS, ref)
-    _require_in_force(tx, kind, lesson)
-    successor = _find_successor(tx, kind, lesson, superseded_by) if superseded_by else None
-    status = "superseded" if successor else "retired"
-    changes = {"status": status, "note": reason, "superseded_by": successor and successor["id"]}
-    row = revise_lesson(tx, kind, lesson, changes, (successor,) if successor else ())
-    more = {f"{kind}_id": lesson["id"], "title": lesson["title"], f"{kind}_status": status}
-    if successor:
-        more["superseded_by"] = successor["id"]
-    return make_receipt(f"{kind}_revision", row, **more)
-
-
-def _require_in_force(tx: Writer, kind: str, lesson: Row) -> None:
     if lesson["status"] in ("retired", "superseded"):
         last = tx.rows(
             f"SELECT at, note FROM {kind}_revision WHERE {kind}_id = ? AND status NOT NULL"
@@ -247,6 +235,14 @@ def _require_in_force(tx: Writer, kind: str, lesson: Row) -> None:
             f"{promotion} replaces it.",
             f"Retire that one: `L11 --id {promotion} --reason …`.",
         )
+    successor = _find_successor(tx, kind, lesson, superseded_by) if superseded_by else None
+    status = "superseded" if successor else "retired"
+    changes = {"status": status, "note": reason, "superseded_by": successor and successor["id"]}
+    row = revise_lesson(tx, kind, lesson, changes, (successor,) if successor else ())
+    more = {f"{kind}_id": lesson["id"], "title": lesson["title"], f"{kind}_status": status}
+    if successor:
+        more["superseded_by"] = successor["id"]
+    return make_receipt(f"{kind}_revision", row, **more)
 
 
 def find_promotion(db: Reader, kind: str, lesson: Row) -> str | None:
