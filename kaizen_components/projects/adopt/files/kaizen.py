@@ -85,7 +85,7 @@ def relink(words):
     try:
         if os.path.islink(ENGINE) or (os.name == "nt" and os.path.lexists(ENGINE)):
             os.unlink(ENGINE)
-        if os.name == "nt":
+        if sys.platform == "win32":  # a junction: a symbolic link needs a right that few have
             import _winapi
 
             _winapi.CreateJunction(package, ENGINE)
