@@ -1,4 +1,4 @@
-"""The numbers and the drawings of a trace, from rows as the database gives them."""
+"""The numbers and drawings of a trace, from rows as the database returns them."""
 
 import random
 import re
@@ -55,7 +55,7 @@ def tree(*spans):
 # The tree
 
 
-def test_spans_stand_below_their_parents_by_time_whatever_the_order_of_recording():
+def test_spans_are_ordered_below_parents_by_time():
     assert tree(
         span("b", 50, 1, "run"), span("b1", 50, 1, "b"), span("a", 10, 1, "run"), span("run", 0, 99)
     ) == [
@@ -66,7 +66,7 @@ def test_spans_stand_below_their_parents_by_time_whatever_the_order_of_recording
     ]
 
 
-def test_a_span_whose_parent_is_missing_stands_at_the_top():
+def test_span_with_missing_parent_is_a_root():
     assert tree(span("run", 0, 10), span("lost", 5, 1, "gone"), span("child", 5, 1, "lost")) == [
         ("run", 0),
         ("lost", 0),
@@ -74,14 +74,14 @@ def test_a_span_whose_parent_is_missing_stands_at_the_top():
     ]
 
 
-def test_a_circle_of_parents_is_shown_once_each_and_ends():
+def test_circular_parents_are_shown_once_each():
     spans = [span("a", 0, 5, "b"), span("b", 1, 5, "a"), span("self", 2, 1, "self")]
 
     assert sorted(name for name, _ in tree(*spans)) == ["a", "b", "self"]
     assert path(*spans)
 
 
-def test_a_chain_of_ten_thousand_spans_is_no_deeper_than_memory():
+def test_chain_of_ten_thousand_spans_needs_no_recursion():
     chain = [
         span("0", 0, 10_000),
         *(span(str(n), n, 10_000 - n, str(n - 1)) for n in range(1, 10_000)),
@@ -96,7 +96,7 @@ def test_a_chain_of_ten_thousand_spans_is_no_deeper_than_memory():
 # Self time
 
 
-def test_self_time_is_what_no_child_covers_and_overlaps_count_once():
+def test_self_time_excludes_children_and_overlaps():
     spans = analysed(
         span("run", 0, 100),
         span("a", 10, 30, "run"),
@@ -113,7 +113,7 @@ def test_self_time_is_what_no_child_covers_and_overlaps_count_once():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_self_time_agrees_with_counting_every_millisecond(seed):
+def test_self_time_matches_counting_milliseconds(seed):
     dice = random.Random(seed)
     spans = [span("0", 0, 60)]
     for n in range(1, 12):
@@ -129,22 +129,22 @@ def test_self_time_agrees_with_counting_every_millisecond(seed):
 # The critical path
 
 
-def test_the_path_goes_backwards_from_the_child_that_ended_last():
+def test_path_follows_child_that_ended_last():
     assert path(
         span("run", 0, 100), span("a", 0, 40, "run"), span("beside", 5, 20, "run"), span("b", 45, 50, "run"),
         span("b1", 50, 10, "b"), span("b2", 60, 35, "b"),
     ) == {"run": 10, "a": 40, "b": 5, "b1": 10, "b2": 35}  # fmt: skip
 
 
-def test_a_span_that_overlaps_the_one_on_the_path_is_beside_it():
+def test_overlapping_span_is_off_the_path():
     assert path(span("run", 0, 100), span("long", 0, 90, "run"), span("last", 80, 20, "run")) == {
         "run": 80,
         "last": 20,
     }
 
 
-def test_a_parent_without_a_duration_of_its_own_lasts_as_long_as_its_children():
-    """What the command line gives: the parent is recorded first, when nobody knows how long it will take."""
+def test_parent_without_duration_lasts_as_long_as_children():
+    """From the command line a parent is recorded first, without a duration."""
     assert path(span("run", 0, 0), span("a", 0, 30, "run"), span("b", 40, 60, "run")) == {
         "run": 10,
         "a": 30,
@@ -152,7 +152,7 @@ def test_a_parent_without_a_duration_of_its_own_lasts_as_long_as_its_children():
     }
 
 
-def test_the_path_starts_at_the_root_that_ends_last_and_goes_back_over_earlier_roots():
+def test_path_covers_last_root_and_earlier_roots():
     found = analysed(span("one", 0, 30), span("beside", 5, 10), span("two", 40, 60))
 
     assert [(step["name"], step["ms"], step["share"]) for step in found["critical_path"]] == [
@@ -161,14 +161,14 @@ def test_the_path_starts_at_the_root_that_ends_last_and_goes_back_over_earlier_r
     ]
 
 
-def test_spans_without_duration_are_not_on_the_path_unless_there_is_nothing_else():
+def test_spans_without_duration_are_off_the_path():
     assert path(span("run", 0, 10), span("mark", 10, 0, "run")) == {"run": 10}
     assert path(span("first", 0), span("last", 0)) == {"first": 0}
     assert analysed(span("only"))["critical_path"][0]["share"] is None
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_times_on_the_path_of_one_root_add_up_to_the_wall_time(seed):
+def test_path_times_of_one_root_sum_to_wall(seed):
     dice = random.Random(seed)
     spans = [span("0", dice.randrange(50), dice.randrange(1, 90))]
     for n in range(1, 25):
@@ -188,7 +188,7 @@ def rows_of(block):
 
 
 @pytest.mark.parametrize("width", [80, 90, 100])
-def test_no_line_of_the_drawing_is_broader_than_the_width_and_the_bars_line_up(width):
+def test_drawing_fits_the_width_and_bars_align(width):
     names = [
         "run",
         "漢字かな" * 20,
@@ -222,7 +222,7 @@ def test_no_line_of_the_drawing_is_broader_than_the_width_and_the_bars_line_up(w
     assert "\x1b" not in block and "\u202e" not in block and "\t" not in block
 
 
-def test_a_bar_stands_where_its_span_lies_and_marks_the_critical_path():
+def test_bar_position_and_critical_path_mark():
     block = waterfall.draw_text(report(
         span("run", 0, 100), span("first", 0, 50, "run"), span("beside", 10, 10, "run"), span("mark", 99, 0, "run"),
         span("second", 50, 50, "run"),
@@ -237,13 +237,13 @@ def test_a_bar_stands_where_its_span_lies_and_marks_the_critical_path():
     assert bars["mark"].strip() == "◆" and bars["mark"].index("◆") == 99 * room // 100
 
 
-def test_a_trace_without_any_time_is_drawn_too():
+def test_trace_without_duration_is_drawn():
     block = waterfall.draw_text(report(span("a"), span("b", parent="a")), 80)
 
     assert [line.split("|")[1].strip() for line in rows_of(block)[1:]] == ["◆", "◆"]
 
 
-def test_columns_that_nobody_needs_leave_their_room_to_the_bars():
+def test_empty_columns_leave_room_to_bars():
     plain = rows_of(waterfall.draw_text(report(span("a", 0, 5)), 100))[0]
     full = rows_of(waterfall.draw_text(report(span("a", 0, 5, tokens_in=1, cost_usd=1)), 100))[0]
 
@@ -252,7 +252,7 @@ def test_columns_that_nobody_needs_leave_their_room_to_the_bars():
     assert len(plain.split("|")[1]) > len(full.split("|")[1])
 
 
-def test_a_long_critical_path_is_cut_and_says_so():
+def test_long_critical_path_is_cut_with_note():
     spans = [span("run", 0, 500), *(span(f"s{n}", n * 10, 10, "run") for n in range(50))]
 
     assert "21 more spans are on it" in waterfall.draw_text(report(*spans))
@@ -263,7 +263,7 @@ def test_a_long_critical_path_is_cut_and_says_so():
     [(0, "0 ms"), (999, "999 ms"), (1_000, "1.00 s"), (9_994, "9.99 s"), (12_345, "12.3 s"), (3_600_000, "3,600 s"),
      (99_999_000, "99,999 s"), (100_000_000, "27 h"), (10**12, "11,574 d")],
 )  # fmt: skip
-def test_a_duration_is_in_ms_or_s_and_short(ms, shown):
+def test_durations_are_short_in_ms_or_s(ms, shown):
     assert drawing.format_ms(ms) == shown
     assert len(shown) <= waterfall.TIME
 
@@ -279,12 +279,12 @@ def test_a_duration_is_in_ms_or_s_and_short(ms, shown):
         (10**9, "$1,000M"),
     ],
 )
-def test_money_is_exact_where_it_is_small_and_never_shown_as_nothing(usd, shown):
+def test_small_amounts_are_never_shown_as_zero(usd, shown):
     assert drawing.format_money(usd) == shown
     assert len(shown) <= waterfall.COST
 
 
-def test_a_ready_block_is_printed_as_it_is_but_cannot_steer_the_terminal():
+def test_preformatted_text_cannot_steer_the_terminal():
     assert (
         face.render_result({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, Command("T3"))
         == "a  b\n  c\\x1b[0m\n"
@@ -323,7 +323,7 @@ def test_no_name_becomes_markup(page):
     assert "&lt;script&gt;alert(1)" in html
 
 
-def test_the_drawing_has_a_title_a_text_alternative_an_axis_and_a_table_with_every_span(page):
+def test_drawing_has_title_alternative_axis_and_table(page):
     html = page(
         span("run", 0, 5_000), span("part", 1_000, 2_000, "run"), span("mark", 4_000, 0, "run")
     )
@@ -340,13 +340,13 @@ def test_the_drawing_has_a_title_a_text_alternative_an_axis_and_a_table_with_eve
     assert all(f">{name}</td>" in table for name in ("run", "part", "mark"))
 
 
-def test_the_page_needs_nothing_from_elsewhere(page):
+def test_page_loads_nothing_external(page):
     html = page(span("run", 0, 10))
 
     assert not re.search(r"""(src|href)=|@import|url\(|https?://""", html)
 
 
-def test_a_huge_trace_is_drawn_in_part_and_listed_whole(page):
+def test_huge_trace_is_drawn_partly_and_listed_whole(page):
     html = page(span("run", 0, 2_000), *(span(f"s{n}", n, 1, "run") for n in range(1_500)))
 
     assert html.count("<rect") == drawing.ROWS_MAX
@@ -355,7 +355,7 @@ def test_a_huge_trace_is_drawn_in_part_and_listed_whole(page):
 
 
 @pytest.mark.parametrize("wall_ms", [0, 1, 7, 8, 99, 1_000, 59_999, 10**12])
-def test_ticks_are_round_start_at_zero_and_are_few(wall_ms):
+def test_ticks_are_round_few_and_start_at_zero(wall_ms):
     found = drawing.choose_ticks(wall_ms)
 
     assert found[0] == 0 and found[-1] <= wall_ms
