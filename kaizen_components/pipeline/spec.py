@@ -64,12 +64,12 @@ def render_spec(spec: dict[str, Any]) -> str:
 
 def check_spec(spec: dict[str, Any], request: str) -> list[Finding]:
     """Return the lint errors of Q10, and the names of the request that the spec forgot."""
-    found = [
-        Finding(f"spec-{one['rule']}", f"{one['text']}: {one['suggestion']}")
-        for one in lint_contract(render_spec(spec))["findings"]
-        if one["severity"] == "error"
+    findings = [
+        Finding(f"spec-{fault['rule']}", f"{fault['text']}: {fault['suggestion']}")
+        for fault in lint_contract(render_spec(spec))["findings"]
+        if fault["severity"] == "error"
     ]
-    said = " ".join(
+    text = " ".join(
         [*(criterion["text"] for criterion in spec["criteria"]), *spec["constraints"]]
     ).lower()
     words = [
@@ -77,7 +77,7 @@ def check_spec(spec: dict[str, Any], request: str) -> list[Finding]:
     ]
     for exact in dict.fromkeys([*EXACT.findall(request), *words]):
         name = exact.strip("`\"'.,").lower()
-        if name and name not in said:
+        if name and name not in text:
             says = f"The request names {exact}, and no criterion or constraint does: add it to one."
-            found.append(Finding("spec-forgets", says))
-    return found
+            findings.append(Finding("spec-forgets", says))
+    return findings

@@ -34,7 +34,7 @@ schemas are checked before."""
         if review["verdict"] == "approve":
             return Verdict("pass", "The reviewer approves.")
         reasons = [Finding(reason["criterion"], reason["text"]) for reason in review["reasons"]]
-        says = "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000]
+        says = "; ".join(f"{reason.rule}: {reason.text}" for reason in reasons)[:2000]
         return Verdict("reject", says, reasons)
 
     def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:

@@ -69,7 +69,7 @@ class Engine:
                     facts = [event["payload"]["facts"] for event in self._list_verdicts()]
                     levels = [
                         self.work.options.get("sandbox"),
-                        *(one.get("level") for one in facts),
+                        *(fact.get("level") for fact in facts),
                     ]
                     sandbox.require_level(next(filter(None, levels), "L0"))
                     self.progress.step(step.name, state["attempt"])

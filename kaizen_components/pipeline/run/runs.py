@@ -92,7 +92,7 @@ def begin_run(
 def drive_run(
     write: WriteLater, look: ReadNow, store: Store, run_id: str, driver: Driver
 ) -> dict[str, Any]:
-    """Drive a model's run from where it stands to its end; one process at a time."""
+    """Resume a model's run and drive it to its end; one process at a time."""
     with _open_run(write, look, store, run_id) as (book, work):
         if book.state["phase"] == "ended":
             raise Conflict(
@@ -175,10 +175,10 @@ def _describe_verdict(book: Journal, step: str, attempt: int) -> dict[str, Any]:
     result = {
         "id": book.run["id"], "kind": "run", "step": step, "attempt": attempt,
         "reason": verdict["reason"], "passed": verdict["reason"] == "pass", "says": verdict["says"],
-        "findings": [describe_finding(one) for one in findings],
+        "findings": [describe_finding(finding) for finding in findings],
         "then": [
-            f"{one['step']} {one['attempt']}: {one['reason']}. {one['says'] or ''}".strip()
-            for one in since
+            f"{event['step']} {event['attempt']}: {event['reason']}. {event['says'] or ''}".strip()
+            for event in since
         ],
     }  # fmt: skip
     if book.state["phase"] != "ended":
@@ -252,7 +252,7 @@ def describe_end(book: Journal) -> dict[str, Any]:
     if book.state["outcome"] != "accepted" and failures:
         findings = failures[-1]["payload"]["findings"][:FINDINGS_SHOWN]
         last_failure["says"] = failures[-1]["says"]
-        last_failure["findings"] = [describe_finding(one) for one in findings]
+        last_failure["findings"] = [describe_finding(finding) for finding in findings]
     if delivered.get("not_applied"):
         hint = f"The work is on the branch {delivered['branch']}, but not in the tree: "
         hint += delivered["not_applied"]

@@ -124,7 +124,7 @@ class Replay:
             now = {**then, "phase": "illegal", "why": str(error)}
         if now == then:
             return []
-        was, is_now = (f"{one['phase']} {one['outcome'] or one['step']}" for one in (then, now))
+        was, is_now = (f"{at['phase']} {at['outcome'] or at['step']}" for at in (then, now))
         after = f"{event['event']} of {state['step']}"
         return [{
             "step": event["step"] or event["event"], "attempt": event["attempt"], "recorded": was,
