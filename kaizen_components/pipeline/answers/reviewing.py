@@ -7,12 +7,12 @@ from ..target.review import find_objections
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
 from .context import StepContext
-from .kind import Structured, count_faults
+from .kind import StructuredKind, count_faults
 
 DIFF_CHARS_MAX = 60_000
 
 
-class ReviewKind(Structured):
+class ReviewKind(StructuredKind):
     contract = "review"
     reasons = ("pass", "malformed", "reject", "check")
     needs = ("spec", "edits")
