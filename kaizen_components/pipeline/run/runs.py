@@ -280,7 +280,7 @@ def abort_run(
         phase, outcome = journal.state["phase"], journal.state["outcome"]
         ends_otherwise = phase == "ending" and outcome != "accepted"
         if phase in ("ending", "delivering", "ended") and not ends_otherwise:
-            journal.record_refusal("run-ended", "Somebody wanted to abort it.")
+            journal.record_refusal("run-ended", "An abort was requested.")
             raise Conflict(
                 "run_ended",
                 f"{journal.run['id']} is {outcome} already.",

@@ -105,7 +105,7 @@ def check_submission(journal: Journal, step: Step, given: dict[str, Any]) -> Non
     state = journal.state
     held = state["lease"]
     if state["phase"] != "asked" or not held or held.get("id") != given["lease"]:
-        raise _refuse(journal, "stale-lease", "This lease is not the present one.", Conflict)
+        raise _refuse(journal, "stale-lease", "This lease is not the current one.", Conflict)
     if held["until"] <= ids.format_time(ids.now_ms()):
         raise _refuse(journal, "stale-lease", f"This lease ended at {held['until']}.", Conflict)
     if given["step"] and given["step"] != state["step"]:
@@ -174,7 +174,7 @@ def _refuse(journal: Journal, rule: str, what: str, kind: type[KaizenError]) -> 
         expected = f"nothing, for the run is {state['outcome']}"
         legal = f"`P2 --id {run['id']}` shows it."
     else:
-        expected = f"the answer to {describe_place(state)} under its present lease, "
+        expected = f"the answer to {describe_place(state)} under its current lease, "
         expected += f"on {run['base_commit'][:10]}"
         legal = f"`P5 --id {run['id']}` says what is legal now."
     return kind(rule.replace("-", "_"), what, f"Rule {rule}. Expected is {expected}.", legal)
