@@ -34,7 +34,7 @@ class Records:
     def check(self, run):
         """Every promise about one run."""
         protocol, events, state = recorder.load_protocol(run), self.events(run), self.state(run)
-        assert folded(protocol, events) == state
+        assert fold_events(protocol, events) == state
         assert all(
             tries <= protocol.steps[name].attempts for name, tries in state["tries"].items()
         ), state["tries"]
@@ -79,7 +79,7 @@ def tree(door, run, commit):
         target.close()
 
 
-def folded(protocol, events):
+def fold_events(protocol, events):
     """The state that the events alone make."""
     state = machine.initial_state(protocol)
     for event in events:
