@@ -61,7 +61,7 @@ def write_feedback(history: list[Judged], step: str, plans: frozenset[str]) -> s
 
 def fingerprint_verdict(verdict: Verdict) -> str:
     """Return a hash that ignores lines, times and addresses of a failure; "" for a pass."""
-    if verdict.passed:
+    if verdict.is_pass:
         return ""
     texts: list[Any] = sorted(
         {
