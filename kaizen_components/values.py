@@ -3,7 +3,7 @@
 from .errors import Usage
 from .fields import LIST_KINDS, Field, format_option
 from .limits import BODY_CHARS_MAX, PATH_CHARS_MAX
-from .store.place import working_folder
+from .store.place import find_working_folder
 
 JSON_DEPTH_MAX = 100
 ITEMS_MAX = 200
@@ -119,7 +119,7 @@ def _read_path(name, field, given):
     if type(given) is not str or not given.strip() or "\0" in given or len(given) > PATH_CHARS_MAX:
         raise _explain_bad_value(name, "must be the path of a file.")
     if given[0] not in "/\\-":  # a name that the working directory is needed for
-        working_folder()
+        find_working_folder()
     return given
 
 

@@ -1,4 +1,6 @@
-"""A protocol is data: named steps, each with its kind, its attempts and where every reason leads."""
+"""Define protocols as data: steps with their kind, their attempts and where each reason leads."""
+
+from __future__ import annotations
 
 import os
 from typing import Any
@@ -9,51 +11,36 @@ from ..records.ledger.hashing import hash_text
 from . import prompt, yaml_file
 
 FOLDER = os.path.join(os.path.dirname(__file__), "protocols")
-# How a run can end. `accepted` is the only good one; all others say why not.
-STEP_DEFAULTS: dict[str, Any] = {
-    "stage": "", "about": "", "answer": None, "gate": None, "temperature": 0.0, "attempts": 3, "timeout_s": 600,
-    "calls": 0, "budget": {}, "keep": False, "clears": [], "next": {}, "prompt": None, "schema": None, "command": None,
-    "fixtures": {},
-}  # fmt: skip
 BUDGETS = ("asks", "calls", "tokens", "cost_usd", "seconds")
 
 
 class Step:
-    """One step: `ask` steps are answered by a model or an agent, `gate` steps are decided by tools."""
+    """One step: a model or an agent answers an `ask` step, tools decide a `gate` step."""
 
     def __init__(self, name: str, given: dict[str, Any]):
-        values = {**STEP_DEFAULTS, **given}
         self.name = name
-        self.kind: str = values["kind"]
-        self.stage: str = values["stage"] or name
-        self.about: str = values["about"]
-        self.answer: str | None = values["answer"]
-        self.prompt: str | None = values[
-            "prompt"
-        ]  # a template; without one the kind of answer has its own
-        self.schema: dict[str, Any] | None = values["schema"]  # of an answer of kind json
-        self.gate: str | None = values["gate"]
-        self.command: list[str] = values["command"] or []  # of a gate of kind command
-        self.fixtures: dict[str, list[dict[str, Any]]] = values[
-            "fixtures"
-        ]  # good and bad ones, to prove a command on
-        self.temperature: float = values["temperature"]
-        self.attempts: int = values["attempts"]
-        self.timeout_s: float = values["timeout_s"]
-        self.calls: int = values["calls"]  # of tools, for one answer
-        self.budget: dict[str, float] = values[
-            "budget"
-        ]  # of this step alone, all its attempts together
-        self.keep: bool = values["keep"]
-        self.clears: list[str] = values["clears"]
+        self.kind: str = given["kind"]
+        self.stage: str = given.get("stage") or name
+        self.about: str = given.get("about", "")
+        self.answer: str | None = given.get("answer")
+        self.prompt: str | None = given.get("prompt")  # a template instead of our own
+        self.schema: dict[str, Any] | None = given.get("schema")  # of an answer of kind json
+        self.gate: str | None = given.get("gate")
+        self.command: list[str] = given.get("command") or []  # of a gate of kind command
+        # Good and bad examples, to prove a command on.
+        self.fixtures: dict[str, list[dict[str, Any]]] = given.get("fixtures", {})
+        self.temperature: float = given.get("temperature", 0.0)
+        self.attempts: int = given.get("attempts", 3)
+        self.timeout_s: float = given.get("timeout_s", 600)
+        self.calls: int = given.get("calls", 0)  # of tools, for one answer
+        self.budget: dict[str, float] = given.get("budget", {})  # of all attempts together
+        self.keep: bool = given.get("keep", False)
+        self.clears: list[str] = given.get("clears", [])
+        # reason -> (where it leads, how often at most; 0 means as often as attempts allow)
         self.next: dict[str, tuple[str, int]] = {
-            reason: _edge(edge) for reason, edge in values["next"].items()
+            reason: (edge["to"], edge["times"]) if isinstance(edge, dict) else (edge, 0)
+            for reason, edge in given.get("next", {}).items()
         }
-
-
-def _edge(edge):
-    """(where it leads, how often at most); 0 is as often as attempts allow."""
-    return (edge["to"], edge["times"]) if isinstance(edge, dict) else (edge, 0)
 
 
 class Protocol:
@@ -68,7 +55,7 @@ class Protocol:
 
     @property
     def hash(self) -> str:
-        """Its version: of the steps and their prompts. Who gives it another budget runs the same protocol."""
+        """The hash of the steps and their prompts; another budget makes no other protocol."""
         ours = {
             step.answer: prompt.read_template(step.answer)
             for step in self.steps.values()
@@ -79,7 +66,7 @@ class Protocol:
 
     @property
     def planning_steps(self) -> frozenset[str]:
-        """Steps that make the answers to others void."""
+        """The names of steps that clear the answers of others."""
         return frozenset(step.name for step in self.steps.values() if step.clears)
 
     @property
@@ -92,19 +79,15 @@ def list_shipped() -> list[str]:
 
 
 def load_shipped(name: str) -> Protocol:
-    """One of the protocols that we ship."""
+    """Return one of the protocols that we ship."""
     with open(os.path.join(FOLDER, name + ".yml"), encoding="utf-8") as file:
         return Protocol(yaml_file.parse_yaml(file.read(), f"{name}.yml"))
 
 
 def override_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:
-    """The same protocol with budgets of the reader's own."""
+    """Return the same protocol with other budgets."""
     unknown = sorted(set(given) - set(BUDGETS))
     if unknown:
-        raise Usage(
-            "unknown_budget",
-            f"There is no budget {unknown[0]!r}.",
-            "There are: " + ", ".join(BUDGETS) + ".",
-            "",
-        )
+        there = "There are: " + ", ".join(BUDGETS) + "."
+        raise Usage("unknown_budget", f"There is no budget {unknown[0]!r}.", there, "")
     return Protocol({**protocol.given, "budget": {**protocol.budget, **given}})

@@ -51,15 +51,30 @@ class Engine:
             state = self.book.state
             step = self.protocol.steps[state["step"]]
             match state["phase"]:
+                case "due" if step.kind == "gate":
+                    self.book.add("started", step.name, state["tries"].get(step.name, 0) + 1)
                 case "due":
-                    self._begin_step(step, state)
+                    question, error = self.try_question(step, state)
+                    self.book.ask(step.name, state["tries"].get(step.name, 0) + 1, question)
+                    if error:
+                        self._judge(step, _explain_missing("question", error))
                 case "asked":
                     self._ask_driver(step, state)
                 case "answered":
                     began = time.monotonic()
                     self._judge(step, self.check_answer(step, state), began)
                 case "started":
-                    self._judge_gate(step, state)
+                    # The sandbox may be no weaker than at the beginning, since an answer may have
+                    # lowered it. An old run that did not record it has that of its first gate.
+                    facts = [event["payload"]["facts"] for event in self._list_verdicts()]
+                    levels = [
+                        self.work.options.get("sandbox"),
+                        *(one.get("level") for one in facts),
+                    ]
+                    sandbox.require_level(next(filter(None, levels), "L0"))
+                    self.progress.step(step.name, state["attempt"])
+                    began = time.monotonic()
+                    self._judge(step, self.run_gate(step, state), began)
                 case "ending" if state["outcome"] == "accepted":
                     self.book.add("delivering")
                 case "ending":
@@ -69,16 +84,6 @@ class Engine:
                     self.book.end(self.work, delivery.deliver(self.book, self.work, context))
                 case "ended":
                     return
-
-    def _begin_step(self, step: Step, state: machine.State) -> None:
-        attempt = state["tries"].get(step.name, 0) + 1
-        if step.kind == "gate":
-            self.book.add("started", step.name, attempt)
-            return
-        question, error = self.try_question(step, state)
-        self.book.ask(step.name, attempt, question)
-        if error:
-            self._judge(step, _explain_missing("question", error))
 
     def try_question(self, step: Step, state: machine.State) -> tuple[Question, KaizenError | None]:
         """Return (the question, None), or (a placeholder, the error) if it cannot be made."""
@@ -118,18 +123,6 @@ class Engine:
             self._judge(step, _explain_missing("question", error), began)
             return
         self.book.answer(step.name, state["attempt"], reply)
-
-    def _judge_gate(self, step: Step, state: machine.State) -> None:
-        """Run a gate in a sandbox no weaker than at the beginning.
-
-        An answer may have lowered it since. An old run that did not record its sandbox is held to
-        the sandbox of its first gate.
-        """
-        levels = [event["payload"]["facts"].get("level") for event in self._list_verdicts()]
-        sandbox.require_level(next(filter(None, [self.work.options.get("sandbox"), *levels]), "L0"))
-        self.progress.step(step.name, state["attempt"])
-        began = time.monotonic()
-        self._judge(step, self.run_gate(step, state), began)
 
     def find_objection(self, step: Step, state: machine.State) -> Verdict | None:
         """Return the verdict that makes asking pointless, if there is one."""

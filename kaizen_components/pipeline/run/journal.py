@@ -73,12 +73,20 @@ class Journal:
         self.add("asked", step, attempt, input_hash=input_hash, body=body)
 
     def _append(self, build_event: Callable[[Writer], machine.Event]) -> None:
-        """Write an event and what belongs to it; then the file that mirrors the events."""
+        """Write an event and what belongs to it; then mirror all events in trace.jsonl."""
         self.number, self.state = self._write(
             lambda tx: recorder.append_event(tx, self.run, build_event(tx), self.number)
         )
+        folder = os.path.join(self.store.place.work, "runs", self.run["id"])
+        path = os.path.join(folder, "trace.jsonl")
         try:
-            self._export()
+            os.makedirs(folder, exist_ok=True)
+            with open(path + ".part", "w", encoding="utf-8") as file:
+                for event in self.events():
+                    flat = {name: value for name, value in event.items() if value is not None}
+                    flat |= flat.pop("payload")
+                    file.write(json.dumps(flat, ensure_ascii=False) + "\n")
+            os.replace(path + ".part", path)
         except OSError as error:  # the records are complete without the mirror
             note = f"trace.jsonl of {self.run['id']} could not be written: {error.strerror}."
             self.store.notes += [note] if note not in self.store.notes else []
@@ -133,7 +141,7 @@ class Journal:
                 {
                     "name": f"{step.stage if is_gate else step.name} {attempt}",
                     "kind": "gate" if is_gate else SPAN_KINDS.get(self.run["driver"], "other"),
-                    "status": "ok" if verdict.passed else "error",
+                    "status": "ok" if verdict.is_pass else "error",
                     "model": answer.get("model") or None,
                     "duration_ms": round(((spent.get("seconds") or 0) + seconds) * 1000),
                     "tokens_in": spent.get("tokens_in") or 0,
@@ -162,8 +170,8 @@ class Journal:
             "task_id": task["id"], "about_id": self.run["id"],
             "title": f"{step.stage} {attempt} of {self.run['id']}",
             "summary": _shorten(verdict.says), "argv": argv, "command": join_words(argv),
-            "exit_code": 0 if verdict.passed else 1,
-            "outcome": "passed" if verdict.passed else "failed",
+            "exit_code": 0 if verdict.is_pass else 1,
+            "outcome": "passed" if verdict.is_pass else "failed",
             "duration_ms": round(seconds * 1000), "stdout_hash": log["sha256"],
             "stderr_hash": hash_text(""), "commit_hash": self.run["base_commit"],
             "tree_hash": last.tree if last and last.tree else hash_text(""),
@@ -193,18 +201,6 @@ class Journal:
             }  # fmt: skip
 
         self._append(build_event)
-
-    def _export(self) -> None:
-        """Write AI/work/runs/<run>/trace.jsonl from the records, one line per event."""
-        folder = os.path.join(self.store.place.work, "runs", self.run["id"])
-        os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, "trace.jsonl")
-        with open(path + ".part", "w", encoding="utf-8") as file:
-            for event in self.events():
-                flat = {name: value for name, value in event.items() if value is not None}
-                flat |= flat.pop("payload")
-                file.write(json.dumps(flat, ensure_ascii=False) + "\n")
-        os.replace(path + ".part", path)
 
 
 def _shorten(says: str) -> str | None:

@@ -58,7 +58,10 @@ def next_state(protocol: Protocol, state: State, event: Event) -> State:
     name = event["event"]
     if name not in legal_events(protocol, state):
         raise IllegalEvent(f"{name} cannot follow in {state['phase']} of {state['step']}")
-    place = step, attempt = _find_place(state, name)
+    step = state["step"]
+    is_new = name in ("asked", "started")
+    attempt = state["tries"].get(step, 0) + 1 if is_new else state["attempt"]
+    place = step, attempt  # that the event must name
     if name not in ANYWHERE and "step" in event and (event["step"], event["attempt"]) != place:
         raise IllegalEvent(f"{event['step']} {event['attempt']} is not what is next")
     state = {key: dict(value) if isinstance(value, dict) else value for key, value in state.items()}
@@ -96,12 +99,6 @@ def next_state(protocol: Protocol, state: State, event: Event) -> State:
         case "refused":
             return {**state, "refusals": state["refusals"] + 1}
     return {**state, "phase": name}
-
-
-def _find_place(state: State, name: str) -> tuple[str, int]:
-    """Return the (step, attempt) that the next event must name."""
-    fresh = name in ("asked", "started")
-    return state["step"], state["tries"].get(state["step"], 0) + 1 if fresh else state["attempt"]
 
 
 def _charge(state: State, event: Event) -> State:

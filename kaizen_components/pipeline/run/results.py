@@ -57,24 +57,28 @@ def keep_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
         commit = work.target.commit(work.commit, changes, message, work.objects)
         files.append(("change.diff", "The last candidate", work.diff_text(commit)))
     artifacts = {
-        name: {**_write_result(work, name, text), "title": f"{title} of {work.run['id']}"}
+        name: {
+            "path": f"AI/work/runs/{work.run['id']}/{name}",
+            **write_file(
+                os.path.join(work.folder, name),
+                scan.redact_secrets(text).encode("utf-8", "replace"),
+            ),
+            "title": f"{title} of {work.run['id']}",
+        }
         for name, title, text in files
     }
     work.clear()
     return artifacts
 
 
-def _write_result(work: Workspace, name: str, text: str) -> dict[str, Any]:
-    """Write a file atomically and without secrets. Return the columns of its artifact."""
-    data = scan.redact_secrets(text).encode("utf-8", "replace")
-    os.makedirs(work.folder, exist_ok=True)
-    path = os.path.join(work.folder, name)
-    with open(path + ".part", "wb") as file:
+def write_file(path: str, data: bytes) -> dict[str, Any]:
+    """Write a file atomically. Return the columns of its artifact, except its path and title."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    part = f"{path}.{os.getpid()}"
+    with open(part, "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(path + ".part", path)
-    return {
-        "path": f"AI/work/runs/{work.run['id']}/{name}", "name": name, "kind": "file",
-        "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data),
-    }  # fmt: skip
+    os.replace(part, path)
+    sha256 = hashlib.sha256(data).hexdigest()
+    return {"name": os.path.basename(path), "kind": "file", "sha256": sha256, "bytes": len(data)}

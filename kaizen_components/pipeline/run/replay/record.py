@@ -10,6 +10,7 @@ from ....records.ledger.hashing import hash_text
 from ....records.quality import proof
 from ....records.secrets import scan
 from ....records.work.command_line import join_words
+from ..results import write_file
 from .difference import MISSING
 from .integrity import CHANGED
 from .replay import FOLDER
@@ -29,16 +30,12 @@ def record_replay(
     text = json.dumps(_redact(report), indent=1, ensure_ascii=False) + "\n"
     sha256 = hash_text(text)
     name = f"{run['id']}-{sha256[:12]}.json"
-    path = os.path.join(store.place.work, FOLDER, name)
-    with open(f"{path}.{os.getpid()}", "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(f"{path}.{os.getpid()}", path)
     artifact = {
-        "path": f"AI/work/{FOLDER}/{name}", "name": name, "kind": "file", "sha256": sha256,
-        "bytes": len(text.encode()), "title": f"Replay of {run['id']}", "about_id": run["id"],
-    }  # fmt: skip
+        "path": f"AI/work/{FOLDER}/{name}",
+        **write_file(os.path.join(store.place.work, FOLDER, name), text.encode()),
+        "title": f"Replay of {run['id']}",
+        "about_id": run["id"],
+    }
 
     def do(tx: Writer) -> dict[str, Any]:
         task = tx.find("task", run["task_id"])
