@@ -1,4 +1,4 @@
-"""Write the modules of everyday commands into one file, which `kaizen_components/__init__.py` imports them from.
+"""Write the modules of everyday commands into one file; `kaizen_components` imports them from it.
 
 python -m kaizen_components.bundle
 """
@@ -23,32 +23,23 @@ HOT_MODULES = (
 
 def write_bundle() -> int:
     """Write the bundle; return how many modules are in it."""
+    paths = {
+        path
+        for pattern in HOT_MODULES
+        for path in glob.glob(os.path.join(ENGINE, pattern), recursive=True)
+    }
     modules, bodies, begin = {}, [], 0
-    for path in sorted(
-        {
-            path
-            for part in HOT_MODULES
-            for path in glob.glob(os.path.join(ENGINE, part), recursive=True)
-        }
-    ):
-        parts = os.path.relpath(path, ENGINE).split(os.sep)
-        names = [
-            "kaizen_components",
-            *parts[:-1],
-            *([] if parts[-1] == "__init__.py" else [parts[-1][:-3]]),
-        ]
+    for path in sorted(paths):
+        source = os.path.relpath(path, ENGINE)
+        parts = source.removesuffix(".py").split(os.sep)
+        name = ".".join(["kaizen_components", *(part for part in parts if part != "__init__")])
         status = os.stat(path)
         with open(path, "rb") as file:
             code = marshal.dumps(compile(file.read(), path, "exec", dont_inherit=True))
-        modules[".".join(names)] = (
-            os.path.join(*parts),
-            status.st_mtime_ns,
-            status.st_size,
-            begin,
-            begin + len(code),
-        )
+        end = begin + len(code)
+        modules[name] = (source, status.st_mtime_ns, status.st_size, begin, end)
         bodies.append(code)
-        begin += len(code)
+        begin = end
     index = marshal.dumps(modules)
     os.makedirs(os.path.dirname(BUNDLE), exist_ok=True)
     part = f"{BUNDLE}.{os.getpid()}"
