@@ -21,7 +21,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .parameters import Row
+    from typing import Any
 
 
 class KaizenError(Exception):
@@ -35,9 +35,9 @@ class KaizenError(Exception):
         self.why = why
         self.next = next
         self.notes: list[str] = []  # what else happened, such as a new database
-        self.findings: list[Row] = []  # rows that explain it, such as each bad record of K8
+        self.findings: list[dict[str, Any]] = []  # rows that explain it, such as each bad record of K8
 
-    def as_dict(self) -> Row:
+    def as_dict(self) -> dict[str, Any]:
         return {
             "status": "ERROR",
             "code": self.code,
