@@ -301,7 +301,7 @@ def test_a_redirect_is_not_followed():
         there = {"Location": other.url + "/chat/completions"}
         for status in (301, 302, 307, 308):
             with ModelServer([Answer(status=status, raw=b"", headers=there)]) as server:
-                assert "sends us elsewhere" in failure(server).what
+                assert "redirects to another address" in failure(server).what
         assert other.requests == []
 
 
