@@ -289,7 +289,7 @@ def test_marks_and_joiners_take_no_column(cli, scope):
     "argv, says",
     [
         (("help", "W1", "W2"), "one command or one family"), (("W", "nope"), "one command or one family"),
-        (("--actor", "bob", "W9"), "The command stands first, and --actor after it."),
+        (("--actor", "bob", "W9"), "The command comes first, and --actor after it."),
         (("completion",), "one of bash, zsh, fish"), (("completion", "bash", "zsh"), "one of bash, zsh, fish"),
         (("W10", "--id", "a\nb"), "--id must be one line"),
     ],
@@ -330,7 +330,7 @@ def test_json_may_be_asked_for_before_and_after_the_command(cli):
 def test_a_command_to_run_is_only_taken_after_the_two_dashes(cli):
     for argv in (("--run=echo", "--run", "--", "hi"), ("--run=echo",)):
         refused = cli("Q1", *argv)
-        assert refused.exit_code == 2 and "--run needs -- and a command behind it" in refused.err
+        assert refused.exit_code == 2 and "--run needs -- and a command after it" in refused.err
 
 
 @pytest.mark.parametrize(
