@@ -47,7 +47,10 @@ EVAL_OUTCOME = ("passed", "failed", "error", "skipped")
 # The most authoritative first.
 SOURCE_TIER = ("canonical", "primary", "implementation", "secondary")
 PREDICTION_OUTCOME = ("happened", "did-not-happen", "void")
-SPAN_KIND = ("run", "stage", "agent", "model", "tool", "gate", "human", "other")
+SPAN_KIND = (
+    *("run", "stage", "agent", "model", "tool", "gate", "human", "other"),
+    *("routing", "budget", "gateway"),
+)
 SPAN_STATUS = ("ok", "error", "unset")
 SCORE_SOURCE = ("human", "model", "tool")
 BETTER = ("higher", "lower")

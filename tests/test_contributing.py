@@ -87,7 +87,7 @@ def test_a_new_kind_touches_its_migration_its_declaration_its_command_and_tests(
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
     assert {path.partition("kaizen_components/")[2] or path for path, _, _ in BLOCK.findall(page)} == {
-        "index.py", "commands/bookmark.py", "store/migrations/0019_bookmark.sql", "records/kinds.py",
+        "index.py", "commands/bookmark.py", "store/migrations/0020_bookmark.sql", "records/kinds.py",
         "tests/commands/test_bookmark.py",
     }  # fmt: skip
 

@@ -118,7 +118,7 @@ def _probe_machine():
     for level in ("L1", "L2", "L3"):
         sandbox.level_works(level)
     python = toolchain.Interpreter(sys.executable, sys.executable)
-    toolchain._known[sys.executable] = toolchain._answer(python)
+    toolchain._answers[sys.executable] = toolchain.ask_interpreter(python)
 
 
 def _run_request(connection):

@@ -147,7 +147,7 @@ def resume(
     run = look().find("run", id)
     if run["driver"] == "agent":
         return add_question(runs.give_turn(write, look, store, run["id"], LEASE_S))
-    driver = drivers.create_driver(run["driver"], look, plan.source_run(run))
+    driver = drivers.create_driver(run["driver"], look, plan.find_source_run(run))
     return add_card(look, runs.drive_run(write, look, store, run["id"], driver))
 
 
@@ -158,12 +158,12 @@ def replay(write: WriteLater, look: ReadNow, store: Store, *, id: str) -> Row:
     """
     from ..pipeline.run.replay import record as replay_record
     from ..pipeline.run.replay import replay as replays
-    from ..reports.runs import replay as run_replay
+    from ..reports.runs import card
 
     run = look().find("run", id)
     report, seen = replays.replay_run(look, store, run)
     answer = replay_record.record_replay(write, store, run, report, seen)
-    return {**answer, "text": run_replay.format_replay(answer)}
+    return {**answer, "text": card.format_replay(answer)}
 
 
 def next(write: WriteLater, look: ReadNow, store: Store, *, id: str, ttl_s: int = 3600) -> Row:

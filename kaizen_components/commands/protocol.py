@@ -24,11 +24,11 @@ def check(
     """
     from ..pipeline.protocols import report as protocol_report
     from ..projects.skills.skill import FOLDERS
-    from ..reports.runs import protocol_card
+    from ..reports.runs import card
 
     if name is None:
         report = protocol_report.list_protocols(store, repo)
-        return {**report, "text": protocol_card.format_protocols(report)}
+        return {**report, "text": card.format_protocols(report)}
     place = repo or store.place.root
     report = protocol_report.check_protocol(store, name, place, {"python": python}, write_skills)
     # The skills are written to where Codex looks; Claude Code needs links to them.
@@ -40,5 +40,5 @@ def check(
             f"Claude Code looks in {claude_folder}: `kaizen SK3` plans the links and shows "
             "how to make them."
         )
-    report["text"] = protocol_card.format_protocol(report)
+    report["text"] = card.format_protocol(report)
     return report if report["usable"] else {**report, "exit_code": 1}

@@ -37,7 +37,7 @@ def check(store: Store, *, limit: int = 200) -> Row:
             # An allowance has to name what it allows.
             number = allowances.lines.get(leak.text[1:].rpartition(" # ")[0].strip())
         else:
-            number = allowances.allows(leak.path, leak.text)
+            number = allowances.find_entry(leak.path, leak.text)
         # Our database grows with its use, and is too large to read: fine while git ignores it.
         is_own = leak.path.startswith(OWN_DATABASE) and state in ("ignored", "file")
         if number:
@@ -73,18 +73,18 @@ def iterate_leaks(root: str, candidates: Candidates) -> Iterator[tuple[Leak, str
 
     from ..git.client import ObjectReader
     from ..projects.publish import scan
-    from ..projects.publish.finders import build_finders
+    from ..projects.publish.finders import Finder
 
-    finders = build_finders()
+    finder = Finder()
     seen = set()
     for path, state in candidates.states.items():
-        for leak in scan.scan_file(root, path, finders):
+        for leak in scan.scan_file(root, path, finder):
             seen.add((leak.path, leak.kind, leak.text))
             yield leak, state
     with closing(ObjectReader(root)) as contents:
-        for blob in candidates.kept:
+        for blob in candidates.hidden:
             fresh = []  # the same line twice in one blob is two leaks
-            for leak in scan.scan_blob(blob, contents, finders):
+            for leak in scan.scan_blob(blob, contents, finder):
                 if (leak.path, leak.kind, leak.text) not in seen:
                     yield leak, blob.state
                     fresh.append((leak.path, leak.kind, leak.text))

@@ -1,7 +1,8 @@
-"""Run git so that no setting, hook, filter or variable starts another program. Only this module starts git.
+"""Run git so that no setting, hook, filter or variable starts a program; nothing else starts git.
 
-A repository's configuration still counts where it says how files are stored (line endings, links, ownership). Content
-that needs no configuration is read through `objects.ObjectStore`, a bare repository of our own.
+A repository's configuration still counts where it says how files are stored (line endings, links,
+ownership). Content that needs no configuration is read through `objects.ObjectStore`, a bare
+repository of our own.
 """
 
 import os
@@ -14,23 +15,26 @@ STDERR_CHARS_MAX = 500
 BLOCK_BYTES = 1 << 20
 # Built-in commands only: git ignores an alias of the same name.
 COMMANDS = (
-    "add", "apply", "cat-file", "check-ignore", "commit", "config", "diff-files", "diff-index", "diff-tree",
-    "fast-import", "hash-object", "init", "log", "ls-files", "ls-tree", "pack-objects", "rev-parse", "status",
-    "unpack-objects", "update-ref",
+    "add", "apply", "cat-file", "check-ignore", "commit", "config", "diff-files", "diff-index",
+    "diff-tree", "fast-import", "hash-object", "init", "log", "ls-files", "ls-tree", "pack-objects",
+    "rev-parse", "status", "unpack-objects", "update-ref",
 )  # fmt: skip
 # These convert files of the working tree, or compare them, which runs the repository's filters.
 FILTERING = ("add", "apply", "commit", "diff-files", "diff-index", "hash-object", "status")
 DIFFS = ("diff-files", "diff-index", "diff-tree", "log")
 SETTINGS = (
-    f"core.hooksPath={os.devnull}", f"core.attributesFile={os.devnull}", "core.fsmonitor=false", "core.pager=cat",
-    "core.editor=true", "core.askPass=", "core.sshCommand=false", "core.alternateRefsCommand=false",
-    "credential.helper=", "gpg.program=false", "commit.gpgSign=false", "log.showSignature=false",
-    "protocol.allow=never", "safe.bareRepository=explicit", "core.protectNTFS=true", "core.protectHFS=true",
+    f"core.hooksPath={os.devnull}", f"core.attributesFile={os.devnull}", "core.fsmonitor=false",
+    "core.pager=cat", "core.editor=true", "core.askPass=", "core.sshCommand=false",
+    "core.alternateRefsCommand=false", "credential.helper=", "gpg.program=false",
+    "commit.gpgSign=false", "log.showSignature=false", "protocol.allow=never",
+    "safe.bareRepository=explicit", "core.protectNTFS=true", "core.protectHFS=true",
     "core.quotePath=false", "gc.auto=0", "maintenance.auto=false",
-    "fastimport.unpackLimit=1",  # a pack stays one: to unpack it is another process, and half of the time
+    # A pack stays one: to unpack it is another process, and half of the time.
+    "fastimport.unpackLimit=1",
 )  # fmt: skip
 VARIABLES = {
-    "GIT_ALLOW_PROTOCOL": "none",  # a repository's `protocol.NAME.allow` overrides `protocol.allow`, but not this
+    # A repository's `protocol.NAME.allow` overrides `protocol.allow`, but not this.
+    "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",  # or `status` would write the user's index anew
     "GIT_TERMINAL_PROMPT": "0",
@@ -62,7 +66,7 @@ def try_git(
     variables: dict[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> GitResult:
-    """Run git in a folder and return its result, whatever the exit code; raise Unavailable if it cannot run."""
+    """Run git in a folder and return its result; raise Unavailable only if git cannot run."""
     environment = _build_environment(args, variables)
     if args[0] in FILTERING:
         words = ("config", "-z", "--name-only", "--get-regexp", r"^filter\.")
@@ -77,7 +81,8 @@ def try_git(
             environment[f"GIT_CONFIG_VALUE_{number}"] = value
     try:
         done = subprocess.run(
-            _build_command(args), cwd=folder, env=environment, input=stdin, capture_output=True, timeout=timeout_s
+            _build_command(args), cwd=folder, env=environment, input=stdin, capture_output=True,
+            timeout=timeout_s
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise Unavailable(
@@ -138,15 +143,13 @@ def _build_environment(
 
 
 class ObjectReader:
-    """One `git cat-file --batch`, started with the first object: one for each file would cost more than the files."""
+    """One `git cat-file --batch` for many objects, started with the first."""
 
     def __init__(self, folder: str, variables: dict[str, str] | None = None):
         self._folder = folder
         self._variables = variables
         self._process: subprocess.Popen[bytes] | None = None
-        self._left = (
-            0  # bytes of the open object that are not read yet, and the line break after them
-        )
+        self._left = 0  # unread bytes of the open object, and the line break after them
 
     def open(self, id: str) -> int | None:
         """Return the size of an object, which `read` then returns; None if git does not have it."""
@@ -155,8 +158,9 @@ class ObjectReader:
         if self._process is None:
             args = ("cat-file", "--batch")
             self._process = subprocess.Popen(
-                _build_command(args), cwd=self._folder, env=_build_environment(args, self._variables),
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                _build_command(args), cwd=self._folder,
+                env=_build_environment(args, self._variables), stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             )  # fmt: skip
         assert self._process.stdin and self._process.stdout
         try:

@@ -1,4 +1,4 @@
-"""A commit made of a base and changed files, by `fast-import`: the user's index, HEAD, tree and reflog take no part."""
+"""Make a commit of a base and changed files by `fast-import`, without the user's index or HEAD."""
 
 import os
 
@@ -28,8 +28,8 @@ def write_commit(
     author = AUTHOR + b" " + committer.split()[-2] + b" +0000"
     text = message.replace("\0", "").encode("utf-8", "replace")
     lines = [
-        b"commit " + BRANCH, b"mark :1", b"author " + author, b"committer " + author, _encode_data(text),
-        b"from " + base.encode(),
+        b"commit " + BRANCH, b"mark :1", b"author " + author, b"committer " + author,
+        _encode_data(text), b"from " + base.encode(),
     ]  # fmt: skip
 
     modes = {entry.path: entry.mode for entry in store.list_entries(base, prefix, objects)}

@@ -41,9 +41,11 @@ def create_branch(repository: Repository, name: str, commit: str) -> None:
 
 
 def apply_diff(store: ObjectStore, repository: Repository, diff: Diff, head: str) -> None:
-    """Put the change into the working tree, unstaged; all of it or, as far as a file system can, nothing.
+    """Put the change into the working tree, unstaged; all of it or, as far as a file system can,
+    nothing.
 
-    Files that are already as they should be are left alone: an earlier process may have died half-way.
+    Files that are already as they should be are left alone: an earlier process may have died
+    half-way.
     """
     missing = find_unapplied(store, repository, diff, head)
     if not missing:

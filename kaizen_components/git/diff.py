@@ -1,6 +1,7 @@
-"""What changed between two commits: as text for people, as a patch for git, as numbers of lines for gates.
+"""The difference of two commits: text for people, a patch for git, line numbers for gates.
 
-No attribute takes part, so `*.py binary` in a candidate's .gitattributes hides nothing from a reviewer.
+No attribute takes part, so `*.py binary` in a candidate's .gitattributes hides nothing from a
+reviewer.
 """
 
 import os
@@ -40,17 +41,19 @@ class Diff:
         return self._run_diff("-p", "--binary", paths=[self._prefix + path for path in paths])
 
     def list_changes(self) -> list[tuple[str, str]]:
-        """Return (status, path) of each change: A added, D deleted, M modified, T became something else."""
+        """Return (status, path) of each change: A added, D deleted, M modified, T became something
+        else."""
         words = self._run_diff("--name-status", "-z").split(b"\0")
         return [
             (words[at].decode(), os.fsdecode(words[at + 1])) for at in range(0, len(words) - 1, 2)
         ]
 
     def find_changed_lines(self) -> dict[str, set[int]]:
-        """Return path -> numbers of the lines that are new or changed in head; deleted files are absent.
+        """Return path -> numbers of the lines that are new or changed in head; deleted files are
+        absent.
 
-        The sections of a patch come in the order of the paths, and no line inside one begins as a header does, so no
-        name has to be read out of the patch, where it may be quoted.
+        The sections of a patch come in the order of the paths, and no line inside one begins as a
+        header does, so no name has to be read out of the patch, where it may be quoted.
         """
         changes = self.list_changes()
         order = [path for status, path in changes for _ in range(2 if status == "T" else 1)]

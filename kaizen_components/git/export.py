@@ -1,7 +1,7 @@
-"""Write a tree as files: byte for byte what was committed, without .git.
+"""Write a tree as files, byte for byte as they were committed, without .git.
 
-Not by `git archive` or a checkout: attributes (export-ignore, export-subst, eol, filters) would leave files out or
-change them. A link is made only if it stays inside; submodules are left out.
+Not by `git archive` or a checkout: attributes (export-ignore, export-subst, eol, filters) would
+leave files out or change them. A link is made only if it stays inside; submodules are left out.
 """
 
 import os
@@ -9,7 +9,8 @@ import os
 from ..errors import Refused, Unavailable
 from .objects import LINK, SUBMODULE, ObjectStore, TreeEntry, require_path
 
-FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)  # fmt: skip
+FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+FLAGS |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def export_entries(store: ObjectStore, entries: list[TreeEntry], folder: str) -> list[str]:

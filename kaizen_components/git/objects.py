@@ -1,7 +1,7 @@
 """Read and write the target's content without its configuration.
 
-A bare repository of our own borrows the target's objects: no config, hooks, attributes, filters, replacements or refs
-take part. New objects go into a private folder until the work is accepted.
+A bare repository of our own borrows the target's objects: no config, hooks, attributes, filters,
+replacements or refs take part. New objects go into a private folder until the work is accepted.
 """
 
 import hashlib
@@ -52,10 +52,12 @@ class ObjectStore:
         self._finish()
 
     def _variables(self, objects: str | None) -> dict[str, str]:
-        """Return what makes git see the target's objects, and those of a private folder if one is given."""
+        """Return what makes git see the target's objects, and those of a private folder if one is
+        given."""
         variables = {
             "GIT_DIR": self.folder, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_INDEX_FILE": os.path.join(self.folder, "index"), "GIT_OBJECT_DIRECTORY": self.borrowed,
+            "GIT_INDEX_FILE": os.path.join(self.folder, "index"),
+            "GIT_OBJECT_DIRECTORY": self.borrowed,
         }  # fmt: skip
         if objects is not None:
             variables["GIT_OBJECT_DIRECTORY"] = objects
@@ -125,7 +127,8 @@ def _missing_error(id: str) -> Integrity:
 
 
 def require_path(path: str) -> None:
-    """Refuse a path that git would not check out: a crafted tree can name it, and `fast-import` takes it."""
+    """Refuse a path that git would not check out: a crafted tree can name it, and `fast-import`
+    takes it."""
     parts = path.split("/")
     names = {_fold_name(part) for part in path.replace("\\", "/").split("/")}
     if {"", ".", ".."} & set(parts) or {".git", "git~1"} & names or "\0" in path:
@@ -138,7 +141,8 @@ def require_path(path: str) -> None:
 
 
 def _fold_name(part: str) -> str:
-    """Return a name as macOS and Windows find it: without invisible letters, streams, and final dots or spaces."""
+    """Return a name as macOS and Windows find it: without invisible letters, streams, and final
+    dots or spaces."""
     return part.translate(INVISIBLE).partition(":")[0].lower().rstrip(" .")
 
 

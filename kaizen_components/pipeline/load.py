@@ -1,4 +1,4 @@
-"""Registries name what they offer by address: a part of the pipeline is imported when a step needs it."""
+"""Load parts of the pipeline by address, so that each is imported when a step needs it."""
 
 from importlib import import_module
 from typing import Any

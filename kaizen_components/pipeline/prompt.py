@@ -1,15 +1,18 @@
-"""Templates of questions. Those that we ship are made here; one of a protocol's own is made in a process of its own.
+"""Render the templates of questions: ours in this process, those of a user's protocol in another.
 
-A protocol may come with somebody else's repository, and a template of three lines can loop for years or ask for all of
-the memory. So `python -I prompt.py` reads {"template", "values"} from stdin under limits, and writes {"found"} or
-{"wrong"}: it imports nothing of ours.
+A protocol may come from an untrusted repository, and a short template can loop for years or use all
+memory. So `python -I prompt.py` reads {"template", "values"} from stdin under limits and writes
+{"found"} or {"wrong"}. It imports nothing of ours.
 """
 
 import json
 import os
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import jinja2
 
 PROMPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "prompts")
 SECONDS_MAX = 3  # of computing; an ordinary one takes milliseconds
@@ -20,7 +23,7 @@ TAKES = f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 20} MB."
 
 
 class PromptError(Exception):
-    """What is wrong with a template of a protocol's own."""
+    """A user's template cannot be rendered."""
 
 
 def render_shipped(name: str, values: dict[str, Any]) -> str:
@@ -32,25 +35,32 @@ def template_path(name: str) -> str:
 
 
 def read_template(name: str) -> str:
-    """The template itself."""
+    """Return the source of a shipped template."""
     with open(template_path(name), encoding="utf-8") as file:
         return file.read()
 
 
 def render_apart(template: str, values: dict[str, Any]) -> str:
-    """The text; NotMade where there is none."""
+    """Render a user's template; raise PromptError if it cannot be rendered."""
     return _run_apart({"template": template, "values": values})
 
 
 def list_variables(template: str) -> set[str]:
-    """What a template uses. Also apart: to compile `{{ 'x'|center(9999999999) }}` is to do it."""
+    """Return the variables of a template; compiling evaluates constants, so it runs apart too."""
     return set(_run_apart({"template": template}))
 
 
 def _run_apart(given: dict[str, Any]) -> Any:
+    import jinja2
+    import markupsafe
+
     from ..errors import Unavailable
 
-    text = json.dumps({**given, "folders": _folders()}, default=sorted)  # a set
+    folders = [  # -I does not import from where this process has found Jinja
+        os.path.dirname(os.path.dirname(os.path.abspath(str(package.__file__))))
+        for package in (jinja2, markupsafe)
+    ]
+    text = json.dumps({**given, "folders": folders}, default=sorted)  # a set
     words = [sys.executable, "-I", os.path.abspath(__file__)]
     try:
         done = subprocess.run(
@@ -58,51 +68,45 @@ def _run_apart(given: dict[str, Any]) -> Any:
         )
         if done.returncode not in (0, *TOO_MUCH):
             raise ValueError(f"exit code {done.returncode}. {done.stderr.strip()[-200:]}")
-        made = {"wrong": TAKES} if done.returncode else json.loads(done.stdout)
+        answer = {"wrong": TAKES} if done.returncode else json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        made = {"wrong": TAKES}
+        answer = {"wrong": TAKES}
     except (OSError, ValueError) as error:
         raise Unavailable(
-            "no_prompt_process", "The process that makes a prompt did not answer.", f"{type(error).__name__}: {error}",
+            "no_prompt_process",
+            "The process that renders a prompt did not answer.",
+            f"{type(error).__name__}: {error}",
             "Run `bash setup/setup.sh`, which repairs the environment.",
-        ) from None  # fmt: skip
-    if "wrong" in made:
-        raise PromptError(made["wrong"])
-    return made["found"]
+        ) from None
+    if "wrong" in answer:
+        raise PromptError(answer["wrong"])
+    return answer["found"]
 
 
-def _folders() -> list[str]:
-    """Where Jinja lies: -I leaves out what this process may have it from."""
-    import jinja2
-    import markupsafe
-
-    return [
-        os.path.dirname(os.path.dirname(os.path.abspath(str(one.__file__))))
-        for one in (jinja2, markupsafe)
-    ]
-
-
-def create_environment():
-    """Templates reach values and nothing else."""
+def create_environment() -> "jinja2.Environment":
+    """Return an environment in which templates reach their values and nothing else."""
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
 
     class Environment(ImmutableSandboxedEnvironment):
         intercepted_binops = frozenset({"*", "**"})  # a short line could ask for all of the memory
 
-        def call_binop(self, context, operator, left, right):
-            raise SecurityError(f"{operator} is not read in a prompt")
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            raise SecurityError(f"{operator} is not allowed in a prompt")
 
     return Environment(
-        loader=jinja2.FileSystemLoader(PROMPTS), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.FileSystemLoader(PROMPTS),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
         keep_trailing_newline=False,
-    )  # fmt: skip
+    )
 
 
-def _limit_resources():
+def _limit_resources() -> None:
     try:
         import resource
-    except ImportError:  # Windows: the clock of whoever waits is the only limit
+    except ImportError:  # Windows: the timeout of the parent is the only limit
         return
     for kind, most in (
         (resource.RLIMIT_CPU, SECONDS_MAX),
@@ -114,28 +118,25 @@ def _limit_resources():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _main():
+def main() -> None:
     given = json.load(sys.stdin)
-    sys.path += given.pop("folders")
+    sys.path += given["folders"]
     _limit_resources()
     try:
-        made = {"found": _rendered(**given) if "values" in given else _names(**given)}
+        from jinja2 import meta
+
+        answer: dict[str, Any]
+        environment, template = create_environment(), given["template"]
+        if "values" in given:
+            answer = {"found": environment.from_string(template).render(given["values"])}
+        else:
+            answer = {"found": sorted(meta.find_undeclared_variables(environment.parse(template)))}
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)
     except Exception as error:
-        made = {"wrong": f"{type(error).__name__}: {error}."}
-    json.dump(made, sys.stdout)
-
-
-def _rendered(template, values):
-    return create_environment().from_string(template).render(values)
-
-
-def _names(template):
-    from jinja2 import meta
-
-    return sorted(meta.find_undeclared_variables(create_environment().parse(template)))
+        answer = {"wrong": f"{type(error).__name__}: {error}."}
+    json.dump(answer, sys.stdout)
 
 
 if __name__ == "__main__":
-    _main()
+    main()

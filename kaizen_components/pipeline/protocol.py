@@ -1,4 +1,4 @@
-"""A protocol is data: named steps, each with its kind, its attempts and where every reason leads."""
+"""Protocols as data: named steps, each with its kind, its attempts and where every reason leads."""
 
 import os
 from typing import Any
@@ -9,17 +9,16 @@ from ..records.ledger.hashing import hash_text
 from . import prompt, yaml_file
 
 FOLDER = os.path.join(os.path.dirname(__file__), "protocols")
-# How a run can end. `accepted` is the only good one; all others say why not.
 STEP_DEFAULTS: dict[str, Any] = {
-    "stage": "", "about": "", "answer": None, "gate": None, "temperature": 0.0, "attempts": 3, "timeout_s": 600,
-    "calls": 0, "budget": {}, "keep": False, "clears": [], "next": {}, "prompt": None, "schema": None, "command": None,
-    "fixtures": {},
+    "stage": "", "about": "", "answer": None, "gate": None, "temperature": 0.0, "attempts": 3,
+    "timeout_s": 600, "calls": 0, "budget": {}, "keep": False, "clears": [], "next": {},
+    "prompt": None, "schema": None, "command": None, "fixtures": {},
 }  # fmt: skip
 BUDGETS = ("asks", "calls", "tokens", "cost_usd", "seconds")
 
 
 class Step:
-    """One step: `ask` steps are answered by a model or an agent, `gate` steps are decided by tools."""
+    """One step: a model or an agent answers `ask` steps, tools decide `gate` steps."""
 
     def __init__(self, name: str, given: dict[str, Any]):
         values = {**STEP_DEFAULTS, **given}
@@ -28,32 +27,24 @@ class Step:
         self.stage: str = values["stage"] or name
         self.about: str = values["about"]
         self.answer: str | None = values["answer"]
-        self.prompt: str | None = values[
-            "prompt"
-        ]  # a template; without one the kind of answer has its own
+        self.prompt: str | None = values["prompt"]  # a template; by default that of the answer
         self.schema: dict[str, Any] | None = values["schema"]  # of an answer of kind json
         self.gate: str | None = values["gate"]
         self.command: list[str] = values["command"] or []  # of a gate of kind command
-        self.fixtures: dict[str, list[dict[str, Any]]] = values[
-            "fixtures"
-        ]  # good and bad ones, to prove a command on
+        # Good and bad ones, to prove a command on.
+        self.fixtures: dict[str, list[dict[str, Any]]] = values["fixtures"]
         self.temperature: float = values["temperature"]
         self.attempts: int = values["attempts"]
         self.timeout_s: float = values["timeout_s"]
         self.calls: int = values["calls"]  # of tools, for one answer
-        self.budget: dict[str, float] = values[
-            "budget"
-        ]  # of this step alone, all its attempts together
+        self.budget: dict[str, float] = values["budget"]  # of all its attempts together
         self.keep: bool = values["keep"]
         self.clears: list[str] = values["clears"]
+        # reason -> (where it leads, how often at most); 0 is as often as attempts allow.
         self.next: dict[str, tuple[str, int]] = {
-            reason: _edge(edge) for reason, edge in values["next"].items()
+            reason: (edge["to"], edge["times"]) if isinstance(edge, dict) else (edge, 0)
+            for reason, edge in values["next"].items()
         }
-
-
-def _edge(edge):
-    """(where it leads, how often at most); 0 is as often as attempts allow."""
-    return (edge["to"], edge["times"]) if isinstance(edge, dict) else (edge, 0)
 
 
 class Protocol:
@@ -68,18 +59,18 @@ class Protocol:
 
     @property
     def hash(self) -> str:
-        """Its version: of the steps and their prompts. Who gives it another budget runs the same protocol."""
-        ours = {
+        """Return the hash of the steps and their prompts; the budget does not count."""
+        prompts = {
             step.answer: prompt.read_template(step.answer)
             for step in self.steps.values()
             if step.answer and not step.prompt
         }
         rest = {name: value for name, value in self.given.items() if name != "budget"}
-        return hash_text(encode_canonical({**rest, "prompts": ours}))
+        return hash_text(encode_canonical({**rest, "prompts": prompts}))
 
     @property
     def planning_steps(self) -> frozenset[str]:
-        """Steps that make the answers to others void."""
+        """Return the steps that make the answers to others void."""
         return frozenset(step.name for step in self.steps.values() if step.clears)
 
     @property
@@ -92,13 +83,13 @@ def list_shipped() -> list[str]:
 
 
 def load_shipped(name: str) -> Protocol:
-    """One of the protocols that we ship."""
+    """Load one of the shipped protocols."""
     with open(os.path.join(FOLDER, name + ".yml"), encoding="utf-8") as file:
         return Protocol(yaml_file.parse_yaml(file.read(), f"{name}.yml"))
 
 
 def override_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:
-    """The same protocol with budgets of the reader's own."""
+    """Return the same protocol with some budgets replaced."""
     unknown = sorted(set(given) - set(BUDGETS))
     if unknown:
         raise Usage(

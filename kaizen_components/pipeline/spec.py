@@ -1,4 +1,4 @@
-"""The spec as people read it, and what is checked about it before anything is built."""
+"""Render a spec for people, and check it before anything is built."""
 
 import re
 from typing import Any
@@ -6,56 +6,54 @@ from typing import Any
 from ..records.quality.contract import lint_contract
 from .verdict import Finding
 
-# What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an inner capital, and
-# whatever is called.
+# What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an
+# inner capital, and names before a parenthesis.
 EXACT = re.compile(
-    r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|[\w.-]*/[\w{}/.-]+|\b\w*[_.\d]\w+\b|\b[A-Za-z]*[a-z][A-Z]\w*\b|\b\w+(?=\()"
+    r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|[\w.-]*/[\w{}/.-]+|\b\w*[_.\d]\w+\b"
+    r"|\b[A-Za-z]*[a-z][A-Z]\w*\b|\b\w+(?=\()"
 )
-# A plain word that is a name by where it stands: "a function mul", "the class Cart to Basket".
+# A plain word that is a name by its position: "a function mul", "the class Cart to Basket".
 CALLED = re.compile(
     r"\b(?:function|class|method|module|command|option|field|column|table)\s+"
-    r"(?!(?:that|which|to|in|for|of|and|with|on|from|as|is|so|by|at|the|an?)\b)([A-Za-z]\w*)(?:\s+to\s+([A-Z]\w*))?"
+    r"(?!(?:that|which|to|in|for|of|and|with|on|from|as|is|so|by|at|the|an?)\b)([A-Za-z]\w*)"
+    r"(?:\s+to\s+([A-Z]\w*))?"
 )
-# A result that it names in one word or two, at the end of a clause: "returning status ok", "returns 404".
+# A result of one or two words at the end of a clause: "returning status ok", "returns 404".
 RESULT = re.compile(
     r"\breturn(?:s|ing)?\s+(?!(?:the|an?|its|all|how)\b)([\w.]+)(?:\s+([\w.]+))?\s*(?:[,;]|\.?$)",
     re.MULTILINE,
 )
-# What is protected, by the words of a request that speak of it and by the names of the files that are meant then.
+# Words of a request that speak of protected files, and the files that are meant then.
 SPOKEN = (
     (r"\btests?\b", r"(?:.*/)?(?:tests?|conftest\.py|test_[^/]*|[^/]*_test\.[^/]*)(?:/.*)?"),
     (r"\b(?:config\w*|settings?)\b", r"(?:.*/)?[^/*]*\.(?:toml|ini|cfg|ya?ml|json)"),
     (
         r"\b(?:depend\w*|packages?|requirements?|upgrade|install|lock ?files?)\b",
-        r"(?:.*/)?(?:requirements[^/]*\.txt|pyproject\.toml|setup\.(?:py|cfg)|package(?:-lock)?\.json|pnpm-lock\.yaml"
-        r"|[^/]*\.lock|go\.(?:mod|sum)|Cargo\.toml)",
+        r"(?:.*/)?(?:requirements[^/]*\.txt|pyproject\.toml|setup\.(?:py|cfg)"
+        r"|package(?:-lock)?\.json|pnpm-lock\.yaml|[^/]*\.lock|go\.(?:mod|sum)|Cargo\.toml)",
     ),
 )
-NEVER_BY_KIND = re.compile(
-    r"\.(?:kaizen|git)\b"
-)  # gates and their settings: only if the request names them
+# Gates and their settings are granted only if the request names them.
+NEVER_BY_KIND = re.compile(r"\.(?:kaizen|git)\b")
 
 
 def filter_grants(grants: list[str], request: str) -> list[str]:
-    """The grants that count: whoever plans may not let himself change what the request does not speak of."""
-    names = [glob for glob in grants if glob.strip("*/.")]
-    return [glob for glob in names if _is_named(glob, request) or _is_meant(glob, request)]
+    """Return the grants that the request speaks of; a plan cannot extend them."""
 
+    def is_requested(glob: str) -> bool:
+        last = glob.rpartition("/")[2]
+        if glob in request or (last.strip("*") and last in request):
+            return True
+        return not NEVER_BY_KIND.search(glob) and any(
+            re.search(words, request, re.IGNORECASE) and re.fullmatch(files, glob)
+            for words, files in SPOKEN
+        )
 
-def _is_named(glob, request):
-    last = glob.rpartition("/")[2]
-    return glob in request or (bool(last.strip("*")) and last in request)
-
-
-def _is_meant(glob, request):
-    return not NEVER_BY_KIND.search(glob) and any(
-        re.search(words, request, re.IGNORECASE) and re.fullmatch(files, glob)
-        for words, files in SPOKEN
-    )
+    return [glob for glob in grants if glob.strip("*/.") and is_requested(glob)]
 
 
 def render_spec(spec: dict[str, Any]) -> str:
-    """The form that prompts, the reviewer and the lint get."""
+    """Return the spec as Markdown for prompts, the reviewer and the lint."""
     lines = [f"# {spec['title']}", "", "## Acceptance criteria", ""]
     lines += [f"- {criterion['id']}: {criterion['text']}" for criterion in spec["criteria"]]
     for heading, name in (("Constraints", "constraints"), ("Out of scope", "out_of_scope")):
@@ -65,7 +63,7 @@ def render_spec(spec: dict[str, Any]) -> str:
 
 
 def check_spec(spec: dict[str, Any], request: str) -> list[Finding]:
-    """What is wrong with a spec: what Q10's lint calls an error, and what the request names and it forgot."""
+    """Return the lint errors of Q10, and the names of the request that the spec forgot."""
     found = [
         Finding(f"spec-{one['rule']}", f"{one['text']}: {one['suggestion']}")
         for one in lint_contract(render_spec(spec))["findings"]
@@ -80,10 +78,6 @@ def check_spec(spec: dict[str, Any], request: str) -> list[Finding]:
     for exact in dict.fromkeys([*EXACT.findall(request), *words]):
         name = exact.strip("`\"'.,").lower()
         if name and name not in said:
-            found.append(
-                Finding(
-                    "spec-forgets",
-                    f"The request names {exact}, and no criterion or constraint does: add it to one.",
-                )
-            )
+            says = f"The request names {exact}, and no criterion or constraint does: add it to one."
+            found.append(Finding("spec-forgets", says))
     return found

@@ -7,7 +7,7 @@ from .connection import APPLICATION_ID, Connection
 from .gate import Gate, read_timeout_s
 from .place import Place
 
-SCHEMA_VERSION = 18  # the number of the newest file in migrations/
+SCHEMA_VERSION = 19  # the number of the newest file in migrations/
 SHORT_WAIT_S = 0.2
 PAGE_BYTES = 2048  # a small write touches a little of a dozen pages: half of SQLite's own 4096 is half to flush
 

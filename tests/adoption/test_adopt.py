@@ -104,7 +104,7 @@ def status(repo, *words):
 def test_a_session_from_plan_to_removal(cli, repo):
     before = seen(repo)
     planned = cli("adopt", str(repo))
-    assert planned.exit_code == 0 and "nothing was touched" in planned.out and seen(repo) == before
+    assert planned.exit_code == 0 and "nothing was changed" in planned.out and seen(repo) == before
     assert cli("adopt", str(repo), "--check").exit_code == 1
 
     assert cli("adopt", str(repo), "--apply").exit_code == 0

@@ -11,7 +11,7 @@ import pytest
 
 from kaizen_components.projects.publish import hidden_content as publish_git
 from kaizen_components.projects.publish import scan as publish_scan
-from kaizen_components.projects.publish.finders import build_finders
+from kaizen_components.projects.publish.finders import Finder
 
 from ..conftest import ROOT, git
 
@@ -230,9 +230,9 @@ def test_without_git_every_file_is_looked_at_and_that_is_said(cli, root):
     ],
 )  # fmt: skip
 def test_what_is_nobodys_passes(text):
-    look = build_finders(home=HOME + "zaphodb", names=["zaphodb"])
+    finder = Finder(home=HOME + "zaphodb", names=["zaphodb"])
 
-    assert [hit for finder in look for hit in finder(text)] == []
+    assert list(finder.find(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -246,9 +246,9 @@ def test_what_is_nobodys_passes(text):
     ],
 )  # fmt: skip
 def test_what_is_somebodys_is_found(text):
-    look = build_finders(home="/nowhere", names=["zaphodb"])
+    finder = Finder(home="/nowhere", names=["zaphodb"])
 
-    assert len([hit for finder in look for hit in finder(text)]) == 1
+    assert len(list(finder.find(text))) == 1
 
 
 def test_everything_of_one_kind_in_one_line_is_listed_once(cli, repo):
@@ -266,9 +266,9 @@ def test_everything_of_one_kind_in_one_line_is_listed_once(cli, repo):
 
 def test_ones_own_home_is_listed_once_beside_others():
     both = f"{HOME}zaphodb/x {HOME}ubuntu/x {HOME}ubuntu"
-    look = build_finders(home=HOME + "ubuntu", names=[])
+    finder = Finder(home=HOME + "ubuntu", names=[])
 
-    assert [hit.found for finder in look for hit in finder(both)] == [
+    assert [hit.text for hit in finder.find(both)] == [
         HOME + "zaphodb",
         HOME + "ubuntu",
     ]
@@ -276,7 +276,7 @@ def test_ones_own_home_is_listed_once_beside_others():
 
 def test_a_home_elsewhere_counts_and_a_common_one_only_with_what_is_in_it():
     def hits(home, text):
-        return [hit.found for finder in build_finders(home=home, names=[]) for hit in finder(text)]
+        return [hit.text for hit in Finder(home, []).find(text)]
 
     assert hits("/data/people/ford", "in /data/people/ford now") == ["/data/people/ford"]
     assert hits("/" + "root", "the word /root, the folder /" + "root/") == []
@@ -343,7 +343,7 @@ def test_a_long_file_is_read_to_its_end_in_pieces(found, repo):
 def test_what_lies_across_two_pieces_is_found_once(monkeypatch):
     monkeypatch.setattr(publish_scan, "PIECE_BYTES", 500)
     monkeypatch.setattr(publish_scan, "OVERLAP_BYTES", 100)
-    look = build_finders(home="/nowhere", names=["zaphodb"])
+    finder = Finder(home="/nowhere", names=["zaphodb"])
     for before in range(400, 520):  # the secret begins before, at and after the cut
         text = (
             "x y\n" * (before // 4)
@@ -354,7 +354,7 @@ def test_what_lies_across_two_pieces_is_found_once(monkeypatch):
             + "x\n" * 300
         )
         at = before // 4 + 1
-        rows = publish_scan.scan_content("a", io.BytesIO(text.encode()).read, len(text), look)
+        rows = publish_scan.scan_content("a", io.BytesIO(text.encode()).read, len(text), finder)
         assert [(one.line, one.kind) for one in rows] == [
             (at, "secret: GitHub token"), (at + 1, "machine or user name")
         ], before  # fmt: skip
@@ -400,7 +400,7 @@ def test_a_file_that_fails_while_it_is_opened_is_a_finding(tmp_path, monkeypatch
 
     (tmp_path / "closed").write_text("x")
     monkeypatch.setattr(publish_scan.os, "open", denied)
-    rows = publish_scan.scan_file(str(tmp_path), "closed", [])
+    rows = publish_scan.scan_file(str(tmp_path), "closed", Finder())
 
     assert [(one.kind, one.found) for one in rows] == [
         ("not looked at", "cannot be read: Permission denied")

@@ -1,6 +1,7 @@
 """L2 and L3: what a promotion needs, that it happens once, and what it keeps."""
 
 import contextlib
+import pathlib
 
 import pytest
 
@@ -105,16 +106,22 @@ def test_texts_override_evidence_is_added_and_paths_replace(kaizen, gotcha):
     assert record(kaizen, "G4", id)["title"] == TEXT["title"]
 
 
-def test_a_gotcha_without_evidence_is_promoted_only_with_evidence_given(kaizen, gotcha):
-    id = gotcha(evidence=[])
-    with pytest.raises(Refused, match="no evidence") as refused:
-        kaizen("L2", id=id)
+def test_learning_without_evidence_is_unproven_everywhere(kaizen, gotcha):
+    unproven = kaizen("L2", id=gotcha(evidence=[], paths=["a.py"], title="No evidence"))
+    proven = kaizen("L2", id=gotcha(evidence=[]), evidence=["Seen."])
 
-    assert f"L2 --id {id} --evidence" in refused.value.next
-    assert record(kaizen, "G4", id)["status"] == "active" and kaizen("L4")["count"] == 0
-    assert record(kaizen, "L6", kaizen("L2", id=id, evidence=["Seen."])["id"])["evidence"] == [
-        "Seen."
-    ]
+    assert unproven["unproven"] is True and "unproven" not in proven
+    assert record(kaizen, "L6", unproven["id"])["unproven"] is True
+    assert "unproven" not in record(kaizen, "L6", proven["id"])
+    for answer in (kaizen("L4"), kaizen("L5", query=TEXT["title"])):
+        assert {row["id"]: row["unproven"] for row in answer["records"]}[proven["id"]] is False
+    assert kaizen("L4")["records"][-1]["unproven"] is True
+    assert kaizen("L10", path=["a.py"])["records"][0]["unproven"] is True
+    assert "learning, unproven" in kaizen("R0", query="No evidence")["text"]
+    report = pathlib.Path(kaizen.store.place.root, kaizen("R3", format="md")["path"]).read_text()
+    assert report.count("Unproven: no evidence is recorded for it.") == 1
+    with pytest.raises(Refused):
+        kaizen("L3", id=unproven["id"])
 
 
 @pytest.mark.parametrize("status", ["resolved", "retired"])

@@ -26,7 +26,7 @@ def live(repo, door):
     return lambda character, *names, on=repo, **given: life(door, character, on, *names, **given)
 
 
-def test_an_honest_agent_is_accepted(live, repo):
+def test_honest_agent_is_accepted(live, repo):
     lived = live("honest")
 
     assert [state["outcome"] for state in lived.states()] == ["accepted"]
@@ -34,7 +34,7 @@ def test_an_honest_agent_is_accepted(live, repo):
     assert lived.refusals() == []
 
 
-def test_a_lazy_agent_is_told_so_and_its_work_is_not_accepted(live, repo):
+def test_lazy_agent_is_not_accepted(live, repo):
     before = everything(repo)
     lived = live("lazy")
 
@@ -50,7 +50,7 @@ def test_a_lazy_agent_is_told_so_and_its_work_is_not_accepted(live, repo):
     assert everything(repo) == before
 
 
-def test_a_malicious_agent_is_refused_and_changes_no_verdict(live, repo):
+def test_malicious_agent_changes_no_verdict(live, repo):
     before = everything(repo)
     lived = live("malicious")
 
@@ -80,14 +80,14 @@ def test_a_malicious_agent_is_refused_and_changes_no_verdict(live, repo):
     assert everything(repo) == before
 
 
-def test_good_work_is_accepted_whatever_was_done_to_our_files(live):
+def test_good_work_survives_meddling(live):
     lived = live("meddler")
 
     assert [state["outcome"] for state in lived.states()] == ["accepted"]
     assert {move["exit_code"] for move in lived.moves} == {0}
 
 
-def test_a_confused_agent_loses_nothing_and_nothing_counts_twice(live, repo):
+def test_confused_agent_loses_nothing(live, repo):
     lived = live("confused")
 
     assert [state["outcome"] for state in lived.states()] == ["accepted", "accepted"]
@@ -96,7 +96,7 @@ def test_a_confused_agent_loses_nothing_and_nothing_counts_twice(live, repo):
     assert len(branches(repo)) == 2
 
 
-def test_two_agents_at_once_share_the_steps_and_every_answer_counts_once(live, cli, repo):
+def test_parallel_agents_count_each_answer_once(live, cli, repo):
     begun = cli(
         *run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"}
     ).json
@@ -122,9 +122,7 @@ def test_two_agents_at_once_share_the_steps_and_every_answer_counts_once(live, c
     assert refused <= {(0, None), (4, "step_is_leased"), (6, "run_is_driven"), (6, "busy")}
 
 
-def test_a_models_run_refuses_an_agents_answer_and_has_it_on_record(
-    cli, root, repo, door, tmp_path
-):
+def test_model_run_records_refused_agent_answer(cli, root, repo, door, tmp_path):
     with server(Model(plan=[html()])) as serving:
         cli(*run_words(repo), env=environment(serving.url))
     records = Records(door)
@@ -147,7 +145,7 @@ def test_a_models_run_refuses_an_agents_answer_and_has_it_on_record(
         )
 
 
-def test_an_answer_that_nobody_judged_before_the_abort_is_told_so(root, repo, door, tmp_path):
+def test_answer_without_verdict_before_abort_fails(root, repo, door, tmp_path):
     """P4 died between the answer and its verdict, and somebody ended the run."""
     from .test_resume import kill_after
 

@@ -30,7 +30,7 @@ def live(door, repo, protocol):
     return lambda character: life(door, character, repo, given=given, records=records)
 
 
-def test_a_malicious_agent_is_refused_and_its_wrong_answers_are_caught(live, protocol, repo, root):
+def test_malicious_agent_is_refused(live, protocol, repo, root):
     before = everything(repo)
     lived = live("malicious")
 
@@ -62,7 +62,7 @@ def test_a_malicious_agent_is_refused_and_its_wrong_answers_are_caught(live, pro
     assert not (root / "evals").exists()
 
 
-def test_a_confused_agent_loses_nothing_and_nothing_counts_twice(live, protocol, root):
+def test_confused_agent_loses_nothing(live, protocol, root):
     lived = live("confused")
     asks = {"codemode": 3, "own": 1}[protocol]
 

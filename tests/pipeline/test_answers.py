@@ -29,7 +29,7 @@ def test_what_stands_round_an_object_is_tolerated(text):
     assert validate_answer(text, Review).model_dump() == GOOD
 
 
-def test_braces_and_quotes_inside_strings_do_not_count():
+def test_braces_inside_strings_do_not_count():
     assert extract_json('x {"a": "}{ \\" }", "b": {"c": "\\\\"}} y') == {
         "a": '}{ " }',
         "b": {"c": "\\"},
@@ -62,7 +62,7 @@ def test_what_is_wrong_is_said_in_words(text, said):
     assert "Traceback" not in str(caught.value) and "pydantic" not in str(caught.value)
 
 
-def test_many_faults_are_counted_and_the_first_are_named():
+def test_many_faults_are_counted():
     text = json.dumps({"title": "x", "criteria": [{"id": f"X{n}", "text": "y"} for n in range(12)]})
 
     with pytest.raises(AnswerRefused) as caught:
@@ -83,7 +83,7 @@ def test_any_text_is_read_or_refused(before, after):
         assert found.model_dump() == GOOD
 
 
-def test_a_text_full_of_braces_takes_no_time():
+def test_text_full_of_braces_is_fast():
     for text in ("{" * 500_000, '{"' * 200_000, "{}" * 100_000):
         with pytest.raises(AnswerRefused):
             validate_answer(text, Brief)

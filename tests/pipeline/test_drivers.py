@@ -51,7 +51,7 @@ def test_an_unknown_driver_is_said():
         create_driver("human")
 
 
-def test_each_stage_has_its_model_and_its_temperature(driving, monkeypatch):
+def test_stage_has_its_model_and_temperature(driving, monkeypatch):
     monkeypatch.setenv("KAIZEN_REVIEW_MODEL", "another")
     with ModelServer([Answer("x")]) as server:
         made = driving(server)
@@ -64,7 +64,7 @@ def test_each_stage_has_its_model_and_its_temperature(driving, monkeypatch):
     assert all("tools" not in one for one in server.requests)
 
 
-def test_a_stage_ends_at_its_own_time(driving, monkeypatch):
+def test_stage_ends_at_its_own_timeout(driving, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUILD_TIMEOUT_S", "1")
     with (
         ModelServer([Answer("x", delay_s=6)]) as server,
@@ -73,7 +73,7 @@ def test_a_stage_ends_at_its_own_time(driving, monkeypatch):
         driving(server).ask(STEPS["build"], QUESTION)
 
 
-def test_half_a_file_does_not_pass_for_a_whole_one(driving):
+def test_truncated_file_is_refused(driving):
     """A missing last marker is tolerated, but not where the server cut the answer off."""
     half = "FILE: a.py\n<<<<<<< WHOLE\nx = 1\n"
     with ModelServer(
@@ -87,7 +87,7 @@ def test_half_a_file_does_not_pass_for_a_whole_one(driving):
             answers.validate_answer(made.ask(STEPS["plan"], QUESTION).text, Brief)
 
 
-def test_a_scout_looks_things_up_and_its_cost_is_the_sum(driving):
+def test_scout_cost_is_the_sum_of_requests(driving):
     script = [Answer(tool_calls=[("list", {}), ("read", {"path": "app/x.py"})]), Answer(BRIEF)]
     with ModelServer(script) as server:
         reply = driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, str)
@@ -98,7 +98,7 @@ def test_a_scout_looks_things_up_and_its_cost_is_the_sum(driving):
     assert "def Health()" in server.requests[1]["messages"][-1]["content"]
 
 
-def test_what_a_scout_spent_before_nobody_answered_is_told(driving):
+def test_error_has_the_cost_spent_before(driving):
     with (
         ModelServer([Answer(tool_calls=[("list", {})]), rate_limited()]) as server,
         pytest.raises(Unavailable) as caught,
@@ -108,12 +108,12 @@ def test_what_a_scout_spent_before_nobody_answered_is_told(driving):
     assert caught.value.total_spent == {"calls": 1, "tokens_in": 11, "tokens_out": 7}
 
 
-def test_usage_that_one_answer_does_not_tell_makes_the_sum_unknown(driving):
+def test_one_unknown_usage_makes_sum_unknown(driving):
     with ModelServer([Answer(tool_calls=[("list", {})], usage=None), Answer(BRIEF)]) as server:
         assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION).tokens_in is None
 
 
-def test_a_scout_that_never_stops_is_asked_once_without_tools(driving):
+def test_endless_scout_is_asked_without_tools(driving):
     def script(request):
         return (
             Answer(tool_calls=[("list", {}), ("grep", {"text": "def"}), ("list", {})])
@@ -135,7 +135,7 @@ def test_a_scout_that_never_stops_is_asked_once_without_tools(driving):
 
 
 @pytest.mark.parametrize("status", [400, 500])
-def test_a_server_without_tools_is_asked_without_and_remembered(driving, status):
+def test_server_without_tools_is_remembered(driving, status):
     def script(request):
         if "tools" in request:
             return Answer(
@@ -152,7 +152,7 @@ def test_a_server_without_tools_is_asked_without_and_remembered(driving, status)
     assert len(server.requests) == before + 1 and "tools" not in server.requests[-1]
 
 
-def test_a_server_that_stumbles_over_a_call_in_its_stream_is_asked_without_tools(driving):
+def test_broken_tool_stream_is_asked_without_tools(driving):
     said = b'data: {"error": {"code": 500, "message": "Invalid diff: now finding less tool calls!"}}\n\n'
     with ModelServer([Answer(raw=said, content_type="text/event-stream"), Answer(BRIEF)]) as server:
         assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION, str).text == BRIEF
@@ -160,7 +160,7 @@ def test_a_server_that_stumbles_over_a_call_in_its_stream_is_asked_without_tools
     assert ["tools" in one for one in server.requests] == [True, False]
 
 
-def test_a_model_that_writes_its_calls_as_text_is_asked_without_tools(driving):
+def test_calls_as_text_are_asked_without_tools(driving):
     written = '```json\n{"name": "read", "arguments": {"path": "app/x.py"}}\n```'
     with ModelServer([Answer(written), Answer(BRIEF)]) as server:
         assert driving(server, Base(FILES)).ask(STEPS["scout"], QUESTION).text == BRIEF
@@ -168,7 +168,7 @@ def test_a_model_that_writes_its_calls_as_text_is_asked_without_tools(driving):
     assert "tools" not in server.requests[1]
 
 
-def test_the_driver_needs_no_repository_to_be_made(driving):
+def test_driver_needs_no_repository(driving):
     with ModelServer([Answer(BRIEF)]) as server:
         assert isinstance(driving(server), ModelDriver)
         assert driving(server).ask(STEPS["scout"], QUESTION).text == BRIEF

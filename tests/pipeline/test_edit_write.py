@@ -1,4 +1,4 @@
-"""Changes are written below one folder and nowhere else, whatever is planted there."""
+"""Check that changes are written below one folder only, even if links are planted there."""
 
 import os
 import resource
@@ -20,7 +20,7 @@ def target(request, tmp_path, monkeypatch):
     return tmp_path / "target"
 
 
-def test_files_are_made_changed_and_deleted(target):
+def test_files_are_created_changed_and_deleted(target):
     (target / "old").mkdir()
     (target / "old" / "x").write_text("x")
     (target / "run.sh").write_text("a")
@@ -36,7 +36,7 @@ def test_files_are_made_changed_and_deleted(target):
 @pytest.mark.parametrize(
     "path", ["../target-evil/x", "/etc/x", "a/../../target-evil/x", ".git/config", "..", "a\\b"]
 )
-def test_a_path_that_leaves_the_folder_is_refused_before_anything_is_written(target, path):
+def test_path_outside_folder_is_refused_before_writing(target, path):
     with pytest.raises(EditRefused):
         write_changes(str(target), {"fine.py": b"x", path: b"evil"})
 
@@ -57,7 +57,7 @@ def test_links_are_not_followed(target, data):
     assert os.listdir(outside) == ["x"] and (outside / "x").read_text() == "untouched"
 
 
-def test_a_hard_link_is_replaced_and_not_written_through(target):
+def test_hard_link_is_replaced(target):
     outside = target.parent / "target-evil" / "x"
     os.link(outside, target / "x")
 
@@ -66,7 +66,7 @@ def test_a_hard_link_is_replaced_and_not_written_through(target):
     assert outside.read_text() == "untouched" and (target / "x").read_bytes() == b"mine"
 
 
-def test_a_pipe_or_a_folder_in_the_place_of_a_file_is_refused(target):
+def test_pipe_and_folder_are_refused(target):
     os.mkfifo(target / "pipe")
     (target / "folder").mkdir()
 
@@ -76,7 +76,7 @@ def test_a_pipe_or_a_folder_in_the_place_of_a_file_is_refused(target):
 
 
 @pytest.mark.parametrize("moment", ["mkdir", "open", "stat", "chmod", "rename"])
-def test_a_folder_that_becomes_a_link_meanwhile_lets_nothing_out(tmp_path, monkeypatch, moment):
+def test_folder_swapped_for_link_leaks_nothing(tmp_path, monkeypatch, moment):
     """The race that a check before the write loses, at each call of the system in turn."""
     target, outside = tmp_path / "target", tmp_path / "outside"
     (target / "spot").mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_a_folder_that_becomes_a_link_meanwhile_lets_nothing_out(tmp_path, monke
     assert calls and os.listdir(outside) == []
 
 
-def test_a_full_disk_is_said_and_the_file_stays_as_it_was(target):
+def test_full_disk_leaves_file_unchanged(target):
     (target / "x").write_bytes(b"old")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))

@@ -1,4 +1,4 @@
-"""Edits in plain text: read as models write them, applied exactly or refused with the reason."""
+"""Check edits in plain text: read as models write them, applied exactly or refused with a reason."""
 
 import pytest
 from hypothesis import assume, given, settings
@@ -24,7 +24,7 @@ HEALTH = (
 )
 
 
-def applied(text, base=BASE, **more):
+def apply_text(text, base=BASE, **more):
     return edits.apply_edits(edits.parse_edits(text), base.get, **more)
 
 
@@ -34,25 +34,25 @@ def block(path, search, text):
 
 def refusal(text, base=BASE, **more):
     with pytest.raises(EditRefused) as caught:
-        applied(text, base, **more)
+        apply_text(text, base, **more)
     return str(caught.value)
 
 
-def test_a_block_replaces_the_lines_it_searches_for():
-    found = applied(
+def test_block_replaces_its_lines():
+    found = apply_text(
         block("app/main.py", '    return {"hello": "world"}', '    return {"hello": "you"}')
     )
 
     assert found == {"app/main.py": APP.replace("world", "you").encode()}
 
 
-def test_a_whole_file_is_written_and_another_deleted():
-    found = applied("FILE: new/x.py\n<<<<<<< WHOLE\nx = 1\n>>>>>>> END\n\nDELETE: README.md\n")
+def test_whole_file_is_written_and_another_deleted():
+    found = apply_text("FILE: new/x.py\n<<<<<<< WHOLE\nx = 1\n>>>>>>> END\n\nDELETE: README.md\n")
 
     assert found == {"new/x.py": b"x = 1\n", "README.md": None}
 
 
-def test_the_example_of_the_prompt_is_in_the_form_that_is_read():
+def test_example_of_prompt_is_readable():
     assert [edit.kind for edit in edits.parse_edits(edits.FORMAT)] == ["whole", "replace"]
 
 
@@ -82,8 +82,8 @@ LENIENT = {
 
 
 @pytest.mark.parametrize("text", LENIENT.values(), ids=LENIENT)
-def test_what_models_do_to_the_form_is_tolerated(text):
-    assert applied(text) == {"app/main.py": HEALTH.encode()}
+def test_sloppy_form_is_accepted(text):
+    assert apply_text(text) == {"app/main.py": HEALTH.encode()}
 
 
 RETURN, NEW = '    return {"hello": "world"}', '    return {"hello": "you"}'
@@ -103,13 +103,13 @@ LENIENT_BLOCKS = {
 
 
 @pytest.mark.parametrize("text", LENIENT_BLOCKS.values(), ids=LENIENT_BLOCKS)
-def test_what_models_do_to_a_block_is_tolerated(text):
-    assert applied(text) == {"app/main.py": APP.replace("world", "you").encode()}
+def test_sloppy_block_is_accepted(text):
+    assert apply_text(text) == {"app/main.py": APP.replace("world", "you").encode()}
 
 
-def test_a_path_holds_for_the_blocks_that_follow_it():
+def test_path_applies_to_following_blocks():
     second = block("", "app = FastAPI()", "app = FastAPI(title='x')").partition("\n")[2]
-    found = applied(block("app/main.py", RETURN, NEW) + "\nand\n" + second)
+    found = apply_text(block("app/main.py", RETURN, NEW) + "\nand\n" + second)
 
     assert (
         found["app/main.py"]
@@ -133,11 +133,11 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("text, said", MALFORMED.items())
-def test_what_would_have_to_be_guessed_is_refused(text, said):
+def test_ambiguous_answer_is_refused(text, said):
     assert said in refusal(text)
 
 
-def test_a_refusal_names_the_block_the_first_diverging_line_and_the_nearest_place():
+def test_refusal_names_nearest_place_and_differing_line():
     said = refusal(block("app/main.py", '@app.get("/")\ndef root() -> dict[str, int]:', "pass"))
 
     assert said.startswith("Block 1 (app/main.py) matches nothing in the file.")
@@ -145,13 +145,13 @@ def test_a_refusal_names_the_block_the_first_diverging_line_and_the_nearest_plac
     assert "'def root() -> dict[str, str]:'" in said and "'def root() -> dict[str, int]:'" in said
 
 
-def test_the_nearest_place_is_found_where_no_line_is_the_same():
+def test_nearest_place_needs_no_equal_line():
     assert "lines 3-3" in refusal(block("app/main.py", "app = FastApi()", "app = None"))
     assert "No line of the file is like" in refusal(block("app/main.py", "zzzzzzzz", "y"))
     assert "the file ends before" in refusal(block("app/main.py", RETURN + "\nmore", "y"))
 
 
-def test_a_block_that_fits_twice_is_refused_with_the_lines():
+def test_block_with_two_places_is_refused():
     assert "fits in 2 places, at lines 1, 3" in refusal(
         block("a.py", "x", "y"), {"a.py": b"x\nz\nx\n"}
     )
@@ -159,11 +159,11 @@ def test_a_block_that_fits_twice_is_refused_with_the_lines():
     assert "fits in 2 places" in refusal(block("a.py", "x", "y"), {"a.py": b" x\nz\n\tx\n"})
 
 
-def test_an_exact_place_wins_over_a_looser_one():
-    assert applied(block("a.py", "x", "y"), {"a.py": b" x\nx\nx \n"}) == {"a.py": b" x\ny\nx \n"}
+def test_exact_place_wins():
+    assert apply_text(block("a.py", "x", "y"), {"a.py": b" x\nx\nx \n"}) == {"a.py": b" x\ny\nx \n"}
 
 
-def test_all_edits_apply_or_none_does():
+def test_one_bad_edit_refuses_all():
     good, bad = block("app/main.py", RETURN, NEW), block("README.md", "# Ap", "# B")
 
     assert "Block 2 (README.md)" in refusal(good + bad)
@@ -177,7 +177,7 @@ REFUSED = {
     block("README.md", "# App", "<<<<<<< HEAD"): "looks like a marker",
     block("README.md", "# App", "FILE: b.py"): "looks like a marker",
     "FILE: README.md\n<<<<<<< WHOLE\nx\n>>>>>>>>>\n>>>>>>> END": "looks like a marker",
-    "FILE: README.md\n<<<<<<< WHOLE\nx\ufffd\n>>>>>>> END": "no text",
+    "FILE: README.md\n<<<<<<< WHOLE\nx\ufffd\n>>>>>>> END": "not text",
     "FILE: README.md\n<<<<<<< WHOLE\ny\ud800\n>>>>>>> END": "UTF-8",
     "FILE: README.md\n<<<<<<< WHOLE\n" + "x" * 1_000_001 + "\n>>>>>>> END": "1,000,002 bytes",
     block("README.md", "# App", "# B")
@@ -190,7 +190,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text, said", REFUSED.items(), ids=range(len(REFUSED)))
-def test_edits_that_make_no_sense_are_refused(text, said):
+def test_senseless_edits_are_refused(text, said):
     assert said in refusal(text)
 
 
@@ -198,19 +198,19 @@ def test_edits_that_make_no_sense_are_refused(text, said):
     "data, said",
     [(b"a\0b", "not a text file"), (b"\xff\xfe", "not a text"), (b"x" * 1_000_001, "bytes")],
 )
-def test_binary_and_huge_files_are_left_as_they_are(data, said):
+def test_binary_and_huge_files_are_refused(data, said):
     assert said in refusal("FILE: b\n<<<<<<< WHOLE\nx\n>>>>>>> END", {"b": data})
     assert said in refusal(block("b", "x", "y"), {"b": data})
 
 
-def test_a_block_that_searches_for_nothing_makes_a_new_file():
-    assert applied(block("new.py", "", "x = 1")) == {"new.py": b"x = 1\n"}
+def test_empty_search_creates_file():
+    assert apply_text(block("new.py", "", "x = 1")) == {"new.py": b"x = 1\n"}
 
 
-def test_markers_that_were_there_before_are_no_leak():
+def test_markers_of_base_are_allowed():
     base = {"a.md": b"<<<<<<< HEAD\nx\n"}
 
-    assert applied(block("a.md", "x", "y"), base) == {"a.md": b"<<<<<<< HEAD\ny\n"}
+    assert apply_text(block("a.md", "x", "y"), base) == {"a.md": b"<<<<<<< HEAD\ny\n"}
 
 
 PATHS = [
@@ -222,7 +222,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_paths_out_of_bounds_are_refused(path):
+def test_paths_outside_root_are_refused(path):
     with pytest.raises(EditRefused, match="refused"):
         edits.apply_edits([Edit("whole", path, text=("x",), number=1)], BASE.get)
 
@@ -235,17 +235,17 @@ def test_ordinary_paths_are_allowed(path):
 
 
 @pytest.mark.parametrize("path", ["App/main.py", "app/MAIN.py", "readme.md", "app", "README.md/x"])
-def test_a_path_that_clashes_with_what_is_there_is_refused(path):
+def test_clashing_path_is_refused(path):
     text = f"FILE: {path}\n<<<<<<< WHOLE\nx\n>>>>>>> END"
 
     assert refusal(text, there=BASE)
 
 
-def test_two_new_files_that_differ_only_in_case_are_refused():
+def test_new_files_differing_in_case_are_refused():
     assert "take the two for one" in refusal("FILE: A.py\n```\nx\n```\nFILE: a.py\n```\nx\n```\n")
 
 
-def test_nothing_is_written_through_a_symbolic_link():
+def test_symbolic_link_is_refused():
     text = "FILE: app/sub/x.py\n<<<<<<< WHOLE\nx\n>>>>>>> END"
 
     for link in ("app", "app/sub", "app/sub/x.py"):
@@ -264,11 +264,11 @@ def test_nothing_is_written_through_a_symbolic_link():
         (b"b", ("c", "b"), b"c\nb"),
     ],
 )
-def test_line_ends_the_last_line_and_a_mark_at_the_beginning_stay_as_they_are(base, text, new):
+def test_line_ends_and_bom_stay(base, text, new):
     assert edits.apply_edits([Edit("replace", "x", ("b",), text)], {"x": base}.get) == {"x": new}
 
 
-def test_a_whole_file_keeps_the_line_ends_of_the_base():
+def test_whole_file_keeps_line_ends():
     whole = [Edit("whole", "x", text=("1", "2"))]
 
     assert edits.apply_edits(whole, {"x": b"a\r\nb\r\n"}.get) == {"x": b"1\r\n2\r\n"}
@@ -276,13 +276,13 @@ def test_a_whole_file_keeps_the_line_ends_of_the_base():
     assert edits.apply_edits([Edit("whole", "x")], {"x": b"a\n"}.get) == {"x": b""}
 
 
-def test_lines_that_a_block_only_repeats_keep_their_blanks():
+def test_repeated_lines_keep_their_blanks():
     edit = Edit("replace", "x", ("a", "b", "c"), ("a", "B", "c"))
 
     assert edits.apply_edits([edit], {"x": b"a  \nb\t\nc \n"}.get) == {"x": b"a  \nB\nc \n"}
 
 
-def test_blanks_at_the_end_of_a_line_can_be_taken_away():
+def test_trailing_blanks_can_be_removed():
     assert edits.apply_edits([Edit("replace", "x", ("a  ",), ("a",))], {"x": b"a  \n"}.get) == {
         "x": b"a\n"
     }
@@ -311,11 +311,11 @@ def test_blanks_at_the_end_of_a_line_can_be_taken_away():
         ),
     ],
 )
-def test_the_indentation_of_the_base_is_kept(base, search, text, new):
+def test_indentation_of_base_is_kept(base, search, text, new):
     assert edits.apply_edits([Edit("replace", "x", search, text)], {"x": base}.get) == {"x": new}
 
 
-def test_after_two_refusals_whole_files_are_asked_for_once():
+def test_whole_files_are_advised_after_two_refusals():
     assert ["<<<<<<< WHOLE" in edits.advise_whole_files(refused) for refused in range(5)] == [
         False,
         False,
@@ -353,7 +353,7 @@ def is_marker(line):
         max_size=4,
     )
 )
-def test_edits_written_in_our_form_are_read_back_as_they_were(written):
+def test_rendered_edits_parse_back(written):
     assume(
         not any(
             OPENING.match(line) or CLOSING.match(line)
@@ -367,7 +367,7 @@ def test_edits_written_in_our_form_are_read_back_as_they_were(written):
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_random_edits_of_random_files_give_exactly_the_intended_result(data):
+def test_random_edits_give_intended_result(data):
     crlf, last = data.draw(st.sampled_from(["\n", "\r\n"])), data.draw(st.booleans())
     kept = data.draw(st.lists(LINES, min_size=2, max_size=12, unique=True))
     cut = data.draw(st.integers(0, len(kept) - 1))
@@ -402,9 +402,9 @@ GARBAGE = st.lists(
 
 @settings(max_examples=500, deadline=None)
 @given(GARBAGE)
-def test_garbage_is_refused_and_nothing_else_happens(lines):
+def test_garbage_is_refused(lines):
     try:
-        found = applied("\n".join(lines), there=BASE)
+        found = apply_text("\n".join(lines), there=BASE)
     except EditRefused as error:
         assert str(error) and error.reason == "malformed"
     else:
@@ -423,7 +423,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_answer_is_read_in_linear_time(text):
+def test_hostile_answer_is_read_in_linear_time(text):
     """Quadratic time would be minutes here, and the test would not end."""
     try:
         edits.parse_edits(text)
@@ -431,7 +431,7 @@ def test_a_hostile_answer_is_read_in_linear_time(text):
         pass
 
 
-def test_a_hostile_block_is_searched_for_in_bounded_time():
+def test_hostile_block_is_matched_in_bounded_time():
     base = {"a": b"x" * 900_000, "b": b"same\n" * 90_000}
 
     assert "matches nothing" in refusal(block("a", "y" * 900_000, "z"), base)

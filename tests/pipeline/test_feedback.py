@@ -28,12 +28,12 @@ PLANNED = [judged("plan", 1, "pass"), judged("scout", 1, "pass")]
 F401, F841 = "app/main.py:2:F401:`os` imported but unused", "app/main.py:9:F841:`x` is never used"
 
 
-def test_a_first_attempt_has_no_feedback():
+def test_first_attempt_has_no_feedback():
     assert write_feedback([], "plan", PLANS) == ""
     assert write_feedback(PLANNED, "build", PLANS) == ""
 
 
-def test_the_findings_that_sent_the_run_back_are_said_sorted():
+def test_feedback_lists_sorted_findings():
     history = [
         *PLANNED,
         judged("build", 1, "pass"),
@@ -47,7 +47,7 @@ def test_the_findings_that_sent_the_run_back_are_said_sorted():
     ]
 
 
-def test_what_persists_and_what_is_gone_is_marked():
+def test_feedback_marks_persisting_and_fixed_findings():
     history = [
         *PLANNED,
         judged("build", 1, "pass"),
@@ -62,7 +62,7 @@ def test_what_persists_and_what_is_gone_is_marked():
     assert said.endswith("it must not come back:\n- app/main.py: F401: `os` imported but unused")
 
 
-def test_a_failure_that_another_gate_covers_up_is_not_forgotten():
+def test_feedback_remembers_failure_behind_another_gate():
     history = [
         *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "pass"), judged("tests", 1, "pass"),
         judged("test", 1, "regression", "tests/test_a.py:0:regression:test_a fails"),
@@ -74,7 +74,7 @@ def test_a_failure_that_another_gate_covers_up_is_not_forgotten():
     assert "must not come back" not in said
 
 
-def test_each_step_hears_only_what_sent_the_run_back_to_it():
+def test_step_hears_only_its_own_failures():
     history = [
         *PLANNED, judged("build", 1, "pass"), judged("validate", 1, "check", F401), judged("build", 2, "pass"),
         judged("validate", 2, "pass"), judged("tests", 1, "pass"),
@@ -85,7 +85,7 @@ def test_each_step_hears_only_what_sent_the_run_back_to_it():
     assert "F401" not in write_feedback(history, "tests", PLANS)
 
 
-def test_a_malformed_answer_is_answered_with_its_reason_once():
+def test_malformed_answer_gets_its_reason_once():
     text = "The answer has no block."
     said = write_feedback(
         [*PLANNED, judged("build", 1, "malformed", f":0:form:{text}", says=text)], "build", PLANS
@@ -136,7 +136,7 @@ def test_the_same_failure_has_the_same_fingerprint(one, other):
     assert fingerprint_verdict(first) == fingerprint_verdict(second) != ""
 
 
-def test_another_failure_has_another_fingerprint_and_a_pass_has_none():
+def test_fingerprint_differs_by_failure():
     prints = [
         fingerprint_verdict(verdict)
         for verdict in (

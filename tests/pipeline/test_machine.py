@@ -18,7 +18,9 @@ EVENTS = sorted(
 
 
 def event(name, state, **more):
-    step, attempt = machine._place(state, name)
+    step, attempt = state["step"], state["attempt"]
+    if name in ("asked", "started"):
+        attempt = state["tries"].get(step, 0) + 1
     base = {"event": name, "step": step, "attempt": attempt, "at": "2026-11-16T00:00:00.000Z"}
     extra = {
         "answered": {"answer": "evt_1"},
@@ -54,7 +56,7 @@ def start():
     return machine.initial_state(FACTORY)
 
 
-def test_a_run_in_which_everything_passes_is_accepted(start):
+def test_passing_every_step_is_accepted(start):
     state = passed(start, *ALL)
 
     assert (state["phase"], state["outcome"]) == ("ending", "accepted")
@@ -62,7 +64,7 @@ def test_a_run_in_which_everything_passes_is_accepted(start):
 
 
 @pytest.mark.parametrize("phase, name", list(itertools.product(machine.TABLE, EVENTS)))
-def test_what_the_table_does_not_name_is_refused(start, phase, name):
+def test_event_outside_the_table_is_refused(start, phase, name):
     for step, outcome in itertools.product(FACTORY.steps, (None, *RUN_OUTCOME)):
         state = {
             **start,
@@ -88,7 +90,7 @@ def test_what_the_table_does_not_name_is_refused(start, phase, name):
             assert wanted, (step, outcome)
 
 
-def test_an_event_of_another_step_or_attempt_is_refused(start):
+def test_event_of_another_step_is_refused(start):
     asked = go(start, "asked")
 
     for wrong in ({"step": "build"}, {"attempt": 2}):
@@ -96,7 +98,7 @@ def test_an_event_of_another_step_or_attempt_is_refused(start):
             machine.next_state(FACTORY, asked, event("answered", asked, **wrong))
 
 
-def test_a_failed_check_goes_back_to_the_builder_and_the_tests_stay(start):
+def test_failed_check_goes_back_to_builder(start):
     state = passed(start, *ALL[:6])
     state = go(state, "started")
     state = go(state, "judged", reason="check", fingerprint="one")
@@ -112,7 +114,7 @@ def test_weak_tests_are_written_again(start):
     assert state["step"] == "tests"
 
 
-def test_the_same_failure_three_times_is_stuck(start):
+def test_same_failure_three_times_is_stuck(start):
     state = passed(start, "plan", "ready", "scout")
     for _ in range(3):
         state = go(state, "asked", "answered")
@@ -121,7 +123,7 @@ def test_the_same_failure_three_times_is_stuck(start):
     assert state["outcome"] == "stuck"
 
 
-def test_a_step_without_attempts_left_ends_the_run(start):
+def test_spent_attempts_end_the_run(start):
     state = passed(start, "plan", "ready")
     for number in range(2):
         state = go(state, "asked", "answered")
@@ -139,14 +141,14 @@ def test_a_step_without_attempts_left_ends_the_run(start):
         ("calls", {"calls": 40}),
     ],
 )
-def test_a_spent_budget_ends_the_run(start, name, spent):
+def test_spent_budget_ends_the_run(start, name, spent):
     state = go(go(start, "asked"), "answered", spent=spent)
     state = go(state, "judged")
 
     assert (state["outcome"], state["why"]) == ("exhausted", f"the budget of {name} is spent")
 
 
-def test_a_pause_costs_its_time_and_not_the_question_that_is_under_way(start):
+def test_pause_is_charged_time_but_no_question(start):
     protocol = machine_with(asks=1, seconds=10)
     asked = go(start, "asked")
     paused = machine.next_state(
@@ -160,7 +162,7 @@ def test_a_pause_costs_its_time_and_not_the_question_that_is_under_way(start):
     assert (again["outcome"], again["why"]) == ("exhausted", "the budget of seconds is spent")
 
 
-def test_a_step_may_have_a_budget_of_its_own():
+def test_step_may_have_its_own_budget():
     given = {
         **FACTORY.given,
         "steps": {**FACTORY.given["steps"], "plan": {**FACTORY.given["steps"]["plan"]}},
@@ -186,7 +188,21 @@ def machine_with(**budget):
     return Protocol({**FACTORY.given, "budget": budget})
 
 
-def test_usage_that_nobody_told_is_unknown_and_not_zero(start):
+def test_failed_step_never_counts_as_passed():
+    """A step that keeps its answer is skipped only while its last verdict was a pass."""
+    steps = {name: dict(step) for name, step in FACTORY.given["steps"].items()}
+    steps["tests"]["next"] = {**steps["tests"]["next"], "check": "build"}
+    protocol = Protocol({**FACTORY.given, "steps": steps})
+    state = passed(machine.initial_state(FACTORY), *ALL[:6])
+    state = go(go(state, "started"), "judged", reason="weak", fingerprint="one")
+    state = go(state, "asked", "answered")
+    state = machine.next_state(protocol, state, event("judged", state, reason="check"))
+
+    assert state["step"] == "build" and "tests" not in state["passed"]
+    assert passed(state, "build", "validate")["step"] == "tests"
+
+
+def test_unreported_usage_is_unknown_not_zero(start):
     state = go(
         go(start, "asked"), "answered", spent={"tokens_in": None, "tokens_out": None, "seconds": 2}
     )
@@ -194,7 +210,7 @@ def test_usage_that_nobody_told_is_unknown_and_not_zero(start):
     assert state["usage_unknown"] == 1 and state["spent"]["seconds"] == 2
 
 
-def test_an_ambiguous_spec_goes_back_to_the_planner_once(start):
+def test_ambiguous_spec_is_planned_again_once(start):
     state = go(passed(start, "plan", "ready", "scout"), "asked", "answered")
     state = go(state, "judged", reason="ambiguous", fingerprint="one")
     assert state["step"] == "plan"
@@ -203,7 +219,7 @@ def test_an_ambiguous_spec_goes_back_to_the_planner_once(start):
     assert go(state, "judged", reason="ambiguous", fingerprint="two")["outcome"] == "failed"
 
 
-def test_a_new_spec_makes_the_tests_be_written_anew(start):
+def test_new_spec_needs_new_tests(start):
     state = passed(start, *ALL[:6])
     state = go(go(state, "started"), "judged", reason="check", fingerprint="one")
     state = go(go(state, "asked", "answered"), "judged", reason="ambiguous", fingerprint="two")
@@ -211,13 +227,13 @@ def test_a_new_spec_makes_the_tests_be_written_anew(start):
     assert passed(state, "plan", "ready", "scout", "build", "validate")["step"] == "tests"
 
 
-def test_a_missing_tool_blocks(start):
+def test_missing_tool_blocks(start):
     state = go(passed(start, "plan", "ready", "scout", "build"), "started")
 
     assert go(state, "judged", reason="missing")["outcome"] == "blocked"
 
 
-def test_a_lease_keeps_others_out_until_it_ends(start):
+def test_lease_excludes_others_until_it_ends(start):
     held = go(start, "leased")
     with pytest.raises(machine.IllegalEvent, match="a has the lease"):
         go(held, "leased", holder="b")
@@ -235,7 +251,7 @@ def test_a_lease_keeps_others_out_until_it_ends(start):
         max_size=150,
     )
 )
-def test_whatever_happens_accepted_means_that_every_step_passed_last(choices):
+def test_accepted_means_every_step_passed(choices):
     """A random walk over legal events; the gates that passed must have passed after the newest build."""
     state, order = machine.initial_state(FACTORY), []
     for pick, reason, fingerprint in choices:

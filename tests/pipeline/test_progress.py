@@ -58,7 +58,7 @@ def on_terminal(columns=80, leaves_after_s=None):
     return out, seen.decode(), process.returncode
 
 
-def test_a_terminal_shows_one_line_that_is_alive_and_ends_with_the_verdict():
+def test_terminal_line_ends_with_the_verdict():
     out, seen, code = on_terminal()
 
     assert (out, code) == (b"done", 0)
@@ -67,7 +67,7 @@ def test_a_terminal_shows_one_line_that_is_alive_and_ends_with_the_verdict():
     assert "review 1  0 s" in seen and re.search(r"\r +\r$", seen)  # wiped: it did not end
 
 
-def test_the_line_is_drawn_at_most_ten_times_a_second():
+def test_line_is_drawn_ten_times_a_second():
     _, seen, _ = on_terminal()
     seconds = float(re.search(r"check  ([\d.]+) s", seen)[1])
 
@@ -75,7 +75,7 @@ def test_the_line_is_drawn_at_most_ten_times_a_second():
 
 
 @pytest.mark.parametrize("columns", [1, 5, 12])
-def test_a_narrow_terminal_gets_a_line_that_fits(columns):
+def test_line_fits_a_narrow_terminal(columns):
     out, seen, code = on_terminal(columns)
     drawn = [line for line in re.split(r"[\r\n]+", seen) if line[:1] in "|/-\\" and line]
 
@@ -83,13 +83,13 @@ def test_a_narrow_terminal_gets_a_line_that_fits(columns):
     assert all(len(line) < columns for line in drawn)
 
 
-def test_a_terminal_that_goes_away_does_not_end_the_run():
+def test_closed_terminal_does_not_end_the_run():
     out, _, code = on_terminal(leaves_after_s=0.5)
 
     assert (out, code) == (b"done", 0)
 
 
-def test_a_pipe_gets_one_plain_line_when_a_step_ends():
+def test_pipe_gets_one_plain_line_per_step():
     done = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True)
 
     assert (
@@ -98,7 +98,7 @@ def test_a_pipe_gets_one_plain_line_when_a_step_ends():
     )
 
 
-def test_a_closed_or_missing_stderr_is_no_reason_to_fail(monkeypatch):
+def test_missing_stderr_does_not_fail(monkeypatch):
     for stderr in (None, open(os.devnull, "w")):  # noqa: SIM115
         if stderr:
             stderr.close()
@@ -110,7 +110,7 @@ def test_a_closed_or_missing_stderr_is_no_reason_to_fail(monkeypatch):
         progress.close()
 
 
-def test_a_verdict_without_a_step_takes_no_time(capsys):
+def test_verdict_without_step_takes_no_time(capsys):
     Progress().end_step("review", 1, Verdict("check", "no", [Finding("a", "b")]))
 
     assert capsys.readouterr().err == "review 1  check  0.0 s  1 finding\n"

@@ -54,7 +54,7 @@ def asks(tmp_path, root):
 
 
 @pytest.mark.parametrize("contract", ["brief", "review"])
-def test_the_example_in_a_prompt_keeps_to_its_contract(contract):
+def test_prompt_example_keeps_to_its_contract(contract):
     with open(os.path.join(PROMPTS, f"{contract}.md"), encoding="utf-8") as file:
         system = file.read().partition(BREAK)[0]
 
@@ -65,19 +65,19 @@ def test_the_example_in_a_prompt_keeps_to_its_contract(contract):
     ("request_", "shown"),
     [("add a /health endpoint", "GET /zone"), ("add slug(text) in app/text.py", "double(3)")],
 )
-def test_a_plan_has_an_example_of_its_own_kind_that_keeps_to_the_contract(asks, request_, shown):
+def test_plan_example_fits_kind_of_request(asks, request_, shown):
     system, _ = asks("plan", request=request_)
 
     assert shown in validate_answer(system, MODELS["spec"]).model_dump()["criteria"][0]["text"]
 
 
-def test_the_builder_sees_the_sources_of_a_small_repository_that_its_scout_forgot(asks):
+def test_builder_sees_whole_small_repository(asks):
     _, user = asks("build", scout={"files": ["tests/test_main.py"]})
 
     assert "=== app/main.py\nfrom fastapi import FastAPI" in user
 
 
-def test_a_new_file_that_is_there_already_is_shown_as_one_to_change(asks):
+def test_existing_new_file_is_shown(asks):
     _, user = asks(
         "build",
         scout={"files": ["tests/test_main.py"], "new_files": ["app/__init__.py", "app/main.py"]},
@@ -87,7 +87,7 @@ def test_a_new_file_that_is_there_already_is_shown_as_one_to_change(asks):
     assert "Files that should be made" not in user
 
 
-def test_of_a_large_repository_the_builder_sees_what_was_cited(asks):
+def test_builder_sees_cited_files_of_large_repository(asks):
     large = {f"app/part{number}.py": f"# {number}\n" * 300 for number in range(9)}
     _, user = asks("build", large, scout={"files": ["app/part8.py"]})
 
@@ -95,7 +95,7 @@ def test_of_a_large_repository_the_builder_sees_what_was_cited(asks):
     assert len(user) < 2 * ROOM_CHARS
 
 
-def test_the_builder_is_not_led_to_what_would_be_refused(asks):
+def test_builder_is_not_led_to_refused_paths(asks):
     files = ["tests/test_main.py", "pyproject.toml", "app/main.py"]
     brief = {"files": files, "new_files": ["tests/test_health.py", "app/health.py"]}
     _, user = asks("build", {"pyproject.toml": "[tool.ruff]\n"}, scout=brief)
@@ -106,7 +106,7 @@ def test_the_builder_is_not_led_to_what_would_be_refused(asks):
     assert "test_main" not in user and "test_health" not in user
 
 
-def test_what_exists_already_counts_only_with_its_path(asks):
+def test_prior_art_counts_only_with_path(asks):
     art = ["The /health endpoint is there already", "app/main.py makes the app"]
     _, user = asks("build", scout={"files": ["app/main.py"], "prior_art": art})
 
@@ -122,13 +122,13 @@ def test_what_exists_already_counts_only_with_its_path(asks):
         ("write the version into pyproject.toml", ["pyproject.toml"]),
     ],
 )
-def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
+def test_plan_grants_only_requested_paths(request_, counts):
     plan = json.dumps({**SPEC, "grants": ["tests/**", "pyproject.toml"]})
 
     assert StepContext(FACTORY, request_, {"plan": plan}).spec["grants"] == counts
 
 
-def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root):
+def test_file_written_twice_is_refused(tmp_path, root):
     repo = repository(tmp_path / "target", FASTAPI)
     run = {
         "id": "run_1",
@@ -159,7 +159,7 @@ def test_a_file_that_was_written_twice_is_refused_with_what_to_do(tmp_path, root
         ("add /health in app/main.py", ["app/main.py"]),
     ],
 )
-def test_a_plan_names_the_result_that_the_request_names(request_, forgets):
+def test_plan_names_the_requested_result(request_, forgets):
     spec = {
         **SPEC,
         "criteria": [{"id": "C1", "text": "GET /health returns status 200"}],
@@ -193,7 +193,7 @@ def test_a_plan_for_something_else_is_refused(request_, forgets):
     ] == forgets
 
 
-def test_whoever_writes_tests_is_given_a_path_that_is_free(asks):
+def test_test_writer_gets_a_free_path(asks):
     _, user = asks(
         "tests",
         {"tests/test_add_a_health_endpoint.py": "def test_nothing() -> None:\n    assert 1 == 1\n"},
@@ -202,14 +202,14 @@ def test_whoever_writes_tests_is_given_a_path_that_is_free(asks):
     assert "Write the new file tests/test_add_a_health_endpoint_2.py." in user
 
 
-def test_whoever_writes_tests_sees_how_existing_ones_prepare_and_not_what_they_test(asks):
+def test_test_writer_sees_fixtures_but_not_assertions(asks):
     _, user = asks("tests")
 
     assert "from app.main import app\n\nclient = TestClient(app)\n" in user
     assert "def test_root" not in user
 
 
-def test_a_file_of_tests_keeps_its_fixtures_and_loses_its_tests_with_their_decorators():
+def test_example_keeps_fixtures_without_tests():
     kept = "import pytest\n\n\n@pytest.fixture\ndef one():\n    return 1\n"
     tests = "\n\n@pytest.mark.slow\ndef test_one(one):\n    assert one == 1\n\n\nclass TestTwo:\n    x = 1\n"
 
@@ -218,12 +218,12 @@ def test_a_file_of_tests_keeps_its_fixtures_and_loses_its_tests_with_their_decor
     assert strip_tests("def test_one(:\n") == "def test_one(:\n"
 
 
-def test_deleting_is_explained_only_where_the_spec_speaks_of_it():
+def test_deletion_is_explained_when_requested():
     assert "DELETE" not in edits.describe_format([], "- C1: GET /health answers")
     assert "DELETE" in edits.describe_format([], "- C1: app/old.py is removed")
 
 
-def test_blocks_are_explained_only_where_a_file_is_long():
+def test_blocks_are_explained_for_long_files():
     assert [edit.kind for edit in edits.parse_edits(edits.describe_format(["x = 1\n" * 199]))] == [
         "whole"
     ]
@@ -233,7 +233,7 @@ def test_blocks_are_explained_only_where_a_file_is_long():
     ]
 
 
-def test_a_template_of_a_protocols_own_is_made_apart():
+def test_user_template_is_rendered_apart():
     assert (
         prompt.render_apart("{{ words|join(' ') }} {{ 'é\n' }}", {"words": {"b", "a"}}) == "a b é\n"
     )
@@ -242,7 +242,7 @@ def test_a_template_of_a_protocols_own_is_made_apart():
         prompt.render_apart("{{ x }}", {})
 
 
-def test_it_has_jinja_from_wherever_we_have_it(tmp_path):
+def test_separate_process_finds_jinja(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
     script = "from kaizen_components.pipeline import prompt; print(prompt.render_apart('{{ x }}', {'x': 'made'}))"
     paths = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
@@ -254,7 +254,7 @@ def test_it_has_jinja_from_wherever_we_have_it(tmp_path):
     assert done.stdout == "made\n", done.stderr
 
 
-def test_a_python_that_is_gone_is_no_fault_of_the_template(monkeypatch):
+def test_missing_python_is_not_a_template_error(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     with pytest.raises(Unavailable):

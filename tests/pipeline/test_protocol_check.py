@@ -69,6 +69,9 @@ CASES = {
     "a gate before there is anything to judge": (
         static_first, "lint can be reached before any step of kind edits, which it needs.",
     ),
+    "a review without edits to look at": (
+        step("notes", answer="review", schema=None), "notes can be reached before any step of kind edits",
+    ),
     "no way to succeed": (
         step("check", next={"pass": "failed", "check": "notes"}), "Nothing leads to accepted: no run could",
     ),
@@ -166,8 +169,8 @@ def test_other_data_has_faults(given):
 @pytest.mark.parametrize(
     "text, says",
     [
-        ("a: 1\na: 2\n", "line 2: a stands twice"),
-        ("a: &x [1]\nb: *x\n", "line 2: an alias is not read here"),
+        ("a: 1\na: 2\n", "line 2: a is there twice"),
+        ("a: &x [1]\nb: *x\n", "line 2: an alias is not allowed here"),
         ("a: [1\n", "line 2: "),
         ("a: !!python/object/apply:os.system [ls]\n", "line 1: could not determine a constructor"),
         ("x" * 200_001, "200,001 characters"),

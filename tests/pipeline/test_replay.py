@@ -100,7 +100,7 @@ def failing(job):
 
 
 @pytest.mark.parametrize("outcome", ENDS)
-def test_a_run_is_judged_again_as_it_was_whatever_its_end(kaizen, run, tmp_path, outcome):
+def test_replay_repeats_verdicts_of_any_outcome(kaizen, run, tmp_path, outcome):
     answers, more = ENDS[outcome]
     files = (
         {"app/main.py": FASTAPI["app/main.py"] + 'KEY = "ghp_' + "a1B2" * 9 + '"\n'}
@@ -122,7 +122,7 @@ def test_a_run_is_judged_again_as_it_was_whatever_its_end(kaizen, run, tmp_path,
     assert kaizen("P2", id=made["id"])["events"] == events
 
 
-def test_an_agents_run_is_judged_again_as_it_was(kaizen, tmp_path):
+def test_replay_repeats_verdicts_of_agent_run(kaizen, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     turn = kaizen("P1", request=REQUEST, repo=str(repo), python=sys.executable, driver="agent")
     for step in ("plan", "scout", "build", "tests", "review"):
@@ -139,7 +139,7 @@ def test_an_agents_run_is_judged_again_as_it_was(kaizen, tmp_path):
     assert steps(kaizen, again(kaizen, turn, clone(tmp_path))["id"]) == steps(kaizen, turn["id"])
 
 
-def test_a_replay_leaves_a_report_and_a_witnessed_proof_and_nothing_else(kaizen, run, root):
+def test_replay_records_report_and_witnessed_proof(kaizen, run, root):
     made = run(Model())
     first, second = kaizen("P6", id=made["id"]), kaizen("P6", id=made["id"])
 
@@ -162,7 +162,7 @@ def test_a_replay_leaves_a_report_and_a_witnessed_proof_and_nothing_else(kaizen,
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_what_somebody_does_to_the_files_of_a_run_changes_no_replay(kaizen, run, root):
+def test_changed_run_files_change_no_replay(kaizen, run, root):
     made = run(Model())
     folder = root / "AI" / "work" / "runs" / made["id"]
     lines = (folder / "trace.jsonl").read_text()
@@ -183,9 +183,7 @@ def rewritten(root, run_id, step, old, new):
     plain.close()
 
 
-def test_an_answer_that_was_changed_in_the_records_is_named_even_if_every_verdict_is_the_same(
-    kaizen, run, root
-):
+def test_changed_answer_on_record_is_reported(kaizen, run, root):
     made = run(Model())
     assert kaizen("P6", id=made["id"])["same"] is True
     kaizen.close()
@@ -217,7 +215,7 @@ def test_an_answer_that_was_changed_in_the_records_is_named_even_if_every_verdic
     assert f"The answer of {made['id']} to scout 1 was changed." in blocked["findings"][0]
 
 
-def test_a_result_that_was_changed_on_the_disk_is_named_and_is_no_other_verdict(kaizen, run, root):
+def test_changed_result_file_is_reported(kaizen, run, root):
     made = run(Model())
     folder = root / "AI" / "work" / "runs" / made["id"]
     (folder / "change.diff").write_text("another\n")
@@ -232,16 +230,16 @@ def test_a_result_that_was_changed_on_the_disk_is_named_and_is_no_other_verdict(
     assert found["changed"][1].endswith(" and is gone")
 
 
-def test_another_version_of_a_tool_is_named_and_is_no_other_verdict(kaizen, run, monkeypatch):
+def test_changed_tool_version_is_reported(kaizen, run, monkeypatch):
     made = run(Model())
-    known = toolchain._answer
+    ask_interpreter = toolchain.ask_interpreter
 
     def newer(place):
-        said = known(place)
-        return {**said, "said": {**said["said"], "ruff": "ruff 99.0.1"}}
+        answer = ask_interpreter(place)
+        return {**answer, "versions": {**answer["versions"], "ruff": "ruff 99.0.1"}}
 
-    monkeypatch.setattr(toolchain, "_known", {})
-    monkeypatch.setattr(toolchain, "_answer", newer)
+    monkeypatch.setattr(toolchain, "_answers", {})
+    monkeypatch.setattr(toolchain, "ask_interpreter", newer)
     found = kaizen("P6", id=made["id"])
 
     assert found["same"] is True
@@ -250,9 +248,7 @@ def test_another_version_of_a_tool_is_named_and_is_no_other_verdict(kaizen, run,
     assert "ruff was" in found["text"]
 
 
-def test_a_gate_that_decides_otherwise_is_a_different_verdict_and_its_code_is_named(
-    kaizen, run, monkeypatch
-):
+def test_changed_gate_gives_a_different_verdict(kaizen, run, monkeypatch):
     made = run(Model())
     monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
     monkeypatch.setattr(conditions, "gate_version", lambda: "another")
@@ -266,7 +262,7 @@ def test_a_gate_that_decides_otherwise_is_a_different_verdict_and_its_code_is_na
     assert "proof_id" not in found and found["text"].startswith("DIFFERENT: 1 of 8 verdicts")
 
 
-def test_other_findings_for_the_same_reason_are_a_difference(kaizen, run, monkeypatch):
+def test_other_findings_are_a_difference(kaizen, run, monkeypatch):
     monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
     made = run(Model())
     assert made["outcome"] == "stuck"
@@ -283,7 +279,7 @@ def test_other_findings_for_the_same_reason_are_a_difference(kaizen, run, monkey
     )
 
 
-def test_a_machine_that_leads_elsewhere_is_a_difference(kaizen, run, monkeypatch):
+def test_changed_state_machine_is_a_difference(kaizen, run, monkeypatch):
     made = run(Model(**ENDS["stuck"][0]))
     monkeypatch.setattr(machine, "SAME_FAILURE_MAX", 4)
     found = kaizen("P6", id=made["id"])
@@ -296,7 +292,7 @@ def test_a_machine_that_leads_elsewhere_is_a_difference(kaizen, run, monkeypatch
     )
 
 
-def test_an_objection_that_is_none_any_more_is_a_difference(kaizen, run, monkeypatch):
+def test_missing_objection_is_a_difference(kaizen, run, monkeypatch):
     spec = json.dumps({**SPEC, "out_of_scope": ["app/__init__.py"]})
     made = run(
         Model(plan=[spec], build=[GOOD["build"][0] + whole("app/__init__.py", '"""The app."""\n')])
@@ -310,9 +306,7 @@ def test_an_objection_that_is_none_any_more_is_a_difference(kaizen, run, monkeyp
     assert found["steps"][-1]["why"] == "It was check, and nothing speaks against asking now."
 
 
-def test_a_prompt_that_changed_is_named_with_its_first_difference_and_is_no_other_verdict(
-    kaizen, run, monkeypatch, tmp_path
-):
+def test_changed_prompt_is_reported_with_first_difference(kaizen, run, monkeypatch, tmp_path):
     made = run(Model())
     shutil.copytree(prompt.PROMPTS, tmp_path / "prompts")
     plan = tmp_path / "prompts" / "spec.md"
@@ -328,7 +322,7 @@ def test_a_prompt_that_changed_is_named_with_its_first_difference_and_is_no_othe
     assert "now 'You plan otherwise.'" in row["why"]
 
 
-def test_without_the_commit_that_it_started_from_a_run_cannot_be_replayed(kaizen, run, tmp_path):
+def test_replay_needs_the_base_commit(kaizen, run, tmp_path):
     made = run(Model(review=[REJECTION]))
     repo = tmp_path / "targetapp"
     git(repo, "commit", "-q", "--amend", "-m", "another")
@@ -343,9 +337,7 @@ def test_without_the_commit_that_it_started_from_a_run_cannot_be_replayed(kaizen
         kaizen("P6", id=made["id"])
 
 
-def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_and_exits_with_5(
-    kaizen, run, tmp_path, real_gates
-):
+def test_missing_tool_exits_with_5(kaizen, run, tmp_path, real_gates):
     environment = tmp_path / "tools"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     made = run(Model(), python=str(environment / "bin" / "python"))
@@ -362,7 +354,7 @@ def test_a_tool_that_is_not_there_any_more_cannot_be_told_from_another_verdict_a
     assert found["text"].startswith("CANNOT TELL: 3 of 8 verdicts")
 
 
-def test_the_real_gates_give_the_same_verdicts_again(kaizen, run, strongest, real_gates):
+def test_real_gates_give_the_same_verdicts(kaizen, run, strongest, real_gates):
     made = run(Model(**PLAIN), settings="repeats = 1\n", files=PLAIN_FILES)
     found = kaizen("P6", id=made["id"])
 
@@ -373,9 +365,7 @@ def test_the_real_gates_give_the_same_verdicts_again(kaizen, run, strongest, rea
 # --driver replay
 
 
-def test_another_checkout_with_the_same_content_gets_the_same_verdicts_without_a_model(
-    kaizen, run, tmp_path
-):
+def test_replay_driver_works_in_another_checkout(kaizen, run, tmp_path):
     made = run(Model(**ENDS["accepted"][0]))
     other = clone(tmp_path)
     found = again(kaizen, made, other)
@@ -394,16 +384,14 @@ def test_another_checkout_with_the_same_content_gets_the_same_verdicts_without_a
     assert kaizen("P6", id=found["id"])["same"] is True
 
 
-def test_without_a_repo_the_recorded_one_is_used_wherever_it_is_called_from(
-    kaizen, run, tmp_path, monkeypatch
-):
+def test_replay_driver_uses_the_recorded_repo(kaizen, run, tmp_path, monkeypatch):
     made = run(Model())
     monkeypatch.chdir("/")
 
     assert again(kaizen, made)["outcome"] == "accepted"
 
 
-def test_a_changed_file_blocks_the_replay_and_the_first_difference_is_said(kaizen, run, tmp_path):
+def test_changed_file_blocks_the_replay_driver(kaizen, run, tmp_path):
     made = run(Model())
     other = clone(tmp_path)
     write(other, {"app/main.py": FASTAPI["app/main.py"].replace("targetapp", "another")})
@@ -420,7 +408,7 @@ def test_a_changed_file_blocks_the_replay_and_the_first_difference_is_said(kaize
     assert everything(other) == before
 
 
-def test_a_verdict_that_leads_elsewhere_has_no_recorded_answer_and_blocks(kaizen, run, monkeypatch):
+def test_missing_recorded_answer_blocks(kaizen, run, monkeypatch):
     made = run(Model())
     monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
     found = again(kaizen, made)
@@ -431,7 +419,7 @@ def test_a_verdict_that_leads_elsewhere_has_no_recorded_answer_and_blocks(kaizen
     assert kaizen("P6", id=found["id"])["steps"][-1]["same"] is None
 
 
-def test_a_replay_that_is_killed_goes_on(cli, root, tmp_path):
+def test_killed_replay_resumes(cli, root, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     with server(Model()) as serving:
         words = ["P1", "--request", REQUEST, "--repo", str(repo), "--python", sys.executable]
@@ -454,7 +442,7 @@ def test_a_replay_that_is_killed_goes_on(cli, root, tmp_path):
         ({"request": "x"}, Usage, "missing_option"),
     ],
 )
-def test_what_cannot_be_replayed_is_refused_before_anything_is_recorded(kaizen, words, error, code):
+def test_invalid_replay_is_refused_before_recording(kaizen, words, error, code):
     kaizen("W1", title="So that", summary="there is a database")
     with pytest.raises(error) as caught:
         kaizen("P1", **words)
@@ -466,7 +454,7 @@ def test_what_cannot_be_replayed_is_refused_before_anything_is_recorded(kaizen, 
 # What is kept for it
 
 
-def test_a_question_is_kept_with_its_run_but_no_secret_in_it(kaizen, run, root):
+def test_question_is_recorded_without_secrets(kaizen, run, root):
     secret = "ghp_" + "a1B2" * 9
     run(Model(), files={"app/main.py": FASTAPI["app/main.py"] + f'KEY = "{secret}"\n'})
     (asked,) = kaizen.store.reader().tuples(
@@ -482,7 +470,7 @@ def test_a_question_is_kept_with_its_run_but_no_secret_in_it(kaizen, run, root):
     assert [path.name for path in kept if secret.encode() in path.read_bytes()] == []
 
 
-def test_two_replays_at_once_say_the_same_and_one_that_was_killed_leaves_nothing(kaizen, root, run):
+def test_parallel_and_killed_replays_leave_nothing(kaizen, root, run):
     made = run(Model())
     words = [sys.executable, str(ROOT / "kaizen.py"), "P6", "--id", made["id"], "--json"]
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
@@ -501,7 +489,7 @@ def test_two_replays_at_once_say_the_same_and_one_that_was_killed_leaves_nothing
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_gate_version_covers_every_module_a_gate_reaches():
+def test_gate_version_covers_every_reached_module():
     modules = layers.find_modules()
     left = ["pipeline." + gate.judge.partition(":")[0] for gate in registry.GATES.values()]
     reached = {"pipeline.gates.tests.box.main", "sandbox.confine"}  # started by path, not imported

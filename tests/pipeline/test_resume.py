@@ -156,7 +156,7 @@ def test_run_resumes_after_kill_9(door, root, tmp_path, undisturbed, number):
     assert [step for step, _ in model.asked] == ASKED
 
 
-def test_run_killed_during_a_gate_repeats_the_gate(cli, root, tmp_path):
+def test_run_killed_during_gate_repeats_it(cli, root, tmp_path):
     slow = "import time; time.sleep(3)"
     settings = f'[gates.check]\ncommand = ["python", "-c", "{slow}"]\nreplace = true\n'
     repo = target(tmp_path / "targetapp", settings + QUICK[QUICK.index("[gates.test]") :])

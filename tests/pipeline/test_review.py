@@ -30,14 +30,14 @@ def rules(changes, **spec):
         "modify the file app/db.py",
     ],
 )
-def test_a_path_out_of_scope_is_objected_to(text):
+def test_path_out_of_scope_is_an_objection(text):
     assert rules({"app/db.py": b"x = 1\n"}, out_of_scope=[text]) == [("out-of-scope", "app/db.py")]
 
 
 @pytest.mark.parametrize(
     "text", ["Other routes in app/main.py", "Any other route", "New functions beside app/main.py"]
 )
-def test_a_file_that_is_only_mentioned_may_change(text):
+def test_mentioned_file_may_change(text):
     assert rules({"app/main.py": b"x = 1\n"}, out_of_scope=[text]) == []
 
 
@@ -57,7 +57,7 @@ def test_new_dependencies_are_objected_to():
         b"import fastapi\n",
     ],
 )
-def test_what_is_there_already_needs_no_new_dependency(source):
+def test_existing_module_is_no_new_dependency(source):
     assert rules({"app/main.py": source}) == []
 
 
@@ -68,14 +68,14 @@ def test_what_is_there_already_needs_no_new_dependency(source):
         ("app/main.py", b"from shelf.book import Book\n"), ("app/main.py", b"import httpx, typing_extensions\n"),
     ],
 )  # fmt: skip
-def test_modules_that_the_change_adds_or_the_project_asks_for_are_no_new_dependency(path, source):
+def test_added_or_required_module_is_allowed(path, source):
     assert rules({path: source, "calc.py": b"", "src/shelf/book.py": b""}) == []
 
 
 @pytest.mark.parametrize(
     "path", ["backend/requirements.txt", "frontend/package.json", "package-lock.json", "x/uv.lock"]
 )
-def test_what_the_project_depends_on_is_looked_at_in_every_folder(path):
+def test_dependencies_are_read_in_every_folder(path):
     assert rules({path: b"{}"}) == [("dependency", path)]
 
 
@@ -103,7 +103,7 @@ GRANTS = [
         ("add a /health endpoint", []),
     ],
 )
-def test_a_plan_grants_only_what_the_request_speaks_of(request_, counts):
+def test_plan_grants_only_requested_paths(request_, counts):
     assert filter_grants(GRANTS, request_) == counts
 
 
@@ -114,7 +114,7 @@ def test_a_rejection_names_what_is_not_met():
         )
 
 
-def test_a_changed_schema_is_objected_to_unless_it_is_granted():
+def test_changed_schema_needs_a_grant():
     change = {"migrations/002.sql": b"CREATE TABLE x (y);\n"}
 
     assert rules(change) == [("schema", "migrations/002.sql")]

@@ -53,7 +53,7 @@ def rejecting(question):
     return json.dumps({"verdict": "reject", "reasons": [reason]})
 
 
-def test_an_unrequested_route_is_rejected_by_the_reviewer(quick, tmp_path):
+def test_reviewer_rejects_unrequested_route(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     before = everything(repo)
     model = Model(build=[main_with(ROUTE + VERSION)], review=[rejecting])
@@ -67,7 +67,7 @@ def test_an_unrequested_route_is_rejected_by_the_reviewer(quick, tmp_path):
     assert run.answer["rejected_answers"] == 5 and run.answer["rejected_cost_usd"] > 0
 
 
-def test_the_reviewer_sees_the_spec_and_the_whole_diff_and_nothing_else(quick):
+def test_reviewer_sees_only_spec_and_diff(quick):
     model = Model()
     quick(model)
     (question,) = model.questions("review")
@@ -77,7 +77,7 @@ def test_the_reviewer_sees_the_spec_and_the_whole_diff_and_nothing_else(quick):
     assert "returning status ok" not in question and "routes are functions" not in question
 
 
-def test_a_diff_that_a_reviewer_would_see_only_in_part_blocks(quick):
+def test_too_long_diff_blocks_the_run(quick):
     model = Model(build=[GOOD["build"][0] + whole("app/big.py", "# something\n" * 6_000)])
     run = quick(model)
 
@@ -89,7 +89,7 @@ def test_a_diff_that_a_reviewer_would_see_only_in_part_blocks(quick):
     assert "a reviewer is shown 60,000 at most" in run.answer["findings"][0]
 
 
-def test_another_model_reviews_if_one_is_configured(quick):
+def test_review_uses_its_configured_model(quick):
     seen = []
 
     def review(request):
@@ -107,7 +107,7 @@ def test_another_model_reviews_if_one_is_configured(quick):
 @pytest.mark.parametrize(
     "path", ["../x", "/tmp/x", "app/../../x", ".git/hooks/post-checkout", "C:\\x", "a\0b"]
 )
-def test_an_answer_that_writes_outside_is_refused_and_asked_again(quick, tmp_path, path):
+def test_path_outside_target_is_asked_again(quick, tmp_path, path):
     hostile = whole(path, "owned\n")
     model = Model(build=[hostile, GOOD["build"][0]])
     run = quick(model)
@@ -118,7 +118,7 @@ def test_an_answer_that_writes_outside_is_refused_and_asked_again(quick, tmp_pat
     assert not (run.repo / ".git" / "hooks" / "post-checkout").exists()
 
 
-def test_a_hostile_answer_that_never_changes_ends_the_run_as_stuck(quick, tmp_path):
+def test_repeated_hostile_answer_ends_stuck(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     before = everything(repo)
     run = quick(Model(build=[whole("../x", "owned\n")]), repo=repo)
@@ -130,7 +130,7 @@ def test_a_hostile_answer_that_never_changes_ends_the_run_as_stuck(quick, tmp_pa
     assert everything(repo) == before
 
 
-def test_a_protected_file_is_not_the_builders_to_change(quick):
+def test_builder_may_not_change_protected_file(quick):
     model = Model(
         build=[
             GOOD["build"][0] + whole("tests/test_main.py", "def test_root():\n    assert True\n")
@@ -142,7 +142,7 @@ def test_a_protected_file_is_not_the_builders_to_change(quick):
     assert "tests/test_main.py is protected" in model.questions("build")[1]
 
 
-def test_a_builder_may_refuse_an_ambiguous_spec_once(quick):
+def test_builder_may_refuse_ambiguous_spec_once(quick):
     model = Model(build=["AMBIGUOUS: which status?", GOOD["build"][0]])
     run = quick(model)
 
@@ -179,9 +179,7 @@ def test_a_builder_may_refuse_an_ambiguous_spec_once(quick):
         ("review", '{"verdict": "maybe"}', "verdict"),
     ],
 )
-def test_an_answer_that_cannot_be_used_is_charged_and_asked_again_with_the_reason(
-    quick, step, bad, told
-):
+def test_unusable_answer_is_charged_and_asked_again(quick, step, bad, told):
     model = Model(**{step: [bad, GOOD[step][0]]})
     run = quick(model)
 
@@ -190,7 +188,7 @@ def test_an_answer_that_cannot_be_used_is_charged_and_asked_again_with_the_reaso
     assert run.answer["tokens_in"] == 11 * 6 and run.answer["rejected_answers"] == 1
 
 
-def test_prose_and_fences_round_an_answer_are_tolerated(quick):
+def test_prose_and_fences_around_answer_are_tolerated(quick):
     model = Model(
         plan=[
             f"Sure! Here is the plan:\n```json\n{json.dumps(SPEC, indent=1)}\n```\nDoes that help?"
@@ -202,7 +200,7 @@ def test_prose_and_fences_round_an_answer_are_tolerated(quick):
     assert (run.answer["outcome"], run.answer["rejected_answers"]) == ("accepted", 0)
 
 
-def test_after_two_refused_patches_whole_files_are_asked_for_once(quick):
+def test_two_refused_patches_ask_for_whole_files(quick):
     model = Model(
         build=[
             *(
@@ -229,7 +227,7 @@ def test_after_two_refused_patches_whole_files_are_asked_for_once(quick):
         ({"cost_usd": 0.00003}, "the budget of cost_usd is spent"),
     ],
 )
-def test_a_run_out_of_budget_ends_as_exhausted(quick, tmp_path, budget, why):
+def test_spent_budget_ends_the_run_exhausted(quick, tmp_path, budget, why):
     repo = target(tmp_path / "targetapp", QUICK)
     before = everything(repo)
     run = quick(Model(), "--budget-json", json.dumps(budget), repo=repo)
@@ -238,7 +236,7 @@ def test_a_run_out_of_budget_ends_as_exhausted(quick, tmp_path, budget, why):
     assert everything(repo) == before
 
 
-def test_the_targets_settings_may_limit_a_run_too(quick):
+def test_target_settings_limit_the_budget(quick):
     run = quick(Model(), settings="[budget]\nasks = 1\n" + QUICK)
 
     assert (run.answer["outcome"], run.answer["why"]) == (
@@ -247,7 +245,7 @@ def test_the_targets_settings_may_limit_a_run_too(quick):
     )
 
 
-def test_a_model_that_is_busy_for_a_while_is_asked_again(quick):
+def test_busy_model_is_asked_again(quick):
     run = quick(Model(plan=[rate_limited(), broken(), GOOD["plan"][0]]))
 
     assert run.answer["outcome"] == "accepted", run.done.err
@@ -261,9 +259,7 @@ def test_a_model_that_is_busy_for_a_while_is_asked_again(quick):
         (huge(9_000_000), "backend_floods"), (Answer(status=401, raw=b"{}"), "backend_refuses_key"),
     ],
 )  # fmt: skip
-def test_a_model_that_does_not_answer_leaves_the_run_where_it_is_and_it_goes_on_later(
-    quick, bad, code
-):
+def test_silent_model_pauses_the_run(quick, bad, code):
     model = Model(build=[bad])
     first = quick(model, env={"KAIZEN_BUILD_TIMEOUT_S": "1" if code == "backend_slow" else "60"})
 
@@ -285,7 +281,7 @@ def test_a_model_that_does_not_answer_leaves_the_run_where_it_is_and_it_goes_on_
     ] * 3  # build, tests, review: nothing twice
 
 
-def test_usage_that_the_server_does_not_tell_is_unknown_and_not_zero(quick):
+def test_unreported_usage_is_unknown_not_zero(quick):
     quiet = {step: [Answer(texts[0], usage=None)] for step, texts in GOOD.items()}
     run = quick(Model(**quiet))
 
@@ -297,7 +293,7 @@ def test_usage_that_the_server_does_not_tell_is_unknown_and_not_zero(quick):
     )
 
 
-def test_a_secret_in_a_file_that_would_be_quoted_is_never_sent(quick, tmp_path):
+def test_secret_in_a_file_is_never_sent(quick, tmp_path):
     secret = "ghp_" + "a1B2" * 9
     repo = target(
         tmp_path / "targetapp",
@@ -312,7 +308,7 @@ def test_a_secret_in_a_file_that_would_be_quoted_is_never_sent(quick, tmp_path):
     assert secret not in run.cli("P2", "--id", run.id, "--json").out
 
 
-def test_a_secret_in_an_answer_is_not_kept(quick):
+def test_secret_in_an_answer_is_not_stored(quick):
     secret = "ghp_" + "a1B2" * 9
     run = quick(Model(build=[GOOD["build"][0] + whole("app/key.py", f'KEY = "{secret}"\n')]))
 
@@ -322,7 +318,7 @@ def test_a_secret_in_an_answer_is_not_kept(quick):
                 assert secret.encode() not in file.read(), name
 
 
-def test_apply_puts_the_change_into_the_tree_and_leaves_it_unstaged(quick, tmp_path):
+def test_apply_changes_the_tree_unstaged(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     write(repo, {"README.md": "mine\n"})
     run = quick(Model(), "--apply", repo=repo)
@@ -335,7 +331,7 @@ def test_apply_puts_the_change_into_the_tree_and_leaves_it_unstaged(quick, tmp_p
     ]
 
 
-def test_apply_does_not_write_over_uncommitted_work(quick, tmp_path):
+def test_apply_keeps_uncommitted_work(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     write(repo, {"app/main.py": "mine = 1\n"})
     run = quick(Model(), "--apply", repo=repo)
@@ -345,7 +341,7 @@ def test_apply_does_not_write_over_uncommitted_work(quick, tmp_path):
     assert (repo / "app" / "main.py").read_text() == "mine = 1\n"
 
 
-def test_a_run_belongs_to_the_task_it_is_given(quick, cli):
+def test_run_belongs_to_given_task(quick, cli):
     task = cli("W1", "--title", "Health", "--summary", "An endpoint.", "--json").json["id"]
     run = quick(Model(), "--task-id", task)
 
@@ -353,7 +349,7 @@ def test_a_run_belongs_to_the_task_it_is_given(quick, cli):
     assert len(cli("W9", "--json").json["records"]) == 1
 
 
-def test_a_model_that_is_not_configured_is_refused_before_anything_is_recorded(cli, tmp_path):
+def test_missing_model_is_refused_before_recording(cli, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     done = cli(*run_words(repo), env={"KAIZEN_LLM_BASE_URL": None, "KAIZEN_LLM_MODEL": None})
 
@@ -371,7 +367,7 @@ def test_a_model_that_is_not_configured_is_refused_before_anything_is_recorded(c
         (["--python", "no-such-python"], 3),
     ],
 )  # fmt: skip
-def test_what_cannot_be_run_is_refused_with_its_exit_code(cli, tmp_path, words, code):
+def test_invalid_option_is_refused_with_exit_code(cli, tmp_path, words, code):
     repo = target(tmp_path / "targetapp", QUICK)
     given = {"--request": "add a /health endpoint", "--repo": str(repo)} | dict([words])
     flat = [word for pair in given.items() for word in pair]
@@ -386,7 +382,13 @@ def test_what_cannot_be_run_is_refused_with_its_exit_code(cli, tmp_path, words, 
 
 def test_only_one_process_drives_a_run(cli, root, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
-    slow = Model(build=[Answer(GOOD["build"][0], delay_s=4)])
+    answered = threading.Event()
+
+    def build(question):
+        answered.wait(60)
+        return GOOD["build"][0]
+
+    slow = Model(build=[build])
     with server(slow) as serving:
         results = []
         first = threading.Thread(
@@ -399,13 +401,14 @@ def test_only_one_process_drives_a_run(cli, root, tmp_path):
         for words in (["P7", "--id", run_id], ["P7", "--id", run_id, "--abort"]):
             second = cli(*words, "--json", env=environment(serving.url))
             assert (second.exit_code, second.error["code"]) == (6, "run_is_driven")
+        answered.set()
         first.join()
 
     assert results[0].json["outcome"] == "accepted"
     assert len(slow.questions("build")) == 1
 
 
-def test_an_aborted_run_has_ended_and_left_the_target_alone(quick, tmp_path):
+def test_aborted_run_leaves_target_unchanged(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     before = everything(repo)
     first = quick(Model(build=[html()]), repo=repo)
@@ -422,7 +425,7 @@ def test_an_aborted_run_has_ended_and_left_the_target_alone(quick, tmp_path):
     assert (again.exit_code, again.error["code"]) == (4, "run_ended")
 
 
-def test_piped_progress_is_one_plain_line_a_step_and_the_id_comes_first(quick):
+def test_piped_progress_has_plain_lines_after_id(quick):
     run = quick(Model())
     lines = run.done.err.splitlines()
 
@@ -434,7 +437,7 @@ def test_piped_progress_is_one_plain_line_a_step_and_the_id_comes_first(quick):
     assert "\r" not in run.done.err and "\x1b" not in run.done.err
 
 
-def test_an_op_id_begins_one_run_however_often_it_is_used(quick, tmp_path):
+def test_repeated_op_id_begins_one_run(quick, tmp_path):
     repo = target(tmp_path / "targetapp", QUICK)
     first = quick(Model(), "--op-id", "once", repo=repo)
     second = quick(Model(), "--op-id", "once", repo=repo)
@@ -443,14 +446,14 @@ def test_an_op_id_begins_one_run_however_often_it_is_used(quick, tmp_path):
     assert len(first.cli("P3", "--json").json["records"]) == 1
 
 
-def test_a_run_cannot_be_part_of_a_batch(cli, tmp_path):
+def test_run_is_refused_in_a_batch(cli, tmp_path):
     line = json.dumps({"command": "P1", "args": {"request": "x", "repo": str(tmp_path)}})
     done = cli("K5", "--json", stdin=line.encode())
 
     assert done.exit_code == 1 and "batch" in done.err
 
 
-def test_the_scout_can_look_but_not_touch(quick):
+def test_scout_reads_but_cannot_write(quick):
     calls = [
         ("list", {}),
         ("read", {"path": "app/main.py"}),
@@ -464,11 +467,11 @@ def test_the_scout_can_look_but_not_touch(quick):
     assert run.answer["calls"] == 4
 
 
-def test_a_terminal_shows_one_line_a_step_with_attempt_and_time(tmp_path, root):
+def test_terminal_shows_live_line_per_step(tmp_path, root):
     import pty
 
     repo = target(tmp_path / "targetapp", QUICK)
-    with server(Model(build=[Answer(GOOD["build"][0], piece_delay_s=0.05)])) as serving:
+    with server(Model(build=[Answer(GOOD["build"][0], piece_delay_s=0.02)])) as serving:
         master, slave = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, str(LAUNCHER), *run_words(repo)], stderr=slave, stdout=subprocess.PIPE, cwd=root,
@@ -487,10 +490,5 @@ def test_a_terminal_shows_one_line_a_step_with_attempt_and_time(tmp_path, root):
         process.communicate()
     assert process.returncode == 0
     text = seen.decode()
-    assert (
-        "- build 1  " in text
-        or "\\ build 1  " in text
-        or "| build 1  " in text
-        or "/ build 1  " in text
-    )
+    assert any(f"{mark} build 1  " in text for mark in "|/-\\")
     assert "characters" in text and "build 1  pass" in text

@@ -50,9 +50,7 @@ def lines_of(kaizen, **options):
     return kaizen("P2", id="@last", **options)["text"].split("\n")
 
 
-def test_a_card_begins_with_the_outcome_and_has_a_line_for_each_attempt_with_what_was_found(
-    kaizen, run
-):
+def test_card_has_outcome_and_a_line_per_attempt(kaizen, run):
     made = run(Model(build=[BROKEN, main_with(ROUTE)]))
     lines = lines_of(kaizen)
 
@@ -69,7 +67,7 @@ def test_a_card_begins_with_the_outcome_and_has_a_line_for_each_attempt_with_wha
     assert "rejected     1 answer, 18 tokens, <$0.0001" in lines
 
 
-def test_a_rejected_run_says_the_reviewers_reason_first_and_has_no_branch(kaizen, run):
+def test_rejected_run_shows_reason_and_no_branch(kaizen, run):
     run(Model(review=[REJECTION]))
     lines = lines_of(kaizen)
 
@@ -77,7 +75,7 @@ def test_a_rejected_run_says_the_reviewers_reason_first_and_has_no_branch(kaizen
     assert not [line for line in lines if line.startswith("branch")]
 
 
-def test_a_blocked_run_says_what_has_to_be_mended(kaizen, run, real_gates):
+def test_blocked_run_says_what_to_fix(kaizen, run, real_gates):
     run(Model(), settings=QUICK.replace("import os;", "raise SystemExit(3);"))
 
     assert "BLOCKED: ready ended with check. The base does not pass its own command." in " ".join(
@@ -85,7 +83,7 @@ def test_a_blocked_run_says_what_has_to_be_mended(kaizen, run, real_gates):
     )
 
 
-def test_a_paused_run_says_why_and_how_to_go_on_and_rejects_nothing_yet(kaizen, run):
+def test_paused_run_says_how_to_resume(kaizen, run):
     assert run(Model(build=[Answer(status=401, raw=b"{}")])) is None
     card = kaizen("P2", id="@last")
 
@@ -96,21 +94,21 @@ def test_a_paused_run_says_why_and_how_to_go_on_and_rejects_nothing_yet(kaizen, 
     assert "rejected" not in card["text"]
 
 
-def test_an_aborted_run_says_the_reason_that_was_given(kaizen, run):
+def test_aborted_run_shows_its_reason(kaizen, run):
     run(Model(build=[Answer(status=401, raw=b"{}")]))
     kaizen("P7", id="@last", abort=True, reason="Not wanted any more")
 
     assert lines_of(kaizen)[0] == "ABORTED: Not wanted any more."
 
 
-def test_usage_that_no_server_told_is_unknown_and_not_zero(kaizen, run):
+def test_card_shows_unknown_usage(kaizen, run):
     run(Model(**{step: [Answer(answers[0], usage=None)] for step, answers in GOOD.items()}))
     text = " ".join(kaizen("P2", id="@last")["text"].split())
 
     assert "unknown tokens in, unknown out, cost unknown; 5 answers without usage" in text
 
 
-def test_hostile_text_steers_no_terminal_and_no_line_is_broader_than_the_screen(kaizen, run):
+def test_hostile_text_is_escaped_and_fits(kaizen, run):
     run(
         Model(plan=["\x1b]0;title\x07 \u202e" + "x" * 500]),
         request="\x1b[31mred\x1b[0m \u202egnp.exe " + "界" * 200,
@@ -122,7 +120,7 @@ def test_hostile_text_steers_no_terminal_and_no_line_is_broader_than_the_screen(
     assert "\x1b" not in kaizen("P3")["text"]
 
 
-def test_looking_at_a_card_writes_nothing_and_json_has_the_same(kaizen, run, cli):
+def test_card_writes_nothing_and_matches_json(kaizen, run, cli):
     run(Model())
     count = kaizen.store.reader().value(ENTRIES)
     card = kaizen("P2", id="@last")
@@ -142,7 +140,7 @@ def test_a_card_is_no_file(run, cli, kaizen):
     assert cli("P2", "--id", "@last", "--open", "--json").error["code"] == "open_without_html"
 
 
-def test_the_list_says_how_often_each_stage_passes_and_which_is_the_flakiest(kaizen, run):
+def test_list_shows_pass_rates_and_flakiest_stage(kaizen, run):
     run(Model(build=[BROKEN, main_with(ROUTE)]))
     run(Model(build=[BROKEN, main_with(ROUTE)], review=[REJECTION]))
     run(Model(build=[BROKEN]), test=True)  # nothing hangs on a test record
@@ -159,7 +157,7 @@ def test_the_list_says_how_often_each_stage_passes_and_which_is_the_flakiest(kai
     assert "The flakiest stage is build." in found["text"]
 
 
-def test_a_gate_that_cannot_be_decided_does_not_make_its_stage_flaky(kaizen, run, real_gates):
+def test_undecided_gate_is_not_flaky(kaizen, run, real_gates):
     run(Model(), settings=QUICK.replace('"python"', '"no-such-tool"'))
     ready = next(stage for stage in kaizen("P3")["stages"] if stage["stage"] == "ready")
 

@@ -82,7 +82,7 @@ class Said(dict):
         self.exit_code = done.exit_code
 
 
-def test_an_agent_is_told_all_it_needs_and_its_work_is_accepted(agent):
+def test_contract_is_enough_to_be_accepted(agent):
     first = agent.begin()
 
     assert (first["step"], first["attempt"], first["phase"]) == ("plan", 1, "asked")
@@ -114,7 +114,7 @@ def test_an_agent_is_told_all_it_needs_and_its_work_is_accepted(agent):
     assert (card["tokens_in"], card["usage_unknown"], card["driver"]) == (None, 5, "agent")
 
 
-def test_the_files_to_read_are_found_from_any_folder_and_a_builders_own_review_is_called_that(
+def test_inputs_are_found_and_own_review_is_marked(
     agent,
 ):
     first = agent.begin()
@@ -129,7 +129,7 @@ def test_the_files_to_read_are_found_from_any_folder_and_a_builders_own_review_i
     )
 
 
-def test_another_agents_review_is_told_apart(agent):
+def test_review_by_another_agent_is_marked(agent):
     agent.begin()
     while agent.turn["step"] != "review":
         agent.hand_in(GOOD[agent.turn["step"]][0])
@@ -140,7 +140,7 @@ def test_another_agents_review_is_told_apart(agent):
     assert (card["reviewed_by"], card["reviewed_by_author"]) == ("another", False)
 
 
-def test_what_is_wrong_with_an_answer_is_in_the_next_contract(agent):
+def test_next_contract_has_the_findings(agent):
     agent.begin()
     said = agent.hand_in('{"title": "x"}')
 
@@ -150,7 +150,7 @@ def test_what_is_wrong_with_an_answer_is_in_the_next_contract(agent):
     assert "criteria" in agent.turn["feedback"]
 
 
-def test_the_same_answer_under_the_same_lease_counts_once(agent):
+def test_same_answer_under_lease_counts_once(agent):
     lease = agent.begin()["lease"]
     first = agent.hand_in(GOOD["plan"][0])
     again = agent.hand_in(GOOD["plan"][0], lease=lease)
@@ -161,7 +161,7 @@ def test_the_same_answer_under_the_same_lease_counts_once(agent):
     assert agent.refusals() == ["lease-used"]
 
 
-def test_asking_twice_gives_the_same_lease_and_another_agent_none(agent):
+def test_second_request_gets_the_same_lease(agent):
     lease = agent.begin()["lease"]
 
     assert agent.next().json["lease"] == lease
@@ -180,7 +180,7 @@ def test_asking_twice_gives_the_same_lease_and_another_agent_none(agent):
         ("gates-are-ours", '{"gate": "test", "reason": "pass", "exit_code": 0}', [], 1),
     ],
 )
-def test_an_illegal_move_is_refused_recorded_and_changes_nothing(agent, rule, text, more, code):
+def test_illegal_move_is_only_recorded(agent, rule, text, more, code):
     agent.begin()
     said = agent.hand_in(text, *more)
 
@@ -190,13 +190,13 @@ def test_an_illegal_move_is_refused_recorded_and_changes_nothing(agent, rule, te
     assert agent.hand_in(GOOD["plan"][0])["passed"] is True
 
 
-def test_the_first_contract_comes_before_anything_of_the_target_runs(agent):
+def test_first_contract_runs_no_target_code(agent):
     assert agent.begin()["step"] == "plan"
     card = agent.cli("P2", "--id", agent.turn["id"], "--json").json
     assert card["gates"] == []
 
 
-def test_a_lease_nobody_gave_out_is_unknown_and_on_record(agent):
+def test_unknown_lease_is_recorded(agent):
     agent.begin()
     said = agent.hand_in(GOOD["plan"][0], lease=FORGED)
 
@@ -207,7 +207,7 @@ def test_a_lease_nobody_gave_out_is_unknown_and_on_record(agent):
     assert agent.hand_in(GOOD["plan"][0])["passed"] is True
 
 
-def test_a_lease_nobody_gave_out_is_refused_also_where_no_run_waits(agent):
+def test_unknown_lease_is_refused_without_waiting_run(agent):
     agent.begin()
     agent.cli("P7", "--id", "@last", "--abort")
 
@@ -215,7 +215,7 @@ def test_a_lease_nobody_gave_out_is_refused_also_where_no_run_waits(agent):
     assert agent.refusals() == []
 
 
-def test_a_move_after_the_end_is_refused_recorded_and_changes_nothing(agent):
+def test_move_after_the_end_is_only_recorded(agent):
     lease = agent.begin()["lease"]
     agent.cli("P7", "--id", "@last", "--abort")
     before = agent.cli("P2", "--id", "@last", "--json").json
@@ -232,7 +232,7 @@ def test_a_move_after_the_end_is_refused_recorded_and_changes_nothing(agent):
     assert agent.cli("K8").exit_code == 0
 
 
-def test_a_lease_nobody_gave_out_is_unknown_also_where_the_waiting_run_cannot_be_opened(agent):
+def test_unknown_lease_with_unopenable_run(agent):
     agent.begin()
     lock = agent.repo.parent / "a project" / "AI" / "work" / "runs" / agent.turn["id"] / "lock"
     lock.unlink()
@@ -241,9 +241,7 @@ def test_a_lease_nobody_gave_out_is_unknown_also_where_the_waiting_run_cannot_be
     assert agent.hand_in(GOOD["plan"][0], lease=FORGED)["code"] == "unknown_lease"
 
 
-def test_the_box_is_that_of_the_beginning_whoever_lowers_it_before_the_first_answer(
-    agent, strongest
-):
+def test_sandbox_stays_that_of_the_beginning(agent, strongest):
     agent.begin()
     said = agent.hand_in(GOOD["plan"][0], env={"KAIZEN_SANDBOX_MAX": "L0"})
 
@@ -251,9 +249,7 @@ def test_the_box_is_that_of_the_beginning_whoever_lowers_it_before_the_first_ans
     assert agent.cli("P5", "--id", agent.turn["id"], "--json").json["step"] == "scout"
 
 
-def test_an_abort_that_was_killed_is_finished_by_the_next_one_also_without_the_target(
-    agent, door, monkeypatch
-):
+def test_killed_abort_is_finished_by_next(agent, door, monkeypatch):
     agent.begin()
     monkeypatch.setattr(results, "keep_results", killed)
     with pytest.raises(KeyboardInterrupt):
@@ -269,7 +265,7 @@ def killed(work, db):
     raise KeyboardInterrupt
 
 
-def test_a_run_whose_target_is_gone_can_be_ended(agent):
+def test_run_without_target_can_be_aborted(agent):
     agent.begin()
     shutil.rmtree(agent.repo)
 
@@ -290,7 +286,7 @@ def test_an_old_lease_is_stale(agent):
     assert (said.exit_code, said["code"]) == (4, "lease_used")
 
 
-def test_an_answer_that_was_rejected_is_not_taken_again(agent):
+def test_rejected_answer_is_not_taken_again(agent):
     agent.begin()
     agent.hand_in("nothing of use")
     agent.next()
@@ -300,7 +296,7 @@ def test_an_answer_that_was_rejected_is_not_taken_again(agent):
     assert agent.turn["attempt"] == 2
 
 
-def test_a_path_outside_of_the_write_set_is_refused(agent):
+def test_path_outside_write_set_is_refused(agent):
     agent.begin()
     for step in ("plan", "scout"):
         agent.hand_in(GOOD[step][0])
@@ -316,7 +312,7 @@ def test_a_path_outside_of_the_write_set_is_refused(agent):
     assert agent.turn["write_set"]["may_not"]
 
 
-def test_a_rejected_change_goes_back_to_the_agent_with_the_findings(agent):
+def test_rejected_change_returns_with_findings(agent):
     agent.begin()
     wrong = {**GOOD, "build": [main_with(ROUTE.replace("/health", "/wrong"))]}
     for step in ("plan", "scout", "build", "tests"):
@@ -332,7 +328,7 @@ def test_a_rejected_change_goes_back_to_the_agent_with_the_findings(agent):
     assert agent.hand_in(GOOD["review"][0])["outcome"] == "accepted"
 
 
-def test_a_models_run_takes_no_answers_from_an_agent(cli, tmp_path):
+def test_model_run_takes_no_agent_answers(cli, tmp_path):
 
     repo = target(tmp_path / "targetapp", QUICK)
     with server(Model(plan=[html()])) as serving:
@@ -342,7 +338,7 @@ def test_a_models_run_takes_no_answers_from_an_agent(cli, tmp_path):
     assert cli("P5", "--id", run_id).exit_code == 4
 
 
-def test_what_an_agent_changes_in_our_folders_changes_no_verdict(agent):
+def test_changed_run_folder_changes_no_verdict(agent):
     run = agent.begin()
     for step in ("plan", "scout"):
         agent.hand_in(GOOD[step][0])

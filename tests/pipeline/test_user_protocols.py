@@ -234,7 +234,7 @@ def test_prompt_cannot_multiply_text(cli, root, repo):
         changed(lambda given: given["steps"]["notes"].update(prompt="{{ 'x' * 10000000000 }}")),
     )
 
-    assert "* is not read in a prompt" in cli(*words(repo), "--json").json["findings"][0]
+    assert "* is not allowed in a prompt" in cli(*words(repo), "--json").json["findings"][0]
 
 
 @pytest.mark.parametrize(

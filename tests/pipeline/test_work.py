@@ -83,9 +83,7 @@ def records(work):
     return Records(work.run)
 
 
-def test_a_gate_gets_both_trees_their_hashes_and_what_changed_and_the_target_is_as_before(
-    repo, work
-):
+def test_gate_gets_trees_hashes_and_changes(repo, work):
     write(repo, {"app/main.py": "dirty = 1\n"})
     before = everything(repo)
     job = work.job(GIVEN, BUILD, TESTS)
@@ -102,7 +100,7 @@ def test_a_gate_gets_both_trees_their_hashes_and_what_changed_and_the_target_is_
     assert everything(repo) == before
 
 
-def test_a_job_made_again_is_the_same_and_has_nothing_of_the_one_before(work):
+def test_job_made_again_is_the_same(work):
     first = work.job(GIVEN, whole("app/left.py", "X = 1\n"), None)
     second = work.job(GIVEN, BUILD, None)
 
@@ -110,7 +108,7 @@ def test_a_job_made_again_is_the_same_and_has_nothing_of_the_one_before(work):
     assert first.head_tree != second.head_tree == work.job(GIVEN, BUILD, None).head_tree
 
 
-def test_before_there_is_an_answer_a_gate_gets_the_base(work):
+def test_gate_without_answer_gets_the_base(work):
     job = work.make_base_job()
 
     assert job.base == job.head
@@ -118,7 +116,7 @@ def test_before_there_is_an_answer_a_gate_gets_the_base(work):
     assert (job.changed, job.tests) == ({}, ())
 
 
-def test_validate_judges_what_a_run_made(work):
+def test_validate_judges_the_candidate(work):
     work.settings.minimum_level = "L0"
     bad = BUILD.replace('"status": "ok"', '"status": 1')
 
@@ -128,9 +126,7 @@ def test_validate_judges_what_a_run_made(work):
     ]
 
 
-def test_what_is_left_of_a_run_is_its_spec_its_brief_and_its_last_candidate(
-    root, repo, work, records
-):
+def test_run_leaves_spec_brief_and_diff(root, repo, work, records):
     for step, text in (("plan", SPEC), ("scout", BRIEF)):
         records.answer(step, 1, f"Here it is:\n{json.dumps(text)}\n")
     records.answer("build", 1, whole("app/other.py", "X = 1\n"))
@@ -176,13 +172,13 @@ def test_broken_answers_leave_the_newest_usable_ones(root, work, records):
     assert "/health" in (root / kept["change.diff"]["path"]).read_text()
 
 
-def test_a_run_that_came_to_nothing_leaves_nothing(root, work, records):
+def test_run_without_answers_leaves_nothing(root, work, records):
     records.answer("plan", 1, "no idea")
 
     assert keep_results(work, records) == {}
 
 
-def test_a_secret_in_a_candidate_is_not_kept(root, work, records):
+def test_secret_in_candidate_is_not_stored(root, work, records):
     secret = "ghp_" + "a1B2" * 9
     records.answer("plan", 1, json.dumps(SPEC))
     records.answer("build", 1, whole("app/key.py", f'KEY = "{secret}"\n'))

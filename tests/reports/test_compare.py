@@ -283,7 +283,7 @@ def test_a_side_that_cannot_be_read_or_has_nothing_is_refused(kaizen, run, left,
     [*itertools.permutations([("a", {"1"}), ("b", {"1", "2"}), ("c", {"2"}), ("d", set())])],
 )
 def test_clones_are_one_repository_in_whatever_order_their_runs_ended(order):
-    homes = compare._homes(dict(order))
+    homes = compare._find_homes(dict(order))
 
     assert homes["a"] == homes["b"] == homes["c"] != homes["d"]
 

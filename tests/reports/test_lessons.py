@@ -60,7 +60,7 @@ def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_l
         1,
         [changed],
     )
-    assert "the working tree as they are now" in made["document"]
+    assert "against the working tree as it is now" in made["document"]
     assert {row["id"]: row["stale"] for row in made["data"]["lessons"]["gotcha"]}[same] is False
     assert "Fresh: b.py as it was then." in made["document"]
 

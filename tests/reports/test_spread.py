@@ -2,8 +2,8 @@
 
 import pytest
 
-from kaizen_components.reports.charts.time_series import PERIODS_MAX, sum_by_period
 from kaizen_components.reports.engine.zone import Zone
+from kaizen_components.reports.periods.time_series import PERIODS_MAX, sum_by_period
 
 UTC = Zone("UTC")
 

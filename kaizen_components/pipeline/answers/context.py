@@ -1,4 +1,4 @@
-"""What a step is asked with: the request, the answers so far, and what was said about the last one."""
+"""The context of a step: the request, the answers so far and the feedback on the last one."""
 
 from typing import Any
 
@@ -8,14 +8,16 @@ from .contracts import MODELS
 from .parse import validate_answer
 
 TITLE_CHARS = 120
+SPEC_LISTS = ("criteria", "constraints", "out_of_scope", "grants")
 
 
 class StepContext:
-    """The answers as they were given, by step; read by the kind of answer, whatever the protocol calls its steps."""
+    """The answers by step, read by their kind, so that a protocol can name its steps freely."""
 
     def __init__(
-        self, protocol: Protocol, request: str, texts: dict[str, str | None], feedback: str = "",
-        previous: str | None = None, judged: list[dict[str, Any]] | None = None,
+        self, protocol: Protocol, request: str, texts: dict[str, str | None],
+        feedback: str = "", previous: str | None = None,
+        judged: list[dict[str, Any]] | None = None,
         options: dict[str, Any] | None = None,
     ):  # fmt: skip
         self.protocol = protocol
@@ -27,44 +29,42 @@ class StepContext:
         self.options = options or {}  # of the run
 
     def text(self, kind: str) -> str | None:
-        """The newest answer of that kind; None if there is none."""
-        return next(
-            (
-                self.texts.get(step.name)
-                for step in self.protocol.steps.values()
-                if step.answer == kind
-            ),
-            None,
-        )
+        """Return the newest answer of that kind, or None."""
+        for step in self.protocol.steps.values():
+            if step.answer == kind:
+                return self.texts.get(step.name)
+        return None
 
     def read(self, kind: str) -> dict[str, Any]:
-        """An accepted answer as its contract has it."""
+        """Return an accepted answer as an object of its contract."""
         return validate_answer(self.text(kind) or "", MODELS[kind]).model_dump()
 
     def facts(self, gate: str) -> list[dict[str, Any]]:
-        """What a gate found each time that it passed, in order."""
-        return [one["payload"]["facts"] for one in self._verdicts(gate) if one["reason"] == "pass"]
+        """Return the facts of each time that a gate passed, in order."""
+        return [
+            verdict["payload"]["facts"]
+            for verdict in self._list_verdicts(gate)
+            if verdict["reason"] == "pass"
+        ]
 
     def newest_facts(self, gate: str) -> dict[str, Any]:
-        """What a gate found the last time, however it ended."""
-        return self._verdicts(gate)[-1]["payload"]["facts"]
+        """Return the facts of the last time that a gate was decided."""
+        return self._list_verdicts(gate)[-1]["payload"]["facts"]
 
-    def _verdicts(self, gate):
+    def _list_verdicts(self, gate: str) -> list[dict[str, Any]]:
         steps = {step.name for step in self.protocol.steps.values() if step.gate == gate}
-        return [one for one in self.judged if one["step"] in steps and one["reason"] != "missing"]
+        return [
+            event
+            for event in self.judged
+            if event["step"] in steps and event["reason"] != "missing"
+        ]
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The plan; a protocol that plans nothing has only what was requested, and grants nothing."""
+        """Return the plan; without one only the request counts, and nothing is granted."""
         if self.text("spec") is None:
             title = self.request.strip().splitlines()[0][:TITLE_CHARS]
-            return {
-                "title": title,
-                "criteria": [],
-                "constraints": [],
-                "out_of_scope": [],
-                "grants": [],
-            }
+            return {"title": title, **{name: [] for name in SPEC_LISTS}}
         spec = self.read("spec")
         return {**spec, "grants": filter_grants(spec["grants"], self.request)}
 

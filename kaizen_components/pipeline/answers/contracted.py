@@ -1,4 +1,4 @@
-"""Answers of a protocol's own: an object that keeps to the JSON Schema of its step, or plain text."""
+"""The answers that a user's protocol defines: JSON that keeps to a schema, or plain text."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from ..target.workspace import Workspace
 from ..verdict import Verdict
 from .context import StepContext
 from .kind import Kind
-from .parse import AnswerRefused, find_object
+from .parse import AnswerRefused, Fault, find_object
 from .schemas import find_faults
 
 SHOWN_CHARS = 80
@@ -23,32 +23,29 @@ class JsonKind(Kind):
     def form(self, step: Step) -> dict[str, Any]:
         return {"schema": step.schema or {}}
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
-        found = self.read(step, text)
-        return Verdict("pass", f"An object with {', '.join(list(found)[:5]) or 'nothing'}.")
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        names = list(self.value(step, text))
+        return Verdict("pass", f"An object with {', '.join(names[:5]) or 'nothing'}.")
 
-    def read(self, step: Step, text: str) -> dict[str, Any]:
-        """The first object in the text that keeps to the schema."""
+    def value(self, step: Step, text: str) -> dict[str, Any]:
+        """Return the first object in the text that keeps to the schema."""
 
-        def fits(found):
-            wrong = find_faults(step.schema or {}, found)
-            return (None if wrong else found), wrong
+        def try_object(given: dict[str, Any]) -> tuple[dict[str, Any] | None, list[Fault]]:
+            wrong = find_faults(step.schema or {}, given)
+            return (None if wrong else given), wrong
 
-        return find_object(text, fits)
+        return find_object(text, try_object)
 
-    def value(self, step: Step, text: str) -> Any:
-        return self.read(step, text)
-
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
-        found = json.dumps(self.read(step, text), indent=1, ensure_ascii=False)
-        return f"{step.name}.json", f"The answer to {step.name}", found + "\n"
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
+        data = json.dumps(self.value(step, text), indent=1, ensure_ascii=False)
+        return f"{step.name}.json", f"The answer to {step.name}", data + "\n"
 
 
 class TextKind(Kind):
     reasons = ("pass", "malformed")
-    checked = "Is there."
+    checked = "Is not empty."
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         if not text.strip():
             raise AnswerRefused("The answer is empty.")
         if len(text) > TEXT_CHARS_MAX:
@@ -57,5 +54,5 @@ class TextKind(Kind):
             )
         return Verdict("pass", text.strip().splitlines()[0][:SHOWN_CHARS])
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         return f"{step.name}.txt", f"The answer to {step.name}", text

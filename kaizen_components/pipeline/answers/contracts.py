@@ -1,8 +1,8 @@
-"""What an answer must look like: one pydantic model per kind of answer. Importing this is slow; only runs do."""
+"""The contracts of our answers, as pydantic models. The import is slow; only runs need it."""
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 LINE = 500
 
@@ -33,7 +33,7 @@ class Spec(Contract):
 
     @field_validator("criteria")
     @classmethod
-    def _numbered(cls, criteria: list[Criterion]) -> list[Criterion]:
+    def check_numbers(cls, criteria: list[Criterion]) -> list[Criterion]:
         wanted = [f"C{number}" for number in range(1, len(criteria) + 1)]
         if [criterion.id for criterion in criteria] != wanted:
             raise ValueError("the ids must be " + ", ".join(wanted))
@@ -65,14 +65,15 @@ class Reason(Contract):
 class Review(Contract):
     """Does the diff do what the spec says, and nothing else?"""
 
-    # Asked for first, because a model that has to quote the line rejects less of what is there. It decides nothing.
+    # Comes first, because a model that has to quote the line rejects less of what is there.
+    # It decides nothing.
     evidence: list[str] = Field(default=[], max_length=40)
     verdict: Literal["approve", "reject"]
     reasons: list[Reason] = Field(default=[], max_length=20, validate_default=True)
 
     @field_validator("reasons")
     @classmethod
-    def _given(cls, reasons: list[Reason], info) -> list[Reason]:
+    def require_reason(cls, reasons: list[Reason], info: ValidationInfo) -> list[Reason]:
         if info.data.get("verdict") == "reject" and not reasons:
             raise ValueError("a rejection names at least one reason")
         return reasons

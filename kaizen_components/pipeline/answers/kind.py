@@ -1,5 +1,6 @@
-"""What every kind of answer has: the values of its prompt, its form, its checks, and what of it is kept as a file."""
+"""What every kind of answer has: the values of its prompt, its form, its checks and its file."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..protocol import Step
@@ -11,49 +12,45 @@ from .parse import validate_answer
 
 
 class Kind:
-    """A plain kind: nothing is asked for, everything passes. Each of the others says what is different."""
+    """The defaults; each kind overrides what is different."""
 
     how = "plain text"
-    checked = ""  # what its checks look at, as a skill says it
+    checked = ""  # what its checks look at, for the skill
     reasons: tuple[str, ...] = ("pass", "malformed", "check")  # how its checks can end
-    needs: tuple[
-        str, ...
-    ] = ()  # answers and gates that come before, because the prompt that we ship quotes them
-    needs_for_checks: tuple[
-        str, ...
-    ] = ()  # those that its checks use, also with a prompt of the protocol's own
-    is_result = True  # what it says is part of what the run delivers, so a gate has to see it
+    needs: tuple[str, ...] = ()  # earlier answers and gates that our prompt quotes
+    needs_for_checks: tuple[str, ...] = ()  # those that its checks use, also with a user's prompt
+    is_result = True  # the run delivers it, so a gate has to see it
     is_edits = False
 
     def form(self, step: Step) -> dict[str, Any]:
-        """The form of the answer: a JSON Schema, or a description."""
+        """Return the form of the answer: a JSON Schema, or a description."""
         return {"format": "Plain text."}
 
-    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
-        """What the prompt can use, besides what every prompt can."""
+    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+        """Return the values of its prompt, besides those of every prompt."""
         return {}
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
-        """What the checks say; AnswerRefused or EditRefused for what is not in the form that was asked for."""
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+        """Return what the checks say; raise AnswerRefused or EditRefused for a wrong form."""
         raise NotImplementedError
 
     def value(self, step: Step, text: str) -> Any:
-        """An accepted answer as later prompts and commands see it."""
+        """Return an accepted answer as later prompts and commands see it."""
         return text
 
-    def find_objection(self, work: Workspace, asked: StepContext) -> Verdict | None:
-        """What speaks against asking at all."""
+    def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:
+        """Return the verdict that makes asking pointless, if there is one."""
         return None
 
-    def find_forbidden(self, work: Workspace, asked: StepContext, text: str) -> list[str]:
-        """Paths that an answer would write and may not."""
+    def find_forbidden(self, work: Workspace, context: StepContext, text: str) -> list[str]:
+        """Return the paths that an answer would write and may not."""
         return []
 
-    def write_set(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
+    def write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         return {"may": [], "may_not": ["**"]}
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str] | None:
-        """(file, title, text) of what a finished run leaves of the answer."""
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str] | None:
+        """Return (file, title, text) of the answer's file in a finished run."""
         return None
 
 
@@ -73,5 +70,5 @@ class Structured(Kind):
         return validate_answer(text, MODELS[self.contract]).model_dump()
 
 
-def count_faults(wrong: list, word: str = "fault") -> str:
+def count_faults(wrong: Sequence[object], word: str = "fault") -> str:
     return f"{len(wrong)} {word}{'s' * (len(wrong) != 1)}"

@@ -1,33 +1,35 @@
 """Read a structured answer: the first JSON object in it that keeps to its contract.
 
-Prose and fences round an object are tolerated; nothing is repaired. What is wrong is said in words to be fed back.
+Prose and fences around an object are tolerated; nothing is repaired. Faults become feedback.
 """
+
+from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ...errors import Refused
 from ..edits.format import CUT, THOUGHTS, quote_text
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel  # 60 ms to import: only those who validate pay for it
+    from pydantic import BaseModel  # 60 ms to import: only validation needs it
+
+    Model = TypeVar("Model", bound=BaseModel)
 
 TEXT_CHARS_MAX = 1_000_000
 WRONG_MAX = 8
-TRIED_MAX = 100  # braces that open something: each may cost a look at the rest of the text
+TRIED_MAX = 100  # opening braces: each may cost a scan of the rest of the text
 DEPTH_MAX = 100
-TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}]', re.DOTALL
-)  # a string, or a brace outside of strings
-Model = TypeVar("Model", bound="BaseModel")
-Found = TypeVar("Found")
+# A string, or a brace outside of strings.
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}]', re.DOTALL)
+Value = TypeVar("Value")
 Fault = tuple[tuple[Any, ...], str]  # where in the object, and what is wrong there
 
 
 class AnswerRefused(Refused):
-    """An answer that is not in the form that was asked for. Its text is what the next prompt quotes."""
+    """An answer in a wrong form. The next prompt quotes its text."""
 
     reason = "malformed"
 
@@ -42,45 +44,30 @@ class AnswerRefused(Refused):
 
 
 def extract_json(text: str) -> dict[str, Any]:
-    """The first JSON object in a text, or AnswerRefused."""
-    wrong: list[str] = []
-    for found in _iterate_objects(_bounded(text), wrong):
-        return found
-    raise _no_object(wrong)
+    """Return the first JSON object in a text, or raise AnswerRefused."""
+    return find_object(text, lambda given: (given, []))
 
 
 def validate_answer(text: str, model: type[Model]) -> Model:
-    """The first object in the text that keeps to the contract, or AnswerRefused with what is wrong with the first."""
+    """Return the first object in the text that keeps to the contract, or raise AnswerRefused."""
     from pydantic import ValidationError
 
-    def fits(found):
+    def try_object(given: dict[str, Any]) -> tuple[Model | None, list[Fault]]:
         try:
-            return model.model_validate(found), []
+            return model.model_validate(given), []
         except ValidationError as error:
             return None, [(fault["loc"], fault["msg"]) for fault in error.errors(include_url=False)]
 
-    return find_object(text, fits)
+    return find_object(text, try_object)
 
 
 def find_object(
-    text: str, fits: Callable[[dict[str, Any]], tuple[Found | None, list[Fault]]]
-) -> Found:
-    """What `fits` makes of the first object that has no faults, or AnswerRefused with the faults of the first."""
-    wrong: list[str] = []
-    refused: list[Fault] = []
-    for found in _iterate_objects(_bounded(text), wrong):
-        made, faults = fits(found)
-        if made is not None:
-            return made
-        refused = refused or faults
-    if not refused:
-        raise _no_object(wrong)
-    said = [f"{_place(where)}: {what}" for where, what in refused]
-    more = [f"and {len(said) - WRONG_MAX} more"] if len(said) > WRONG_MAX else []
-    raise AnswerRefused("The object does not keep to the schema:", [*said[:WRONG_MAX], *more])
+    text: str, try_object: Callable[[dict[str, Any]], tuple[Value | None, list[Fault]]]
+) -> Value:
+    """Return what `try_object` makes of the first object without faults.
 
-
-def _bounded(text):
+    AnswerRefused has the faults of the first object, or says why no object can be read.
+    """
     if len(text) > TEXT_CHARS_MAX:
         raise AnswerRefused(
             f"The answer has {len(text):,} characters; {TEXT_CHARS_MAX:,} are read."
@@ -89,39 +76,50 @@ def _bounded(text):
         raise AnswerRefused(
             "The answer was cut off before its end, because it was too long. Answer with less text."
         )
-    return THOUGHTS.sub("", text)
+    unreadable: list[str] = []
+    faults: list[Fault] = []
+    for given in _iterate_objects(THOUGHTS.sub("", text), unreadable):
+        value, wrong = try_object(given)
+        if value is not None:
+            return value
+        faults = faults or wrong
+    if faults:
+        lines = [
+            f"{quote_text('.'.join(map(str, where))) or 'the object'}: {what}"
+            for where, what in faults
+        ]
+        more = [f"and {len(lines) - WRONG_MAX} more"] if len(lines) > WRONG_MAX else []
+        raise AnswerRefused("The object does not keep to the schema:", [*lines[:WRONG_MAX], *more])
+    if unreadable:
+        lines = list(dict.fromkeys(unreadable))[:WRONG_MAX]
+        raise AnswerRefused("The answer has no JSON object that can be read:", lines)
+    raise AnswerRefused("The answer has no JSON object.")
 
 
-def _no_object(wrong):
-    if wrong:
-        return AnswerRefused(
-            "The answer has no JSON object that can be read:",
-            list(dict.fromkeys(wrong))[:WRONG_MAX],
-        )
-    return AnswerRefused("The answer has no JSON object.")
+def _iterate_objects(text: str, unreadable: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield each balanced object that is JSON; append to `unreadable` what is wrong with others."""
 
+    def refuse_constant(name: str) -> NoReturn:
+        raise ValueError(f"{name} is not JSON")
 
-def _place(location):
-    return quote_text(".".join(str(step) for step in location)) or "the object"
-
-
-def _iterate_objects(text: str, wrong: list[str]) -> Iterator[dict[str, Any]]:
-    """Each balanced object that is JSON, from the left; why the others are not goes into `wrong`."""
     at, tried = text.find("{"), 0
     while at >= 0 and tried < TRIED_MAX:
         end, tried = _find_end(text, at), tried + 1
         if end:
             try:
-                yield json.loads(text[at:end], parse_constant=_refuse_constant)
+                yield json.loads(text[at:end], parse_constant=refuse_constant)
+            except json.JSONDecodeError as error:
+                before = quote_text(error.doc[max(0, error.pos - 30) : error.pos], 40)
+                unreadable.append(f"{error.msg} at line {error.lineno}, after {before!r}")
             except (ValueError, RecursionError) as error:
-                wrong.append(_said(error, text[at:end]))
+                unreadable.append(str(error)[:200])
         else:
-            wrong.append("A brace is opened and never closed, or too many are nested.")
+            unreadable.append("A brace is opened and never closed, or too many are nested.")
         at = text.find("{", end or at + 1)
 
 
-def _find_end(text, start):
-    """Where the object that begins here ends; 0 if it never does. Braces inside strings do not count."""
+def _find_end(text: str, start: int) -> int:
+    """Return where the object that begins here ends, or 0. Braces inside strings do not count."""
     depth = 0
     for token in TOKEN.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(token[0], 0)
@@ -130,13 +128,3 @@ def _find_end(text, start):
         if depth > DEPTH_MAX:
             return 0
     return 0
-
-
-def _refuse_constant(name):
-    raise ValueError(f"{name} is not JSON")
-
-
-def _said(error, text):
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at line {error.lineno}, after {quote_text(text[max(0, error.pos - 30) : error.pos], 40)!r}"
-    return str(error)[:200]

@@ -11,32 +11,29 @@ from ..verdict import Finding, Verdict
 from .context import StepContext
 from .kind import Structured, count_faults
 
-ROUTE = re.compile(
-    r"(?:^|\s)[`\"']?/\w"
-)  # a small model plans a route for a function if its example is a route
+# A small model plans a route for a function if the example in its prompt is a route.
+ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")
 
 
 class SpecKind(Structured):
     contract = "spec"
     is_result = False
     checked = """\
-Keeps to the schema; no vague words (the lint of `Q10`); every name, path and value of the request stands in a criterion
-or a constraint."""
+Keeps to the schema; no vague words (the lint of `Q10`); every name, path and value of the request
+is in a criterion or a constraint."""
 
-    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
+    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         name, text = work.readme()
-        return {"readme_name": name, "readme": text, "is_web": bool(ROUTE.search(asked.request))}
+        return {"readme_name": name, "readme": text, "is_web": bool(ROUTE.search(context.request))}
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         spec = self.read(text)
-        wrong = check_spec(spec, asked.request)
-        return (
-            Verdict("check", f"The spec has {count_faults(wrong)}.", wrong)
-            if wrong
-            else Verdict("pass", spec["title"])
-        )
+        wrong = check_spec(spec, context.request)
+        if wrong:
+            return Verdict("check", f"The spec has {count_faults(wrong)}.", wrong)
+        return Verdict("pass", spec["title"])
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         return "spec.md", "The spec", render_spec(self.read(text))
 
 
@@ -46,13 +43,13 @@ class BriefKind(Structured):
     needs = ("spec",)
     checked = "Keeps to the schema; every file that it cites exists in the base commit."
 
-    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
+    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         return {
             "files": work.quote_files(work.list_likely_sources()),
-            "hits": work.search_lines(asked.request),
+            "hits": work.search_lines(context.request),
         }
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         brief = self.read(text)
         there = set(work.paths())
         wrong = [
@@ -61,14 +58,10 @@ class BriefKind(Structured):
             if path not in there
         ]
         if wrong:
-            return Verdict(
-                "check", f"The brief names {count_faults(wrong, 'file')} wrongly.", wrong
-            )
+            says = f"The brief names {count_faults(wrong, 'file')} wrongly."
+            return Verdict("check", says, wrong)
         return Verdict("pass", "Cites " + ", ".join(brief["files"][:5]))
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
-        return (
-            "brief.json",
-            "The scout's brief",
-            json.dumps(self.read(text), indent=1, ensure_ascii=False) + "\n",
-        )
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
+        data = json.dumps(self.read(text), indent=1, ensure_ascii=False) + "\n"
+        return "brief.json", "The scout's brief", data

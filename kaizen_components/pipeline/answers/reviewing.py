@@ -1,4 +1,4 @@
-"""The reviewer's answer, and what is looked at before he is asked."""
+"""The reviewer's answer, and the objections that make a review pointless."""
 
 from typing import Any
 
@@ -16,39 +16,37 @@ class ReviewKind(Structured):
     contract = "review"
     reasons = ("pass", "malformed", "reject", "check")
     needs = ("spec", "edits")
-    needs_anyway = ("edits",)
+    needs_for_checks = ("edits",)
     is_result = False
     checked = """\
-Keeps to the schema; a rejection names at least one reason. Forbidden paths, dependencies and schemas were looked at
-before."""
+Keeps to the schema; a rejection names at least one reason. Forbidden paths, dependencies and
+schemas are checked before."""
 
-    def values(self, work: Workspace, asked: StepContext) -> dict[str, Any]:
-        return {"diff": self._diff(work, asked)}
+    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+        return {"diff": self._diff(work, context)}
 
-    def _diff(self, work, asked):
-        return work.diff_text(
-            work.candidate(asked.spec, asked.text("edits") or "", asked.text("tests"))
-        )
+    def _diff(self, work: Workspace, context: StepContext) -> str:
+        edits, tests = context.text("edits") or "", context.text("tests")
+        return work.diff_text(work.candidate(context.spec, edits, tests))
 
-    def judge(self, step: Step, work: Workspace, asked: StepContext, text: str) -> Verdict:
+    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         review = self.read(text)
         if review["verdict"] == "approve":
             return Verdict("pass", "The reviewer approves.")
         reasons = [Finding(reason["criterion"], reason["text"]) for reason in review["reasons"]]
-        return Verdict(
-            "reject", "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000], reasons
-        )
+        says = "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000]
+        return Verdict("reject", says, reasons)
 
-    def find_objection(self, work: Workspace, asked: StepContext) -> Verdict | None:
-        """A reviewer is not asked about what the spec does not allow, nor about what he could see only in part."""
-        changes = work.changes(asked.text("edits"), asked.text("tests"))
-        wrong = find_objections(asked.spec, changes, work.read, set(work.paths()))
+    def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:
+        """Refuse a change that the spec does not allow, or that is too long to be shown."""
+        changes = work.changes(context.text("edits"), context.text("tests"))
+        wrong = find_objections(context.spec, changes, work.read, set(work.paths()))
         if wrong:
-            return Verdict(
-                "check", f"The spec does not allow {count_faults(wrong, 'thing')}.", wrong
-            )
-        size = len(self._diff(work, asked))
+            says = f"The spec does not allow {count_faults(wrong, 'thing')}."
+            return Verdict("check", says, wrong)
+        size = len(self._diff(work, context))
         if size <= DIFF_CHARS_MAX:
             return None
-        says = f"The diff has {size:,} characters, and a reviewer is shown {DIFF_CHARS_MAX:,} at most: ask for less."
+        says = f"The diff has {size:,} characters, and a reviewer is shown {DIFF_CHARS_MAX:,} "
+        says += "at most: ask for less."
         return Verdict("missing", says, [Finding("diff", says)])

@@ -1,4 +1,4 @@
-"""What a step was asked, as it is kept: the hash that a replay is keyed by, and the text that says what differs."""
+"""A question as it is recorded: its hash, which keys a replay, and its text."""
 
 from itertools import zip_longest
 
@@ -17,24 +17,24 @@ def hash_question(question: Question) -> str:
 
 
 def render_question(question: Question) -> str:
-    """The question as one text, without what looks like a secret: that is neither sent nor kept."""
-    text = scan.redact_secrets(
-        "\n\n".join(f"[{one['role']}]\n{one['content']}" for one in question)
-    )
+    """Return the question as one text without secrets, which are neither sent nor recorded."""
+    text = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in question)
+    text = scan.redact_secrets(text)
     return text if len(text) <= BODY_CHARS_MAX else text[: BODY_CHARS_MAX - len(CUT)] + CUT
 
 
 def describe_difference(recorded: str, now: str) -> str:
-    """Where two questions part, in words."""
+    """Say at which line two questions differ."""
     if not recorded:
         return "The recorded question was not kept, only its hash."
-    for number, (was, there) in enumerate(zip_longest(recorded.splitlines(), now.splitlines()), 1):
-        if was != there:
-            return f"First difference: line {number}: recorded {_shown(was)}, now {_shown(there)}."
+    for number, pair in enumerate(zip_longest(recorded.splitlines(), now.splitlines()), 1):
+        if pair[0] != pair[1]:
+            was, there = map(_quote_line, pair)
+            return f"First difference: line {number}: recorded {was}, now {there}."
     return "They differ only in what is not kept: a secret, blanks at the ends, or what was cut."
 
 
-def _shown(line):
+def _quote_line(line: str | None) -> str:
     if line is None:
         return "nothing"
     return repr(line if len(line) <= LINE_CHARS_MAX else line[:LINE_CHARS_MAX] + CUT)

@@ -1,6 +1,6 @@
-"""What a scout may do in a repository: list, read and search. It sees the files of the base commit and nothing else.
+"""The tools of a scout: list, read and search the files of the base commit.
 
-A path is looked up among those files and never opened, so there is nothing to escape through.
+A path is looked up among those files and never opened, so no path leads out of them.
 """
 
 import json
@@ -17,29 +17,38 @@ LINE_CHARS_MAX = 200
 
 
 class Base(Protocol):
+    """The files of the base commit."""
+
     def paths(self) -> list[str]: ...
     def read(self, path: str) -> bytes | None: ...
 
 
-def _describe_tool(name, about, required, **properties):
+def _describe_tool(
+    name: str, about: str, required: list[str], **properties: tuple[str, str]
+) -> dict[str, Any]:
     parameters = {
         "type": "object", "required": required,
-        "properties": {word: {"type": kind, "description": said} for word, (kind, said) in properties.items()},
+        "properties": {
+            word: {"type": kind, "description": text} for word, (kind, text) in properties.items()
+        },
     }  # fmt: skip
-    return {
-        "type": "function",
-        "function": {"name": name, "description": about, "parameters": parameters},
-    }
+    function = {"name": name, "description": about, "parameters": parameters}
+    return {"type": "function", "function": function}
 
 
 SCHEMAS: list[dict[str, Any]] = [
-    _describe_tool("list", "List the files below a folder.", [], folder=("string", "Such as src/app; empty for all")),
+    _describe_tool(
+        "list", "List the files below a folder.", [],
+        folder=("string", "Such as src/app; empty for all"),
+    ),
     _describe_tool(
         "read", f"Read at most {READ_LINES_MAX} lines of a file.", ["path"],
         path=("string", "As listed"), start=("integer", "The first line, from 1"),
     ),
     _describe_tool(
-        "grep", "Find the lines that contain a text, in any case; it is not a regular expression.", ["text"],
+        "grep",
+        "Find the lines that contain a text, in any case; it is not a regular expression.",
+        ["text"],
         text=("string", "At least two characters"), folder=("string", "Only below this folder"),
     ),
 ]  # fmt: skip
@@ -47,31 +56,30 @@ NAMES = tuple(schema["function"]["name"] for schema in SCHEMAS)
 
 
 def call_tool(base: Base, name: str, arguments: str) -> str:
-    """What the tool says; a wrong call is answered too, so that the model can do better."""
+    """Return what the tool finds; a wrong call gets a text that helps the model to correct it."""
     try:
         given = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
         return "The arguments are not JSON."
-    if name not in _TOOLS:
+    if name not in NAMES:
         return "There is no such tool. There are: " + ", ".join(NAMES) + "."
     if not isinstance(given, dict):
         return "The arguments are not a JSON object."
-    text = scan.redact_secrets(_TOOLS[name](base, given))
+    if name == "read":
+        text = _read_lines(base, given)
+    else:
+        folder = str(given.get("folder") or "").strip().removeprefix("./").strip("/")
+        below = "" if folder in ("", ".") else folder + "/"
+        paths = [path for path in base.paths() if path.startswith(below)]
+        text = _find_lines(base, paths, given) if name == "grep" else "\n".join(paths[:LISTED_MAX])
+        if name == "list" and len(paths) > LISTED_MAX:
+            text += f"\n… and {len(paths) - LISTED_MAX:,} more"
+        text = text or "There is no file below that folder."
+    text = scan.redact_secrets(text)
     return text if len(text) <= ANSWER_CHARS_MAX else text[:ANSWER_CHARS_MAX] + "\n… (cut)"
 
 
-def _list_below(base, given):
-    folder = str(given.get("folder") or "").strip().removeprefix("./").strip("/")
-    return [path for path in base.paths() if folder in ("", ".") or path.startswith(folder + "/")]
-
-
-def _list_files(base, given):
-    found = _list_below(base, given)
-    more = [f"… and {len(found) - LISTED_MAX:,} more"] if len(found) > LISTED_MAX else []
-    return "\n".join([*found[:LISTED_MAX], *more]) or "There is no file below that folder."
-
-
-def _read_lines(base, given):
+def _read_lines(base: Base, given: dict[str, Any]) -> str:
     path = str(given.get("path") or "").strip().removeprefix("./")
     data = base.read(path) if path in base.paths() else None
     if data is None:
@@ -81,26 +89,23 @@ def _read_lines(base, given):
     lines = data.decode("utf-8", "replace").splitlines()
     start = given.get("start")
     first = start if isinstance(start, int) and 1 <= start <= len(lines) else 1
-    shown = lines[first - 1 : first - 1 + READ_LINES_MAX]
-    last = first + len(shown) - 1
-    return f"{path}, lines {first}-{last} of {len(lines)}:\n" + "\n".join(shown)
+    part = lines[first - 1 : first - 1 + READ_LINES_MAX]
+    head = f"{path}, lines {first}-{first + len(part) - 1} of {len(lines)}:"
+    return f"{head}\n" + "\n".join(part)
 
 
-def _find_lines(base, given):
+def _find_lines(base: Base, paths: list[str], given: dict[str, Any]) -> str:
     text = str(given.get("text") or "").lower()
     if len(text.strip()) < 2:
         return "Give a text of at least two characters."
-    found = []
-    for path in _list_below(base, given):
+    hits = []
+    for path in paths:
         data = base.read(path) or b""
         if b"\0" in data or len(data) > SEARCHED_BYTES_MAX:
             continue
         for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
             if text in line.lower():
-                found.append(f"{path}:{number}: {line.strip()[:LINE_CHARS_MAX]}")
-        if len(found) > HITS_MAX:
-            return "\n".join([*found[:HITS_MAX], "… and more"])
-    return "\n".join(found) or "No line has that text."
-
-
-_TOOLS = {"list": _list_files, "read": _read_lines, "grep": _find_lines}
+                hits.append(f"{path}:{number}: {line.strip()[:LINE_CHARS_MAX]}")
+        if len(hits) > HITS_MAX:
+            return "\n".join([*hits[:HITS_MAX], "… and more"])
+    return "\n".join(hits) or "No line has that text."

@@ -53,7 +53,7 @@ class CodemodeKind(Kind):
             "schema": json.dumps(self.model.model_json_schema()),
         }
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         data = json.dumps(self.value(step, text), indent=1) + "\n"
         return f"{step.name}.json", f"The answer to {step.name}", data
 
@@ -107,7 +107,7 @@ Every kind of error that was seen has a case."""
     def value(self, step: Step, text: str) -> Any:
         return {"cases": [case.as_dict() for case in cases.parse_spec(text).cases]}
 
-    def kept(self, step: Step, text: str) -> tuple[str, str, str]:
+    def result_file(self, step: Step, text: str) -> tuple[str, str, str]:
         cases.parse_spec(text)
         return "spec.yml", "The spec", text
 

@@ -1,8 +1,9 @@
-"""The form in which a model writes edits: plain text, never code inside JSON. FORMAT is what prompts say of it.
+"""Describe the form in which a model writes edits: plain text, never code inside JSON.
 
-Read strictly where a mistake would lose something, and leniently where models differ: fences round a block or inside
-it, prose between blocks, `### File: x` for `FILE: x`, a bare path above a block, CRLF, markers of another length, a
-fence instead of WHOLE markers, and no closing marker at the very end of an answer.
+It is read strictly where a mistake would lose something, and leniently where models differ: fences
+round a block or inside it, prose between blocks, `### File: x` for `FILE: x`, a bare path above a
+block, CRLF, markers of another length, a fence instead of WHOLE markers, and no closing marker at
+the very end of an answer.
 """
 
 import re
@@ -11,39 +12,37 @@ from dataclasses import dataclass, field
 from ...errors import Refused
 
 WHOLE_FORM = """\
-Edits are plain text. Paths count from the root of the repository. A new file, or a file of less than 200 lines, is
-written whole, from its first line to its last:
+Edits are plain text. Paths count from the root of the repository. A new file, or a file of less
+than 200 lines, is written whole, from its first line to its last:
 
 FILE: path/of/the_file.py
 <<<<<<< WHOLE
 every line of the file
 >>>>>>> END"""
 BLOCK_FORM = """\
-To change a part of a longer file, one block for each place; all are made on the file as it stands now:
+To change a part of a longer file, write one block for each place; all apply to the present file:
 
 FILE: path/of/the_file.py
 <<<<<<< SEARCH
-some lines exactly as they stand in the file, as many as make the place unique
+some lines exactly as they are in the file, as many as make the place unique
 =======
-the lines that take their place
+the lines that replace them
 >>>>>>> REPLACE
 
-Where the text of a file itself has a line of equals signs as long as the marker, write longer markers."""
-# Without an example, and only where somebody speaks of it: small models copy it and delete what nobody wants to lose.
-DELETE_FORM = "A file that must go takes one line: the word DELETE, a colon and its path."
-GOING = re.compile(r"\b(?:delet|remov|renam|mov|drop|replac|split|merg|rid\b)", re.IGNORECASE)
-FORMAT = "\n\n".join((DELETE_FORM, WHOLE_FORM, BLOCK_FORM))
-WHOLE_LINES_MAX = (
-    200  # up to here models write a whole file more surely than a patch, and it costs little
+If the file itself has a line of equals signs as long as the marker, write longer markers."""
+# Without an example, and only if the spec suggests it: small models copy it and delete files.
+DELETE_FORM = "To delete a file, write one line: the word DELETE, a colon and its path."
+SUGGESTS_DELETION = re.compile(
+    r"\b(?:delet|remov|renam|mov|drop|replac|split|merg|rid\b)", re.IGNORECASE
 )
+FORMAT = "\n\n".join((DELETE_FORM, WHOLE_FORM, BLOCK_FORM))
+WHOLE_LINES_MAX = 200  # up to here models write a whole file more reliably than a patch
 
 BLANKS = r"[ \t]{0,3}"  # before a marker; further in, it is text
 OPENING = re.compile(BLANKS + r"(<{3,})[ \t]*(SEARCH|WHOLE)\b:?(.*)$", re.IGNORECASE)
 DIVIDER = re.compile(BLANKS + r"(={5,})[ \t]*$")
 CLOSING = re.compile(BLANKS + r">{3,}[ \t]*(?:REPLACE|END|WHOLE|SEARCH)[ \t]*$", re.IGNORECASE)
-BARE_CLOSING = re.compile(
-    BLANKS + r"(>{5,})[ \t]*$"
-)  # counts where it is as long as the opening one
+BARE_CLOSING = re.compile(BLANKS + r"(>{5,})[ \t]*$")  # counts if as long as the opening one
 FENCE = re.compile(BLANKS + r"(`{3,}|~{3,})[ \t]*([^`]*)$")
 DECORATED = r"[ \t]*(?:[#>*=/-]+[ \t]+)?[*`]*"
 HEADER = re.compile(
@@ -54,14 +53,14 @@ REMARK = re.compile(
     r"[ \t]\((?:new|modified|changed|existing|updated)\b[^()]{0,40}\)$", re.IGNORECASE
 )
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-# Put by a driver under an answer that the server cut off: half a file must not pass for a whole one.
+# Appended by a driver if the server cut the answer off: half a file must not pass for a whole one.
 CUT = "[The answer was cut off here: it reached the limit of its length.]"
 TEXT_CHARS_MAX = 4_000_000
 MARKDOWN = (".md", ".markdown", ".mdx", ".rst")
 
 
 class EditRefused(Refused):
-    """Edits that cannot be used. Its text is what the next prompt quotes."""
+    """Edits that cannot be used. The next prompt quotes its text."""
 
     reason = "malformed"
 
@@ -73,14 +72,15 @@ class EditRefused(Refused):
 
 
 def describe_format(texts: list[str], spec: str = "") -> str:
-    """What a prompt says about edits of files with these texts: of blocks only where one of them is long."""
+    """Describe edits in a prompt; mention blocks only if one of the files' texts is long."""
     is_long = any(text.count("\n") >= WHOLE_LINES_MAX for text in texts)
-    parts = (DELETE_FORM if GOING.search(spec) else "", WHOLE_FORM, BLOCK_FORM if is_long else "")
-    return "\n\n".join(filter(None, parts))
+    parts = [DELETE_FORM] if SUGGESTS_DELETION.search(spec) else []
+    parts += [WHOLE_FORM, BLOCK_FORM] if is_long else [WHOLE_FORM]
+    return "\n\n".join(parts)
 
 
 class PathRefused(EditRefused):
-    """A path that no edit may name, whatever it would write there."""
+    """A path that no edit may name."""
 
     def __init__(self, path: str, what: str, why: str = "", next: str = ""):
         super().__init__(what, why, next)
@@ -89,7 +89,7 @@ class PathRefused(EditRefused):
 
 @dataclass(frozen=True)
 class Edit:
-    """One block: `kind` is whole, replace or delete; `search` and `text` are lines without their ends."""
+    """One block: `kind` is whole, replace or delete; the lines have no line ends."""
 
     kind: str
     path: str
@@ -103,7 +103,7 @@ class Edit:
 
 
 def quote_text(text: str, most: int = 80) -> str:
-    """A piece of an answer as a message quotes it: short, on one line, printable."""
+    """Return a piece of an answer as a message quotes it: short, on one line, printable."""
     plain = "".join(
         char if char.isprintable() else f"\\x{ord(char):02x}" for char in text[: most + 1]
     )

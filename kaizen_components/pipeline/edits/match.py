@@ -1,7 +1,8 @@
-"""Where a block's lines stand in a file: exactly once, or it is refused with the nearest place.
+"""Find the only place of a block's lines in a file, or refuse it and name the nearest place.
 
-Three levels, the next one only where the one before finds nothing: exact; blanks at the ends of lines ignored; and the
-whole block further in or out, or indented with tabs instead of blanks or the other way round.
+There are three levels, each tried only if the one before finds nothing: exact; without blanks at
+the ends of lines; and the whole block shifted in or out, or indented with tabs instead of blanks or
+the reverse.
 """
 
 import difflib
@@ -13,13 +14,15 @@ from .format import Edit, EditRefused, quote_text
 COMPARED_MAX = 3_000_000  # lines compared in the search for the nearest place: about a second
 CLOSE_LINES_MAX = 5_000
 CLOSE_CHARS_MAX = 200
-PLACES_MAX = 100  # more than one are too many; these are counted for the message
+PLACES_MAX = 100  # counted for the message
 UNITS = (4, 2, 8, 3)  # blanks of one level, the usual one first
+INDENTS = {" ", "\t"}
 Lines = list[str]
+Change = Callable[[str], str]
 
 
 class Match:
-    """Lines `start` to `end` of the file, and what is to stand there instead."""
+    """Lines `start` to `end` of the file, and the text that replaces them."""
 
     def __init__(self, edit: Edit, start: int, end: int, text: Lines):
         self.edit = edit
@@ -27,144 +30,154 @@ class Match:
         self.end = end
         self.text = text
 
+    def put_into(self, raw: Lines, crlf: bool) -> None:
+        """Replace the lines that the block changes; those that it repeats stay byte for byte."""
+        old, new = self.edit.search, self.edit.text
+        room = min(len(old), len(new))
+        head = next((at for at in range(room) if old[at] != new[at]), room)
+        room -= head
+        tail = next((at for at in range(room) if old[-1 - at] != new[-1 - at]), room)
+        fresh = [line + "\r" * crlf for line in self.text[head : len(new) - tail]]
+        start, end = self.start + head, self.end - tail
+        if fresh and end == len(raw):
+            fresh[-1] = fresh[-1].removesuffix("\r")  # the file has no line break at its end
+        if not fresh and start and end == len(raw):
+            raw[start - 1] = raw[start - 1].removesuffix("\r")
+        if fresh and start == len(raw) and crlf:
+            raw[-1] += "\r"
+        raw[start:end] = fresh
+
 
 def find_place(edit: Edit, lines: Lines) -> Match:
-    """The one place where the block's lines stand in the file, or EditRefused."""
-    search, text = list(edit.search), list(edit.text)
-    for found in _levels(search, lines):
-        if len(found) > 1:
-            more = " or more" if len(found) == PLACES_MAX else ""
+    """Return the only place where the block's lines are in the file, or raise EditRefused."""
+    search = list(edit.search)
+    if not any(line.strip() for line in search):
+        raise EditRefused(
+            f"{edit.name} searches for nothing.",
+            "",
+            "Search for the lines before the place, and repeat them.",
+        )
+    for places in _find_levels(search, lines):
+        if len(places) > 1:
+            more = " or more" if len(places) == PLACES_MAX else ""
+            numbers = ", ".join(str(at + 1) for at in sorted(places)[:5])
             raise EditRefused(
-                f"{edit.name} fits in {len(found)}{more} places, at lines {_numbers(found)}.",
+                f"{edit.name} fits in {len(places)}{more} places, "
+                f"at lines {numbers}{' …' if len(places) > 5 else ''}.",
                 "It must fit in exactly one.",
                 "Search for more lines, so that only one place fits.",
             )
-        for start, change in found.items():
-            return Match(edit, start, start + len(search), [change(line) for line in text])
+        for start, change in places.items():
+            return Match(edit, start, start + len(search), [change(line) for line in edit.text])
     raise EditRefused(
         f"{edit.name} matches nothing in the file.",
         describe_nearest(search, lines),
-        "Copy the lines as they stand.",
+        "Copy the lines exactly as they are in the file.",
     )
 
 
-def _numbers(starts):
-    return ", ".join(str(at + 1) for at in sorted(starts)[:5]) + (" …" if len(starts) > 5 else "")
-
-
-def _levels(search: Lines, lines: Lines) -> Iterator[dict[int, Callable[[str], str]]]:
-    """Each level's places, and how a line of the replacement changes there."""
-    yield dict.fromkeys(_starts(search, lines), _as_it_is)
+def _find_levels(search: Lines, lines: Lines) -> Iterator[dict[int, Change]]:
+    """Yield the places of each level, and how a line of the replacement changes there."""
+    yield dict.fromkeys(_find_starts(search, lines), str)
     bare, wanted = [line.rstrip() for line in lines], [line.rstrip() for line in search]
-    yield dict.fromkeys(_starts(wanted, bare), _as_it_is)
-    found = {}
-    for at in _starts([line.strip() for line in search], [line.strip() for line in lines]):
-        if change := _shift(wanted, bare[at : at + len(wanted)]):
-            found[at] = change
-    for respell in _respellings(wanted, bare):
-        for at in _starts([respell(line) for line in wanted], bare):
-            found.setdefault(at, respell)
-    yield found
+    yield dict.fromkeys(_find_starts(wanted, bare), str)
+    places: dict[int, Change] = {}
+    for at in _find_starts([line.strip() for line in search], [line.strip() for line in lines]):
+        if change := _find_shift(wanted, bare[at : at + len(wanted)]):
+            places[at] = change
+    ours, theirs = ({line[:1] for line in part} & INDENTS for part in (wanted, bare))
+    for unit in UNITS:
+        if ours == {" "} and "\t" in theirs:
+            old, new = " " * unit, "\t"
+        elif ours == {"\t"} and " " in theirs:
+            old, new = "\t", " " * unit
+        else:
+            break
+
+        def reindent(line: str, old: str = old, new: str = new) -> str:
+            depth = 0
+            while line.startswith(old, depth * len(old)):
+                depth += 1
+            return new * depth + line[depth * len(old) :]
+
+        for at in _find_starts([reindent(line) for line in wanted], bare):
+            places.setdefault(at, reindent)
+    yield places
 
 
-def _as_it_is(line):
-    return line
-
-
-def _starts(search: Lines, lines: Lines) -> list[int]:
-    """Where the lines stand one below the other; looked for by the one that the file has least often."""
+def _find_starts(search: Lines, lines: Lines) -> list[int]:
+    """Return where the lines follow each other, looking for the rarest of them first."""
     counts = Counter(lines)
     offset = min(range(len(search)), key=lambda at: counts[search[at]])
-    found: list[int] = []
+    starts: list[int] = []
     at = -1
     for _ in range(counts[search[offset]]):
         at = lines.index(search[offset], at + 1)
         if at >= offset and lines[at - offset : at - offset + len(search)] == search:
-            found.append(at - offset)
-            if len(found) == PLACES_MAX:
+            starts.append(at - offset)
+            if len(starts) == PLACES_MAX:
                 break
-    return found
+    return starts
 
 
-def _shift(search, there):
-    """What turns the block's lines into those in the file by putting blanks before all or taking them away, or None."""
+def _find_shift(search: Lines, there: Lines) -> Change | None:
+    """Return a change that indents the block as the file does, by adding or removing blanks."""
     pairs = [(ours, theirs) for ours, theirs in zip(search, there, strict=True) if ours]
     if not pairs:
         return None
-    ours, theirs = pairs[0]
-    ours_in, theirs_in = (line[: len(line) - len(line.lstrip())] for line in (ours, theirs))
-    kept = 0
-    while kept < min(len(ours_in), len(theirs_in)) and ours_in[-1 - kept] == theirs_in[-1 - kept]:
-        kept += 1
-    out, into = ours_in[: len(ours_in) - kept], theirs_in[: len(theirs_in) - kept]
+    ours_in, theirs_in = (line[: len(line) - len(line.lstrip())] for line in pairs[0])
+    common = 0
+    shortest = min(len(ours_in), len(theirs_in))
+    while common < shortest and ours_in[-1 - common] == theirs_in[-1 - common]:
+        common += 1
+    out, into = ours_in[: len(ours_in) - common], theirs_in[: len(theirs_in) - common]
     if out and into:
         return None  # tabs against blanks: that is not a shift
-    change = _shifted(out, into)
-    return change if all(change(ours) == theirs for ours, theirs in pairs) else None
 
-
-def _shifted(out, into):
-    def change(line):
+    def shift(line: str) -> str:
         if not line.strip():
             return line
         return into + (line[len(out) :] if line.startswith(out) else line.lstrip())
 
-    return change
-
-
-def _respellings(search, lines):
-    """Ways to write the block's indentation as the file does: tabs for blanks, or blanks for tabs."""
-    ours = {line[:1] for line in search} & {" ", "\t"}
-    theirs = {line[:1] for line in lines} & {" ", "\t"}
-    if ours == {" "} and "\t" in theirs:
-        return [lambda line, unit=unit: _indented(line, " " * unit, "\t") for unit in UNITS]
-    if ours == {"\t"} and " " in theirs:
-        return [lambda line, unit=unit: _indented(line, "\t", " " * unit) for unit in UNITS]
-    return []
-
-
-def _indented(line, old, new):
-    depth = 0
-    while line.startswith(old, depth * len(old)):
-        depth += 1
-    return new * depth + line[depth * len(old) :]
+    return shift if all(shift(ours) == theirs for ours, theirs in pairs) else None
 
 
 def describe_nearest(search: Lines, lines: Lines) -> str:
-    """The place that is most like the block, and the first line where the two part."""
-    at = _likest(search, lines)
-    if at is None:
-        return f"No line of the file is like its first line, {quote_text(search[0].strip())!r}."
-    there = lines[at : at + len(search)]
-    end = at + len(there)
-    for number, (ours, theirs) in enumerate(zip(search, there, strict=False)):
-        if ours.rstrip() != theirs.rstrip():
-            return (
-                f"The nearest place is lines {at + 1}-{end}; they part at line {at + number + 1}, where the file has "
-                f"{quote_text(theirs)!r} and the block has {quote_text(ours)!r}."
-            )
-    return f"The nearest place is lines {at + 1}-{end}, where the file ends before the block does."
+    """Describe the place that is most like the block, and the first line that differs.
 
-
-def _likest(search, lines):
-    """Where most lines are the same but for blanks; else where one line is close to the block's first."""
+    It has the most equal lines, ignoring blanks, or else one that is close to the block's first.
+    """
     wanted, there = [line.strip() for line in search], [line.strip() for line in lines]
     offsets: dict[str, list[int]] = {}
     for offset, line in enumerate(wanted):
         if line:
             offsets.setdefault(line, []).append(offset)
-    scores: dict[int, int] = {}
+    scores: Counter[int] = Counter()
     compared = 0
     for number, line in enumerate(there):
         for offset in offsets.get(line, ()):
             compared += 1
             if number >= offset:
-                scores[number - offset] = scores.get(number - offset, 0) + 1
+                scores[number - offset] += 1
         if compared > COMPARED_MAX:
             break
     if scores:
-        return max(scores, key=lambda at: (scores[at], -at))
-    first = next((line for line in wanted if line), "")[:CLOSE_CHARS_MAX]
-    short = [line[:CLOSE_CHARS_MAX] for line in there[:CLOSE_LINES_MAX]]
-    close = difflib.get_close_matches(first, short, n=1, cutoff=0.5)
-    return short.index(close[0]) if close else None
+        start = max(scores, key=lambda at: (scores[at], -at))
+    else:
+        first = next((line for line in wanted if line), "")[:CLOSE_CHARS_MAX]
+        short = [line[:CLOSE_CHARS_MAX] for line in there[:CLOSE_LINES_MAX]]
+        close = difflib.get_close_matches(first, short, n=1, cutoff=0.5)
+        if not close:
+            return f"No line of the file is like its first line, {quote_text(search[0].strip())!r}."
+        start = short.index(close[0])
+    nearest = lines[start : start + len(search)]
+    end = start + len(nearest)
+    for number, (ours, theirs) in enumerate(zip(search, nearest, strict=False), start + 1):
+        if ours.rstrip() != theirs.rstrip():
+            return (
+                f"The nearest place is lines {start + 1}-{end}; they part at line {number}, where "
+                f"the file has {quote_text(theirs)!r} and the block has {quote_text(ours)!r}."
+            )
+    return (
+        f"The nearest place is lines {start + 1}-{end}, where the file ends before the block does."
+    )

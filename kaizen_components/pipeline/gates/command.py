@@ -1,4 +1,4 @@
-"""A protocol's own gate: a command that sees the candidate and the answers, in the box; exit code 0 is a pass."""
+"""A protocol's own gate: a command that sees the candidate and the answers; exit code 0 passes."""
 
 import json
 import os
@@ -22,7 +22,18 @@ def judge_command(step: Step, job: Job, asked: StepContext) -> Verdict:
     tree, answers = os.path.join(job.scratch, "command"), os.path.join(job.scratch, "answers")
     delete_path(tree)
     shutil.copytree(job.head, tree, symlinks=True)
-    _write_answers(answers, asked)
+    # Objects as STEP.json, texts as STEP.txt, and the request as request.txt.
+    delete_path(answers)
+    os.makedirs(answers)
+    texts = {"request.txt": asked.request}
+    for name, value in parse_answers(asked).items():
+        is_text = isinstance(value, str)
+        text = value if is_text else json.dumps(value, indent=1)
+        texts[f"{name}.txt" if is_text else f"{name}.json"] = text
+    for name, text in texts.items():
+        path = os.path.join(answers, name)
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
     boxed = sandbox.run_in_sandbox(
         resolve_command(job, step.command),
         tree,
@@ -42,18 +53,3 @@ def judge_command(step: Step, job: Job, asked: StepContext) -> Verdict:
     if boxed.timed_out:
         says = f"{shown} does not end in time."
     return Verdict("check", says, [Finding(step.name, output)], [boxed], facts)
-
-
-def _write_answers(folder: str, asked: StepContext) -> None:
-    """Write objects as STEP.json, texts as STEP.txt, and the request as request.txt."""
-    delete_path(folder)
-    os.makedirs(folder)
-    texts = {"request.txt": asked.request}
-    for name, value in parse_answers(asked).items():
-        is_text = isinstance(value, str)
-        file_name = f"{name}.txt" if is_text else f"{name}.json"
-        texts[file_name] = value if is_text else json.dumps(value, indent=1)
-    for file_name, text in texts.items():
-        path = os.path.join(folder, file_name)
-        with open(path, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)

@@ -1,4 +1,4 @@
-"""What a gate's verdict rests on besides the answers: our own code, the target's tools, the box, the trees.
+"""What a verdict rests on besides the answers: our code, the target's tools, the sandbox, the trees.
 
 It is recorded with each verdict, so that a replay can name what has changed since.
 """
@@ -12,7 +12,7 @@ from ..job import Job
 from ..verdict import Finding, Verdict
 
 ENGINE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# A verdict rests on all of the pipeline but its protocols and runs, and on the code that runs commands and git.
+# A verdict rests on the pipeline without its protocols and runs, and on what runs commands and git.
 FOLDERS = ("git", "pipeline", "sandbox")
 SKIPPED_FOLDERS = ("pipeline/protocols", "pipeline/run")
 HASH_CHARS = 16

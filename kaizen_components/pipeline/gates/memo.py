@@ -1,4 +1,4 @@
-"""Measurements of a base, kept as JSON in the run's scratch folder so that no later attempt repeats them."""
+"""Measurements of a base, kept in the run's scratch folder so that no later attempt repeats them."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The gates on tiny candidates of their own, good and bad: a gate that cannot tell them apart is not used (K11, CI)."""
+"""The gates on tiny candidates, good and bad, which a gate must tell apart (K11, CI)."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ SUMS = {
     "ruff.toml": 'lint.select = ["F"]\n',
 }
 TYPED = "\n\ndef double(number: int) -> int:\n    return number * 2\n"
-STATIC_CASES = {  # name -> (what is added to sums.py, other files, the reason that the gate must give)
+STATIC_CASES = {  # name -> (what is added to sums.py, other files, the reason that is expected)
     "good": (TYPED, {}, "pass"),
     "syntax": ("\n\ndef double(:\n", {}, "check"),
     "ruff": ("\nimport os\n", {}, "check"),
@@ -31,8 +31,8 @@ TESTED = {
     "tests/test_sums.py": "from sums import one\n\n\ndef test_one():\n    assert one() == 1\n",
 }
 NEW = {
-    "tests/test_double.py": "from sums import double\n\n\ndef test_double():\n    assert double(3) == 6\n"
-    "    assert double(-1) == -2\n"
+    "tests/test_double.py": "from sums import double\n\n\n"
+    "def test_double():\n    assert double(3) == 6\n    assert double(-1) == -2\n"
 }
 TEST_CASES = {
     "good": ("\n\ndef double(number):\n    return number * 2\n", NEW, "pass"),

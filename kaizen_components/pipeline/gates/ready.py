@@ -1,4 +1,4 @@
-"""Before anything is built: are the tools there, is the box strong enough, and do the base's own tests pass?"""
+"""Before anything is built: are the tools there, is the sandbox strong, do the base's tests pass?"""
 
 from ...sandbox import run as sandbox
 from ..job import Job

@@ -20,23 +20,40 @@ class Gate(NamedTuple):
 
 GATES = {
     "ready": Gate("gates.ready:judge_baseline", ("pass", "check")),
-    "static": Gate("gates.static.gate:judge_static", ("pass", "check", "regression"), ("edits",), ("edits",)),
+    "static": Gate(
+        "gates.static.gate:judge_static",
+        ("pass", "check", "regression"),
+        needs=("edits",),
+        sees=("edits",),
+    ),
     "testing": Gate(
-        "gates.tests.gate:judge_tests", ("pass", "check", "regression", "weak", "flaky"),
-        ("edits", "tests"), ("edits", "tests"),
+        "gates.tests.gate:judge_tests",
+        ("pass", "check", "regression", "weak", "flaky"),
+        needs=("edits", "tests"),
+        sees=("edits", "tests"),
     ),
     "command": Gate(
-        "gates.command:judge_command", ("pass", "check"), sees=("edits", "tests", "json", "text"), reads_answers=True
+        "gates.command:judge_command",
+        ("pass", "check"),
+        sees=("edits", "tests", "json", "text"),
+        reads_answers=True,
     ),
     "function": Gate("codemode.gates:judge_function", ("pass", "check"), reads_answers=True),
     "execution": Gate(
-        "codemode.gates:judge_execution", ("pass",), ("function", "snippets"), ("snippets",), reads_answers=True
+        "codemode.gates:judge_execution",
+        ("pass",),
+        needs=("function", "snippets"),
+        sees=("snippets",),
+        reads_answers=True,
     ),
     "validation": Gate(
-        "codemode.gates:judge_validation", ("pass", "check", "flaky", "weak", "reject"),
-        ("function", "cases"), ("cases", "refined"), reads_answers=True,
+        "codemode.gates:judge_validation",
+        ("pass", "check", "flaky", "weak", "reject"),
+        needs=("function", "cases"),
+        sees=("cases", "refined"),
+        reads_answers=True,
     ),
-}  # fmt: skip
+}
 
 
 def run_gate(step: Step, work: Workspace, asked: StepContext) -> Verdict:

@@ -1,7 +1,7 @@
-"""Start a session in the sandbox: our own code gets a plan there, and leaves a report that it has signed.
+"""Start a session in the sandbox: our own code gets a plan there, and leaves a signed report.
 
-The session's tree, plan and code lie in one folder. Code of the target may write into it, so the report counts only
-with the signature of a key that is deleted before that code runs.
+The session's tree, plan and code are in one folder. Code of the target may write there, so the
+report counts only with the signature of a key that is deleted before that code runs.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from ...sandbox import run as sandbox
 from ..job import Job
 
 PIPELINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What runs in the box, as folders of the pipeline; it uses the standard library and nothing else of Kaizen.
+# What runs in the box, as folders of the pipeline; it uses nothing else of Kaizen.
 BOX_CODE = (("gates", "tests", "box"), ("codemode", "box"))
 BEGIN = """
 import sys
@@ -55,10 +55,10 @@ def run_session_in_box(
     hash_seed: int,
     seconds: float = 0.0,
 ) -> tuple[dict[str, Any], sandbox.SandboxResult]:
-    """Run the `main` of `code` ("codemode.box") and return its report; SessionBroken if there is none.
+    """Run the `main` of `code` ("codemode.box") and return its report, or raise SessionBroken.
 
-    `prepare` puts the files of the session into the folder and returns its plan. The session stops itself after
-    `seconds`, or in time to write its report before the time limit.
+    `prepare` puts the files of the session into the folder and returns its plan. The session stops
+    itself after `seconds`, or in time to write its report before the time limit.
     """
     folder = tempfile.mkdtemp(prefix="box-", dir=job.scratch or None)
     key = secrets.token_hex(32)

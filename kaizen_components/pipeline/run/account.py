@@ -1,4 +1,4 @@
-"""The numbers of a run, made from its events: what the last one says, and what P1, P2 and P7 show."""
+"""The numbers of a run, from its events: what the `ended` event, P1, P2 and P7 report."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from .machine import State
 
 
 def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
-    """How it ended or where it stands, how often each step was tried, and what it took.
+    """Return a run's outcome, the attempts of each step, and what it cost.
 
-    What no server told is None and not zero; where some told and some did not, `usage_unknown` counts those.
+    A figure that no server reported is None, not zero; `usage_unknown` counts the answers without.
     """
     answers = [event for event in events if event["event"] == "answered"]
     paused = [
@@ -16,7 +16,11 @@ def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
         for event in events
         if event["event"] == "released" and "tokens_in" in event["payload"].get("spent", {})
     ]
-    rejected = _rejected(state, answers)
+    # A run that was not accepted has rejected all its answers.
+    is_open = state["outcome"] in (None, "accepted")
+    accepted = set(state["answers"].values()) if is_open else set()
+    rejected = [event for event in answers if event["id"] not in accepted]
+    tokens = [_add_up(rejected, name) for name in ("tokens_in", "tokens_out")]
     return {
         "outcome": state["outcome"],
         "why": state["why"],
@@ -30,25 +34,15 @@ def summarize_run(state: State, events: list[dict[str, Any]]) -> dict[str, Any]:
         },
         "usage_unknown": state["usage_unknown"],
         "rejected_answers": len(rejected),
-        "rejected_tokens": _both(_add_up(rejected, "tokens_in"), _add_up(rejected, "tokens_out")),
+        "rejected_tokens": None if None in tokens else sum(tokens),
         "rejected_cost_usd": _add_up(rejected, "cost_usd"),
     }
 
 
-def _rejected(state, answers):
-    """Answers that are no part of accepted work: of a run that ended otherwise, all of them."""
-    kept = set(state["answers"].values()) if state["outcome"] in (None, "accepted") else set()
-    return [event for event in answers if event["id"] not in kept]
-
-
-def _add_up(answers, name):
+def _add_up(answers: list[dict[str, Any]], name: str) -> Any:
     known = [
         event["payload"]["spent"][name]
         for event in answers
         if event["payload"]["spent"].get(name) is not None
     ]
     return round(sum(known), 6) if known or not answers else None
-
-
-def _both(one, other):
-    return None if one is None or other is None else one + other

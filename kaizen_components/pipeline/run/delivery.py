@@ -1,4 +1,4 @@
-"""What becomes of accepted work. Everything here is the same when it is done twice."""
+"""What happens to accepted work. Every action here can be repeated without another effect."""
 
 from typing import Any
 
@@ -9,20 +9,17 @@ from ..target.workspace import Workspace
 from .journal import Journal
 
 
-def deliver(book: Journal, work: Workspace, asked: StepContext) -> dict[str, Any]:
-    """Where the result is; of a protocol that changes no files the answers themselves are it, kept as artifacts."""
-    build = asked.text("edits")
-    if build:
-        return _branch(book, work, work.candidate(asked.spec, build, asked.text("tests")))
-    return (
-        eval_case.deliver_fixture(book.store.place.root, book.run, asked)
-        if asked.text("cases")
-        else {}
-    )
+def deliver(book: Journal, work: Workspace, context: StepContext) -> dict[str, Any]:
+    """Create a branch with the change, apply it if --apply was given, and return where it is.
 
-
-def _branch(book, work, commit):
-    """A branch, and with --apply the change in the tree."""
+    A protocol that changes no files delivers a fixture of cases, or nothing but its artifacts.
+    """
+    build = context.text("edits")
+    if not build:
+        if context.text("cases"):
+            return eval_case.deliver_fixture(book.store.place.root, book.run, context)
+        return {}
+    commit = work.candidate(context.spec, build, context.text("tests"))
     work.target.adopt_commit(work.objects, commit)
     name = f"kaizen/{book.run['id']}"
     work.target.create_branch(name, commit)

@@ -1,9 +1,11 @@
-"""Who thinks at a generative step. A driver gives an answer; whether it counts is decided by others."""
+"""Drivers answer the steps that ask. The checks and gates decide whether an answer counts."""
+
+from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...backends.chat import Chat, Messages, OnText
 from ...backends.failure import RequestRejected
@@ -15,27 +17,28 @@ from ..edits.format import CUT
 from ..protocol import Step
 from .replay.recorded_driver import RecordedDriver
 
+if TYPE_CHECKING:
+    from ...parameters import ReadNow
+
 STAGES = ("plan", "scout", "build", "test", "review")
 NOTES = "What you have looked up:"
 
 
 class ModelDriver:
-    """An OpenAI-compatible server answers, for each stage the one that is configured for it."""
+    """An OpenAI-compatible server answers; each stage may have its own."""
 
     name = "model"
 
     def __init__(self, work: scout_tools.Base | None = None):
-        self.work = work  # what a scout may look at; without it there are no tools
-        self._chats = {
-            stage: Chat.from_environment(stage) for stage in STAGES
-        }  # refused here if one is missing
+        self.work = work  # the files that a scout may read; without it there are no tools
+        self._chats = {stage: Chat.from_environment(stage) for stage in STAGES}  # refuse early
         self._toolless: set[str] = set()
 
     def ask(
-        self, step: Step, question: Messages, on_text: OnText | None = None, most_s: float | None = None,
-        attempt: int = 1,
+        self, step: Step, question: Messages, on_text: OnText | None = None,
+        most_s: float | None = None, attempt: int = 1,
     ) -> Reply:  # fmt: skip
-        """The answer to a step; Unavailable if nobody gives one in time: the stage's, and never more than `most_s`."""
+        """Return the answer to a step; raise Unavailable after the stage's timeout or `most_s`."""
         if step.stage not in self._chats:
             self._chats[step.stage] = Chat.from_environment(step.stage)
         talk = _Conversation(self._chats[step.stage], step, on_text, most_s)
@@ -45,14 +48,15 @@ class ModelDriver:
             else:
                 reply = talk.ask(question)
         except Unavailable as error:
-            error.total_spent = talk.total_spent()  # type: ignore[attr-defined]  # for what was answered before
+            # What the earlier requests of this conversation cost is charged all the same.
+            error.total_spent = talk.total_spent()  # type: ignore[attr-defined]
             raise
         return replace(reply, text=f"{reply.text}\n{CUT}") if reply.is_cut else reply
 
     def _ask_with_tools(
-        self, talk: "_Conversation", question: Messages, base: scout_tools.Base
+        self, talk: _Conversation, question: Messages, base: scout_tools.Base
     ) -> Reply:
-        """With tools for as long as the server knows them and calls are left; then once without."""
+        """Ask with tools while the server knows them and calls are left; then once without."""
         messages = list(question)
         notes: list[str] = []
         while len(notes) < talk.step.calls:
@@ -62,29 +66,34 @@ class ModelDriver:
                 self._toolless.add(talk.step.stage)
                 break
             if not reply.tool_calls:
-                if not _is_written_call(reply.text):
+                try:
+                    is_call_as_text = extract_json(reply.text).get("name") in scout_tools.NAMES
+                except AnswerRefused:
+                    is_call_as_text = False
+                if not is_call_as_text:
                     return replace(reply, calls=len(notes))
-                self._toolless.add(talk.step.stage)  # it writes calls as text: nobody reads them
+                self._toolless.add(talk.step.stage)
                 break
-            messages.append({
-                "role": "assistant", "content": reply.text, "tool_calls": [one.as_dict() for one in reply.tool_calls],
-            })  # fmt: skip
-            for one in reply.tool_calls:
-                left = talk.step.calls - len(notes)
-                said = (
-                    scout_tools.call_tool(base, one.name, one.arguments)
-                    if left > 0
-                    else "No call is left."
-                )
-                notes.append(f"{one.name} {one.arguments[:200]}\n{said}")
+            calls = [call.as_dict() for call in reply.tool_calls]
+            messages.append({"role": "assistant", "content": reply.text, "tool_calls": calls})
+            for call in reply.tool_calls:
+                result = "No call is left."
+                if len(notes) < talk.step.calls:
+                    result = scout_tools.call_tool(base, call.name, call.arguments)
+                notes.append(f"{call.name} {call.arguments[:200]}\n{result}")
                 talk.calls = min(len(notes), talk.step.calls)
-                messages.append({"role": "tool", "tool_call_id": one.id, "content": said})
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
         notes = notes[: talk.step.calls]
-        return replace(talk.ask(_with_notes(question, notes)), calls=len(notes))
+        if notes:
+            # As text, because not every server accepts tool messages in a request without tools.
+            *before, last = question
+            content = "\n\n".join([last["content"], NOTES, *notes])
+            question = [*before, {**last, "content": content}]
+        return replace(talk.ask(question), calls=len(notes))
 
 
 class _Conversation:
-    """The questions that make one answer: one limit of time, and one sum of what they cost."""
+    """The requests that make one answer, with one time limit and one sum of their cost."""
 
     def __init__(self, chat: Chat, step: Step, on_text: OnText | None, most_s: float | None):
         self.chat = chat
@@ -106,42 +115,22 @@ class _Conversation:
             on_text=self.on_text,
         )
         self.replies.append(reply)
-        return replace(
-            reply, tokens_in=self._sum("tokens_in"), tokens_out=self._sum("tokens_out"), cost_usd=self._sum("cost_usd"),
-            seconds=self._sum("seconds"), retries=self._sum("retries"),
-        )  # fmt: skip
+        names = ("tokens_in", "tokens_out", "cost_usd", "seconds", "retries")
+        return replace(reply, **{name: self._sum(name) for name in names})
 
     def total_spent(self) -> dict[str, Any]:
-        """What it took so far, as far as it was told."""
-        told = (
-            {name: self._sum(name) for name in ("tokens_in", "tokens_out", "cost_usd")}
-            if self.replies
-            else {}
-        )
+        """Return the cost so far, without the figures that the server does not report."""
+        names = ("tokens_in", "tokens_out", "cost_usd") if self.replies else ()
+        sums = {name: self._sum(name) for name in names}
         return {
             "calls": self.calls,
-            **{name: value for name, value in told.items() if value is not None},
+            **{name: sums[name] for name in names if sums[name] is not None},
         }
 
-    def _sum(self, name):
-        """None if one of them is unknown: a part is not the whole."""
+    def _sum(self, name: str) -> Any:
+        """Return None if one figure is unknown: a part is not the whole."""
         values = [getattr(reply, name) for reply in self.replies]
         return None if None in values else round(sum(values), 6)
-
-
-def _is_written_call(text):
-    try:
-        return extract_json(text).get("name") in scout_tools.NAMES
-    except AnswerRefused:
-        return False
-
-
-def _with_notes(question, notes):
-    """The question with what was found out as text: not every server takes tool messages without tools."""
-    if not notes:
-        return question
-    *before, last = question
-    return [*before, {**last, "content": "\n\n".join([last["content"], NOTES, *notes])}]
 
 
 Driver = ModelDriver | RecordedDriver | None
@@ -152,11 +141,11 @@ DRIVERS_BY_NAME: dict[str, Callable[[Any, str | None], Driver]] = {
 }
 
 
-def create_driver(name: str, look=None, source: str | None = None) -> Driver:
-    """The driver of that name, ready to be asked; Unavailable if what it needs is not configured.
+def create_driver(name: str, look: ReadNow | None = None, source: str | None = None) -> Driver:
+    """Return the driver of that name; raise Unavailable if its model is not configured.
 
-    An agent is not asked by us: it asks what is legal, and answers in its own time. A replay has the answers of the run
-    that `source` names.
+    An agent has no driver: it asks for the next step and answers in its own time. A replay
+    gives the answers of the run `source`.
     """
     if name not in DRIVERS_BY_NAME:
         raise Usage(

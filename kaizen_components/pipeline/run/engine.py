@@ -1,10 +1,14 @@
-"""Drive a run to its end: do what the machine says is next, and record each step before and after it.
+"""Drive a run to its end: do what the machine says is next, and record it before and after.
 
-Intent before effect: `asked`, `started` and `delivering` are rows before anything is done, so a process that dies
-anywhere is resumed from its newest row. Whatever has no row after its intent is done again, and counted once.
+Intent before effect: `asked`, `started` and `delivering` are recorded before anything is done, so
+a run whose process died is resumed from its newest event. Work that was begun and has no result is
+done again and charged once.
 """
 
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING, Any
 
 from ...errors import KaizenError, Unavailable
 from ...sandbox import run as sandbox
@@ -22,14 +26,17 @@ from . import delivery, machine, recorder
 from .journal import Journal
 from .progress import Progress
 
+if TYPE_CHECKING:
+    from .drivers import Driver
+
 FORM = "malformed"
 NO_QUESTION = [{"role": "system", "content": "No question could be made."}]
 
 
 class Engine:
-    """`driver` is whoever is asked; None for an agent, who answers in its own time through `turn`."""
+    """`driver` answers the steps that ask; None for an agent, which answers through `turn`."""
 
-    def __init__(self, book: Journal, work: Workspace, driver, progress: Progress):
+    def __init__(self, book: Journal, work: Workspace, driver: Driver, progress: Progress):
         self.waits = False
         self.book = book
         self.work = work
@@ -39,36 +46,49 @@ class Engine:
         self._questions: dict[tuple[str, int], Question] = {}
 
     def drive(self) -> None:
-        """Until the run has ended or waits for an agent; Unavailable if a model does not answer."""
-        phases = {
-            "due": self._begin_step, "asked": self._ask_driver, "answered": self._judge_answer, "started": self._judge_gate,
-            "ending": self._begin_end, "delivering": self._deliver,
-        }  # fmt: skip
-        while self.book.state["phase"] != "ended" and not self.waits:
-            phases[self.book.state["phase"]](
-                self.protocol.steps[self.book.state["step"]], self.book.state
-            )
+        """Run until the end or an agent's turn; raise Unavailable if a model does not answer."""
+        while not self.waits:
+            state = self.book.state
+            step = self.protocol.steps[state["step"]]
+            match state["phase"]:
+                case "due" if step.kind == "gate":
+                    self.book.add("started", step.name, state["tries"].get(step.name, 0) + 1)
+                case "due":
+                    question, error = self.try_question(step, state)
+                    self.book.ask(step.name, state["tries"].get(step.name, 0) + 1, question)
+                    if error:
+                        self._judge(step, _explain_missing("question", error))
+                case "asked":
+                    self._ask_driver(step, state)
+                case "answered":
+                    began = time.monotonic()
+                    self._judge(step, self.check_answer(step, state), began)
+                case "started":
+                    # The sandbox may be no weaker than at the beginning, since an answer may have
+                    # lowered it. An old run that did not record it has that of its first gate.
+                    facts = [event["payload"]["facts"] for event in self._list_verdicts()]
+                    levels = [
+                        self.work.options.get("sandbox"),
+                        *(one.get("level") for one in facts),
+                    ]
+                    sandbox.require_level(next(filter(None, levels), "L0"))
+                    self.progress.step(step.name, state["attempt"])
+                    began = time.monotonic()
+                    self._judge(step, self.run_gate(step, state), began)
+                case "ending" if state["outcome"] == "accepted":
+                    self.book.add("delivering")
+                case "ending":
+                    self.book.end(self.work, {})
+                case "delivering":
+                    context = self.build_context(step, state)
+                    self.book.end(self.work, delivery.deliver(self.book, self.work, context))
+                case "ended":
+                    return
 
-    def _begin_step(self, step: Step, state: machine.State) -> None:
-        attempt = state["tries"].get(step.name, 0) + 1
-        if step.kind == "gate":
-            self.book.add("started", step.name, attempt)
-        else:
-            self._record_question(step, attempt, state)
-
-    def _record_question(self, step: Step, attempt: int, state: machine.State) -> None:
-        """The question on record; one that cannot be made blocks the run, and does not hold it for ever."""
-        question, trouble = self.made(step, state)
-        self.book.ask(step.name, attempt, question)
-        if trouble:
-            self._judge(
-                step, self.book.state, _explain_missing("question", trouble), time.monotonic()
-            )
-
-    def made(self, step: Step, state: machine.State) -> tuple[Question, KaizenError | None]:
-        """(the question, or words for none; why there is none)."""
+    def try_question(self, step: Step, state: machine.State) -> tuple[Question, KaizenError | None]:
+        """Return (the question, None), or (a placeholder, the error) if it cannot be made."""
         try:
-            return self.question(step, state), None
+            return self.build_question(step, state), None
         except KaizenError as error:
             return NO_QUESTION, error
 
@@ -76,94 +96,58 @@ class Engine:
         """Ask, or ask again after a crash: the attempt is the same, and charged once."""
         objection = self.find_objection(step, state)
         if objection:
-            self._judge(step, state, objection, time.monotonic())
+            self._judge(step, objection)
             return
         if self.driver is None:
-            trouble = self.made(step, state)[1]
-            if trouble:  # and whoever asked was killed before it was said
-                self._judge(step, state, _explain_missing("question", trouble), time.monotonic())
-            self.waits = not trouble
+            error = self.try_question(step, state)[1]
+            if error:  # the process that asked died before it recorded this verdict
+                self._judge(step, _explain_missing("question", error))
+            self.waits = not error
             return
         self.progress.step(step.name, state["attempt"])
         began = time.monotonic()
         most_s = machine.seconds_left(self.protocol, state, step)
         try:
-            reply = self.driver.ask(
-                step, self.question(step, state), self.progress.text, most_s, state["attempt"]
-            )
+            question = self.build_question(step, state)
+            reply = self.driver.ask(step, question, self.progress.text, most_s, state["attempt"])
         except Unavailable as error:
-            self._pause(step, error, began)
+            # Pause: let go, say why, and leave everything else as it is.
+            seconds = round(time.monotonic() - began, 3)
+            spent = {**getattr(error, "total_spent", {}), "seconds": seconds}
+            self.book.add("released", why=f"{error.what} {error.why}".strip(), spent=spent)
+            if self.book.state["phase"] == "asked":  # else the time of the run is up
+                error.next = f"{error.next} Then go on with it: `P7 --id {self.book.run['id']}`."
+                raise
             return
-        except (
-            KaizenError
-        ) as error:  # such as a secret in what would be sent: waiting would not help
-            self._judge(step, state, _explain_missing("question", error), began)
+        except KaizenError as error:  # such as a secret in the question: waiting would not help
+            self._judge(step, _explain_missing("question", error), began)
             return
         self.book.answer(step.name, state["attempt"], reply)
 
-    def _pause(self, step, error, began):
-        """Nobody answers: let go, say why, and leave everything else as it is."""
-        seconds = round(time.monotonic() - began, 3)
-        spent = {**getattr(error, "total_spent", {}), "seconds": seconds}
-        self.book.add("released", why=f"{error.what} {error.why}".strip(), spent=spent)
-        if self.book.state["phase"] == "asked":  # or its time is up
-            error.next = f"{error.next} Then go on with it: `P7 --id {self.book.run['id']}`."
-            raise error
-
-    def _judge_answer(self, step: Step, state: machine.State) -> None:
-        began = time.monotonic()
-        self._judge(step, state, self.answer(step, state), began)
-
-    def _judge_gate(self, step: Step, state: machine.State) -> None:
-        """A gate, in no weaker box than there was when the run began: whoever answers may have lowered it since.
-
-        A run from before that was recorded is held to the box of its first gate.
-        """
-        levels = [event["payload"]["facts"].get("level") for event in self._verdicts()]
-        sandbox.require_level(next(filter(None, [self.work.options.get("sandbox"), *levels]), "L0"))
-        self.progress.step(step.name, state["attempt"])
-        began = time.monotonic()
-        self._judge(step, state, self.gate(step, state), began)
-
     def find_objection(self, step: Step, state: machine.State) -> Verdict | None:
-        """What speaks against asking at all."""
+        """Return the verdict that makes asking pointless, if there is one."""
         return kind_of(step).find_objection(self.work, self.build_context(step, state))
 
-    def answer(self, step: Step, state: machine.State) -> Verdict:
-        """What the checks say about the newest answer to a step."""
+    def check_answer(self, step: Step, state: machine.State) -> Verdict:
+        """Return what the checks say about the newest answer to a step."""
         text = recorder.load_answer(self.book.db, state, step.name) or ""
         return check_answer(step, self.work, self.build_context(step, state), text)
 
-    def gate(self, step: Step, state: machine.State) -> Verdict:
-        """What a gate says about the answers that the state has."""
+    def run_gate(self, step: Step, state: machine.State) -> Verdict:
+        """Return what a gate says about the answers in the state."""
         try:
             return gates.run_gate(step, self.work, self.build_context(step, state))
-        except KaizenError as error:  # a tool that is not there, a disk that is full: never a pass
+        except KaizenError as error:  # a missing tool, a full disk: never a pass
             return _explain_missing("gate", error)
 
-    def _judge(self, step, state, verdict, began):
-        self.book.judge(
-            step,
-            state["attempt"],
-            verdict,
-            fingerprint_verdict(verdict),
-            round(max(0.0, time.monotonic() - began), 3),
-        )
-        self.progress.end_step(step.name, state["attempt"], verdict)
+    def _judge(self, step: Step, verdict: Verdict, began: float | None = None) -> None:
+        seconds = 0.0 if began is None else round(max(0.0, time.monotonic() - began), 3)
+        attempt = self.book.state["attempt"]
+        self.book.judge(step, attempt, verdict, fingerprint_verdict(verdict), seconds)
+        self.progress.end_step(step.name, attempt, verdict)
 
-    def _begin_end(self, step: Step, state: machine.State) -> None:
-        if state["outcome"] == "accepted":
-            self.book.add("delivering")
-        else:
-            self.book.end(self.work, {})
-
-    def _deliver(self, step: Step, state: machine.State) -> None:
-        self.book.end(
-            self.work, delivery.deliver(self.book, self.work, self.build_context(step, state))
-        )
-
-    def question(self, step: Step, state: machine.State) -> Question:
-        """Made once for each attempt: what it is made of does not change while the attempt lasts."""
+    def build_question(self, step: Step, state: machine.State) -> Question:
+        """Return the question, made once for each attempt: its inputs do not change meanwhile."""
         attempt = state["tries"].get(step.name, 0) + (state["phase"] == "due")
         if (step.name, attempt) not in self._questions:
             self._questions[step.name, attempt] = build_messages(
@@ -171,34 +155,28 @@ class Engine:
             )
         return self._questions[step.name, attempt]
 
-    def _verdicts(self):
+    def _list_verdicts(self) -> list[dict[str, Any]]:
         return [event for event in self.book.events() if event["event"] == "judged"]
 
     def build_context(self, step: Step, state: machine.State) -> StepContext:
         texts = {
             name: recorder.load_answer(self.book.db, state, name) for name in self.protocol.steps
         }
-        history = self._verdicts()
-        told, previous = write_feedback(history, step.name, self.protocol.planning_steps), None
+        history, plans = self._list_verdicts(), self.protocol.planning_steps
+        feedback, previous = write_feedback(history, step.name, plans), None
         if step.kind == "ask" and kind_of(step).is_edits:
             previous = texts[step.name]
-            since = select_current(history, step.name, self.protocol.planning_steps)
-            refused = [one for one in since if (one["step"], one["reason"]) == (step.name, FORM)]
-            told = "\n\n".join(
-                filter(None, (told, edits.advise_whole_files(len(refused)) if told else ""))
-            )
-        return StepContext(
-            self.protocol,
-            self.book.run["request"],
-            texts,
-            told,
-            previous,
-            history,
-            self.work.options,
-        )
+            refused = [
+                event
+                for event in select_current(history, step.name, plans)
+                if (event["step"], event["reason"]) == (step.name, FORM)
+            ]
+            advice = edits.advise_whole_files(len(refused)) if feedback else ""
+            feedback = "\n\n".join(filter(None, (feedback, advice)))
+        request, options = self.book.run["request"], self.work.options
+        return StepContext(self.protocol, request, texts, feedback, previous, history, options)
 
 
 def _explain_missing(rule: str, error: KaizenError) -> Verdict:
-    return Verdict(
-        "missing", error.what, [Finding(rule, f"{error.what} {error.why} {error.next}".strip())]
-    )
+    says = f"{error.what} {error.why} {error.next}".strip()
+    return Verdict("missing", error.what, [Finding(rule, says)])

@@ -1,4 +1,4 @@
-"""How far a run is, on stderr: on a terminal one line for each step, alive while it goes on; else one when it ends."""
+"""Show a run's progress on stderr: a line per step, which is live on a terminal."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import time
 
 from ..verdict import Verdict
 
-INTERVAL_S = 0.1  # ten times a second at most
+INTERVAL_S = 0.1
 SPINNER = "|/-\\"
 COLUMNS = 80
 
@@ -15,91 +15,83 @@ COLUMNS = 80
 class Progress:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._is_alive = _is_terminal()
+        try:
+            self._is_alive = sys.stderr is not None and sys.stderr.isatty()
+        except ValueError:  # closed
+            self._is_alive = False
         self._name = ""
         self._begun = 0.0
         self._chars = 0
-        self._shown = 0  # characters on the line
+        self._line_chars = 0  # drawn on the live line
         self._turn = 0
         self._over = threading.Event()
         self._drawer: threading.Thread | None = None
 
     def begin(self, run_id: str, what: str) -> None:
-        """The id comes first: whoever has to interrupt the run needs it to go on."""
+        """Write the id first: after an interrupt it is needed to resume the run."""
         self._write(f"{run_id}  {what}\n")
 
     def step(self, stage: str, attempt: int) -> None:
-        """A step begins."""
+        """Start the line of a step."""
         with self._lock:
             self._name, self._begun, self._chars = f"{stage} {attempt}", time.monotonic(), 0
         if self._is_alive and self._drawer is None:
-            self._drawer = threading.Thread(target=self._draw_on, daemon=True)
+            self._drawer = threading.Thread(target=self._draw, daemon=True)
             self._drawer.start()
 
     def text(self, piece: str) -> None:
-        """A piece of an answer came; it is counted, not shown."""
+        """Count a piece of an answer; it is not shown."""
         self._chars += len(piece)
 
     def end_step(self, stage: str, attempt: int, verdict: Verdict) -> None:
-        """A step ended: its line stays."""
-        found = len(verdict.findings)
-        findings = f"  {found} finding{'s' * (found != 1)}" if found else ""
+        """Write the final line of a step."""
+        count = len(verdict.findings)
+        findings = f"  {count} finding{'s' * (count != 1)}" if count else ""
         with self._lock:
             seconds = time.monotonic() - self._begun if self._name else 0.0
             self._name = ""
             line = f"{stage} {attempt}  {verdict.reason}  {seconds:.1f} s{findings}"
-            self._write(self._wiped() + line + "\n")
-            self._shown = 0
+            self._write(self._erase_line() + line + "\n")
+            self._line_chars = 0
 
     def close(self) -> None:
-        """Nothing is drawn any more; a step that did not end leaves no line."""
+        """Stop drawing; a step that did not end leaves no line."""
         self._over.set()
         if self._drawer is not None:
             self._drawer.join(1)
         with self._lock:
             self._name = ""
-            if self._shown:
-                self._write(self._wiped())
-                self._shown = 0
+            if self._line_chars:
+                self._write(self._erase_line())
+                self._line_chars = 0
 
-    def _draw_on(self):
+    def _draw(self) -> None:
         while not self._over.wait(INTERVAL_S):
             with self._lock:
                 if self._name:
-                    self._draw()
+                    self._turn += 1
+                    seconds = time.monotonic() - self._begun
+                    chars = f"  {self._chars:,} characters" if self._chars else ""
+                    line = f"{SPINNER[self._turn % 4]} {self._name}  {seconds:.0f} s{chars}"
+                    # A longer line would wrap, and could not be erased.
+                    line = line[: max(_terminal_width() - 1, 0)]
+                    self._write(self._erase_line() + line)
+                    self._line_chars = len(line)
 
-    def _draw(self):
-        self._turn += 1
-        told = f"  {self._chars:,} characters" if self._chars else ""
-        line = (
-            f"{SPINNER[self._turn % 4]} {self._name}  {time.monotonic() - self._begun:.0f} s{told}"
-        )
-        line = line[
-            : max(_terminal_width() - 1, 0)
-        ]  # a longer one would wrap, and could not be wiped
-        self._write(self._wiped() + line)
-        self._shown = len(line)
+    def _erase_line(self) -> str:
+        """Return what erases the live line; the terminal may be narrower by now."""
+        blanks = " " * min(self._line_chars, max(_terminal_width() - 1, 0))
+        return f"\r{blanks}\r" if self._line_chars else ""
 
-    def _wiped(self):
-        blanks = " " * min(self._shown, max(_terminal_width() - 1, 0))  # it may be narrower by now
-        return f"\r{blanks}\r" if self._shown else ""
-
-    def _write(self, text):
+    def _write(self, text: str) -> None:
         try:
             sys.stderr.write(text)
             sys.stderr.flush()
-        except (OSError, ValueError, AttributeError):  # nobody looks any more; the run goes on
+        except (OSError, ValueError, AttributeError):  # stderr is gone; the run goes on
             self._over.set()
 
 
-def _is_terminal():
-    try:
-        return sys.stderr is not None and sys.stderr.isatty()
-    except ValueError:  # closed
-        return False
-
-
-def _terminal_width():
+def _terminal_width() -> int:
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or COLUMNS
     except (OSError, ValueError, AttributeError):

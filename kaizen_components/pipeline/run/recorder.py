@@ -1,12 +1,17 @@
-"""Runs in the database. Every change of a run is one event in one transaction, and only if the machine allows it."""
+"""Store runs: every change is one event that the state machine allows, in one transaction."""
+
+from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import Conflict
 from ...records.ledger.canonical import encode_canonical
 from ..protocol import Protocol
 from . import machine
+
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row, Writer
 
 LAST = "SELECT n, state FROM run_event WHERE run_id = ? ORDER BY n DESC LIMIT 1"
 EVENTS = """
@@ -18,90 +23,79 @@ ROOT_SPAN = "SELECT id FROM span WHERE trace_id = ? ORDER BY seq LIMIT 1"
 COLUMNS = ("step", "attempt", "reason", "says", "body")
 
 
-def start_run(
-    tx, protocol: Protocol, task: dict[str, Any], values: dict[str, Any]
-) -> dict[str, Any]:
-    """A new run; its first event is still to come."""
+def start_run(tx: Writer, protocol: Protocol, task: Row, values: dict[str, Any]) -> Row:
+    """Add a run that has no event yet."""
     row = {
         "task_id": task["id"], "protocol": protocol.name, "protocol_hash": protocol.hash,
-        "definition": encode_canonical(protocol.given), **values, "options": encode_canonical(values["options"]),
+        "definition": encode_canonical(protocol.given), **values,
+        "options": encode_canonical(values["options"]),
     }  # fmt: skip
     return tx.add("run", row, of=(task,))
 
 
-def load_protocol(run: dict[str, Any]) -> Protocol:
-    """The protocol as it was when the run began, whatever the file says now."""
+def load_protocol(run: Row) -> Protocol:
+    """Return the protocol as it was when the run began, not as its file is now."""
     return Protocol(json.loads(run["definition"]))
 
 
-def load_state(db, run: dict[str, Any]) -> tuple[int, machine.State]:
-    """(number of the newest event, the state after it)."""
-    found = db.one(LAST, (run["id"],))
-    return (
-        (found["n"], json.loads(found["state"]))
-        if found
-        else (0, machine.initial_state(load_protocol(run)))
-    )
+def load_state(db: Reader, run: Row) -> tuple[int, machine.State]:
+    """Return (the number of the newest event, the state after it)."""
+    last = db.one(LAST, (run["id"],))
+    if last is None:
+        return 0, machine.initial_state(load_protocol(run))
+    return last["n"], json.loads(last["state"])
 
 
 def append_event(
-    tx, run: dict[str, Any], event: machine.Event, known: int
+    tx: Writer, run: Row, event: machine.Event, newest: int
 ) -> tuple[int, machine.State]:
-    """Record the event and what the run has become by it; refused where it cannot follow.
+    """Record an event and the state after it; raise Conflict if it cannot follow.
 
-    `known` is the number of the newest event that the caller has seen: if somebody else was quicker, nothing happens.
+    `newest` is the number of the newest event that the caller knows; a newer one is a conflict.
     """
     number, state = load_state(tx, run)
-    if number != known:
+    look = f"`P2 --id {run['id']}` shows it."
+    if number != newest:
         raise Conflict(
-            "run_moved_on",
-            f"{run['id']} has moved on.",
-            "Somebody else drives it.",
-            f"`P2 --id {run['id']}` shows it.",
+            "run_moved_on", f"{run['id']} has moved on.", "Another process drives it.", look
         )
     try:
         new = machine.next_state(load_protocol(run), state, {**event, "at": tx.at})
     except machine.IllegalEvent as error:
         raise Conflict(
-            "illegal_transition",
-            f"{event['event']} is not legal now.",
-            f"{error}.",
-            f"`P2 --id {run['id']}` shows it.",
+            "illegal_transition", f"{event['event']} is not legal now.", f"{error}.", look
         ) from None
     payload = {name: value for name, value in event.items() if name not in ("event", *COLUMNS)}
-    tx.add(
-        "run_event",
-        {
-            "run_id": run["id"], "n": number + 1, "event": event["event"],
-            **{name: event.get(name) for name in COLUMNS},
-            "payload": encode_canonical(payload) if payload else None, "state": encode_canonical(new), "phase": new["phase"],
-            "outcome": new["outcome"],
-        },
-        of=(run,),
-    )  # fmt: skip
+    row = {
+        "run_id": run["id"], "n": number + 1, "event": event["event"],
+        **{name: event.get(name) for name in COLUMNS},
+        "payload": encode_canonical(payload) if payload else None, "state": encode_canonical(new),
+        "phase": new["phase"], "outcome": new["outcome"],
+    }  # fmt: skip
+    tx.add("run_event", row, of=(run,))
     return number + 1, new
 
 
-def load_events(db, run: dict[str, Any]) -> list[dict[str, Any]]:
-    """Everything that happened, in order, the payload as what it is."""
+def load_events(db: Reader, run: Row) -> list[dict[str, Any]]:
+    """Return all events in order, each with its payload decoded."""
     return [
         {**row, "payload": json.loads(row["payload"] or "{}")}
         for row in db.rows(EVENTS, (run["id"],))
     ]
 
 
-def load_states(db, run: dict[str, Any]) -> dict[int, machine.State]:
-    """The state after each event; that of number 0 is the beginning."""
-    found = {row["n"]: json.loads(row["state"]) for row in db.rows(STATES, (run["id"],))}
-    return {0: machine.initial_state(load_protocol(run)), **found}
+def load_states(db: Reader, run: Row) -> dict[int, machine.State]:
+    """Return the state after each event by the event's number; 0 is the initial state."""
+    states = {row["n"]: json.loads(row["state"]) for row in db.rows(STATES, (run["id"],))}
+    return {0: machine.initial_state(load_protocol(run)), **states}
 
 
-def load_body(db, event_id: str) -> str:
-    """The text of an answer, or of a question."""
+def load_body(db: Reader, event_id: str) -> str:
+    """Return the text of an answer or of a question."""
     return db.value(BODY, (event_id,)) or ""
 
 
-def load_answer(db, state: dict[str, Any], step: str) -> str | None:
-    """The newest answer to a step, as it was given."""
+def load_answer(db: Reader, state: machine.State, step: str) -> str | None:
+    """Return the newest answer to a step, unchanged."""
     event = state["answers"].get(step)
     return load_body(db, event) if event else None

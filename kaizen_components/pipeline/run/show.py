@@ -1,115 +1,111 @@
-"""Runs as people look at them: one as a card, all of them in numbers."""
+"""Describe runs for people: one run as a card, all of them in numbers."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ..protocol import Protocol
 from . import recorder
 from .account import summarize_run
 
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row
+
 SAYS_CHARS_MAX = 200
 LISTED = (
-    "id, at, protocol, driver, phase, outcome, events, task_id, test, request, json_extract(state, '$.step') AS step, "
-    "json_extract(state, '$.spent.seconds') AS seconds, json_extract(state, '$.tries.build') AS build_attempts"
+    "id, at, protocol, driver, phase, outcome, events, task_id, test, request, "
+    "json_extract(state, '$.step') AS step, json_extract(state, '$.spent.seconds') AS seconds, "
+    "json_extract(state, '$.tries.build') AS build_attempts"
 )
-# A gate that could not be decided says nothing about how often its stage passes.
+# A verdict `missing` decides nothing, so it does not count in the pass rate.
 STAGES = """
 WITH known AS (SELECT protocol_hash, max(definition) AS definition FROM run GROUP BY protocol_hash),
      stage AS (
-    SELECT k.protocol_hash, s.key AS step, coalesce(json_extract(s.value, '$.stage'), s.key) AS stage
+    SELECT k.protocol_hash, s.key AS step,
+           coalesce(json_extract(s.value, '$.stage'), s.key) AS stage
     FROM known k JOIN json_each(k.definition, '$.steps') s
 )
 SELECT r.protocol, s.stage, count(DISTINCT e.run_id) AS runs, sum(e.reason <> 'missing') AS judged,
        sum(e.reason = 'pass') AS passed, sum(e.reason = 'missing') AS undecided
 FROM run_event e JOIN run r ON r.id = e.run_id
 JOIN stage s ON s.protocol_hash = r.protocol_hash AND s.step = e.step
-WHERE e.event = 'judged' AND e.test = 0 AND r.protocol = coalesce(?, r.protocol) GROUP BY r.protocol, s.stage
-ORDER BY CASE WHEN sum(e.reason <> 'missing') THEN 1.0 * sum(e.reason = 'pass') / sum(e.reason <> 'missing') ELSE 2 END,
+WHERE e.event = 'judged' AND e.test = 0 AND r.protocol = coalesce(?, r.protocol)
+GROUP BY r.protocol, s.stage
+ORDER BY CASE WHEN sum(e.reason <> 'missing')
+              THEN 1.0 * sum(e.reason = 'pass') / sum(e.reason <> 'missing') ELSE 2 END,
          r.protocol, s.stage"""
 
 
-def run_card(db, run: dict[str, Any]) -> dict[str, Any]:
-    """Everything about one run that fits on a screen."""
+def run_card(db: Reader, run: Row) -> dict[str, Any]:
+    """Return what fits on a screen about one run."""
     number, state = recorder.load_state(db, run)
-    events = recorder.load_events(db, run)
-    ended: dict[str, Any] = next(
+    events, protocol = recorder.load_events(db, run), recorder.load_protocol(run)
+    end: dict[str, Any] = next(
         (event["payload"] for event in reversed(events) if event["event"] == "ended"), {}
     )
+    driving = {}
+    if state["phase"] != "ended":
+        lease = state["lease"] or {}
+        driving["paused"] = state["paused"]
+        driving |= {"holder": lease.get("holder"), "until": lease.get("until")}
     return {
-        "id": run["id"], "kind": "run", "request": run["request"], "protocol": run["protocol"], "driver": run["driver"],
-        "repo": run["repo"], "base_commit": run["base_commit"], "task_id": run["task_id"], "test": bool(run["test"]),
-        "phase": state["phase"], "step": state["step"], "attempt": state["attempt"], "at": run["at"], "events": number,
-        **summarize_run(state, events), **ended.get("delivered", {}), **_holding(state),
-        **find_reviewer(events, recorder.load_protocol(run)),
-        "gates": list_gates(events, recorder.load_protocol(run)),
+        "id": run["id"], "kind": "run", "request": run["request"], "protocol": run["protocol"],
+        "driver": run["driver"], "repo": run["repo"], "base_commit": run["base_commit"],
+        "task_id": run["task_id"], "test": bool(run["test"]), "phase": state["phase"],
+        "step": state["step"], "attempt": state["attempt"], "at": run["at"], "events": number,
+        **summarize_run(state, events), **end.get("delivered", {}), **driving,
+        **find_reviewer(events, protocol), "gates": list_gates(events, protocol),
         "log": db.log_position(run),
     }  # fmt: skip
 
 
-def _holding(state):
-    """Who drives a run that has not ended, or why nobody does."""
-    if state["phase"] == "ended":
-        return {}
-    lease = state["lease"] or {}
-    return {"paused": state["paused"], "holder": lease.get("holder"), "until": lease.get("until")}
-
-
 def find_reviewer(events: list[dict[str, Any]], protocol: Protocol) -> dict[str, Any]:
-    """Who reviewed the newest work, and whether the same one had built it; nothing where nobody has reviewed."""
-    answered = [event for event in events if event["event"] == "answered"]
-    by = {
-        kind: [_who(event) for event in answered if protocol.steps[event["step"]].answer == kind]
-        for kind in ("edits", "review")
-    }
-    if not by["review"]:
+    """Return who reviewed the newest work and whether they also built it; {} before any review."""
+    builders, reviewers = [], []
+    for event in events:
+        if event["event"] == "answered":
+            kind = protocol.steps[event["step"]].answer
+            who = event["payload"].get("model") or event["actor"]
+            builders += [who] if kind == "edits" else []
+            reviewers += [who] if kind == "review" else []
+    if not reviewers:
         return {}
-    return {"reviewed_by": by["review"][-1], "reviewed_by_author": by["review"][-1] in by["edits"]}
-
-
-def _who(event):
-    return event["payload"].get("model") or event["actor"]
+    return {"reviewed_by": reviewers[-1], "reviewed_by_author": reviewers[-1] in builders}
 
 
 def list_gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[str, Any]]:
-    """One row for each step and attempt that was judged; the seconds are those of the answer and of its checks."""
-    answered = {
-        (event["step"], event["attempt"]): event["payload"]
-        for event in events
-        if event["event"] == "answered"
-    }
-    return [
-        _gate(event, answered.get((event["step"], event["attempt"]), {}), protocol)
-        for event in events
-        if event["event"] == "judged"
-    ]
+    """Return a row for each judged attempt, with the seconds of its answer and its checks."""
+    rows, answers = [], {}
+    for event in events:
+        place, payload = (event["step"], event["attempt"]), event["payload"]
+        if event["event"] == "answered":
+            answers[place] = payload
+        elif event["event"] == "judged":
+            findings = payload.get("findings") or []
+            seconds = [
+                spent.get("spent", {}).get("seconds") for spent in (answers.get(place, {}), payload)
+            ]
+            step = protocol.steps.get(event["step"])
+            rows.append({
+                "step": event["step"], "stage": step.stage if step else event["step"],
+                "attempt": event["attempt"], "reason": event["reason"],
+                "seconds": round(sum(one or 0 for one in seconds), 3) if any(seconds) else None,
+                "findings": len(findings), "first": findings[0] if findings else None,
+                "says": (event["says"] or "")[:SAYS_CHARS_MAX],
+                "proof_id": payload.get("proof_id"),
+            })  # fmt: skip
+    return rows
 
 
-def _gate(event, answer, protocol):
-    payload = event["payload"]
-    found = payload.get("findings") or []
-    took = [one.get("spent", {}).get("seconds") for one in (answer, payload)]
-    step = protocol.steps.get(event["step"])
-    return {
-        "step": event["step"], "stage": step.stage if step else event["step"], "attempt": event["attempt"],
-        "reason": event["reason"], "seconds": round(sum(one or 0 for one in took), 3) if any(took) else None,
-        "findings": len(found), "first": found[0] if found else None, "says": (event["says"] or "")[:SAYS_CHARS_MAX],
-        "proof_id": payload.get("proof_id"),
-    }  # fmt: skip
-
-
-def count_stages(db, protocol: str | None = None) -> list[dict[str, Any]]:
-    """How often each stage passes, over all runs; the one that fails most often first."""
-    rows = db.rows(STAGES, (protocol,))
+def count_stages(db: Reader, protocol: str | None = None) -> list[dict[str, Any]]:
+    """Return how often each stage passes, over all runs; the one that fails most often first."""
     return [
         {**row, "pass_rate": round(row["passed"] / row["judged"], 4) if row["judged"] else None}
-        for row in rows
+        for row in db.rows(STAGES, (protocol,))
     ]
 
 
-def find_flakiest(found: list[dict[str, Any]]) -> str | None:
-    """The stage that fails most often; None where none ever did."""
-    first = found[0] if found else None
-    return (
-        first["stage"]
-        if first and first["pass_rate"] is not None and first["pass_rate"] < 1
-        else None
-    )
+def find_flakiest(stages: list[dict[str, Any]]) -> str | None:
+    """Return the stage that fails most often; None if no stage ever failed."""
+    rate = stages[0]["pass_rate"] if stages else None
+    return stages[0]["stage"] if rate is not None and rate < 1 else None

@@ -1,24 +1,28 @@
-"""An agent's turn: what it is asked, and what it may hand in. Whatever is refused is on record, and changes nothing."""
+"""An agent's turn: what it is asked and what it may submit. Refusals are only recorded."""
 
-from typing import Any
+from __future__ import annotations
 
-from ...errors import Conflict, NotFound, Refused
+from typing import TYPE_CHECKING, Any
+
+from ...errors import Conflict, KaizenError, NotFound, Refused
 from ...records import ids
 from ...records.ledger.hashing import hash_text
 from ...records.secrets import scan
 from ..answers.context import StepContext
 from ..answers.kinds import kind_of
 from ..answers.parse import AnswerRefused, extract_json
+from ..ask.question import Question
 from ..edits import apply as edits
 from ..protocol import Protocol, Step
 from ..target.workspace import Workspace
 from . import machine
 from .journal import Journal
 
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row
+
 LEASED = "SELECT run_id, at FROM run_event WHERE id = ? AND event = 'leased'"
-OURS = frozenset(
-    {"gate", "gates", "proof", "proof_id", "exit_code", "tier"}
-)  # words that only a gate says
+GATE_WORDS = frozenset({"gate", "gates", "proof", "proof_id", "exit_code", "tier"})
 
 
 def describe_place(state: machine.State) -> str:
@@ -26,84 +30,78 @@ def describe_place(state: machine.State) -> str:
 
 
 def take_lease(book: Journal, actor: str, ttl_s: int) -> str:
-    """The lease on the question that is open: the one that the actor has, or a new one; Conflict if another has it."""
-    held = book.state["lease"]
-    if (
-        held
-        and held.get("place") == describe_place(book.state)
-        and held["until"] > ids.format_time(ids.now_ms())
-    ):
+    """Return the actor's lease on the open question; raise Conflict if another has one."""
+    held, place = book.state["lease"], describe_place(book.state)
+    if held and held.get("place") == place and held["until"] > ids.format_time(ids.now_ms()):
         if held["holder"] == actor:
             return held["id"]
         book.record_refusal("step-is-leased", f"{held['holder']} has the lease.")
         raise Conflict(
             "step_is_leased",
-            f"{held['holder']} answers {describe_place(book.state)}.",
+            f"{held['holder']} answers {place}.",
             f"Rule step-is-leased. The lease lasts until {held['until']}.",
             "Wait for it, or work on another run: `P3`.",
         )
     if held:
         book.add("released")
     until = ids.format_time(ids.now_ms() + ttl_s * 1000)
-    book.add("leased", holder=actor, until=until, place=describe_place(book.state))
+    book.add("leased", holder=actor, until=until, place=place)
     return book.state["lease"]["id"]
 
 
 def build_contract(
-    book: Journal, work: Workspace, protocol: Protocol, asked: StepContext, question
+    book: Journal, work: Workspace, protocol: Protocol, context: StepContext, question: Question
 ) -> dict[str, Any]:
-    """What is legal now: the step, its inputs, the form of its answer, where it may write, what is left."""
+    """Return what is legal now: the step, its inputs, its answer's form and the budget left."""
     state = book.state
     step = protocol.steps[state["step"]]
-    kind, held = kind_of(step), state["lease"] or {}
+    kind, lease = kind_of(step), state["lease"] or {}
+    spent = state["spent"]
+    totals = {**spent, "asks": state["asks"], "tokens": spent["tokens_in"] + spent["tokens_out"]}
     return {
-        "id": book.run["id"], "kind": "run", "protocol": protocol.name, "phase": state["phase"], "step": step.name,
-        "stage": step.stage, "about": step.about, "attempt": state["attempt"], "attempts_max": step.attempts,
-        "lease": held.get("id"), "until": held.get("until"), "base_commit": book.run["base_commit"],
-        "question": "\n\n".join(message["content"] for message in question), "inputs": work.export_inputs(),
-        "answer": kind.how, **kind.form(step), "write_set": kind.write_set(work, asked),
-        "budget_left": budget_left(protocol, state), "feedback": asked.feedback or None,
+        "id": book.run["id"], "kind": "run", "protocol": protocol.name, "phase": state["phase"],
+        "step": step.name, "stage": step.stage, "about": step.about, "attempt": state["attempt"],
+        "attempts_max": step.attempts, "lease": lease.get("id"), "until": lease.get("until"),
+        "base_commit": book.run["base_commit"],
+        "question": "\n\n".join(message["content"] for message in question),
+        "inputs": work.export_inputs(), "answer": kind.how, **kind.form(step),
+        "write_set": kind.write_set(work, context),
+        "budget_left": {
+            name: round(max(0, most - totals[name]), 6) for name, most in protocol.budget.items()
+        },
+        "feedback": context.feedback or None,
         "legal": ["P4 --lease LEASE --file ANSWER", "P5 --id RUN", "P7 --id RUN --abort"],
-        "hint": f"Answer with `P4 --lease {held.get('id')} --file ANSWER`.",
+        "hint": f"Answer with `P4 --lease {lease.get('id')} --file ANSWER`.",
     }  # fmt: skip
 
 
-def budget_left(protocol: Protocol, state: machine.State) -> dict[str, float]:
-    """What is left of each budget of the run."""
-    spent = {
-        **state["spent"], "asks": state["asks"], "tokens": state["spent"]["tokens_in"] + state["spent"]["tokens_out"],
-    }  # fmt: skip
-    return {name: round(max(0, most - spent[name]), 6) for name, most in protocol.budget.items()}
-
-
-def find_leased_run(db, lease_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the run, what the lease says), or NotFound."""
-    found = db.one(LEASED, (lease_id,))
-    if found is None:
+def find_leased_run(db: Reader, lease_id: str) -> tuple[Row, Row]:
+    """Return (the run, the event of the lease), or raise NotFound."""
+    lease = db.one(LEASED, (lease_id,))
+    if lease is None:
         raise NotFound(
             "unknown_lease",
             "There is no such lease.",
-            "Rule unknown-lease. Expected is the id that P5 gave out with the step, such as evt_….",
+            "Rule unknown-lease. Expected is the id that P5 issued with the step, such as evt_….",
             "Ask what is legal now: `P5 --id RUN`.",
         )
-    return db.find("run", found["run_id"]), found
+    return db.find("run", lease["run_id"]), lease
 
 
 def find_same_answer(book: Journal, lease_id: str, text: str) -> dict[str, Any] | None:
-    """The event of the same answer under the same lease, if it is there already."""
+    """Return the event of the same answer under the same lease, if there is one."""
     sha256 = hash_text(scan.redact_secrets(text))
     for event in book.events():
         if event["event"] == "answered" and event["payload"].get("lease") == lease_id:
             if event["payload"]["sha256"] == sha256:
                 return event
-            raise _refuse(
-                book, "lease-used", "This lease has been used for another answer.", Conflict
-            )
+            what = "This lease has been used for another answer."
+            raise _refuse(book, "lease-used", what, Conflict)
     return None
 
 
 def check_submission(book: Journal, step: Step, given: dict[str, Any]) -> None:
-    """Whether an answer may be handed in at all; what is wrong with a legal one is for the step's checks to say."""
+    """Refuse an answer that may not be submitted; the step's checks judge what it says."""
     state = book.state
     held = state["lease"]
     if state["phase"] != "asked" or not held or held.get("id") != given["lease"]:
@@ -114,71 +112,68 @@ def check_submission(book: Journal, step: Step, given: dict[str, Any]) -> None:
         raise _refuse(book, "another-step", f"The answer is for {given['step'][:60]}.", Conflict)
     if given["base"] and not book.run["base_commit"].startswith(given["base"]):
         raise _refuse(book, "changed-base", "The answer was made for another commit.", Conflict)
-    if hash_text(scan.redact_secrets(given["text"])) in _list_rejected(book, state["step"]):
+    if hash_text(scan.redact_secrets(given["text"])) in _list_rejected_hashes(book, state["step"]):
         raise _refuse(book, "rejected-before", "The same answer was rejected before.", Refused)
-    ours = _find_gate_words(step, given["text"])
-    if ours:
-        what = f"The answer offers the result of a gate: it says {', '.join(ours)}."
+    words = _find_gate_words(step, given["text"])
+    if words:
+        what = f"The answer offers the result of a gate: it says {', '.join(words)}."
         raise _refuse(book, "gates-are-ours", what, Refused)
 
 
-def check_paths(book: Journal, work: Workspace, step: Step, asked: StepContext, text: str) -> None:
-    wrong = kind_of(step).find_forbidden(work, asked, text)
+def check_paths(
+    book: Journal, work: Workspace, step: Step, context: StepContext, text: str
+) -> None:
+    """Refuse an answer that writes where its step may not."""
+    wrong = kind_of(step).find_forbidden(work, context, text)
     if wrong:
-        raise _refuse(
-            book,
-            "write-set",
-            f"{', '.join(wrong[:5])} is outside of what this step may write.",
-            Refused,
-        )
+        what = f"{', '.join(wrong[:5])} is outside of what this step may write."
+        raise _refuse(book, "write-set", what, Refused)
 
 
-def _list_rejected(book, step):
-    """Hashes of answers to this step that failed their own checks, or were asked for again because of a later one."""
-    newest, failed, found = None, False, set()
+def _list_rejected_hashes(book: Journal, step: str) -> set[str]:
+    """Return the hashes of answers to this step that it or a later step has rejected."""
+    newest, failed, hashes = None, False, set()
     for event in book.events():
         if (event["event"], event["step"]) == ("answered", step):
             newest = event["payload"]["sha256"]
         elif event["event"] == "judged":
             failed = event["reason"] != "pass"
         elif event["event"] == "asked":
-            found |= {newest} if failed and newest and event["step"] == step else set()
+            if failed and newest and event["step"] == step:
+                hashes.add(newest)
             failed = False
-    return found
+    return hashes
 
 
 def _find_gate_words(step: Step, text: str) -> list[str]:
-    """The words of a gate that an object in it has and its contract has not.
+    """Return the words of a gate in the answer's object that its contract does not have.
 
-    Where the answer is no object, as with edits or YAML, only an object in its place is looked at.
+    An answer in another form, such as edits or YAML, is only read if it begins with an object.
     """
     kind = kind_of(step)
-    try:
-        if "schema" in kind.form(step):
-            kind.value(step, text)  # what keeps to its contract says what it may
-            return []
-    except (AnswerRefused, edits.EditRefused):
-        pass
-    if "schema" not in kind.form(step) and not text.strip().removeprefix("```json").lstrip(
-        "`\n "
-    ).startswith("{"):
+    if "schema" in kind.form(step):
+        try:
+            kind.value(step, text)
+            return []  # it keeps to its contract, which may have such words
+        except (AnswerRefused, edits.EditRefused):
+            pass
+    elif not text.strip().removeprefix("```json").lstrip("`\n ").startswith("{"):
         return []
     try:
-        return sorted(OURS & extract_json(text).keys())
+        return sorted(GATE_WORDS & extract_json(text).keys())
     except AnswerRefused:
         return []
 
 
-def _refuse(book, rule, what, kind):
-    """The error for a refusal that is on record by then: which rule, what was expected, what is legal now."""
+def _refuse(book: Journal, rule: str, what: str, kind: type[KaizenError]) -> KaizenError:
+    """Record a refusal and return its error: the rule, what was expected, what is legal now."""
     book.record_refusal(rule, what)
-    state = book.state
+    state, run = book.state, book.run
     if state["phase"] == "ended":
-        expected, legal = (
-            f"nothing, for the run is {state['outcome']}",
-            f"`P2 --id {book.run['id']}` shows it.",
-        )
+        expected = f"nothing, for the run is {state['outcome']}"
+        legal = f"`P2 --id {run['id']}` shows it."
     else:
-        expected = f"the answer to {describe_place(state)} under its present lease, on {book.run['base_commit'][:10]}"
-        legal = f"`P5 --id {book.run['id']}` says what is legal now."
+        expected = f"the answer to {describe_place(state)} under its present lease, "
+        expected += f"on {run['base_commit'][:10]}"
+        legal = f"`P5 --id {run['id']}` says what is legal now."
     return kind(rule.replace("-", "_"), what, f"Rule {rule}. Expected is {expected}.", legal)

@@ -1,10 +1,10 @@
-"""A small tree of files, as fixtures need it."""
+"""Write a small tree of files, as fixtures need it."""
 
 import os
 
 
 def write_tree(folder: str, files: dict[str, str]) -> None:
-    """Write path -> text below the folder, which is made."""
+    """Write path -> text below the folder, which is created."""
     for name, text in files.items():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -1,4 +1,4 @@
-"""Files that a candidate may not touch: compared between base and head, and put back before every run on head."""
+"""Guard the files that a candidate may not touch: compare base and head, and restore them."""
 
 import filecmp
 import os
@@ -14,7 +14,7 @@ SKIPPED = frozenset((".git", "__pycache__"))
 
 
 def check_protected(job: Job) -> list[Finding]:
-    """Return one finding for each protected file that was changed, added or deleted without a grant."""
+    """Return a finding for each protected file that was touched without a grant."""
     return [
         Finding(
             "protected", f"{path} was {how}: it is protected, and the spec does not grant it.", path
@@ -24,7 +24,7 @@ def check_protected(job: Job) -> list[Finding]:
 
 
 def list_touched(job: Job) -> dict[str, str]:
-    """Return path -> changed, added or deleted, for protected files but those granted and the new tests."""
+    """Return path -> changed, added or deleted, for protected files without a grant."""
     base, head = list_files(job.base), list_files(job.head)
     touched = {}
     for path in base | head:

@@ -1,7 +1,7 @@
-"""What a repository decides for itself: .kaizen/pipeline.toml, read from the base tree and never from a candidate.
+"""Read a repository's own settings: .kaizen/pipeline.toml of the base, never of a candidate.
 
-The errors and the table in docs/pipeline-target.md are made from the tables below. Import this module in the function
-that needs it: pydantic is slow.
+The errors and the table in docs/pipeline-target.md are made from the tables below. Import this
+module in the function that needs it: pydantic is slow.
 """
 
 import os
@@ -139,7 +139,7 @@ def _adapter() -> TypeAdapter[SettingsFile]:
 
 @cache
 def _load_properties() -> dict[str, dict[str, Any]]:
-    """Return the JSON schema of each key by the name of its table: "", "budget", "gates" or "gate"."""
+    """Return the JSON schemas of the keys by table: "", "budget", "gates" or "gate"."""
     schema = _adapter().json_schema()
     return {"": schema["properties"]} | {
         name.lower(): inner["properties"] for name, inner in schema["$defs"].items()
@@ -165,7 +165,7 @@ def _explain_fault(line: int, fault: Any) -> Refused:
         "bad_settings",
         f"{PATH}{f', line {line}' if line else ''}: {name} {what}.",
         why,
-        "Fix it in the target and commit it: a run reads the settings of the commit it starts from.",
+        "Fix it in the target and commit it: a run reads the settings of its base commit.",
     )
 
 

@@ -1,6 +1,10 @@
-"""The repository that a run works for. Nothing here changes it, but `adopt`, `branch` and `apply`."""
+"""Read the repository that a run works for.
+
+Only `adopt_commit`, `create_branch` and `apply_to_worktree` change it.
+"""
 
 import os
+import re
 
 from ...errors import Refused
 from ...git import commit as commits
@@ -12,9 +16,11 @@ from ...git.repository import find_repository
 from ...records.files.files import hash_tree
 from ...records.files.working_tree import OWN_FOLDERS
 
+UNSPEAKABLE = re.compile(r"[\x00-\x1f\ud800-\udfff]")  # control characters, not UTF-8
+
 
 class Target:
-    """A working tree, or a folder in one: `--repo ../mono/app` has paths, files and diffs of that folder only.
+    """A working tree, or a folder in one: `--repo ../mono/app` only has what is in that folder.
 
     `objects` is a private folder where git keeps what the repository does not have yet.
     """
@@ -31,26 +37,25 @@ class Target:
         self.store.close()
 
     def head(self) -> str:
-        """The commit that a run starts from."""
-        said = try_git(self.path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        if said.code != 0:
+        """Return the commit that a run starts from."""
+        result = try_git(self.path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if result.code != 0:
             raise Refused(
                 "no_commit",
                 "The target has no commit yet.",
                 "A run starts from the last commit.",
-                "Commit what is there, then begin again.",
+                "Commit your files, then begin again.",
             )
-        found = said.text.strip()
-        if self.layout.prefix and not self.store.run_git(
-            "ls-tree", found, "--", self.layout.prefix.rstrip("/")
-        ):
+        commit = result.text.strip()
+        prefix = self.layout.prefix
+        if prefix and not self.store.run_git("ls-tree", commit, "--", prefix.rstrip("/")):
             raise Refused(
                 "nothing_committed",
                 "No file of the folder that --repo names is committed.",
                 "A run starts from the last commit of its repository.",
                 "Commit the folder, or name another.",
             )
-        return found
+        return commit
 
     def is_dirty(self) -> bool:
         """Are there changes that are not part of the commit, and so not of a run?"""
@@ -58,37 +63,39 @@ class Target:
         return bool(run_git(self.path, "status", *words, "--ignore-submodules=dirty", ".").out)
 
     def submodules(self, commit: str) -> list[str]:
-        """What no run sees: a submodule is another repository."""
+        """Return the submodules, which no run sees: each is another repository."""
         entries = self.store.list_entries(commit, self.layout.prefix)
         return [entry.path for entry in entries if entry.mode == SUBMODULE]
 
     def paths(self, commit: str) -> list[str]:
-        """The files of a commit, sorted. A name that no answer could say is exported, but not listed."""
+        """Return the files of a commit, sorted, without names that no answer could contain."""
         entries = self.store.list_entries(commit, self.layout.prefix)
         return sorted(
-            entry.path for entry in entries if entry.mode != SUBMODULE and _sayable(entry.path)
+            entry.path
+            for entry in entries
+            if entry.mode != SUBMODULE and not UNSPEAKABLE.search(entry.path)
         )
 
     def blob(self, commit: str, path: str) -> bytes | None:
-        """The content of a file of the commit; None if there is none."""
+        """Return the content of a file of the commit; None if there is none."""
         if commit not in self._names:
             self._names[commit] = {
                 entry.path: entry for entry in self.store.list_entries(commit, self.layout.prefix)
             }
         entry = self._names[commit].get(path)
-        return (
-            None if entry is None or entry.mode == SUBMODULE else self.store.read_object(entry.id)
-        )
+        if entry is None or entry.mode == SUBMODULE:
+            return None
+        return self.store.read_object(entry.id)
 
     def export_commit(self, commit: str, folder: str) -> str:
-        """Write the files of a commit into an empty folder, without .git; the tree's hash."""
+        """Write the files of a commit into an empty folder; return the tree's hash."""
         self.left_out = export.export_entries(
             self.store, self.store.list_entries(commit, self.layout.prefix), folder
         )
         return self.tree(commit)
 
     def tree(self, commit: str, objects: str | None = None) -> str:
-        """The hash that a witnessed proof has of the same files: git's own names for content do not count."""
+        """Return the hash that a witnessed proof has of the same files; it is not git's."""
         if commit not in self._trees:
             entries = self.store.list_entries(commit, self.layout.prefix, objects)
             self._trees[commit] = hash_tree(
@@ -103,28 +110,28 @@ class Target:
     def commit(
         self, base: str, changes: dict[str, bytes | None], message: str, objects: str
     ) -> str:
-        """A commit on top of the base, among the private objects; None as content deletes a file."""
+        """Write a commit on top of the base among the private objects; None deletes a file."""
         return commits.write_commit(self.store, base, self.layout.prefix, changes, message, objects)
 
     def diff_text(self, base: str, head: str, objects: str | None = None) -> str:
-        """The whole change as text, new files too."""
+        """Return the whole change as text, including new files."""
         return self._diff(base, head, objects).render_text()
 
     def changed_lines(
         self, base: str, head: str, objects: str | None = None
     ) -> dict[str, set[int]]:
-        """Path -> numbers of the lines that are new or changed in head; deleted files are absent."""
+        """Return path -> numbers of lines that are new or changed in head, not of deleted files."""
         return self._diff(base, head, objects).find_changed_lines()
 
-    def _diff(self, base, head, objects=None):
+    def _diff(self, base: str, head: str, objects: str | None = None) -> Diff:
         return Diff(self.store, self.layout.prefix, base, head, objects)
 
     def adopt_commit(self, objects: str, commit: str) -> None:
-        """Take a commit over from the private objects: the first thing that changes here, once accepted."""
+        """Import an accepted commit from the private objects: the first change to the target."""
         deliver.import_commit(self.store, self.layout, objects, commit)
 
     def create_branch(self, name: str, commit: str) -> None:
-        """Create refs/heads/<name>; Conflict where it is another commit's."""
+        """Create refs/heads/<name>; raise Conflict if it is at another commit."""
         deliver.create_branch(self.layout, name, commit)
 
     def is_applied(self, base: str, head: str) -> bool:
@@ -132,13 +139,5 @@ class Target:
         return not deliver.find_unapplied(self.store, self.layout, self._diff(base, head), head)
 
     def apply_to_worktree(self, base: str, head: str) -> None:
-        """Put the change into the working tree, unstaged, unless it would write over changes that are not committed."""
+        """Write the change into the working tree, unstaged; refuse to overwrite local changes."""
         deliver.apply_diff(self.store, self.layout, self._diff(base, head), head)
-
-
-def _sayable(path):
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return all(letter >= " " for letter in path)

@@ -1,4 +1,7 @@
-"""The target's own tools: which interpreter, what it has to see, and which tools answer there. Nothing is installed."""
+"""Find the target's own tools: its interpreter, the folders it reads, and the tools that it has.
+
+Nothing is installed.
+"""
 
 import json
 import os
@@ -6,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 from ...errors import NotFound, Unavailable
 from ...sandbox import process as runner
@@ -13,17 +17,13 @@ from ..job import Settings, Tools
 from ..verdict import Finding
 from .target import Target
 
-NEEDED = {
-    "ruff": "check",
-    "mypy": "check",
-    "pytest": "test",
-    "coverage": "test",
-}  # tool -> the gate that runs it
+# tool -> the gate that runs it
+NEEDED = {"ruff": "check", "mypy": "check", "pytest": "test", "coverage": "test"}
 ASK_S = 120
-# -I: neither the folder we stand in nor PYTHONPATH may put a module of its own in a tool's place.
-ALONE = "-I"
-# What is installed with its version is taken at its word: to start all four took two thirds of a second, at each call.
-# A tool that is there and broken fails in its gate, and that is blocked.
+# -I: neither the working folder nor PYTHONPATH may put a module of its own in a tool's place.
+ISOLATED = "-I"
+# An installed version is believed without starting the tool: starting all four took 0.7 s at each
+# call. A broken tool fails in its gate, and the gate is then blocked.
 ASK = """
 import importlib.metadata, importlib.util, json, subprocess, sys
 def ask(name):
@@ -34,28 +34,27 @@ def installed(name):
         return importlib.metadata.version(name) if importlib.util.find_spec(name) else None
     except importlib.metadata.PackageNotFoundError:
         return None
-said = {name: installed(name) for name in sys.argv[1:]}
-asked = [(name, ask(name)) for name in said if said[name] is None]
-for name, process in asked:
+versions = {name: installed(name) for name in sys.argv[1:]}
+for name, process in [(name, ask(name)) for name in versions if versions[name] is None]:
     out = process.communicate()[0].decode("utf-8", "replace")
     if process.returncode == 0:
-        said[name] = out
-said = {name: version for name, version in said.items() if version}
+        versions[name] = out
 try:
     import pip
     has_pip = True
 except ImportError:
     has_pip = False
 sys.stdout.write(json.dumps({
-    "said": said, "pip": has_pip, "python": sys.version.split()[0], "executable": sys.executable,
-    "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix], "path": sys.path,
+    "versions": {name: version for name, version in versions.items() if version}, "pip": has_pip,
+    "python": sys.version.split()[0], "executable": sys.executable, "path": sys.path,
+    "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
 }))
 """
-_known: dict[str, dict] = {}
+_answers: dict[str, dict[str, Any]] = {}
 
 
 class Interpreter:
-    """An interpreter: its path, the words by which a person names it, and whether uv keeps its environment."""
+    """An interpreter: its path, its name in messages, and whether uv manages its environment."""
 
     def __init__(self, path: str, name: str, uv: bool = False):
         self.path = path
@@ -64,79 +63,85 @@ class Interpreter:
 
 
 def find_tools(target: Target, python: str | None = None, commit: str | None = None) -> Tools:
-    """What `python` names; else the target's .venv or venv; else what uv would use; else the python on the PATH."""
-    place = (
-        find_interpreter(target, python) if python else _own(target) or _by_uv(target) or _on_path()
+    """Return the tools of `python`, or else of the target's .venv or venv, of uv, of the PATH."""
+    named = find_interpreter(target, python) if python else None
+    place = named or _find_environment(target) or _find_on_path(target)
+    answer = _answers.get(place.path)
+    if answer is None or set(NEEDED) - set(answer["versions"]):  # it may be installed by now
+        answer = _answers[place.path] = ask_interpreter(place)
+    if place.uv:
+        install = "uv add --dev"
+    elif answer["pip"]:
+        install = f"{place.name} -m pip install"
+    else:
+        install = f"uv pip install --python {place.name}"
+    versions = {"python": answer["python"]}
+    for name, text in answer["versions"].items():
+        version = re.search(r"\d+(?:\.\w+)+", text)
+        versions[name] = version[0] if version else text.strip()[:40]
+    paths = target.paths(commit or target.head())
+    has_src = "src/__init__.py" not in paths and any(
+        path.startswith("src/") and path.endswith(".py") for path in paths
     )
-    answer = _known.get(place.path)
-    if answer is None or set(NEEDED) - set(
-        answer["said"]
-    ):  # what was missing may have been installed since
-        answer = _known[place.path] = _answer(place)
-    versions = {name: _version(text) for name, text in answer["said"].items()}
-    program = answer[
-        "executable"
-    ]  # not the path that was asked: that may be a script which looks for it
     return Tools(
-        [program], _reads(target, program, answer["prefixes"], answer["path"]), _paths(target, commit),
-        {"python": answer["python"], **versions}, _install(place, answer["pip"]),
-    )  # fmt: skip
+        [answer["executable"]],  # not the path that was asked, which may be a script
+        _list_folders_read(target, answer),
+        ("src", ".") if has_src else (".",),
+        versions,
+        install,
+    )
 
 
 def find_missing_tools(tools: Tools, settings: Settings | None = None) -> list[Finding]:
-    """What does not answer, each with the line that installs it; tools of a gate that is replaced are not needed."""
+    """Return a finding with an install line for each tool that a gate needs and does not have.
+
+    A gate that the settings replace needs none.
+    """
     replaced = settings.replaces if settings else frozenset()
-    absent = [
-        name for name, gate in NEEDED.items() if name not in tools.versions and gate not in replaced
-    ]
     return [
         Finding(name, f"{name} does not run in the target. Install it: {tools.install} {name}")
-        for name in absent
+        for name, gate in NEEDED.items()
+        if name not in tools.versions and gate not in replaced
     ]
 
 
 def find_interpreter(target: Target, python: str) -> Interpreter:
-    """The interpreter that --python names, or NotFound."""
+    """Return the interpreter that --python names, or raise NotFound."""
     for path in (shutil.which(python), os.path.abspath(python), os.path.join(target.path, python)):
         if path and os.path.isfile(path):
             return Interpreter(os.path.abspath(path), python, _is_uv(target))
     raise NotFound(
         "no_python",
         f"There is no interpreter {python[:80]!r}.",
-        "--python names one by its path or its name.",
+        "--python takes its path or its name.",
         "",
     )
 
 
-def _own(target):
-    """The environment beside the target's files, or further up in its repository."""
+def _find_environment(target: Target) -> Interpreter | None:
+    """Return the environment beside the target's files, or further up in its repository."""
     folder = target.path
     while True:
         for name in (".venv", "venv"):
             for program in (("bin", "python"), ("Scripts", "python.exe")):
                 path = os.path.join(folder, name, *program)
                 if os.path.isfile(path):
-                    return Interpreter(
-                        path,
-                        os.path.relpath(path, target.path).replace(os.sep, "/"),
-                        _is_uv(target),
-                    )
-        if os.path.realpath(folder) == os.path.realpath(
-            target.layout.top
-        ) or folder == os.path.dirname(folder):
+                    shown = os.path.relpath(path, target.path).replace(os.sep, "/")
+                    return Interpreter(path, shown, _is_uv(target))
+        parent = os.path.dirname(folder)
+        if os.path.realpath(folder) == os.path.realpath(target.layout.top) or folder == parent:
             return None
-        folder = os.path.dirname(folder)
+        folder = parent
 
 
-def _is_uv(target):
-    """Does uv keep this project? By its lock file, or by its settings."""
+def _is_uv(target: Target) -> bool:
+    """Does uv manage this project? Its lock file or its settings say so."""
     for folder in {target.path, target.layout.top}:
         if os.path.isfile(os.path.join(folder, "uv.lock")):
             return True
+        path = os.path.join(folder, "pyproject.toml")
         try:
-            with open(
-                os.path.join(folder, "pyproject.toml"), encoding="utf-8", errors="replace"
-            ) as file:
+            with open(path, encoding="utf-8", errors="replace") as file:
                 if re.search(r"^\s*\[tool\.uv[\].]", file.read(), re.M):
                     return True
         except OSError:
@@ -144,101 +149,78 @@ def _is_uv(target):
     return False
 
 
-def _by_uv(target):
-    """The interpreter that uv would use. `uv run` would make the environment where there is none; this only looks."""
+def _find_on_path(target: Target) -> Interpreter:
+    """Return the interpreter that uv would use in its project, or else the one on the PATH."""
     uv = shutil.which("uv")
-    if uv is None or not _is_uv(target):
-        return None
-    kept = os.environ.get("UV_PROJECT_ENVIRONMENT")
-    path = os.path.join(target.path, kept, "bin", "python") if kept else ""
-    if not os.path.isfile(path):
-        done = subprocess.run(
-            [uv, "python", "find", "--offline", "--no-python-downloads"],
-            cwd=target.path, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_S,
-        )  # fmt: skip
-        path = os.fsdecode(done.stdout).strip() if done.returncode == 0 else ""
-    return Interpreter(path, "uv run python", True) if os.path.isfile(path) else None
-
-
-def _on_path():
+    if uv and _is_uv(target):
+        environment = os.environ.get("UV_PROJECT_ENVIRONMENT")
+        path = os.path.join(target.path, environment, "bin", "python") if environment else ""
+        if not os.path.isfile(path):
+            find = subprocess.run(  # `uv run` would create the environment; this only looks
+                [uv, "python", "find", "--offline", "--no-python-downloads"],
+                cwd=target.path,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=ASK_S,
+            )
+            path = os.fsdecode(find.stdout).strip() if find.returncode == 0 else ""
+        if os.path.isfile(path):
+            return Interpreter(path, "uv run python", True)
     for name in ("python3", "python"):
-        path = shutil.which(name)
-        if path:
-            return Interpreter(path, name)
+        if program := shutil.which(name):
+            return Interpreter(program, name)
     return Interpreter(sys.executable, "python3")
 
 
-def _answer(place: Interpreter) -> dict:
+def ask_interpreter(place: Interpreter) -> dict[str, Any]:
+    """Return the interpreter's version, folders and tools; raise Unavailable if it does not run."""
     environment = {
         name: value
         for name, value in runner.scrub_environment().items()
         if not name.startswith("PYTHON")
     }
     try:
-        done = subprocess.run(
-            [place.path, ALONE, "-c", ASK, *NEEDED],
-            cwd=os.path.dirname(place.path), env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+        answer = subprocess.run(
+            [place.path, ISOLATED, "-c", ASK, *NEEDED],
+            cwd=os.path.dirname(place.path),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
             timeout=ASK_S,
-        )  # fmt: skip
-        return json.loads(done.stdout)
+        )
+        return json.loads(answer.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise Unavailable(
             "python_does_not_run",
             f"{place.name} does not run.",
-            f"{type(error).__name__}: asked for its version, it gave no answer.",
-            "Mend the target's environment, or name another interpreter with --python.",
+            f"It did not report its version ({type(error).__name__}).",
+            "Repair the target's environment, or name another interpreter with --python.",
         ) from None
 
 
-def _version(text):
-    found = re.search(r"\d+(?:\.\w+)+", text)
-    return found[0] if found else text.strip()[:40]
+def _list_folders_read(target: Target, answer: dict[str, Any]) -> tuple[str, ...]:
+    """Return the folders that the interpreter needs: its environment, its base, and each link's.
 
-
-def _install(place: Interpreter, pip: bool) -> str:
-    if place.uv:
-        return "uv add --dev"
-    return f"{place.name} -m pip install" if pip else f"uv pip install --python {place.name}"
-
-
-def _reads(target: Target, path: str, prefixes: list[str], entries: list[str]) -> tuple[str, ...]:
-    """Folders that the interpreter needs: its environment, its base, and where each link on the way to it lies.
-
-    With them comes the source folder of a target that is installed in editable mode, but never its top with `.git`.
+    The source folder of a target installed in editable mode is among them, but never the top with
+    `.git`.
     """
-    found = {os.path.abspath(prefix) for prefix in prefixes} | {
-        os.path.realpath(prefix) for prefix in prefixes
+    folders = {
+        clean(path) for path in answer["prefixes"] for clean in (os.path.abspath, os.path.realpath)
     }
-    link = path
+    link = answer["executable"]
     for _ in range(20):
-        found.add(os.path.dirname(os.path.abspath(link)))
+        folders.add(os.path.dirname(os.path.abspath(link)))
         if not os.path.islink(link):
             break
         link = os.path.join(os.path.dirname(link), os.readlink(link))
     top = os.path.realpath(target.layout.top)
-    found |= {
-        entry
-        for entry in map(os.path.realpath, entries)
-        if entry.startswith(top + os.sep) and os.path.isdir(entry)
-    }
+    for entry in map(os.path.realpath, answer["path"]):
+        if entry.startswith(top + os.sep) and os.path.isdir(entry):
+            folders.add(entry)
     home = os.path.expanduser("~")
-    wide = {
-        os.path.abspath(os.sep),
-        home,
-        os.path.realpath(home),
-    }  # a folder that holds everything is never shown
+    folders -= {os.path.abspath(os.sep), home, os.path.realpath(home)}  # they hold everything
     return tuple(
-        one
-        for one in sorted(found - wide)
-        if not any(one.startswith(other + os.sep) for other in found - wide)
+        folder
+        for folder in sorted(folders)
+        if not any(folder.startswith(other + os.sep) for other in folders)
     )
-
-
-def _paths(target: Target, commit: str | None) -> tuple[str, ...]:
-    """Where packages lie: below src/ where there are sources in it and it is no package itself."""
-    paths = target.paths(commit or target.head())
-    layout = (
-        any(path.startswith("src/") and path.endswith(".py") for path in paths)
-        and "src/__init__.py" not in paths
-    )
-    return ("src", ".") if layout else (".",)

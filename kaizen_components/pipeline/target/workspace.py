@@ -1,19 +1,24 @@
-"""The files of a run: the exported base, the candidate made from it, and what prompts quote of them."""
+"""Prepare the files of a run: the exported base, the candidate, and what prompts quote of them."""
+
+from __future__ import annotations
 
 import os
 import re
 import shutil
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..edits import apply as edits
-from ..job import Job, Settings
+from ..job import Job, Settings, Tools
 from ..spec import render_spec
 from .clearing import delete_path
 from .examples import strip_tests
 from .target import Target
 from .toolchain import find_tools
+
+if TYPE_CHECKING:
+    from ...parameters import Place
 
 LISTED_MAX = 400
 FILE_CHARS_MAX = 24_000
@@ -32,10 +37,10 @@ READMES = ("README.md", "README.rst", "README.txt", "README")
 
 
 class Workspace:
-    """Everything here is made from the run's records and the target's base commit, so it can be made again."""
+    """The working files of a run, made from its records and the base commit, so replaceable."""
 
     def __init__(
-        self, place, run: dict[str, Any], options: dict[str, Any], folder: str | None = None
+        self, place: Place, run: dict[str, Any], options: dict[str, Any], folder: str | None = None
     ):
         self.run = run
         self.folder = folder or os.path.join(place.work, "runs", run["id"])
@@ -57,15 +62,15 @@ class Workspace:
     def base(self) -> str:
         """The folder with the base tree; exported once."""
         if self._base is None:
-            self._base = self._exported("base")
+            self._base = self._export_base("base")
         return self._base
 
     def export_inputs(self) -> str:
-        """A folder with the files of the base for an agent to read, wherever it is; gates never look at it."""
-        return os.path.abspath(self._exported("inputs"))
+        """Export the base into a folder for an agent to read; gates never look at it."""
+        return os.path.abspath(self._export_base("inputs"))
 
-    def _exported(self, name):
-        """The base in a folder of that name, whole or not at all."""
+    def _export_base(self, name: str) -> str:
+        """Export the base into a folder of that name, whole or not at all."""
         folder, half = os.path.join(self.folder, name), os.path.join(self.folder, f"{name}.part")
         if not os.path.isdir(folder):
             shutil.rmtree(half, ignore_errors=True)
@@ -75,7 +80,7 @@ class Workspace:
         return folder
 
     def forget(self) -> None:
-        """Make everything anew that gates use: whoever answers can reach these files between two calls."""
+        """Delete all files that gates use: an agent could have changed them between two calls."""
         self._base = self._settings = None
         for name in ("base", "base.part", "head", "scratch", "objects"):
             delete_path(os.path.join(self.folder, name))
@@ -95,63 +100,60 @@ class Workspace:
         return self.target.paths(self.commit)
 
     def read(self, path: str) -> bytes | None:
-        """A file of the base as the builder sees it; None if it is not there."""
+        """Return a file of the base as the builder sees it; None if it does not exist."""
         return self.target.blob(self.commit, path)
 
     def listing(self) -> str:
-        found = self.paths()
-        more = f"\n… and {len(found) - LISTED_MAX:,} more" if len(found) > LISTED_MAX else ""
-        return "\n".join(found[:LISTED_MAX]) + more
+        paths = self.paths()
+        more = f"\n… and {len(paths) - LISTED_MAX:,} more" if len(paths) > LISTED_MAX else ""
+        return "\n".join(paths[:LISTED_MAX]) + more
 
     def quote_files(self, paths: list[str]) -> list[dict[str, str]]:
-        """Files as a prompt shows them."""
+        """Return files as a prompt shows them."""
         return [
-            {"path": path, "text": self._text(path)}
+            {"path": path, "text": self._read_text(path)}
             for path in paths[:QUOTED_MAX]
             if self.read(path) is not None
         ]
 
     def quote_context(self, cited: list[str]) -> list[dict[str, str]]:
-        """What a builder sees: the cited files, and of a small repository its other sources too.
+        """Return what a builder sees: the cited files, and a small repository's other sources.
 
-        A scout forgets the one file that matters more often than a few thousand characters do harm.
+        A scout forgets the one file that matters more often than a few thousand characters harm.
         """
-        sources = [
-            path
-            for path in self.list_likely_sources()
-            if path.endswith(".py") and not TESTS.search(path)
-        ]
-        found = list(dict.fromkeys(cited))
-        room = ROOM_CHARS - sum(len(self._text(path)) for path in found)
-        for path in sources:
-            room -= len(self._text(path))
-            if path not in cited and room >= 0 and self._text(path).strip():
-                found.append(path)
-        return self.quote_files(found)
+        paths = list(dict.fromkeys(cited))
+        room = ROOM_CHARS - sum(len(self._read_text(path)) for path in paths)
+        for path in self.list_likely_sources():
+            if path.endswith(".py") and not TESTS.search(path):
+                text = self._read_text(path)
+                room -= len(text)
+                if path not in cited and room >= 0 and text.strip():
+                    paths.append(path)
+        return self.quote_files(paths)
 
-    def _text(self, path):
+    def _read_text(self, path: str) -> str:
         text = (self.read(path) or b"").decode("utf-8", "replace")
         return text if len(text) <= FILE_CHARS_MAX else text[:FILE_CHARS_MAX] + "\n… (cut)"
 
     def readme(self) -> tuple[str, str]:
         name = next((name for name in READMES if self.read(name) is not None), "")
-        return name, self._text(name)[:README_CHARS_MAX] if name else ""
+        return name, self._read_text(name)[:README_CHARS_MAX] if name else ""
 
     def search_lines(self, text: str) -> str:
-        """Lines of the base that have a word of the text: what grep would find."""
+        """Return the lines of the base that have a word of the text, as grep would."""
         words = {word.lower() for word in WORDS.findall(text)}
-        found = []
+        hits = []
         for path in self.paths():
             data = self.read(path) or b""
             if b"\0" in data or len(data) > 200_000:
                 continue
             for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
                 if any(word in line.lower() for word in words):
-                    found.append(f"{path}:{number}: {line.strip()[:160]}")
-        return "\n".join(found[:HITS_MAX])
+                    hits.append(f"{path}:{number}: {line.strip()[:160]}")
+        return "\n".join(hits[:HITS_MAX])
 
     def list_likely_sources(self) -> list[str]:
-        """The files that a scout reads first: the smallest sources, near the top."""
+        """Return the files that a scout reads first: the smallest sources, near the top."""
         sources = [path for path in self.paths() if path.endswith((".py", ".toml", ".js", ".ts"))]
         return sorted(
             sources, key=lambda path: (path.count("/"), len(self.read(path) or b""), path)
@@ -159,14 +161,14 @@ class Workspace:
 
     @property
     def is_pytest(self) -> bool:
-        """Does our own gate run the tests? Else the repository's command does, in whatever language they are."""
+        """Does our own gate run the tests? Else the repository's command does, in any language."""
         return "test" not in self.settings.replaces
 
     def is_test(self, path: str) -> bool:
         return bool((TESTS if self.is_pytest else OTHER_TESTS).search(path))
 
     def examples(self) -> list[dict[str, str]]:
-        """Existing tests, so that new ones import the code in the same way."""
+        """Return existing tests, so that new ones import the code in the same way."""
         tests = [path for path in self.paths() if self.is_test(path)]
         files = self.quote_files(
             sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX]
@@ -178,7 +180,7 @@ class Workspace:
         )
 
     def choose_test_path(self, title: str) -> str:
-        """A path for new tests that is not taken, beside the existing ones and named as they are; or ""."""
+        """Return a free path for new tests, beside the existing ones and named like them; or ""."""
         example = next(
             (file["path"] for file in self.examples()), "tests/test_.py" if self.is_pytest else ""
         )
@@ -186,69 +188,76 @@ class Workspace:
             return ""
         folder, name = os.path.split(example)
         words = "_".join(re.findall(r"[a-z0-9]+", title.lower())[:TITLE_WORDS_MAX]) or "change"
-        before, after = _round_name(name)
+        before, after = "", os.path.splitext(name)[1]
+        if prefix := re.match(r"test[._-]?", name):
+            before = prefix[0]
+        elif suffix := re.search(r"[._-](test|spec)\.\w+$", name):
+            after = suffix[0]  # .test.js
         numbered = (
             f"{before}{words}{'' if number == 1 else f'_{number}'}{after}" for number in count(1)
         )
-        paths = ("/".join(filter(None, (folder, one))) for one in numbered)
+        paths = ("/".join(filter(None, (folder, name))) for name in numbered)
         return next(path for path in paths if path not in self.paths())
 
     def apply_answer(self, text: str) -> dict[str, bytes | None]:
-        """Path -> new content of everything that one answer says, or EditRefused."""
-        return edits.apply_edits(
-            edits.parse_edits(text), self.read, there=self.paths(), is_link=self._is_link
-        )
+        """Return path -> new content of everything that one answer says, or raise EditRefused."""
+        paths = self.paths()
 
-    def _is_link(self, path):
-        """A link in the base; one that leads out of it is listed, but was not exported as what it is."""
-        here = os.path.join(self.base, path)
-        return os.path.islink(here) or (path in self.paths() and not os.path.isfile(here))
+        def is_link(path: str) -> bool:
+            here = os.path.join(self.base, path)
+            # A link that leads out of the base is listed, but not exported.
+            return os.path.islink(here) or (path in paths and not os.path.isfile(here))
+
+        return edits.apply_edits(edits.parse_edits(text), self.read, there=paths, is_link=is_link)
 
     def changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
-        """Path -> new content of everything that the answers say."""
-        found: dict[str, bytes | None] = {}
+        """Return path -> new content of everything that the answers say."""
+        changes: dict[str, bytes | None] = {}
         for text in (build, tests):
             if text is not None:
-                found |= self.apply_answer(text)
-        return found
+                changes |= self.apply_answer(text)
+        return changes
 
     def job(self, spec: dict[str, Any], build: str, tests: str | None) -> Job:
-        """What a gate gets."""
+        """Return what a gate gets."""
         head = os.path.join(self.folder, "head")
         shutil.rmtree(head, ignore_errors=True)
         shutil.copytree(self.base, head, symlinks=True)
-        changes = self.changes(build, tests)
-        edits.write_changes(head, changes)
-        commit = self.target.commit(
-            self.commit, changes, build_commit_message(spec, self.run), self.objects
-        )
+        edits.write_changes(head, self.changes(build, tests))
+        commit = self.candidate(spec, build, tests)
         written = list(self.changes(None, tests)) if tests else []
         scratch = os.path.join(self.folder, "scratch")
         os.makedirs(scratch, exist_ok=True)
         return Job(
-            self.base, head, self.target.tree(self.commit), self.target.tree(commit, self.objects),
+            self.base,
+            head,
+            self.target.tree(self.commit),
+            self.target.tree(commit, self.objects),
             self.target.changed_lines(self.commit, commit, self.objects),
-            self._tools(), self.settings, tuple(written), tuple(spec["grants"]),
+            self._find_tools(),
+            self.settings,
+            tuple(written),
+            tuple(spec["grants"]),
             scratch,
-        )  # fmt: skip
+        )
 
-    def _tools(self):
+    def _find_tools(self) -> Tools:
         return find_tools(self.target, self.options.get("python"), self.commit)
 
     def make_base_job(self) -> Job:
-        """What a gate gets before anybody has written anything: the base, twice."""
+        """Return what a gate gets before anything was written: the base, twice."""
         tree, scratch = self.target.tree(self.commit), os.path.join(self.folder, "scratch")
         os.makedirs(scratch, exist_ok=True)
-        tooling = self._tools()
-        return Job(self.base, self.base, tree, tree, {}, tooling, self.settings, scratch=scratch)
+        tools = self._find_tools()
+        return Job(self.base, self.base, tree, tree, {}, tools, self.settings, scratch=scratch)
 
     @property
     def objects(self) -> str:
-        """Where git keeps what the target does not have yet: a failed run leaves nothing in the target."""
+        """The folder of new git objects, so that a failed run leaves nothing in the target."""
         return os.path.join(self.folder, "objects")
 
     def candidate(self, spec: dict[str, Any], build: str, tests: str | None) -> str:
-        """The commit that the answers make."""
+        """Write the commit that the answers make, and return its hash."""
         return self.target.commit(
             self.commit,
             self.changes(build, tests),
@@ -260,19 +269,10 @@ class Workspace:
         return self.target.diff_text(self.commit, commit, self.objects)
 
     def clear(self) -> None:
-        """Take away what can be made again."""
+        """Delete everything that can be made again."""
         self._base = None
         for name in ("base", "base.part", "head", "scratch", "objects", "inputs", "inputs.part"):
             shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
-
-
-def _round_name(name):
-    """What stands before and after the words in the name of a test: ("test_", ".py"), ("", ".test.js")."""
-    begins = re.match(r"test[._-]?", name)
-    if begins:
-        return begins[0], os.path.splitext(name)[1]
-    found = re.search(r"[._-](test|spec)\.\w+$", name)
-    return "", found[0] if found else os.path.splitext(name)[1]
 
 
 def build_commit_message(spec: dict[str, Any], run: dict[str, Any]) -> str:

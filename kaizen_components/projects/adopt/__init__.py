@@ -1,1 +1,1 @@
-"""Another repository uses this engine: the few files it needs, put there, compared, and taken away again."""
+"""Let another repository use this engine: add the few files it needs, compare them, remove them."""

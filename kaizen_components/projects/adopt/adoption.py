@@ -1,6 +1,7 @@
-"""Adopt a repository, or compare it: the plan first, then all of it.
+"""Adopt a repository, or compare it: first plan every step, then carry them all out.
 
-git is the undo. A file that would change must be as git has it, or as adoption left it by the hash in the state file.
+git is the undo. A file that would change must be as git has it, or as adoption left it: the state
+file has the hash.
 """
 
 import hashlib
@@ -44,7 +45,10 @@ def open_folder(path: str) -> Folder:
 def plan_steps(
     folder: Folder, known: State | None, wanted: State, skills: dict[str, str | None]
 ) -> list[Step]:
-    """Return every part as it is and what would be done: the link is ignored before it is there, the launcher is last."""
+    """Return every part as it is and what would be done to it.
+
+    The link to the engine is ignored before it is made, and the launcher comes last.
+    """
     plan = Plan(folder, known.parts if known else {})
     # A link is not a folder, so its line has no slash at the end.
     links = [*([engine.NAME] if wanted.mode == "link" else []), *skills]
@@ -79,7 +83,7 @@ def plan_steps(
 
 
 def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
-    """Return (files that would change and that git could not give back, whether git has the link to the engine)."""
+    """Return (files that would change and git could not restore, whether git tracks the link)."""
     paths = [step.path for step in steps if step.needs_git]
     blobs = {}
     try:
@@ -89,21 +93,22 @@ def check_git(folder: Folder, steps: list[Step]) -> tuple[list[str], bool]:
     for line in listed.text.split("\0")[:-1]:
         facts, path = line.split("\t", 1)
         blobs[path] = facts.split(" ")[1]
-    lost = [path for path in paths if not _is_blob(folder.read(path) or b"", blobs.get(path, ""))]
+    lost = []
+    for path in paths:
+        content, blob = folder.read(path) or b"", blobs.get(path, "")
+        algorithm = hashlib.sha256 if len(blob) == 64 else hashlib.sha1
+        forms = (content, use_plain_newlines(content))  # git may have checked out other newlines
+        ids = [algorithm(b"blob %d\0" % len(form) + form).hexdigest() for form in forms]
+        if blob not in ids:
+            lost.append(path)
     return lost, engine.NAME in blobs
 
 
-def _is_blob(content: bytes, blob: str) -> bool:
-    """Tell whether git has the content under that id. The lines may end as git checked them out."""
-    algorithm = hashlib.sha256 if len(blob) == 64 else hashlib.sha1
-    return any(
-        algorithm(b"blob %d\0" % len(form) + form).hexdigest() == blob
-        for form in (content, use_plain_newlines(content))
-    )
-
-
 def apply_steps(folder: Folder, known: State | None, wanted: State, steps: list[Step]) -> bool:
-    """Carry the steps out; False if there was nothing to do. The state also remembers what a failed one left done."""
+    """Carry out the steps; return False if there was nothing to do.
+
+    The state file also lists what was done before a step that fails.
+    """
     wanted.parts = dict(known.parts) if known else {}
     wanted.parts |= {step.path: step.entry for step in steps if step.entry and not step.do}
     if known == wanted and not any(step.do for step in steps):

@@ -1,4 +1,4 @@
-"""Our lines in somebody else's file, between two markers. All in bytes: a file that is not UTF-8 keeps what it has."""
+"""Our lines in the user's file, between two markers. Bytes, so a file need not be UTF-8."""
 
 import re
 from hashlib import sha256
@@ -13,7 +13,7 @@ def _get_comment(path: str) -> tuple[bytes, bytes]:
 
 
 def find_block(content: bytes, path: str) -> re.Match[bytes] | None:
-    """Return where the one block is; a broken or doubled one is nothing to guess about."""
+    """Return the block, or None; raise Conflict if its markers are broken or doubled."""
     opening, closing = (re.escape(part) for part in _get_comment(path))
     begin = rb"^" + opening + rb"kaizen:begin [0-9a-f]{12}[^\r\n]*\r?\n"
     end = rb"^" + opening + rb"kaizen:end" + closing + rb"(?:\r?\n|\Z)"
@@ -24,7 +24,7 @@ def find_block(content: bytes, path: str) -> re.Match[bytes] | None:
             "block_broken",
             f"{path} has markers of Kaizen that do not pair: {begins} begin, {ends} end.",
             "What lies between them is replaced as a whole, so it must be clear where it ends.",
-            "Keep one `kaizen:begin` and one `kaizen:end` line there, or none at all; then run this again.",
+            "Keep one `kaizen:begin` and one `kaizen:end` line, or none. Then run this again.",
         )
     return found[0] if found else None
 

@@ -1,4 +1,4 @@
-"""What D1 answers: a plan, what was done, or what is missing, in words and as data."""
+"""Answer D1: a plan, what was done, or what is missing, in words and as data."""
 
 import os
 from typing import Any
@@ -13,7 +13,10 @@ from .removal import plan_removal
 from .state import HOSTS, PATH, State, read_state
 
 FAULTS = {"missing", "outdated", "changed"}
-TRACKED = "git has the link in its index, so others would get it: `git rm --cached kaizen_components` takes it out."
+TRACKED = (
+    "git has the link in its index, so others would get it: `git rm --cached kaizen_components` "
+    "removes it from there."
+)
 
 Row = dict[str, str]
 
@@ -35,7 +38,11 @@ def answer_adoption(
             "Give one; --link is the default.",
         )
         raise Usage("usage", what, "", next_step)
-    hosts = _read_hosts(hooks)
+    hosts = [name.strip().lower() for name in (hooks or "").split(",") if name.strip()]
+    unknown = [name for name in hosts if name not in HOSTS]
+    if unknown or (hooks is not None and not hosts):
+        what = f"--hooks knows {', '.join(HOSTS)}, not {', '.join(unknown) or 'nothing'}."
+        raise Usage("bad_value", what, "", "--hooks claude,codex")
     folder = adoption.open_folder(path)
     try:
         known = read_state(folder)
@@ -59,17 +66,8 @@ def answer_adoption(
             "cannot_write",
             f"{error.filename or path} cannot be read or written.",
             str(error.strerror or error),
-            "Make the repository's folder writable, or free some space; then run this again: it goes on from here.",
+            "Make the repository's folder writable, or free some space; then run this again.",
         ) from None
-
-
-def _read_hosts(text: str | None) -> list[str]:
-    names = [name.strip().lower() for name in (text or "").split(",") if name.strip()]
-    unknown = [name for name in names if name not in HOSTS]
-    if unknown or (text is not None and not names):
-        what = f"--hooks knows {', '.join(HOSTS)}, not {', '.join(unknown) or 'nothing'}."
-        raise Usage("bad_value", what, "", "--hooks claude,codex")
-    return names
 
 
 def _plan_skills(folder: Folder, store: str | None) -> tuple[dict[str, str | None], list[Row]]:
@@ -103,9 +101,9 @@ def _adopt(
     if apply and lost:
         raise Refused(
             "not_committed",
-            f"git could not give back {', '.join(lost)}, which would change.",
-            "git is the undo of an adoption, so what it changes has to be there as it is now.",
-            "Commit or stash, or move away what git is not to have; then run this again. Nothing was touched.",
+            f"git could not restore {', '.join(lost)}, which would change.",
+            "git is the undo of an adoption, so it must have each file as it is now.",
+            "Commit, stash or move these files, then run this again. Nothing was changed.",
         )
     is_applied = apply and adoption.apply_steps(folder, known, wanted, steps)
     if is_applied:
@@ -116,8 +114,8 @@ def _adopt(
     elif not any(step.do for step in steps):
         head, next_step = f"{path} uses Kaizen already; there is nothing to do.", ""
     else:
-        head = f"The plan for {path}; nothing was touched:"
-        next_step = "--apply carries it out, --remove takes it out again."
+        head = f"The plan for {path}; nothing was changed:"
+        next_step = "--apply carries it out, --remove removes it again."
         if lost:
             next_step += f"\nCommit or stash first, as git is the undo: {', '.join(lost)}."
     if has_link and wanted.mode == "link":

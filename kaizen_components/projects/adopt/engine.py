@@ -1,4 +1,4 @@
-"""The engine that runs: where it is, and how it gets into another repository, by a link or as a copy."""
+"""Where the engine that runs is, and how another repository gets it: by a link or as a copy."""
 
 import os
 import shutil

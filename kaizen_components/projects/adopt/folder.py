@@ -1,4 +1,5 @@
-"""The folder that adopts: read, written and cleared only below its own root, and never through a link."""
+"""The folder that adopts: read, written and cleared only below its own root, and never through a
+link."""
 
 import os
 import shutil
@@ -24,7 +25,8 @@ class Folder:
         return read_link(self.path(name))
 
     def require_own(self, name: str) -> None:
-        """Refuse a file that is a link, or lies in a folder that is one: what we write would land elsewhere."""
+        """Refuse a file that is a link, or lies in a folder that is one: what we write would land
+        elsewhere."""
         parts = name.split("/")
         for here in ("/".join(parts[:end]) for end in range(1, len(parts) + 1)):
             target = self.link_target(here)
@@ -33,7 +35,7 @@ class Folder:
                     "leads_elsewhere",
                     f"{here} is a link.",
                     f"It leads to {target}; adoption writes only what is really in the repository.",
-                    f"Make {here} a file or folder of its own, then run this again. Nothing was touched.",
+                    f"Replace {here} by a file or folder, then run this again.",
                 )
 
     def read(self, name: str) -> bytes | None:
@@ -65,7 +67,8 @@ class Folder:
         os.replace(part, path)
 
     def remove(self, name: str) -> None:
-        """Delete a file, a link (never what it leads to) or a folder, then the folders that it leaves empty."""
+        """Delete a file, a link (never what it leads to) or a folder, then the folders that it
+        leaves empty."""
         path = self.path(name)
         if os.path.isdir(path) and self.link_target(name) is None:
             shutil.rmtree(path)

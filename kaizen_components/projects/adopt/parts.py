@@ -1,4 +1,4 @@
-"""The files and links of an adoption: each is compared with the repository, and a step says what to do about it."""
+"""Compare the files and links of an adoption with a repository; each step says what to do."""
 
 import os
 from collections.abc import Callable
@@ -32,7 +32,8 @@ class Step:
 
 
 def hash_text(content: bytes) -> str:
-    """Return the hash with plain newlines, because git on Windows may check a file out with others."""
+    """Return the hash with plain newlines, because git on Windows may check a file out with
+    others."""
     return sha256(use_plain_newlines(content)).hexdigest()
 
 
@@ -69,8 +70,8 @@ class Plan:
     ) -> None:
         """Plan a file that is ours alone. One that the user changed stays.
 
-        A file of an older Kaizen, known by its `mark`, may be replaced. A seed is the user's as soon as it is there.
-        With `to_add`, a file of the user's own stays, and this says what to add to it.
+        A file of an older Kaizen, known by its `mark`, may be replaced. A seed is the user's once
+        it is there. With `to_add`, a file of the user's own stays, and this says what to add.
         """
         found, entry = self.folder.read(path), self.entries.get(path, {})
         there = found or b""
@@ -108,7 +109,7 @@ class Plan:
         self.steps.append(step)
 
     def add_lines(self, path: str, lines: bytes, says: str, twin: str = "") -> None:
-        """Plan our lines in a file of the user's. CLAUDE.md and AGENTS.md may be one file: one block is enough."""
+        """Plan our lines in a file of the user's; none in a link to its `twin`, which has them."""
         place = self.folder.path(path)
         if twin and os.path.islink(place) and os.path.realpath(place) == self.folder.path(twin):
             self.steps.append(Step(path, "ok", f"is a link to {twin}, which has the lines"))
@@ -145,9 +146,10 @@ class Plan:
         self.steps.append(step)
 
     def add_skill(self, path: str, target: str | None) -> None:
-        """Plan a link to a skill of an outside store: a new one to `target`, or one that was made before.
+        """Plan a link to a skill of an outside store: a new one to `target`, or one that was made
+        before.
 
-        The state does not say from which store it came, as that path is of one machine; so a lost link is only named.
+        The state does not name the store, whose path is of one machine; a lost link is only named.
         """
         entry = self.entries.get(path) or {"kind": "skill", "sha256": ""}
         if target is not None:

@@ -1,4 +1,4 @@
-"""Take an adoption out again: what is as adoption left it goes, and the rest stays with a sentence that names it."""
+"""Remove an adoption: delete what is as adoption left it; the rest stays and is named."""
 
 import os
 
@@ -13,7 +13,7 @@ CHANGED = "it is not as adoption left it, so it stays"
 
 
 def plan_removal(folder: Folder, known: state.State) -> list[Step]:
-    """Return what goes and what stays. The engine goes at the very end, because it may be the one that runs."""
+    """Return what goes and what stays. The engine goes last, as it may be the one that runs."""
     steps = []
     for path, entry in sorted(known.parts.items(), key=lambda part: part[0] == engine.NAME):
         try:

@@ -1,4 +1,4 @@
-"""What --remove and --check have to know about an adoption: one JSON file in the repository, meant to be committed.
+"""The state file of an adoption, for --remove and --check: JSON, meant to be committed.
 
 It lists the hash of each file that adoption wrote. It names no machine and no path outside.
 """
@@ -13,15 +13,13 @@ from ..hooks.host_file import FILES as HOSTS
 from .folder import Folder
 
 PATH = ".kaizen/adopted.json"
-ORIGINALS = (
-    ".kaizen/before"  # where version 1 kept what it had replaced; git-ignored, as it may be private
-)
-VERSION = (
-    2  # one more when PLACES or SKILL change, so that an older engine can tell that it is older
-)
+# Where version 1 kept what it had replaced; git-ignored, as it may be private.
+ORIGINALS = ".kaizen/before"
+# One more when PLACES or SKILL change, so that an older engine can tell that it is older.
+VERSION = 2
 FILES = (
-    "kaizen.py", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
-    "evals/LEARNED.md", ".vscode/tasks.json", ".vscode/kaizen.code-snippets",
+    "kaizen.py", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md",
+    "evals/LEARNING.md", "evals/LEARNED.md", ".vscode/tasks.json", ".vscode/kaizen.code-snippets",
 )  # fmt: skip
 PLACES = {  # path -> the kinds of part that may be there
     **dict.fromkeys(FILES, ("file",)),
@@ -54,8 +52,8 @@ def read_state(folder: Folder) -> State | None:
             raise Refused(
                 "state_newer",
                 f"{PATH} was written by a newer engine than this one.",
-                "So this one does not know all that was put here, nor how to take it out again.",
-                "Update this engine (setup/install-kaizen does it), then run this again. Nothing was touched.",
+                "This engine does not know everything that was added here.",
+                "Update this engine with setup/install-kaizen, then run this again.",
             )
         if version in (1, 2):
             return _check_state(known)
@@ -64,13 +62,14 @@ def read_state(folder: Folder) -> State | None:
     raise Refused(
         "state_unreadable",
         f"{PATH} is not what an adoption of this version wrote.",
-        "It says how to take everything out again.",
-        "Put it back from git. Is it lost? Move it away: --apply then finds what is there and writes it anew.",
+        "It says how to remove everything again.",
+        "Restore it from git. If it is lost, delete it: --apply writes it anew from what is there.",
     )
 
 
 def _check_state(known: dict[str, Any]) -> State:
-    """Return the state. Anybody may have written the committed file, so it may name only what adoption makes."""
+    """Return the state. Anybody may have written the committed file, so it may name only what
+    adoption makes."""
     hooks = [host for host in HOSTS if host in known["hooks"]]
     state = State(known["mode"], hooks, known["vscode"])
     if state.mode not in ("link", "copy") or type(state.vscode) is not bool:

@@ -1,4 +1,5 @@
-"""What Claude Code and Codex send a hook on stdin: one JSON object, read with bounds and not trusted."""
+"""What Claude Code and Codex send a hook on stdin: one JSON object, read with bounds and not
+trusted."""
 
 import json
 import os

@@ -1,6 +1,7 @@
-"""The hooks of an agent host in its own file: add ours beside the user's, and take them out again.
+"""The hooks in an agent host's own file: add ours beside the user's, and remove them again.
 
-Claude Code reads `.claude/settings.json`, Codex `.codex/hooks.json`; both have event -> groups -> commands.
+Claude Code reads `.claude/settings.json`, Codex `.codex/hooks.json`; both have event -> groups ->
+commands.
 """
 
 import json
@@ -23,8 +24,8 @@ EVENTS = {
 MATCHERS = {"PostToolUse": "Bash", "PostToolUseFailure": "Bash"}
 # The PostToolUse of Codex also tells of commands that fail; that of Claude Code does not.
 NOT_OF = {"codex": ("PostToolUseFailure",)}
-# A host starts hooks in the agent's working directory. Where there is no launcher, `python3 kaizen.py` would exit 2,
-# which blocks the host, so the command checks for the file first.
+# A host starts hooks in the agent's working directory. Without a launcher there, `python3
+# kaizen.py` would exit 2, which blocks the host, so the command checks for the file first.
 LAUNCHERS = {
     "claude": '"$CLAUDE_PROJECT_DIR"/kaizen.py',
     "codex": '"$(git rev-parse --show-toplevel)"/kaizen.py',
@@ -40,7 +41,13 @@ def list_events(host: str) -> list[str]:
 def merge_hooks(existing: str | None, host: str, command: list[str]) -> str:
     """Return the host's file with our entries in it, once; everything else stays, in its order."""
     settings = _read_settings(existing, host)
-    groups = {event: _build_group(event, host, command) for event in list_events(host)}
+    launcher = LAUNCHERS[host]
+    words = [launcher if word == "kaizen.py" else shlex.quote(word) for word in command]
+    groups: dict[str, Settings] = {}
+    for event in list_events(host):
+        line = f"[ ! -f {launcher} ] || " + " ".join([*words, EVENTS[event], "--host", host])
+        groups[event] = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
+        groups[event]["hooks"] = [{"type": "command", "command": line, "timeout": TIMEOUT_S}]
     wanted = {"hooks": {event: [group] for event, group in groups.items()}}
     if existing is not None and _list_ours(settings) == _list_ours(wanted):
         return existing
@@ -57,14 +64,6 @@ def remove_hooks(existing: str, host: str) -> str:
     if not _list_ours(settings):
         return existing
     return _format_settings(_remove_ours(settings), existing)
-
-
-def _build_group(event: str, host: str, command: list[str]) -> Settings:
-    launcher = LAUNCHERS[host]
-    words = [launcher if word == "kaizen.py" else shlex.quote(word) for word in command]
-    line = f"[ ! -f {launcher} ] || " + " ".join([*words, EVENTS[event], "--host", host])
-    group: Settings = {"matcher": MATCHERS[event]} if event in MATCHERS else {}
-    return {**group, "hooks": [{"type": "command", "command": line, "timeout": TIMEOUT_S}]}
 
 
 def _read_settings(existing: str | None, host: str) -> Settings:

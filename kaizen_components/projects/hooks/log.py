@@ -1,4 +1,4 @@
-"""One line for each hook that failed, below AI/work: a host is never bothered with our troubles."""
+"""Write one line for each hook that failed to AI/work/hooks.log, and nothing to the host."""
 
 import os
 

@@ -1,4 +1,5 @@
-"""Tell whether a command line runs tests, by the first words of each command in it and by what a project adds."""
+"""Tell whether a command line runs tests, by the first words of each command in it and by what a
+project adds."""
 
 import os
 import re
@@ -8,17 +9,19 @@ SETTINGS = ".kaizen/hooks.toml"
 TESTS = tuple(
     tuple(line.split())
     for line in (
-        "pytest", "py.test", "tox", "nox", "jest", "vitest", "mocha", "ctest", "phpunit", "rspec", "behave",
-        "python -m pytest", "python -m unittest", "python manage.py test", "npm test", "npm t", "npm run test",
-        "pnpm test", "pnpm run test", "yarn test", "yarn run test", "bun test", "deno test", "cargo test",
-        "cargo nextest", "go test", "dotnet test", "mvn test", "mvn verify", "gradle test", "gradlew test",
-        "make test", "make check", "swift test", "mix test", "rake test",
+        "pytest", "py.test", "tox", "nox", "jest", "vitest", "mocha", "ctest", "phpunit", "rspec",
+        "behave", "python -m pytest", "python -m unittest", "python manage.py test", "npm test",
+        "npm t", "npm run test", "pnpm test", "pnpm run test", "yarn test", "yarn run test",
+        "bun test", "deno test", "cargo test", "cargo nextest", "go test", "dotnet test",
+        "mvn test", "mvn verify", "gradle test", "gradlew test", "make test", "make check",
+        "swift test", "mix test", "rake test",
     )
 )  # fmt: skip
 # Wrappers before the command itself, and how many words each takes.
 BEFORE = {
-    "sudo": 1, "env": 1, "time": 1, "nice": 1, "command": 1, "exec": 1, "npx": 1, "bunx": 1, "timeout": 2,
-    "uv": 2, "poetry": 2, "pdm": 2, "pipenv": 2, "hatch": 2, "bundle": 2, "coverage": 2,
+    "sudo": 1, "env": 1, "time": 1, "nice": 1, "command": 1, "exec": 1, "npx": 1, "bunx": 1,
+    "timeout": 2, "uv": 2, "poetry": 2, "pdm": 2, "pipenv": 2, "hatch": 2, "bundle": 2,
+    "coverage": 2,
 }  # fmt: skip
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 PYTHON = re.compile(r"(?:python|py)[\d.]*(?:\.exe)?")
@@ -39,7 +42,8 @@ def runs_tests(line: str, more: TestCommands) -> bool:
 
 
 def exits_as_its_tests(line: str, more: TestCommands) -> bool:
-    """Tell whether the line's exit code is that of its tests: only other tests that `&&` joins follow them.
+    """Tell whether the line's exit code is that of its tests: only other tests that `&&` joins
+    follow them.
 
     In `pytest && git push` a failure may be that of the push.
     """
@@ -108,7 +112,8 @@ def _strip_wrappers(words: Words) -> Words:
 
 
 def read_test_commands(root: str) -> TestCommands:
-    """Read `tests = ["bash setup/test.sh"]` in .kaizen/hooks.toml: how further test commands begin."""
+    """Read `tests = ["bash setup/test.sh"]` in .kaizen/hooks.toml: how further test commands
+    begin."""
     path = os.path.join(root, SETTINGS)
     if not os.path.isfile(path):
         return []

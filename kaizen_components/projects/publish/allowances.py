@@ -1,7 +1,7 @@
-"""`.kaizen/publish-allow.txt`: what may be published after all, each with its reason.
+"""Read `.kaizen/publish-allow.txt`: what may be published after all, each entry with its reason.
 
 tests/fixtures/**        # a glob of paths: made-up people
-=the exact line          # a line, wherever it stands
+=the exact line          # a line, in any file
 """
 
 import os
@@ -15,53 +15,41 @@ FILE = ".kaizen/publish-allow.txt"
 
 
 class Allowances(NamedTuple):
-    globs: dict[str, int]  # what is allowed -> the line that says so
+    globs: dict[str, int]  # what is allowed -> the number of its line
     lines: dict[str, int]
 
-    def allows(self, path: str, line: str) -> int | None:
-        """The number of the entry that allows it, or None."""
+    def find_entry(self, path: str, line: str) -> int | None:
+        """Return the number of the entry that allows a line of a file, or None."""
         if line.strip() in self.lines:
             return self.lines[line.strip()]
-        return next(
-            (number for glob, number in self.globs.items() if matches_glob(glob, path)), None
-        )
+        numbers = (number for glob, number in self.globs.items() if matches_glob(glob, path))
+        return next(numbers, None)
 
 
 def read_allowances(root: str) -> Allowances:
-    allowed = Allowances({}, {})
-    for number, line in enumerate(_text(root).split("\n"), 1):
+    try:
+        with open(os.path.join(root, FILE), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except FileNotFoundError:
+        text = ""
+    except OSError as error:
+        what, why = f"{FILE} cannot be read.", str(error.strerror)
+        raise Unavailable("cannot_read", what, why, "Check its permissions.") from None
+    allowances = Allowances({}, {})
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         entry, _, reason = line.rpartition(" # ")
         entry = entry.strip()
+        what = f"Line {number} of {FILE} is not valid."
         if not entry or not reason.strip():
-            raise _wrong(
-                number, "It gives no reason.", "Write `GLOB # reason`, or `=exact line # reason`."
-            )
-        if entry.startswith("="):
-            if scan.find_secret(entry):
-                raise _wrong(
-                    number,
-                    "It spells a secret out.",
-                    "Allow the file by a glob; this one is published too.",
-                )
-            allowed.lines[entry[1:].strip()] = number
-        else:
-            allowed.globs[entry] = number
-    return allowed
-
-
-def _text(root):
-    try:
-        with open(os.path.join(root, FILE), encoding="utf-8", errors="replace") as file:
-            return file.read().replace("\r\n", "\n")
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        raise Unavailable(
-            "cannot_read", f"{FILE} cannot be read.", str(error.strerror), "Check its rights."
-        ) from None
-
-
-def _wrong(number, why, next_step):
-    return Refused("bad_allowance", f"Line {number} of {FILE} is not understood.", why, next_step)
+            advice = "Write `GLOB # reason`, or `=exact line # reason`."
+            raise Refused("bad_allowance", what, "It gives no reason.", advice)
+        if not entry.startswith("="):
+            allowances.globs[entry] = number
+            continue
+        if scan.find_secret(entry):
+            why = "It contains a secret, and this file is published too."
+            raise Refused("bad_allowance", what, why, "Allow the file with a glob.")
+        allowances.lines[entry[1:].strip()] = number
+    return allowances

@@ -1,6 +1,8 @@
-"""Content that git would publish although the files do not show it: the index and HEAD where they differ.
+"""Content that git would publish although the files do not show it: the index and HEAD where they
+differ.
 
-Only plumbing is asked: it compares by what the index remembers, and lists a file too many rather than one too few.
+Only plumbing is asked: it compares by what the index remembers, and lists a file too many rather
+than one too few.
 """
 
 import os
@@ -12,7 +14,8 @@ from ...git.client import run_git, try_git
 from ...git.objects import LINK, SUBMODULE
 from ...records.work.command_line import join_words
 
-COMPARED = "H"  # ls-files -v: every other letter is an entry that git does not compare, or that is in conflict
+# Ls-files -v: every other letter is an entry that git does not compare, or that is in conflict.
+COMPARED = "H"
 # Looking for a submodule's own changes would run git in it.
 RAW = ("--raw", "--no-abbrev", "-z", "--no-renames", "--relative", "--ignore-submodules=dirty")
 
@@ -34,7 +37,8 @@ class IndexEntry(NamedTuple):
 
 
 def is_repository(root: str) -> bool:
-    """Tell whether git lists the files here; raise if there is a repository that git cannot or may not read."""
+    """Tell whether git lists the files here; raise if there is a repository that git cannot or may
+    not read."""
     try:
         result = try_git(root, "rev-parse", "--is-inside-work-tree")
         complaint = result.err
@@ -42,16 +46,23 @@ def is_repository(root: str) -> bool:
             return result.text.strip() == "true"
     except Unavailable:  # no git
         complaint = ""
-    top = _find_top(root)
+    # A folder with a .git counts in whatever state: git ignores a broken one. It stops at a mount.
+    folder = os.path.realpath(root)
+    while not (is_found := os.path.lexists(os.path.join(folder, ".git"))):
+        if os.path.ismount(folder):
+            break
+        folder = os.path.dirname(folder)
     if "dubious ownership" in complaint:
-        trust = f"git config --global --add safe.directory {join_words([top or root])}"
+        trust = (
+            f"git config --global --add safe.directory {join_words([folder if is_found else root])}"
+        )
         raise Refused(
             "repository_of_another_user",
             "git does not trust this repository: it belongs to another user.",
             "What only git has was not looked at, so what would be published is unknown.",
             f"Make it your own, or trust it: `{trust}`; then run this again.",
         )
-    if top is None:
+    if not is_found:
         return False
     raise Unavailable(
         "git_failed" if complaint else "no_git",
@@ -61,18 +72,9 @@ def is_repository(root: str) -> bool:
     )
 
 
-def _find_top(root: str) -> str | None:
-    """Return the folder with a .git, in whatever state: git ignores a broken one. Like git, stop at a mount."""
-    folder = os.path.realpath(root)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        if os.path.ismount(folder):
-            return None
-        folder = os.path.dirname(folder)
-    return folder
-
-
 def list_git(root: str, *args: str) -> list[str]:
-    """Return what git lists, NUL-terminated; raise if it fails, since no list would pass for a clean one."""
+    """Return what git lists, NUL-terminated; raise if it fails, since no list would pass for a
+    clean one."""
     result = run_git(root, *args)
     return [item for item in result.text.split("\0") if item]
 
@@ -88,7 +90,8 @@ def read_index(root: str) -> list[IndexEntry]:
 
 
 def find_hidden_content(root: str, entries: list[IndexEntry]) -> list[HiddenContent]:
-    """Return what has to be read from git because the work tree does not show it; each content of a path once."""
+    """Return what has to be read from git because the work tree does not show it; each content of a
+    path once."""
     changed = {path for _, _, path in _list_differences(root, "diff-files")}
     found = {}
     for path, mode, blob, is_compared in entries:

@@ -1,4 +1,7 @@
-"""Look into files before they are published. What is found is named by path, line and kind; a secret's value never."""
+"""Look into files before they are published.
+
+A finding names the path, the line and the kind, but never the value of a secret.
+"""
 
 import os
 import re
@@ -12,7 +15,7 @@ from ...records.secrets import scan
 from .finders import Finder
 from .hidden_content import HiddenContent
 
-BYTES_MAX = 200_000_000  # of one file; of what is longer, only the first piece is looked at, and that is a finding
+BYTES_MAX = 200_000_000  # of one file: a longer one is a finding, and only its first piece is read
 PIECE_BYTES = 20_000_000  # in memory at a time
 OVERLAP_BYTES = 64_000  # longer than any private key
 HEAD_BYTES = 8_000
@@ -30,116 +33,105 @@ class Leak(NamedTuple):
     text: str  # the whole line, to be compared with what is allowed
 
 
-def scan_file(root: str, path: str, finders: list[Finder]) -> list[Leak]:
-    """Everything in one file, its name and what it links to."""
-    named = list(_in_line(path, None, path, finders))
+def scan_file(root: str, path: str, finder: Finder) -> list[Leak]:
+    """Return the leaks of one file: in its name, in its link target, in its content."""
+    leaks = _scan_line(path, None, path, finder)
     full = os.path.join(root, path)
     try:
         facts = os.lstat(full)
         if stat.S_ISLNK(facts.st_mode):
-            return [*named, *_link(path, os.readlink(full), finders)]
-        if not stat.S_ISREG(facts.st_mode):
-            return named
-        with open(os.open(full, OPEN_FLAGS), "rb") as file:
-            return [*named, *scan_content(path, file.read, facts.st_size, finders)]
-    except FileNotFoundError:  # it went away just now
-        return named
+            leaks += _scan_link(path, os.readlink(full), finder)
+        elif stat.S_ISREG(facts.st_mode):
+            with open(os.open(full, OPEN_FLAGS), "rb") as file:
+                leaks += scan_content(path, file.read, facts.st_size, finder)
+    except FileNotFoundError:
+        pass  # it was deleted just now
     except OSError as error:
-        return [*named, _unseen(path, f"cannot be read: {error.strerror}")]
+        leaks.append(_build_unseen(path, f"cannot be read: {error.strerror}"))
+    return leaks
 
 
-def scan_blob(kept: HiddenContent, contents: ObjectReader, finders: list[Finder]) -> list[Leak]:
-    """Everything in a content that git has, and in its file's name, which the work tree may not have any more."""
-    named = list(_in_line(kept.path, None, kept.path, finders))
-    size = contents.open(kept.blob)
+def scan_blob(content: HiddenContent, reader: ObjectReader, finder: Finder) -> list[Leak]:
+    """Return the leaks of a content that only git has, and of its file's name."""
+    path = content.path
+    leaks = _scan_line(path, None, path, finder)
+    size = reader.open(content.blob)
     if size is None:
-        return [*named, _unseen(kept.path, "git does not have its content")]
-    if kept.is_link:
-        return [*named, *_link(kept.path, os.fsdecode(contents.read(size)), finders)]
-    return [*named, *scan_content(kept.path, contents.read, size, finders)]
+        return [*leaks, _build_unseen(path, "git does not have its content")]
+    if content.is_link:
+        return leaks + _scan_link(path, os.fsdecode(reader.read(size)), finder)
+    return [*leaks, *scan_content(path, reader.read, size, finder)]
 
 
-def scan_content(
-    path: str, read: Callable[[int], bytes], size: int, finders: list[Finder]
-) -> Iterator[Leak]:
-    """Everything in a content that `read` gives, in pieces; of one too long, what is in the first, and that it is."""
-    seen = set()
-    head = b""
-    for lines, data in _pieces(read):
-        head = head or data[:HEAD_BYTES]
-        for one in _in_piece(path, head, lines, data, finders):
-            known = (
-                one.line,
-                one.kind,
-                one.line and one.found,
-            )  # bytes have no lines: there each kind counts once
-            if known not in seen:  # pieces overlap
-                seen.add(known)
-                yield one
-        if size > (PIECE_BYTES if head[:2] in UTF_16 else BYTES_MAX):
-            yield _unseen(path, f"only its first {PIECE_BYTES:,} bytes were")
-            return
-
-
-def _pieces(read: Callable[[int], bytes]) -> Iterator[tuple[int, bytes]]:
-    """(lines before it, bytes): cut between lines where there are any. Each repeats the end of the one before, or a key
-    that lies across the cut would be in neither."""
-    data, lines = read(PIECE_BYTES), 0
-    while data:
-        more = read(PIECE_BYTES)
-        end = (data.rfind(b"\n", max(len(data) - OVERLAP_BYTES, 0)) + 1 if more else 0) or len(data)
-        yield lines, data[:end]
-        start = max(end - OVERLAP_BYTES, 0)
-        start = data.find(b"\n", start, end) + 1 or start
-        lines += data.count(b"\n", 0, start)
-        data = data[start:] + more if more else b""
-
-
-def _unseen(path: str, why: str) -> Leak:
+def _build_unseen(path: str, why: str) -> Leak:
     return Leak(path, None, UNSEEN, why, "")
 
 
-def _link(path: str, target: str, finders: list[Finder]) -> Iterator[Leak]:
+def _scan_link(path: str, target: str, finder: Finder) -> list[Leak]:
+    leaks = _scan_line(path, None, target, finder)
     if os.path.isabs(target):
-        yield Leak(path, None, "link to a place on this machine", "", target)
-    yield from _in_line(path, None, target, finders)
+        leaks.insert(0, Leak(path, None, "link to a place on this machine", "", target))
+    return leaks
 
 
-def _in_piece(
-    path: str, head: bytes, lines: int, data: bytes, finders: list[Finder]
+def scan_content(
+    path: str, read: Callable[[int], bytes], size: int, finder: Finder
 ) -> Iterator[Leak]:
-    """The content's head says how to read each piece of it."""
-    if head[:2] in UTF_16:
-        yield from _in_text(path, data.decode("utf-16", errors="replace"), lines, finders)
-    elif b"\0" in head:
-        yield from _in_text(path, b"\n".join(RUN.findall(data)).decode("ascii"), None, finders)
-    else:
-        yield from _in_text(path, data.decode("utf-8", errors="replace"), lines, finders)
+    """Yield the leaks of a content that `read` gives in pieces; of one too long, of its first
+    piece.
+
+    Each piece repeats the end of the one before: a key across the cut would be in neither.
+    """
+    seen = set()
+    data, more, lines = b"", read(PIECE_BYTES), 0
+    head = more[:HEAD_BYTES]
+    is_utf_16, is_binary = head[:2] in UTF_16, b"\0" in head
+    while more:
+        data, more = data + more, read(PIECE_BYTES)
+        end = (data.rfind(b"\n", max(len(data) - OVERLAP_BYTES, 0)) + 1 if more else 0) or len(data)
+        piece = data[:end]
+        if is_utf_16:
+            leaks = _scan_text(path, piece.decode("utf-16", errors="replace"), lines, finder)
+        elif is_binary:
+            text = b"\n".join(RUN.findall(piece)).decode("ascii")
+            leaks = _scan_text(path, text, None, finder)
+        else:
+            leaks = _scan_text(path, piece.decode("utf-8", errors="replace"), lines, finder)
+        for leak in leaks:
+            # Without lines, each kind counts once.
+            known = (leak.line, leak.kind, leak.line and leak.found)
+            if known not in seen:
+                seen.add(known)
+                yield leak
+        if size > (PIECE_BYTES if is_utf_16 else BYTES_MAX):
+            yield _build_unseen(path, f"only its first {PIECE_BYTES:,} bytes were")
+            return
+        start = max(end - OVERLAP_BYTES, 0)
+        start = data.find(b"\n", start, end) + 1 or start
+        lines += data.count(b"\n", 0, start)
+        data = data[start:]
 
 
-def _in_text(path: str, text: str, lines: int | None, finders: list[Finder]) -> Iterator[Leak]:
-    """Line by line where there is something at all: most texts are clean, and one look tells.
+def _scan_text(path: str, text: str, lines: int | None, finder: Finder) -> list[Leak]:
+    """Return the leaks of a text, line by line; most texts are clean, and one look tells.
 
-    `lines` stand before the text; None for bytes, which have no lines to name.
+    `lines` is how many lines come before the text; None for bytes, which have no lines.
     """
     secret = scan.find_secret(text)
-    if not secret and not any(True for finder in finders for _ in finder(text)):
-        return
-    seen_secret = False
+    if not secret and next(finder.find(text), None) is None:
+        return []
+    leaks = []
     for number, line in enumerate(text.split("\n"), (lines or 0) + 1):
-        for one in _in_line(path, None if lines is None else number, line, finders):
-            seen_secret = seen_secret or one.found == ""
-            yield one
-    if secret and not seen_secret:  # it spans lines, as a private key does
+        leaks += _scan_line(path, None if lines is None else number, line, finder)
+    if secret and all(leak.found for leak in leaks):  # it spans lines, as a private key does
         begin = text[: max(text.find("-----BEGIN"), 0)].count("\n") + 1
-        yield Leak(path, None if lines is None else lines + begin, f"secret: {secret}", "", "")
+        line_number = None if lines is None else lines + begin
+        leaks.append(Leak(path, line_number, f"secret: {secret}", "", ""))
+    return leaks
 
 
-def _in_line(path: str, number: int | None, line: str, finders: list[Finder]) -> Iterator[Leak]:
+def _scan_line(path: str, number: int | None, line: str, finder: Finder) -> list[Leak]:
     kind = scan.find_secret(line)
-    if kind:
-        yield Leak(path, number, f"secret: {kind}", "", line)
-        return  # what else stands in this line is said without its value, or not at all
-    for finder in finders:
-        for hit in finder(line):
-            yield Leak(path, number, hit.kind, hit.found[:SHOWN_CHARS], line)
+    if kind:  # a finding beside it would show its value
+        return [Leak(path, number, f"secret: {kind}", "", line)]
+    return [Leak(path, number, hit.kind, hit.text[:SHOWN_CHARS], line) for hit in finder.find(line)]

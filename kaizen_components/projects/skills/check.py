@@ -1,4 +1,4 @@
-"""Check whether a host can load a skill: its front matter, the files it names, its evals. Nothing of it is run."""
+"""Check that a host can load a skill: front matter, files it names, evals. None of it is run."""
 
 import json
 import os
@@ -119,7 +119,13 @@ def _find_matches(pattern: re.Pattern[str], text: str, first: int) -> list[tuple
 
 def _check_links(folder: str, name: str, text: str, first: int) -> Remarks:
     top = os.path.realpath(folder)
-    for line, target in _find_matches(LINK, _blank_code(text), first):
+    lines = text.split("\n")
+    for token in read_tokens(text):  # a link in an example does not count
+        if token.map and token.type in ("fence", "code_block"):
+            start, end = token.map
+            lines[start:end] = [""] * (end - start)
+    prose = "\n".join(re.sub(r"`[^`]*`", "", line) for line in lines)
+    for line, target in _find_matches(LINK, prose, first):
         path = unquote(target.split("#")[0].split("?")[0])
         if not path or "\0" in path or ELSEWHERE.match(target):
             continue
@@ -129,16 +135,6 @@ def _check_links(folder: str, name: str, text: str, first: int) -> Remarks:
             yield _problem(name, line, says)
         elif not os.path.exists(real):
             yield _problem(name, line, f"The link to {target} leads nowhere.")
-
-
-def _blank_code(text: str) -> str:
-    """Blank the code in a text, line by line: a link in an example does not count."""
-    lines = text.split("\n")
-    for token in read_tokens(text):
-        if token.map and token.type in ("fence", "code_block"):
-            start, end = token.map
-            lines[start:end] = [""] * (end - start)
-    return "\n".join(re.sub(r"`[^`]*`", "", line) for line in lines)
 
 
 def _read_eval(name: str, text: str) -> None:

@@ -1,7 +1,7 @@
-"""Links from the folders that hosts read to the skills of a store: a plan first, then exactly that plan or nothing.
+"""Link the folders that hosts read to the skills of a store: plan, then that plan or nothing.
 
-A plan names what is in each place now, so its hash changes with the world. A real folder and a link that leads
-elsewhere are never replaced; only links into the store are removed.
+A plan names what is in each place now, so its hash changes with the world. A real folder and a link
+that leads elsewhere are never replaced; only links into the store are removed.
 """
 
 import os
@@ -34,6 +34,7 @@ class LinkPlan(NamedTuple):
 
 
 def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
+    """Plan the links to each skill of a store, or their removal; a hash names the plan."""
     place, shown = find_store(root, store)
     real = {os.path.realpath(os.path.join(root, folder)): folder for folder in reversed(FOLDERS)}
     # Not the store itself, and only one of two that are the same through a link.
@@ -44,15 +45,28 @@ def plan_links(root: str, store: str, remove: bool) -> LinkPlan:
         if obstacle:
             steps.append(obstacle)
         elif remove:
-            steps += _plan_removals(root, folder, place)
+            links_into = os.path.realpath(place) + os.sep
+            steps += [
+                LinkStep("unlink", f"{folder}/{entry.name}", entry.target or "", "")
+                for entry in list_entries(os.path.join(root, folder), folder)
+                if _resolve_link(entry.path, entry.target or "").startswith(links_into)
+            ]
         else:
-            steps += _plan_additions(root, folder, place)
+            added = [_plan_addition(root, folder, skill) for skill in list_entries(place, "store")]
+            planned = {step.path for step in added}
+            steps += added
+            for entry in list_entries(os.path.join(root, folder), folder):
+                path = f"{folder}/{entry.name}"
+                if entry.form == "broken link" and path not in planned:
+                    says = "The link leads nowhere."
+                    steps.append(LinkStep("broken", path, entry.target or "", says))
     text = encode_canonical([shown, remove, [list(step) for step in steps]])
     return LinkPlan(root, steps, sha256(text.encode(errors="surrogatepass"))[:HASH_CHARS])
 
 
 def _find_obstacle(root: str, folder: str) -> LinkStep | None:
-    """Return why nothing can be done in this folder: it leads out through a link, or is not a folder."""
+    """Return why nothing can be done in this folder: it leads out through a link, or is not a
+    folder."""
     above, here = os.path.join(root, os.path.dirname(folder)), os.path.join(root, folder)
     if any(os.path.lexists(path) and not os.path.isdir(path) for path in (above, here)):
         says = "There is something in its place that is not a folder; it stays."
@@ -62,16 +76,6 @@ def _find_obstacle(root: str, folder: str) -> LinkStep | None:
         return None
     says = "The folder itself leads out of the project; nothing is changed in it."
     return LinkStep("conflict", folder, real, says)
-
-
-def _plan_additions(root: str, folder: str, place: str) -> list[LinkStep]:
-    steps = [_plan_addition(root, folder, skill) for skill in list_entries(place, "store")]
-    planned = {step.path for step in steps}
-    for entry in list_entries(os.path.join(root, folder), folder):
-        path = f"{folder}/{entry.name}"
-        if entry.form == "broken link" and path not in planned:
-            steps.append(LinkStep("broken", path, entry.target or "", "The link leads nowhere."))
-    return steps
 
 
 def _plan_addition(root: str, folder: str, skill: SkillEntry) -> LinkStep:
@@ -94,15 +98,6 @@ def _plan_addition(root: str, folder: str, skill: SkillEntry) -> LinkStep:
         says = "There is something of your own in its place; it stays."
         return LinkStep("conflict", path, target, says)
     return LinkStep("link", path, target, "")
-
-
-def _plan_removals(root: str, folder: str, place: str) -> list[LinkStep]:
-    store = os.path.realpath(place) + os.sep
-    return [
-        LinkStep("unlink", f"{folder}/{entry.name}", entry.target or "", "")
-        for entry in list_entries(os.path.join(root, folder), folder)
-        if _resolve_link(entry.path, entry.target or "").startswith(store)
-    ]
 
 
 def _is_inside(root: str, real: str) -> bool:
@@ -129,7 +124,14 @@ def apply_links(plan: LinkPlan) -> list[LinkStep]:
             done.append(step)
     except BaseException as error:
         for earlier in reversed(done):
-            _undo_step(plan.root, earlier)
+            full = os.path.join(plan.root, earlier.path)
+            try:
+                if earlier.action == "unlink":
+                    make_link(earlier.target, full)
+                elif read_link(full) == earlier.target:
+                    os.unlink(full)
+            except OSError:
+                pass  # the error that brought us here says more
         if isinstance(error, FileExistsError | FileNotFoundError):
             raise plan_changed_error() from None
         if isinstance(error, OSError):
@@ -137,17 +139,6 @@ def apply_links(plan: LinkPlan) -> list[LinkStep]:
             raise Unavailable("cannot_link", what, why, "Check its permissions.") from None
         raise
     return done
-
-
-def _undo_step(root: str, step: LinkStep) -> None:
-    full = os.path.join(root, step.path)
-    try:
-        if step.action == "unlink":
-            make_link(step.target, full)
-        elif read_link(full) == step.target:
-            os.unlink(full)
-    except OSError:
-        pass  # the error that brought us here says more
 
 
 def make_link(target: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""SKILL.md and the other texts of a skill: read with bounds, and its front matter as a host reads it."""
+"""Read SKILL.md and the other texts of a skill, with bounds; its front matter as a host does."""
 
 import os
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Where skills are: one folder each with a SKILL.md, in the folders that agent hosts read and in a store outside."""
+"""Where skills are: folders with a SKILL.md, below the folders of agent hosts and in a store."""
 
 import os
 from typing import NamedTuple
@@ -54,7 +54,7 @@ def find_store(root: str, store: str) -> tuple[str, str]:
 
 
 def list_entries(folder: str, where: str) -> list[SkillEntry]:
-    """Return what looks like a skill: each folder with a SKILL.md, and each link. A missing folder has none."""
+    """Return what looks like a skill: each folder with a SKILL.md, and each link."""
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):

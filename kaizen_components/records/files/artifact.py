@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 COLUMNS = (
     "id, at, kind, path, CASE WHEN path IS NULL THEN name END AS name, sha256, actor, test, title"
 )
-HISTORY = "SELECT id, at, actor, bytes, sha256 FROM artifact WHERE path = ? AND id <> ? ORDER BY seq DESC LIMIT 50"
+HISTORY = """
+SELECT id, at, actor, bytes, sha256 FROM artifact WHERE path = ? AND id <> ?
+ORDER BY seq DESC LIMIT 50"""
 PROOFS = """
 SELECT id, at, 'stdout' AS stream, outcome, command FROM proof WHERE stdout_id = ?
 UNION ALL
@@ -28,7 +30,8 @@ NEWER = "SELECT id FROM artifact WHERE path = ? AND seq > ? ORDER BY seq DESC LI
 NEWEST = """
 SELECT id, path, files, sha256 FROM artifact a
 WHERE path IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM artifact n WHERE n.path = a.path AND n.seq > a.seq AND n.test = a.test)
+  AND NOT EXISTS (
+      SELECT 1 FROM artifact n WHERE n.path = a.path AND n.seq > a.seq AND n.test = a.test)
 ORDER BY path, seq"""
 COUNTS = "SELECT count(path) AS inside, count(*) - count(path) AS external FROM artifact"
 
@@ -36,7 +39,8 @@ STATES = ("ok", "changed", "missing", "unreadable")
 
 
 def measure_artifact(place: Place, path: str, allow_external: bool) -> Row:
-    """Return what a record says of a path; of a place outside the project, its name and hash only."""
+    """Return what a record says of a path; of a place outside the project, its name and hash
+    only."""
     find = files.find_project_path if allow_external else files.require_project_path
     relative = find(place.root, path)
     there = os.path.join(place.root, path) if relative is None else relative
@@ -44,7 +48,8 @@ def measure_artifact(place: Place, path: str, allow_external: bool) -> Row:
     kind = "external" if relative is None else "file" if count is None else "folder"
     name = files.get_base_name(there)
     return {
-        "path": relative, "name": name, "kind": kind, "sha256": sha256, "bytes": size, "files": count,
+        "path": relative, "name": name, "kind": kind, "sha256": sha256, "bytes": size,
+        "files": count,
     }  # fmt: skip
 
 
@@ -59,8 +64,8 @@ def add_artifact(
     task = tx.find("task", task_id) if task_id else None
     _, subject = tx.find_any(SEARCHABLE, about) if about else (None, None)
     values = {
-        "task_id": task and task["id"], "about_id": subject and subject["id"], "title": title, "summary": summary,
-        **facts,
+        "task_id": task and task["id"], "about_id": subject and subject["id"], "title": title,
+        "summary": summary, **facts,
     }  # fmt: skip
     row = tx.add("artifact", values, of=[record for record in (task, subject) if record])
     return make_receipt("artifact", row, **_select_shown(facts))
@@ -72,7 +77,8 @@ def _select_shown(record: Row) -> Row:
 
 
 def find_related(db: Reader, record: Row) -> Row:
-    """Return what an artifact belongs to, other records of its path, and the proofs whose output it is."""
+    """Return what an artifact belongs to, other records of its path, and the proofs whose output it
+    is."""
     related: Row = {}
     if record["task_id"]:
         task = db.find("task", record["task_id"])
@@ -94,9 +100,11 @@ def build_filters(
     since: str | None,
     until: str | None,
 ) -> Row:
-    """Return the conditions of a list. A path means itself and all below it; its range is what the index has."""
+    """Return the conditions of a list. A path means itself and all below it; its range is what the
+    index has."""
     filters: Row = {
-        "task_id = ?": task_id and db.resolve("task", task_id), "actor = ?": actor, "at >= ?": since, "at < ?": until,
+        "task_id = ?": task_id and db.resolve("task", task_id), "actor = ?": actor,
+        "at >= ?": since, "at < ?": until,
     }  # fmt: skip
     wanted = path and (files.find_project_path(place.root, path) or files.use_forward_slashes(path))
     if wanted == ".":
@@ -137,7 +145,8 @@ def verify_artifact(db: Reader, place: Place, ref: str, path: str | None) -> Row
         "artifact_missing" if is_missing else "artifact_changed",
         f"{finding['path']} {'is gone' if is_missing else 'is not what was recorded'}.",
         why + (f" A newer record of this path is {newer}." if newer else ""),
-        f"Bring it back as it was, or record what it is now with `A1`; `A3 --id {finding['id']}` shows the record.",
+        "Restore it, or record what it is now with `A1`. "
+        f"`A3 --id {finding['id']}` shows the record.",
     )
     error.findings = [finding]
     raise error
@@ -195,7 +204,8 @@ def verify_newest(db: Reader, place: Place, report_progress: Callable[[int, int]
     first = findings[0]
     failure = (Integrity if differs else Unavailable)(
         "artifacts_differ" if differs else "artifacts_unreadable",
-        f"{len(findings)} of {len(rows)} artifacts are not verified; the first is {first['path']!r}, "
+        f"{len(findings)} of {len(rows)} artifacts are not verified; "
+        f"the first is {first['path']!r}, "
         f"{first['state']}.",
         ", ".join(f"{number} {name}" for name, number in answer.items() if name != "checked") + ".",
         "`A3 --id ID` shows a record; if a change is meant, record it with `A1 --path PATH`.",

@@ -1,4 +1,5 @@
-"""Files by their hash: streamed, repo-relative, never through a link that leads out of the project."""
+"""Files by their hash: streamed, repo-relative, never through a link that leads out of the
+project."""
 
 from __future__ import annotations
 
@@ -12,14 +13,16 @@ if TYPE_CHECKING:
     from ...parameters import Place
 
 BLOCK_BYTES = 1 << 20
-# Without O_NONBLOCK, opening a fifo that was put in a file's place a moment ago would wait for ever.
+# Without O_NONBLOCK, opening a fifo that was put in a file's place a moment ago would wait for
+# ever.
 OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: Windows has it beside symbolic links to folders
 NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
 def find_project_path(root: str, path: str) -> str | None:
-    """Return the path relative to the project with forward slashes; None if it leads out, also through a link.
+    """Return the path relative to the project with forward slashes; None if it leads out, also
+    through a link.
 
     A relative path counts from the project's root, not from the working directory.
     """
@@ -49,8 +52,8 @@ def require_project_path(root: str, path: str) -> str:
         raise Refused(
             "outside_project",
             f"{get_base_name(path)!r} is outside the project.",
-            "Records name files by their path below the project's root; a link that leads out counts as outside.",
-            "Copy it into the project; A1 and A2 also take it with --allow-external, for its name and hash only.",
+            "Records name files by their path below the root; a link that leads out is outside.",
+            "Copy it into the project. With --allow-external, A1 and A2 record its name and hash.",
         )
     return relative
 
@@ -66,7 +69,8 @@ def get_base_name(path: str) -> str:
 
 
 def hash_file(path: str) -> tuple[str, int]:
-    """Return (SHA-256 in hex, bytes) of a file, in constant memory; raise Busy if it changed meanwhile."""
+    """Return (SHA-256 in hex, bytes) of a file, in constant memory; raise Busy if it changed
+    meanwhile."""
     import hashlib
 
     digest, size = hashlib.sha256(), 0
@@ -101,7 +105,8 @@ def hash_entry(path: str) -> tuple[str, str, int]:
 
 
 def hash_tree(entries: list[tuple[str, str, str]]) -> str:
-    """Return the hash of (relative path, mode, SHA-256) triples in the order of the paths' bytes."""
+    """Return the hash of (relative path, mode, SHA-256) triples in the order of the paths'
+    bytes."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -137,7 +142,8 @@ def walk_files(
 
 
 def hash_folder(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> tuple[str, int, int]:
-    """Return (hash, bytes, files) of all files below a folder; raise Busy if any came, went or changed meanwhile."""
+    """Return (hash, bytes, files) of all files below a folder; raise Busy if any came, went or
+    changed meanwhile."""
     entries, size = [], 0
     before = walk_files(folder, without)
     for name in before:
@@ -153,10 +159,11 @@ def hash_folder(folder: str, without: frozenset[tuple[int, int]] = NOTHING) -> t
 
 
 def measure_path(place: Place, path: str) -> tuple[str, int, int | None]:
-    """Return (hash, bytes, files) of a file or folder, by its path from the root; `files` is None for a file.
+    """Return (hash, bytes, files) of a file or folder, by its path from the root; `files` is None
+    for a file.
 
-    The project's own records are left out: closing a file of the database here would drop every lock that SQLite holds
-    on it in this process (POSIX).
+    The project's own records are left out: closing a file of the database here would drop every
+    lock that SQLite holds on it in this process (POSIX).
     """
     path = os.path.realpath(os.path.join(place.root, path))
     database = os.path.realpath(place.database)

@@ -1,7 +1,8 @@
 """Which files a record is about: globs below the project, and the hash of what they match now.
 
-`*`, `?` and `[…]` stay within a folder; `**` fills a whole part between slashes and crosses folders. A name also
-matches its own text, so that a file called `[id].tsx` can be named. Links are entries and never followed.
+`*`, `?` and `[…]` stay within a folder; `**` fills a whole part between slashes and crosses
+folders. A name also matches its own text, so that a file called `[id].tsx` can be named. Links are
+entries and never followed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ SHOWN_MAX = 5
 
 
 def normalize_globs(root: str, paths: list[str]) -> list[str]:
-    """Return the globs as they are stored: relative, with forward slashes; a folder becomes everything below it."""
+    """Return the globs as they are stored: relative, with forward slashes; a folder becomes
+    everything below it."""
     globs = []
     for path in paths:
         parts = _split_path(path)
@@ -27,7 +29,7 @@ def normalize_globs(root: str, paths: list[str]) -> list[str]:
                 "bad_glob",
                 f"{wrong[0]!r} in --paths is not a valid glob.",
                 "`**` means any number of folders and must be alone between slashes.",
-                "Write `src/**/*.py` for the Python files at any depth, `src/*.py` for those in one folder.",
+                "Write `src/**/*.py` for files at any depth, `src/*.py` for those in one folder.",
             )
         pairs = zip(parts, ["", *parts], strict=False)
         globs.append("/".join(part for part, before in pairs if (part, before) != ("**", "**")))
@@ -52,7 +54,7 @@ def _split_path(path: str) -> list[str]:
         raise Refused(
             "outside_project",
             f"{(parts or ['/'])[-1]!r} is not named from the project's root.",
-            "Lessons name files by their path below the root, without `..`, so that they hold on every machine.",
+            "Lessons name files by their path below the root, so that they hold on every machine.",
             "Give it as `src/x.py`, or as a glob such as `src/*.py` or `src/**`.",
         )
     return parts
@@ -128,7 +130,8 @@ class FileMatcher:
         return sorted(paths)
 
     def find_modified_since(self, globs: list[str], at: str) -> list[str]:
-        """Return the files whose own time is after `at`: a hint, because a checkout sets times anew."""
+        """Return the files whose own time is after `at`: a hint, because a checkout sets times
+        anew."""
         from ..ids import format_time
 
         paths = []
@@ -159,7 +162,8 @@ class FileMatcher:
                 paths.update(folder + name for name in files if _match_name(steps[at], name))
 
     def _list_folder(self, folder: str) -> tuple[list[str], list[str]]:
-        """Return (folders, files and links), without .git and AI/db, which every commit and record changes."""
+        """Return (folders, files and links), without .git and AI/db, which every commit and record
+        changes."""
         if folder in self._folders:
             return self._folders[folder]
         folders: list[str] = []
@@ -184,7 +188,8 @@ class FileMatcher:
 def check_staleness(
     matcher: FileMatcher, globs: list[str], recorded: str | None, at: str
 ) -> dict[str, object]:
-    """Return whether the files changed since `at`, when `recorded` was their hash, and if so the reason in words."""
+    """Return whether the files changed since `at`, when `recorded` was their hash, and if so the
+    reason in words."""
     if not globs or not recorded:
         return {"stale": False}
     try:

@@ -1,4 +1,5 @@
-"""The files that somebody worked on lately, as git knows them: changed now, or named by the last commits."""
+"""The files that somebody worked on lately, as git knows them: changed now, or named by the last
+commits."""
 
 import time
 
@@ -12,14 +13,16 @@ TIMEOUT_S = 1.0  # for all questions together; the digest goes without if git ne
 QUESTIONS = (
     ("rev-parse", "--show-prefix"),
     (
-        "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty", ".",
+        "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all",
+        "--ignore-submodules=dirty", ".",
     ),
     ("log", f"-{COMMITS}", "--name-only", "--relative", "--no-renames", "--format=", "-z", "."),
 )  # fmt: skip
 
 
 def list_recent_files(root: str) -> list[str]:
-    """Return paths below `root`: changed files first, then those of the newest commits; none without a repository."""
+    """Return paths below `root`: changed files first, then those of the newest commits; none
+    without a repository."""
     end = time.monotonic() + TIMEOUT_S
     outputs = []
     try:

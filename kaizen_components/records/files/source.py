@@ -21,15 +21,18 @@ WITH RECURSIVE chain (id, depth) AS (
     UNION ALL
     SELECT s.supersedes_id, depth + 1 FROM chain JOIN source s ON s.id = chain.id
 )
-SELECT s.id, s.version, s.retrieved_at, s.content_hash, s.title FROM chain CROSS JOIN source s ON s.id = chain.id
+SELECT s.id, s.version, s.retrieved_at, s.content_hash, s.title
+FROM chain CROSS JOIN source s ON s.id = chain.id
 ORDER BY depth"""
 NEWER = """
 WITH RECURSIVE chain (id, depth, test) AS (
     SELECT id, 0, test FROM source WHERE id = ?
     UNION ALL
-    SELECT s.id, depth + 1, s.test FROM chain JOIN source s ON s.supersedes_id = chain.id AND s.test <= chain.test
+    SELECT s.id, depth + 1, s.test
+    FROM chain JOIN source s ON s.supersedes_id = chain.id AND s.test <= chain.test
 )
-SELECT s.id, s.version, s.retrieved_at, s.content_hash, s.title FROM chain CROSS JOIN source s ON s.id = chain.id
+SELECT s.id, s.version, s.retrieved_at, s.content_hash, s.title
+FROM chain CROSS JOIN source s ON s.id = chain.id
 WHERE depth > 0 ORDER BY depth, s.seq"""
 
 WEB = ("http", "https", "git+https")
@@ -65,7 +68,7 @@ def check_source(place: Place, values: Row) -> Row:
                 "other_content",
                 f"{relative} does not have the hash of --content-hash.",
                 f"Given {expected[:12]}…, found {actual[:12]}….",
-                "Check which of the two was meant; without --content-hash the file's own hash is kept.",
+                "Check which of the two was meant. Without --content-hash, the file's hash counts.",
             )
         values |= {"path": relative, "content_hash": actual}
     return values

@@ -1,8 +1,10 @@
-"""The working tree as one hash: tracked and untracked files, ignored ones not, so that a proof says what it proved.
+"""The working tree as one hash: tracked and untracked files, ignored ones not, so that a proof says
+what it proved.
 
-Each file counts with its path, its kind and the SHA-256 of its content (docs/format.md). What Kaizen itself writes
-below AI/ does not count. A cache beside the database remembers hashes by size, times and inode; a file that was
-changed within the last two seconds is hashed anew, because its time could hide another change.
+Each file counts with its path, its kind and the SHA-256 of its content (docs/format.md). What
+Kaizen itself writes below AI/ does not count. A cache beside the database remembers hashes by size,
+times and inode; a file that was changed within the last two seconds is hashed anew, because its
+time could hide another change.
 """
 
 import json
@@ -18,7 +20,8 @@ from .files import hash_entry, hash_tree, walk_files
 OWN_FOLDERS = ("AI/db/", "AI/work/", "AI/generation/")
 # Folders of tools, for projects without git, where nothing says what is ignored.
 TOOL_FOLDERS = frozenset((
-    ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis",
+    ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache",
+    ".hypothesis",
 ))  # fmt: skip
 RACY_NS = 2_000_000_000
 UNREADABLE = "unreadable"
@@ -85,7 +88,8 @@ def _hash_entries(root: str, prefix: str, cache: Cache, fresh: Cache) -> list[tu
 
 
 def _list_git_paths(root: str) -> set[str] | None:
-    """Return the paths that git lists; None if there is no repository, or the one around `root` ignores it."""
+    """Return the paths that git lists; None if there is no repository, or the one around `root`
+    ignores it."""
     try:
         inside = try_git(root, "rev-parse", "--is-inside-work-tree", "--show-prefix")
     except Unavailable:

@@ -4,20 +4,20 @@ A heading with the text below it, up to the next heading of any level, is a sect
 
 - in a section with nothing but a list: each outermost item, with all that is nested in it;
 - any other section with text, as a whole; its heading is the title;
-- before the first heading and directly below the title of the file: each outermost item, and each run
-  of other text between items and rules. Text that is all there is below the title is one entry with
-  that title.
+- before the first heading and directly below the title of the file: each outermost item, and each
+  run of other text between items and rules. Text that is all there is below the title is one entry
+  with that title.
 
-The title of the file is a first heading of level 1, if there is no other of that level. Not entries:
-front matter, HTML comments outside of other text, rules, empty items, the lines of a stub, and
-headings without text of their own. Such a heading is context for what is below it, and `bare` lists
-those with nothing below. An underlined "heading" with nothing below is a paragraph above a rule. A
-comment or front matter that never ends is text. Every other line is in exactly one entry, and a test
-checks this with generated Markdown.
+The title of the file is a first heading of level 1, if there is no other of that level. Not
+entries: front matter, HTML comments outside of other text, rules, empty items, the lines of a stub,
+and headings without text of their own. Such a heading is context for what is below it, and `bare`
+lists those with nothing below. An underlined "heading" with nothing below is a paragraph above a
+rule. A comment or front matter that never ends is text. Every other line is in exactly one entry,
+and a test checks this with generated Markdown.
 
-`source_hash` covers kind, path, headings, text and a number among equal entries of the file. A change
-of these rules changes the hashes, and M4 would no longer find what older rules recorded. How titles
-and summaries are cut from the text may change.
+`source_hash` covers kind, path, headings, text and a number among equal entries of the file. A
+change of these rules changes the hashes, and M4 would no longer find what older rules recorded. How
+titles and summaries are cut from the text may change.
 """
 
 import re
@@ -47,9 +47,17 @@ class Entry:
 
     @property
     def title(self) -> str:
-        return shorten_text(
-            self.heading or _find_first_sentence(_find_lead(self.text)), TITLE_CHARS_MAX
-        )
+        """The heading, or else the first sentence."""
+        lead = _find_lead(self.text)
+        if self.heading:
+            lead = self.heading
+        else:
+            for end in SENTENCE_END.finditer(lead):
+                follows = end[1] or ""
+                if not follows.islower() and not follows.isdigit():  # "e.g. this" goes on
+                    lead = lead[: end.end()]
+                    break
+        return shorten_text(lead, TITLE_CHARS_MAX)
 
     @property
     def summary(self) -> str:
@@ -239,11 +247,3 @@ def _find_lead(text: str) -> str:
         if has_words:
             lead.append(plain)
     return " ".join(" ".join(lead or [text]).split())
-
-
-def _find_first_sentence(lead: str) -> str:
-    for end in SENTENCE_END.finditer(lead):
-        follows = end[1] or ""
-        if not follows.islower() and not follows.isdigit():  # "e.g. this" goes on
-            return lead[: end.end()]
-    return lead

@@ -37,9 +37,12 @@ ELSEWHERE = {  # a status that another command gives
 NEXT = {"gotcha": "learning", "learning": "learned"}
 LIST_COLUMNS = "id, status, scope, at, test, title"
 QUERY_COLUMNS = LIST_COLUMNS + ", summary"  # the summary tells which result to open
-BACKING_COLUMN = """, CASE WHEN proof_id IS NOT NULL THEN 'proof'
+MORE_COLUMNS = {
+    "learning": ", evidence IS NULL AS unproven",
+    "learned": """, CASE WHEN proof_id IS NOT NULL THEN 'proof'
 WHEN verification_id IS NOT NULL THEN 'verification'
-WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing"""
+WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing""",
+}
 
 
 class LessonPaths:
@@ -211,18 +214,6 @@ def require_open_gotcha(gotcha: Row, status: str | None) -> None:
 def retire_lesson(tx: Writer, ref: str, reason: str, superseded_by: str | None) -> Row:
     """Retire a lesson, or supersede it by another one."""
     kind, lesson = tx.find_any(LESSONS, ref)
-    _require_in_force(tx, kind, lesson)
-    successor = _find_successor(tx, kind, lesson, superseded_by) if superseded_by else None
-    status = "superseded" if successor else "retired"
-    changes = {"status": status, "note": reason, "superseded_by": successor and successor["id"]}
-    row = revise_lesson(tx, kind, lesson, changes, (successor,) if successor else ())
-    more = {f"{kind}_id": lesson["id"], "title": lesson["title"], f"{kind}_status": status}
-    if successor:
-        more["superseded_by"] = successor["id"]
-    return make_receipt(f"{kind}_revision", row, **more)
-
-
-def _require_in_force(tx: Writer, kind: str, lesson: Row) -> None:
     if lesson["status"] in ("retired", "superseded"):
         last = tx.rows(
             f"SELECT at, note FROM {kind}_revision WHERE {kind}_id = ? AND status NOT NULL"
@@ -244,6 +235,14 @@ def _require_in_force(tx: Writer, kind: str, lesson: Row) -> None:
             f"{promotion} replaces it.",
             f"Retire that one: `L11 --id {promotion} --reason …`.",
         )
+    successor = _find_successor(tx, kind, lesson, superseded_by) if superseded_by else None
+    status = "superseded" if successor else "retired"
+    changes = {"status": status, "note": reason, "superseded_by": successor and successor["id"]}
+    row = revise_lesson(tx, kind, lesson, changes, (successor,) if successor else ())
+    more = {f"{kind}_id": lesson["id"], "title": lesson["title"], f"{kind}_status": status}
+    if successor:
+        more["superseded_by"] = successor["id"]
+    return make_receipt(f"{kind}_revision", row, **more)
 
 
 def find_promotion(db: Reader, kind: str, lesson: Row) -> str | None:
@@ -295,5 +294,5 @@ def list_lessons(
         for name, value in filters.items()
     }
     conditions["task_id = ?"] = db.resolve("task", task_id) if task_id else None
-    columns += BACKING_COLUMN if kind == "learned" else ""
+    columns += MORE_COLUMNS.get(kind, "")
     return list_records(db, kind, columns, limit, conditions, query)

@@ -75,7 +75,8 @@ def find_lesson_files(
         paths.update(dict.fromkeys(_walk(base, start, skipped)))
     files: dict[str, LessonFile] = {}
     # Links come last, so that a link to a lesson file is the one that is skipped.
-    in_order = sorted(paths, key=lambda path: (_is_link(base, path), os.fsencode(path)))
+    links = {path for path in paths if os.path.islink(os.path.join(base, path))}
+    in_order = sorted(paths, key=lambda path: (path in links, os.fsencode(path)))
     for path in in_order:
         real = os.path.realpath(os.path.join(base, path))
         why = ""
@@ -92,10 +93,6 @@ def find_lesson_files(
         else:
             files[real] = load_lesson_file(path, real)
     return sorted(files.values(), key=lambda file: os.fsencode(file.path)), skipped
-
-
-def _is_link(base: str, path: str) -> bool:
-    return os.path.islink(os.path.join(base, path))
 
 
 def _resolve_root(base: str, given: str) -> str:
@@ -183,8 +180,12 @@ def load_lesson_file(path: str, real: str) -> LessonFile:
                 file.add_problem("entry_too_long", entry.line, says)
         kind = scan.find_secret(text)
         if kind:  # anywhere in the file, since the backup would keep it
+            lines = text.split("\n")
+            own = [number for number, line in enumerate(lines, 1) if scan.find_secret(line)]
+            # A key is on several lines; the first counts.
+            keys = [number for number, line in enumerate(lines, 1) if "PRIVATE KEY" in line]
             says = f"seems to hold a secret ({kind})"
-            file.add_problem("secret_refused", _find_secret_line(text), says)
+            file.add_problem("secret_refused", (own or keys or [1])[0], says)
     return file
 
 
@@ -209,14 +210,6 @@ def _decode(file: LessonFile) -> str | None:
             line = file.data.count(b"\n", 0, error.start) + 1
             file.add_problem("not_utf8", line, "is not UTF-8")
     return None
-
-
-def _find_secret_line(text: str) -> int:
-    """Return the line with the secret; of one over several lines, such as a key, the first."""
-    lines = text.split("\n")
-    own = [number for number, line in enumerate(lines, 1) if scan.find_secret(line)]
-    keys = [number for number, line in enumerate(lines, 1) if "PRIVATE KEY" in line]
-    return (own or keys or [1])[0]
 
 
 def require_importable(files: list[LessonFile]) -> None:

@@ -53,6 +53,8 @@ def inspect_lesson(db: Reader, store: Store, kind: str, ref: str) -> Row:
         supersedes=db.rows(SUPERSEDED.format(kind=kind), (lesson["id"],)),
         **({"backing": find_backing(db, lesson)} if kind == "learned" else {}),
     )
+    if kind == "learning" and lesson["evidence"] is None:
+        answer["record"]["unproven"] = True
     answer["record"].update(check_freshness(db, FileMatcher(store.place.root), kind, lesson))
     return answer
 

@@ -1,10 +1,11 @@
 """Migrate Markdown lessons into records. M1 to M5 are five views of one plan.
 
-A plan matches each entry of each lesson file with its record. M3 writes what has none. For each file
-the order is: the backup is on disk; the records and a lesson_import row are committed, for all files
-in one transaction; the stub replaces the file, but only if another connection sees that row. So the
-text is always in the file or in the database, and after a crash M3 continues where it stopped. Inside
-a batch (K5) nothing is committed when M3 returns: the files keep their text until the next M3.
+A plan matches each entry of each lesson file with its record. M3 writes what has none. For each
+file the order is: the backup is on disk; the records and a lesson_import row are committed, for all
+files in one transaction; the stub replaces the file, but only if another connection sees that row.
+So the text is always in the file or in the database, and after a crash M3 continues where it
+stopped. Inside a batch (K5) nothing is committed when M3 returns: the files keep their text until
+the next M3.
 """
 
 from __future__ import annotations
@@ -237,7 +238,7 @@ def verify_migration(db: Reader, store: Store) -> Row:
             f"{lost[0]['file']}:{lost[0]['line'] or ''} {lost[0]['problem']}.",
             f"{_count(len(lost), 'finding', 'findings')}; every entry of every backup must be in "
             "the database unchanged.",
-            "Run `K8` to check the database. The backups below AI/db/backups/lessons have the text; "
+            "Run `K8` to check the database. AI/db/backups/lessons has the text; "
             "`M3` makes a backup again if its file is restored in place of the stub.",
         )
         error.findings = lost

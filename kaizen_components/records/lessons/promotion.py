@@ -43,17 +43,12 @@ def promote_gotcha(
     evidence: Sequence[str],
     paths: Sequence[str],
 ) -> Row:
-    """Promote a gotcha with evidence to a learning, which inherits that evidence."""
+    """Promote a gotcha to a learning, which inherits its evidence; without any it is unproven."""
 
     def find_evidence(tx: Writer, gotcha: Row) -> tuple[Row, list[Row], Row]:
         every, records = resolve_evidence(tx, evidence, read_json_list(tx, gotcha["evidence"]))
         if not every:
-            raise Refused(
-                "no_evidence",
-                f"{gotcha['id']} has no evidence.",
-                "A learning needs evidence.",
-                f"Run `L2 --id {gotcha['id']} --evidence …` with a text or the id of a record.",
-            )
+            return {"evidence": None}, records, {"unproven": True}
         return {"evidence": encode_canonical(every)}, records, {}
 
     return _promote(write, db, store, "gotcha", ref, texts, paths, find_evidence)
@@ -90,7 +85,15 @@ def promote_learning(
                 )
         records = records or _choose_backing(proofs, verdicts, objection)
         if not records:
-            missing = _describe_missing(proofs, verdicts, objection)
+            later = "{} passed, but a later run failed"
+            unfit = [
+                find_problem(proof, objection) or later.format(proof["id"]) for proof in proofs
+            ]
+            against = [find_problem(verdict, objection) for verdict in verdicts]
+            missing = [
+                "a witnessed proof that passed" + (f" ({'; '.join(unfit)})" if unfit else ""),
+                "a passing verification" + (f" ({'; '.join(against)})" if against else ""),
+            ]
             records = {"waiver_id": _add_waiver(tx, learning, waive, missing)}
         ids = {name: record["id"] for name, record in records.items()}
         more = {"waiver_not_needed": True} if waive and "waiver_id" not in ids else {}
@@ -192,17 +195,6 @@ def _choose_backing(proofs: list[Row], verdicts: list[Row], objection: Row | Non
         if good:
             backing[name] = good[0]
     return backing
-
-
-def _describe_missing(proofs: list[Row], verdicts: list[Row], objection: Row | None) -> list[str]:
-    """Say what was missing, with the problems of what was there."""
-    later = "{} passed, but a later run failed"
-    unfit = [find_problem(proof, objection) or later.format(proof["id"]) for proof in proofs]
-    against = [find_problem(verdict, objection) for verdict in verdicts]
-    return [
-        "a witnessed proof that passed" + (f" ({'; '.join(unfit)})" if unfit else ""),
-        "a passing verification" + (f" ({'; '.join(against)})" if against else ""),
-    ]
 
 
 def _add_waiver(tx: Writer, learning: Row, reason: str | None, missing: list[str]) -> Row:

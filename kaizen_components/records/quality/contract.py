@@ -40,7 +40,8 @@ VERBS = (  # stems of what somebody can see happen
 )
 STATES = (
     "absent|built|empty|equal|false|found|kept|left|less|none|nothing|null|present|same|sent|shown|"
-    "shut|true|unchanged|unique|visible|wrote|zero|two|three|four|five|six|seven|eight|nine|ten|twice"
+    "shut|true|unchanged|unique|visible|wrote|zero|two|three|four|five|six|seven|eight|nine|ten|"
+    "twice"
 )
 CODE_OR_QUOTE = re.compile(r"`[^`\n]+`|\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|https?://\S+")
 # Many verbs are nouns too: bare, they count only at the start or behind a word such as "must".
@@ -58,7 +59,16 @@ def lint_contract(body: str) -> dict[str, Any]:
     """Return the findings in the order of their lines, and whether the text passes."""
     spec = SpecReader(body)
     criteria = {id(part) for section in spec.sections for part in section.criteria}
-    findings = [*_find_missing_criteria(spec.sections), *_find_duplicates(spec.parts)]
+    findings = []
+    if not spec.sections:
+        add = "Add a section `## Acceptance criteria` with a list of what must be true."
+        findings.append(_make_finding("missing-criteria", "error", 1, "", add))
+    for section in spec.sections:
+        if not section.criteria:
+            title, add = section.title, "List what must be true below it."
+            finding = _make_finding("missing-criteria", "error", title.line, title.text, add)
+            findings.append(finding)
+    findings += _find_duplicates(spec.parts)
     for section in spec.sections:
         findings += _find_untestable(section)
     for part in spec.parts:
@@ -90,20 +100,13 @@ def _make_finding(
     }
 
 
-def _find_missing_criteria(sections: list[Section]) -> Iterator[dict[str, Any]]:
-    if not sections:
-        add = "Add a section `## Acceptance criteria` with a list of what must be true."
-        yield _make_finding("missing-criteria", "error", 1, "", add)
-    for section in sections:
-        if not section.criteria:
-            title, add = section.title, "List what must be true below it."
-            yield _make_finding("missing-criteria", "error", title.line, title.text, add)
-
-
 def _find_untestable(section: Section) -> Iterator[dict[str, Any]]:
     """A criterion with nested items is judged by them, and an observable one covers them."""
     criteria = section.criteria
-    observable = [part.has_code or _is_observable(part) for part in criteria]
+    observable = [
+        part.has_code or any(OBSERVABLE.search(text.text) for text in (part, *part.details))
+        for part in criteria
+    ]
     if all(part.kind == "text" for part in criteria):
         # Prose needs one paragraph that can be checked.
         criteria = [] if any(observable) else criteria[:1]
@@ -117,10 +120,6 @@ def _find_untestable(section: Section) -> Iterator[dict[str, Any]]:
         if not is_observable and not has_nested:
             say = "Name what can be seen: a number, a `command` and its exit code, a text."
             yield _make_finding("untestable", "error", part.line, part.text, say)
-
-
-def _is_observable(part: Part) -> bool:
-    return any(OBSERVABLE.search(text.text) for text in (part, *part.details))
 
 
 def _find_words(part: Part, is_criterion: bool) -> Iterator[dict[str, Any]]:

@@ -105,21 +105,19 @@ class SpecReader:
             elif cells is not None:
                 cells.append(token.content)
             elif heading_level:
-                self._add_heading(line, token.content, heading_level)
+                title = Part("heading", line, token.content)
+                self.parts.append(title)
+                if self.section and heading_level <= self.section.level:
+                    self.section = None
+                start = token.content[:TITLE_CHARS_MAX]
+                is_name = NAME.search(start) or NAME_ALONE.fullmatch(start)
+                if self.section is None and is_name:
+                    self._open_section(title, heading_level)
                 heading_level = 0
             else:
                 kind = "item" if is_new_item else "text"
                 self._add_paragraph(kind, line, token.content, depth)
                 is_new_item = False
-
-    def _add_heading(self, line: int, text: str, level: int) -> None:
-        title = Part("heading", line, text)
-        self.parts.append(title)
-        if self.section and level <= self.section.level:
-            self.section = None
-        start = text[:TITLE_CHARS_MAX]
-        if self.section is None and (NAME.search(start) or NAME_ALONE.fullmatch(start)):
-            self._open_section(title, level)
 
     def _open_section(self, title: Part, level: int) -> None:
         self.section = Section(title, level)
@@ -144,16 +142,14 @@ class SpecReader:
             if label:
                 self._open_section(Part("heading", line + at, label[0], depth), LABEL_LEVEL)
                 self.parts.append(self.sections[-1].title)
-                self._add_label_value(line + at, label[1], depth)
+                value = label[1]
+                if value[:1] == "[" and value[-1:] == "]":
+                    for item in value[1:-1].split(","):
+                        self._add_part("item", line + at, [item.strip(" \t\"'")], depth + 1)
+                elif value not in ("|", ">", "|-", ">-"):
+                    self._add_part("text", line + at, [value], depth)
                 first = at + 1
         self._add_part(kind, line + first, lines[first:], depth)
-
-    def _add_label_value(self, line: int, value: str, depth: int) -> None:
-        if value[:1] == "[" and value[-1:] == "]":
-            for item in value[1:-1].split(","):
-                self._add_part("item", line, [item.strip(" \t\"'")], depth + 1)
-        elif value not in ("|", ">", "|-", ">-"):
-            self._add_part("text", line, [value], depth)
 
     def _add_part(self, kind: str, line: int, lines: list[str], depth: int) -> None:
         text = "\n".join(lines)

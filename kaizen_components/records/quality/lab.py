@@ -154,8 +154,16 @@ def add_proposal(
     """Record a proposal together with the artifact of its change."""
     lab = tx.find("lab", lab_ref)
     records, items = _resolve_evidence(tx, evidence)
+    path = os.path.join(root, change["path"])
     if values["body"] is not None:
-        _store_body(os.path.join(root, change["path"]), values["body"], change["sha256"])
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            if not os.path.exists(path) or hash_file(path)[0] != change["sha256"]:
+                with open(path, "wb") as file:
+                    file.write(values["body"].encode())
+        except OSError as error:
+            what, why = "The change cannot be written below AI/work/lab.", str(error.strerror)
+            raise Unavailable("cannot_write", what, why, "Make it writable.") from None
     of = (lab, *records)
     about = {"title": values["title"], "about_id": lab["id"]}
     artifact = tx.add("artifact", {**change, **about}, of=of)
@@ -185,19 +193,3 @@ def _resolve_evidence(tx: Writer, given: Sequence[str]) -> tuple[list[Row], list
             item = records[-1]["id"]
         items.append(item)
     return records, list(dict.fromkeys(items))
-
-
-def _store_body(path: str, text: str, sha256: str) -> None:
-    """Write a text to the file named by its hash; repair one that was changed."""
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        if not os.path.exists(path) or hash_file(path)[0] != sha256:
-            with open(path, "wb") as file:
-                file.write(text.encode())
-    except OSError as error:
-        raise Unavailable(
-            "cannot_write",
-            "The change cannot be written below AI/work/lab.",
-            str(error.strerror),
-            "Make it writable.",
-        ) from None

@@ -1,7 +1,7 @@
 """Spans of work, and traces: the spans that share a `trace_id`.
 
-That is the id of the first span, unless a name is given. A span inside another is in the same trace.
-A text that starts with `span_` is never a name: a mistyped id must not begin a trace.
+That is the id of the first span, unless a name is given. A span inside another is in the same
+trace. A text that starts with `span_` is never a name: a mistyped id must not begin a trace.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 from ..kinds import KINDS
 from . import full_text
 
+FLAGS = {"test", "unproven"}  # columns of 0 and 1
+
 
 def list_records(db, kind, columns, limit, filters, query=None):
     """`filters` maps a condition such as "status = ?" to its value; None means that it was not asked for."""
@@ -13,8 +15,8 @@ def list_records(db, kind, columns, limit, filters, query=None):
         else _newest(db, kind, columns, limit + 1, chosen)
     )
     for row in found:
-        if "test" in row:
-            row["test"] = bool(row["test"])
+        for name in FLAGS & row.keys():
+            row[name] = bool(row[name])
     return {"records": found[:limit], "count": min(len(found), limit), "more": len(found) > limit}
 
 

@@ -1,7 +1,10 @@
-"""The words along an axis: round steps in the unit of what is shown, and as many labels as there is room for."""
+"""The words along an axis: round steps in the unit of the values, and as many labels as fit."""
+
+from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 from ...records.ledger.canonical import measure_width
@@ -11,7 +14,7 @@ from ..engine.drawing import cut_line
 TICKS = 4
 LETTER = 6.4  # a broad letter at 11 px, in units of the drawing
 APART = 8  # between two labels
-CUT_LEAST = 5  # letters of a name that still say something
+CUT_LEAST = 5  # letters of a name that are still of use
 S, MIN, H, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 TIMES = [
     *((step, 1, "ms") for step in (1, 2, 5, 10, 20, 50, 100, 200, 500)),
@@ -23,18 +26,37 @@ TIMES = [
 DAYS = re.compile(r"(\d{4})-(\d\d-\d\d|W\d\d)$")
 
 
-def choose_scale(most: float, show: Any, whole: bool) -> tuple[float, list[tuple[float, str]]]:
-    """(the end of the axis, at or above `most`; the value and the text of each tick from 0 on)."""
+def choose_scale(
+    most: float, show: Callable[[Any], str], is_whole: bool
+) -> tuple[float, list[tuple[float, str]]]:
+    """Return the end of the axis, at or above `most`, and the value and text of each tick from 0 on.
+
+    A step is 1, 2, 2.5 or 5 times a power of ten, or a round time; counted things have no halves.
+    """
+    step: float
     if show is format_duration:
-        step, unit, name = next((one for one in TIMES if one[0] * TICKS >= most), TIMES[-1])
-        values = _steps(most, step)
+        step, unit, name = next((time for time in TIMES if time[0] * TICKS >= most), TIMES[-1])
+    else:
+        rough = most / TICKS
+        size = 10.0 ** math.floor(math.log10(rough))
+        step = next(size * part for part in (1, 2, 2.5, 5, 10) if size * part >= rough * 0.999_999)
+        if is_whole and step != int(step):
+            step = max(1.0, float(math.ceil(step)))
+    numbers = [round(step * at, 12) for at in range(math.ceil(most / step - 1e-9) + 1)]
+    values = [int(value) if value == int(value) else value for value in numbers]
+    if show is format_duration:
         return values[-1], [(value, f"{value / unit:,g} {name}") for value in values]
-    values = _steps(most, _step(most, whole))
-    return values[-1], list(zip(values, _trimmed([show(value) for value in values]), strict=True))
+    texts = [show(value) for value in values]
+    # Drop zeros that all of them end in: $0.50 and $1.00 rather than $0.5000 and $1.0000.
+    while any("." in text for text in texts) and all(
+        "." not in text or re.search(r"\.\d*0\D*$", text) for text in texts
+    ):
+        texts = [re.sub(r"\.?0(\D*)$", r"\1", text) if "." in text else text for text in texts]
+    return values[-1], list(zip(values, texts, strict=True))
 
 
-def format_exact(value: float, show: Any) -> str:
-    """One round value by itself: 1 d rather than 24.0 h."""
+def format_exact(value: float, show: Callable[[Any], str]) -> str:
+    """Format one round value by itself: 1 d rather than 24.0 h."""
     if show is not format_duration:
         return str(show(value))
     units = [
@@ -44,48 +66,26 @@ def format_exact(value: float, show: Any) -> str:
     return f"{value / unit:,g} {name}"
 
 
-def _step(most, whole):
-    """1, 2, 2.5 or 5 times a power of ten; what is counted has no halves."""
-    rough = most / TICKS
-    size = 10.0 ** math.floor(math.log10(rough))
-    step = next(size * part for part in (1, 2, 2.5, 5, 10) if size * part >= rough * 0.999_999)
-    return step if not whole or step == int(step) else max(1.0, float(math.ceil(step)))
-
-
-def _steps(most, step):
-    values = [round(step * at, 12) for at in range(math.ceil(most / step - 1e-9) + 1)]
-    return [int(value) if value == int(value) else value for value in values]
-
-
-def _trimmed(texts):
-    """Without the zeros that all of them end in: $0.50 and $1.00 rather than $0.5000 and $1.0000."""
-    while all("." not in text or re.search(r"\.\d*0\D*$", text) for text in texts) and any(
-        "." in one for one in texts
-    ):
-        texts = [re.sub(r"\.?0(\D*)$", r"\1", text) if "." in text else text for text in texts]
-    return texts
-
-
 def measure_text(text: str) -> float:
     return LETTER * measure_width(text)
 
 
 def are_ordered(labels: list[str]) -> bool:
-    """Dates and numbers follow from each other; names do not."""
+    """Do the labels follow from each other, as dates and numbers do and names do not?"""
     return all(label[:1].isdigit() for label in labels)
 
 
 def shorten_labels(labels: list[str]) -> tuple[list[str], str]:
-    """(days or weeks without their year, the year) where all have the same; the labels as they are elsewhere."""
-    found = [DAYS.match(label) for label in labels]
-    years = {one[1] if one else "" for one in found}
+    """Return days or weeks without their year and the year, if it is the same; else the labels."""
+    dates = [DAYS.match(label) for label in labels]
+    years = {match[1] if match else "" for match in dates}
     if len(years) != 1 or "" in years:
         return labels, ""
     return [label[5:] for label in labels], years.pop()
 
 
 def thin_labels(labels: list[str], place: float, cuts: bool = False) -> list[tuple[int, str]]:
-    """(position, text) of the labels that fit with `place` for each, counted from the last one back."""
+    """Return (position, text) of the labels that fit with `place` for each, from the last one back."""
     if cuts:
         letters = int((place - APART) / LETTER)
         labels = [cut_line(label, max(letters, CUT_LEAST)) for label in labels]

@@ -1,18 +1,19 @@
-"""How sure a number is: 95 % intervals for a share and for a mean, from the few runs that there are."""
+"""How sure a number is: 95 % intervals for a share and for a mean of few runs."""
 
 from math import sqrt
 from statistics import mean, stdev
 
 Z = 1.96
-# Student's t for 95 %, two-sided, by degrees of freedom 1 to 30; beyond, the normal distribution is near enough.
+# Student's t for 95 %, two-sided, by degrees of freedom 1 to 30; beyond, Z is near enough.
 T = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 
 
 def compute_share_interval(hits: int, total: int) -> tuple[float, float] | None:
-    """Wilson's interval, which is sensible for small numbers and for 0 and 100 % too; None where nothing was tried."""
+    """Return Wilson's interval, which is sensible for few runs and for 0 and 100 %; None for no run."""
     if not total:
         return None
     share, square = hits / total, Z * Z / total
@@ -22,7 +23,7 @@ def compute_share_interval(hits: int, total: int) -> tuple[float, float] | None:
 
 
 def compute_mean_interval(values: list[float]) -> tuple[float, float] | None:
-    """Student's interval; None for less than two values."""
+    """Return Student's interval; None for less than two values."""
     if len(values) < 2:
         return None
     t = T[len(values) - 2] if len(values) <= len(T) + 1 else Z

@@ -1,14 +1,20 @@
-"""Traces as waterfalls: a block of text 80 to 100 columns wide, or an HTML page with an inline drawing."""
+"""Traces as waterfalls: a block of text 80 to 100 columns wide, or an HTML page with a drawing."""
+
+from __future__ import annotations
 
 import shutil
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...records.ledger import health
 from ...records.ledger.canonical import encode_canonical, measure_width
 from ..engine import drawing
+from ..engine.document import format_quantity
 from ..engine.drawing import cut_line, format_money, format_ms
 from ..engine.page import render_template
+
+if TYPE_CHECKING:
+    from ...parameters import Reader
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 ROWS_MAX = 200  # spans in the text of a report
@@ -19,166 +25,125 @@ DEPTH_MAX = 8  # levels that are indented further and further
 
 LEGEND = "█ on the critical path   ▒ beside it   ◆ no duration   tokens: in/out"
 PATH_MEANS = (
-    "The chain that determined the end, from the span that ended last backwards; shares of the wall time, "
-    "each span without those below it on the path."
+    "The chain that determined the end, from the span that ended last backwards; shares of the "
+    "wall time, each span without those below it on the path."
 )
 
 
-def render_page(db, report: dict[str, Any], format: str) -> str:
-    """What a file of the report holds."""
+def render_page(db: Reader, report: dict[str, Any], format: str) -> str:
+    """Return the content of a file with the report."""
     if format == "html":
-        drawings = [drawing.draw_waterfall(trace) for trace in report["traces"]]
         return render_template(
-            "waterfall.html", report=report, drawings=drawings, log=health.summarize_log(db.connection), at=db.at,
-            path_means=PATH_MEANS, marks_mean=drawing.MARKS_MEAN, duration=drawing.format_ms, money=drawing.format_money,
-        )  # fmt: skip
+            "waterfall.html",
+            report=report,
+            drawings=[drawing.draw_waterfall(trace) for trace in report["traces"]],
+            log=health.summarize_log(db.connection),
+            at=db.at,
+            path_means=PATH_MEANS,
+            marks_mean=drawing.MARKS_MEAN,
+            duration=format_ms,
+            money=format_money,
+        )
     return (draw_text(report, WIDTH_MAX) if format == "text" else encode_canonical(report)) + "\n"
 
 
 def draw_text(report: dict[str, Any], width: int | None = None) -> str:
-    """The whole report as a block of lines; its drawing is never broader than the width."""
-    width = width or min(
-        max(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MIN), WIDTH_MAX
-    )
+    """Return the whole report as lines; its drawings are never wider than `width` or the terminal."""
+    if width is None:
+        columns = shutil.get_terminal_size((WIDTH_MAX, 24)).columns
+        width = min(max(columns, WIDTH_MIN), WIDTH_MAX)
     lines: list[str] = []
     rows_left = ROWS_MAX
     for at, trace in enumerate(report["traces"]):
         if rows_left <= 0:
-            lines += [
-                f"{len(report['traces']) - at:,} more traces are not drawn; --format html draws them.",
-                "",
-            ]
+            left = len(report["traces"]) - at
+            lines += [f"{left:,} more traces are not drawn; --format html draws them.", ""]
             break
-        lines += [*_trace(trace, width, rows_left), ""]
+        lines += [*_draw_trace(trace, width, rows_left), ""]
         rows_left -= len(trace["spans"])
-    lines += _kinds(report)
-    return "\n".join([*lines, "", _in_all(report["total"])] if len(report["traces"]) > 1 else lines)
-
-
-def _trace(trace, width, rows_max):
-    spans, wall = trace["spans"][:rows_max], trace["wall_ms"]
-    name = max(
-        4,
-        min(
-            max(measure_width(_label(span)) for span in spans),
-            NAME_MAX if width > 90 else NAME_MAX - 10,
-        ),
-    )
-    numbers = {"time": (TIME, lambda span: format_ms(span["duration_ms"]))}
-    if trace["tokens_in"] or trace["tokens_out"]:
-        numbers["tokens"] = (TOKENS, _tokens)
-    if trace["cost_usd"]:
-        numbers["cost"] = (COST, lambda span: format_money(span["cost_usd"]))
-    room = width - name - KIND - STATUS - 5 - sum(size + 1 for size, _ in numbers.values())
-    heads = [_fit(head, size, right=True) for head, (size, _) in numbers.items()]
-    lines = ["Trace " + _clean(trace["trace_id"]), *textwrap.wrap(_heading(trace), width), ""]
+    total = report["total"]
     lines.append(
-        " ".join(
-            [_fit("name", name), _fit("kind", KIND), f"|{_axis(wall, room)}|", *heads, "status"]
-        )
+        f"{'kind':<6}{'spans':>9}{'self time':>12}{'tokens in':>16}{'tokens out':>16}{'cost':>14}"
     )
-    for span in spans:
-        shown = [_fit(value(span), size, right=True) for size, value in numbers.values()]
-        bar = f"|{_bar(span, wall, room)}|"
-        lines.append(
-            " ".join(
-                [_fit(_label(span), name), _fit(span["kind"], KIND), bar, *shown, span["status"]]
-            )
-        )
+    for row in [*report["kinds"], {"kind": "all", **total}]:
+        tokens = f"{row['tokens_in']:>16,}{row['tokens_out']:>16,}"
+        times = f"{row['kind']:<6}{row['count']:>9,}{format_ms(row['self_ms']):>12}"
+        lines.append(f"{times}{tokens}{format_money(row['cost_usd']):>14}".rstrip())
+    if len(report["traces"]) > 1:
+        spans = format_quantity(total["count"], "span")
+        wall = format_ms(total["wall_ms"])
+        lines += ["", f"{total['traces']:,} traces with {spans}; {wall} with at least one running."]
+    return "\n".join(lines)
+
+
+def _draw_trace(trace: dict[str, Any], width: int, rows_max: int) -> list[str]:
+    spans, wall_ms = trace["spans"][:rows_max], trace["wall_ms"]
+    name_max = NAME_MAX if width > 90 else NAME_MAX - 10
+    name_width = max(4, min(max(measure_width(_label(span)) for span in spans), name_max))
+    columns: list[tuple[str, int, list[str]]] = [
+        ("time", TIME, [format_ms(span["duration_ms"]) for span in spans])
+    ]
+    if trace["tokens_in"] or trace["tokens_out"]:
+        columns.append(("tokens", TOKENS, [_format_tokens(span) for span in spans]))
+    if trace["cost_usd"]:
+        columns.append(("cost", COST, [format_money(span["cost_usd"]) for span in spans]))
+    room = width - name_width - KIND - STATUS - 5 - sum(size + 1 for _, size, _ in columns)
+    head = f"{format_quantity(trace['count'], 'span')} in {format_ms(wall_ms)}"
+    head += f" from {trace['started_at'].replace('T', ' ')}"
+    head += f", {trace['tokens_in']:,} tokens in, {trace['tokens_out']:,} out"
+    head += f", {format_money(trace['cost_usd'])}" if trace["cost_usd"] else ""
+    lines = ["Trace " + _replace_unprintable(trace["trace_id"]), *textwrap.wrap(head, width), ""]
+    axis = f"|0 ms{format_ms(wall_ms):>{room - 4}}|"
+    heads = [_fit(name, size, right=True) for name, size, _ in columns]
+    lines.append(" ".join([_fit("name", name_width), _fit("kind", KIND), axis, *heads, "status"]))
+    for at, span in enumerate(spans):
+        bar = f"|{_draw_bar(span, wall_ms, room)}|"
+        numbers = [_fit(texts[at], size, right=True) for _, size, texts in columns]
+        names = [_fit(_label(span), name_width), _fit(span["kind"], KIND)]
+        lines.append(" ".join([*names, bar, *numbers, span["status"]]))
     left = len(trace["spans"]) - len(spans)
     lines += [f"{left:,} more spans are not drawn; --format html has them."] if left else []
-    return [*lines, LEGEND, "", *_path(trace["critical_path"], width)]
+    lines += [LEGEND, "", "Critical path", *textwrap.wrap(PATH_MEANS, width)]
+    steps = trace["critical_path"]
+    for step in steps[:STEPS_MAX]:
+        share = "" if step["share"] is None else f"{step['share']:.1%}"
+        line = f"{share:>7} {format_ms(step['ms']):>{TIME}}  {step['kind']:<{KIND}}  {_label(step)}"
+        lines.append(_fit(line, width).rstrip())
+    left = len(steps) - STEPS_MAX
+    return lines + ([f"{left:,} more spans are on it; --format json has them."] if left > 0 else [])
 
 
-def _heading(trace):
-    tokens = f", {trace['tokens_in']:,} tokens in, {trace['tokens_out']:,} out"
-    cost = f", {format_money(trace['cost_usd'])}" if trace["cost_usd"] else ""
-    when = trace["started_at"].replace("T", " ")
-    return f"{_spans(trace['count'])} in {format_ms(trace['wall_ms'])} from {when}{tokens}{cost}"
+def _label(span: dict[str, Any]) -> str:
+    return "  " * min(span["depth"], DEPTH_MAX) + _replace_unprintable(span["name"])
 
 
-def _axis(wall, room):
-    end = format_ms(wall)
-    return "0 ms" + " " * (room - 4 - len(end)) + end
-
-
-def _label(span):
-    return "  " * min(span["depth"], DEPTH_MAX) + _clean(span["name"])
-
-
-def _bar(span, wall, room):
-    """Where the span lies on the line; a span without duration gets a mark, a short one at least one column."""
-    left = min(span["offset_ms"] * room // wall if wall else 0, room - 1)
+def _draw_bar(span: dict[str, Any], wall_ms: int, room: int) -> str:
+    """Draw where the span is on the line: a mark without duration, else at least one column."""
+    left = min(span["offset_ms"] * room // wall_ms if wall_ms else 0, room - 1)
     if not span["duration_ms"]:
         return " " * left + "◆" + " " * (room - left - 1)
-    right = max(-(-span["end_ms"] * room // wall), left + 1)
+    right = max(-(-span["end_ms"] * room // wall_ms), left + 1)
     return " " * left + ("█" if span["critical"] else "▒") * (right - left) + " " * (room - right)
 
 
-def _path(steps, width):
-    lines = ["Critical path", *textwrap.wrap(PATH_MEANS, width)]
-    for step in steps[:STEPS_MAX]:
-        share = "" if step["share"] is None else f"{step['share']:.1%}"
-        name = "  " * min(step["depth"], DEPTH_MAX) + _clean(step["name"])
-        lines.append(
-            _fit(
-                f"{share:>7} {format_ms(step['ms']):>{TIME}}  {step['kind']:<{KIND}}  {name}", width
-            ).rstrip()
-        )
-    left = len(steps) - STEPS_MAX
-    return [
-        *lines,
-        *([f"{left:,} more spans are on it; --format json has them."] if left > 0 else []),
-    ]
+def _format_tokens(span: dict[str, Any]) -> str:
+    numbers = (span["tokens_in"], span["tokens_out"])
+    texts = []
+    for number in numbers if any(numbers) else ():
+        units = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
+        size, unit = next((row for row in units if number >= row[0]), (1, ""))
+        is_short = unit and number < 10 * size
+        texts.append(f"{number / size:.1f}{unit}" if is_short else f"{number // size}{unit}")
+    return "/".join(texts)
 
 
-def _kinds(report):
-    """A table; its last line is the sum."""
-    lines = [
-        f"{'kind':<6}{'spans':>9}{'self time':>12}{'tokens in':>16}{'tokens out':>16}{'cost':>14}"
-    ]
-    for row in [*report["kinds"], {"kind": "all", **report["total"]}]:
-        lines.append(
-            f"{row['kind']:<6}{row['count']:>9,}{format_ms(row['self_ms']):>12}{row['tokens_in']:>16,}"
-            f"{row['tokens_out']:>16,}{format_money(row['cost_usd']):>14}"
-        )
-    return [line.rstrip() for line in lines]
+def _replace_unprintable(name: str) -> str:
+    """Replace characters that could steer a terminal or break a line."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
 
 
-def _in_all(total):
-    return (
-        f"{total['traces']:,} traces with {_spans(total['count'])}; {format_ms(total['wall_ms'])} in which at least one "
-        "was under way."
-    )
-
-
-def _spans(count):
-    return f"{count:,} span{'' if count == 1 else 's'}"
-
-
-def _tokens(span):
-    both = (span["tokens_in"], span["tokens_out"])
-    return "/".join(map(_count, both)) if any(both) else ""
-
-
-def _count(number):
-    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if number >= size:
-            return f"{number / size:.1f}{unit}" if number < 10 * size else f"{number // size}{unit}"
-    return str(number)
-
-
-def _clean(name):
-    """Text that cannot steer a terminal or break a line."""
-    return (
-        name
-        if name.isprintable()
-        else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
-    )
-
-
-def _fit(line, width, right=False):
-    """Exactly so many columns: padded, or cut with an ellipsis."""
+def _fit(line: str, width: int, right: bool = False) -> str:
+    """Pad to exactly so many columns, or cut with an ellipsis."""
     line = cut_line(line, width)
     space = " " * (width - measure_width(line))
     return space + line if right else line + space

@@ -61,7 +61,7 @@ def document(title: str, lead: list[str], sections: list[Block]) -> dict[str, An
     """Return the whole report: `lead` are its first sentences, which a terminal shows too."""
     return {
         "title": title,
-        "lead": lead,
+        "lead": [text for text in lead if text],
         "sections": [section for section in sections if section["blocks"]],
     }
 
@@ -75,9 +75,10 @@ def paragraph(text: str) -> Block:
     return {"block": "paragraph", "text": text}
 
 
-def points(items: list[Any]) -> Block | None:
-    """List items; each is a cell, or a list of cells in one line."""
-    rows = [item if isinstance(item, list) else [item] for item in items]
+def points(items: list[Any], more: int = 0) -> Block | None:
+    """List items; each is a cell, or a list of cells in one line. `more` are left out."""
+    shown = [*items, *([f"{more:,} more."] if more else [])]
+    rows = [item if isinstance(item, list) else [item] for item in shown]
     return {"block": "points", "items": rows} if items else None
 
 
@@ -116,6 +117,20 @@ def table(
     """Show rows. `columns` maps a heading to "number", "whole" (never broken) or ""; `more` rows are left out."""
     block = {"block": "table", "caption": caption, "columns": columns, "rows": rows, "more": more}
     return block if rows else None
+
+
+def record_table(
+    caption: str,
+    records: list[dict[str, Any]],
+    columns: dict[str, tuple[str, str | Callable[[dict[str, Any]], Any]]],
+    more: int = 0,
+) -> Block | None:
+    """Return a table of records; a column has a kind as in `table` and a field or a function."""
+    rows = [
+        [record[cell] if isinstance(cell, str) else cell(record) for _, cell in columns.values()]
+        for record in records
+    ]
+    return table(caption, {heading: kind for heading, (kind, _) in columns.items()}, rows, more)
 
 
 def story(entries: list[dict[str, Any]], label: str = "") -> Block | None:

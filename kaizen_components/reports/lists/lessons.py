@@ -1,146 +1,132 @@
-"""R3: the lessons, how far each has come, what backs it, and whether the files it is about are still the same.
+"""R3: the lessons, how far each has come, what backs it, and whether its files have changed since.
 
-The only report that reads more than the database: whether a lesson is stale is said by the working tree as it is now.
+The only report that reads more than the database: staleness depends on the working tree of now.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from ...records.files.paths import FileMatcher
 from ...records.kinds import KINDS
 from ...records.lessons.lesson import LESSONS
 from ...records.lessons.lineage import check_freshness, find_backing, trace_lineage
 from ...records.search.listing import read_json_list
-from ..charts.time_series import QUARTER, sum_by_period
 from ..engine.filters import build_condition, describe_filters
+from ..periods.time_series import QUARTER, sum_by_period
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...parameters import Reader, Row
+    from ..engine.zone import Zone
 
 IN_FORCE = "status IN ('active', 'resolved')"
-LOOKED_MAX = 5_000  # lessons of a kind whose files are looked at: a query and some stats each
-SHOWN = ("id", "at", "actor", "status", "scope", "title", "summary", "task_id")
+CHECKED_MAX = 5_000  # lessons of a kind whose files are checked: a query and some stats each
+FIELDS = ("id", "at", "actor", "status", "scope", "title", "summary", "task_id")
+NEWEST = f"""
+SELECT * FROM {{kind}}_current WHERE {{asked}} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?"""
+WITH_FILES = f"""
+SELECT id, at, title, status, paths, paths_hash FROM {{kind}}_current
+WHERE {{asked}} AND {IN_FORCE} AND paths_hash IS NOT NULL ORDER BY seq DESC LIMIT {CHECKED_MAX}"""
 BY_STATUS = "SELECT status, count(*) AS number FROM {kind}_current WHERE {asked} GROUP BY status"
-TO_LEARNING = """
-WITH gone AS MATERIALIZED (
-    SELECT julianday(n.at) - julianday(g.at) AS days FROM (SELECT id, at FROM gotcha WHERE {asked}) g
-    LEFT JOIN learning n ON n.gotcha_id = g.id AND n.test = 0
+PROMOTED_TO = """
+WITH step AS MATERIALIZED (
+    SELECT julianday(n.at) - julianday(o.at) AS days
+    FROM (SELECT id, at FROM {kind} WHERE {asked}) o
+    LEFT JOIN {next_kind} n ON n.{kind}_id = o.id AND n.test = 0
 )
-SELECT count(*) AS lessons, count(days) AS became, (SELECT days FROM gone WHERE days IS NOT NULL ORDER BY days
-       LIMIT 1 OFFSET (SELECT (count(days) - 1) / 2 FROM gone)) AS median_days FROM gone"""
-TO_LEARNED = """
-WITH gone AS MATERIALIZED (
-    SELECT julianday(n.at) - julianday(l.at) AS days FROM (SELECT id, at FROM learning WHERE {asked}) l
-    LEFT JOIN learned n ON n.learning_id = l.id AND n.test = 0
-)
-SELECT count(*) AS lessons, count(days) AS became, (SELECT days FROM gone WHERE days IS NOT NULL ORDER BY days
-       LIMIT 1 OFFSET (SELECT (count(days) - 1) / 2 FROM gone)) AS median_days FROM gone"""
+SELECT count(*) AS lessons, count(days) AS became,
+       (SELECT days FROM step WHERE days IS NOT NULL ORDER BY days
+        LIMIT 1 OFFSET (SELECT (count(days) - 1) / 2 FROM step)) AS median_days
+FROM step"""
 WHOLE_WAY = """
-SELECT count(*) FROM (SELECT learning_id FROM learned WHERE {asked}) d JOIN learning l ON l.id = d.learning_id
-WHERE l.gotcha_id IS NOT NULL"""
+SELECT count(*) AS number FROM (SELECT learning_id FROM learned WHERE {asked}) d
+JOIN learning l ON l.id = d.learning_id WHERE l.gotcha_id IS NOT NULL"""
 BACKED = """
-SELECT CASE WHEN proof_id IS NOT NULL THEN 'proof' WHEN verification_id IS NOT NULL THEN 'verification'
-            WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing, count(*) AS number
+SELECT CASE WHEN proof_id IS NOT NULL THEN 'proof'
+            WHEN verification_id IS NOT NULL THEN 'verification'
+            WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing,
+       count(*) AS number
 FROM learned WHERE {asked} GROUP BY 1"""
 PROMOTED = f"""
 SELECT at, sum(learning) AS became_learning, sum(learned) AS became_learned FROM (
-    SELECT {QUARTER} AS at, 1 AS learning, 0 AS learned FROM learning WHERE gotcha_id IS NOT NULL AND {{asked}}
-    UNION ALL SELECT {QUARTER}, 0, 1 FROM learned WHERE learning_id IS NOT NULL AND {{asked}}
+    SELECT {QUARTER} AS at, 1 AS learning, 0 AS learned FROM learning
+    WHERE gotcha_id IS NOT NULL AND {{learning}}
+    UNION ALL
+    SELECT {QUARTER}, 0, 1 FROM learned WHERE learning_id IS NOT NULL AND {{learned}}
 ) GROUP BY at ORDER BY at"""
+# Retired and superseded ones with the reason of the revision that closed them.
+CLOSED = """
+SELECT '{kind}' AS kind, c.id, c.title, c.status, c.superseded_by, r.at, r.actor, r.note AS reason
+FROM (SELECT * FROM {kind}_current WHERE {asked} AND status IN ('retired', 'superseded')) c
+JOIN {kind}_revision r ON r.{kind}_id = c.id AND r.rev = (
+    SELECT max(n.rev) FROM {kind}_revision n WHERE n.{kind}_id = c.id AND n.status IS NOT NULL)
+ORDER BY r.seq DESC LIMIT ?"""
 
 
-def gather(db, zone, options: dict[str, Any], root: str) -> dict[str, Any]:
+def gather(db: Reader, zone: Zone, options: Row, root: str) -> Row:
+    """Return the lessons in force, how far they came, and which are stale or closed."""
     asked = {kind: build_condition(db, kind, options) for kind in LESSONS}
-    tree = FileMatcher(root)
+    matcher, limit = FileMatcher(root), options["limit"]
+
+    def fetch_rows(sql: str, kind: str, *more: Any, **names: str) -> list[Row]:
+        condition, values = asked[kind]
+        return db.rows(sql.format(kind=kind, asked=condition, **names), (*values, *more))
+
+    with_files = {kind: fetch_rows(WITH_FILES, kind) for kind in LESSONS}
+    stale = []
+    for kind, rows in with_files.items():
+        for row in rows:
+            state = check_freshness(db, matcher, kind, row)
+            if state["stale"]:
+                fields = {name: row[name] for name in ("id", "at", "title")}
+                stale.append({"kind": kind, **fields, "because": state["stale_because"]})
+    whole_way = fetch_rows(WHOLE_WAY, "learned")
+    (learning, learning_values), (learned, learned_values) = asked["learning"], asked["learned"]
+    promoted = db.rows(
+        PROMOTED.format(learning=learning, learned=learned), (*learning_values, *learned_values)
+    )
     return {
         "narrowed": describe_filters(options, zone),
-        "statuses": {kind: _statuses(db, kind, asked[kind]) for kind in LESSONS},
-        "funnel": _funnel(db, asked),
-        "backed_by": {row["backing"]: row["number"] for row in _rows(db, BACKED, asked["learned"])},
-        "promoted": sum_by_period(_promoted(db, asked), zone, "week"),
-        "stale": _stale(db, tree, asked, options["limit"]),
-        "lessons": {
-            kind: _lessons(db, tree, kind, options["limit"], *asked[kind]) for kind in LESSONS
+        "statuses": {
+            kind: {row["status"]: row["number"] for row in fetch_rows(BY_STATUS, kind)}
+            for kind in LESSONS
         },
-        "closed": [
-            row for kind in LESSONS for row in _closed(db, kind, options["limit"], *asked[kind])
-        ],
+        "funnel": {
+            "to_learning": fetch_rows(PROMOTED_TO, "gotcha", next_kind="learning")[0],
+            "to_learned": fetch_rows(PROMOTED_TO, "learning", next_kind="learned")[0],
+            "whole_way": whole_way[0]["number"],
+        },
+        "backed_by": {row["backing"]: row["number"] for row in fetch_rows(BACKED, "learned")},
+        "promoted": sum_by_period(promoted, zone, "week"),
+        "stale": {
+            "looked_at": sum(map(len, with_files.values())),
+            "newest_only": any(len(rows) == CHECKED_MAX for rows in with_files.values()),
+            "number": len(stale),
+            "lessons": stale[:limit],
+        },
+        "lessons": {
+            kind: [
+                _describe_lesson(db, matcher, kind, row) for row in fetch_rows(NEWEST, kind, limit)
+            ]
+            for kind in LESSONS
+        },
+        "closed": [row for kind in LESSONS for row in fetch_rows(CLOSED, kind, limit)],
     }
 
 
-def _rows(db, sql, asked, **names):
-    condition, values = asked
-    return db.rows(sql.format(asked=condition, **names), values)
-
-
-def _statuses(db, kind, asked):
-    return {row["status"]: row["number"] for row in _rows(db, BY_STATUS, asked, kind=kind)}
-
-
-def _funnel(db, asked):
-    """How many of those asked for became what, in how many days; and how many went the whole way."""
-    condition, values = asked["learned"]
-    return {
-        "to_learning": _rows(db, TO_LEARNING, asked["gotcha"])[0],
-        "to_learned": _rows(db, TO_LEARNED, asked["learning"])[0],
-        "whole_way": db.value(WHOLE_WAY.format(asked=condition), values),
-    }
-
-
-def _promoted(db, asked):
-    (learning, values), (learned, more) = asked["learning"], asked["learned"]
-    before, after = PROMOTED.split("UNION ALL")
-    sql = before.format(asked=learning) + "UNION ALL" + after.format(asked=learned)
-    return db.rows(sql, (*values, *more))
-
-
-def _stale(db, tree, asked, limit):
-    """How many lessons in force name files, and those whose files are others now, with the reason."""
-    looked, cut, found = 0, False, []
-    for kind in LESSONS:
-        sql, values = asked[kind]
-        rows = db.rows(
-            f"SELECT id, at, title, status, paths, paths_hash FROM {kind}_current "
-            f"WHERE {sql} AND {IN_FORCE} AND paths_hash IS NOT NULL ORDER BY seq DESC LIMIT {LOOKED_MAX}",
-            values,
-        )
-        looked, cut = looked + len(rows), cut or len(rows) == LOOKED_MAX
-        for row in rows:
-            state = check_freshness(db, tree, kind, row)
-            if state["stale"]:
-                told = {name: row[name] for name in ("id", "at", "title")}
-                found.append({"kind": kind, **told, "because": state["stale_because"]})
-    return {"looked_at": looked, "newest_only": cut, "number": len(found), "lessons": found[:limit]}
-
-
-def _lessons(db, tree, kind, limit, asked, values):
-    """Those in force, the newest first: what was promoted is shown with what it became."""
-    rows = db.rows(
-        f"SELECT * FROM {kind}_current WHERE {asked} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?",
-        (*values, limit),
-    )
-    return [_lesson(db, tree, kind, row) for row in rows]
-
-
-def _lesson(db, tree, kind, row):
-    shown = {name: row[name] for name in SHOWN}
-    shown |= {
-        "kind": kind,
-        "paths": read_json_list(db, row["paths"]),
-        "evidence": read_json_list(db, row["evidence"]),
-    }
-    shown |= check_freshness(db, tree, kind, row)
-    shown["lineage"] = [
+def _describe_lesson(db: Reader, matcher: FileMatcher, kind: str, row: Row) -> Row:
+    lineage = [
         {name: step[name] for name in ("kind", "id", "at", "status")}
         for step in trace_lineage(db, kind, row)
     ]
-    shown["backing"] = find_backing(db, row) if kind == "learned" else []
-    shown["whole"] = f"kaizen {KINDS[kind].shows} --id {row['id']}"
-    return shown
-
-
-def _closed(db, kind, limit, asked, values):
-    """Retired and superseded ones with the reason of the revision that closed them."""
-    return db.rows(
-        f"SELECT '{kind}' AS kind, c.id, c.title, c.status, c.superseded_by, r.at, r.actor, r.note AS reason "
-        f"FROM (SELECT * FROM {kind}_current WHERE {asked} AND status IN ('retired', 'superseded')) c "
-        f"JOIN {kind}_revision r ON r.{kind}_id = c.id AND r.rev = (SELECT max(n.rev) FROM {kind}_revision n "
-        f"WHERE n.{kind}_id = c.id AND n.status IS NOT NULL) ORDER BY r.seq DESC LIMIT ?",
-        (*values, limit),
-    )
+    return {
+        **{name: row[name] for name in FIELDS},
+        "kind": kind,
+        "paths": read_json_list(db, row["paths"]),
+        "evidence": read_json_list(db, row["evidence"]),
+        **check_freshness(db, matcher, kind, row),
+        "lineage": lineage,
+        "backing": find_backing(db, row) if kind == "learned" else [],
+        "whole": f"kaizen {KINDS[kind].shows} --id {row['id']}",
+    }

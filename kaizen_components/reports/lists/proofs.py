@@ -1,6 +1,6 @@
 """R4: the proofs by tier, how often they pass, and which commands fail."""
 
-from typing import Any
+from __future__ import annotations
 
 from ...limits import PROOF_OUTCOME, PROOF_TIER
 from ..charts.chart import draw_bars
@@ -16,63 +16,67 @@ from ..engine.document import (
     format_count,
     format_duration,
     format_percent,
+    record_table,
     section,
-    table,
 )
 from ..engine.filters import build_condition, describe_filters
 from ..periods.flow import OF_TASK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row
+    from ..engine.zone import Zone
 
 HOW = "`kaizen Q1 --run -- pytest -q` runs a command and records what was seen."
 BY_OUTCOME = (
     "SELECT tier, outcome, count(*) AS number FROM proof WHERE {asked} GROUP BY tier, outcome"
 )
 BY_COMMAND = """
-SELECT command, count(*) AS runs, sum(outcome = 'passed') AS passed, avg(duration_ms) AS mean_ms, max(at) AS newest
+SELECT command, count(*) AS runs, sum(outcome = 'passed') AS passed, avg(duration_ms) AS mean_ms,
+       max(at) AS newest
 FROM proof WHERE {asked} AND tier = 'witnessed' AND command IS NOT NULL
 GROUP BY command ORDER BY sum(outcome <> 'passed') DESC, count(*) DESC, command LIMIT ?"""
 NEWEST = """
-SELECT id, at, actor, tier, outcome, command, title, duration_ms, task_id FROM proof WHERE {asked}
-ORDER BY seq DESC LIMIT ?"""
+SELECT id, at, actor, tier, outcome, command, title, duration_ms, task_id
+FROM proof WHERE {asked} ORDER BY seq DESC LIMIT ?"""
 
 
-def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    asked, values = build_condition(db, "proof", {**options, "scope": None})
+def gather(db: Reader, zone: Zone, options: Row) -> Row:
+    """Return the proofs by tier with their pass rates, the commands and the newest proofs."""
+    condition, values = build_condition(db, "proof", {**options, "scope": None})
     if options["scope"]:
-        asked, values = f"{asked} AND {OF_TASK}", [*values, options["scope"]]
+        condition, values = f"{condition} AND {OF_TASK}", [*values, options["scope"]]
     limit = options["limit"]
     outcomes = {tier: dict.fromkeys(PROOF_OUTCOME, 0) for tier in PROOF_TIER}
-    for row in db.rows(BY_OUTCOME.format(asked=asked), values):
+    for row in db.rows(BY_OUTCOME.format(asked=condition), values):
         outcomes[row["tier"]][row["outcome"]] = row["number"]
-    tiers = {
-        tier: {"proofs": sum(of.values()), "pass_rate": _rate(of), **of}
-        for tier, of in outcomes.items()
-    }
+    tiers = {}
+    for tier, numbers in outcomes.items():
+        # A report without an exit code says nothing about passing.
+        known = numbers["passed"] + numbers["failed"] + numbers["timeout"]
+        pass_rate = round(numbers["passed"] / known, 4) if known else None
+        tiers[tier] = {"proofs": sum(numbers.values()), "pass_rate": pass_rate, **numbers}
     return {
         "narrowed": describe_filters(options, zone),
         "tiers": tiers,
-        "commands": db.rows(BY_COMMAND.format(asked=asked), (*values, limit)),
-        "proofs": db.rows(NEWEST.format(asked=asked), (*values, limit)),
+        "commands": db.rows(BY_COMMAND.format(asked=condition), (*values, limit)),
+        "proofs": db.rows(NEWEST.format(asked=condition), (*values, limit)),
     }
 
 
-def _rate(outcomes):
-    """Of those that ended one way or the other; a report without an exit code says nothing."""
-    known = sum(outcomes[name] for name in ("passed", "failed", "timeout"))
-    return round(outcomes["passed"] / known, 4) if known else None
-
-
-def layout(found: dict[str, Any], zone) -> dict[str, Any]:
-    tiers = found["tiers"]
+def layout(data: Row, zone: Zone) -> Row:
+    """Lay out the outcomes by tier, the commands and the newest proofs."""
+    tiers = data["tiers"]
     total = sum(tier["proofs"] for tier in tiers.values())
     if not total:
-        none = "No proof fits." if found["narrowed"] else f"No proof is recorded yet. {HOW}"
-        return document("Proofs", [text for text in (none, found["narrowed"]) if text], [])
-    seen = tiers["witnessed"]
-    lead = [
-        f"{format_count(seen['proofs'])} of {format_count(total)} proofs are witnessed: the command was run and seen here. "
-        f"{format_percent(seen['pass_rate'])} of those passed. The others are only reported.",
-        found["narrowed"],
-    ]
+        lead = "No proof fits." if data["narrowed"] else f"No proof is recorded yet. {HOW}"
+        return document("Proofs", [lead, data["narrowed"]], [])
+    witnessed = tiers["witnessed"]
+    lead = (
+        f"{format_count(witnessed['proofs'])} of {format_count(total)} proofs are witnessed: the "
+        f"command was run and seen here. {format_percent(witnessed['pass_rate'])} of those passed. "
+        "The others are only reported."
+    )
     numbers = facts(
         *(
             fact(f"{tier}, {name}", values[name])
@@ -81,62 +85,51 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
             if values[name]
         ),
     )
-    return document(
-        "Proofs", [text for text in lead if text],
-        [
-            section("In numbers", numbers, _by_tier(tiers)),
-            section("Commands, those that fail first", _commands(found, zone)),
-            section("Newest", _newest(found, zone, total)),
-        ],
-    )  # fmt: skip
-
-
-def _by_tier(tiers):
-    series = {name: [tier[name] for tier in tiers.values()] for name in PROOF_OUTCOME}
-    says = "; ".join(
+    rates = "; ".join(
         f"{name}: {tier['proofs']} proofs, pass rate {format_percent(tier['pass_rate'])}"
         for name, tier in tiers.items()
     )
-    return draw_bars(
-        "Verification outcomes by tier", "tier", "proofs", list(tiers), series, says + "."
+    chart = draw_bars(
+        "Verification outcomes by tier",
+        "tier",
+        "proofs",
+        list(tiers),
+        {name: [tier[name] for tier in tiers.values()] for name in PROOF_OUTCOME},
+        rates + ".",
     )
-
-
-def _commands(found, zone):
-    columns = {
-        "Command": "",
-        "Runs": "number",
-        "Passed": "number",
-        "Pass rate": "number",
-        "Mean time": "number",
-        "Newest": "whole",
-    }
-    rows = [
+    commands = record_table(
+        "Witnessed commands",
+        data["commands"],
+        {
+            "Command": ("", lambda row: Code(clip_text(row["command"], 200))),
+            "Runs": ("number", "runs"),
+            "Passed": ("number", "passed"),
+            "Pass rate": ("number", lambda row: format_percent(row["passed"] / row["runs"])),
+            "Mean time": ("number", lambda row: format_duration(row["mean_ms"])),
+            "Newest": ("whole", lambda row: zone.show(row["newest"])),
+        },
+    )
+    newest = record_table(
+        "Proofs, the newest first",
+        data["proofs"],
+        {
+            "Proof": ("", lambda row: Own(row["id"])),
+            "When": ("whole", lambda row: zone.show(row["at"])),
+            "Tier": ("", lambda row: add_tone(row["tier"])),
+            "Outcome": ("", lambda row: add_tone(row["outcome"])),
+            "What": ("", lambda row: clip_text(row["title"])),
+            "Time": ("number", lambda row: format_duration(row["duration_ms"])),
+            "Task": ("", lambda row: row["task_id"] and Ref(row["task_id"])),
+            "By": ("", "actor"),
+        },
+        total - len(data["proofs"]),
+    )
+    return document(
+        "Proofs",
+        [lead, data["narrowed"]],
         [
-            Code(clip_text(row["command"], 200)), row["runs"], row["passed"], format_percent(row["passed"] / row["runs"]),
-            format_duration(row["mean_ms"]), zone.show(row["newest"]),
-        ]
-        for row in found["commands"]
-    ]  # fmt: skip
-    return table("Witnessed commands", columns, rows)
-
-
-def _newest(found, zone, total):
-    columns = {
-        "Proof": "",
-        "When": "whole",
-        "Tier": "",
-        "Outcome": "",
-        "What": "",
-        "Time": "number",
-        "Task": "",
-        "By": "",
-    }
-    rows = [
-        [
-            Own(row["id"]), zone.show(row["at"]), add_tone(row["tier"]), add_tone(row["outcome"]), clip_text(row["title"]),
-            format_duration(row["duration_ms"]), Ref(row["task_id"]) if row["task_id"] else None, row["actor"],
-        ]
-        for row in found["proofs"]
-    ]  # fmt: skip
-    return table("Proofs, the newest first", columns, rows, total - len(rows))
+            section("In numbers", numbers, chart),
+            section("Commands, those that fail first", commands),
+            section("Newest", newest),
+        ],
+    )

@@ -1,4 +1,6 @@
-"""All sources in one file that is the same, byte for byte, as long as they are: nothing of the moment is in it."""
+"""S4: all sources in one file, which stays the same byte for byte while the sources do."""
+
+from __future__ import annotations
 
 import json
 import os
@@ -7,39 +9,66 @@ from ...records.ledger.hashing import sha256
 from ..engine import page
 from ..engine.markdown import escape_text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row, Store
+
 ALL = """
 SELECT * FROM source_current WHERE test = 0 AND (? IS NULL OR scope = ?) ORDER BY id"""
-LINES = {
-    "id": "id", "tier": "tier", "scope": "scope", "url": "URL", "path": "path", "version": "version",
-    "commit_hash": "commit", "content_hash": "SHA-256", "retrieved_at": "retrieved", "license": "license",
-    "actor": "recorded by", "at": "recorded", "task_id": "task", "supersedes_id": "supersedes",
+LABELS = {
+    "id": "id",
+    "tier": "tier",
+    "scope": "scope",
+    "url": "URL",
+    "path": "path",
+    "version": "version",
+    "commit_hash": "commit",
+    "content_hash": "SHA-256",
+    "retrieved_at": "retrieved",
+    "license": "license",
+    "actor": "recorded by",
+    "at": "recorded",
+    "task_id": "task",
+    "supersedes_id": "supersedes",
     "superseded_by": "superseded by",
-}  # fmt: skip
-
-OURS = (
-    "id",
-    "commit_hash",
-    "content_hash",
-    "task_id",
-    "supersedes_id",
-    "superseded_by",
-)  # no character to escape
+}
+# Written by the engine: no character in them needs escaping.
+CODES = ("id", "commit_hash", "content_hash", "task_id", "supersedes_id", "superseded_by")
 
 
-def export_sources(db, store, format, scope, out):
-    """Write them to --out or to a dated file; a file that is the same already is left as it is."""
-    rows = db.rows(ALL, (scope, scope))
+def export_sources(
+    db: Reader, store: Store, format: str, scope: str | None, out: str | None
+) -> Row:
+    """Write the sources to --out or to a dated file; leave a file with the same content alone."""
     sources = [
-        {name: value for name, value in row.items() if value is not None and name not in ("seq", "test")}
-        for row in rows
-    ]  # fmt: skip
-    text = _markdown(sources) if format == "md" else _json(sources)
-    unchanged = out is not None and _is_in(out, text.encode())
-    path = (
-        store.place.relative(os.path.abspath(out))
-        if unchanged
-        else page.save_report(store, "sources", format, text, out)
-    )
+        {
+            name: value
+            for name, value in row.items()
+            if value is not None and name not in ("seq", "test")
+        }
+        for row in db.rows(ALL, (scope, scope))
+    ]
+    if format == "md":
+        lines = ["# Sources"]
+        for source in sources:
+            lines += ["", f"## {escape_text(source['title'])}", ""]
+            for name, label in LABELS.items():
+                if name in source:
+                    value = source[name]
+                    cell = f"`{value}`" if name in CODES else escape_text(value)
+                    lines.append(f"- {label}: {f'<{value}>' if name == 'url' else cell}")
+            for name in ("summary", "body"):
+                if name in source:
+                    quote = source[name].replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+                    lines += ["", *(f"> {line}".rstrip() for line in quote.split("\n"))]
+        text = "\n".join([*lines, ""])
+    else:
+        whole = json.dumps({"sources": sources}, indent=2, sort_keys=True, ensure_ascii=False)
+        text = whole + "\n"
+    if out is not None and _has_content(out, text.encode()):
+        unchanged, path = True, store.place.relative(os.path.abspath(out))
+    else:
+        unchanged, path = False, page.save_report(store, "sources", format, text, out)
     return {
         "path": path,
         "count": len(sources),
@@ -48,8 +77,7 @@ def export_sources(db, store, format, scope, out):
     }
 
 
-def _is_in(path, data):
-    """Does the file hold exactly this? It is opened only if it could."""
+def _has_content(path: str, data: bytes) -> bool:
     try:
         if not os.path.isfile(path) or os.path.getsize(path) != len(data):
             return False
@@ -57,32 +85,3 @@ def _is_in(path, data):
             return file.read() == data
     except OSError:
         return False
-
-
-def _json(sources):
-    return json.dumps({"sources": sources}, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def _markdown(sources):
-    return "# Sources\n" + "".join(map(_section, sources))
-
-
-def _section(source):
-    lines = [
-        f"- {label}: {_value(name, source[name])}"
-        for name, label in LINES.items()
-        if name in source
-    ]
-    quotes = [_quoted(source[name]) for name in ("summary", "body") if name in source]
-    return "\n".join(["", f"## {escape_text(source['title'])}", "", *lines, *quotes, ""])
-
-
-def _value(name, text):
-    if name == "url":
-        return f"<{text}>"
-    return f"`{text}`" if name in OURS else escape_text(text)
-
-
-def _quoted(text):
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
-    return "\n" + "\n".join(f"> {line}".rstrip() for line in lines)

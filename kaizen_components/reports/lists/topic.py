@@ -1,18 +1,18 @@
-"""R11: whatever is recorded about some words, over all kinds, the best first.
+"""R11: the records of all kinds that contain some words, the best first.
 
-The records are those of the moment that the report is made from; the index of words is today's, so a record that was
-revised since is found by the words it has now.
+The records are those of the moment that the report is made from, but the index of words is
+today's: a record that was revised since is found by the words it has now.
 """
 
+from __future__ import annotations
+
 import json
-from typing import Any
 
 from ...records.kinds import KINDS, SEARCHABLE
 from ...records.ledger.reference import parse_kind
 from ...records.search.ranking import rank_all_kinds
 from ...records.work.command_line import join_words
 from ..charts.chart import draw_bars
-from ..charts.time_series import sum_by_period
 from ..engine.document import (
     Own,
     clip_text,
@@ -20,164 +20,162 @@ from ..engine.document import (
     fact,
     facts,
     format_count,
+    format_quantity,
     paragraph,
     section,
     story,
 )
 from ..engine.filters import describe_filters
 from ..engine.past import MADE_BY
+from ..periods.time_series import sum_by_period
 
-# A report repeats the words that it was asked; as a hit it would be its own echo.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...parameters import Reader, Row
+    from ..engine.zone import Zone
+
+    Record = tuple[str, int]  # kind and seq
+
+# A report repeats the words of its query; as a hit it would be its own echo.
 NO_REPORT = f"NOT EXISTS (SELECT 1 FROM log l WHERE l.seq = artifact.seq AND {MADE_BY})"
 
 RANKED = (
-    "A rare word counts more than a common one; four times in a title, twice in a summary, once elsewhere. Of equals "
-    "the newest comes first."
+    "A rare word counts more than a common one; four times in a title, twice in a summary, once "
+    "elsewhere. Of equals the newest comes first."
 )
 
 
-def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    found = rank_all_kinds(db, options["query"])
-    kept = _kept(db, found.best, options)
-    best = [record for record in found.best if record in kept]
-    kinds: dict[str, int] = {}
-    for kind, _ in best:
-        kinds[kind] = kinds.get(kind, 0) + 1
+def gather(db: Reader, zone: Zone, options: Row) -> Row:
+    """Return the hits by kind and by month, and the best records."""
+    ranking = rank_all_kinds(db, options["query"])
+    times = _select_records(db, ranking.best, options)
+    best = [record for record in ranking.best if record in times]
+    shown = best[: options["limit"]]
+    records = {}
+    for name, seqs in _group_by_kind(shown).items():
+        kind = KINDS[name]
+        sql = (
+            f"SELECT seq, id, at, actor, substr({kind.title}, 1, 500) AS title, "
+            f"substr({kind.text}, 1, 2000) AS text, {kind.state} AS state, "
+            f"{kind.shown_by} AS shown_by FROM {kind.view} "
+            f"WHERE seq IN (SELECT value FROM json_each(?))"
+        )
+        for row in db.rows(sql, (json.dumps(seqs),)):
+            ref = row.pop("shown_by")
+            command = kind.shows or KINDS[parse_kind(ref)].shows
+            words = ["kaizen", *command.split(), *(["--id"] if " " not in command else []), ref]
+            records[name, row.pop("seq")] = {"kind": name, **row, "inspect": join_words(words)}
     return {
         "query": options["query"],
         "narrowed": describe_filters({**options, "query": None}, zone),
         "hits": len(best),
-        "at_least": bool(found.cut),
+        "at_least": bool(ranking.cut),
         "kinds": [
-            {"kind": kind, "hits": number, "at_least": kind in found.cut}
-            for kind, number in kinds.items()
+            {"kind": kind, "hits": len(seqs), "at_least": kind in ranking.cut}
+            for kind, seqs in _group_by_kind(best).items()
         ],
         "over_time": sum_by_period(
-            [{"at": at, "hits": 1} for at in sorted(kept.values())], zone, "month"
+            [{"at": at, "hits": 1} for at in sorted(times.values())], zone, "month"
         ),
-        "records": _shown(db, best[: options["limit"]]),
+        "records": [records[key] for key in shown],
     }
 
 
-def _by_kind(records):
-    found: dict[str, list[int]] = {}
+def _group_by_kind(records: Iterable[Record]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
     for kind, seq in records:
-        found.setdefault(kind, []).append(seq)
-    return found
+        groups.setdefault(kind, []).append(seq)
+    return groups
 
 
-def _kept(db, records, options):
-    """{(kind, seq): at} of those that exist at that moment, are no test, and are asked for."""
-    kept = {}
-    for kind, seqs in _by_kind(records).items():
+def _select_records(db: Reader, records: Iterable[Record], options: Row) -> dict[Record, str]:
+    """Return {(kind, seq): at} of the records that the options select, without test records."""
+    times = {}
+    for kind, seqs in _group_by_kind(records).items():
+        filters = {"since": "at >= ?", "until": "at < ?", "scope": KINDS[kind].scope}
         conditions, values = ["test = 0", *([NO_REPORT] if kind == "artifact" else [])], []
-        for name, condition in (
-            ("since", "at >= ?"),
-            ("until", "at < ?"),
-            ("scope", KINDS[kind].scope),
-        ):
+        for name, condition in filters.items():
             if options[name] is not None:
                 conditions.append(condition)
                 values += [options[name]] if "?" in condition else []
-        sql = f"SELECT seq, at FROM {KINDS[kind].view} WHERE seq IN (SELECT value FROM json_each(?)) AND "
-        for seq, at in db.tuples(sql + " AND ".join(conditions), (json.dumps(seqs), *values)):
-            kept[kind, seq] = at
-    return kept
-
-
-def _shown(db, records):
-    rows = {}
-    for name, seqs in _by_kind(records).items():
-        kind = KINDS[name]
         sql = (
-            f"SELECT seq, id, at, actor, substr({kind.title}, 1, 500) AS title, substr({kind.text}, 1, 2000) AS text, "
-            f"{kind.state} AS state, {kind.shown_by} AS shown_by FROM {kind.view} "
-            f"WHERE seq IN (SELECT value FROM json_each(?))"
+            f"SELECT seq, at FROM {KINDS[kind].view} "
+            f"WHERE seq IN (SELECT value FROM json_each(?)) AND {' AND '.join(conditions)}"
         )
-        for row in db.rows(sql, (json.dumps(seqs),)):
-            of = row.pop("shown_by")
-            shows = kind.shows or KINDS[parse_kind(of)].shows
-            words = ["kaizen", *shows.split(), *(["--id"] if " " not in shows else []), of]
-            rows[name, row.pop("seq")] = {"kind": name, **row, "inspect": join_words(words)}
-    return [rows[record] for record in records]
+        for seq, at in db.tuples(sql, (json.dumps(seqs), *values)):
+            times[kind, seq] = at
+    return times
 
 
-def layout(found: dict[str, Any], zone) -> dict[str, Any]:
-    title = f"Topic: {clip_text(found['query'], 100)}"
-    if not found["hits"]:
-        lead = "No record here has these words. Try fewer or others, without + and quotes; endings do not matter."
-        return document(title, [text for text in (lead, found["narrowed"]) if text], [])
-    return document(
-        title, [text for text in (_lead(found), found["narrowed"]) if text],
-        [
-            section("In numbers", _numbers(found), _months(found["over_time"])),
-            section("The best first", paragraph(RANKED), *_best(found, zone)),
-        ],
-    )  # fmt: skip
-
-
-def _lead(found):
-    shown, most = len(found["records"]), format_count(found["hits"])
-    kinds = f"{len(found['kinds'])} kind{'' if len(found['kinds']) == 1 else 's'}"
-    if found["at_least"]:
-        return f"The best {format_count(shown)} of at least {most} records of {kinds}."
-    if shown < found["hits"]:
-        return f"The best {format_count(shown)} of {most} records of {kinds}."
-    return f"{most} record{'' if shown == 1 else 's'} of {kinds}, the best first."
-
-
-def _numbers(found):
+def layout(data: Row, zone: Zone) -> Row:
+    """Lay out the hits by kind and by month, and the best records."""
+    title = f"Topic: {clip_text(data['query'], 100)}"
+    shown, hits = len(data["records"]), data["hits"]
+    if not hits:
+        lead = (
+            "No record here has these words. "
+            "Try fewer or others, without + and quotes; endings do not matter."
+        )
+        return document(title, [lead, data["narrowed"]], [])
+    kinds = format_quantity(len(data["kinds"]), "kind")
+    if data["at_least"]:
+        lead = (
+            f"The best {format_count(shown)} of at least {format_count(hits)} records of {kinds}."
+        )
+    elif shown < hits:
+        lead = f"The best {format_count(shown)} of {format_count(hits)} records of {kinds}."
+    else:
+        lead = f"{format_quantity(hits, 'record')} of {kinds}, the best first."
     order = list(SEARCHABLE)
-    most = sorted(found["kinds"], key=lambda row: (-row["hits"], order.index(row["kind"])))
-    return facts(
-        *(
-            fact(
-                _name(row["kind"]), row["hits"], show=_at_least if row["at_least"] else format_count
-            )
-            for row in most
+    numbers = [
+        fact(
+            _format_kind(row["kind"]),
+            row["hits"],
+            show=(lambda number: f"≥ {format_count(number)}") if row["at_least"] else format_count,
         )
-    )
-
-
-def _at_least(number):
-    return f"≥ {format_count(number)}"
-
-
-def _name(kind):
-    return kind.replace("_", " ").capitalize().replace("Irl", "IRL")
-
-
-def _months(over_time):
-    periods = over_time["periods"]
+        for row in sorted(data["kinds"], key=lambda row: (-row["hits"], order.index(row["kind"])))
+    ]
+    unit, periods = data["over_time"]["unit"], data["over_time"]["periods"]
     busiest = max(periods, key=lambda row: row["hits"])
-    says = f"Most in {busiest['label']}: {format_count(busiest['hits'])}."
-    labels, numbers = [row["label"] for row in periods], [row["hits"] for row in periods]
-    return draw_bars(
-        f"Records per {over_time['unit']}",
-        over_time["unit"],
+    chart = draw_bars(
+        f"Records per {unit}",
+        unit,
         "records",
-        labels,
-        {"records": numbers},
-        says,
+        [row["label"] for row in periods],
+        {"records": [row["hits"] for row in periods]},
+        f"Most in {busiest['label']}: {format_count(busiest['hits'])}.",
+    )
+    entries = []
+    for row in data["records"]:
+        state = f"{row['state']}." if row["state"] else None
+        says = " ".join(filter(None, [state, clip_text(row["text"])]))
+        entries.append(
+            {
+                "at": zone.day(row["at"]),
+                "what": f"{_format_kind(row['kind'])}: {clip_text(row['title'], 200)}",
+                "by": row["actor"],
+                "refs": [Own(row["id"])],
+                "text": "\n".join(filter(None, [says, row["inspect"]])),
+            }
+        )
+    left = hits - shown
+    note = f"{format_count(left)} more are not shown; --limit shows more." if left else ""
+    return document(
+        title,
+        [lead, data["narrowed"]],
+        [
+            section("In numbers", facts(*numbers), chart),
+            section(
+                "The best first",
+                paragraph(RANKED),
+                story(entries),
+                paragraph(note) if note else None,
+            ),
+        ],
     )
 
 
-def _best(found, zone):
-    entries = [
-        {
-            "at": zone.day(row["at"]), "what": f"{_name(row['kind'])}: {clip_text(row['title'], 200)}",
-            "by": row["actor"], "refs": [Own(row["id"])], "text": _said(row),
-        }
-        for row in found["records"]
-    ]  # fmt: skip
-    more = found["hits"] - len(entries)
-    return story(entries), paragraph(
-        f"{format_count(more)} more are not shown; --limit shows more."
-    ) if more else None
-
-
-def _said(row):
-    state = row["state"] and f"{row['state']}."
-    return "\n".join(
-        filter(None, [" ".join(filter(None, [state, clip_text(row["text"])])), row["inspect"]])
-    )
+def _format_kind(kind: str) -> str:
+    return kind.replace("_", " ").capitalize().replace("Irl", "IRL")

@@ -1,21 +1,26 @@
-"""The flow of tasks in a period and in the one before it: opened, done, reopened, how long they took, what stood open.
+"""The flow of tasks in a period and in the one before it: opened, done, reopened, lead time, open.
 
-A statement gives what belongs to the period by a key for its hour, which `Fold` sorts into days or months of the
-reader's timezone. Every table is read once.
+A statement gives what belongs to the period by a key for its hour, which `BarIndex` sorts into days
+or months of the reader's timezone. Every table is read once.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .calendar import Period
+
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row
 
 CLOSED = ("done", "canceled")
 PARTS = ("now", "before")
 HOUR_CHARS, MINUTE = 13, slice(14, 16)  # of a time as records write it
 LEAD_CLASSES = ("< 1 h", "1-4 h", "4-24 h", "1-3 d", "3-7 d", "1-2 w", "2-4 w", "> 4 w")
 
-# What a task was before a change is looked up, not taken from what it is now: a past period stays what it was.
-# Most changes are the first of their task (rev 2), and most tasks are done once: both are told by an index alone.
+# The status before a change is looked up, not taken from the present: a past period stays what it was.
+# Most changes are the first of their task (rev 2), and most tasks are done once: an index tells both.
 CHANGES = """
 WITH limits (since, until, before_since, before_until, minute) AS (VALUES (?, ?, ?, ?, ?)),
 change AS MATERIALIZED (
@@ -24,19 +29,23 @@ change AS MATERIALIZED (
                (SELECT p.status FROM task_revision p
                 WHERE p.task_id = r.task_id AND p.rev < r.rev AND p.status IS NOT NULL AND p.test = 0
                 ORDER BY p.rev DESC LIMIT 1), 'open') END AS was,
-           CASE WHEN r.at >= since THEN 'now' WHEN r.at < before_until THEN 'before' ELSE 'between' END AS part,
-           CASE WHEN r.at >= since THEN substr(r.at, 1, 13) || (substr(r.at, 15, 2) >= minute) END AS key
+           CASE WHEN r.at >= since THEN 'now' WHEN r.at < before_until THEN 'before'
+                ELSE 'between' END AS part,
+           CASE WHEN r.at >= since THEN substr(r.at, 1, 13) || (substr(r.at, 15, 2) >= minute) END
+               AS key
     FROM limits CROSS JOIN task_revision r
-    WHERE r.status IS NOT NULL AND r.test = 0 AND r.at >= before_since AND r.at < until AND {asked}
+    WHERE r.status IS NOT NULL AND r.test = 0 AND r.at >= before_since AND r.at < until
+      AND {asked}
 ),
 closing AS MATERIALIZED (
     SELECT c.part, c.key, round((julianday(c.at) - julianday(t.at)) * 86400000) AS ms
     FROM limits CROSS JOIN change c CROSS JOIN task t ON t.id = c.task_id
     WHERE c.status = 'done' AND c.was <> 'done' AND c.part <> 'between'
       AND NOT EXISTS (SELECT 1 FROM task_revision n
-                      WHERE n.task_id = c.task_id AND n.rev > c.rev AND n.status = 'done' AND n.test = 0
+                      WHERE n.task_id = c.task_id AND n.rev > c.rev AND n.status = 'done'
+                        AND n.test = 0
                         AND n.at < CASE c.part WHEN 'now' THEN until ELSE before_until END
-                        AND EXISTS (SELECT 1 FROM task_revision b  -- or it only says again what it is
+                        AND EXISTS (SELECT 1 FROM task_revision b  -- or it only repeats the status
                                     WHERE b.task_id = c.task_id AND b.rev > c.rev AND b.rev < n.rev
                                       AND b.status <> 'done' AND b.test = 0))
 ),
@@ -52,7 +61,8 @@ again AS (
     SELECT CASE WHEN v.at >= since THEN 'now' ELSE 'before' END, v.task_id
     FROM limits CROSS JOIN verification v
     WHERE v.conclusion IN ('VERIFICATION_FAILED', 'STRUCTURAL_REWORK_RECOMMENDED') AND v.test = 0
-      AND v.at >= before_since AND v.at < until AND (v.at < before_until OR v.at >= since) AND {asked}
+      AND v.at >= before_since AND v.at < until AND (v.at < before_until OR v.at >= since)
+      AND {asked}
       AND (SELECT r.status FROM task_revision r
            WHERE r.task_id = v.task_id AND r.status IS NOT NULL AND r.test = 0 AND r.seq < v.seq
            ORDER BY r.rev DESC LIMIT 1) = 'done'
@@ -70,15 +80,17 @@ SELECT 'lead', part, NULL, max(CASE WHEN place = (number + 1) / 2 THEN ms END),
 FROM ranked GROUP BY 2
 UNION ALL
 SELECT 'lead class', part, NULL,
-       CASE WHEN ms < 3600000 THEN 0 WHEN ms < 14400000 THEN 1 WHEN ms < 86400000 THEN 2 WHEN ms < 259200000 THEN 3
-            WHEN ms < 604800000 THEN 4 WHEN ms < 1209600000 THEN 5 WHEN ms < 2419200000 THEN 6 ELSE 7 END,
+       CASE WHEN ms < 3600000 THEN 0 WHEN ms < 14400000 THEN 1 WHEN ms < 86400000 THEN 2
+            WHEN ms < 259200000 THEN 3 WHEN ms < 604800000 THEN 4 WHEN ms < 1209600000 THEN 5
+            WHEN ms < 2419200000 THEN 6 ELSE 7 END,
        count(*), 0, 0
 FROM closing WHERE part = 'now' GROUP BY 2, 4
 UNION ALL
 SELECT 'rework', part, NULL, count(*), 0, 0, 0 FROM again GROUP BY 2"""
 STARTED = """
-SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?) WHEN at >= ? THEN 'between'
-            WHEN at >= ? THEN 'before' ELSE 'earlier' END AS key, count(*) AS number
+SELECT CASE WHEN at >= ? THEN substr(at, 1, 13) || (substr(at, 15, 2) >= ?)
+            WHEN at >= ? THEN 'between' WHEN at >= ? THEN 'before' ELSE 'earlier' END AS key,
+       count(*) AS number
 FROM (SELECT at, id AS task_id FROM task WHERE test = 0 AND at < ?) WHERE {asked} GROUP BY 1"""
 CLOSED_BEFORE = """
 SELECT sum(status = 'done') AS done, sum(status = 'canceled') AS canceled FROM (
@@ -86,30 +98,34 @@ SELECT sum(status = 'done') AS done, sum(status = 'canceled') AS canceled FROM (
     WHERE test = 0 AND status IS NOT NULL AND at < ? AND {asked} GROUP BY +task_id
 )"""
 
-OF_TASK = "task_id IN (SELECT task_id FROM task_state WHERE scope = ?)"  # what is done for a task is of its scope
+# What is done for a task belongs to the scope of the task.
+OF_TASK = "task_id IN (SELECT task_id FROM task_state WHERE scope = ?)"
 OF_TASK_OR_OWN = f"({OF_TASK} OR (task_id IS NULL AND scope = ?))"
 
 
 def fetch_scoped_rows(
-    db, sql: str, before: tuple[Any, ...], scope: str | None, condition: str, *after: Any
-) -> list[dict[str, Any]]:
-    """The rows of a statement, of one scope if one is asked for; `before` and `after` are its other values."""
+    db: Reader, sql: str, before: tuple[Any, ...], scope: str | None, condition: str, *after: Any
+) -> list[Row]:
+    """Return the rows of a statement, of one scope if given; `before` and `after` are its other values."""
     values = [scope] * condition.count("?") if scope else []
     filled = sql.format(asked=condition if scope else "1")
     return db.rows(filled, (*before, *values * sql.count("{asked}"), *after))
 
 
 class BarIndex:
-    """Sorts keys into the bars of a period. A key is an hour in UTC and whether it is past the minute at which a day of
-    this zone begins: 00 nearly everywhere, 30 or 15 in some."""
+    """Sorts keys into the bars of a period.
 
-    def __init__(self, period: Period):
+    A key is an hour in UTC, and whether it is past the minute at which a day of this zone begins:
+    00 nearly everywhere, 30 or 15 in some.
+    """
+
+    def __init__(self, period: Period) -> None:
         limits = period.limits()
         self.minute = max(limit[MINUTE] for limit in limits)
         self.limits = [self.key(limit) for limit in limits]
 
     def key(self, at: str) -> str:
-        """What the statements make of a time."""
+        """Return what the statements make of a time."""
         return at[:HOUR_CHARS] + str(int(at[MINUTE] >= self.minute))
 
     def place(self, key: str) -> int:
@@ -120,103 +136,78 @@ class BarIndex:
 
 
 class TaskFlow:
-    """`now` and `before` have the numbers, `bars` what charts show step by step, `at_start` what stood before."""
+    """The numbers of `now` and `before` in `parts`, the series of charts in `bars`, the sums before in `at_start`."""
 
-    def __init__(self, db, period: Period, scope: str | None):
-        self.period, self.fold = period, BarIndex(period)
+    def __init__(self, db: Reader, period: Period, scope: str | None) -> None:
+        self.index = BarIndex(period)
         names = ("opened", "done", "reopened", "canceled")
-        self.bars: dict[str, list[int]] = {name: self.fold.empty() for name in names}
+        self.bars: dict[str, list[int]] = {name: self.index.empty() for name in names}
         self.parts: dict[str, dict[str, Any]] = {
             part: dict.fromkeys((*names, "rework"), 0) for part in PARTS
         }
         self.lead_classes = dict.fromkeys(LEAD_CLASSES, 0)
-        self._net = {name: self.fold.empty() for name in CLOSED}
+        self._net = {name: self.index.empty() for name in CLOSED}
         self._net_before = {part: dict.fromkeys(CLOSED, 0) for part in ("before", "between")}
-        earlier = self._opened(db, scope)
-        closed = fetch_scoped_rows(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
         limits = (
-            period.since,
-            period.until,
-            period.before_since,
-            period.before_until,
-            self.fold.minute,
-        )
-        for row in fetch_scoped_rows(db, CHANGES, limits, scope, OF_TASK):
-            READ[row["what"]](self, row)
-        self._standing({name: closed[name] or 0 for name in CLOSED}, earlier)
-
-    def _opened(self, db, scope):
-        """How many tasks there were when the period before began, and when its part that counts had ended."""
-        period = self.period
-        limits = (
-            period.since,
-            self.fold.minute,
-            period.before_until,
-            period.before_since,
-            period.until,
-        )
-        found = dict.fromkeys(("earlier", "before", "between"), 0)
+            period.since, self.index.minute, period.before_until, period.before_since, period.until
+        )  # fmt: skip
+        opened = dict.fromkeys(("earlier", "before", "between"), 0)
         for row in fetch_scoped_rows(db, STARTED, limits, scope, OF_TASK):
-            if row["key"] in found:
-                found[row["key"]] = row["number"]
+            if row["key"] in opened:
+                opened[row["key"]] = row["number"]
             else:
-                self.bars["opened"][self.fold.place(row["key"])] += row["number"]
-        self.parts["now"]["opened"], self.parts["before"]["opened"] = (
-            sum(self.bars["opened"]),
-            found["before"],
-        )
-        return found
+                self.bars["opened"][self.index.place(row["key"])] += row["number"]
+        self.parts["now"]["opened"] = sum(self.bars["opened"])
+        self.parts["before"]["opened"] = opened["before"]
+        limits = (
+            period.since, period.until, period.before_since, period.before_until, self.index.minute
+        )  # fmt: skip
+        for row in fetch_scoped_rows(db, CHANGES, limits, scope, OF_TASK):
+            self._add_row(row)
+        closed = fetch_scoped_rows(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
+        self._sum_up({name: closed[name] or 0 for name in CLOSED}, opened)
 
-    def _step(self, row):
-        part = row["part"]
-        if part == "now":
-            place = self.fold.place(row["key"])
-            self.bars["reopened"][place] += row["a"]
-            self.bars["canceled"][place] += row["b"]
-            self._net["done"][place] += row["c"]
-            self._net["canceled"][place] += row["d"]
-        else:
-            self._net_before[part] = {"done": row["c"], "canceled": row["d"]}
-        if part != "between":
-            self.parts[part]["reopened"] += row["a"]
-            self.parts[part]["canceled"] += row["b"]
+    def _add_row(self, row: Row) -> None:
+        part, numbers = row["part"], self.parts.get(row["part"], {})
+        place = self.index.place(row["key"]) if part == "now" and row["key"] else 0
+        match row["what"]:
+            case "step":
+                if part == "now":
+                    self.bars["reopened"][place] += row["a"]
+                    self.bars["canceled"][place] += row["b"]
+                    self._net["done"][place] += row["c"]
+                    self._net["canceled"][place] += row["d"]
+                else:
+                    self._net_before[part] = {"done": row["c"], "canceled": row["d"]}
+                if part != "between":
+                    numbers["reopened"] += row["a"]
+                    numbers["canceled"] += row["b"]
+            case "done":
+                numbers["done"] += row["a"]
+                if part == "now":
+                    self.bars["done"][place] += row["a"]
+            case "lead":
+                numbers.update(lead_median_ms=row["a"], lead_85_ms=row["b"])
+            case "lead class":
+                self.lead_classes[LEAD_CLASSES[row["a"]]] = row["b"]
+            case "rework":
+                numbers["rework"] = row["a"]
 
-    def _done(self, row):
-        self.parts[row["part"]]["done"] += row["a"]
-        if row["part"] == "now":
-            self.bars["done"][self.fold.place(row["key"])] += row["a"]
-
-    def _lead(self, row):
-        self.parts[row["part"]].update(lead_median_ms=row["a"], lead_85_ms=row["b"])
-
-    def _lead_class(self, row):
-        self.lead_classes[LEAD_CLASSES[row["a"]]] = row["b"]
-
-    def _rework(self, row):
-        self.parts[row["part"]]["rework"] = row["a"]
-
-    def _standing(self, closed, earlier):
-        """What was open, done and canceled at the end of each bar, from what it was before and what changed."""
+    def _sum_up(self, closed: dict[str, int], opened: dict[str, int]) -> None:
+        """Count what was open, done and canceled at the end of each bar: the sums before plus the changes."""
         before = {name: closed[name] + self._net_before["before"][name] for name in CLOSED}
-        self.parts["before"]["open_at_end"] = (
-            earlier["earlier"] + earlier["before"] - sum(before.values())
-        )
-        standing = {name: before[name] + self._net_before["between"][name] for name in CLOSED}
-        tasks = sum(earlier.values())
-        self.at_start = {**standing, "open": tasks - sum(standing.values())}
+        tasks = opened["earlier"] + opened["before"]
+        self.parts["before"]["open_at_end"] = tasks - sum(before.values())
+        sums = {name: before[name] + self._net_before["between"][name] for name in CLOSED}
+        tasks += opened["between"]
+        self.at_start = {**sums, "open": tasks - sum(sums.values())}
         self.bars.update({f"{name}_standing": [] for name in ("open", *CLOSED)})
-        for place, opened in enumerate(self.bars["opened"]):
-            tasks += opened
+        for place, number in enumerate(self.bars["opened"]):
+            tasks += number
             for name in CLOSED:
-                standing[name] += self._net[name][place]
-                self.bars[f"{name}_standing"].append(standing[name])
-            self.bars["open_standing"].append(tasks - sum(standing.values()))
-        self.parts["now"]["open_at_end"] = tasks - sum(standing.values())
+                sums[name] += self._net[name][place]
+                self.bars[f"{name}_standing"].append(sums[name])
+            self.bars["open_standing"].append(tasks - sum(sums.values()))
+        self.parts["now"]["open_at_end"] = tasks - sum(sums.values())
         for part in self.parts.values():
             part["rework_rate"] = round(part["rework"] / part["done"], 4) if part["done"] else None
-
-
-READ = {
-    "step": TaskFlow._step, "done": TaskFlow._done, "lead": TaskFlow._lead, "lead class": TaskFlow._lead_class,
-    "rework": TaskFlow._rework,
-}  # fmt: skip

@@ -1,7 +1,8 @@
-"""P2 and P3 on a screen: a run as a card, which says first how it ended and why; and runs as a list."""
+"""P2, P3, P6 and P11 on a screen: a run as a card, runs as a list, a replay, a protocol."""
+
+from __future__ import annotations
 
 import shutil
-from typing import Any
 
 from ...pipeline.run import show
 from ...records.ledger.canonical import escape_invisible, measure_width
@@ -15,37 +16,55 @@ from ..engine.document import (
 )
 from ..engine.drawing import cut_line
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...parameters import Reader, Row
+    from ..engine.zone import Zone
+
 WIDTH_MIN, WIDTH_MAX = 60, 100
 REQUEST_CHARS_MAX = 300
 FINDING_CHARS_MAX = 600
 UNKNOWN = "unknown"
-PHASES = {  # what a step that was not judged yet waits for
-    "due": "is next", "asked": "waits for an answer", "answered": "has an answer to check", "started": "is running",
-    "ending": "is about to end", "delivering": "is being delivered",
-}  # fmt: skip
+PHASES = {  # what a step without a verdict waits for
+    "due": "is next",
+    "asked": "waits for an answer",
+    "answered": "has an answer to check",
+    "started": "is running",
+    "ending": "is about to end",
+    "delivering": "is being delivered",
+}
 
 
-def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    """What the card and the page both say."""
+def gather(db: Reader, zone: Zone, options: Row) -> Row:
+    """Return what the card and the page both show."""
     run = db.find("run", options["id"])
     options["id"] = run["id"]
     return show.run_card(db, run)
 
 
-def format_card(card: dict[str, Any], zone, width: int | None = None) -> str:
-    width = width or _width()
+def format_card(card: Row, zone: Zone, width: int | None = None) -> str:
+    """Format a run: how it ended, its gates, the facts, and what to do next."""
+    width = width or _measure_terminal()
     request = clip_text(card["request"], REQUEST_CHARS_MAX) or ""
+    facts = _describe_facts(card, zone)
+    label = max(map(len, facts))
+    rows = []
+    for name, value in facts.items():
+        first, *others = _wrap(value, width - label - 2)
+        rows += [f"{name:<{label}}  {first}", *(" " * (label + 2) + line for line in others)]
     blocks = [
-        [*_wrapped(describe_outcome(card), width), *_wrapped(request, width, "  ")],
-        _steps(card, width),
-        _table(_facts(card, zone), width),
-        _wrapped(suggest_next_step(card), width),
+        [*_wrap(describe_outcome(card), width), *_wrap(request, width, "  ")],
+        _list_gates(card["gates"], width),
+        rows,
+        _wrap(suggest_next_step(card), width),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def describe_outcome(card: dict[str, Any]) -> str:
-    """How it ended and why, or where it stands; then what the last verdict says, if that was no pass."""
+def describe_outcome(card: Row) -> str:
+    """Say how the run ended and why, or what it waits for; then what the last failed gate says."""
     if card["outcome"]:
         last = card["gates"][-1] if card["gates"] and card["outcome"] != "aborted" else None
         more = last["says"] if last and last["reason"] != "pass" else ""
@@ -55,114 +74,77 @@ def describe_outcome(card: dict[str, Any]) -> str:
     return f"{state}: {place} {PHASES[card['phase']]}. {card['paused'] or ''}".strip()
 
 
-def suggest_next_step(card: dict[str, Any]) -> str:
-    """What a reader can do now."""
+def suggest_next_step(card: Row) -> str:
+    """Say what a reader can do now."""
     if card.get("not_applied"):
         return f"It is not in the tree: {card['not_applied']}"
     if card.get("branch"):
-        return (
-            f"Look at it: `git -C {card['repo']} diff {card['base_commit'][:10]} {card['branch']}`"
-        )
+        diff = f"diff {card['base_commit'][:10]} {card['branch']}"
+        return f"Look at it: `git -C {card['repo']} {diff}`"
     if card["outcome"] is None:
         return f"Go on with it: `kaizen P7 --id {card['id']}`; with --abort it ends."
     return f"Findings, answers and the last candidate: `kaizen P2 --id {card['id']} --format html`"
 
 
-def _steps(card, width):
-    if not card["gates"]:
+def _list_gates(gates: list[Row], width: int) -> list[str]:
+    if not gates:
         return ["Nothing has been judged yet."]
-    step = max(len(_place(gate)) for gate in card["gates"])
-    reason = max(len(gate["reason"]) for gate in card["gates"])
+    places = [f"{gate['step']} {gate['attempt']}" for gate in gates]
+    place_width = max(map(len, places))
+    reason_width = max(len(gate["reason"]) for gate in gates)
     lines = []
-    for gate in card["gates"]:
-        found = format_quantity(gate["findings"], "finding") if gate["findings"] else ""
-        took = format_seconds(gate["seconds"])
-        lines.append(
-            f"  {_place(gate):<{step}}  {gate['reason']:<{reason}}  {took:>8}  {found}".rstrip()
-        )
+    for place, gate in zip(places, gates, strict=True):
+        findings = format_quantity(gate["findings"], "finding") if gate["findings"] else ""
+        start = f"  {place:<{place_width}}  {gate['reason']:<{reason_width}}"
+        lines.append(f"{start}  {format_seconds(gate['seconds']):>8}  {findings}".rstrip())
         if gate["reason"] != "pass":
-            lines += _wrapped(_why(gate), width, " " * (step + 4))
+            text, first = gate["says"], gate["first"]
+            if first:
+                has_line = first["path"] and first["line"]
+                where = f"{first['path']}:{first['line']}" if has_line else first["path"]
+                parts = ": ".join(filter(None, (where, first["rule"], first["text"])))
+                text = clip_text(parts, FINDING_CHARS_MAX) or ""
+            lines += _wrap(text, width, " " * (place_width + 4))
     return lines
 
 
-def _why(gate):
-    return (
-        clip_text(format_finding(gate["first"]), FINDING_CHARS_MAX)
-        if gate["first"]
-        else gate["says"]
-    )
-
-
-def _place(gate):
-    return f"{gate['step']} {gate['attempt']}"
-
-
-def format_finding(one: dict[str, Any]) -> str:
-    """Where, by which rule, in words."""
-    where = f"{one['path']}:{one['line']}" if one["path"] and one["line"] else one["path"]
-    return ": ".join(filter(None, (where, one["rule"], one["text"])))
-
-
-def _facts(card, zone):
-    rows = [
-        ("run", card["id"] + (" (a test record)" if card["test"] else "")),
-        ("task", card["task_id"]),
-        ("begun", f"{zone.show(card['at'])} {zone.name}, {card['protocol']} on {card['repo']}"),
-        ("took", describe_usage(card)),
-        ("rejected", describe_rejected(card)),
-        ("reviewed by", describe_reviewer(card)),
-        ("branch", card.get("branch")),
-        ("in the tree", "yes" if card.get("applied") else "no" if card.get("branch") else None),
-        (
-            "driven by",
-            f"{card['holder']}, at most until {zone.show(card['until'])}"
-            if card.get("holder")
-            else None,
-        ),
-    ]
-    return [(name, value) for name, value in rows if value]
-
-
-def describe_usage(card: dict[str, Any]) -> str:
-    """Time, attempts, tokens and cost in one line; what nobody told is unknown, and not 0."""
-    built = card["build_attempts"]
-    parts = [
-        format_seconds(card["seconds"]), *([format_quantity(built, "build attempt")] if built else []),
-        f"{format_known(card['tokens_in'])} tokens in, {format_known(card['tokens_out'])} out", format_cost(card["cost_usd"]),
-    ]  # fmt: skip
-    more = (
-        f"; {format_quantity(card['usage_unknown'], 'answer')} without usage"
-        if card["usage_unknown"]
-        else ""
-    )
-    return ", ".join(parts) + more
-
-
-def describe_reviewer(card: dict[str, Any]) -> str | None:
-    """Nobody is independent of what he wrote himself, and a reader is told so."""
-    if "reviewed_by" not in card:
-        return None
-    too = (
-        ", who built it too: only the gates are independent here"
-        if card["reviewed_by_author"]
-        else ""
-    )
-    return card["reviewed_by"] + too
-
-
-def describe_rejected(card: dict[str, Any]) -> str | None:
-    """What work cost that came to nothing; before the end nobody knows."""
-    number = card["rejected_answers"]
-    if not number or card["outcome"] is None:
-        return None
-    return f"{format_quantity(number, 'answer')}, {format_known(card['rejected_tokens'])} tokens, {format_cost(card['rejected_cost_usd'])}"
+def _describe_facts(card: Row, zone: Zone) -> dict[str, str]:
+    """Return label -> value. What is not known is `unknown`, never 0."""
+    tokens = f"{format_known(card['tokens_in'])} tokens in, {format_known(card['tokens_out'])} out"
+    attempts, unknown = card["build_attempts"], card["usage_unknown"]
+    facts = {
+        "run": card["id"] + (" (a test record)" if card["test"] else ""),
+        "task": card["task_id"],
+        "begun": f"{zone.show(card['at'])} {zone.name}, {card['protocol']} on {card['repo']}",
+        "took": format_seconds(card["seconds"])
+        + (f", {format_quantity(attempts, 'build attempt')}" if attempts else "")
+        + f", {tokens}, {_format_cost(card['cost_usd'])}"
+        + (f"; {format_quantity(unknown, 'answer')} without usage" if unknown else ""),
+    }
+    if card["rejected_answers"] and card["outcome"] is not None:
+        facts["rejected"] = (
+            f"{format_quantity(card['rejected_answers'], 'answer')}, "
+            f"{format_known(card['rejected_tokens'])} tokens, "
+            f"{_format_cost(card['rejected_cost_usd'])}"
+        )
+    if "reviewed_by" in card:
+        is_author = card["reviewed_by_author"]
+        built = ", who built it too: only the gates are independent here" if is_author else ""
+        facts["reviewed by"] = card["reviewed_by"] + built
+    if card.get("branch"):
+        facts["branch"] = card["branch"]
+    if card.get("branch") or card.get("applied"):
+        facts["in the tree"] = "yes" if card.get("applied") else "no"
+    if card.get("holder"):
+        facts["driven by"] = f"{card['holder']}, at most until {zone.show(card['until'])}"
+    return {name: value for name, value in facts.items() if value}
 
 
 def format_known(value: int | None) -> str:
     return UNKNOWN if value is None else format_count(value)
 
 
-def format_cost(usd: float | None) -> str:
+def _format_cost(usd: float | None) -> str:
     return f"cost {UNKNOWN}" if usd is None else format_dollars(usd)
 
 
@@ -170,77 +152,123 @@ def format_seconds(value: float | None) -> str:
     return UNKNOWN if value is None else format_duration(value * 1000)
 
 
-# Many runs
-
-
-def format_runs(found: dict[str, Any], width: int | None = None) -> str:
-    """The runs as lines, and below them how often each stage passes."""
-    if not found["records"]:
+def format_runs(data: Row, width: int | None = None) -> str:
+    """Format the runs as lines, and below them how often each stage passes."""
+    if not data["records"]:
         return "Nothing found."
-    width = width or _width()
-    lines = [
-        _line("run", "outcome", "time", "request", width),
-        *(_run(row, width) for row in found["records"]),
-    ]
-    number = len(found["records"])
-    more = f"; more with --limit (this is the limit of {number})" if found["more"] else ""
+    width = width or _measure_terminal()
+    lines = [_format_run("run", "outcome", "time", "request", width)]
+    for row in data["records"]:
+        state = row["outcome"] or f"at {row['step'] or 'start'}"
+        took = "" if row["seconds"] is None else format_seconds(row["seconds"])
+        request = clip_text(row["request"]) or ""
+        lines.append(_format_run(row["id"], state, took, request, width))
+    number = len(data["records"])
+    more = f"; more with --limit (this is the limit of {number})" if data["more"] else ""
     lines += ["", format_quantity(number, "run") + more]
-    return "\n".join([*lines, *_stages(found)])
-
-
-def _run(row, width):
-    stands = row["outcome"] or f"at {row['step'] or 'start'}"
-    took = "" if row["seconds"] is None else format_seconds(row["seconds"])
-    return _line(row["id"], stands, took, clip_text(row["request"]) or "", width)
-
-
-def _line(run, outcome, took, request, width):
-    return cut_line(
-        f"{run:<34}  {cut_line(outcome, 11):<11}  {took:>8}  {escape_invisible(request)}", width
-    ).rstrip()
-
-
-def _stages(found):
-    if not found["stages"]:
-        return []
-    many = len({row["protocol"] for row in found["stages"]}) > 1
+    if not data["stages"]:
+        return "\n".join(lines)
+    has_many_protocols = len({row["protocol"] for row in data["stages"]}) > 1
     names = [
-        f"{row['protocol']} {row['stage']}" if many else row["stage"] for row in found["stages"]
+        f"{row['protocol']} {row['stage']}" if has_many_protocols else row["stage"]
+        for row in data["stages"]
     ]
     size = max(map(len, [*names, "stage"]))
-    lines = [
-        "",
-        "How often each stage passes, over all runs:",
-        f"  {'stage':<{size}}  {'passes':>8}  judged  runs",
-    ]
-    for name, row in zip(names, found["stages"], strict=True):
+    lines += ["", "How often each stage passes, over all runs:"]
+    lines.append(f"  {'stage':<{size}}  {'passes':>8}  judged  runs")
+    for name, row in zip(names, data["stages"], strict=True):
+        numbers = f"{format_percent(row['pass_rate']):>8}  {row['judged']:>6,}  {row['runs']:>4,}"
         undecided = f"  ({row['undecided']:,} could not be decided)" if row["undecided"] else ""
-        lines.append(
-            f"  {name:<{size}}  {format_percent(row['pass_rate']):>8}  {row['judged']:>6,}  {row['runs']:>4,}{undecided}"
+        lines.append(f"  {name:<{size}}  {numbers}{undecided}")
+    if data["flakiest"]:
+        lines.append(f"The flakiest stage is {data['flakiest']}.")
+    return "\n".join(lines)
+
+
+def _format_run(id: str, outcome: str, took: str, request: str, width: int) -> str:
+    line = f"{id:<34}  {cut_line(outcome, 11):<11}  {took:>8}  {escape_invisible(request)}"
+    return cut_line(line, width).rstrip()
+
+
+def format_replay(data: Row) -> str:
+    """Format a replay: whether the verdicts are the same, and the reason for each that is not."""
+    verdicts = format_quantity(data["verdicts"], "verdict")
+    different = f"{data['different']} of {verdicts} of {data['id']}"
+    if data["same"]:
+        headline = f"SAME: {verdicts} of {data['id']}, judged again, as recorded."
+    elif data["answers_changed"]:
+        answers = format_quantity(data["answers_changed"], "answer")
+        headline = (
+            f"DIFFERENT: {answers} of {data['id']} on record, and {data['different']} "
+            "of its verdicts."
         )
-    return [*lines, *([f"The flakiest stage is {found['flakiest']}."] if found["flakiest"] else [])]
+    elif data.get("exit_code") == 5:
+        headline = f"CANNOT TELL: {different} cannot be judged again here."
+    else:
+        headline = f"DIFFERENT: {different}."
+    lines = [headline, ""]
+    places = [f"{row['step']} {row['attempt'] or ''}".strip() for row in data["steps"]]
+    size = max(map(len, places), default=0)
+    for place, row in zip(places, data["steps"], strict=True):
+        mark = {True: "same", False: "DIFFERENT", None: "not judged"}[row["same"]]
+        lines.append(f"  {place:<{size}}  {row['recorded']:<10}  {mark}")
+        lines += [f"      {row['why']}"] if row["why"] else []
+    questions = [
+        f"{row['step']} {row['attempt'] or ''}".strip() + f". {row['why']}"
+        for row in data["questions"]
+        if row["why"]
+    ]
+    parts = {"Changed since, besides:": data["changed"], "Questions that changed:": questions}
+    for title, items in parts.items():
+        lines += ["", title, *(f"  {item}" for item in items)] if items else []
+    return "\n".join([*lines, "", f"Report: {data['path']}"])
 
 
-# Lines
+def format_protocol(data: Row) -> str:
+    """Format a protocol: its steps, its faults, and what its gates say about their fixtures."""
+    name = data["name"]
+    if data["usable"]:
+        lines = [f"{name} {data['version']} can be run. {data['about']}"]
+    elif data["faults"]:
+        lines = [f"{name} cannot be run: {format_quantity(len(data['faults']), 'fault')}."]
+    else:
+        lines = [f"{name} cannot be run: a gate does not tell its fixtures apart."]
+    lines += [f"  - {fault}" for fault in data["faults"]]
+    for row in data.get("steps", []):
+        edges = ", ".join(f"{reason} → {to}" for reason, to in row["next"].items())
+        attempts = format_quantity(row["attempts"], "attempt")
+        lines.append(f"  {row['step']:<20} {row['kind']} {row['what']}, {attempts}: {edges}")
+    for row in data["fixtures"]:
+        mark = "as it should" if row["ok"] else f"WRONG, wanted {row['expected']}. {row['says']}"
+        fixture = f"{row['step']} on {row['which']} fixture {row['number']}"
+        lines.append(f"  {fixture}: {row['got']}, {mark}")
+    lines += [f"  wrote {path}" for path in data["skills"]]
+    lines += [f"hint: {data['hint']}"] if data["hint"] else []
+    return "\n".join(lines)
 
 
-def _width():
+def format_protocols(data: Row) -> str:
+    """Format the protocols as lines; those that cannot be run name the command that says why."""
+    lines = []
+    size = max(len(row["name"]) for row in data["protocols"])
+    for row in data["protocols"]:
+        state = row["about"]
+        if row["faults"]:
+            place = " --repo REPO" if row["whose"] == "target" else ""
+            faults = format_quantity(row["faults"], "fault")
+            state = f"cannot be run: {faults}; `P11 --name {row['name']}{place}`"
+        lines.append(f"{row['name']:<{size}}  {row['whose']:<8}  {state}")
+    return "\n".join(lines)
+
+
+def _measure_terminal() -> int:
     return min(max(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MIN), WIDTH_MAX)
 
 
-def _table(rows, width):
-    label = max((len(name) for name, _ in rows), default=0)
-    return [
-        (f"{name:<{label}}  " if at == 0 else " " * (label + 2)) + line
-        for name, value in rows
-        for at, line in enumerate(_wrapped(value, width - label - 2))
-    ]
-
-
-def _wrapped(text, width, indent=""):
-    """Lines that fit; what stands between backticks is a command and stays whole, to be copied."""
+def _wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """Break a text into lines; a command between backticks stays whole, to be copied."""
     lines: list[str] = []
-    for word in _words(escape_invisible(" ".join(text.split())), width - len(indent)):
+    for word in _split_words(escape_invisible(" ".join(text.split())), width - len(indent)):
         if lines and measure_width(f"{indent}{lines[-1]} {word}") <= width:
             lines[-1] += f" {word}"
         else:
@@ -248,8 +276,8 @@ def _wrapped(text, width, indent=""):
     return [indent + line for line in lines]
 
 
-def _words(text, most):
-    """The text at its blanks; a word that is longer than a line, and no command, in pieces of a line."""
+def _split_words(text: str, width: int) -> Iterator[str]:
+    """Yield the words; one that is wider than a line, and not a command, in pieces of a line."""
     parts = text.split("`")
     if len(parts) % 2:
         text = "`".join(
@@ -258,15 +286,11 @@ def _words(text, most):
     for word in text.split(" "):
         if "\0" in word:
             yield word.replace("\0", " ")
-        else:
-            yield from _pieces(word, most)
-
-
-def _pieces(word, most):
-    piece = ""
-    for character in word:
-        if measure_width(piece + character) > most:
-            yield piece
-            piece = ""
-        piece += character
-    yield piece
+            continue
+        piece = ""
+        for character in word:
+            if measure_width(piece + character) > width:
+                yield piece
+                piece = ""
+            piece += character
+        yield piece

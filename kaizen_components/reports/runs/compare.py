@@ -1,9 +1,10 @@
 """P8: two drivers, models, protocols or sets of runs on the same requests, side by side."""
 
+from __future__ import annotations
+
 import json
 from datetime import datetime
 from statistics import mean
-from typing import Any
 
 from ...errors import NotFound, Usage
 from ...pipeline.run import recorder as ledger
@@ -21,159 +22,193 @@ from ..engine.document import (
     table,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...parameters import Reader, Row
+    from ..engine.zone import Zone
+
+    Cell = Callable[[Row], str]
+
 ENDED = "SELECT * FROM run_current WHERE phase = 'ended' AND test = 0 ORDER BY seq"
 # A replay leaves an artifact, and a proof where every verdict was the same; the newest counts.
 REPLAYED = """
-SELECT EXISTS (SELECT 1 FROM proof p WHERE p.stdout_id = a.id AND p.outcome = 'passed') AS same FROM artifact a
-WHERE a.about_id = ? AND a.title = ? ORDER BY a.seq DESC LIMIT 1"""
-WAYS = ("driver", "model", "protocol", "version")
+SELECT EXISTS (SELECT 1 FROM proof p WHERE p.stdout_id = a.id AND p.outcome = 'passed') AS same
+FROM artifact a WHERE a.about_id = ? AND a.title = ? ORDER BY a.seq DESC LIMIT 1"""
 REQUEST_CHARS_MAX = 100
 REQUESTS_MAX = 100
-VERSION_CHARS_MIN = (
-    4  # or version="1", which is what a protocol calls itself, would be a sixteenth of all hashes
-)
+# Or version="1", which is what a protocol calls itself, would match a sixteenth of all hashes.
+VERSION_CHARS_MIN = 4
 VERSION_CHARS_SHOWN = 12
-HOW = "Such as driver=agent, model=NAME, protocol=factory, version=HASH, or the ids of runs, separated by commas."
+HOW = (
+    "Such as driver=agent, model=NAME, protocol=factory, version=HASH, "
+    "or the ids of runs, separated by commas."
+)
 
 
-def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
-    """Both sides, as far as they had the same requests."""
-    runs = _placed([_numbers(db, run) for run in db.rows(ENDED)])
-    sides = {side: _chosen(db, runs, options[side], side) for side in ("left", "right")}
-    both = {_asked(run) for run in sides["left"]} & {_asked(run) for run in sides["right"]}
-    if not both:
-        raise NotFound(
-            "nothing_to_compare",
-            "The two sides have no request in common.",
-            f"Left has {format_quantity(len(sides['left']), 'run')} that ended, right {len(sides['right'])}.",
-            "Run the same request on the same repository on both sides: `P1`.",
-        )
-    kept = {side: [run for run in found if _asked(run) in both] for side, found in sides.items()}
-    return {
-        "left": {"is": options["left"], **_measured(kept["left"])},
-        "right": {"is": options["right"], **_measured(kept["right"])},
-        "requests": [_request(asked, kept) for asked in sorted(both)],
-        "left_out": {side: len(sides[side]) - len(kept[side]) for side in sides},
-        "on_both": len({run["id"] for run in kept["left"]} & {run["id"] for run in kept["right"]}),
-    }
-
-
-def _asked(run):
-    """What makes two runs comparable: the same words about another repository or function are another request."""
-    return run["request"], run["where"]
-
-
-def _placed(runs):
-    """The runs, each with where it was: clones are one repository, known by files that runs in both began with."""
+def gather(db: Reader, zone: Zone, options: Row) -> Row:
+    """Return both sides, reduced to the requests that both had."""
+    runs = [_measure_run(db, run) for run in db.rows(ENDED)]
     trees: dict[str, set[str]] = {}
     for run in runs:
         trees.setdefault(run["repo"], set()).update(filter(None, [run["base_tree"]]))
-    homes = _homes(trees)
-    return [
-        {**run, "where": " ".join(filter(None, (homes[run["repo"]], run["function"])))}
-        for run in runs
-    ]
+    homes = _find_homes(trees)
+    for run in runs:
+        run["where"] = " ".join(filter(None, (homes[run["repo"]], run["function"])))
+    all_runs = {side: _select_runs(db, runs, options[side], side) for side in ("left", "right")}
+    requests = {side: set(map(_get_request, runs)) for side, runs in all_runs.items()}
+    shared = requests["left"] & requests["right"]
+    if not shared:
+        left, right = format_quantity(len(all_runs["left"]), "run"), len(all_runs["right"])
+        raise NotFound(
+            "nothing_to_compare",
+            "The two sides have no request in common.",
+            f"Left has {left} that ended, right {right}.",
+            "Run the same request on the same repository on both sides: `P1`.",
+        )
+    sides = {
+        side: [run for run in runs if _get_request(run) in shared]
+        for side, runs in all_runs.items()
+    }
+    ids = {side: {run["id"] for run in runs} for side, runs in sides.items()}
+    return {
+        "left": {"is": options["left"], **_summarize_side(sides["left"])},
+        "right": {"is": options["right"], **_summarize_side(sides["right"])},
+        "requests": [
+            {
+                "request": text,
+                "where": where,
+                **{
+                    side: [
+                        {"id": run["id"], "outcome": run["outcome"]}
+                        for run in runs
+                        if _get_request(run) == (text, where)
+                    ]
+                    for side, runs in sides.items()
+                },
+            }
+            for text, where in sorted(shared)
+        ],
+        "left_out": {side: len(all_runs[side]) - len(sides[side]) for side in sides},
+        "on_both": len(ids["left"] & ids["right"]),
+    }
 
 
-def _homes(trees):
-    """Repository -> the first one that it has files in common with, be it through others."""
+def _get_request(run: Row) -> tuple[str, str]:
+    """Return what makes runs comparable: the words, the repository and the function."""
+    return run["request"], run["where"]
+
+
+def _find_homes(trees: dict[str, set[str]]) -> dict[str, str]:
+    """Return {repository: the first one that shares a tree with it, be it through others}."""
     groups: list[tuple[list[str], set[str]]] = []
     for repo, own in trees.items():
         near = [group for group in groups if group[1] & own]
-        joined = [name for names, _ in near for name in names]
+        repos = [name for names, _ in near for name in names]
         groups = [group for group in groups if group not in near]
-        groups.append(([*joined, repo], own.union(*(seen for _, seen in near))))
+        groups.append(([*repos, repo], own.union(*(seen for _, seen in near))))
     return {name: names[0] for names, _ in groups for name in names}
 
 
-def _chosen(db, runs, given, side):
-    way, equals, value = given.partition("=")
+def _select_runs(db: Reader, runs: list[Row], words: str, side: str) -> list[Row]:
+    key, equals, value = words.partition("=")
     if not equals:
-        ids = [db.find("run", one.strip())["id"] for one in given.split(",") if one.strip()]
+        ids = [db.find("run", ref.strip())["id"] for ref in words.split(",") if ref.strip()]
         return [run for run in runs if run["id"] in ids]
-    if way == "version" and 0 < len(value) < VERSION_CHARS_MIN:
-        few = f"A version is at least {VERSION_CHARS_MIN} characters of a hash."
+    if key == "version" and 0 < len(value) < VERSION_CHARS_MIN:
         raise Usage(
-            "bad_side", f"--{side} is too short.", few, "`P11 --name NAME` shows the whole hash."
+            "bad_side",
+            f"--{side} is too short.",
+            f"A version is at least {VERSION_CHARS_MIN} characters of a hash.",
+            "`P11 --name NAME` shows the whole hash.",
         )
-    if way not in WAYS or not value:
+    tests: dict[str, Callable[[Row], bool]] = {
+        "driver": lambda run: run["driver"] == value,
+        "model": lambda run: value in run["models"],
+        "protocol": lambda run: run["protocol"] == value,
+        "version": lambda run: run["version"].startswith(value),
+    }
+    if key not in tests or not value:
         raise Usage(
-            "bad_side", f"--{side} cannot be read.", f"It is {clip_text(given, 60)!r}.", HOW
+            "bad_side", f"--{side} cannot be read.", f"It is {clip_text(words, 60)!r}.", HOW
         )
-    matches = {
-        "driver": lambda run: run["driver"] == value, "model": lambda run: value in run["models"],
-        "protocol": lambda run: run["protocol"] == value, "version": lambda run: run["version"].startswith(value),
-    }[way]  # fmt: skip
-    return [run for run in runs if matches(run)]
+    return list(filter(tests[key], runs))
 
 
-def _numbers(db, run):
-    """One run in the numbers that are compared."""
+def _measure_run(db: Reader, run: Row) -> Row:
+    """Return one run as the numbers that are compared."""
     events = ledger.load_events(db, run)
     state = json.loads(run["state"])
     gates = {name for name, step in ledger.load_protocol(run).steps.items() if step.kind == "gate"}
-    judged = [event for event in events if event["event"] == "judged" and event["step"] in gates]
-    trees = [event["payload"].get("facts", {}).get("base_tree") for event in judged]
-    ended = next(event["at"] for event in reversed(events) if event["event"] == "ended")
-    took = datetime.fromisoformat(ended) - datetime.fromisoformat(run["at"])
+    verdicts = [event for event in events if event["event"] == "judged" and event["step"] in gates]
+    trees = [event["payload"].get("facts", {}).get("base_tree") for event in verdicts]
+    models = {event["payload"].get("model") for event in events}
+    end = next(event["at"] for event in reversed(events) if event["event"] == "ended")
+    wall_time = datetime.fromisoformat(end) - datetime.fromisoformat(run["at"])
     return {
-        "id": run["id"], "request": run["request"].strip(), "repo": run["repo"],
+        "id": run["id"],
+        "request": run["request"].strip(),
+        "repo": run["repo"],
         "function": json.loads(run["options"]).get("function"),
-        "base_tree": next(filter(None, trees), None), "driver": run["driver"], "protocol": run["protocol"],
-        "version": run["protocol_hash"], "rounds": state["asks"], "wall_seconds": took.total_seconds(),
-        "models": sorted({event["payload"]["model"] for event in events if event["payload"].get("model")}),
-        "caught": sum(event["reason"] not in ("pass", "missing") for event in judged),
+        "base_tree": next(filter(None, trees), None),
+        "driver": run["driver"],
+        "protocol": run["protocol"],
+        "version": run["protocol_hash"],
+        "rounds": state["asks"],
+        "wall_seconds": wall_time.total_seconds(),
+        "models": sorted(filter(None, models)),
+        "caught": sum(event["reason"] not in ("pass", "missing") for event in verdicts),
         "refused": sum(event["event"] == "refused" for event in events),
         "replayed": db.value(REPLAYED, (run["id"], f"Replay of {run['id']}")),
         **summarize_run(state, events),
-    }  # fmt: skip
+    }
 
 
-def _measured(runs):
+def _summarize_side(runs: list[Row]) -> Row:
     accepted = sum(run["outcome"] == "accepted" for run in runs)
-    tokens = [_both(run["tokens_in"], run["tokens_out"]) for run in runs]
+    tokens = [
+        None
+        if None in (run["tokens_in"], run["tokens_out"])
+        else run["tokens_in"] + run["tokens_out"]
+        for run in runs
+    ]
+    means = ("cost_usd", "seconds", "wall_seconds")
+    versions = {f"{run['protocol']} {run['version'][:VERSION_CHARS_SHOWN]}" for run in runs}
     return {
-        "runs": len(runs), "accepted": accepted, "accepted_interval": compute_share_interval(accepted, len(runs)),
-        "caught": sum(run["caught"] for run in runs), "refused": sum(run["refused"] for run in runs),
-        "rounds": _mean([run["rounds"] for run in runs]), "tokens": _mean(tokens),
-        "cost_usd": _mean([run["cost_usd"] for run in runs]), "seconds": _mean([run["seconds"] for run in runs]),
-        "wall_seconds": _mean([run["wall_seconds"] for run in runs]),
+        "runs": len(runs),
+        "accepted": accepted,
+        "accepted_interval": compute_share_interval(accepted, len(runs)),
+        "caught": sum(run["caught"] for run in runs),
+        "refused": sum(run["refused"] for run in runs),
+        "rounds": _average([run["rounds"] for run in runs]),
+        "tokens": _average(tokens),
+        **{name: _average([run[name] for run in runs]) for name in means},
         "replayed": sum(run["replayed"] is not None for run in runs),
         "replayed_same": sum(run["replayed"] == 1 for run in runs),
         "models": sorted({model for run in runs for model in run["models"]}),
-        "protocols": sorted({f"{run['protocol']} {run['version'][:VERSION_CHARS_SHOWN]}" for run in runs}),
-    }  # fmt: skip
+        "protocols": sorted(versions),
+    }
 
 
-def _both(one, other):
-    return None if one is None or other is None else one + other
-
-
-def _mean(values):
-    """The mean of what is known, its interval, and of how many runs it is unknown."""
+def _average(values: list[float | None]) -> Row:
+    """Return the mean of the known values, its interval, and how many values are unknown."""
     known = [value for value in values if value is not None]
     return {
-        "mean": round(mean(known), 6) if known else None, "interval": compute_mean_interval(known),
+        "mean": round(mean(known), 6) if known else None,
+        "interval": compute_mean_interval(known),
         "unknown": len(values) - len(known),
-    }  # fmt: skip
-
-
-def _request(asked, kept):
-    ends = {
-        side: [
-            {"id": run["id"], "outcome": run["outcome"]} for run in found if _asked(run) == asked
-        ]
-        for side, found in kept.items()
     }
-    return {"request": asked[0], "where": asked[1], **ends}
 
 
-def layout(found: dict[str, Any], zone) -> dict[str, Any]:
-    left, right = found["left"], found["right"]
+def layout(data: Row, zone: Zone) -> Row:
+    """Lay out the two sides in numbers, then request by request."""
+    left, right = data["left"], data["right"]
     names = [f"left: {left['is']}", f"right: {right['is']}"]
+    requests = data["requests"]
     return document(
         f"{left['is']} against {right['is']}",
-        _lead(found),
+        _summarize_requests(data),
         [
             section(
                 "In numbers",
@@ -188,82 +223,72 @@ def layout(found: dict[str, Any], zone) -> dict[str, Any]:
                 table(
                     "How each request ended",
                     {"Request": "text", "Where": "text", names[0]: "text", names[1]: "text"},
-                    [_row(one) for one in found["requests"][:REQUESTS_MAX]],
-                    max(0, len(found["requests"]) - REQUESTS_MAX),
+                    [_describe_request(request) for request in requests[:REQUESTS_MAX]],
+                    max(0, len(requests) - REQUESTS_MAX),
                 ),
             ),
         ],
     )
 
 
-def _lead(found):
-    left_out = sum(found["left_out"].values())
-    requests, runs = (
-        format_quantity(len(found["requests"]), "request"),
-        format_quantity(found["left"]["runs"], "run"),
-    )
-    lead = [f"{requests} that both sides had: {runs} against {found['right']['runs']}."]
+def _summarize_requests(data: Row) -> list[str]:
+    requests = format_quantity(len(data["requests"]), "request")
+    left, right = format_quantity(data["left"]["runs"], "run"), data["right"]["runs"]
+    lead = [f"{requests} that both sides had: {left} against {right}."]
+    left_out, on_both = sum(data["left_out"].values()), data["on_both"]
     if left_out:
-        are = "is" if left_out == 1 else "are"
-        lead.append(
-            f"{format_quantity(left_out, 'run')} with other requests or repositories {are} left out."
-        )
-    if found["on_both"]:
-        same = format_quantity(found["on_both"], "run")
-        lead.append(
-            f"{same} {'is' if found['on_both'] == 1 else 'are'} on both sides and cannot differ."
-        )
+        runs, verb = format_quantity(left_out, "run"), "is" if left_out == 1 else "are"
+        lead.append(f"{runs} with other requests or repositories {verb} left out.")
+    if on_both:
+        runs, verb = format_quantity(on_both, "run"), "is" if on_both == 1 else "are"
+        lead.append(f"{runs} {verb} on both sides and cannot differ.")
     return lead
 
 
-def _row(one):
-    ends = [_ends(one[side]) for side in ("left", "right")]
+def _describe_request(request: Row) -> list[str | None]:
     return [
-        clip_text(one["request"], REQUEST_CHARS_MAX),
-        clip_text(one["where"], REQUEST_CHARS_MAX),
-        *ends,
+        clip_text(request["request"], REQUEST_CHARS_MAX),
+        clip_text(request["where"], REQUEST_CHARS_MAX),
+        *(", ".join(run["outcome"] for run in request[side]) for side in ("left", "right")),
     ]
 
 
-def _ends(runs):
-    return ", ".join(run["outcome"] for run in runs)
-
-
-def _success(side):
+def _format_success(side: Row) -> str:
     low, high = side["accepted_interval"]
     return f"{side['accepted']} of {side['runs']} ({format_percent(low)} to {format_percent(high)})"
 
 
-def _in_all(number, side):
-    return f"{format_count(number)} in {format_quantity(side['runs'], 'run')}"
+def _show_sum(name: str) -> Cell:
+    return lambda side: f"{format_count(side[name])} in {format_quantity(side['runs'], 'run')}"
 
 
-def _averaged(name, show):
-    def cell(side):
-        found = side[name]
-        if found["mean"] is None:
+def _show_mean(name: str, show: Callable[[float], str]) -> Cell:
+    def format_mean(side: Row) -> str:
+        average = side[name]
+        if average["mean"] is None:
             return "unknown"
-        text = show(found["mean"])
-        if found["interval"]:
-            text += f" ({show(max(0, found['interval'][0]))} to {show(found['interval'][1])})"
-        return text + (f", unknown for {found['unknown']}" if found["unknown"] else "")
+        text = show(average["mean"])
+        if average["interval"]:
+            low, high = average["interval"]
+            text += f" ({show(max(0, low))} to {show(high)})"
+        return text + (f", unknown for {average['unknown']}" if average["unknown"] else "")
 
-    return cell
+    return format_mean
 
 
-def _seconds(value):
+def _format_seconds(value: float) -> str:
     return format_duration(value * 1000)
 
 
-ROWS = {
-    "accepted": _success,
-    "caught by gates": lambda side: _in_all(side["caught"], side),
-    "illegal moves refused": lambda side: _in_all(side["refused"], side),
-    "rounds: how often somebody was asked": _averaged("rounds", lambda value: f"{value:.2f}"),
-    "tokens": _averaged("tokens", lambda value: format_count(round(value))),
-    "cost": _averaged("cost_usd", format_dollars),
-    "seconds of thinking and judging": _averaged("seconds", _seconds),
-    "wall time": _averaged("wall_seconds", _seconds),
+ROWS: dict[str, Cell] = {
+    "accepted": _format_success,
+    "caught by gates": _show_sum("caught"),
+    "illegal moves refused": _show_sum("refused"),
+    "rounds: how often somebody was asked": _show_mean("rounds", lambda value: f"{value:.2f}"),
+    "tokens": _show_mean("tokens", lambda value: format_count(round(value))),
+    "cost": _show_mean("cost_usd", format_dollars),
+    "seconds of thinking and judging": _show_mean("seconds", _format_seconds),
+    "wall time": _show_mean("wall_seconds", _format_seconds),
     "replayed with the same verdicts": lambda side: (
         f"{side['replayed_same']} of {side['replayed']}" if side["replayed"] else "not replayed"
     ),
@@ -272,19 +297,19 @@ ROWS = {
 }
 
 
-def format_comparison(found: dict[str, Any]) -> str:
-    """The same on a screen."""
-    left, right = found["left"], found["right"]
+def format_comparison(data: Row) -> str:
+    """Format the comparison for a screen."""
+    left, right = data["left"], data["right"]
     rows = [
         ["", left["is"], right["is"]],
         *([label, show(left), show(right)] for label, show in ROWS.items()),
     ]
     widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
     lines = [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows]
-    ends = [
-        f"  {asked} ({where}): {left} | {right}"
-        for asked, where, left, right in map(_row, found["requests"])
-    ]
-    more = len(ends) - REQUESTS_MAX
-    left_off = [f"  and {format_quantity(more, 'request')} more"] if more > 0 else []
-    return "\n".join([*_lead(found), "", *lines, "", *ends[:REQUESTS_MAX], *left_off])
+    ends = []
+    for request in data["requests"][:REQUESTS_MAX]:
+        text, where, left_ends, right_ends = _describe_request(request)
+        ends.append(f"  {text} ({where}): {left_ends} | {right_ends}")
+    more = len(data["requests"]) - REQUESTS_MAX
+    note = [f"  and {format_quantity(more, 'request')} more"] if more > 0 else []
+    return "\n".join([*_summarize_requests(data), "", *lines, "", *ends, *note])

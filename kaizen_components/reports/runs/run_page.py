@@ -1,8 +1,8 @@
-"""P2 as a page: what a run was asked, every gate and attempt, what was found, what it made and what it took."""
+"""P2 as a page: the request, every gate and attempt, the findings, the change, the cost."""
 
-from typing import Any
+from __future__ import annotations
 
-from ..engine.document import (  # fmt: skip
+from ..engine.document import (
     Code,
     Own,
     Ref,
@@ -16,6 +16,7 @@ from ..engine.document import (  # fmt: skip
     paragraph,
     points,
     prose,
+    record_table,
     section,
     story,
     table,
@@ -23,209 +24,205 @@ from ..engine.document import (  # fmt: skip
 )
 from .card import UNKNOWN, describe_outcome, format_known, format_seconds, suggest_next_step
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Row
+    from ..engine.zone import Zone
+
 FINDINGS_SHOWN_MAX = 30  # of one attempt
 TEXT_CHARS_MAX = 600
-DROVE = {
-    "leased": "drove it from here on", "released": "let go of it", "refused": "was refused", "aborted": "aborted it",
-}  # fmt: skip
+DRIVER_EVENTS = {
+    "leased": "drove it from here on",
+    "released": "let go of it",
+    "refused": "was refused",
+    "aborted": "aborted it",
+}
 
 
-def layout(found: dict[str, Any], zone) -> dict[str, Any]:
+def layout(data: Row, zone: Zone) -> Row:
+    """Lay out the run from the request to the files that it left."""
+    trace = waterfall("Waterfall of the steps", data["trace"]) if data["trace"] else None
+    budget = record_table(
+        "What was spent of what was allowed; usage that no server reported is not in it",
+        data["budget"],
+        {
+            "Budget": ("", lambda row: row["name"].replace("_", " ")),
+            "Spent": ("number", "spent"),
+            "Allowed": ("number", "most"),
+        },
+    )
+    drivers = [
+        {
+            "at": zone.show(row["at"]),
+            "by": clip_text(row["holder"] or row["actor"], 60),
+            "what": DRIVER_EVENTS[row["event"]],
+            "refs": [Own(row["id"])],
+            "text": row["why"],
+        }
+        for row in data["drove"]
+    ]
+    artifacts = record_table(
+        "What a reader finds below the project",
+        data["artifacts"],
+        {
+            "File": ("", lambda row: Code(clip_text(row["path"] or row["name"]))),
+            "What": ("", lambda row: clip_text(row["title"])),
+            "Bytes": ("number", "bytes"),
+            "SHA-256": ("whole", lambda row: Code(row["sha256"][:12] + "…")),
+            "Artifact": ("", lambda row: Own(row["id"])),
+        },
+    )
     return document(
-        f"Run: {clip_text(found['request'], 120)}",
-        _lead(found, zone),
+        f"Run: {clip_text(data['request'], 120)}",
+        _summarize(data, zone),
         [
-            section("In numbers", _numbers(found)),
+            section("In numbers", _count(data)),
             section(
-                "What was asked", prose("Request", found["request"]), *_spec_blocks(found["spec"])
+                "What was asked", prose("Request", data["request"]), *_lay_out_spec(data["spec"])
             ),
-            section("Gates and attempts", _gates(found)),
-            section("What was found", _findings(found)),
-            section(
-                "Where the time went",
-                waterfall("Waterfall of the steps", found["trace"]) if found["trace"] else None,
-            ),
-            section("The change", _change(found)),
-            section("Answers", _answers(found)),
-            section("Budget", _budget(found)),
-            section("Who drove it", _drivers(found, zone)),
-            section("Files that were kept", _artifacts(found)),
+            section("Gates and attempts", _tabulate_gates(data["gates"])),
+            section("What was found", _tabulate_findings(data["failed"])),
+            section("Where the time went", trace),
+            section("The change", _quote_change(data)),
+            section("Answers", _tabulate_answers(data["answers"])),
+            section("Budget", budget),
+            section("Who drove it", story(drivers)),
+            section("Files that were kept", artifacts),
         ],
     )
 
 
-def _lead(found, zone):
-    begun = f"begun {zone.show(found['at'])}; task {found['task_id']}"
+def _summarize(data: Row, zone: Zone) -> list[str]:
+    start = f"begun {zone.show(data['at'])}; task {data['task_id']}"
     lead = [
-        describe_outcome(found),
-        f"{found['id']}, {found['protocol']} on {found['repo']}, {begun}.",
+        describe_outcome(data),
+        f"{data['id']}, {data['protocol']} on {data['repo']}, {start}.",
     ]
-    if found.get("holder"):
-        lead.append(f"{found['holder']} drives it, at most until {zone.show(found['until'])}.")
-    if found.get("branch"):
-        lead.append(
-            f"The work is on the branch {found['branch']}{' and in the tree' if found['applied'] else ''}."
-        )
-    if found.get("branch") or found["outcome"] is None:
-        lead.append(suggest_next_step(found))
-    return [*lead, "This is a test record: `kaizen K7` removes it."] if found["test"] else lead
+    if data.get("holder"):
+        lead.append(f"{data['holder']} drives it, at most until {zone.show(data['until'])}.")
+    if data.get("branch"):
+        place = " and in the tree" if data["applied"] else ""
+        lead.append(f"The work is on the branch {data['branch']}{place}.")
+    if data.get("branch") or data["outcome"] is None:
+        lead.append(suggest_next_step(data))
+    if data["test"]:
+        lead.append("This is a test record: `kaizen K7` removes it.")
+    return lead
 
 
-def _numbers(found):
+def _count(data: Row) -> Row:
+    has_ended = data["outcome"] is not None
+    unknown = data["usage_unknown"]
     return facts(
-        fact("outcome", found["outcome"] or "unfinished", show=str),
-        fact("build attempts", found["build_attempts"]),
-        fact("time", found["seconds"], show=format_seconds),
-        fact("answers", len(found["answers"])),
-        fact("tokens in", found["tokens_in"], show=format_known),
-        fact("tokens out", found["tokens_out"], show=format_known),
-        fact("cost", found["cost_usd"], show=_dollars),
-        fact("rejected answers", found["rejected_answers"]) if found["outcome"] else None,
-        fact("cost of rejected work", found["rejected_cost_usd"], show=_dollars)
-        if found["outcome"]
+        fact("outcome", data["outcome"] or "unfinished", show=str),
+        fact("build attempts", data["build_attempts"]),
+        fact("time", data["seconds"], show=format_seconds),
+        fact("answers", len(data["answers"])),
+        fact("tokens in", data["tokens_in"], show=format_known),
+        fact("tokens out", data["tokens_out"], show=format_known),
+        fact("cost", data["cost_usd"], show=_format_cost),
+        fact("rejected answers", data["rejected_answers"]) if has_ended else None,
+        fact("cost of rejected work", data["rejected_cost_usd"], show=_format_cost)
+        if has_ended
         else None,
-        fact("answers without usage", found["usage_unknown"]) if found["usage_unknown"] else None,
+        fact("answers without usage", unknown) if unknown else None,
     )
 
 
-def _dollars(usd):
+def _format_cost(usd: float | None) -> str:
     return UNKNOWN if usd is None else format_dollars(usd)
 
 
-def _spec_blocks(spec):
+def _lay_out_spec(spec: Row | None) -> list[Row | None]:
     if not spec:
-        return (paragraph("There is no spec: no plan could be read."),)
-    says = "" if spec["accepted"] else ", whose checks did not pass"
-    rows = [[Code(one["id"]), clip_text(one["text"], TEXT_CHARS_MAX)] for one in spec["criteria"]]
+        return [paragraph("There is no spec: no plan could be read.")]
+    note = "" if spec["accepted"] else ", whose checks did not pass"
     lists = {
         "Constraint": spec["constraints"],
         "Out of scope": spec["out_of_scope"],
         "May change": spec["grants"],
     }
-    return (
-        table(
-            f"Criteria of the spec “{clip_text(spec['title'], 120)}”{says}",
-            {"Criterion": "whole", "Says": ""},
-            rows,
+    return [
+        record_table(
+            f"Criteria of the spec “{clip_text(spec['title'], 120)}”{note}",
+            spec["criteria"],
+            {
+                "Criterion": ("whole", lambda row: Code(row["id"])),
+                "Says": ("", lambda row: clip_text(row["text"], TEXT_CHARS_MAX)),
+            },
         ),
         *(
             points([[f"{name}:", clip_text(text, TEXT_CHARS_MAX)] for text in texts])
             for name, texts in lists.items()
         ),
-    )
-
-
-def _gates(found):
-    columns = {
-        "Step": "whole", "Attempt": "number", "Ended": "", "Time": "number", "Findings": "number", "Says": "",
-        "Proof": "",
-    }  # fmt: skip
-    rows = [
-        [
-            gate["step"], gate["attempt"], add_tone(gate["reason"]), format_seconds(gate["seconds"]), gate["findings"],
-            clip_text(gate["says"]) or None, Ref(gate["proof_id"]) if gate["proof_id"] else None,
-        ]
-        for gate in found["gates"]
-    ]  # fmt: skip
-    return table("Every gate and attempt, in order", columns, rows) or paragraph(
-        "Nothing has been judged yet."
-    )
-
-
-def _findings(found):
-    columns = {"Attempt": "whole", "Ended": "", "Where": "", "Rule": "", "Says": ""}
-    rows = [
-        [f"{one['step']} {one['attempt']}", add_tone(one["reason"]), *cells]
-        for one in found["failed"]
-        for cells in _found(one)
     ]
-    more = sum(max(0, len(one["findings"]) - FINDINGS_SHOWN_MAX) for one in found["failed"])
+
+
+def _tabulate_gates(gates: list[Row]) -> Row:
+    columns = record_table(
+        "Every gate and attempt, in order",
+        gates,
+        {
+            "Step": ("whole", "step"),
+            "Attempt": ("number", "attempt"),
+            "Ended": ("", lambda row: add_tone(row["reason"])),
+            "Time": ("number", lambda row: format_seconds(row["seconds"])),
+            "Findings": ("number", "findings"),
+            "Says": ("", lambda row: clip_text(row["says"]) or None),
+            "Proof": ("", lambda row: row["proof_id"] and Ref(row["proof_id"])),
+        },
+    )
+    return columns or paragraph("Nothing has been judged yet.")
+
+
+def _tabulate_findings(attempts: list[Row]) -> Row | None:
+    rows: list[list[str | None]] = []
+    for attempt in attempts:
+        start = [f"{attempt['step']} {attempt['attempt']}", add_tone(attempt["reason"])]
+        if not attempt["findings"]:
+            rows.append([*start, None, None, clip_text(attempt["says"], TEXT_CHARS_MAX)])
+        for row in attempt["findings"][:FINDINGS_SHOWN_MAX]:
+            where = f"{row['path']}:{row['line']}" if row["path"] and row["line"] else row["path"]
+            place = Code(clip_text(where, 200)) if where else None
+            text = clip_text(row["text"], TEXT_CHARS_MAX)
+            rows.append([*start, place, clip_text(row["rule"], 80), text])
+    more = sum(max(0, len(attempt["findings"]) - FINDINGS_SHOWN_MAX) for attempt in attempts)
+    columns = {"Attempt": "whole", "Ended": "", "Where": "", "Rule": "", "Says": ""}
     return table("The findings of every attempt that did not pass", columns, rows, more)
 
 
-def _found(one):
-    """(where, rule, text) of each; what the verdict says, where it has no findings."""
-    rows = [
-        [_where(row), clip_text(row["rule"], 80), clip_text(row["text"], TEXT_CHARS_MAX)]
-        for row in one["findings"][:FINDINGS_SHOWN_MAX]
-    ]
-    return rows or [[None, None, clip_text(one["says"], TEXT_CHARS_MAX)]]
-
-
-def _where(row):
-    place = f"{row['path']}:{row['line']}" if row["path"] and row["line"] else row["path"]
-    return Code(clip_text(place, 200)) if place else None
-
-
-def _change(found):
-    change = found["change"]
+def _quote_change(data: Row) -> Row | None:
+    change = data["change"]
     if change is None:
-        none = (
-            "Nothing was written that could be applied."
-            if found["outcome"]
-            else "There is no candidate yet."
-        )
-        return paragraph(none)
+        is_over = data["outcome"] is not None
+        nothing = "Nothing was written that could be applied."
+        return paragraph(nothing if is_over else "There is no candidate yet.")
     if change["text"] is None:
         return paragraph("The file with the candidate is gone, or is not what was recorded.")
-    title = (
-        "The accepted change"
-        if found["outcome"] == "accepted"
-        else "The last candidate, which was not accepted"
-    )
+    is_accepted = data["outcome"] == "accepted"
+    title = "The accepted change" if is_accepted else "The last candidate, which was not accepted"
     return listing(title, change["text"] or "(no change)", f"{change['path']} has them all.")
 
 
-def _answers(found):
-    columns = {
-        "Answer": "", "Step": "whole", "Attempt": "number", "Model": "", "Characters": "number", "Tokens in": "number",
-        "Tokens out": "number", "Cost": "number", "Time": "number", "Retries": "number", "Kept": "",
-    }  # fmt: skip
-    rows = [
-        [
-            Own(one["id"]), one["step"], one["attempt"], _model(one), one["chars"], format_known(one.get("tokens_in")),
-            format_known(one.get("tokens_out")), _dollars(one.get("cost_usd")), format_seconds(one.get("seconds")),
-            format_known(one["retries"]), "yes" if one["kept"] else "no",
-        ]
-        for one in found["answers"]
-    ]  # fmt: skip
-    return table(
-        "What was answered, and what it took; kept is what is part of accepted work", columns, rows
+def _tabulate_answers(answers: list[Row]) -> Row | None:
+    def describe_model(row: Row) -> str | None:
+        name, server = row["model"] or UNKNOWN, row["served_by"]
+        return clip_text(f"{name} (served by {server})" if server and server != name else name, 120)
+
+    return record_table(
+        "What was answered, and what it took; kept is what is part of accepted work",
+        answers,
+        {
+            "Answer": ("", lambda row: Own(row["id"])),
+            "Step": ("whole", "step"),
+            "Attempt": ("number", "attempt"),
+            "Model": ("", describe_model),
+            "Characters": ("number", "chars"),
+            "Tokens in": ("number", lambda row: format_known(row.get("tokens_in"))),
+            "Tokens out": ("number", lambda row: format_known(row.get("tokens_out"))),
+            "Cost": ("number", lambda row: _format_cost(row.get("cost_usd"))),
+            "Time": ("number", lambda row: format_seconds(row.get("seconds"))),
+            "Retries": ("number", lambda row: format_known(row["retries"])),
+            "Kept": ("", lambda row: "yes" if row["kept"] else "no"),
+        },
     )
-
-
-def _model(one):
-    name, served = one["model"] or UNKNOWN, one["served_by"]
-    return clip_text(f"{name} (served by {served})" if served and served != name else name, 120)
-
-
-def _budget(found):
-    rows = [[row["name"].replace("_", " "), row["spent"], row["most"]] for row in found["budget"]]
-    columns = {"Budget": "", "Spent": "number", "Allowed": "number"}
-    return table(
-        "What was spent of what was allowed; usage that no server told is not in it", columns, rows
-    )
-
-
-def _drivers(found, zone):
-    return story(
-        [
-            {
-                "at": zone.show(one["at"]), "by": clip_text(one["holder"] or one["actor"], 60),
-                "what": DROVE[one["event"]], "refs": [Own(one["id"])], "text": one["why"],
-            }
-            for one in found["drove"]
-        ]
-    )  # fmt: skip
-
-
-def _artifacts(found):
-    columns = {"File": "", "What": "", "Bytes": "number", "SHA-256": "whole", "Artifact": ""}
-    rows = [
-        [
-            Code(clip_text(one["path"] or one["name"])), clip_text(one["title"]), one["bytes"],
-            Code(one["sha256"][:12] + "…"), Own(one["id"]),
-        ]
-        for one in found["artifacts"]
-    ]  # fmt: skip
-    return table("What a reader finds below the project", columns, rows)

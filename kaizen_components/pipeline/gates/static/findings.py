@@ -42,7 +42,7 @@ class ToolResult:
 
 
 def make_broken_result(tool: str, boxed: SandboxResult, why: str, folder: str) -> ToolResult:
-    """Return the result of a tool that did not do its work, with its last words but without the folder's path."""
+    """Return the result of a tool that failed, with its last words but not the folder's path."""
     said = boxed.stderr.text().strip() or boxed.stdout.text().strip()
     said = said.replace(os.path.join(folder, ""), "")[-OUTPUT_CHARS_MAX:]
     why = "it did not end in time" if boxed.timed_out else why
@@ -53,7 +53,7 @@ def make_broken_result(tool: str, boxed: SandboxResult, why: str, folder: str) -
 def find_new(
     base: list[LocatedFinding], head: list[LocatedFinding], changed: dict[str, set[int]]
 ) -> list[Finding]:
-    """Return what head has more of than base, sorted. Of several alike, those on changed lines are new."""
+    """Return what head has more of than base; of several alike, those on changed lines are new."""
 
     def is_on_changed_line(located: LocatedFinding) -> bool:
         return located.finding.line in changed.get(located.finding.path, ())

@@ -1,7 +1,8 @@
-"""VALIDATE: ruff and mypy find nothing that the base does not have already, and nothing is hidden from them.
+"""VALIDATE: ruff and mypy find nothing new, and nothing is hidden from them.
 
-Static tools are hygiene, so they judge what is new. Whatever steers them is read from the base (tool_tree.py). A tool
-that breaks is never a pass: on the base it blocks the gate, on head it is a finding.
+Static tools are hygiene, so they judge what is new. Their settings are read from the base
+(tool_tree.py). A tool that breaks is never a pass: on the base it blocks the gate, on head it is a
+finding.
 """
 
 from typing import Any
@@ -18,7 +19,10 @@ from .tool_tree import ToolTree
 
 FORM = 2  # of what is kept about a base: raise it when findings are read otherwise
 TOOLS = {"ruff": ruff.run_ruff, "mypy": mypy.run_mypy}
-NEXT = "Fix it, exclude the files in the tool's settings, or replace the gate by a command: [gates.check], replace = true."
+NEXT = (
+    "Fix it, exclude the files in the tool's settings, "
+    "or replace the gate by a command: [gates.check], replace = true."
+)
 
 
 def judge_static(job: Job) -> Verdict:

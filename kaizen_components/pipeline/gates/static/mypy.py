@@ -26,7 +26,7 @@ BESIDE = frozenset(
 
 
 def run_mypy(job: Job, files: ToolTree, tree: str) -> ToolResult:
-    """Return the errors of one tree; after a failure there may be others that mypy did not reach."""
+    """Return the errors of one tree; after a failure mypy may not have reached others."""
     config, lists = read_mypy_settings(files.folder)
     names_sources = any(name in lists for name in ("files", "packages", "modules"))
     sources = [] if names_sources else _list_sources(files.folder, job.tools.paths)
@@ -41,7 +41,7 @@ def run_mypy(job: Job, files: ToolTree, tree: str) -> ToolResult:
     # Settings may name an interpreter that is not in an export, such as .venv/bin/python.
     words.append(f"--python-executable={job.tools.python[0]}")
     if not names_sources and not has_src:
-        # Two scripts of one name in two folders are two modules; below src/ the path names the module.
+        # Scripts of one name in two folders are two modules; below src/ the path names the module.
         words.append("--explicit-package-bases")
     boxed = files.run_tool(
         [*job.tools.python, "-I", "-m", "mypy", *words, *sources],
@@ -76,21 +76,16 @@ def _list_sources(folder: str, roots: tuple[str, ...]) -> list[str]:
 def _parse_errors(files: ToolTree, text: str) -> list[LocatedFinding]:
     errors = []
     for line in text.splitlines():
-        row = _parse_line(line.strip())
-        if row and row["severity"] == "error":
+        match = LINE.match(line.strip())
+        row: dict[str, Any] = match.groupdict() if match else {}
+        if line.strip().startswith("{"):
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+        if row.keys() >= KEYS and row["severity"] == "error":
             path, number = files.relative_path(row["file"]), max(int(row["line"] or 0), 0)
             message = " ".join(filter(None, (row["message"], row.get("hint"))))
             source = files.read_line(path, number)
             errors.append(LocatedFinding(row["code"] or "mypy", message, path, number, source))
     return errors
-
-
-def _parse_line(line: str) -> dict[str, Any] | None:
-    if line.startswith("{"):
-        try:
-            row = json.loads(line)
-            return row if row.keys() >= KEYS else None
-        except ValueError:
-            return None
-    match = LINE.match(line)
-    return match.groupdict() if match else None

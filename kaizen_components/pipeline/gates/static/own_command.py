@@ -19,7 +19,7 @@ FOLDER = "own"  # not the one with mypy's cache: such a command runs what the ca
 
 
 def judge_with_own_command(job: Job, name: str, judge: Callable[[Job], Verdict]) -> Verdict:
-    """Run our gate and then the repository's command of that name, or only the command where it replaces ours."""
+    """Run our gate and then the repository's command of that name; only that if it replaces ours."""
     if name not in job.settings.commands:
         return judge(job)
     first = Verdict("pass", "") if name in job.settings.replaces else judge(job)
@@ -32,7 +32,10 @@ def judge_with_own_command(job: Job, name: str, judge: Callable[[Job], Verdict])
 
 
 def judge_own_command(job: Job, name: str) -> Verdict:
-    """Head must pass, with the new tests if the command runs tests. If it fails, the base shows whether that is new."""
+    """Require that head passes, with the new tests if the command runs tests.
+
+    If head fails, the base shows whether that is new.
+    """
     sandbox.require_level(job.settings.minimum_level)
     files = ToolTree(job, FOLDER)
     head = _run_command(job, name, files, job.head, job.head_tree, name == "test")
@@ -65,7 +68,9 @@ def judge_own_command(job: Job, name: str) -> Verdict:
     if before_change and job.settings.allow_failing_baseline:
         says = f"The repository's own {name} command fails as on the base, and reports nothing new."
         return Verdict("pass", says, [], runs, facts)
-    says = f"The repository's own {name} command already fails on the base, so it cannot judge a change."
+    says = (
+        f"The repository's own {name} command already fails on the base: it cannot judge a change."
+    )
     text = f"{says} {describe_output(base, files.folder)}"
     return Verdict("missing", says, [Finding(name, text)], runs, facts)
 

@@ -1,4 +1,4 @@
-"""What hides findings instead of fixing them: comments that silence a tool, and stubs in front of a source."""
+"""What hides findings instead of fixing them: comments that silence a tool, stubs before a source."""
 
 import io
 import os
@@ -10,15 +10,16 @@ from ...job import Job
 from ...verdict import Finding
 
 SILENCES = re.compile(
-    r"#\s*(?:noqa|type:\s*ignore|(?:flake8|ruff):\s*(?:noqa|disable|ignore|file-ignore)|mypy:|pyright:"
-    r"|pylint:\s*disable|pragma:\s*no\s*(?:cover|branch|mutate)|isort:\s*(?:skip|off)|nosec)[^#]*",
+    r"#\s*(?:noqa|type:\s*ignore|(?:flake8|ruff):\s*(?:noqa|disable|ignore|file-ignore)|mypy:"
+    r"|pyright:|pylint:\s*disable|pragma:\s*no\s*(?:cover|branch|mutate)|isort:\s*(?:skip|off)"
+    r"|nosec)[^#]*",
     re.I,
 )
 DECORATORS = re.compile(r"^\s*@(?:\w+\.)*no_type_check\b")
 
 
 def find_suppressions(job: Job) -> list[Finding]:
-    """Return new ones on changed lines. One that the file had before may stay, also on a line that was edited."""
+    """Return new ones on changed lines; one that the file had before may stay on an edited line."""
     findings = []
     for path, lines in sorted(job.changed.items()):
         if path.endswith((".py", ".pyi")) and path not in job.tests:
@@ -38,7 +39,7 @@ def find_suppressions(job: Job) -> list[Finding]:
 
 
 def list_suppressions(data: bytes) -> list[tuple[int, str]]:
-    """Return (line, text) of each comment or decorator that silences a tool; a text is not a comment."""
+    """Return (line, text) of each comment or decorator that silences a tool."""
     found = []
     try:
         for token in tokenize.tokenize(io.BytesIO(data).readline):

@@ -1,4 +1,4 @@
-"""Do the changed files compile, by the target's own interpreter? The cheapest question comes first."""
+"""Do the changed files compile by the target's own interpreter? The cheapest check comes first."""
 
 import json
 

@@ -1,6 +1,7 @@
 """The tree that tools look at: a copy in which everything that steers a tool is the base's.
 
-A candidate that loosens ruff.toml, adds a .gitignore or changes a plugin of mypy is judged as if it had not.
+A candidate that loosens ruff.toml, adds a .gitignore or changes a plugin of mypy is judged as if it
+had not.
 """
 
 import configparser
@@ -40,22 +41,10 @@ class ToolTree:
         shutil.copytree(tree, self.folder, symlinks=True, ignore=SKIPPED_FILES, dirs_exist_ok=True)
         for path in job.tests:
             _remove_file(os.path.join(self.folder, path))
-        if tree != job.base:
-            self._restore_steering_files()
-        for path in job.tests if with_tests else ():
-            copy_file(os.path.join(job.head, path), os.path.join(self.folder, path))
-        # Without settings at its root ruff would look further up, in folders that are not the target's.
-        has_own = any(os.path.lexists(os.path.join(self.folder, name)) for name in RUFF_FILES)
-        project = read_toml(os.path.join(self.folder, "pyproject.toml"))
-        if not has_own and "ruff" not in project.get("tool", {}):
-            open(os.path.join(self.folder, "ruff.toml"), "w").close()
-        self._stamp_sources()
-
-    def _restore_steering_files(self) -> None:
-        """Make each file that steers a tool, or is protected and not granted, what it is in the base."""
-        job = self.job
+        # Files that steer a tool, or are protected and not granted, become those of the base.
         extra = list_steering_files(job.base, job.tools.paths)
-        for path in list_files(job.base) | list_files(self.folder, SKIPPED):
+        paths = list_files(job.base) | list_files(self.folder, SKIPPED)
+        for path in paths if tree != job.base else ():
             is_steering = os.path.basename(path) in STEERING or path in extra
             is_protected = matches_any(path, job.settings.protected)
             if is_steering or (is_protected and not matches_any(path, job.grants)):
@@ -63,9 +52,14 @@ class ToolTree:
                 _remove_file(target)
                 if os.path.lexists(source):
                     copy_file(source, target)
-
-    def _stamp_sources(self) -> None:
-        """Set each source's time by its content: mypy takes files of the same size and second for the same."""
+        for path in job.tests if with_tests else ():
+            copy_file(os.path.join(job.head, path), os.path.join(self.folder, path))
+        # Without settings at its root ruff would look further up, outside of the target.
+        has_own = any(os.path.lexists(os.path.join(self.folder, name)) for name in RUFF_FILES)
+        project = read_toml(os.path.join(self.folder, "pyproject.toml"))
+        if not has_own and "ruff" not in project.get("tool", {}):
+            open(os.path.join(self.folder, "ruff.toml"), "w").close()
+        # Times follow from contents: mypy takes files of the same size and second for the same.
         for path in list_files(self.folder, SKIPPED):
             full = os.path.join(self.folder, path)
             if path.endswith((".py", ".pyi")) and not os.path.islink(full):
@@ -103,7 +97,7 @@ class ToolTree:
 
 
 def list_steering_files(base: str, roots: tuple[str, ...]) -> set[str]:
-    """Return files that the base's own settings name: what ruff's `extend`, and local plugins of mypy."""
+    """Return files that the base's settings name: ruff's `extend`, and local plugins of mypy."""
     paths = set()
     for path in list_files(base):
         folder, name = os.path.split(path)
@@ -135,14 +129,15 @@ def read_mypy_settings(folder: str) -> tuple[str, dict[str, list[str]]]:
             except (configparser.Error, UnicodeDecodeError):
                 settings = {}  # mypy reports what is wrong with it
         if isinstance(settings, dict):
-            keys = [key for key in ("files", "packages", "modules", "plugins") if key in settings]
-            return name, {key: _split_list(settings[key]) for key in keys}
+            lists = {}
+            for key in ("files", "packages", "modules", "plugins"):
+                value = settings.get(key, [])
+                is_list = isinstance(value, list)
+                words = value if is_list else str(value).replace("\n", ",").split(",")
+                if key in settings:
+                    lists[key] = [str(word).strip() for word in words if str(word).strip()]
+            return name, lists
     return "", {}
-
-
-def _split_list(value: Any) -> list[str]:
-    words = value if isinstance(value, list) else str(value).replace("\n", ",").split(",")
-    return [str(word).strip() for word in words if str(word).strip()]
 
 
 def read_toml(path: str) -> dict[str, Any]:

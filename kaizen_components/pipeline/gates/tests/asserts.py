@@ -15,7 +15,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def find_empty_tests(job: Job) -> list[Finding]:
-    """Return one finding for each test function that asserts nothing, or only what is always true."""
+    """Return one finding for each test that asserts nothing, or only what is always true."""
     findings = []
     for path in job.tests:
         try:
@@ -24,24 +24,34 @@ def find_empty_tests(job: Job) -> list[Finding]:
         except (OSError, SyntaxError, ValueError):
             continue  # running it says so, with the line
         known = {node.name: node for node in ast.walk(module) if isinstance(node, Function)}
-        for name, function in _list_tests(module):
-            if not _has_assertion(function, known, set()):
-                text = f"{name} asserts nothing that could be false."
-                findings.append(Finding("asserts-nothing", text, path, function.lineno))
+        for node in module.body:
+            prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+            for test in node.body if isinstance(node, ast.ClassDef) else [node]:
+                if not isinstance(test, Function) or not test.name.startswith("test"):
+                    continue
+                if not _has_assertion(test, known, set()):
+                    text = f"{prefix}{test.name} asserts nothing that could be false."
+                    findings.append(Finding("asserts-nothing", text, path, test.lineno))
     return findings
-
-
-def _list_tests(module: ast.Module) -> Iterator[tuple[str, Function]]:
-    for node in module.body:
-        prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-        for inner in node.body if isinstance(node, ast.ClassDef) else [node]:
-            if isinstance(inner, Function) and inner.name.startswith("test"):
-                yield prefix + inner.name, inner
 
 
 def _has_assertion(function: Function, known: dict[str, Function], seen: set[str]) -> bool:
     """Return whether the function, or one of the same file that it calls, asserts something."""
-    return any(_is_assertion(node, known, seen) for node in _list_reachable(function.body))
+    for node in _list_reachable(function.body):
+        if isinstance(node, ast.Assert) and not _is_always_true(node.test):
+            return True
+        if isinstance(node, ast.Raise):
+            raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            if _read_name(raised) == "AssertionError":
+                return True
+        if isinstance(node, ast.Call):
+            name = _read_name(node.func)
+            if name in known and name not in seen:
+                if _has_assertion(known[name], known, {*seen, name}):
+                    return True
+            elif name in RAISES or (name not in known and _is_checker(name, node.args)):
+                return True
+    return False
 
 
 def _list_reachable(body: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -76,25 +86,8 @@ def _swallows_failure(handler: ast.ExceptHandler) -> bool:
     return any(kind is None or _read_name(kind) in SWALLOWED for kind in kinds)
 
 
-def _is_assertion(node: ast.AST, known: dict[str, Function], seen: set[str]) -> bool:
-    if isinstance(node, ast.Assert):
-        return not _is_always_true(node.test)
-    if isinstance(node, ast.Raise):
-        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        return _read_name(raised) == "AssertionError"
-    if not isinstance(node, ast.Call):
-        return False
-    name = _read_name(node.func)
-    if name in known and name not in seen:
-        return _has_assertion(known[name], known, {*seen, name})
-    if name in RAISES:
-        return True
-    is_checker = name.lower().startswith(CHECKERS) and name not in known
-    return is_checker and not _is_always_passing(name, node.args)
-
-
 def _is_always_true(test: ast.expr) -> bool:
-    """Return whether a condition cannot be false, or is only `is not None`, which nearly everything is."""
+    """Return whether a condition cannot be false, or is `is not None`, which is nearly always true."""
     if isinstance(test, ast.Constant | ast.Tuple | ast.Lambda | ast.JoinedStr):
         return not isinstance(test, ast.Tuple) or bool(test.elts)
     if isinstance(test, ast.BoolOp):
@@ -113,13 +106,14 @@ def _is_always_true(test: ast.expr) -> bool:
     return False
 
 
-def _is_always_passing(name: str, args: list[ast.expr]) -> bool:
-    if name == "assertIsNotNone":
-        return True
+def _is_checker(name: str, args: list[ast.expr]) -> bool:
+    """Return whether a function is called as one that asserts, with arguments that could fail."""
+    if name == "assertIsNotNone" or not name.lower().startswith(CHECKERS):
+        return False
     if name in ("assertTrue", "assertFalse", "assert_"):
         is_true = bool(args) and name != "assertFalse" and _is_always_true(args[0])
-        return is_true or (bool(args) and isinstance(args[0], ast.Constant))
-    return len(args) >= 2 and ast.dump(args[0]) == ast.dump(args[1])
+        return not is_true and not (args and isinstance(args[0], ast.Constant))
+    return len(args) < 2 or ast.dump(args[0]) != ast.dump(args[1])
 
 
 def _read_name(node: ast.expr | None) -> str:

@@ -16,7 +16,7 @@ SAME_KINDS = {"xpassed": "passed", "xfailed": "skipped", "error": "failed", "rew
 
 
 class Baseline:
-    """Test ids of the base by how they ended. A test that ends differently in the two runs is flaky."""
+    """Test ids of the base by how they ended; flaky are those that ended in two ways."""
 
     def __init__(self, runs: list[sandbox.SandboxResult], **fields: list[str]):
         self.runs = runs  # empty when it was remembered

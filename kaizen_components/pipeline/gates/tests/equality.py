@@ -1,7 +1,7 @@
-"""Find values that equal everything: run the new tests once more, with each comparison checking both sides.
+"""Find values that equal everything: run the new tests with a check of both sides of comparisons.
 
-A value whose `==` says yes to an object that nobody else has ever seen passes every test and means nothing. This does
-not see a value that lies only to the values that the tests expect, which is as good as knowing the tests.
+A value that equals an object made just now passes every test and means nothing. This does not find a
+value that lies only to the values that the tests expect, which is as good as knowing the tests.
 """
 
 import ast
@@ -23,7 +23,10 @@ def _kaizen_lies(value, depth=0):
     if kind.__module__ in ("builtins", "unittest.mock") or isinstance(value, type):
         return False
     stranger = object()
-    for ask in (lambda: value == stranger and stranger == value, lambda: value < stranger and value > stranger):
+    for ask in (
+        lambda: value == stranger and stranger == value,
+        lambda: value < stranger and value > stranger,
+    ):
         try:
             if ask() is True:
                 return True
@@ -38,8 +41,10 @@ def _kaizen_honest(value):
 
 
 def add_equality_probes(job: Job) -> dict[str, str]:
-    """Return path -> text of the new tests, with a probe round each side of a comparison and each argument of an
-    assert method."""
+    """Return path -> text of the new tests, with a probe of each value that they compare.
+
+    These are the sides of each comparison and the arguments of each assert method.
+    """
     edits = {}
     for path in job.tests:
         try:

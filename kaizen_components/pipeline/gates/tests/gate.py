@@ -1,4 +1,4 @@
-"""The TEST gate: each check in turn, the cheapest first; the first that finds something decides the reason."""
+"""The TEST gate: checks, the cheapest first; the first that finds something decides the reason."""
 
 import os
 from typing import Any
@@ -61,8 +61,7 @@ def judge_tests(job: Job) -> Verdict:
 def _judge_job(job: Job) -> Verdict:
     case = Judgement(job)
     try:
-        _check_rules(case)
-        baseline = _check_baseline(case)
+        baseline = _check_before_tests(case)
         head, new = _check_outcomes(case, baseline)
         _check_meaning(case, head, new)
     except CheckFailed as failed:
@@ -74,11 +73,19 @@ def _judge_job(job: Job) -> Verdict:
         text = f"{broken}: exit code {broken.boxed.exit_code}.\n{end}"
         runs = [*case.runs, broken.boxed]
         return Verdict("check", f"{broken}.", [Finding("session", text)], runs, case.facts)
-    return Verdict("pass", _summarize(case.facts), [], case.runs, case.facts)
+    facts, mutants = case.facts, case.facts["mutants"]
+    killed = "no mutant possible"
+    if mutants["made"]:
+        killed = f"{mutants['killed']} of {mutants['tried']} mutants killed"
+        killed += f" ({mutants['made']} possible)"
+    flaky = f"; {len(facts['flaky'])} flaky tests of the base ignored" if facts["flaky"] else ""
+    rate = f"{facts['coverage']:.0%} of changed lines run"
+    says = f"The tests pass and notice wrong code: {rate}, {killed}{flaky}."
+    return Verdict("pass", says, [], case.runs, facts)
 
 
-def _check_rules(case: Judgement) -> None:
-    """Check what needs no test session: the sandbox, the tools, the files, the text of the tests."""
+def _check_before_tests(case: Judgement) -> Baseline:
+    """Check the sandbox, the tools, the files, the text of the tests, and the base's own tests."""
     job, system = case.job, []
     case.facts["level"] = sandbox.detect_level()
     weak = find_weak_sandbox(job)
@@ -100,10 +107,7 @@ def _check_rules(case: Judgement) -> None:
     case.record_check("new-tests", "weak", "There are no new tests.", none)
     empty = asserts.find_empty_tests(job)
     case.record_check("asserts", "weak", "New tests assert nothing.", empty)
-
-
-def _check_baseline(case: Judgement) -> Baseline:
-    known = measure_baseline(case.job)
+    known = measure_baseline(job)
     case.runs += known.runs
     case.facts |= {
         "baseline_failed": known.failed,
@@ -112,7 +116,7 @@ def _check_baseline(case: Judgement) -> Baseline:
     }
     doubts = [Finding("baseline", f"The base cannot be judged: {doubt}.") for doubt in known.doubts]
     case.record_check("baseline", "missing", "The tests of the base cannot be judged.", doubts)
-    if not case.job.settings.allow_failing_baseline:
+    if not job.settings.allow_failing_baseline:
         failing = [
             Finding("baseline", f"{id} already fails on the base.", id.split("::")[0])
             for id in known.failed
@@ -122,7 +126,7 @@ def _check_baseline(case: Judgement) -> Baseline:
 
 
 def _check_outcomes(case: Judgement, baseline: Baseline) -> tuple[SessionReport, list[str]]:
-    """Return the session on head and the ids of the new tests, once all tests end as they should."""
+    """Check that all tests end as they should; return the session on head and the new tests' ids."""
     job = case.job
     passing, runs = new_tests.find_passing_before(job)
     case.runs += runs
@@ -197,13 +201,3 @@ def _check_meaning(case: Judgement, head: SessionReport, new: list[str]) -> None
     case.record_check("mutation", "missing", "There was no time for mutants.", slow)
     blind = mutation.check_mutants(job, mutants)
     case.record_check("mutation", "weak", "The tests do not notice wrong code.", blind)
-
-
-def _summarize(facts: dict[str, Any]) -> str:
-    mutants, killed = facts["mutants"], "no mutant possible"
-    if mutants["made"]:
-        killed = f"{mutants['killed']} of {mutants['tried']} mutants killed"
-        killed += f" ({mutants['made']} possible)"
-    flaky = f"; {len(facts['flaky'])} flaky tests of the base ignored" if facts["flaky"] else ""
-    rate = f"{facts['coverage']:.0%} of changed lines run"
-    return f"The tests pass and notice wrong code: {rate}, {killed}{flaky}."

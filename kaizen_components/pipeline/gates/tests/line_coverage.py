@@ -68,7 +68,7 @@ def check_coverage(job: Job, coverage: Coverage) -> list[Finding]:
 
 
 def map_first_lines(path: str) -> dict[int, int]:
-    """Map each line of a statement to the line it begins on, which is the one that coverage counts."""
+    """Map each line of a statement to the line it begins on, which coverage counts."""
     first: dict[int, int] = {}
     for node in ast.walk(_parse_file(path)):
         if isinstance(node, ast.stmt):
@@ -82,7 +82,7 @@ def map_first_lines(path: str) -> dict[int, int]:
 
 
 def list_excluded_lines(path: str) -> set[int]:
-    """Return lines that no test can run: those for type checkers, and for running a file as a script."""
+    """Return lines that no test can run: for type checkers, and for running a file as a script."""
     lines: set[int] = set()
     for node in ast.walk(_parse_file(path)):
         if isinstance(node, ast.If) and is_outside_tests(node.test):

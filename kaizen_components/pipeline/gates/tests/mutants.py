@@ -1,7 +1,8 @@
 """Small wrong versions of changed lines. A test that means something fails on most of them.
 
-Left alone is what no test is expected to notice: docstrings, logging, annotations, `__all__`, the words of an
-exception, code for type checkers. A mutant is spliced into the source, so that its change can be shown.
+What no test is expected to notice stays: docstrings, logging, annotations, `__all__`, the words of
+an exception, code for type checkers. A mutant is spliced into the source, so that its change can be
+shown.
 """
 
 import ast
@@ -12,13 +13,13 @@ from typing import Any
 from .line_coverage import is_outside_tests
 
 COMPARE: dict[type, type] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
 }  # fmt: skip
 ARITHMETIC: dict[type, type] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
-    ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-    ast.BitXor: ast.BitOr,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr,
 }  # fmt: skip
 LOGGERS = ("log", "logger", "logging", "warnings", "_log", "_logger", "LOG", "LOGGER", "print")
 SKIPPED_FIELDS = ("annotation", "returns", "decorator_list", "type_params", "type_comment")
@@ -56,7 +57,7 @@ def make_mutants(path: str, source: str, lines: set[int]) -> list[Mutant]:
 
 
 def gut_functions(path: str, source: str, lines: set[int]) -> Mutant | None:
-    """Return the file in which every function with a changed line raises at once; None without such a function."""
+    """Return the file with each function that has a changed line raising at once; None without one."""
     module, changed = ast.parse(source), []
     for node in ast.walk(module):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -100,7 +101,7 @@ def _is_ignored(part: ast.AST) -> bool:
 
 
 def _is_changed_with(part: ast.AST, parent: ast.AST) -> bool:
-    """Return whether a neighbour changes this constant: the bound of a comparison, an element of a table, -1."""
+    """Return whether a neighbour changes this constant: a bound, an element of a table, or in -1."""
     if not _is_constant(part):
         return False
     if isinstance(parent, ast.Compare):
@@ -176,7 +177,7 @@ def _copy_with(node: ast.AST, **parts: Any) -> ast.AST:
 
 
 def _splice_change(path: str, rows: list[bytes], node: Any, changed: Any) -> Mutant | None:
-    """Return the source with the node's own text replaced; of a statement with a body only the condition."""
+    """Return the source with the node's text replaced, of `if` and `while` only the condition."""
     if isinstance(node, ast.If | ast.While):
         node, changed = node.test, changed.test
     becomes = ast.unparse(ast.fix_missing_locations(changed))

@@ -1,4 +1,4 @@
-"""Mutants of the changed lines, run against the tests that run those lines, for as long as the time box allows."""
+"""Mutants of the changed lines, tried with the tests that run those lines, until time is up."""
 
 import math
 import os
@@ -42,8 +42,8 @@ class Mutation:
     def kill_rate(self) -> float:
         """Return the share of noticeable mutants that were killed.
 
-        Where one survived, one is taken to be equivalent (`>=` for `>` in a maximum), but not among so few that a
-        test without meaning would gain by it.
+        One survivor is taken to be equivalent (`>=` for `>` in a maximum), but not among so few that
+        a test without meaning would gain by it.
         """
         equivalent = 1 if self.survivors and self.tried_count >= EVEN_FROM else 0
         return self.killed_count / (self.tried_count - equivalent) if self.tried_count else 1.0
@@ -54,12 +54,16 @@ def run_mutants(job: Job, head: SessionReport, coverage: Coverage, new: list[str
 
     Stop after settings.mutation_s, or when it is known on which side of the floor all of them are.
     """
-    made, gutted = _make_mutants(job, coverage)
+    made, gutted, first = [], None, {}
+    for path in line_coverage.list_product_files(job):
+        with open(os.path.join(job.head, path), encoding="utf-8", newline="") as file:
+            source = file.read()
+        first[path] = line_coverage.map_first_lines(file.name)
+        ran = {line for place, line in coverage.tests_by_line if place == path}
+        gutted = (mutants.gut_functions(path, source, ran) if ran else None) or gutted
+        made += mutants.make_mutants(path, source, job.changed[path])
+    random.Random(job.head_tree).shuffle(made)
     mutation = Mutation(len(made))
-    first = {
-        path: line_coverage.map_first_lines(os.path.join(job.head, path))
-        for path in line_coverage.list_product_files(job)
-    }
     cpu_s = math.ceil(max(CPU_MIN_S, SLOWDOWN_MAX * head.cpu_s))
     limits = {"cpu_s": cpu_s, "fast": True, "quiet": True}
     plans, tried = [], []
@@ -98,12 +102,14 @@ def run_mutants(job: Job, head: SessionReport, coverage: Coverage, new: list[str
 
 
 def check_mutants(job: Job, mutation: Mutation) -> list[Finding]:
-    """Return the survivors, if there are too many, or that the tests do not notice when functions are gone."""
+    """Return too many survivors, or one finding for tests that show nothing or assert too little."""
     if mutation.gutted_survived:
-        text = f"The new tests pass even when {mutation.gutted_survived} raises at once: they show nothing."
+        names = mutation.gutted_survived
+        text = f"The new tests pass even when {names} raises at once: they show nothing."
         return [Finding("gutted", text)]
     if mutation.killed_count >= CRASHES_MIN and not mutation.asserted_count:
-        text = f"{mutation.killed_count} mutants crash, and none fails an assertion: they assert too little."
+        count = mutation.killed_count
+        text = f"{count} mutants crash, and none fails an assertion: they assert too little."
         return [Finding("crashes", text)]
     if mutation.kill_rate >= job.settings.kill_floor:
         return []
@@ -111,16 +117,3 @@ def check_mutants(job: Job, mutation: Mutation) -> list[Finding]:
         Finding("mutant", f"No test notices: {mutant}", mutant.path, mutant.line)
         for mutant in mutation.survivors[:SHOWN_MAX]
     ]
-
-
-def _make_mutants(job: Job, coverage: Coverage) -> tuple[list[Mutant], Mutant | None]:
-    """Return the mutants in a fixed random order, and a file whose changed functions raise at once."""
-    made, gutted = [], None
-    for path in line_coverage.list_product_files(job):
-        with open(os.path.join(job.head, path), encoding="utf-8", newline="") as file:
-            source = file.read()
-        ran = {line for place, line in coverage.tests_by_line if place == path}
-        gutted = (mutants.gut_functions(path, source, ran) if ran else None) or gutted
-        made += mutants.make_mutants(path, source, job.changed[path])
-    random.Random(job.head_tree).shuffle(made)
-    return made, gutted

@@ -1,7 +1,7 @@
 """The new tests, written from the spec alone: they are collected, fail on the base and pass on head.
 
-Whose fault a failure is decides where it leads: a test that cannot be imported or uses a name it never made is weak,
-everything else on head is the code's.
+A test that cannot be imported or uses a name it never made is weak; any other failure on head is the
+code's fault.
 """
 
 import hashlib
@@ -15,9 +15,10 @@ from . import pytest_tools, session
 from .report import Outcome, SessionReport
 
 MISTAKES = (
-    "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError",
-    "FixtureLookupError",
+    "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError",
+    "IndentationError", "FixtureLookupError",
 )  # fmt: skip
+SKIPS = ("skipped", "xfailed", "xpassed")
 NO_PLUGIN = "async def functions are not natively supported"
 KIND_WORDS = {
     "error": "ends in an error",
@@ -27,7 +28,7 @@ KIND_WORDS = {
 
 
 def find_passing_before(job: Job) -> tuple[set[str], list[sandbox.SandboxResult]]:
-    """Return the ids of new tests that pass on the base's product code, and what was run to know it.
+    """Return the ids of new tests that pass on the base's product code, and what was run for it.
 
     It is remembered, because neither the tests nor the base change between attempts.
     """
@@ -60,9 +61,14 @@ def check_new_tests(job: Job, head: SessionReport, passing: set[str]) -> tuple[s
 
     def add_failure(path: str, id: str, outcome: Outcome) -> None:
         text = f"{id} {KIND_WORDS.get(outcome.kind, f'is {outcome.kind}')}:\n{outcome.text}"
-        reason = "weak" if _is_mistake_of_test(path, outcome) else "check"
+        # It is the test's own mistake if its own frame raised it, or if it skips itself.
+        is_own = outcome.path in ("", path)
+        is_mistake = outcome.kind in SKIPS or outcome.type in MISTAKES
+        lacks_plugin = NO_PLUGIN in outcome.text and outcome.kind not in SKIPS
         place = outcome.path or path
-        findings[reason].append(Finding("new-test", text, place, outcome.line))
+        finding = Finding("new-test", text, place, outcome.line)
+        is_weak = lacks_plugin or (is_own and is_mistake)
+        findings["weak" if is_weak else "check"].append(finding)
 
     for path, ids in group_ids_by_file(head, job).items():
         if path in head.uncollected:
@@ -82,11 +88,3 @@ def check_new_tests(job: Job, head: SessionReport, passing: set[str]) -> tuple[s
                 findings["weak"].append(Finding("passes-before", text, path))
     reason = next((reason for reason in findings if findings[reason]), "pass")
     return reason, findings.get(reason, [])
-
-
-def _is_mistake_of_test(path: str, outcome: Outcome) -> bool:
-    """Return whether the test is wrong and not the code: its own frame raised it, or it skips itself."""
-    is_own = outcome.path in ("", path)
-    if outcome.kind in ("skipped", "xfailed", "xpassed"):
-        return is_own
-    return NO_PLUGIN in outcome.text or (is_own and outcome.type in MISTAKES)

@@ -1,4 +1,4 @@
-"""The base's pytest configuration, found as pytest finds it, and given to every session from outside the tree."""
+"""The base's pytest configuration, found as pytest finds it, and kept outside of the tree."""
 
 import configparser
 import itertools
@@ -29,17 +29,8 @@ def write_config(base: str, folder: str) -> str:
 
 
 def list_blocked_plugins(path: str) -> list[str]:
-    """Return the plugins that the configuration keeps out, "*" for all: pytest does not know their options then."""
-    words = _read_addopts(path)
-    if "--disable-plugin-autoload" in words:
-        return ["*"]
-    names = [word[2:] for word in words if word.startswith("-p") and len(word) > 2]
-    names += [after for word, after in itertools.pairwise(words) if word == "-p"]
-    names = [name.removeprefix("no:") for name in names if name.startswith("no:")]
-    return [*names, *(f"pytest_{name}" for name in names)]  # as pytest blocks them
-
-
-def _read_addopts(path: str) -> list[str]:
+    """Return the plugins that the configuration blocks, "*" for all: their options do not exist."""
+    words: list[str] = []
     values: list[Any]
     try:
         if path.endswith(".toml"):
@@ -53,12 +44,16 @@ def _read_addopts(path: str) -> list[str]:
             parser.read(path, encoding="utf-8")
             sections = ("pytest", "tool:pytest")
             values = [parser.get(section, "addopts", fallback="") for section in sections]
-        words: list[str] = []
         for value in values:
             words += shlex.split(value) if isinstance(value, str) else map(str, value)
-        return words
     except (ValueError, AttributeError, TypeError, configparser.Error):
         return []  # pytest reports it better than we could
+    if "--disable-plugin-autoload" in words:
+        return ["*"]
+    names = [word[2:] for word in words if word.startswith("-p") and len(word) > 2]
+    names += [after for word, after in itertools.pairwise(words) if word == "-p"]
+    names = [name.removeprefix("no:") for name in names if name.startswith("no:")]
+    return [*names, *(f"pytest_{name}" for name in names)]  # as pytest blocks them
 
 
 def _has_section(path: str, section: str) -> bool:

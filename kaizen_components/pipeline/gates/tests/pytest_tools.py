@@ -1,4 +1,4 @@
-"""Whether the target's interpreter has pytest and coverage: asked once per process, through the sandbox."""
+"""Whether the target's interpreter has pytest and coverage: found once per process, in the sandbox."""
 
 import json
 import os

@@ -1,13 +1,16 @@
-"""What passed before must still pass, by test id; failing, skipped, xfailed and missing count the same."""
+"""What passed before must still pass, by test id; skipped, xfailed and missing count as failed."""
 
 from ...verdict import Finding
 from .baseline import Baseline
 from .report import SessionReport
 
 KIND_WORDS = {
-    "failed": "fails now", "error": "ends in an error now", "skipped": "is skipped now",
-    "xfailed": "is expected to fail now", "rewritten": "fails now, though its report says that it passed",
-}  # fmt: skip
+    "failed": "fails now",
+    "error": "ends in an error now",
+    "skipped": "is skipped now",
+    "xfailed": "is expected to fail now",
+    "rewritten": "fails now, though its report says that it passed",
+}
 
 
 def find_regressions(before: Baseline, head: SessionReport) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""The new tests again and again, in another order and with another hash seed: they must end the same way."""
+"""The new tests repeated, in another order and with another hash seed: they must end the same way."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from .report import SessionReport
 
 
 def repeat_new_tests(job: Job, new: list[str]) -> tuple[list[SessionReport], sandbox.SandboxResult]:
-    """Return the repeated sessions, and last the one that looks for values that equal everything."""
+    """Return the repeated sessions, and last the one that finds values that equal everything."""
     options: list[tuple[str, dict[str, Any]]] = [
         (f"repeat {number}", {"shuffle": f"{job.head_tree}{number}"})
         for number in range(job.settings.repeats)

@@ -20,7 +20,7 @@ class Outcome:
 
 
 class SessionReport:
-    """One session: outcomes by id, what could not be collected, and the reasons not to believe it."""
+    """One session: outcomes by id, what could not be collected, and reasons not to believe it."""
 
     def __init__(self, seen: dict[str, Any], plan: dict[str, Any], last_lines: str = ""):
         end = seen["end"] or {}
@@ -66,7 +66,7 @@ class SessionReport:
 
     @property
     def is_killed(self) -> bool:
-        """Return whether a test failed, or the session did not reach its canaries: what a mutant should do."""
+        """Return whether a test failed or the session did not end, as with a mutant it should."""
         return (
             self._timed_out
             or not self._has_ended
@@ -95,13 +95,12 @@ class SessionReport:
             if outcome.kind == "rewritten"
         ]
         if self._has_ended:
-            fails, passes = (self._canary_kind(name) for name in ("fails", "passes"))
+            fails, passes = (
+                self._canaries[id].kind if id in self._canaries else "not run"
+                for id in (self._plan["fails"], self._plan["passes"])
+            )
             if fails not in ("failed", "error"):
                 doubts.append(f"a test that must fail was {fails}")
             if passes not in ("passed", "error"):  # an error comes from a fixture of the target
                 doubts.append(f"a test that must pass was {passes}")
         return doubts
-
-    def _canary_kind(self, name: str) -> str:
-        canary = self._canaries.get(self._plan[name])
-        return canary.kind if canary else "not run"

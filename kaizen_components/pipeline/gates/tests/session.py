@@ -1,7 +1,6 @@
 """Pytest sessions in the sandbox: their plans, the trees they run on, and their reports.
 
-Every tree is a copy without bytecode in which the protected files are those of the base, whatever the candidate did
-to them.
+Every tree is a copy without bytecode in which the protected files are those of the base.
 """
 
 import os
@@ -23,8 +22,8 @@ Plan = dict[str, Any]
 def plan_session(name: str, tree: str, select: list[str], timeout_s: float, **more: Any) -> Plan:
     """Return one session of a plan.
 
-    `cover` names files to measure, `shuffle` is a seed, `edits` maps a path to its text, and a `fast` session ends
-    at the first failure.
+    `cover` names files to measure, `shuffle` is a seed, `edits` maps a path to its text, and a
+    `fast` session ends at the first failure.
     """
     plan = {"name": name, "tree": tree, "select": select, "timeout_s": timeout_s, "cover": []}
     plan |= {"shuffle": "", "edits": {}, "fast": False, "cpu_s": 0, "quiet": False, **more}
@@ -56,9 +55,8 @@ def run_sessions(
                 protected_files.copy_new_tests(job, place)
         config = pytest_config.write_config(job.base, os.path.join(folder, "config"))
         blocked = pytest_config.list_blocked_plugins(os.path.join(folder, "config", config))
-        return {
-            "trees": trees, "sessions": sessions, "enough": enough, "config": config, "blocked": blocked
-        }  # fmt: skip
+        plan: Plan = {"trees": trees, "sessions": sessions, "enough": enough}
+        return {**plan, "config": config, "blocked": blocked}
 
     tree = job.head_tree if "head" in trees else job.base_tree
     report, boxed = session_box.run_session_in_box(

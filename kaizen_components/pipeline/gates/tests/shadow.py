@@ -1,4 +1,4 @@
-"""Files that would be imported in place of the standard library, an installed package or their own source."""
+"""Files that would be imported instead of the standard library, a package or their own source."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ COMPILED = (".so", ".pyd", ".pyc", ".pyo", ".pth")
 
 
 def find_shadowing_files(job: Job, installed: set[str]) -> list[Finding]:
-    """Return new files that hide a module that tests or product may import, or that no reader can check."""
+    """Return new files that hide a module of others, or that no reader can check."""
     base = protected_files.list_files(job.base)
     folders = {os.path.normpath(path) for path in job.tools.paths}  # those on the import path
     for path in (*base, *job.tests):

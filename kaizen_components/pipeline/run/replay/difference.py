@@ -1,4 +1,6 @@
-"""A verdict that was recorded, and the one that the same inputs give now: are they the same, and what has changed?"""
+"""Compare a recorded verdict with the one that the same inputs give now."""
+
+from __future__ import annotations
 
 import json
 from typing import Any
@@ -18,106 +20,83 @@ FINDINGS_MAX = 200  # as many as are recorded
 LINES_MAX = 3
 MISSING = "missing"
 Row = dict[str, Any]
+FindingKey = tuple[str, int, str, str]
 
 
 def compare_verdict(
     event: dict[str, Any], proof: dict[str, Any] | None, verdict: Verdict | None
 ) -> Row:
-    """One row of a replay; there is no verdict where nobody answered, and nothing speaks against asking now."""
+    """Return one row of a replay; `verdict` is None without an answer or an objection."""
     row = {"step": event["step"], "attempt": event["attempt"], "recorded": event["reason"]}
+    if verdict is None and event["reason"] == MISSING:
+        why = "There was no answer, so there is nothing to judge again."
+        return {**row, "replayed": None, "same": None, "why": why}
     if verdict is None:
-        return {**row, "replayed": None, **_unanswered(event)}
-    why = _explain_difference(event, verdict)
-    return {
-        **row, "replayed": verdict.reason, "same": not why, "why": why, "changed": _list_changes(event, proof, verdict),
-    }  # fmt: skip
-
-
-def _unanswered(event):
-    """Who could not be asked is nothing to judge again; who was not asked because of an objection would be now."""
-    if event["reason"] == MISSING:
-        return {"same": None, "why": "Nobody answered, so there is nothing to judge again."}
-    return {
-        "same": False,
-        "why": f"It was {event['reason']}, and nothing speaks against asking now.",
-    }
-
-
-def _explain_difference(event, verdict) -> str:
-    """How the verdicts differ, in words; "" if they do not."""
+        why = f"It was {event['reason']}, and nothing speaks against asking now."
+        return {**row, "replayed": None, "same": False, "why": why}
+    payload, why = event["payload"], ""
+    was = _list_keys(payload["findings"])
+    now = _list_keys([finding.as_dict() for finding in verdict.findings[:FINDINGS_MAX]])
     if event["reason"] != verdict.reason:
-        return f"It was {event['reason']} and is {verdict.reason}: {_shorten(verdict.says)}"
-    payload = event["payload"]
-    was = _found(payload["findings"])
-    now = _found([one.as_dict() for one in verdict.findings[:FINDINGS_MAX]])
-    if was != now:
-        gone, new = _describe_findings(set(was) - set(now)), _describe_findings(set(now) - set(was))
-        return f"The findings differ. Not found now: {gone}. Found now: {new}."
-    if payload["fingerprint"] != fingerprint_verdict(verdict):
-        return "The same findings have another fingerprint."
-    return ""
+        why = f"It was {event['reason']} and is {verdict.reason}: {_shorten(verdict.says)}"
+    elif was != now:
+        gone, new = _describe_keys(set(was) - set(now)), _describe_keys(set(now) - set(was))
+        why = f"The findings differ. Not found now: {gone}. Found now: {new}."
+    elif payload["fingerprint"] != fingerprint_verdict(verdict):
+        why = "The same findings have another fingerprint."
+    changed = _list_changes(event, proof, verdict)
+    return {**row, "replayed": verdict.reason, "same": not why, "why": why, "changed": changed}
 
 
-def _found(findings):
-    """The findings without what differs between two runs of the same tool: times, addresses, private folders."""
+def _list_keys(findings: list[dict[str, Any]]) -> list[FindingKey]:
+    """Return the findings without times, addresses and temporary folders."""
     return sorted(
         (one["path"], one["line"], one["rule"], mask_variable_parts(one["text"]))
         for one in findings
     )
 
 
-def _describe_findings(found):
+def _describe_keys(keys: set[FindingKey]) -> str:
     lines = [
         describe_finding({"path": path, "line": line, "rule": rule, "text": text})
-        for path, line, rule, text in sorted(found)
+        for path, line, rule, text in sorted(keys)
     ]
     more = f" and {len(lines) - LINES_MAX} more" if len(lines) > LINES_MAX else ""
     return "; ".join(map(_shorten, lines[:LINES_MAX])) + more if lines else "nothing"
 
 
-def _list_changes(event, proof, verdict) -> list[str]:
-    """What the verdict rests on or says and is not as it was; a change here is no other verdict."""
-    was, now = (
-        _flatten_facts(event["payload"].get("facts", {})),
-        _flatten_facts(json.loads(encode_canonical(verdict.facts))),
-    )
-    found = [
-        _describe_change(NAMES.get(name, name), was[name], now.get(name))
+def _list_changes(
+    event: dict[str, Any], proof: dict[str, Any] | None, verdict: Verdict
+) -> list[str]:
+    """Describe changed circumstances and wording, which do not make a verdict different."""
+    was = _flatten_facts(event["payload"].get("facts", {}))
+    now = _flatten_facts(json.loads(encode_canonical(verdict.facts)))
+    pairs = [
+        (NAMES.get(name, name), was[name], now.get(name))
         for name in was
         if was[name] != now.get(name)
     ]
     last = verdict.runs[-1] if verdict.runs else None
     if proof and last:
-        pairs = (
+        for name, old, new in (
             ("the tree", proof["tree_hash"], last.tree),
             ("the box", proof["protection"], last.protection),
-        )
-        found += [
-            _describe_change(name, old, new)
-            for name, old, new in pairs
-            if old and new and old != new
-        ]
+        ):
+            if old and new and old != new:
+                pairs.append((name, old, new))
     if mask_variable_parts(event["says"] or "") != mask_variable_parts(verdict.says):
-        found.append(_describe_change("what it says", event["says"], verdict.says))
-    return found
+        pairs.append(("what it says", event["says"], verdict.says))
+    return [f"{name} was {_shorten(old)} and is {_shorten(new)}" for name, old, new in pairs]
 
 
-def _flatten_facts(facts):
-    """Facts with each tool's version by the tool's own name, and without times, which are never the same again."""
-    kept = {name: value for name, value in facts.items() if name not in ("versions", "ms")}
-    return {**kept, **facts.get("versions", {})}
+def _flatten_facts(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts with each tool's version by its name, and without times."""
+    rest = {name: value for name, value in facts.items() if name not in ("versions", "ms")}
+    return {**rest, **facts.get("versions", {})}
 
 
-def _describe_change(name, old, new):
-    return f"{name} was {_shorten(old)} and is {_shorten(new)}"
-
-
-def _shorten(value):
-    text = (
-        value
-        if isinstance(value, str)
-        else "nothing"
-        if value is None
-        else json.dumps(value, ensure_ascii=False)
-    )
+def _shorten(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_CHARS_MAX else text[: SHOWN_CHARS_MAX - 1] + "…"

@@ -1,6 +1,8 @@
-"""What a run has kept, its answers and its files: is each still what it was when it was recorded?"""
+"""Check that a run's answers and files are still what was recorded."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ....errors import KaizenError
 from ....records.files import artifact
@@ -8,12 +10,15 @@ from ....records.ledger.hashing import hash_text
 from .. import recorder as ledger
 from .difference import Row
 
+if TYPE_CHECKING:
+    from ....parameters import Place, Reader
+
 HASH_CHARS = 12
 CHANGED = "changed"
 
 
-def explain_changed_answer(db, event: dict[str, Any]) -> str:
-    """How the text on record differs from the answer that was given, in words; "" if it does not."""
+def explain_changed_answer(db: Reader, event: dict[str, Any]) -> str:
+    """Say how the recorded text differs from the answer that was given; "" if it does not."""
     was, now = event["payload"].get("sha256"), hash_text(ledger.load_body(db, event["id"]))
     if was in (None, now):
         return ""
@@ -21,34 +26,26 @@ def explain_changed_answer(db, event: dict[str, Any]) -> str:
     return f"The answer on record is not the one that was given: {hashes}."
 
 
-def list_changed_answers(db, event: dict[str, Any]) -> list[Row]:
-    """A row of a replay, only if the answer was changed."""
+def list_changed_answers(db: Reader, event: dict[str, Any]) -> list[Row]:
+    """Return a row of a replay if the answer was changed, else nothing."""
     why = explain_changed_answer(db, event)
-    row = {
-        "step": event["step"],
-        "attempt": event["attempt"],
-        "recorded": "answered",
-        "replayed": CHANGED,
-    }
-    return [{**row, "same": False, "why": why}] if why else []
+    place = {"step": event["step"], "attempt": event["attempt"]}
+    row = {**place, "recorded": "answered", "replayed": CHANGED, "same": False, "why": why}
+    return [row] if why else []
 
 
-def list_changed_files(db, place, events: list[dict[str, Any]]) -> list[str]:
-    """The results of a run that are not as they were left. No verdict rests on them."""
-    left = [
-        each
-        for event in events
-        if event["event"] == "ended"
-        for each in event["payload"]["artifacts"].values()
-    ]
-    return [said for each in left if (said := _changed(place, db.find("artifact", each)))]
-
-
-def _changed(place, record):
-    try:
-        found = artifact.compare_artifact(place, record)
-    except KaizenError as error:
-        return f"{record['path']}: {error.what}"
-    if found["state"] == "ok":
-        return ""
-    return f"{record['path']} was {found['expected']} and is {found['found'] or 'gone'}"
+def list_changed_files(db: Reader, place: Place, events: list[dict[str, Any]]) -> list[str]:
+    """Describe the result files that have changed or are gone. No verdict rests on them."""
+    changes = []
+    for event in events:
+        for ref in event["payload"]["artifacts"].values() if event["event"] == "ended" else ():
+            record = db.find("artifact", ref)
+            try:
+                state = artifact.compare_artifact(place, record)
+            except KaizenError as error:
+                changes.append(f"{record['path']}: {error.what}")
+                continue
+            if state["state"] != "ok":
+                now = state["found"] or "gone"
+                changes.append(f"{record['path']} was {state['expected']} and is {now}")
+    return changes

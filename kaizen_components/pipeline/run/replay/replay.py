@@ -1,17 +1,19 @@
-"""P6: judge a run again from its records alone, and say whether every verdict is the one that was recorded.
+"""P6: judge a run again from its records alone, and say whether every verdict is the recorded one.
 
-Each recorded answer is checked again and each gate runs again on the candidate of that moment, in a folder of its own.
-Neither the run nor the target is changed.
+Each recorded answer is checked again and each gate runs again on the candidate of that moment, in a
+temporary folder. Neither the run nor the target is changed.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .... import __version__
 from ....errors import KaizenError, Unavailable
@@ -28,23 +30,26 @@ from ..progress import Progress
 from . import integrity
 from .difference import Row, compare_verdict
 
+if TYPE_CHECKING:
+    from ....parameters import ReadNow, Store, Writer
+
 PROOF = "SELECT tree_hash, protection FROM proof WHERE id = ?"
 FOLDER = "replays"
 
 
 class PastJournal(Journal):
-    """A run's book that is only read, up to the event that is looked at."""
+    """A read-only journal of a run as it was before one of its events."""
 
-    def __init__(self, look, store, run: dict[str, Any]):
-        super().__init__(self._closed, look, store, run)
+    def __init__(self, look: ReadNow, store: Store, run: dict[str, Any]):
+        def refuse_write(do: Callable[[Writer], Any]) -> NoReturn:
+            raise AssertionError("a replay writes nothing into a run")
+
+        super().__init__(refuse_write, look, store, run)
         self.all = super().events()
         self.states = ledger.load_states(self.db, run)
 
-    def _closed(self, do):
-        raise AssertionError("a replay writes nothing into a run")
-
-    def before(self, event: dict[str, Any]) -> machine.State:
-        """Open the book as it was before an event."""
+    def go_before(self, event: dict[str, Any]) -> machine.State:
+        """Go back to the moment before an event and return the state there."""
         self.number, self.state = event["n"] - 1, self.states[event["n"] - 1]
         return self.state
 
@@ -60,88 +65,78 @@ class Replay:
         self.box = ""  # the protection of the newest command that was run
 
     def build_report(self) -> dict[str, Any]:
-        """Everything that was found; the same records, code and tools give the same report."""
-        looks = {"asked": self._compare_question, "judged": self._compare_verdict}
+        """Return the comparison; the same records, code and tools give the same report."""
+        run, db = self.past.run, self.past.db
         rows: list[Row] = []
         questions: list[Row] = []
         for event in self.past.all:
-            state = self.past.before(event)
-            if event["event"] in looks:
-                (questions if event["event"] == "asked" else rows).append(
-                    looks[event["event"]](event, state)
-                )
-            rows += (
-                integrity.list_changed_answers(self.past.db, event)
-                if event["event"] == "answered"
-                else []
-            )
+            state = self.past.go_before(event)
+            if event["event"] == "asked":
+                # Another prompt is reported, but it does not make a verdict another one.
+                step = self.engine.protocol.steps[event["step"]]
+                question, _ = self.engine.try_question(step, state)
+                same, why = hash_question(question) == event["payload"]["input_hash"], ""
+                if not same:
+                    recorded = ledger.load_body(db, event["id"])
+                    why = describe_difference(recorded, render_question(question))
+                place = {"step": event["step"], "attempt": event["attempt"]}
+                questions.append({**place, "same": same, "why": why})
+            elif event["event"] == "answered":
+                rows += integrity.list_changed_answers(db, event)
+            elif event["event"] == "judged":
+                rows.append(self._judge_again(event, state))
             rows += self._compare_state(event, state)
-        run, changed = self.past.run, [one for row in rows for one in row.get("changed", [])]
-        changed += integrity.list_changed_files(self.past.db, self.past.store.place, self.past.all)
+        changed = [change for row in rows for change in row.get("changed", [])]
+        changed += integrity.list_changed_files(db, self.past.store.place, self.past.all)
         return {
-            "run": run["id"], "base_commit": run["base_commit"], "same": all(row["same"] is not False for row in rows),
-            "steps": rows, "questions": questions, "changed": list(dict.fromkeys(changed)), "engine": __version__,
+            "run": run["id"], "base_commit": run["base_commit"],
+            "same": all(row["same"] is not False for row in rows), "steps": rows,
+            "questions": questions, "changed": list(dict.fromkeys(changed)), "engine": __version__,
         }  # fmt: skip
 
-    def _compare_question(self, event, state) -> Row:
-        """Is the question the one that was asked? Another prompt is named, and is no other verdict."""
-        question, _ = self.engine.made(self.engine.protocol.steps[event["step"]], state)
-        same = hash_question(question) == event["payload"]["input_hash"]
-        why = (
-            ""
-            if same
-            else describe_difference(
-                ledger.load_body(self.past.db, event["id"]), render_question(question)
-            )
-        )
-        return {"step": event["step"], "attempt": event["attempt"], "same": same, "why": why}
-
-    def _compare_verdict(self, event, state) -> Row:
+    def _judge_again(self, event: dict[str, Any], state: machine.State) -> Row:
         self.progress.step(event["step"], event["attempt"])
-        verdict = self._again(self.engine.protocol.steps[event["step"]], state)
+        step = self.engine.protocol.steps[event["step"]]
+        verdict: Verdict | None
+        if step.kind == "gate":
+            verdict = self.engine.run_gate(step, state)
+        else:
+            verdict = self.engine.find_objection(step, state)
+            if verdict is None and state["phase"] == "answered":
+                verdict = self.engine.check_answer(step, state)
         proof_id = event["payload"].get("proof_id")
-        row = compare_verdict(
-            event, self.past.db.one(PROOF, (proof_id,)) if proof_id else None, verdict
-        )
+        proof = self.past.db.one(PROOF, (proof_id,)) if proof_id else None
+        row = compare_verdict(event, proof, verdict)
         if verdict:
             self.progress.end_step(event["step"], event["attempt"], verdict)
             self.box = verdict.runs[-1].protection if verdict.runs else self.box
         return row
 
-    def _again(self, step, state) -> Verdict | None:
-        if step.kind == "gate":
-            return self.engine.gate(step, state)
-        objection = self.engine.find_objection(step, state)
-        return objection or (
-            self.engine.answer(step, state) if state["phase"] == "answered" else None
-        )
-
-    def _compare_state(self, event, state) -> list[Row]:
-        """Does the machine lead where it led then? A row only if it does not."""
-        given = {
-            name: event[name]
-            for name in ("event", "step", "attempt", "reason", "at")
-            if event[name] is not None
-        }
+    def _compare_state(self, event: dict[str, Any], state: machine.State) -> list[Row]:
+        """Return a row if the machine does not lead where it led then."""
+        names = ("event", "step", "attempt", "reason", "at")
+        given = {name: event[name] for name in names if event[name] is not None}
         then = self.past.states[event["n"]]
         try:
-            now = json.loads(
-                encode_canonical(
-                    machine.next_state(self.engine.protocol, state, {**event["payload"], **given})
-                )
-            )
+            again = machine.next_state(self.engine.protocol, state, {**event["payload"], **given})
+            now = json.loads(encode_canonical(again))
         except machine.IllegalEvent as error:
             now = {**then, "phase": "illegal", "why": str(error)}
         if now == then:
             return []
         was, is_now = (f"{one['phase']} {one['outcome'] or one['step']}" for one in (then, now))
-        why = f"After {event['event']} of {state['step']} the run leads elsewhere, or counts otherwise."
-        place = {"step": event["step"] or event["event"], "attempt": event["attempt"]}
-        return [{**place, "recorded": was, "replayed": is_now, "same": False, "why": why}]
+        after = f"{event['event']} of {state['step']}"
+        return [{
+            "step": event["step"] or event["event"], "attempt": event["attempt"], "recorded": was,
+            "replayed": is_now, "same": False,
+            "why": f"After {after} the run leads elsewhere, or counts otherwise.",
+        }]  # fmt: skip
 
 
-def replay_run(look, store, run: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(the report, what a proof says about how it was made); Unavailable if the base is not there any more."""
+def replay_run(
+    look: ReadNow, store: Store, run: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return (the report, columns of its proof); raise Unavailable if the base commit is gone."""
     began = time.monotonic()
     progress = Progress()
     with _open_copy(store, run) as work:
@@ -150,59 +145,51 @@ def replay_run(look, store, run: dict[str, Any]) -> tuple[dict[str, Any], dict[s
             again = Replay(PastJournal(look, store, run), work, progress)
             report = again.build_report()
             return report, {
-                "tree_hash": work.target.tree(run["base_commit"]), "protection": again.box or "no command was run",
+                "tree_hash": work.target.tree(run["base_commit"]),
+                "protection": again.box or "no command was run",
                 "duration_ms": round((time.monotonic() - began) * 1000),
-            }  # fmt: skip
+            }
         finally:
             progress.close()
 
 
 @contextmanager
-def _open_copy(store, run) -> Iterator[Workspace]:
-    """The run's files made anew, in a folder that is gone afterwards."""
+def _open_copy(store: Store, run: dict[str, Any]) -> Iterator[Workspace]:
+    """Rebuild the run's workspace in a folder that is deleted afterwards."""
     place = os.path.join(store.place.work, FOLDER)
     os.makedirs(place, exist_ok=True)
-    _remove_leftovers(place)
-    folder = tempfile.mkdtemp(prefix=f"{run['id']}-{os.getpid()}-", dir=place)
-    try:
-        work = _work(store, run, folder)
-        try:
-            yield work
-        finally:
-            work.close()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_leftovers(place):
-    """What a replay left that was killed: its process is gone, and nobody else will take it away."""
-    for name in os.listdir(place):
+    for name in os.listdir(place):  # a replay that was killed has left its folder
         process = name.split("-")[1:2]
         if process and process[0].isdigit() and not _is_alive(int(process[0])):
             delete_path(os.path.join(place, name))
+    folder = tempfile.mkdtemp(prefix=f"{run['id']}-{os.getpid()}-", dir=place)
+    work = None
+    try:
+        try:
+            work = Workspace(store.place, run, json.loads(run["options"]), folder)
+            work.paths()
+        except KaizenError as error:
+            commit = f"{run['base_commit'][:12]} in {run['repo']}"
+            raise Unavailable(
+                "base_is_gone",
+                f"The commit that {run['id']} started from cannot be read: {commit}.",
+                f"{error.what} {error.why}".strip(),
+                "Restore the target or its commit, such as by `git fetch`, then replay again.",
+            ) from None
+        yield work
+    finally:
+        if work:
+            work.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_alive(process):
+def _is_alive(process: int) -> bool:
     if os.name != "posix":  # where signal 0 would end it
         return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # another user's
         return True
     return True
-
-
-def _work(store, run, folder):
-    try:
-        work = Workspace(store.place, run, json.loads(run["options"]), folder)
-        work.paths()
-    except KaizenError as error:
-        raise Unavailable(
-            "base_is_gone",
-            f"The commit that {run['id']} started from cannot be read: {run['base_commit'][:12]} in {run['repo']}.",
-            f"{error.what} {error.why}".strip(),
-            "Bring the target or its commit back, such as by `git fetch`, then replay again.",
-        ) from None
-    return work

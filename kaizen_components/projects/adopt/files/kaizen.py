@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kaizen in this repository: the records stay here (AI/db), whichever engine `kaizen_components` is.
+"""The launcher of Kaizen in this repository. The records stay here, in AI/db.
 
 Put here by `kaizen.py adopt`; its `--check` compares this file, its `--remove` takes it away.
 """
@@ -15,7 +15,8 @@ ENGINE = os.path.join(HERE, "kaizen_components")
 
 
 def stop(exit_code, code, what, why, next_step):
-    """Say what, why and what next, as the engine would; a hook neither fails its host nor talks to it."""
+    """Say what, why and what next, as the engine would; a hook neither fails its host nor talks to
+    it."""
     if [word.lower() for word in sys.argv[1:2]] in (["hook"], ["d3"]):
         sys.exit(0)
     if "--json" in sys.argv:
@@ -43,7 +44,10 @@ def no_engine():
             + os.path.realpath(ENGINE)
             + ", and no whole engine is there any more."
         )
-    next_step = "Run `python3 WHERE_THE_ENGINE_IS/kaizen.py adopt . --apply` in this folder. The records in AI/ are safe."
+    next_step = (
+        "Run `python3 WHERE_THE_ENGINE_IS/kaizen.py adopt . --apply` in this folder. "
+        "The records in AI/ are safe."
+    )
     stop(5, "engine_missing", "The Kaizen engine is not here.", why, next_step)
 
 
@@ -68,7 +72,7 @@ def use_python_with_packages():
     for home in (HERE, os.path.dirname(os.path.realpath(ENGINE))):
         python = os.path.join(home, ".venv", inside)
         if os.path.exists(python):
-            command = [python, os.path.abspath(__file__)] + sys.argv[1:]  # noqa: RUF005  (an old Python reads this too)
+            command = [python, os.path.abspath(__file__)] + sys.argv[1:]  # noqa: RUF005  (for an old Python)
             if os.name != "nt":
                 os.execv(python, command)
             import subprocess
@@ -84,7 +88,7 @@ if not os.environ.get("KAIZEN_PYTHON_CHOSEN") and (
     sys.version_info < (3, 11) or not has_packages()
 ):
     use_python_with_packages()
-if sys.version_info < (3, 11):  # noqa: UP036  (said here, because the engine does not even load on an older one)
+if sys.version_info < (3, 11):  # noqa: UP036  (the engine does not load on an older one)
     version = (
         "This is Python "
         + sys.version.split()[0]

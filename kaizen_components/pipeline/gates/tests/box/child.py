@@ -1,4 +1,4 @@
-"""The child: imports come from the tree first, the configuration is the base's, and then pytest runs."""
+"""The child: import from the tree first, take the configuration of the base, then run pytest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ OVERRIDES = {"xdist": ["-n0"], "pytest_cov": ["--no-cov"]}
 
 
 def run_child(asked: dict[str, Any], plan: dict[str, Any], send: Callable[..., None]) -> None:
-    """Run the session and end the process; nothing of the target runs after it."""
+    """Run the session and end the process; nothing of the target runs after it.
+
+    Tests run as the base configures it, but without a cache, other processes and its own coverage.
+    """
     try:
         os.setpgid(0, 0)
         if asked["quiet"]:
@@ -26,7 +29,33 @@ def run_child(asked: dict[str, Any], plan: dict[str, Any], send: Callable[..., N
             os.dup2(nowhere, 2)
         if asked["cpu_s"]:
             resource.setrlimit(resource.RLIMIT_CPU, (asked["cpu_s"], asked["cpu_s"] + 1))
-        _run_pytest(asked, plan, send)
+        import pytest
+
+        root, config = plan["root"], os.path.join(plan["folder"], "config", plan["config"])
+        os.chdir(root)
+        sys.argv[:] = ["pytest"]
+        roots = [os.path.normpath(os.path.join(root, path)) for path in plan["paths"]]
+        imports.put_tree_first(roots)
+        words = ["-p", "no:cacheprovider", "-c", config, f"--rootdir={root}"]
+        words += [f"--confcutdir={root}", "--tb=short", "--continue-on-collection-errors"]
+        words.append(f"--maxfail={int(asked['fast'])}")
+        for module, options in OVERRIDES.items():
+            if find_spec(module) and not {module, "*"} & {*plan["blocked"]}:
+                words += options  # a blocked plugin has no options
+        coverage = _start_coverage(root, asked["cover"]) if asked["cover"] else None
+        plugin = reporter.Reporter(asked, root, send, coverage)
+        status = pytest.main([*words, *asked["select"]], plugins=[plugin])
+        lines = _read_coverage(coverage, root, asked["cover"]) if coverage else {}
+        # 30 ms; a mutant's framework was looked at before.
+        changed = [] if asked["fast"] else plan["before"].list_changes()
+        send(
+            kind="end",
+            status=int(status),
+            lines=lines,
+            changed=changed,
+            hooks=plugin.hooks,
+            cpu_s=time.process_time(),
+        )
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException as error:
@@ -35,42 +64,8 @@ def run_child(asked: dict[str, Any], plan: dict[str, Any], send: Callable[..., N
         os._exit(0)
 
 
-def _run_pytest(asked: dict[str, Any], plan: dict[str, Any], send: Callable[..., None]) -> None:
-    import pytest
-
-    root = plan["root"]
-    os.chdir(root)
-    sys.argv[:] = ["pytest"]
-    imports.put_tree_first([os.path.normpath(os.path.join(root, path)) for path in plan["paths"]])
-    coverage = _start_coverage(root, asked["cover"]) if asked["cover"] else None
-    plugin = reporter.Reporter(asked, root, send, coverage)
-    status = pytest.main(_list_arguments(asked, plan, root), plugins=[plugin])
-    lines = _read_coverage(coverage, root, asked["cover"]) if coverage else {}
-    # 30 ms; a mutant's framework was looked at before.
-    changed = [] if asked["fast"] else plan["before"].list_changes()
-    send(
-        kind="end",
-        status=int(status),
-        lines=lines,
-        changed=changed,
-        hooks=plugin.hooks,
-        cpu_s=time.process_time(),
-    )
-
-
-def _list_arguments(asked: dict[str, Any], plan: dict[str, Any], root: str) -> list[str]:
-    """Run all tests as the base would, without its cache, its other processes and its coverage."""
-    config = os.path.join(plan["folder"], "config", plan["config"])
-    words = ["-p", "no:cacheprovider", "-c", config, f"--rootdir={root}", f"--confcutdir={root}"]
-    for module, options in OVERRIDES.items():
-        if find_spec(module) and not {module, "*"} & {*plan["blocked"]}:
-            words += options  # a blocked plugin has no options
-    words += ["--tb=short", f"--maxfail={int(asked['fast'])}", "--continue-on-collection-errors"]
-    return [*words, *asked["select"]]
-
-
 def _start_coverage(root: str, files: list[str]) -> Any:
-    """Measure in memory, without configuration of the tree and without comments that exclude lines."""
+    """Measure in memory, without the tree's configuration and comments that exclude lines."""
     import coverage
 
     try:

@@ -16,7 +16,7 @@ Part = tuple  # (the object, its code)
 
 
 class FrameworkSnapshot:
-    """Functions, classes and methods of pytest, pluggy, unittest and builtins, by identity and by code."""
+    """Functions, classes and methods of pytest, pluggy, unittest and builtins, by identity and code."""
 
     def __init__(self) -> None:
         self._parts = dict(_list_parts())

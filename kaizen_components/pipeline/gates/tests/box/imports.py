@@ -9,7 +9,7 @@ from typing import Any
 
 
 def clear_environment() -> None:
-    """Remove variables that steer Python or pytest, and the folders that PYTHONPATH and `-c` put on the path."""
+    """Remove variables that steer Python or pytest, and what PYTHONPATH and `-c` put on the path."""
     outside = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     for name in list(os.environ):
         if name.startswith(("PYTHON", "PYTEST_", "COVERAGE_", "COV_")) and name != "PYTHONHASHSEED":
@@ -18,7 +18,7 @@ def clear_environment() -> None:
 
 
 class TreeFirst:
-    """Finds the target's own packages in the tree, before any editable install of the same project."""
+    """Finds the target's packages in the tree, before any editable install of the same project."""
 
     def __init__(self, paths: list[str]):
         self._paths = paths
@@ -33,12 +33,18 @@ def put_tree_first(paths: list[str]) -> None:
     names = {name.split(".")[0] for path in paths for name in _list_folder(path)}
     sys.path[:] = [*paths, *(path for path in sys.path if not _has_same_packages(path, names))]
     first: list[Any] = [machinery.BuiltinImporter, machinery.FrozenImporter]
-    rest = [finder for finder in sys.meta_path if finder not in first and not _maps(finder, names)]
+    rest = []
+    for finder in sys.meta_path:
+        module = sys.modules.get(getattr(finder, "__module__", ""))
+        mapping = getattr(module, "MAPPING", None)  # of an editable install by setuptools
+        is_editable = isinstance(mapping, dict) and names & set(mapping)
+        if finder not in first and not is_editable:
+            rest.append(finder)
     sys.meta_path[:] = [*first, TreeFirst(paths), *rest]
 
 
 def _has_same_packages(path: str, names: set[str]) -> bool:
-    """Return whether an editable install put this folder on the path, with packages named as in the tree."""
+    """Return whether an editable install put this folder with the tree's packages on the path."""
     if path.startswith((sys.prefix, sys.base_prefix)) or "site-packages" in path:
         return False
     return any(
@@ -53,8 +59,3 @@ def _list_folder(path: str) -> list[str]:
         return os.listdir(path)
     except OSError:
         return []
-
-
-def _maps(finder: object, names: set[str]) -> bool:
-    mapping = getattr(sys.modules.get(getattr(finder, "__module__", ""), None), "MAPPING", None)
-    return isinstance(mapping, dict) and bool(names & set(mapping))

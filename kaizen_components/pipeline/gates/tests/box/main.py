@@ -14,6 +14,7 @@ ASSERTIONS = ("AssertionError", "Failed")
 
 
 def main(folder: str) -> None:
+    """Run the sessions in order until the time is up, or `enough` mutants were killed or survived."""
     asked, key = plan.take_plan(folder)
     imports.clear_environment()
     import pytest  # noqa: F401  before the fork, so that each child has it at once
@@ -21,11 +22,6 @@ def main(folder: str) -> None:
     if any(one["cover"] for one in asked["sessions"]):
         import coverage  # noqa: F401
 
-    plan.write_report(folder, key, {"sessions": _run_sessions(folder, asked, key)})
-
-
-def _run_sessions(folder: str, asked: dict[str, Any], key: bytearray) -> list[dict[str, Any]]:
-    """Run sessions in order until the time is up, or `enough` mutants were killed or survived."""
     before = framework.FrameworkSnapshot()
     gc.freeze()  # what is here now is shared with every child
     trees = {
@@ -52,7 +48,7 @@ def _run_sessions(folder: str, asked: dict[str, Any], key: bytearray) -> list[di
             killed_min, survived_min = asked["enough"]
             if counts[False] >= survived_min or (has_assertion and counts[True] >= killed_min):
                 break
-    return reports
+    plan.write_report(folder, key, {"sessions": reports})
 
 
 def is_killed(report: dict[str, Any]) -> bool:

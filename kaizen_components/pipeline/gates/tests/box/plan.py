@@ -1,4 +1,4 @@
-"""The plan that the engine leaves for a session in the box, and the signed report that it gets back."""
+"""The plan that the engine leaves for a session in the box, and the signed report it gets back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The plugin that reports each outcome from what was really raised, and adds two tests of our own to the others.
+"""The plugin that reports each outcome from what was really raised, and adds two tests of ours.
 
-A report that says "passed" where something was raised is not believed. Events are sent before any other plugin can
-change them.
+A report that says "passed" where something was raised is not believed. Events are sent before any
+other plugin can change them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Reporter:
         if self._asked["shuffle"]:
             random.Random(self._asked["shuffle"]).shuffle(items)
         self._send(kind="collected", ids=[item.nodeid for item in items])
-        # After the last test of a module, so that no fixture of wider scope is made twice; its fixtures apply.
+        # After the last test of a module, so that no fixture of wider scope is made twice.
         modules = [item.getparent(pytest.Module) for item in items]
         module = next((module for module in reversed(modules) if module is not None), None)
         for name, error in ((self._asked["passes"], None), (self._asked["fails"], AssertionError)):
@@ -96,7 +96,7 @@ class Reporter:
         return path[len(self._root) :] if path.startswith(self._root) else path
 
     def _locate_error(self, error: Any) -> dict[str, Any]:
-        """Return the type of what was raised, and the innermost line of the tree that it went through."""
+        """Return the type of what was raised, and the innermost line of the tree on its way."""
         if error is None:
             return {"type": "", "path": "", "line": 0}
         if isinstance(error.value, pytest.Collector.CollectError) and error.value.__cause__:

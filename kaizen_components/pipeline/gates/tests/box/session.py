@@ -1,4 +1,4 @@
-"""One pytest session in a forked child, seen from its parent: the lines it sends, and how it ended."""
+"""One pytest session in a forked child, seen by its parent: the lines it sends and how it ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAUSE_S = 0.05
 
 
 def run_session(asked: dict[str, Any], plan: dict[str, Any], key: bytearray) -> dict[str, Any]:
-    """Return the session's events, whether it reached its end, and how many lines were not its own."""
+    """Return the session's events, its end if it reached it, and how many lines were not its own."""
     token = secrets.token_hex(8).encode()
     reader, writer = os.pipe()
     sys.stdout.flush()
@@ -38,16 +38,7 @@ def run_session(asked: dict[str, Any], plan: dict[str, Any], key: bytearray) -> 
     os.close(writer)
     sent, timed_out = _receive(reader, pid, start + asked["timeout_s"])
     os.close(reader)
-    return {
-        "name": asked["name"],
-        "seconds": time.monotonic() - start,
-        "timed_out": timed_out,
-        **_parse_lines(sent, token),
-    }
-
-
-def _parse_lines(sent: bytes, token: bytes) -> dict[str, Any]:
-    events, foreign = [], 0
+    seconds, events, foreign = time.monotonic() - start, [], 0
     for line in sent.split(b"\n")[:-1]:
         is_ours = line.startswith(token)
         try:
@@ -56,7 +47,9 @@ def _parse_lines(sent: bytes, token: bytes) -> dict[str, Any]:
         except ValueError:
             foreign += 1
     ends = [event for event in events if event["kind"] == "end"]
-    return {"events": events, "foreign": foreign, "end": ends[-1] if len(ends) == 1 else None}
+    end = ends[-1] if len(ends) == 1 else None
+    seen = {"name": asked["name"], "seconds": seconds, "timed_out": timed_out}
+    return {**seen, "events": events, "foreign": foreign, "end": end}
 
 
 def _receive(reader: int, pid: int, deadline: float) -> tuple[bytes, bool]:

@@ -1,4 +1,4 @@
-"""A tree that is the same for every session: what one session wrote, changed or deleted is undone before the next."""
+"""A tree that is the same for every session: changes by one session are undone before the next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class RestorableTree:
-    """The files of a folder, kept in memory. A file's ctime shows that it was touched, and no test can set it."""
+    """The files of a folder, kept in memory; a ctime, which no test can set, shows a change."""
 
     def __init__(self, root: str):
         self.root = os.path.realpath(root)

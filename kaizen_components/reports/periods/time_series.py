@@ -1,0 +1,47 @@
+"""Numbers summed over time: by day, week, month or year of the reader's timezone, without gaps."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from .calendar import begin_period, name_period
+
+if TYPE_CHECKING:
+    from ...parameters import Row
+    from ..engine.zone import Zone
+
+# SQL counts by a quarter of an hour, which is on one day in every timezone of our time.
+QUARTER = "substr(at, 1, 14) || printf('%02d', substr(at, 15, 2) / 15 * 15) || ':00.000Z'"
+LONGEST_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+SHORTEST_DAYS = {"day": 1, "week": 7, "month": 28}
+PERIODS_MAX = 60  # more bars than that are a wall
+
+
+def sum_by_period(rows: list[Row], zone: Zone, unit: str) -> dict[str, Any]:
+    """Return {"unit", "periods": [{"label", name: sum …}]} of rows with `at` and numbers.
+
+    The unit becomes coarser if there are more than PERIODS_MAX.
+    """
+    if not rows:
+        return {"unit": unit, "periods": []}
+    names = [name for name in rows[0] if name != "at"]
+    days = [zone.moment(row["at"]).date() for row in rows]
+    first, last = min(days), max(days)
+    units = list(LONGEST_DAYS)
+    unit = next(
+        wide
+        for wide in units[units.index(unit) :]
+        if wide == "year" or (last - first).days / SHORTEST_DAYS[wide] < PERIODS_MAX
+    )
+    period = begin_period(unit, first)
+    sums: dict[str, dict[str, Any]] = {name_period(unit, period): dict.fromkeys(names, 0)}
+    while name_period(unit, last) not in sums:
+        period = begin_period(unit, period + timedelta(days=LONGEST_DAYS[unit]))
+        sums[name_period(unit, period)] = dict.fromkeys(names, 0)
+    for row, day in zip(rows, days, strict=True):
+        numbers = sums[name_period(unit, day)]
+        for name in names:
+            numbers[name] += row[name]
+    periods = [{"label": label, **numbers} for label, numbers in sums.items()]
+    return {"unit": unit, "periods": periods}
