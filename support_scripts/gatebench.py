@@ -76,7 +76,7 @@ def judge_problem(
         said = "; ".join([verdict.says, *(finding.text for finding in verdict.findings[:3])])
         own_s = sum(run.duration_ms for run in verdict.runs) / 1000
         by = verdict.facts.get("stopped_by", "")
-        results.append(Result(kind, what, problem.name, verdict.passed, by, said, wall_s, own_s))
+        results.append(Result(kind, what, problem.name, verdict.is_pass, by, said, wall_s, own_s))
     return results
 
 

@@ -22,7 +22,7 @@ import time
 import pytest
 
 from kaizen_components.call import Door
-from kaizen_components.errors import EXIT_CODES, NotFound
+from kaizen_components.errors import EXIT_CODES, Busy, NotFound
 from kaizen_components.records.ledger.hashing import read_log_end
 from kaizen_components.records.ledger.transaction import RecordWriter
 from kaizen_components.store.gate import Gate, is_held
@@ -1093,6 +1093,20 @@ def queue_behind_a_lock_that_is_removed(path):
 
 def test_writers_take_turns_also_when_the_lock_file_was_removed_meanwhile(tmp_path):
     assert apart(queue_behind_a_lock_that_is_removed, tmp_path / "lock") == "-+-"
+
+
+def test_gate_reopens_a_replaced_lock_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.1")
+    path = str(tmp_path / "lock")
+    gate = Gate(path, stays=True)
+    with gate:
+        os.unlink(path)
+
+    with Gate(path), pytest.raises(Busy), gate:
+        pass
+    with gate:
+        assert is_held(path)
+    gate.close()
 
 
 def test_a_database_removed_under_an_open_door_is_noticed_before_anything_is_acknowledged(root):

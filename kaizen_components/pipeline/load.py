@@ -1,4 +1,4 @@
-"""Load parts of the pipeline by address, so that each is imported when a step needs it."""
+"""Import parts of the pipeline by address, when a step needs them."""
 
 from importlib import import_module
 from typing import Any

@@ -1,29 +1,28 @@
-"""Render the templates of questions: ours in this process, those of a user's protocol in another.
+"""Render the templates of questions: ours in this process, those of other protocols in their own.
 
-A protocol may come from an untrusted repository, and a short template can loop for years or use all
-memory. So `python -I prompt.py` reads {"template", "values"} from stdin under limits and writes
-{"found"} or {"wrong"}. It imports nothing of ours.
+A protocol may come with somebody else's repository, and a template of three lines can loop for
+years or ask for all of the memory. So `python -I prompt.py` reads {"template", "values"} from stdin
+under limits, and writes {"result"} or {"fault"}; it imports nothing of ours.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import jinja2
+from typing import Any
 
 PROMPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "prompts")
 SECONDS_MAX = 3  # of computing; an ordinary one takes milliseconds
 MEMORY_BYTES_MAX = 512 << 20
 OUT_OF_MEMORY = 3
 TOO_MUCH = (OUT_OF_MEMORY, -24, -9)  # SIGXCPU, or SIGKILL where nothing else helps
-TAKES = f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 20} MB."
+SAYS_TOO_MUCH = f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 20} MB."
 
 
 class PromptError(Exception):
-    """A user's template cannot be rendered."""
+    """A template of a protocol's own cannot be used."""
 
 
 def render_shipped(name: str, values: dict[str, Any]) -> str:
@@ -35,18 +34,20 @@ def template_path(name: str) -> str:
 
 
 def read_template(name: str) -> str:
-    """Return the source of a shipped template."""
     with open(template_path(name), encoding="utf-8") as file:
         return file.read()
 
 
 def render_apart(template: str, values: dict[str, Any]) -> str:
-    """Render a user's template; raise PromptError if it cannot be rendered."""
+    """Render a template in a process of its own; raise PromptError if that fails."""
     return _run_apart({"template": template, "values": values})
 
 
 def list_variables(template: str) -> set[str]:
-    """Return the variables of a template; compiling evaluates constants, so it runs apart too."""
+    """Return the variables that a template uses.
+
+    It runs apart too: `{{ 'x'|center(9999999999) }}` is computed when it is compiled.
+    """
     return set(_run_apart({"template": template}))
 
 
@@ -56,21 +57,23 @@ def _run_apart(given: dict[str, Any]) -> Any:
 
     from ..errors import Unavailable
 
-    folders = [  # -I does not import from where this process has found Jinja
-        os.path.dirname(os.path.dirname(os.path.abspath(str(package.__file__))))
-        for package in (jinja2, markupsafe)
-    ]
+    # -I removes the folders that this process may import Jinja from.
+    files = (str(module.__file__) for module in (jinja2, markupsafe))
+    folders = [os.path.dirname(os.path.dirname(os.path.abspath(file))) for file in files]
     text = json.dumps({**given, "folders": folders}, default=sorted)  # a set
-    words = [sys.executable, "-I", os.path.abspath(__file__)]
     try:
-        done = subprocess.run(
-            words, input=text, capture_output=True, encoding="utf-8", timeout=10 * SECONDS_MAX
+        process = subprocess.run(
+            [sys.executable, "-I", os.path.abspath(__file__)],
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=10 * SECONDS_MAX,
         )
-        if done.returncode not in (0, *TOO_MUCH):
-            raise ValueError(f"exit code {done.returncode}. {done.stderr.strip()[-200:]}")
-        answer = {"wrong": TAKES} if done.returncode else json.loads(done.stdout)
+        if process.returncode not in (0, *TOO_MUCH):
+            raise ValueError(f"exit code {process.returncode}. {process.stderr.strip()[-200:]}")
+        answer = {"fault": SAYS_TOO_MUCH} if process.returncode else json.loads(process.stdout)
     except subprocess.TimeoutExpired:
-        answer = {"wrong": TAKES}
+        answer = {"fault": SAYS_TOO_MUCH}
     except (OSError, ValueError) as error:
         raise Unavailable(
             "no_prompt_process",
@@ -78,13 +81,13 @@ def _run_apart(given: dict[str, Any]) -> Any:
             f"{type(error).__name__}: {error}",
             "Run `bash setup/setup.sh`, which repairs the environment.",
         ) from None
-    if "wrong" in answer:
-        raise PromptError(answer["wrong"])
-    return answer["found"]
+    if "fault" in answer:
+        raise PromptError(answer["fault"])
+    return answer["result"]
 
 
-def create_environment() -> "jinja2.Environment":
-    """Return an environment in which templates reach their values and nothing else."""
+def create_environment() -> Any:
+    """Return a Jinja environment whose templates reach values and nothing else."""
     import jinja2
     from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
 
@@ -103,15 +106,13 @@ def create_environment() -> "jinja2.Environment":
     )
 
 
-def _limit_resources() -> None:
+def limit_resources() -> None:
     try:
         import resource
     except ImportError:  # Windows: the timeout of the parent is the only limit
         return
-    for kind, most in (
-        (resource.RLIMIT_CPU, SECONDS_MAX),
-        (resource.RLIMIT_DATA, MEMORY_BYTES_MAX),
-    ):
+    limits = ((resource.RLIMIT_CPU, SECONDS_MAX), (resource.RLIMIT_DATA, MEMORY_BYTES_MAX))
+    for kind, most in limits:
         hard = resource.getrlimit(kind)[1]
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (least, hard))
@@ -121,20 +122,22 @@ def _limit_resources() -> None:
 def main() -> None:
     given = json.load(sys.stdin)
     sys.path += given["folders"]
-    _limit_resources()
+    limit_resources()
+    answer: dict[str, Any]
     try:
-        from jinja2 import meta
-
-        answer: dict[str, Any]
-        environment, template = create_environment(), given["template"]
+        environment = create_environment()
         if "values" in given:
-            answer = {"found": environment.from_string(template).render(given["values"])}
+            template = environment.from_string(given["template"])
+            answer = {"result": template.render(given["values"])}
         else:
-            answer = {"found": sorted(meta.find_undeclared_variables(environment.parse(template)))}
+            from jinja2 import meta
+
+            names = meta.find_undeclared_variables(environment.parse(given["template"]))
+            answer = {"result": sorted(names)}
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)
     except Exception as error:
-        answer = {"wrong": f"{type(error).__name__}: {error}."}
+        answer = {"fault": f"{type(error).__name__}: {error}."}
     json.dump(answer, sys.stdout)
 
 

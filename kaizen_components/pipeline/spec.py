@@ -1,4 +1,4 @@
-"""Render a spec for people, and check it before anything is built."""
+"""Render the spec for people, and check it before anything is built."""
 
 import re
 from typing import Any
@@ -7,23 +7,23 @@ from ..records.quality.contract import lint_contract
 from .verdict import Finding
 
 # What a request names exactly: paths, quoted words, names with a dot, an underscore, a digit or an
-# inner capital, and names before a parenthesis.
+# inner capital, and calls.
 EXACT = re.compile(
     r"`[^`\n]+`|\"[^\"\n]+\"|'[^'\n]+'|[\w.-]*/[\w{}/.-]+|\b\w*[_.\d]\w+\b"
     r"|\b[A-Za-z]*[a-z][A-Z]\w*\b|\b\w+(?=\()"
 )
-# A plain word that is a name by its position: "a function mul", "the class Cart to Basket".
+# A plain word that is a name because of its place: "a function mul", "the class Cart to Basket".
 CALLED = re.compile(
     r"\b(?:function|class|method|module|command|option|field|column|table)\s+"
-    r"(?!(?:that|which|to|in|for|of|and|with|on|from|as|is|so|by|at|the|an?)\b)([A-Za-z]\w*)"
-    r"(?:\s+to\s+([A-Z]\w*))?"
+    r"(?!(?:that|which|to|in|for|of|and|with|on|from|as|is|so|by|at|the|an?)\b)"
+    r"([A-Za-z]\w*)(?:\s+to\s+([A-Z]\w*))?"
 )
-# A result of one or two words at the end of a clause: "returning status ok", "returns 404".
+# A result in one word or two, at the end of a clause: "returning status ok", "returns 404".
 RESULT = re.compile(
     r"\breturn(?:s|ing)?\s+(?!(?:the|an?|its|all|how)\b)([\w.]+)(?:\s+([\w.]+))?\s*(?:[,;]|\.?$)",
     re.MULTILINE,
 )
-# Words of a request that speak of protected files, and the files that are meant then.
+# Protected files: the words of a request that allow a change, and the names of the files meant.
 SPOKEN = (
     (r"\btests?\b", r"(?:.*/)?(?:tests?|conftest\.py|test_[^/]*|[^/]*_test\.[^/]*)(?:/.*)?"),
     (r"\b(?:config\w*|settings?)\b", r"(?:.*/)?[^/*]*\.(?:toml|ini|cfg|ya?ml|json)"),
@@ -33,27 +33,27 @@ SPOKEN = (
         r"|package(?:-lock)?\.json|pnpm-lock\.yaml|[^/]*\.lock|go\.(?:mod|sum)|Cargo\.toml)",
     ),
 )
-# Gates and their settings are granted only if the request names them.
-NEVER_BY_KIND = re.compile(r"\.(?:kaizen|git)\b")
+# Gates and their settings need a grant by name: words of the request are not enough.
+ONLY_BY_NAME = re.compile(r"\.(?:kaizen|git)\b")
 
 
 def filter_grants(grants: list[str], request: str) -> list[str]:
-    """Return the grants that the request speaks of; a plan cannot extend them."""
-
-    def is_requested(glob: str) -> bool:
-        last = glob.rpartition("/")[2]
-        if glob in request or (last.strip("*") and last in request):
-            return True
-        return not NEVER_BY_KIND.search(glob) and any(
+    """Return the grants that the request speaks of: a planner must not allow itself more."""
+    allowed = []
+    for glob in grants:
+        name = glob.rpartition("/")[2]
+        is_named = glob in request or (bool(name.strip("*")) and name in request)
+        is_meant = not ONLY_BY_NAME.search(glob) and any(
             re.search(words, request, re.IGNORECASE) and re.fullmatch(files, glob)
             for words, files in SPOKEN
         )
-
-    return [glob for glob in grants if glob.strip("*/.") and is_requested(glob)]
+        if glob.strip("*/.") and (is_named or is_meant):
+            allowed.append(glob)
+    return allowed
 
 
 def render_spec(spec: dict[str, Any]) -> str:
-    """Return the spec as Markdown for prompts, the reviewer and the lint."""
+    """Return the form that prompts, the reviewer and the lint get."""
     lines = [f"# {spec['title']}", "", "## Acceptance criteria", ""]
     lines += [f"- {criterion['id']}: {criterion['text']}" for criterion in spec["criteria"]]
     for heading, name in (("Constraints", "constraints"), ("Out of scope", "out_of_scope")):
@@ -63,21 +63,20 @@ def render_spec(spec: dict[str, Any]) -> str:
 
 
 def check_spec(spec: dict[str, Any], request: str) -> list[Finding]:
-    """Return the lint errors of Q10, and the names of the request that the spec forgot."""
-    found = [
-        Finding(f"spec-{one['rule']}", f"{one['text']}: {one['suggestion']}")
-        for one in lint_contract(render_spec(spec))["findings"]
-        if one["severity"] == "error"
+    """Return the errors of Q10's lint, and the names in the request that the spec forgot."""
+    findings = [
+        Finding(f"spec-{fault['rule']}", f"{fault['text']}: {fault['suggestion']}")
+        for fault in lint_contract(render_spec(spec))["findings"]
+        if fault["severity"] == "error"
     ]
-    said = " ".join(
-        [*(criterion["text"] for criterion in spec["criteria"]), *spec["constraints"]]
-    ).lower()
+    criteria = [criterion["text"] for criterion in spec["criteria"]]
+    text = " ".join([*criteria, *spec["constraints"]]).lower()
     words = [
         word for pattern in (RESULT, CALLED) for pair in pattern.findall(request) for word in pair
     ]
     for exact in dict.fromkeys([*EXACT.findall(request), *words]):
         name = exact.strip("`\"'.,").lower()
-        if name and name not in said:
+        if name and name not in text:
             says = f"The request names {exact}, and no criterion or constraint does: add it to one."
-            found.append(Finding("spec-forgets", says))
-    return found
+            findings.append(Finding("spec-forgets", says))
+    return findings

@@ -1,4 +1,6 @@
-"""Parse strict YAML: duplicate keys and aliases are refused, because both hide what they change."""
+"""Parse YAML strictly: duplicate keys and aliases hide what they change, so they are refused."""
+
+from __future__ import annotations
 
 from typing import Any
 
@@ -8,7 +10,7 @@ CHARS_MAX = 200_000
 
 
 def parse_yaml(text: str, name: str) -> Any:
-    """Return the data, or raise Refused with the line; `name` is the file in the error."""
+    """Return the data in `text`; raise Refused with the line. `name` is the file in the message."""
     import yaml
 
     class Strict(yaml.SafeLoader):
@@ -19,24 +21,21 @@ def parse_yaml(text: str, name: str) -> Any:
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen = set()
+            keys = set()
             for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-                if key.value in seen:
-                    problem = f"{key.value[:60]} is there twice"
+                if key.value in keys:
+                    problem = f"the key {key.value[:60]} appears twice"
                     raise yaml.MarkedYAMLError(None, None, problem, key.start_mark)
-                seen.add(key.value)
+                keys.add(key.value)
             return super().construct_mapping(node, deep)
 
-    if len(text) > CHARS_MAX:
-        raise _refuse(name, f"It has {len(text):,} characters, and {CHARS_MAX:,} are read.")
     try:
-        return yaml.load(text, Strict)
+        if len(text) <= CHARS_MAX:
+            return yaml.load(text, Strict)
+        why = f"It has {len(text):,} characters; at most {CHARS_MAX:,} are read."
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise _refuse(name, f"{place}{error.problem}.") from None
+        why = f"{place}{error.problem}."
     except Exception as error:  # its constructors raise anything: `!!bool x` is a KeyError
-        raise _refuse(name, f"{type(error).__name__}: {error}."[:300]) from None
-
-
-def _refuse(name: str, why: str) -> Refused:
-    return Refused("bad_yaml", f"{name} is not valid YAML.", why, "Fix that line.")
+        why = f"{type(error).__name__}: {error}."[:300]
+    raise Refused("bad_yaml", f"{name} is not valid YAML.", why, "Fix that line.")

@@ -247,7 +247,9 @@ def test_lease_excludes_others_until_it_ends(start):
 @settings(max_examples=300, deadline=None)
 @given(
     choices=st.lists(
-        st.tuples(st.integers(0, 50), st.sampled_from(REASONS + ("pass",) * 9), st.integers(0, 9)),
+        st.tuples(
+            st.integers(0, 50), st.sampled_from((*REASONS, *("pass",) * 9)), st.integers(0, 9)
+        ),
         max_size=150,
     )
 )

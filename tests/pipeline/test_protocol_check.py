@@ -169,7 +169,7 @@ def test_other_data_has_faults(given):
 @pytest.mark.parametrize(
     "text, says",
     [
-        ("a: 1\na: 2\n", "line 2: a is there twice"),
+        ("a: 1\na: 2\n", "line 2: the key a appears twice"),
         ("a: &x [1]\nb: *x\n", "line 2: an alias is not allowed here"),
         ("a: [1\n", "line 2: "),
         ("a: !!python/object/apply:os.system [ls]\n", "line 1: could not determine a constructor"),

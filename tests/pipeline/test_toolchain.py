@@ -116,3 +116,13 @@ def test_packages_below_src_are_found_there(tmp_path):
         find_tools(Target(str(repo)), sys.executable).paths for repo in (flat, nested, package)
     ]
     assert found == [(".",), ("src", "."), (".",)]
+
+
+def test_editable_source_is_readable_but_not_the_top(repo):
+    environment(repo / ".venv")
+    (site,) = (repo / ".venv").glob("lib/python3*/site-packages")
+    (repo / "src").mkdir()
+    (site / "editable.pth").write_text(f"{repo / 'src'}\n{repo}\n")
+    found = find_tools(Target(str(repo)))
+
+    assert str(repo / "src") in found.reads and str(repo) not in found.reads

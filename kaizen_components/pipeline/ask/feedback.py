@@ -61,7 +61,7 @@ def write_feedback(history: list[Judged], step: str, plans: frozenset[str]) -> s
 
 def fingerprint_verdict(verdict: Verdict) -> str:
     """Return the same text for the same failure, whatever its lines and times; "" for a pass."""
-    if verdict.passed:
+    if verdict.is_pass:
         return ""
     texts: list[Any] = sorted(
         {(one.path, one.rule, mask_variable_parts(one.text)) for one in verdict.findings}

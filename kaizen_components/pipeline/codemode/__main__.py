@@ -6,7 +6,6 @@ Exit codes: 0 every case passes, 1 a case fails, 2 it cannot be decided.
 import argparse
 import json
 import sys
-from typing import Any
 
 from ...errors import KaizenError, Unavailable
 from ..edits.format import quote_text
@@ -26,27 +25,20 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(words)
     try:
-        answer = _run_fixture(options)
+        try:
+            from . import fixture
+        except ImportError as error:  # without the packages no case can run, so none has failed
+            next_step = "Use the Python that Kaizen runs with, such as the one in .venv."
+            raise Unavailable("no_packages", f"{error}.", "No case was run.", next_step) from None
+        spec = fixture.read_fixture(options.fixture)
+        answer = fixture.run_fixture(spec, options.repo, options.python)
     except KaizenError as error:
         text = f"{error.what} {error.why} {error.next}".strip()
         sys.stderr.write((json.dumps(error.as_dict()) if options.json else text) + "\n")
         return 2
-    text = json.dumps(answer, ensure_ascii=False) if options.json else _render_text(answer)
-    sys.stdout.write(text + "\n")
-    return 1 if answer["failed"] else 0
-
-
-def _run_fixture(options: argparse.Namespace) -> dict[str, Any]:
-    try:
-        from . import fixture
-    except ImportError as error:  # without the packages no case can run, so none has failed
-        next_step = "Use the Python that Kaizen runs with, such as the one in .venv."
-        raise Unavailable("no_packages", f"{error}.", "No case was run.", next_step) from None
-    spec = fixture.read_fixture(options.fixture)
-    return fixture.run_fixture(spec, options.repo, options.python)
-
-
-def _render_text(answer: dict[str, Any]) -> str:
+    if options.json:
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        return 1 if answer["failed"] else 0
     lines = []
     for case in answer["cases"]:
         verdict, end = "pass", case["expected"]
@@ -55,7 +47,8 @@ def _render_text(answer: dict[str, Any]) -> str:
         call = quote_text(case["call"], CALL_CHARS)
         lines.append(f"{case['id']} {verdict}  {call} {quote_text(end, END_CHARS)}")
     counts = f"{answer['passed']} passed, {answer['failed']} failed"
-    return "\n".join([*lines, f"{counts}: {answer['function']}"])
+    sys.stdout.write("\n".join([*lines, f"{counts}: {answer['function']}"]) + "\n")
+    return 1 if answer["failed"] else 0
 
 
 if __name__ == "__main__":

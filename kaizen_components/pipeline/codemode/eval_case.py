@@ -1,4 +1,4 @@
-"""Deliver an accepted spec: a fixture below evals/, and an eval case with the command that runs it."""
+"""Deliver an accepted spec: a fixture below evals/, and an eval case that runs it."""
 
 from __future__ import annotations
 

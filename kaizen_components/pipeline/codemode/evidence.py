@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from ..edits.format import quote_text
@@ -70,7 +71,10 @@ def find_uncovered(
     kinds = {
         result["error_type"]: result["id"]
         for result in reversed(results)
-        if _is_error_of_function(result)
+        if not result["success"]
+        and not execute.explain_unusable(result)
+        # An error of the snippet itself does not count, but a call with wrong arguments does.
+        and (result["inside"] or result["error_type"] == "TypeError")
     }
     raised = {case.raises for case in cases}
     findings = [
@@ -78,25 +82,15 @@ def find_uncovered(
         for kind, id in sorted(kinds.items())
         if kind not in raised
     ]
-    calls = {_normalize_call(function, case.call) for case in cases if case.source == "requirement"}
+    calls = set()
+    for case in cases:
+        if case.source == "requirement":
+            with contextlib.suppress(ValueError):  # reported already
+                if call := requirement.find_call(function, case.call):
+                    calls.add(code.normalize_code(function, ast.unparse(call)))
     for example in requirement.find_examples(function, request):
         if example.stated_end and code.normalize_code(function, example.call) not in calls:
             quote = quote_text(example.call + example.after, QUOTE_CHARS)
             says = f"The requirement gives an example that no case has: {quote}. "
             findings.append(Finding("requirement", says + "Add it with `from: requirement`."))
     return findings
-
-
-def _normalize_call(function: Function, text: str) -> str:
-    try:
-        call = requirement.find_call(function, text)
-    except ValueError:  # reported already
-        call = None
-    return code.normalize_code(function, ast.unparse(call)) if call else ""
-
-
-def _is_error_of_function(result: dict[str, Any]) -> bool:
-    """Exclude errors of the snippet itself, but count a call with wrong arguments."""
-    if result["success"] or execute.explain_unusable(result):
-        return False
-    return result["inside"] or result["error_type"] == "TypeError"

@@ -7,7 +7,7 @@ from ..gates.session_box import SessionBroken
 from ..job import Job
 from ..verdict import Verdict
 from . import session
-from .box.piece import KILLED, TIMEOUT, failed
+from .box.piece import KILLED, TIMEOUT, build_failure
 from .function import Function
 from .gate import fail_closed
 from .literals import is_same_value
@@ -42,15 +42,18 @@ def run_twice(
     """Return the result of each item, in order, and whether another process gave the same."""
     items = [{"id": item["id"], "code": item["code"]} for item in items]
     runs: list[sandbox.SandboxResult] = []
-    first, second = (_run_once(job, function, items, seed, runs) for seed in SEEDS)
-    return [
-        {
-            "id": item["id"],
-            **first[item["id"]],
-            "stable": _is_stable(first[item["id"]], second[item["id"]]),
-        }
-        for item in items
-    ], runs
+    firsts, seconds = (_run_once(job, function, items, seed, runs) for seed in SEEDS)
+    results = []
+    for item in items:
+        first, second = firsts[item["id"]], seconds[item["id"]]
+        # Only the value or the kind of error: messages and prints may contain a time.
+        is_stable = (
+            first["error_type"] == second["error_type"] != NOT_RUN
+            and first["cut"] == second["cut"]
+            and is_same_value(first["output"], second["output"])
+        )
+        results.append({"id": item["id"], **first, "stable": is_stable})
+    return results, runs
 
 
 def _run_once(
@@ -67,25 +70,18 @@ def _run_once(
         runs.append(broken.boxed)
         if len(items) == 1:
             why = broken.boxed.stopped or "It ended the whole sandbox."
-            return {items[0]["id"]: failed(KILLED, why)}
+            return {items[0]["id"]: build_failure(KILLED, why)}
         half = len(items) // 2
         return {
             **_run_once(job, function, items[:half], seed, runs),
             **_run_once(job, function, items[half:], seed, runs),
         }
     runs.append(boxed)
-    missing = failed(NOT_RUN, "The time for all of them was over.")
+    missing = build_failure(NOT_RUN, "The time for all of them was over.")
     imported = group["import"]
     if imported and imported["error_type"]:
-        missing = failed(imported["error_type"], f"The import failed: {imported['error']}")
+        missing = build_failure(imported["error_type"], f"The import failed: {imported['error']}")
     return {item["id"]: group["results"].get(item["id"], missing) for item in items}
-
-
-def _is_stable(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    """Compare the value or the kind of error. Messages and prints may contain a time."""
-    if first["error_type"] == NOT_RUN or first["error_type"] != second["error_type"]:
-        return False
-    return first["cut"] == second["cut"] and is_same_value(first["output"], second["output"])
 
 
 def explain_unusable(result: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""An accepted spec as a file, and how to run it later. Its expected values are never computed anew."""
+"""Write an accepted spec to a file, and run it later. Its expected values never change."""
 
 import os
 import shutil
@@ -22,10 +22,11 @@ from .gate import fail_closed
 
 FOLDER = "evals/codemode"
 FORM = "1"
-HEAD = """\
-# What {function} does, as cases that were seen or requested. Only a new codemode run changes the values.
-# python -m kaizen_components.pipeline.codemode {path} --repo REPOSITORY
-"""
+HEAD = (
+    "# What {function} does, as cases that were seen or requested. "
+    "Only a new codemode run changes the values.\n"
+    "# python -m kaizen_components.pipeline.codemode {path} --repo REPOSITORY\n"
+)
 FILES = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 
 

@@ -59,9 +59,16 @@ class Location(NamedTuple):
 def locate_function(where: Job | str, function: Function) -> Location:
     """Find the function in a base tree by parsing; raise NotFound with what is there instead."""
     folder, paths = (where, PATHS) if isinstance(where, str) else (where.base, where.tools.paths)
-    path = _find_file(folder, paths, function.module)
-    if path is None:
+    *parents, last = function.module.split(".")
+    places = [
+        os.path.normpath(os.path.join(root, *parents, name))
+        for root in paths
+        for name in (last + ".py", os.path.join(last, "__init__.py"))
+    ]
+    place = next((name for name in places if os.path.isfile(os.path.join(folder, name))), None)
+    if place is None:
         raise _no_module(folder, paths, function)
+    path = place.replace(os.sep, "/")
     try:
         with open(os.path.join(folder, path), encoding="utf-8", newline="") as file:
             text = file.read(FILE_CHARS_MAX)
@@ -84,16 +91,6 @@ def read_source(where: Job | str, function: Function) -> str:
     return "".join(lines[location.first - 1 : location.last])
 
 
-def _find_file(folder: str, paths: Iterable[str], module: str) -> str | None:
-    parts = module.split(".")
-    for root in paths:
-        for tail in ([*parts[:-1], parts[-1] + ".py"], [*parts, "__init__.py"]):
-            path = os.path.normpath(os.path.join(root, *tail))
-            if os.path.isfile(os.path.join(folder, path)):
-                return path.replace(os.sep, "/")
-    return None
-
-
 def _flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements of a module, and those inside `if`, `try` and `with`."""
     for node in body:
@@ -106,7 +103,15 @@ def _flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _no_module(folder: str, paths: Iterable[str], function: Function) -> NotFound:
-    modules = {name for root in paths for name in _list_modules(os.path.join(folder, root))}
+    modules = set()
+    for root in (os.path.join(folder, path) for path in paths):
+        for here, folders, files in os.walk(root):
+            folders[:] = [name for name in folders if name.isidentifier()]
+            parts = [] if here == root else os.path.relpath(here, root).split(os.sep)
+            for name in files:
+                if name.endswith(".py"):
+                    last = [] if name == "__init__.py" else [name.removesuffix(".py")]
+                    modules.add(".".join([*parts, *last]))
     close = difflib.get_close_matches(function.module, sorted(modules), 1)
     places = " and ".join("the root" if path == "." else f"{path}/" for path in paths)
     return NotFound(
@@ -117,16 +122,6 @@ def _no_module(folder: str, paths: Iterable[str], function: Function) -> NotFoun
         if close
         else "Name it as an import statement would.",
     )
-
-
-def _list_modules(root: str) -> Iterator[str]:
-    for here, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name.isidentifier()]
-        parts = [] if here == root else os.path.relpath(here, root).split(os.sep)
-        for name in files:
-            if name.endswith(".py"):
-                last = [] if name == "__init__.py" else [name.removesuffix(".py")]
-                yield ".".join([*parts, *last])
 
 
 def _no_function(path: str, statements: list[ast.stmt], function: Function) -> NotFound:

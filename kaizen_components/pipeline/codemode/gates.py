@@ -9,7 +9,7 @@ from ..job import Job
 from ..protocol import Step
 from ..verdict import Finding, Verdict
 from . import cases, execute, session, snippets, validate
-from .box.piece import TIMEOUT, failed
+from .box.piece import TIMEOUT, build_failure
 from .function import Function, locate_function
 from .gate import fail_closed
 from .kinds import collect_results, find_spec_text, read_function_option
@@ -23,7 +23,7 @@ def judge_execution(step: Step, job: Job, context: StepContext) -> Verdict:
     """Run the newest snippets; the facts have their code and results."""
     asked = snippets.parse_round(context.text("snippets") or "", collect_results(context))
     verdict = execute.execute_snippets(job, read_function_option(context), asked)
-    if verdict.passed:
+    if verdict.is_pass:
         verdict.facts["results"] = execute.add_code(asked, verdict.facts["results"])
     return _split_times(verdict)
 
@@ -58,7 +58,7 @@ def check_function(job: Job, function: Function) -> Verdict:
     (group,), boxed = session.run(job, function, [session.build_group([])], hash_seed=1)
     path = location.path
     facts = {"function": str(function), "path": path, "lines": [location.first, location.last]}
-    result = group["import"] or failed(TIMEOUT, "The import did not end.")
+    result = group["import"] or build_failure(TIMEOUT, "The import did not end.")
     if result["error_type"]:
         says = f"{function.module} cannot be imported: {result['error_type']}: {result['error']}"
         reason, next_step = "check", "Fix the module first: it must be importable to be explored."

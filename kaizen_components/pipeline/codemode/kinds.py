@@ -61,8 +61,8 @@ class CodemodeKind(Kind):
 class SnippetsKind(CodemodeKind):
     model = snippets.Snippets
     checked = """\
-At least 10 snippets, 3 of which expect an error. Each one parses, calls the real function, ends in an expression, has no
-try/except, and repeats no other one."""
+At least 10 snippets, 3 of which expect an error. Each one parses, calls the real function, ends in
+an expression, has no try/except, and repeats no other one."""
 
     def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         return snippets.check_snippets(
@@ -93,8 +93,8 @@ class CasesKind(CodemodeKind):
     model = cases.Spec
     needs = ("function", EXECUTION)
     checked = """\
-Matches the form. Every expected value was seen (the cited snippet's code and its recorded end) or is in the requirement.
-Every kind of error that was seen has a case."""
+Matches the form. Every expected value was seen (the cited snippet's code and its recorded end) or
+is in the requirement. Every kind of error that was seen has a case."""
 
     def form(self, step: Step) -> dict[str, Any]:
         return {"format": cases.FORM}
@@ -115,8 +115,8 @@ Every kind of error that was seen has a case."""
 class RefinedKind(CasesKind):
     needs = ("function", VALIDATION)
     checked = """\
-Only failing cases change, and none is removed. Cases from the requirement stay as they are. New cases need evidence like
-all others."""
+Only failing cases change, and none is removed. Cases from the requirement stay as they are. New
+cases need evidence like all others."""
 
     def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         return {**super().values(work, context), "spec": context.newest_facts(VALIDATION)["spec"]}

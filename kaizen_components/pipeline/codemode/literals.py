@@ -1,4 +1,4 @@
-"""Compare two texts as Python values: a recorded repr, and an expected value that somebody wrote."""
+"""Compare two texts as Python values: a recorded repr and an expected value."""
 
 import ast
 from typing import Any
@@ -22,7 +22,7 @@ def is_same_value(left: str, right: str) -> bool:
 
 
 def is_expected_value(text: str, recorded: str) -> bool:
-    """Compare an expected value with a recorded repr. Text that is not Python is the string itself."""
+    """Compare an expected value with a recorded repr; text that is not Python is a string."""
     if is_same_value(text, recorded):
         return True
     return not is_python_value(text) and parse_literal(recorded) == text
@@ -42,7 +42,8 @@ def is_python_value(text: str) -> bool:
 def parse_literal(text: str) -> Any:
     """Return the value of a literal, or NO_LITERAL."""
     try:
-        return ast.literal_eval(parse_code(text.strip()).body[0].value)  # type: ignore[attr-defined]
+        statement: Any = parse_code(text.strip()).body[0]
+        return ast.literal_eval(statement.value)
     except (ValueError, TypeError, IndexError, AttributeError, RecursionError, MemoryError):
         return NO_LITERAL
 

@@ -30,7 +30,7 @@ def run_mutants(
         return mutation, None
     items = [{"id": case.id, "code": case.call} for case in spec.cases]
     item_s = max(ITEM_S_MIN, SLOWER * slowest_ms / 1000)
-    # Restoring 600 files takes longer than a case, and few functions write any: tidy only if needed.
+    # Restoring 600 files takes longer than a case, and few functions write any: tidy if needed.
     for tidy in (False, True):
         groups = [
             session.build_group(items, {location.path: text}, item_s=item_s, stop=True, tidy=tidy)

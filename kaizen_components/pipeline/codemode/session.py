@@ -1,4 +1,4 @@
-"""Pieces of code in the sandbox: the tree they run on, the plan they get, and the signed report they leave."""
+"""Run pieces of code in the sandbox: their tree, their plan, and the signed report."""
 
 import os
 import shutil
@@ -19,8 +19,10 @@ CodeGroup = dict[str, Any]
 def build_group(
     items: list[dict[str, str]], edits: dict[str, str] | None = None, **more: Any
 ) -> CodeGroup:
-    """Pieces of code (id, code) on one version of the tree; `stop` ends it at the first that takes too long, and `tidy`
-    puts the files back before each one."""
+    """Return a plan for pieces of code (id, code) on one version of the tree.
+
+    `stop` ends it at the first timeout, and `tidy` restores the files before each one.
+    """
     return {
         "items": items,
         "edits": edits or {},
@@ -34,8 +36,7 @@ def build_group(
 def run(
     job: Job, function: "Function", groups: list[CodeGroup], *, hash_seed: int, seconds: float = 0.0
 ) -> tuple[list[dict[str, Any]], sandbox.SandboxResult]:
-    """Return what became of each group (`import`, and `results` by id), in order; groups that ran out of time are
-    missing."""
+    """Return `import`, and `results` by id, of each group that began in time, in order."""
 
     def prepare(folder: str) -> dict[str, Any]:
         tree = os.path.join(folder, "tree")

@@ -1,4 +1,4 @@
-"""Run each step of codemode on good and bad fixtures (evals.yml), to prove that it tells them apart."""
+"""Prove that each step of codemode tells good from bad fixtures (evals.yml)."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from ..answers.parse import AnswerRefused
 from ..job import Job, Settings, Tools
 from ..verdict import Verdict
 from . import analysis, cases, evidence, execute, gates, snippets, validate
-from .box.piece import failed
+from .box.piece import build_failure
 from .function import Function
 
 FILE = os.path.join(os.path.dirname(__file__), "evals.yml")
@@ -33,24 +33,24 @@ Case = dict[str, Any]
 def prove_steps(tools: Tools | None = None) -> list[dict[str, Any]]:
     """Return a row for each fixture: the step, the expected reason and the actual one."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
-    return [
-        _prove_case(step, case, tools) for step, cases in _load_fixtures().items() for case in cases
-    ]
-
-
-def _prove_case(step: str, case: Case, tools: Tools) -> dict[str, Any]:
-    try:
-        verdict = STEPS[step](case, tools)
-    except AnswerRefused as error:
-        verdict = Verdict("malformed", str(error))
-    return {
-        "step": step,
-        "case": case["name"],
-        "expected": case["expects"],
-        "got": verdict.reason,
-        "says": verdict.says,
-        "ok": verdict.reason == case["expects"],
-    }
+    rows = []
+    for step, step_cases in _load_fixtures().items():
+        for case in step_cases:
+            try:
+                verdict = STEPS[step](case, tools)
+            except AnswerRefused as error:
+                verdict = Verdict("malformed", str(error))
+            rows.append(
+                {
+                    "step": step,
+                    "case": case["name"],
+                    "expected": case["expects"],
+                    "got": verdict.reason,
+                    "says": verdict.says,
+                    "ok": verdict.reason == case["expects"],
+                }
+            )
+    return rows
 
 
 def _snippets() -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ def _results() -> list[dict[str, Any]]:
     """Return what the engine would record, so that later steps are proved without running it."""
     results = []
     for snippet in _snippets():
-        result = {**failed("", ""), "id": snippet["id"], "stable": snippet["id"] != UNSTABLE}
+        result = {**build_failure("", ""), "id": snippet["id"], "stable": snippet["id"] != UNSTABLE}
         error_type = ERRORS.get(snippet["code"])
         if error_type:
             error = "too large" if error_type == "ValueError" else "wrong type"
@@ -79,12 +79,12 @@ def _results() -> list[dict[str, Any]]:
     return execute.add_code(_snippets(), results)
 
 
-def _ready(case: Case, tools: Tools) -> Verdict:
+def judge_ready(case: Case, tools: Tools) -> Verdict:
     with _make_job(tools) as job:
         return gates.check_function(job, Function.parse(case["function"]))
 
 
-def _exploration(case: Case, tools: Tools) -> Verdict:
+def judge_exploration(case: Case, tools: Tools) -> Verdict:
     answer = _snippets()[case.get("without", 0) :]
     answer = [{**snippet, "id": f"S{number}"} for number, snippet in enumerate(answer, 1)]
     answer[0]["code"] = case.get("code", answer[0]["code"])
@@ -93,7 +93,7 @@ def _exploration(case: Case, tools: Tools) -> Verdict:
     return snippets.check_snippets(DOUBLE, json.dumps({"snippets": answer}), [])
 
 
-def _execution(case: Case, tools: Tools) -> Verdict:
+def judge_execution(case: Case, tools: Tools) -> Verdict:
     items = [{"id": f"S{number}", "code": code} for number, code in enumerate(case["codes"], 1)]
     with _make_job(Tools([case["python"]]) if "python" in case else tools) as job:
         verdict = execute.execute_snippets(job, DOUBLE, items)
@@ -103,7 +103,7 @@ def _execution(case: Case, tools: Tools) -> Verdict:
     return verdict
 
 
-def _analysis(case: Case, tools: Tools) -> Verdict:
+def judge_analysis(case: Case, tools: Tools) -> Verdict:
     answer, results = dict(case["answer"]), _results()
     for cluster in answer.get("clusters", ()):
         if cluster["ids"] == "all":
@@ -111,16 +111,16 @@ def _analysis(case: Case, tools: Tools) -> Verdict:
     return analysis.check_analysis(json.dumps(answer), results, 1)
 
 
-def _synthesis(case: Case, tools: Tools) -> Verdict:
+def judge_synthesis(case: Case, tools: Tools) -> Verdict:
     return cases.check_spec(DOUBLE, REQUEST, _results(), case.get("answer") or _spec_text(case))
 
 
-def _validation(case: Case, tools: Tools) -> Verdict:
+def judge_validation(case: Case, tools: Tools) -> Verdict:
     with _make_job(tools, case.get("source", SOURCE)) as job:
         return validate.validate_spec(job, DOUBLE, cases.parse_spec(_spec_text(case)), REQUEST)
 
 
-def _refinement(case: Case, tools: Tools) -> Verdict:
+def judge_refinement(case: Case, tools: Tools) -> Verdict:
     good = next(row for row in _load_fixtures()["spec-synthesis"] if row["expects"] == "pass")
     before = cases.parse_spec(_spec_text(good))
     return cases.check_refined_spec(
@@ -155,11 +155,11 @@ def _make_job(tools: Tools, source: str = SOURCE) -> Iterator[Job]:
 
 
 STEPS: dict[str, Callable[[Case, Tools], Verdict]] = {
-    "ready": _ready,
-    "exploration-plan": _exploration,
-    "execution": _execution,
-    "execution-analysis": _analysis,
-    "spec-synthesis": _synthesis,
-    "spec-validation": _validation,
-    "spec-refinement": _refinement,
+    "ready": judge_ready,
+    "exploration-plan": judge_exploration,
+    "execution": judge_execution,
+    "execution-analysis": judge_analysis,
+    "spec-synthesis": judge_synthesis,
+    "spec-validation": judge_validation,
+    "spec-refinement": judge_refinement,
 }

@@ -55,7 +55,11 @@ def prove_static_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
 def prove_test_gate(tools: Tools | None = None) -> list[dict[str, Any]]:
     """Return for each candidate what the gate should say and what it said; takes a few seconds."""
     tools = tools or Tools([sys.executable], (sys.prefix, sys.base_prefix))
-    return _judge_cases(judge_tests, TESTED, TEST_CASES, tools, tuple(NEW))
+    # Plugins that happen to be installed are not the subject; each session would load them.
+    plugins = {plugin.name for plugin in metadata.entry_points(group="pytest11")}
+    addopts = " ".join(f"-p no:{name}" for name in sorted(plugins))
+    base = {**TESTED, "pytest.ini": f"[pytest]\naddopts = {addopts}\n"}
+    return _judge_cases(judge_tests, base, TEST_CASES, tools, tuple(NEW))
 
 
 def _judge_cases(

@@ -1,8 +1,9 @@
 """What an entry of the log says in words: the question that reads the records of a kind, and the sentence.
 
-A question reads many records of one kind at once (`{asked}` chooses them by `seq`); its columns fill the sentence,
-`text` is shown below it, and `about` is the record it leads to. The actor is the subject of every sentence. Most kinds
-declare both in `records/kinds.py`; here are the questions that need other tables and the sentences that need code.
+A question reads many records of one kind at once (`{asked}` chooses them by `seq`). Its columns fill
+the sentence, `text` is shown below it, and `about` is the record it leads to. The actor is the
+subject of every sentence. Most kinds declare both in `records/kinds.py`; here are the questions that
+need other tables and the sentences that need code.
 """
 
 import re
@@ -10,7 +11,7 @@ from string import Formatter
 from typing import Any
 
 from ...records.kinds import KINDS
-from ...records.work.link import SENTENCES as LINKED
+from ...records.work.link import SENTENCES as LINKS
 from ..engine.document import (
     clip_text,
     format_count,
@@ -23,13 +24,22 @@ Row = dict[str, Any]
 LINE_CHARS_MAX = 160  # of a title or a command inside a sentence
 OPTIONAL = re.compile(r"\[([^]]*)\]")
 FORMATS: dict[str, Any] = {
-    "probability": format_percent, "duration_ms": format_duration, "score": format_count, "value": format_count, "baseline": format_count,
-    "candidate": format_count,
-}  # fmt: skip
+    "probability": format_percent,
+    "duration_ms": format_duration,
+    **dict.fromkeys(("score", "value", "baseline", "candidate"), format_count),
+}
+CHANGEABLE = ("status", "priority", "scope", "title")  # of a task, whose values a sentence names
+REPORTS_OF_RUNS = ("P2", "P8")
+LEASE_VERBS = {
+    "take": "claimed",
+    "renew": "renewed the claim on",
+    "release": "released",
+    "break": "broke the claim on",
+}
 
 
-def _before(kind: str, name: str) -> str:
-    """The value before a revision changed it: that of the last revision which changed the same, or the first one."""
+def _select_value_before(kind: str, name: str) -> str:
+    """Return SQL for the value before a revision: of the last revision that set it, or the first."""
     return f"""CASE WHEN e.{name} IS NOT NULL THEN coalesce(
            (SELECT r.{name} FROM {kind}_revision r WHERE r.{kind}_id = e.{kind}_id AND r.rev < e.rev
             AND r.{name} IS NOT NULL ORDER BY r.rev DESC LIMIT 1), f.{name}) END AS {name}_before"""
@@ -40,22 +50,26 @@ QUESTIONS = {
     "task_revision": f"""
 SELECT e.seq, e.task_id AS about, e.note AS text, t.title AS task, e.status, e.priority, e.scope, e.title,
        e.summary IS NOT NULL AS summary, e.body IS NOT NULL AS body,
-       {", ".join(_before("task", name) for name in ("status", "priority", "scope", "title"))}
-FROM task_revision e JOIN task f ON f.id = e.task_id JOIN task_current t ON t.id = e.task_id WHERE {{asked}}""",
+       {", ".join(_select_value_before("task", name) for name in CHANGEABLE)}
+FROM task_revision e JOIN task f ON f.id = e.task_id JOIN task_current t ON t.id = e.task_id
+WHERE {{asked}}""",
     "task_link": """
 SELECT e.seq, e.kind AS link, e.state, e.task_id, e.target_id AS about, t.title AS task, o.title AS other
-FROM task_link e JOIN task_current t ON t.id = e.task_id JOIN task_current o ON o.id = e.target_id WHERE {asked}""",
+FROM task_link e JOIN task_current t ON t.id = e.task_id JOIN task_current o ON o.id = e.target_id
+WHERE {asked}""",
     "lease": """
 SELECT e.seq, e.action, e.until, e.note AS text, e.task_id AS about, t.title
 FROM lease e JOIN task_current t ON t.id = e.task_id WHERE {asked}""",
     "plan_revision": f"""
-SELECT e.seq, p.title, e.status, e.note AS text, e.plan_id AS about, {_before("plan", "status")}
+SELECT e.seq, p.title, e.status, e.note AS text, e.plan_id AS about,
+       {_select_value_before("plan", "status")}
 FROM plan_revision e JOIN plan f ON f.id = e.plan_id JOIN plan_current p ON p.id = e.plan_id WHERE {{asked}}""",
     "packet_result": """
 SELECT e.seq, p.title, e.outcome, e.summary AS text, e.packet_id AS about
 FROM packet_result e JOIN packet p ON p.id = e.packet_id WHERE {asked}""",
     "artifact": """
-SELECT e.seq, e.name, e.bytes, e.title, coalesce(e.about_id, e.task_id) AS about FROM artifact e WHERE {asked}""",
+SELECT e.seq, e.name, e.bytes, e.title, coalesce(e.about_id, e.task_id) AS about
+FROM artifact e WHERE {asked}""",
     "proof": """
 SELECT e.seq, e.tier, e.outcome, e.command AS line, e.title, e.duration_ms,
        coalesce(e.summary, CASE WHEN e.title <> e.command THEN e.title END) AS text,
@@ -70,7 +84,7 @@ SELECT e.seq, c.title, e.outcome, e.score, e.summary AS text, e.case_id AS about
 FROM eval_run e JOIN eval_case c ON c.id = e.case_id WHERE {asked}""",
     "run_event": """
 SELECT e.seq, e.event, e.step, e.attempt, e.reason, e.outcome, length(e.body) AS chars, e.run_id AS about,
-       coalesce(json_array_length(e.payload, '$.findings'), 0) AS found,
+       coalesce(json_array_length(e.payload, '$.findings'), 0) AS findings,
        coalesce(e.says, json_extract(e.payload, '$.why')) AS text
 FROM run_event e WHERE {asked}""",
     **{
@@ -82,77 +96,85 @@ FROM {noun}_revision e JOIN {noun}_current c ON c.id = e.{noun}_id WHERE {{asked
 }  # fmt: skip
 
 
-def _task_revised(row: Row) -> str:
-    changed = [
-        _from_to(name, row[f"{name}_before"], row[name])
-        for name in ("status", "priority", "scope", "title")
-    ]
-    changed += [f"a new {name}" for name in ("summary", "body") if row[name]]
-    said = ", ".join(part for part in changed if part)
-    return (
-        f'changed task "{row["task"]}": {said}'
-        if said
-        else f'noted something on task "{row["task"]}"'
-    )
+def build_question(kind: str) -> str:
+    """Return the SQL for records of a kind."""
+    if kind in QUESTIONS:
+        return QUESTIONS[kind]
+    declared = KINDS[kind]
+    names = ["e.seq", *_list_columns(declared.sentence)]
+    shown = f"{declared.note} AS text, {declared.about} AS about"
+    return f"SELECT {', '.join(names)}, {shown} FROM {kind} e WHERE {{asked}}"
 
 
-def _from_to(name: str, before: str | None, after: str | None) -> str:
-    if after is None:
-        return ""
+def _list_columns(template: str) -> list[str]:
+    return [name for _, name, _, _ in Formatter().parse(template) if name]
+
+
+def build_sentence(kind: str, record: Row) -> str:
+    """Return what the actor did, without the actor; texts of the record are cut to one line."""
+    row: Row = {
+        name: clip_text(value, LINE_CHARS_MAX) if isinstance(value, str) else value
+        for name, value in record.items()
+    }
+    match kind:
+        case "purge":
+            return f"removed {format_quantity(row['records'], 'test record')}"
+        case "task_revision":
+            changes = [_describe_change(row, name) for name in CHANGEABLE if row[name] is not None]
+            changes += [f"a new {name}" for name in ("summary", "body") if row[name]]
+            if not changes:
+                return f'noted something on task "{row["task"]}"'
+            return f'changed task "{row["task"]}": {", ".join(changes)}'
+        case "plan_revision":
+            change = f": {_describe_change(row, 'status')}" if row["status"] else ""
+            return f'revised plan "{row["title"]}"{change}'
+        case "task_link":
+            link = f'"{row["task"]}" {LINKS[row["link"], "out"]} "{row["other"]}"'
+            return f"linked: {link}" if row["state"] == "added" else f"removed the link: {link}"
+        case "lease":
+            return f'{LEASE_VERBS[row["action"]]} task "{row["title"]}"'
+        case "artifact" if row["command"][:1] == "R" or row["command"] in REPORTS_OF_RUNS:
+            return f'made the report "{row["title"]}"'
+        case "artifact":
+            return f"recorded the artifact {row['name']} ({format_quantity(row['bytes'], 'byte')})"
+        case "proof":
+            return _describe_proof(row)
+        case "run_event":
+            return _describe_run_event(row)
+
+    def fill_optional(match: re.Match[str]) -> str:
+        is_known = all(row[name] is not None for name in _list_columns(match[1]))
+        return match[1] if is_known else ""
+
+    values = {name: FORMATS.get(name, lambda value: value)(value) for name, value in row.items()}
+    return OPTIONAL.sub(fill_optional, KINDS[kind].sentence).format(**values)
+
+
+def _describe_change(row: Row, name: str) -> str:
+    before, after = row[f"{name}_before"], row[name]
     return f"{name} stays {after}" if before == after else f"{name} {before} → {after}"
 
 
-def _plan_revised(row: Row) -> str:
-    return f'revised plan "{row["title"]}"' + (
-        f": {_from_to('status', row['status_before'], row['status'])}" if row["status"] else ""
-    )
-
-
-def _linked(row: Row) -> str:
-    said = f'"{row["task"]}" {LINKED[row["link"], "out"]} "{row["other"]}"'
-    return f"linked: {said}" if row["state"] == "added" else f"removed the link: {said}"
-
-
-def _leased(row: Row) -> str:
-    verbs = {
-        "take": "claimed",
-        "renew": "renewed the claim on",
-        "release": "released",
-        "break": "broke the claim on",
-    }
-    return f'{verbs[row["action"]]} task "{row["title"]}"'
-
-
-def _purged(row: Row) -> str:
-    return f"removed {format_quantity(row['records'], 'test record')}"
-
-
-def _kept(row: Row) -> str:
-    if row["command"][:1] == "R" or row["command"] in ("P2", "P8"):
-        return f'made the report "{row["title"]}"'
-    return f"recorded the artifact {row['name']} ({format_quantity(row['bytes'], 'byte')})"
-
-
-def _proved(row: Row) -> str:
+def _describe_proof(row: Row) -> str:
     what = f"`{row['line']}`" if row["line"] else f'"{row["title"]}"'
     took = f" in {format_duration(row['duration_ms'])}" if row["duration_ms"] is not None else ""
     if row["outcome"] == "passed":
         return f"proved {what} passed ({row['tier']}){took}"
     if row["outcome"] == "unknown":
         return f"reported {what} ({row['tier']}, outcome unknown)"
-    ended = "timed out" if row["outcome"] == "timeout" else "failed"
-    return f"recorded that {what} {ended} ({row['tier']}){took}"
+    result = "timed out" if row["outcome"] == "timeout" else "failed"
+    return f"recorded that {what} {result} ({row['tier']}){took}"
 
 
-def _ran(row: Row) -> str:
-    """A step of a run; who waits for whom is left to its page."""
+def _describe_run_event(row: Row) -> str:
+    """Describe a step of a run; the page of the run says who waits for whom."""
     place = f"{row['step']} {row['attempt']}"
-    found = f", {format_quantity(row['found'], 'finding')}" if row["found"] else ""
+    findings = f", {format_quantity(row['findings'], 'finding')}" if row["findings"] else ""
     return {
         "asked": f"asked for {place}",
         "answered": f"got an answer for {place} ({format_quantity(row['chars'] or 0, 'character')})",
         "started": f"started the gate {place}",
-        "judged": f"judged {place}: {row['reason']}{found}",
+        "judged": f"judged {place}: {row['reason']}{findings}",
         "delivering": "began to deliver what a run made",
         "ended": f"ended a run: {row['outcome']}",
         "aborted": "aborted a run",
@@ -162,48 +184,6 @@ def _ran(row: Row) -> str:
     }[row["event"]]
 
 
-SENTENCES = {
-    "purge": _purged, "task_revision": _task_revised, "task_link": _linked, "lease": _leased,
-    "plan_revision": _plan_revised, "artifact": _kept, "proof": _proved, "run_event": _ran,
-}  # fmt: skip
-
-
-def build_question(kind: str) -> str:
-    """The SQL for records of a kind."""
-    if kind in QUESTIONS:
-        return QUESTIONS[kind]
-    declared = KINDS[kind]
-    columns = [
-        "e.seq",
-        *_columns(declared.sentence),
-        f"{declared.note} AS text",
-        f"{declared.about} AS about",
-    ]
-    return f"SELECT {', '.join(columns)} FROM {kind} e WHERE {{asked}}"
-
-
-def _columns(template: str) -> list[str]:
-    return [name for _, name, _, _ in Formatter().parse(template) if name]
-
-
-def build_sentence(kind: str, row: Row) -> str:
-    """What the actor did, without the actor; texts of the record are cut to one line."""
-    line = {
-        name: clip_text(value, LINE_CHARS_MAX) if isinstance(value, str) else value
-        for name, value in row.items()
-    }
-    if kind in SENTENCES:
-        return SENTENCES[kind](line)
-
-    def part(found: re.Match[str]) -> str:
-        return found[1] if all(line[name] is not None for name in _columns(found[1])) else ""
-
-    shown = {
-        name: FORMATS[name](value) if name in FORMATS else value for name, value in line.items()
-    }
-    return OPTIONAL.sub(part, KINDS[kind].sentence).format(**shown)
-
-
 def summarize_entries(kind: str, number: int) -> str:
-    """The sentence for so many entries of one kind in a row."""
+    """Return the sentence for so many entries of one kind in a row."""
     return KINDS[kind].sentences.format(n=format_count(number))

@@ -1,13 +1,16 @@
-"""R1 about one task: what is to be done, how far it is, and everything that happened to it in the order of the log."""
+"""R1 about one task: what is to be done, how far it is, and everything that happened to it."""
+
+from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...records.quality import span as spans_of
 from ...records.work import link
 from ...records.work.task import describe_task
 from ..engine import drawing
-from ..engine.document import (  # fmt: skip
+from ..engine.document import (
+    Block,
     Code,
     Ref,
     add_tone,
@@ -29,23 +32,19 @@ from ..engine.zone import compute_elapsed_ms
 from ..runs import trace
 from .event import describe_events, format_entry
 
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row
+    from ..engine.zone import Zone
+
 TRACES_DRAWN_MAX = 3  # the newest; T3 draws the others
 OBJECTIONS_MAX = 10
 LINKS_MAX = 100
-SPAN_SHOWN = (
-    "id",
-    "name",
-    "kind",
-    "status",
-    "depth",
-    "offset_ms",
-    "end_ms",
-    "duration_ms",
-    "critical",
-)
+SPAN_KEYS = (  # what the drawing and the table of a span need
+    "id", "name", "kind", "status", "depth", "offset_ms", "end_ms", "duration_ms", "critical",
+)  # fmt: skip
 
-# Every record that names the task, spans only where no span around them names it too. Of its runs, what was decided:
-# a gate's verdict is its proof, and who asked whom is on the page of the run.
+# Every record that names the task; spans only if no span around them names it too. Of its runs, the
+# decisions: a gate's verdict is its proof, and the page of the run says who asked whom.
 EVENTS = """
 SELECT seq FROM task WHERE id = ?
 UNION SELECT seq FROM task_revision WHERE task_id = ?
@@ -82,7 +81,8 @@ FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ? ORDER BY l.seq D
 NUMBER = f"SELECT count(*) FROM ({EVENTS}) e JOIN log l ON l.seq = e.seq WHERE l.test <= ?"
 DONE_AT = """
 SELECT at FROM task_revision d WHERE task_id = ? AND status = 'done' AND test <= ?
-  AND NOT EXISTS (SELECT 1 FROM task_revision b WHERE b.task_id = d.task_id AND b.rev > d.rev AND b.status <> 'done')
+  AND NOT EXISTS (SELECT 1 FROM task_revision b
+                  WHERE b.task_id = d.task_id AND b.rev > d.rev AND b.status <> 'done')
 ORDER BY rev LIMIT 1"""
 PROOFS = """
 SELECT tier, outcome, count(*) AS number FROM proof WHERE task_id = ? AND test <= ?
@@ -94,13 +94,14 @@ WAIVERS = "SELECT count(*) FROM waiver WHERE task_id = ? AND gate = 'done' AND t
 OBJECTIONS = """
 SELECT id, at, conclusion, summary FROM verification_current
 WHERE task_id = ? AND blocking AND superseded_by IS NULL AND test <= ? ORDER BY seq DESC LIMIT ?"""
-# A span below one that names the task belongs to it too, unless it names another. CROSS JOIN: the planner takes the
-# spans for few, and would read them all.
+# A span below one that names the task belongs to it too, unless it names another. CROSS JOIN because
+# the planner expects few spans and would read them all.
 COST = """
 WITH RECURSIVE own (task_id, id) AS (
     SELECT task_id, id FROM span WHERE task_id IN (SELECT value FROM json_each(?)) AND test <= ?
     UNION
-    SELECT own.task_id, s.id FROM own CROSS JOIN span s ON s.parent_id = own.id WHERE s.task_id IS NULL AND s.test <= ?
+    SELECT own.task_id, s.id FROM own CROSS JOIN span s ON s.parent_id = own.id
+    WHERE s.task_id IS NULL AND s.test <= ?
 )
 SELECT own.task_id, count(*) AS spans, sum(s.tokens_in) AS tokens_in, sum(s.tokens_out) AS tokens_out,
        round(sum(s.cost_usd), 9) AS cost_usd
@@ -122,12 +123,34 @@ FROM below CROSS JOIN span s ON s.id = below.id GROUP BY below.top"""
 NO_COST = {"spans": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}
 
 
-def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
+def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
     task = db.find("task", options["id"])
     options["id"], test = task["id"], task["test"]
     record = describe_task(db, task)
-    events, number = _events(db, task, options["limit"])
     done_at = db.value(DONE_AT, (task["id"], test)) if task["status"] == "done" else None
+    names = (task["id"],) * EVENTS.count("?")
+    newest = db.rows(NEWEST, (*names, test, options["limit"]))
+    events = describe_events(db, newest[::-1])
+    spans = json.dumps([event["id"] for event in events if event["kind"] == "span"])
+    totals = {row["id"]: row for row in db.rows(BELOW, (spans,))}
+    for event in events:  # a span, together with all below it
+        if total := totals.get(event["id"]):
+            event["totals"] = {name: total[name] for name in NO_COST}
+            tokens = f"{total['tokens_in']:,} tokens in, {total['tokens_out']:,} out"
+            cost = format_dollars(total["cost_usd"])
+            event["what"] += f": {format_quantity(total['spans'], 'span')}, {tokens}, {cost}"
+    # Whether the tree of a proof is still there is not recorded.
+    done_when = []
+    for command in record["done_when"]:
+        proof = db.one(PROOF_OF, (command, test)) or {}
+        state = proof.get("outcome", "never witnessed")
+        done_when.append({"command": command, "state": state, **proof})
+    traces = db.rows(TRACES, (task["id"], test, options["limit"]))
+    for row in [row for row in traces if row["count"] <= drawing.ROWS_MAX][:TRACES_DRAWN_MAX]:
+        rows = db.rows(spans_of.SPANS_OF_TRACE, (row["trace_id"],))
+        analysis = trace.analyze_trace(row["trace_id"], rows)
+        row["wall_ms"], row["critical_path"] = analysis["wall_ms"], analysis["critical_path"]
+        row["spans"] = [{name: span[name] for name in SPAN_KEYS} for span in analysis["spans"]]
     return {
         "id": task["id"],
         "record": record,
@@ -135,93 +158,22 @@ def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
         "lead_time_ms": compute_elapsed_ms(task["at"], done_at) if done_at else None,
         "cost": sum_costs(db, [task["id"]], test).get(task["id"], NO_COST),
         "proofs": db.rows(PROOFS, (task["id"], test)),
-        "done_when": [_condition(db, command, test) for command in record["done_when"]],
+        "done_when": done_when,
         "waivers": db.value(WAIVERS, (task["id"], test)),
         "objections": db.rows(OBJECTIONS, (task["id"], test, OBJECTIONS_MAX)),
         "links": link.list_links(db, task),
         "events": events,
-        "events_before": number - len(events),
-        "traces": _traces(db, task, options["limit"]),
+        "events_before": db.value(NUMBER, (*names, test)) - len(newest),
+        "traces": traces,
     }
 
 
-def sum_costs(db, task_ids: list[str], test: int) -> dict[str, dict[str, Any]]:
-    """id -> what the spans of that task took, for those that have any."""
+def sum_costs(db: Reader, task_ids: list[str], test: int) -> dict[str, Row]:
+    """Return {task id: what its spans took}, for tasks that have any."""
     return {row.pop("task_id"): row for row in db.rows(COST, (json.dumps(task_ids), test, test))}
 
 
-def _events(db, task, limit):
-    """The newest so many, the oldest of them first, and how many there are in all."""
-    names = (task["id"],) * EVENTS.count("?")
-    newest = db.rows(NEWEST, (*names, task["test"], limit))
-    return _with_totals(db, describe_events(db, newest[::-1])), db.value(
-        NUMBER, (*names, task["test"])
-    )
-
-
-def _with_totals(db, events):
-    """A span says what it took together with all below it."""
-    spans = json.dumps([event["id"] for event in events if event["kind"] == "span"])
-    totals = {row["id"]: row for row in db.rows(BELOW, (spans,))}
-    for event in events:
-        total = totals.get(event["id"])
-        if total:
-            event["totals"] = {name: total[name] for name in NO_COST}
-            event["what"] += f": {_spent(total)}"
-    return events
-
-
-def _spent(total):
-    parts = [
-        format_quantity(total["spans"], "span"),
-        f"{total['tokens_in']:,} tokens in",
-        f"{total['tokens_out']:,} out",
-    ]
-    return ", ".join([*parts, format_dollars(total["cost_usd"])])
-
-
-def _condition(db, command, test):
-    """A command of the definition of done with its newest proof; whether that tree is still there, no record knows."""
-    proof = db.one(PROOF_OF, (command, test))
-    return {
-        "command": command,
-        "state": proof["outcome"] if proof else "never witnessed",
-        **(proof or {}),
-    }
-
-
-def _traces(db, task, limit):
-    found = db.rows(TRACES, (task["id"], task["test"], limit))
-    for row in [row for row in found if row["count"] <= drawing.ROWS_MAX][:TRACES_DRAWN_MAX]:
-        analysed = trace.analyze_trace(
-            row["trace_id"], db.rows(spans_of.SPANS_OF_TRACE, (row["trace_id"],))
-        )
-        row["wall_ms"], row["critical_path"] = analysed["wall_ms"], analysed["critical_path"]
-        row["spans"] = [{name: span[name] for name in SPAN_SHOWN} for span in analysed["spans"]]
-    return found
-
-
-# Saying it
-
-
-def layout(found: dict[str, Any], zone) -> dict[str, Any]:
-    record = found["record"]
-    return document(
-        f"Task: {clip_text(record['title'])}",
-        _lead(found, zone),
-        [
-            section("In numbers", _numbers(found)),
-            section("What is to be done", prose("Summary", record["summary"]), _body(found)),
-            section("Definition of done", *_definition(found, zone)),
-            section("Objections that stand", _objections(found, zone)),
-            section("Links", _links(found)),
-            section("What happened", *_timeline(found, zone)),
-            section("Traces", *_trace_blocks(found, zone)),
-        ],
-    )  # fmt: skip
-
-
-def _lead(found, zone):
+def layout(found: dict[str, Any], zone: Zone) -> dict[str, Any]:
     record = found["record"]
     lead = [
         f"{found['id']}, opened {zone.show(record['at'])} by {record['actor']}, "
@@ -230,67 +182,11 @@ def _lead(found, zone):
     if record["test"]:
         lead.append("This is a test record: `kaizen K7` removes it.")
     if found["waivers"]:
-        lead.append(
-            f"{format_quantity(found['waivers'], 'waiver')} let it pass without a proof; the reasons are below."
-        )
-    return lead
-
-
-def _numbers(found):
-    record, spent = found["record"], found["cost"]
-    return facts(
-        fact("status", record["status"], show=str),
-        fact("priority", record["priority"], show=str),
-        fact("scope", clip_text(record["scope"], 40), show=str),
-        fact("age", found["age_ms"], show=format_duration),
-        fact("lead time to done", found["lead_time_ms"], show=format_duration)
-        if found["lead_time_ms"] is not None
-        else None,
-        fact("claimed by", clip_text(record["holder"], 40), show=str) if record["holder"] else None,
-        *(
-            fact(f"proofs {row['outcome']}, {row['tier']}", row["number"])
-            for row in found["proofs"]
-        ),
-        fact("spans", spent["spans"]) if spent["spans"] else None,
-        fact("tokens in", spent["tokens_in"]) if spent["tokens_in"] else None,
-        fact("tokens out", spent["tokens_out"]) if spent["tokens_out"] else None,
-        fact("cost", spent["cost_usd"], show=format_dollars) if spent["spans"] else None,
-        fact("waivers", found["waivers"]) if found["waivers"] else None,
-    )
-
-
-def _body(found):
-    return prose(
-        "Text", found["record"]["body"], f"`kaizen W10 --id {found['id']}` shows it whole."
-    )
-
-
-def _definition(found, zone):
-    columns = {
-        "Command": "",
-        "Newest witnessed proof": "",
-        "On tree": "whole",
-        "When": "whole",
-        "Proof": "",
-    }
-    rows = [
-        [
-            Code(clip_text(row["command"], 200)), add_tone(row["state"]), Code(row["tree_hash"][:12] + "…"),
-            zone.show(row["at"]), Ref(row["id"]),
-        ]
-        if "id" in row
-        else [Code(clip_text(row["command"], 200)), row["state"], None, None, None]
-        for row in found["done_when"]
-    ]  # fmt: skip
-    note = "`done` needs each of these to have passed on the tree as it is then; this report does not look at the tree."
-    return (
-        (table("Commands that must be witnessed", columns, rows), paragraph(note)) if rows else ()
-    )
-
-
-def _objections(found, zone):
+        waivers = format_quantity(found["waivers"], "waiver")
+        lead.append(f"{waivers} let it pass without a proof; the reasons are below.")
+    whole = f"`kaizen W10 --id {found['id']}` shows it whole."
     columns = {"Verdict": "", "When": "whole", "Says": "", "Record": ""}
-    rows = [
+    rows: list[list[Any]] = [
         [
             add_tone(row["conclusion"]),
             zone.show(row["at"]),
@@ -299,49 +195,102 @@ def _objections(found, zone):
         ]
         for row in found["objections"]
     ]
-    return table("Verdicts against it that no later one supersedes", columns, rows)
-
-
-def _links(found):
+    objections = table("Verdicts against it that no later one supersedes", columns, rows)
     columns = {"This task": "", "Task": "", "Status": "", "Title": ""}
     rows = [
         [row["link"], Ref(row["task_id"]), add_tone(row["status"]), clip_text(row["title"])]
         for row in found["links"][:LINKS_MAX]
     ]
-    return table("Links as they are now", columns, rows, len(found["links"]) - len(rows))
+    links = table("Links as they are now", columns, rows, len(found["links"]) - len(rows))
+    sections = [
+        section("In numbers", facts(*_list_numbers(found))),
+        section(
+            "What is to be done",
+            prose("Summary", record["summary"]),
+            prose("Text", record["body"], whole),
+        ),
+        section("Definition of done", *_list_conditions(found, zone)),
+        section("Objections that stand", objections),
+        section("Links", links),
+        section("What happened", *_tell_events(found, zone)),
+        section("Traces", *_list_traces(found, zone)),
+    ]
+    return document(f"Task: {clip_text(record['title'])}", lead, sections)
 
 
-def _timeline(found, zone):
+def _list_numbers(found: dict[str, Any]) -> list[Block]:
+    record, cost = found["record"], found["cost"]
+    numbers = [
+        fact("status", record["status"], show=str),
+        fact("priority", record["priority"], show=str),
+        fact("scope", clip_text(record["scope"], 40), show=str),
+        fact("age", found["age_ms"], show=format_duration),
+    ]
+    if found["lead_time_ms"] is not None:
+        numbers.append(fact("lead time to done", found["lead_time_ms"], show=format_duration))
+    if record["holder"]:
+        numbers.append(fact("claimed by", clip_text(record["holder"], 40), show=str))
+    for row in found["proofs"]:
+        numbers.append(fact(f"proofs {row['outcome']}, {row['tier']}", row["number"]))
+    for name in ("spans", "tokens_in", "tokens_out"):
+        if cost[name]:
+            numbers.append(fact(name.replace("_", " "), cost[name]))
+    if cost["spans"]:
+        numbers.append(fact("cost", cost["cost_usd"], show=format_dollars))
+    if found["waivers"]:
+        numbers.append(fact("waivers", found["waivers"]))
+    return numbers
+
+
+def _list_conditions(found: dict[str, Any], zone: Zone) -> list[Block | None]:
+    columns = {"Command": "", "Newest witnessed proof": ""}
+    columns |= {"On tree": "whole", "When": "whole", "Proof": ""}
+    rows: list[list[Any]] = []
+    for row in found["done_when"]:
+        command = Code(clip_text(row["command"], 200))
+        if "id" in row:
+            tree, at = Code(row["tree_hash"][:12] + "…"), zone.show(row["at"])
+            rows.append([command, add_tone(row["state"]), tree, at, Ref(row["id"])])
+        else:
+            rows.append([command, row["state"], None, None, None])
+    note = (
+        "`done` needs each of these to have passed on the tree as it is then; "
+        "this report does not look at the tree."
+    )
+    commands = table("Commands that must be witnessed", columns, rows)
+    return [commands, paragraph(note)] if rows else []
+
+
+def _tell_events(found: dict[str, Any], zone: Zone) -> list[Block | None]:
     entries = [
         {**format_entry(event, zone.show, found["id"]), "by": clip_text(event["actor"], 60)}
         for event in found["events"]
     ]
-    before = found["events_before"]
-    if not before:
-        return (story(entries),)
-    return paragraph(
-        f"{format_quantity(before, 'event')} before these: --limit shows more."
-    ), story(entries)
+    before = format_quantity(found["events_before"], "event")
+    note = paragraph(f"{before} before these: --limit shows more.")
+    return [note if found["events_before"] else None, story(entries)]
 
 
-def _trace_blocks(found, zone):
-    columns = {
-        "Trace": "", "Begun": "whole", "Spans": "number", "Wall time": "number", "Tokens in": "number",
-        "Tokens out": "number", "Cost": "number",
-    }  # fmt: skip
+def _list_traces(found: dict[str, Any], zone: Zone) -> list[Block | None]:
+    numbers = ("Spans", "Wall time", "Tokens in", "Tokens out", "Cost")
+    columns = {"Trace": "", "Begun": "whole"} | dict.fromkeys(numbers, "number")
     rows = [
         [
-            Code(clip_text(row["trace_id"], 60)), zone.show(row["started_at"]), row["count"],
-            format_duration(row.get("wall_ms")), row["tokens_in"], row["tokens_out"], format_dollars(row["cost_usd"]),
+            Code(clip_text(row["trace_id"], 60)),
+            zone.show(row["started_at"]),
+            row["count"],
+            format_duration(row.get("wall_ms")),
+            row["tokens_in"],
+            row["tokens_out"],
+            format_dollars(row["cost_usd"]),
         ]
         for row in found["traces"]
-    ]  # fmt: skip
+    ]
     drawn = [row for row in found["traces"] if "spans" in row]
-    left = len(found["traces"]) - len(drawn)
-    return (
+    left = format_quantity(len(rows) - len(drawn), "trace")
+    note = paragraph(f"Not drawn: {left}. `kaizen T3 --trace-id` draws one.")
+    return [
         table("Traces that the task takes part in, the newest first", columns, rows),
         *(waterfall(f"Waterfall of {clip_text(row['trace_id'], 60)}", row) for row in drawn),
-        paragraph(f"Not drawn: {format_quantity(left, 'trace')}. `kaizen T3 --trace-id` draws one.")
-        if left
-        else None,
-    )
+        note if len(drawn) < len(rows) else None,
+    ]

@@ -164,8 +164,24 @@ class TaskFlow:
         )  # fmt: skip
         for row in fetch_scoped_rows(db, CHANGES, limits, scope, OF_TASK):
             self._add_row(row)
-        closed = fetch_scoped_rows(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
-        self._sum_up({name: closed[name] or 0 for name in CLOSED}, opened)
+        # The sums before plus the changes are what was open, done and canceled after each bar.
+        sums = fetch_scoped_rows(db, CLOSED_BEFORE, (period.before_since,), scope, OF_TASK)[0]
+        sums = {name: (sums[name] or 0) + self._net_before["before"][name] for name in CLOSED}
+        tasks = opened["earlier"] + opened["before"]
+        self.parts["before"]["open_at_end"] = tasks - sum(sums.values())
+        sums = {name: sums[name] + self._net_before["between"][name] for name in CLOSED}
+        tasks += opened["between"]
+        self.at_start = {**sums, "open": tasks - sum(sums.values())}
+        self.bars.update({f"{name}_standing": [] for name in ("open", *CLOSED)})
+        for place, number in enumerate(self.bars["opened"]):
+            tasks += number
+            for name in CLOSED:
+                sums[name] += self._net[name][place]
+                self.bars[f"{name}_standing"].append(sums[name])
+            self.bars["open_standing"].append(tasks - sum(sums.values()))
+        self.parts["now"]["open_at_end"] = tasks - sum(sums.values())
+        for part in self.parts.values():
+            part["rework_rate"] = round(part["rework"] / part["done"], 4) if part["done"] else None
 
     def _add_row(self, row: Row) -> None:
         part, numbers = row["part"], self.parts.get(row["part"], {})
@@ -192,22 +208,3 @@ class TaskFlow:
                 self.lead_classes[LEAD_CLASSES[row["a"]]] = row["b"]
             case "rework":
                 numbers["rework"] = row["a"]
-
-    def _sum_up(self, closed: dict[str, int], opened: dict[str, int]) -> None:
-        """Count what was open, done and canceled at the end of each bar: the sums before plus the changes."""
-        before = {name: closed[name] + self._net_before["before"][name] for name in CLOSED}
-        tasks = opened["earlier"] + opened["before"]
-        self.parts["before"]["open_at_end"] = tasks - sum(before.values())
-        sums = {name: before[name] + self._net_before["between"][name] for name in CLOSED}
-        tasks += opened["between"]
-        self.at_start = {**sums, "open": tasks - sum(sums.values())}
-        self.bars.update({f"{name}_standing": [] for name in ("open", *CLOSED)})
-        for place, number in enumerate(self.bars["opened"]):
-            tasks += number
-            for name in CLOSED:
-                sums[name] += self._net[name][place]
-                self.bars[f"{name}_standing"].append(sums[name])
-            self.bars["open_standing"].append(tasks - sum(sums.values()))
-        self.parts["now"]["open_at_end"] = tasks - sum(sums.values())
-        for part in self.parts.values():
-            part["rework_rate"] = round(part["rework"] / part["done"], 4) if part["done"] else None

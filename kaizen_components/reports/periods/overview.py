@@ -1,10 +1,13 @@
-"""What R8, R9 and R10 say, in the order in which a lead reads it: numbers, what to do, and then the pictures."""
+"""The pages of R8, R9 and R10, in the order in which a lead reads: numbers, what to do, pictures."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ..charts import calibration
-from ..charts.chart import draw_areas, draw_bars, draw_lines
-from ..engine.document import (  # fmt: skip
+from ..charts.chart import Show, draw_areas, draw_bars, draw_lines
+from ..engine.document import (
+    Block,
     Code,
     Own,
     Ref,
@@ -18,282 +21,250 @@ from ..engine.document import (  # fmt: skip
     format_dollars,
     format_duration,
     format_percent,
+    format_quantity,
     paragraph,
     points,
     section,
     table,
 )
 
+if TYPE_CHECKING:
+    from ..engine.zone import Zone
+
 COUNTED = (
-    "Opened: tasks started. Done: tasks that became done, once each. Reopened: changes from done or canceled back to "
-    "open, active or blocked.",
-    "Lead time: from the start of a task to the last time it became done in the period. Half of the tasks took no "
-    "longer than the median, 85 of 100 no longer than the 85th percentile.",
-    "Rework: tasks reopened, or judged failed or to be reworked after they were done, as a share of the tasks done.",
-    "Verification pass rate: VERIFIED_ACCEPTABLE and ACCEPTABLE_WITH_CONCERNS among all verdicts but PROOF_RECORDED.",
-    "Flaky: a witnessed command that passed and failed on the same tree; after those, commands that fail, of at least "
-    "two runs.",
-    "Tokens and cost are those of spans, on the day they were recorded. A span, a proof or a waiver has the scope of "
-    "its task.",
-    "Brier score: the mean squared error of predictions closed in the period; 0 is perfect. Test records do not count.",
+    "Opened: tasks started. Done: tasks that became done, once each. Reopened: changes from done or "
+    "canceled back to open, active or blocked.",
+    "Lead time: from the start of a task to the last time it became done in the period. Half of the "
+    "tasks took no longer than the median, 85 of 100 no longer than the 85th percentile.",
+    "Rework: tasks reopened, or judged failed or to be reworked after they were done, as a share of "
+    "the tasks done.",
+    "Verification pass rate: VERIFIED_ACCEPTABLE and ACCEPTABLE_WITH_CONCERNS among all verdicts but "
+    "PROOF_RECORDED.",
+    "Flaky: a witnessed command that passed and failed on the same tree; after those, commands that "
+    "fail, of at least two runs.",
+    "Tokens and cost are those of spans, on the day they were recorded. A span, a proof or a waiver "
+    "has the scope of its task.",
+    "Brier score: the mean squared error of predictions closed in the period; 0 is perfect. Test "
+    "records do not count.",
 )
+VERDICTS = {
+    "acceptable": ("VERIFIED_ACCEPTABLE",),
+    "with concerns": ("ACCEPTABLE_WITH_CONCERNS",),
+    "needs a human": ("NEEDS_HUMAN_DECISION",),
+    "rework or failed": ("STRUCTURAL_REWORK_RECOMMENDED", "VERIFICATION_FAILED"),
+}
+# Label, name in `numbers`, which way is better, how to show it.
+FACTS: list[tuple[str, str, str | None, Show]] = [
+    ("Tasks opened", "opened", None, format_count),
+    ("Tasks done", "done", "higher", format_count),
+    ("Reopened", "reopened", "lower", format_count),
+    ("Canceled", "canceled", None, format_count),
+    ("Open at the end", "open_at_end", "lower", format_count),
+    ("Lead time, median", "lead_median_ms", "lower", format_duration),
+    ("Lead time, 85th percentile", "lead_85_ms", "lower", format_duration),
+    ("Rework", "rework_rate", "lower", format_percent),
+    ("Verdicts", "verdicts", None, format_count),
+    ("Verification pass rate", "pass_rate", "higher", format_percent),
+    ("Proofs witnessed", "proofs_witnessed", "higher", format_count),
+    ("Proofs only reported", "proofs_reported", None, format_count),
+    ("Gotchas recorded", "gotchas", None, format_count),
+    ("Lessons promoted", "promoted", "higher", format_count),
+    ("Waivers", "waivers", "lower", format_count),
+    ("Tokens", "tokens", None, format_count),
+    ("Cost", "cost_usd", None, format_dollars),
+    ("Predictions closed", "predictions", None, format_count),
+    ("Brier score", "brier", "lower", format_count),
+]
 
 
-def layout(found: dict[str, Any], zone) -> dict[str, Any]:
+def layout(found: dict[str, Any], zone: Zone) -> dict[str, Any]:
     name = found["period"]["name"]
     title = name[0].upper() + name[1:]
     if not found["newest"]:
         return document(title, ["Nothing is recorded here yet. `kaizen W1` starts a task."], [])
+    now, before = found["numbers"]["now"], found["numbers"]["before"]
+    numbers = [
+        fact(label, now.get(name), before.get(name), better, show)
+        for label, name, better, show in FACTS
+    ]
+    closed = format_quantity(now["predictions"], "prediction")
+    says = (
+        f"{closed} closed, Brier score {format_count(now['brier'])}. "
+        "On the dashed line, things happen as often as predicted."
+    )
     sections = [
-        section("In numbers", _numbers(found["numbers"])),
-        section("What to look at next", *_next(found, zone)),
-        section("Flow", _throughput(found), _flow(found), _lead(found)),
-        section("Verification", _verdicts(found), _proofs(found), _flakiest(found)),
-        section("Cost", _cost(found), _dearest(found)),
-        section("Lessons and waivers", _promoted(found, zone), _waivers(found, zone)),
-        section("Predictions", _calibration(found)),
+        section("In numbers", facts(*numbers)),
+        section("What to look at next", *_list_points(found, zone)),
+        section("Flow", *_draw_flow(found)),
+        section("Verification", *_list_verification(found)),
+        section("Cost", *_list_costs(found)),
+        section("Lessons and waivers", *_list_decisions(found, zone)),
+        section("Predictions", calibration.build_block(found["calibration"], says)),
         section("How it is counted", points(list(COUNTED))),
     ]
-    return document(title, [_summary(found, zone), *_compared(found, zone)], sections)
+    return document(title, _write_lead(found, zone), sections)
 
 
-def _summary(found, zone):
-    period, now = found["period"], found["numbers"]["now"]
-    if not any(value for name, value in now.items() if name != "open_at_end"):
-        return f"Nothing that is counted here happened in {period['name']}; `kaizen R2` tells what was recorded."
-    said = [
-        f"{_of(now['opened'], 'task')} opened, {format_count(now['done'])} done, {format_count(now['open_at_end'])} open at the end"
-    ]
-    if now["verdicts"]:
-        said.append(
-            f"{format_percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable"
+def _write_lead(found: dict[str, Any], zone: Zone) -> list[str]:
+    """Sum up the period, and say which days it is and which the column "before" means."""
+    period, before, now = found["period"], found["before"], found["numbers"]["now"]
+    if any(value for name, value in now.items() if name != "open_at_end"):
+        opened = f"{format_quantity(now['opened'], 'task')} opened"
+        sums = (
+            f"{format_count(now['done'])} done, {format_count(now['open_at_end'])} open at the end"
         )
-    if now["tokens"] or now["cost_usd"]:
-        said.append(f"{format_dollars(now['cost_usd'])} and {_of(now['tokens'], 'token')} spent")
-    return "; ".join(said) + "."
-
-
-def _compared(found, zone):
-    """Which days these are, and which the column "before" means."""
-    period, before, said = found["period"], found["before"], []
+        parts = [f"{opened}, {sums}"]
+        if now["verdicts"]:
+            parts.append(_describe_pass_rate(now))
+        if now["tokens"] or now["cost_usd"]:
+            tokens = format_quantity(now["tokens"], "token")
+            parts.append(f"{format_dollars(now['cost_usd'])} and {tokens} spent")
+        lead = ["; ".join(parts) + "."]
+    else:
+        nothing = f"Nothing that is counted here happened in {period['name']}"
+        lead = [f"{nothing}; `kaizen R2` tells what was recorded."]
+    part = ""
     if before["same_part"]:
-        said.append(
-            f"So far: {period['days_so_far']} of {period['days']} days, up to {zone.show(found['newest'])}."
-        )
-    part = (
-        f", the same part of it, up to {zone.show(before['until'])}" if before["same_part"] else ""
-    )
-    said.append(f"Before means {before['name']}{part}.")
-    return said + ([f"Only scope {found['scope']}."] if found["scope"] else [])
+        days = f"{period['days_so_far']} of {period['days']} days"
+        lead.append(f"So far: {days}, up to {zone.show(found['newest'])}.")
+        part = f", the same part of it, up to {zone.show(before['until'])}"
+    lead.append(f"Before means {before['name']}{part}.")
+    return lead + ([f"Only scope {found['scope']}."] if found["scope"] else [])
 
 
-def _of(number, noun):
-    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
+def _describe_pass_rate(now: dict[str, Any]) -> str:
+    verdicts = format_quantity(now["verdicts"], "verdict")
+    return f"{format_percent(now['pass_rate'])} of {verdicts} acceptable"
 
 
-def _numbers(numbers):
-    now, before = numbers["now"], numbers["before"]
-
-    def row(label, name, better=None, show=None):
-        return fact(label, now.get(name), before.get(name), better, show)
-
-    return facts(
-        row("Tasks opened", "opened"),
-        row("Tasks done", "done", "higher"),
-        row("Reopened", "reopened", "lower"),
-        row("Canceled", "canceled"),
-        row("Open at the end", "open_at_end", "lower"),
-        row("Lead time, median", "lead_median_ms", "lower", format_duration),
-        row("Lead time, 85th percentile", "lead_85_ms", "lower", format_duration),
-        row("Rework", "rework_rate", "lower", format_percent),
-        row("Verdicts", "verdicts"),
-        row("Verification pass rate", "pass_rate", "higher", format_percent),
-        row("Proofs witnessed", "proofs_witnessed", "higher"),
-        row("Proofs only reported", "proofs_reported"),
-        row("Gotchas recorded", "gotchas"),
-        row("Lessons promoted", "promoted", "higher"),
-        row("Waivers", "waivers", "lower"),
-        row("Tokens", "tokens"),
-        row("Cost", "cost_usd", None, format_dollars),
-        row("Predictions closed", "predictions"),
-        row("Brier score", "brier", "lower"),
-    )
-
-
-def _next(found, zone):
+def _list_points(found: dict[str, Any], zone: Zone) -> list[Block | None]:
     if not found["next"]:
-        return [
-            paragraph(
-                "Nothing: no objection, nothing blocked, no claim that ran out, nothing overdue or waived."
-            )
-        ]
-    items = [
-        [
-            Tone(point["what"], point["tone"]) if point["tone"] else point["what"], "–", point["text"],
-            *([Ref(point["id"])] if point["id"] else []), "→", Code(point["command"]),
-        ]
-        for point in found["next"]
-    ]  # fmt: skip
-    return [
-        paragraph(f"As of {zone.show(found['newest'])}; each with the command that leads on."),
-        points(items),
-    ]
+        nothing = "no objection, nothing blocked, no claim that ran out, nothing overdue or waived"
+        return [paragraph(f"Nothing: {nothing}.")]
+    items = []
+    for point in found["next"]:
+        what = Tone(point["what"], point["tone"]) if point["tone"] else point["what"]
+        id = [Ref(point["id"])] if point["id"] else []
+        items.append([what, "–", point["text"], *id, "→", Code(point["command"])])
+    as_of = f"As of {zone.show(found['newest'])}; each with the command that leads on."
+    return [paragraph(as_of), points(items)]
 
 
-def _axis(found):
-    return {"day": "day", "month": "month"}.get(
-        found["period"]["step"], f"{found['period']['step']} from"
-    )
+def _label_axis(found: dict[str, Any]) -> str:
+    step: str = found["period"]["step"]
+    return step if step in ("day", "month") else f"{step} from"
 
 
-def _throughput(found):
-    now, series = (
-        found["numbers"]["now"],
-        {name: found["bars"][name] for name in ("opened", "done", "reopened")},
-    )
-    says = f"{format_count(now['opened'])} opened, {format_count(now['done'])} done, {format_count(now['reopened'])} reopened."
-    return draw_lines("Throughput", _axis(found), "tasks", found["labels"], series, says)
+def _draw_flow(found: dict[str, Any]) -> list[Block | None]:
+    """Draw throughput, cumulative flow and lead time.
 
-
-def _flow(found):
-    """Done and canceled from their least on, or what is open would vanish beside all that was ever done."""
-    start, series, base = found["at_start"], {}, {}
+    The flow counts done and canceled from their least on, or what is open would vanish beside
+    all that was ever done.
+    """
+    now, bars, start = found["numbers"]["now"], found["bars"], found["at_start"]
+    axis, labels = _label_axis(found), found["labels"]
+    names = ("opened", "done", "reopened")
+    says = ", ".join(f"{format_count(now[name])} {name}" for name in names) + "."
+    series = {name: bars[name] for name in names}
+    throughput = draw_lines("Throughput", axis, "tasks", labels, series, says)
+    series, least = {}, {}
     for name in ("done", "canceled"):
-        values = found["bars"][f"{name}_standing"]
-        base[name] = min([start[name], *values])
-        series[name] = [value - base[name] for value in values]
-    series["open"] = found["bars"]["open_standing"]
+        values = bars[f"{name}_standing"]
+        least[name] = min([start[name], *values])
+        series[name] = [value - least[name] for value in values]
+    series["open"] = bars["open_standing"]
     says = (
         f"Open went from {format_count(start['open'])} to {format_count(series['open'][-1])}. "
-        f"Done and canceled are counted from {format_count(base['done'])} and {format_count(base['canceled'])} on."
+        f"Done and canceled are counted from {format_count(least['done'])} and "
+        f"{format_count(least['canceled'])} on."
     )
-    return draw_areas("Cumulative flow", _axis(found), "tasks", found["labels"], series, says)
-
-
-def _lead(found):
-    now = found["numbers"]["now"]
-    says = f"Median {format_duration(now.get('lead_median_ms'))}, 85th percentile {format_duration(now.get('lead_85_ms'))}."
-    series = {"tasks": list(found["lead_classes"].values())}
-    return draw_bars(
+    flow = draw_areas("Cumulative flow", axis, "tasks", labels, series, says)
+    median, high = (format_duration(now.get(name)) for name in ("lead_median_ms", "lead_85_ms"))
+    lead = draw_bars(
         "Lead time of the tasks done",
         "lead time",
         "tasks",
         list(found["lead_classes"]),
-        series,
-        says,
+        {"tasks": list(found["lead_classes"].values())},
+        f"Median {median}, 85th percentile {high}.",
     )
+    return [throughput, flow, lead]
 
 
-def _verdicts(found):
-    kinds = {
-        "acceptable": ("VERIFIED_ACCEPTABLE",),
-        "with concerns": ("ACCEPTABLE_WITH_CONCERNS",),
-        "needs a human": ("NEEDS_HUMAN_DECISION",),
-        "rework or failed": ("STRUCTURAL_REWORK_RECOMMENDED", "VERIFICATION_FAILED"),
-    }
-    empty = [0] * len(found["labels"])
-    series = {
-        name: [
-            sum(values)
-            for values in zip(
-                *(found["verdicts"].get(kind, empty) for kind in members), strict=True
-            )
-        ]
-        for name, members in kinds.items()
-    }
-    now = found["numbers"]["now"]
-    says = f"{format_percent(now['pass_rate'])} of {_of(now['verdicts'], 'verdict')} acceptable."
-    tones = {"acceptable": "good", "with concerns": "warn", "rework or failed": "bad"}
-    return draw_bars(
+def _list_verification(found: dict[str, Any]) -> list[Block | None]:
+    """Draw the verdicts; list proofs by tier and flaky commands."""
+    labels = found["labels"]
+    empty = [0] * len(labels)
+    series = {}
+    for name, conclusions in VERDICTS.items():
+        bars = [found["verdicts"].get(conclusion, empty) for conclusion in conclusions]
+        series[name] = [sum(values) for values in zip(*bars, strict=True)]
+    verdicts = draw_bars(
         "Verification outcomes",
-        _axis(found),
+        _label_axis(found),
         "verdicts",
-        found["labels"],
+        labels,
         series,
-        says,
-        tones=tones,
+        f"{_describe_pass_rate(found['numbers']['now'])}.",
+        tones={"acceptable": "good", "with concerns": "warn", "rework or failed": "bad"},
     )
-
-
-def _proofs(found):
-    columns = {
-        "Tier": "",
-        "Passed": "number",
-        "Failed": "number",
-        "Timeout": "number",
-        "Unknown": "number",
-    }
+    outcomes = ("passed", "failed", "timeout", "unknown")
+    columns = {"Tier": ""} | {name.capitalize(): "number" for name in outcomes}
     rows = [
-        [
-            add_tone(tier),
-            *(of.get(outcome, 0) for outcome in ("passed", "failed", "timeout", "unknown")),
-        ]
-        for tier, of in sorted(found["proofs"].items(), reverse=True)
+        [add_tone(tier), *(counts.get(outcome, 0) for outcome in outcomes)]
+        for tier, counts in sorted(found["proofs"].items(), reverse=True)
     ]
-    return table("Proofs by tier", columns, rows)
-
-
-def _flakiest(found):
-    columns = {
-        "Command": "",
-        "Runs": "number",
-        "Passed": "number",
-        "Pass rate": "number",
-        "Trees with both": "number",
-    }
+    proofs = table("Proofs by tier", columns, rows)
+    numbers = ("Runs", "Passed", "Pass rate", "Trees with both")
     rows = [
         [
-            Code(clip_text(row["command"], 200)), row["runs"], row["passed"], format_percent(row["passed"] / row["runs"]),
+            Code(clip_text(row["command"], 200)),
+            row["runs"],
+            row["passed"],
+            format_percent(row["passed"] / row["runs"]),
             row["mixed"],
         ]
         for row in found["flakiest"]
-    ]  # fmt: skip
-    return table("The flakiest commands", columns, rows)
+    ]
+    columns = {"Command": ""} | dict.fromkeys(numbers, "number")
+    return [verdicts, proofs, table("The flakiest commands", columns, rows)]
 
 
-def _cost(found):
-    now, labels = found["numbers"]["now"], found["labels"]
+def _list_costs(found: dict[str, Any]) -> list[Block | None]:
+    """Draw the cost, or the tokens if nothing has a cost; list the most expensive."""
+    now, bars, step = found["numbers"]["now"], found["bars"], found["period"]["step"]
     says = f"{format_dollars(now['cost_usd'])} and {format_count(now['tokens'])} tokens."
-    step = found["period"]["step"]
+    show: Show = format_count
+    what, name, unit = "Tokens", "tokens", "tokens"
     if now["cost_usd"]:
-        return draw_bars(
-            f"Cost per {step}",
-            _axis(found),
-            "US dollars",
-            labels,
-            {"cost": found["bars"]["cost_usd"]},
-            says,
-            format_dollars,
-        )
-    return draw_bars(
-        f"Tokens per {step}",
-        _axis(found),
-        "tokens",
-        labels,
-        {"tokens": found["bars"]["tokens"]},
+        what, name, unit, show = "Cost", "cost_usd", "US dollars", format_dollars
+    chart = draw_bars(
+        f"{what} per {step}",
+        _label_axis(found),
+        unit,
+        found["labels"],
+        {what.lower(): bars[name]},
         says,
+        show,
     )
-
-
-def _dearest(found):
-    columns = {
-        "Task or trace": "",
-        "What": "",
-        "Cost": "number",
-        "Tokens": "number",
-        "Spans": "number",
-    }
+    columns = {"Task or trace": "", "What": ""}
+    columns |= dict.fromkeys(("Cost", "Tokens", "Spans"), "number")
     rows = [
         [
-            Own(row["task_id"]) if row["task_id"] else Code(clip_text(row["trace_id"], 60)), clip_text(row["title"]),
-            format_dollars(row["cost_usd"]), row["tokens"], row["spans"],
+            Own(row["task_id"]) if row["task_id"] else Code(clip_text(row["trace_id"], 60)),
+            clip_text(row["title"]),
+            format_dollars(row["cost_usd"]),
+            row["tokens"],
+            row["spans"],
         ]
         for row in found["dearest"]
-    ]  # fmt: skip
-    return table("The most expensive", columns, rows)
+    ]
+    return [chart, table("The most expensive", columns, rows)]
 
 
-def _promoted(found, zone):
+def _list_decisions(found: dict[str, Any], zone: Zone) -> list[Block | None]:
+    """List promoted lessons and waivers."""
+    now = found["numbers"]["now"]
     columns = {"Lesson": "", "When": "whole", "Became": "", "What": "", "From": "", "By": ""}
     rows = [
         [
@@ -306,15 +277,8 @@ def _promoted(found, zone):
         ]
         for row in found["promoted"]
     ]
-    return table(
-        "Lessons promoted, the newest first",
-        columns,
-        rows,
-        found["numbers"]["now"]["promoted"] - len(rows),
-    )
-
-
-def _waivers(found, zone):
+    left = now["promoted"] - len(rows)
+    promoted = table("Lessons promoted, the newest first", columns, rows, left)
     columns = {"Waiver": "", "When": "whole", "Gate": "", "Of": "", "Reason": "", "By": ""}
     rows = [
         [
@@ -327,18 +291,5 @@ def _waivers(found, zone):
         ]
         for row in found["waivers"]
     ]
-    return table(
-        "Waivers, the newest first", columns, rows, found["numbers"]["now"]["waivers"] - len(rows)
-    )
-
-
-def _calibration(found):
-    rows, now = found["calibration"], found["numbers"]["now"]
-    if not now["predictions"]:
-        return None
-    says = (
-        f"{_of(now['predictions'], 'prediction')} closed, Brier score {format_count(now['brier'])}."
-    )
-    return calibration.build_block(
-        rows, f"{says} On the dashed line, things happen as often as predicted."
-    )
+    left = now["waivers"] - len(rows)
+    return [promoted, table("Waivers, the newest first", columns, rows, left)]

@@ -1,13 +1,19 @@
 """R8, R9, R10: a week, a month or a year, or the last N days, against as many days before them."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ..engine.publish import Output
-from .attention import highlights, next_points
+from .attention import list_highlights, list_next_points
 from .calendar import Period, is_under_way, resolve_period
 from .flow import TaskFlow
 from .overview import layout
 from .tally import Tally
+
+if TYPE_CHECKING:
+    from ...parameters import Reader
+    from ..engine.zone import Zone
 
 ANY_RECORD = "SELECT 1 FROM log LIMIT 1"
 
@@ -31,28 +37,37 @@ def report_period(
     return output.publish(gather, layout, **exact, **options)
 
 
-def gather(db, zone, options: dict[str, Any]) -> dict[str, Any]:
+def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
     period, scope = Period(zone, options, db.at), options["scope"]
     tasks, tally = TaskFlow(db, period, scope), Tally(db, period, scope)
     found = {
-        "period": _described(period),
+        "period": {
+            "name": period.name,
+            "unit": period.unit,
+            "first": str(period.first),
+            "last": str(period.last),
+            "days": (period.last - period.first).days + 1,
+            "days_so_far": period.days_so_far,
+            "since": period.since,
+            "until": period.until,
+            "step": period.step,
+        },
         "before": {
-            "name": period.before_name, "since": period.before_since, "until": period.before_until,
+            "name": period.before_name,
+            "since": period.before_since,
+            "until": period.before_until,
             "same_part": period.is_cut,
         },
-        "newest": db.at if db.value(ANY_RECORD) else None, "scope": scope,
+        "newest": db.at if db.value(ANY_RECORD) else None,
+        "scope": scope,
         "numbers": {part: {**tasks.parts[part], **tally.parts[part]} for part in tasks.parts},
-        "labels": period.labels(), "bars": {**tasks.bars, **tally.bars}, "at_start": tasks.at_start,
-        "lead_classes": tasks.lead_classes, "verdicts": tally.verdicts, "proofs": tally.proofs["now"],
+        "labels": period.labels(),
+        "bars": {**tasks.bars, **tally.bars},
+        "at_start": tasks.at_start,
+        "lead_classes": tasks.lead_classes,
+        "verdicts": tally.verdicts,
+        "proofs": tally.proofs["now"],
         "calibration": tally.calibration,
-        **highlights(db, period, scope, options["limit"]),
-    }  # fmt: skip
-    return {**found, "next": next_points(db, zone, period, scope, found)}
-
-
-def _described(period):
-    return {
-        "name": period.name, "unit": period.unit, "first": str(period.first), "last": str(period.last),
-        "days": (period.last - period.first).days + 1, "days_so_far": period.days_so_far,
-        "since": period.since, "until": period.until, "step": period.step,
-    }  # fmt: skip
+        **list_highlights(db, period, scope, options["limit"]),
+    }
+    return {**found, "next": list_next_points(db, zone, period, scope, found)}

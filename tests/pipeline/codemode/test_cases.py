@@ -102,7 +102,7 @@ def test_string_like_a_number_needs_quotes(results):
     ],
 )
 def test_values_are_compared_with_their_types(results, output, expect, same):
-    assert check_s1(results, change_case(2, expect=expect), output=output).passed is same
+    assert check_s1(results, change_case(2, expect=expect), output=output).is_pass is same
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import yaml
 from kaizen_components.pipeline.ask.messages import BREAK
 from kaizen_components.pipeline.codemode import step_fixtures
 from kaizen_components.pipeline.codemode.analysis import Analysis
-from kaizen_components.pipeline.codemode.box.piece import failed
+from kaizen_components.pipeline.codemode.box.piece import build_failure
 from kaizen_components.pipeline.prompt import PROMPTS
 from kaizen_components.pipeline.protocol import load_shipped
 from kaizen_components.pipeline.verdict import REASONS
@@ -47,7 +47,7 @@ def test_protocol_bounds_its_rounds():
     assert PROTOCOL.steps["spec-refinement"].attempts == 2
 
 
-VALUE = {**failed("", ""), "success": True, "output": "'x'", "stdout": "hi", "stable": True}
+VALUE = {**build_failure("", ""), "success": True, "output": "'x'", "stdout": "hi", "stable": True}
 VALUES = {
     "request": REQUEST,
     "function": "app.text:slugify",
@@ -60,7 +60,7 @@ VALUES = {
     "schema": Analysis.model_json_schema(),
     "results": [
         {**snippets()[0], **VALUE},
-        {**snippets()[9], **failed("Odd", "no"), "stable": False},
+        {**snippets()[9], **build_failure("Odd", "no"), "stable": False},
     ],
 }
 

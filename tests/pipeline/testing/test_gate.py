@@ -168,6 +168,14 @@ def test_session_that_never_ends_is_not_believed(candidate, run_head):
     assert report.list_doubts() == ["it did not end in time"]
 
 
+def test_session_that_ends_early_shows_its_last_lines(candidate, run_head):
+    leaves = "import os\n\nos.write(2, b'first\\nlast words\\n')\nos._exit(0)\n"
+    base = {**BASE, "pytest.ini": "[pytest]\naddopts = -s\n"}
+    report = run_head(candidate({"app/main.py": leaves}, base=base))
+
+    assert report.list_doubts() == ["it ended before pytest did: first\nlast words"]
+
+
 def test_proof_without_interpreter_fails():
     """That the gate tells its good candidate from its bad one is tested by `K11 --gates`."""
     rows = prove_test_gate(Tools(["no-such-python"]))

@@ -1,7 +1,8 @@
-"""The parent: reads the plan, has its groups run one after the other, and signs what it saw.
+"""The parent in the box: read the plan, run its groups in order, and sign what was seen.
 
-The standard library of any Python from 3.8 on is enough. What is expected never gets in here, so nothing in here can
-be made to fit it. The key of the signature is in the plan, which is deleted before any code of the target runs.
+The standard library of any Python from 3.8 on is enough. Expected values never get in here, so
+nothing in here can be made to fit them. The key of the signature is in the plan, which is deleted
+before any code of the target runs.
 """
 
 import os
@@ -13,20 +14,16 @@ from . import family, variant
 
 
 def main(folder: str) -> None:
-    asked, key = plan.take_plan(folder)
+    given, key = plan.take_plan(folder)
     imports.clear_environment()
-    family.adopt()
-    asked["tmp"] = os.path.join(folder, "tmp")
-    asked["root"] = os.path.join(folder, "tree")
-    groups = _groups(asked, key)
-    plan.write_report(folder, key, {"python": sys.version.split()[0], "groups": groups})
-
-
-def _groups(plan, key):
-    """Each group in order, until the time is up; those that did not begin are missing at the end."""
-    kept, deadline, seen = tree.RestorableTree(plan["root"]), time.monotonic() + plan["seconds"], []
-    for group in plan["groups"]:
+    family.adopt_orphans()
+    given["tmp"] = os.path.join(folder, "tmp")
+    given["root"] = os.path.join(folder, "tree")
+    files = tree.RestorableTree(given["root"])
+    deadline = time.monotonic() + given["seconds"]
+    groups = []
+    for group in given["groups"]:
         if time.monotonic() >= deadline:
-            break
-        seen.append(variant.run(group, plan, kept, key, deadline))
-    return seen
+            break  # the report lacks the groups that did not begin
+        groups.append(variant.run_group(group, given, files, key, deadline))
+    plan.write_report(folder, key, {"python": sys.version.split()[0], "groups": groups})

@@ -1,4 +1,6 @@
-"""One piece of code in a process of its own: what it gives, prints and raises, and how long it takes."""
+"""Run one piece of code in its own process: what it returns, prints and raises, and its time."""
+
+from __future__ import annotations
 
 import ast
 import json
@@ -10,7 +12,9 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 from ...gates.tests.box import imports
 from . import family
@@ -18,25 +22,31 @@ from . import family
 OUTPUT_CHARS = 2_000
 TEXT_CHARS = 500
 SENT_BYTES = 100_000
-MEMORY_BYTES = (
-    1 << 30
-)  # less than the box has, so that the code gets a MemoryError and the others go on
+MEMORY_BYTES = 1 << 30  # less than the box has, so that only this code gets a MemoryError
 PAUSE_S = 0.02
 NAME = "<code>"
 TIMEOUT, EXITED, KILLED, MEDDLED = "Timeout", "Exited", "Killed", "Meddled"
 
 
-def failed(error_type: str, error: str, ms: float = 0.0, stdout: str = "") -> dict:
-    """A result that our side of the pipe gives."""
+def build_failure(error_type: str, error: str, ms: float = 0.0, stdout: str = "") -> dict[str, Any]:
+    """Return a result without a value, as our side of the pipe reports it."""
     return {
-        "success": False, "output": "", "cut": False, "stdout": stdout, "error": error, "error_type": error_type,
-        "ms": ms, "inside": False,
-    }  # fmt: skip
+        "success": False,
+        "output": "",
+        "cut": False,
+        "stdout": stdout,
+        "error": error,
+        "error_type": error_type,
+        "ms": ms,
+        "inside": False,
+    }
 
 
-def imported(plan: dict) -> tuple:
-    """(the function, how the import ended); the function is None where it could not be had."""
-    _silent()
+def import_function(plan: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the function, or None, and how the import ended."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nowhere, fd)
     os.chdir(plan["root"])
     sys.argv[:] = ["code"]
     paths = [os.path.normpath(os.path.join(plan["root"], path)) for path in plan["paths"]]
@@ -46,12 +56,14 @@ def imported(plan: dict) -> tuple:
     try:
         function = getattr(import_module(plan["module"]), plan["name"])
     except BaseException as error:
-        return None, failed(type(error).__name__, _text(error))
+        return None, build_failure(type(error).__name__, _read_message(error))
     return function, {"error_type": "", "error": "", "callable": callable(function)}
 
 
-def run(code: str, function, plan: dict, seconds: float, forget) -> dict:
-    """Run the code in a child and say what became of it; whatever it started ends with it."""
+def run_piece(
+    code: str, function: Any, plan: dict[str, Any], seconds: float, forget: Callable[[], None]
+) -> dict[str, Any]:
+    """Run the code in a child and return its result; everything that it started ends with it."""
     shutil.rmtree(plan["tmp"], ignore_errors=True)
     os.makedirs(plan["tmp"], exist_ok=True)
     token = secrets.token_hex(16).encode()
@@ -63,128 +75,120 @@ def run(code: str, function, plan: dict, seconds: float, forget) -> dict:
         forget()
         os.close(result)
         os.close(stdout)
-        _child(code, {plan["name"]: function}, stdout_writer, _sender(result_writer, token))
+        _run_child(code, {plan["name"]: function}, stdout_writer, result_writer, token)
     os.close(result_writer)
     os.close(stdout_writer)
-    sent, printed, status = _watched(pid, result, stdout, start + seconds)
+    sent, printed, status = _watch_child(pid, result, stdout, start + seconds)
     os.close(result)
     os.close(stdout)
     ms = round((time.monotonic() - start) * 1000, 3)
-    return _read(sent, token, status, ms, printed.decode("utf-8", "replace")[:TEXT_CHARS])
-
-
-def _read(sent, token, status, ms, printed):
+    text = printed.decode("utf-8", "replace")[:TEXT_CHARS]
     lines = [line[len(token) :] for line in sent.split(b"\n")[:-1] if line.startswith(token)]
     if status is None:
-        return failed(TIMEOUT, "It did not end in its time.", ms, printed)
+        return build_failure(TIMEOUT, "It did not end in its time.", ms, text)
     if len(lines) == 1:
-        return dict(json.loads(lines[0]), stdout=printed)
+        return dict(json.loads(lines[0]), stdout=text)
     if lines:
-        return failed(MEDDLED, "It wrote a result of its own.", ms, printed)
+        return build_failure(MEDDLED, "It wrote a result of its own.", ms, text)
     if os.WIFSIGNALED(status):
-        return failed(KILLED, f"Signal {os.WTERMSIG(status)} ended the process.", ms, printed)
-    return failed(
-        EXITED, f"The process ended with exit code {os.WEXITSTATUS(status)}.", ms, printed
-    )
+        says = f"Signal {os.WTERMSIG(status)} ended the process."
+        return build_failure(KILLED, says, ms, text)
+    says = f"The process ended with exit code {os.WEXITSTATUS(status)}."
+    return build_failure(EXITED, says, ms, text)
 
 
-def _watched(pid, result, stdout, deadline):
-    """(what it sent, what it printed, its status or None if its time was up)."""
-    kept = {result: bytearray(), stdout: bytearray()}
-    most, open_, status = {result: SENT_BYTES, stdout: 4 * TEXT_CHARS}, [result, stdout], None
+def _watch_child(
+    pid: int, result: int, stdout: int, deadline: float
+) -> tuple[bytes, bytes, int | None]:
+    """Return what the child sent, what it printed, and its status, or None if its time was up."""
+    received = {result: bytearray(), stdout: bytearray()}
+    bytes_max = {result: SENT_BYTES, stdout: 4 * TEXT_CHARS}
+    readers, status = [result, stdout], None
     while status is None and time.monotonic() < deadline:
-        _take(open_, kept, most, PAUSE_S)
-        done, said = os.waitpid(pid, os.WNOHANG)
-        status = said if done else None
-    while _take(open_, kept, most, 0) and status is not None and time.monotonic() < deadline:
+        _read_ready(readers, received, bytes_max, PAUSE_S)
+        ended, its_status = os.waitpid(pid, os.WNOHANG)
+        status = its_status if ended else None
+    while (
+        _read_ready(readers, received, bytes_max, 0)
+        and status is not None
+        and time.monotonic() < deadline
+    ):
         pass
-    family.end(pid, status is not None)
-    return bytes(kept[result]), bytes(kept[stdout]), status
+    family.end_process(pid, status is not None)
+    return bytes(received[result]), bytes(received[stdout]), status
 
 
-def _take(open_, kept, most, seconds):
-    """Read what is there and keep the beginning of it; whether there was anything."""
-    if not open_:
+def _read_ready(
+    readers: list[int], received: dict[int, bytearray], bytes_max: dict[int, int], seconds: float
+) -> bool:
+    """Read what is there and keep the beginning of it; return whether there was anything."""
+    if not readers:
         time.sleep(seconds and 0.001)
         return False
-    ready = select.select(open_, [], [], seconds)[0]
+    ready = select.select(readers, [], [], seconds)[0]
     for reader in ready:
         block = os.read(reader, 65_536)
-        kept[reader] += block[: max(0, most[reader] - len(kept[reader]))]
+        received[reader] += block[: max(0, bytes_max[reader] - len(received[reader]))]
         if not block:
-            open_.remove(reader)
+            readers.remove(reader)
     return bool(ready)
 
 
-def _sender(writer, token):
-    def send(event, dumps=json.dumps, write=os.write):
+def _run_child(
+    code: str, namespace: dict[str, Any], stdout_writer: int, result_writer: int, token: bytes
+) -> None:
+    """Run the code and send its result; never return. The defaults outlive a patched module."""
+
+    def send(
+        event: dict[str, Any],
+        dumps: Callable[..., str] = json.dumps,
+        write: Callable[[int, bytes], int] = os.write,
+    ) -> None:
         line = token + dumps(event).encode() + b"\n"
         while line:
-            line = line[write(writer, line) :]
+            line = line[write(result_writer, line) :]
 
-    return send
-
-
-def _child(code, namespace, stdout_writer, send):
     try:
         os.setpgid(0, 0)
-        _limit()
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        most = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
         os.dup2(stdout_writer, 1)
         os.close(stdout_writer)
         sys.stdout = os.fdopen(1, "w", 1, encoding="utf-8", errors="backslashreplace")
-        send(_result(code, dict(namespace, __name__="code")))
+        send(_run_code(code, dict(namespace, __name__="code")))
     finally:
         os._exit(0)
 
 
-def _result(code, namespace):
+def _run_code(code: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """Return the value of the last line, which is an expression, or the error."""
     clock = time.perf_counter
     start = clock()
-    said = failed("", "")
+    result = build_failure("", "")
     try:
-        value = repr(_value(code, namespace))
-        said.update(success=True, output=value[:OUTPUT_CHARS], cut=len(value) > OUTPUT_CHARS)
+        body = ast.parse(code, NAME)
+        last = ast.Expression(body.body.pop().value)  # type: ignore[attr-defined]
+        exec(compile(body, NAME, "exec"), namespace)
+        value = repr(eval(compile(last, NAME, "eval"), namespace))
+        result.update(success=True, output=value[:OUTPUT_CHARS], cut=len(value) > OUTPUT_CHARS)
     except BaseException as error:
-        said.update(error_type=type(error).__name__, error=_text(error), inside=_inside(error))
-    said["ms"] = round((clock() - start) * 1000, 3)
+        frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+        is_inside = NAME in frames and any(name != NAME for name in frames[frames.index(NAME) :])
+        message = _read_message(error)
+        result.update(error_type=type(error).__name__, error=message, inside=is_inside)
+    result["ms"] = round((clock() - start) * 1000, 3)
     try:
         sys.stdout.flush()
     except Exception:
-        pass  # it closed it: what it printed is gone
-    return said
+        pass  # the code closed it, and what it printed is gone
+    return result
 
 
-def _value(code, namespace):
-    """What the last line gives, which is an expression."""
-    body = ast.parse(code, NAME)
-    last = ast.Expression(body.body.pop().value)
-    exec(compile(body, NAME, "exec"), namespace)
-    return eval(compile(last, NAME, "eval"), namespace)
-
-
-def _inside(error):
-    """Whether it came from further in than the code itself."""
-    frames = traceback.extract_tb(error.__traceback__)
-    at = [place for place, frame in enumerate(frames) if frame.filename == NAME]
-    return bool(at) and any(frame.filename != NAME for frame in frames[at[0] :])
-
-
-def _text(error):
+def _read_message(error: BaseException) -> str:
     try:
         return str(error)[:TEXT_CHARS].encode("utf-8", "backslashreplace").decode()
     except BaseException:
         return "(its text cannot be read)"
-
-
-def _silent():
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(nowhere, fd)
-
-
-def _limit():
-    import resource
-
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    most = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

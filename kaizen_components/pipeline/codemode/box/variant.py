@@ -1,71 +1,82 @@
-"""One version of the tree: a process that imports the function once and forks for each piece of code.
+"""Run one version of the tree: a process imports the function once and forks for each code.
 
-Seen from its parent, which never imports anything of the target. A piece of code that ends this process too, takes
-only itself along: a new one goes on with the rest.
+This parent never imports anything of the target. If a piece of code ends the importing process, it
+only loses itself: a new process continues with the others.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import secrets
 import select
 import time
+from typing import Any
 
+from ...gates.tests.box.tree import RestorableTree
 from . import family, piece
 
 BLOCK_BYTES = 65_536
 GRACE_S = 5.0  # of a machine under load, between the time of a piece of code and our patience
 
 
-def run(group: dict, plan: dict, kept, key: bytearray, deadline: float) -> dict:
-    """How the import ended, and what became of each piece of code; those out of time are missing."""
-    seen: dict = {"import": None, "results": {}}
-    left = list(group["items"])
+def run_group(
+    group: dict[str, Any],
+    plan: dict[str, Any],
+    files: RestorableTree,
+    key: bytearray,
+    deadline: float,
+) -> dict[str, Any]:
+    """Return how the import ended and the result of each piece of code that was in time."""
+    seen: dict[str, Any] = {"import": None, "results": {}}
+    items = list(group["items"])
     while True:
-        kept.restore(group["edits"])
-        stream = _Stream(group, left, plan, kept, key)
+        files.restore(group["edits"])
+        stream = _Stream(group, items, plan, files, key)
         try:
-            said = stream.line(plan["import_s"], deadline)
-            if said is None and time.monotonic() >= deadline:
+            imported = stream.read_event(plan["import_s"], deadline)
+            if imported is None and time.monotonic() >= deadline:
                 return seen  # our time was up, not that of the import
-            seen["import"] = said or _no_import(stream)
-            if seen["import"]["error_type"] or _followed(
-                stream, group, left, seen["results"], deadline
-            ):
+            if imported is None:
+                imported = piece.build_failure(
+                    *(piece.TIMEOUT, "The import did not end.")
+                    if stream.is_late
+                    else (piece.EXITED, "The import ended the process.")
+                )
+            seen["import"] = imported
+            if imported["error_type"]:
+                return seen
+            while items:
+                result = stream.read_event(group["item_s"] + GRACE_S, deadline)
+                if result is None:
+                    break
+                seen["results"][items.pop(0)["id"]] = result
+                if group["stop"] and result["error_type"] == piece.TIMEOUT:
+                    return seen
+            if not items or time.monotonic() >= deadline:
                 return seen
         finally:
             stream.close()
-        seen["results"][left.pop(0)["id"]] = piece.failed(
-            piece.KILLED, "It ended the process that ran it."
-        )
-        if not left:
+        says = "It ended the process that ran it."
+        seen["results"][items.pop(0)["id"]] = piece.build_failure(piece.KILLED, says)
+        if not items:
             return seen
 
 
-def _followed(stream, group, left, results, deadline):
-    """Take the result of each piece of code from those that are left; whether nothing more is to be done."""
-    while left:
-        result = stream.line(group["item_s"] + GRACE_S, deadline)
-        if result is None:  # it took its parent along, unless the time is up
-            return time.monotonic() >= deadline
-        results[left.pop(0)["id"]] = result
-        if group["stop"] and result["error_type"] == piece.TIMEOUT:
-            return True
-    return True
-
-
-def _no_import(stream):
-    if stream.late:
-        return piece.failed(piece.TIMEOUT, "The import did not end.")
-    return piece.failed(piece.EXITED, "The import ended the process.")
-
-
 class _Stream:
-    """The process and the lines that it sends; a line without its token is nobody's."""
+    """The importing process and the lines that it sends; lines without its token do not count."""
 
-    def __init__(self, group, items, plan, kept, key):
+    def __init__(
+        self,
+        group: dict[str, Any],
+        items: list[dict[str, Any]],
+        plan: dict[str, Any],
+        files: RestorableTree,
+        key: bytearray,
+    ):
         token = bytearray(secrets.token_hex(16).encode())
         self._token = bytes(token)
-        self.late = False
+        self.is_late = False
         self._rest = b""
         self._reader, writer = os.pipe()
         self._pid = os.fork()
@@ -73,59 +84,65 @@ class _Stream:
             key[:] = bytes(len(key))  # frames above this one still hold it
             self._token = b""
             os.close(self._reader)
-            begin(group, items, plan, kept, _Sender(writer, token))
+            run_items(group, items, plan, files, _Sender(writer, token))
         os.close(writer)
 
-    def line(self, seconds, deadline):
-        """The next line, or None: the process has ended, or takes too long."""
+    def read_event(self, seconds: float, deadline: float) -> dict[str, Any] | None:
+        """Return the next event; None if the process has ended or takes too long."""
         end = min(time.monotonic() + seconds, deadline)
         while True:
-            line, found, self._rest = self._rest.partition(b"\n")
-            if found and line.startswith(self._token):
+            line, newline, self._rest = self._rest.partition(b"\n")
+            if newline and line.startswith(self._token):
                 return json.loads(line[len(self._token) :])
-            if found:
+            if newline:
                 continue
             self._rest = line
             if not select.select([self._reader], [], [], max(0, end - time.monotonic()))[0]:
-                self.late = True
+                self.is_late = True
                 return None
             block = os.read(self._reader, BLOCK_BYTES)
             if not block:
                 return None
             self._rest += block
 
-    def close(self):
+    def close(self) -> None:
         os.close(self._reader)
-        family.end(self._pid, False)
+        family.end_process(self._pid, False)
 
 
 class _Sender:
     """The way back to the parent, which a piece of code forgets before it begins."""
 
-    def __init__(self, writer, token):
+    def __init__(self, writer: int, token: bytearray):
         self._writer = writer
         self._token = token
 
-    def __call__(self, event):
+    def __call__(self, event: dict[str, Any]) -> None:
         line = bytes(self._token) + json.dumps(event).encode() + b"\n"
         while line:
             line = line[os.write(self._writer, line) :]
 
-    def forget(self):
+    def forget(self) -> None:
         self._token[:] = bytes(len(self._token))
         os.close(self._writer)
 
 
-def begin(group: dict, items: list, plan: dict, kept, send) -> None:
-    """In the new process: import, then each piece of code in a process of its own; never returns."""
+def run_items(
+    group: dict[str, Any],
+    items: list[dict[str, Any]],
+    plan: dict[str, Any],
+    files: RestorableTree,
+    send: _Sender,
+) -> None:
+    """Import in the new process, then run each piece of code in its own; never return."""
     try:
         os.setpgid(0, 0)
-        family.adopt()
-        function, said = piece.imported(plan)
-        send(said)
+        family.adopt_orphans()
+        function, imported = piece.import_function(plan)
+        send(imported)
         for item in items if function is not None else ():
             if group["tidy"]:
-                kept.restore(group["edits"])
-            send(piece.run(item["code"], function, plan, group["item_s"], send.forget))
+                files.restore(group["edits"])
+            send(piece.run_piece(item["code"], function, plan, group["item_s"], send.forget))
     finally:
         os._exit(0)

@@ -23,7 +23,7 @@ def judge_with_own_command(job: Job, name: str, judge: Callable[[Job], Verdict])
     if name not in job.settings.commands:
         return judge(job)
     first = Verdict("pass", "") if name in job.settings.replaces else judge(job)
-    if not first.passed:
+    if not first.is_pass:
         return first
     second = judge_own_command(job, name)
     says = " ".join(filter(None, (first.says, second.says)))
