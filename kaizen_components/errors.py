@@ -35,7 +35,7 @@ class KaizenError(Exception):
         self.why = why
         self.next = next
         self.notes: list[str] = []  # what else happened, such as a new database
-        self.findings: list[dict[str, Any]] = []  # rows that explain it, such as each bad record of K8
+        self.findings: list[dict[str, Any]] = []  # such as each bad record of K8
 
     def as_dict(self) -> dict[str, Any]:
         return {
