@@ -1,7 +1,5 @@
 """Kaizen: the local system of record for AI coding agents."""
 
-from __future__ import annotations
-
 import marshal
 import os
 import sys
@@ -34,7 +32,7 @@ class _Bundle:
         if len(self._code) != max(end for *_, end in self._modules.values()):
             raise EOFError
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
         if name not in self._modules:
             return None
         source, modified_ns, size_bytes, _, _ = self._modules[name]
@@ -50,13 +48,13 @@ class _Bundle:
             spec.submodule_search_locations = [FOLDER + source[: -len("/__init__.py")]]
         return spec
 
-    def create_module(self, spec: ModuleSpec) -> None:
+    def create_module(self, spec: "ModuleSpec") -> None:
         return None
 
-    def exec_module(self, module: ModuleType) -> None:
+    def exec_module(self, module: "ModuleType") -> None:
         exec(self.get_code(module.__name__), module.__dict__)
 
-    def get_code(self, name: str) -> CodeType:
+    def get_code(self, name: str) -> "CodeType":
         """Return the module's code; `python -m` asks for it too."""
         *_, begin, end = self._modules[name]
         return marshal.loads(self._code[begin:end])
@@ -71,7 +69,7 @@ except (OSError, EOFError, ValueError, TypeError, KeyError):  # it is missing or
     pass
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import the Python door when somebody asks for it; everyday commands don't."""
     if name == "Kaizen":
         from .api import Kaizen

@@ -3,12 +3,16 @@
 python -m kaizen_components.bundle
 """
 
+from __future__ import annotations
+
+import ast
 import glob
 import marshal
 import os
 
 from . import BUNDLE
 
+FLAGS = annotations.compiler_flag
 ENGINE = os.path.dirname(os.path.abspath(__file__))
 HOT_MODULES = (
     "[!a]*.py",
@@ -19,6 +23,25 @@ HOT_MODULES = (
     "records/**/*.py",
     "store/*.py",
 )
+
+
+class TypeRemover(ast.NodeTransformer):
+    """Removes what only type checkers read: it would be loaded with every command."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return None if is_for_types else self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        return None if node.module == "__future__" else node  # FLAGS say the same
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
 
 
 def write_bundle() -> int:
@@ -35,7 +58,8 @@ def write_bundle() -> int:
         name = ".".join(["kaizen_components", *(part for part in parts if part != "__init__")])
         status = os.stat(path)
         with open(path, "rb") as file:
-            code = marshal.dumps(compile(file.read(), path, "exec", dont_inherit=True))
+            tree = TypeRemover().visit(ast.parse(file.read(), path))
+        code = marshal.dumps(compile(tree, path, "exec", FLAGS, dont_inherit=True))
         end = begin + len(code)
         modules[name] = (source, status.st_mtime_ns, status.st_size, begin, end)
         bodies.append(code)
