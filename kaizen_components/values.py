@@ -5,7 +5,7 @@ from __future__ import annotations
 from .errors import Usage
 from .fields import LIST_KINDS, Field, format_option
 from .limits import BODY_CHARS_MAX, PATH_CHARS_MAX
-from .store.place import working_folder
+from .store.place import find_working_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def read_path(name: str, field: Field, given: Any) -> str:
     if type(given) is not str or not given.strip() or "\0" in given or len(given) > PATH_CHARS_MAX:
         raise explain_bad_value(name, "must be the path of a file.")
     if given[0] not in "/\\-":  # a relative path needs the working folder
-        working_folder()
+        find_working_folder()
     return given
 
 

@@ -344,7 +344,7 @@ def test_a_relative_path_where_the_working_directory_is_gone_is_told_as_such(cli
         ["bash", "-c", script, "-", *argv], cwd=root, env=environ, capture_output=True, text=True
     )
 
-    assert done.returncode == 3 and "The working directory does not exist any more." in done.stderr
+    assert done.returncode == 3 and "The working directory was removed." in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,47 +1,39 @@
-"""One libSQL connection with its habits hidden; nobody outside `store` sees libsql or its exceptions.
+"""One libSQL connection; no module outside `store` sees libsql or its exceptions.
 
-Habits found by trying (libsql 0.1.11), each covered by a test: errors are bare ValueErrors; text is cut at NUL;
-integers from 2**31 are bound as floats, so that a search by a large rowid reads everything and one from 2**53 finds
-another number; missing parameters become NULL and extra ones are ignored; a connection's `executescript` stops at an
-error without raising, a cursor's raises; to bind a text raises two exceptions inside; text that is not UTF-8 and a
-closed connection raise PanicException, which no `except Exception` catches.
+Habits of libsql 0.1.11, each covered by a test: errors are bare ValueErrors; text is cut at NUL;
+integers from 2**31 are bound as floats, so that a search by a large rowid reads everything and one
+from 2**53 finds another number; missing parameters become NULL and extra ones are ignored; a
+connection's `executescript` stops at an error without raising, a cursor's raises; binding a text
+raises two exceptions inside; text that is not UTF-8 and a closed connection raise PanicException,
+which no `except Exception` catches.
 """
 
 import os
 import time
 
-from ..errors import (
-    Busy,
-    Conflict,
-    DiskError,
-    Integrity,
-    KaizenError,
-    NotFound,
-    Unavailable,
-    explain_missing_package,
-)
+from ..errors import Busy, DiskError, KaizenError, Unavailable, explain_missing_package
 from .gate import share
 
-os.environ.setdefault(
-    "RUST_BACKTRACE", "0"
-)  # a panic inside libsql is reported by us, in our words
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from ..parameters import Row
+
+os.environ.setdefault("RUST_BACKTRACE", "0")  # we report a panic inside libsql ourselves
 
 
-# SQLite's own file access. The one that libsql 0.1.11 installs reports read errors as success, and a single EIO on the
-# WAL destroyed the database (docs/adr/0009-plain-vfs.md).
+# SQLite's own file access. The one that libsql 0.1.11 installs reports read errors as success, and a
+# single EIO on the WAL destroyed the database (docs/adr/0009-plain-vfs.md).
 VFS = "win32" if os.name == "nt" else "unix"
 APPLICATION_ID = 0x4B41495A  # "KAIZ": tells our databases from others
 SPELLED_CHARS_MAX = 2_000
 LATER_MAX = 16  # statements
 BEGIN = "BEGIN IMMEDIATE"
 
-RESTORE = (
-    "Run `K11` to see what is wrong. To put a backup from AI/db/backups in place, move kaizen.db, kaizen.db-wal and "
-    "kaizen.db-shm away together first."
-)
 
-
-def driver_connect():
+def driver_connect() -> "Callable[..., Any]":
     """Return the `connect` of the driver that is installed."""
     try:
         from libsql import connect
@@ -55,7 +47,7 @@ def driver_connect():
                 "Python could not import libsql.",
             ) from None
 
-        def connect(target, timeout=5.0, **options):
+        def connect(target: str, timeout: float = 5.0, **options: object) -> "Any":
             raw = connect_without_timeout(target, **options)
             raw.execute(f"PRAGMA busy_timeout = {int(timeout * 1000)}")
             return raw
@@ -66,7 +58,7 @@ def driver_connect():
 class Connection:
     def __init__(
         self, path: str, read_only: bool = False, busy_timeout_s: float = 1.0, in_gate: bool = False
-    ):
+    ) -> None:
         self._open = False
         self._path: str | None = None if path == ":memory:" else path
         self._lock = -1
@@ -79,38 +71,36 @@ class Connection:
             self._connect(path, "&mode=ro", busy_timeout_s)
             self.value("PRAGMA user_version")
         except Unavailable:
-            if not os.path.exists(path) or (
-                os.path.exists(path + "-wal") and os.path.getsize(path + "-wal")
-            ):
+            has_wal = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal")
+            if has_wal or not os.path.exists(path):
                 raise
-            # A reader needs a -shm file, which a full disk or a folder of somebody else's does not allow. Without a
-            # -wal the file alone is complete, and stays so while we keep writers out of the gate.
+            # A reader needs a -shm file, which a full disk or a read-only folder does not allow.
+            # Without a -wal the file alone is complete while we keep writers out of the gate.
             self.close()
             self._lock = -1 if in_gate else share(os.path.realpath(path) + ".lock", busy_timeout_s)
             self._connect(path, "&mode=ro&immutable=1", busy_timeout_s)
 
-    def _connect(self, path, options, busy_timeout_s):
-        target = path if path == ":memory:" else f"{_uri(path)}?vfs={VFS}{options}"
+    def _connect(self, path: str, options: str, busy_timeout_s: float) -> None:
+        target = path if path == ":memory:" else f"{_make_uri(path)}?vfs={VFS}{options}"
         connect = driver_connect()
-        stderr = _silenced()
+        stderr = _silence_stderr()
         try:
             self._raw = connect(target, timeout=busy_timeout_s, isolation_level=None)
         except BaseException as error:
             if type(error).__name__ == "PanicException":
-                raise Unavailable(
-                    "cannot_open", "The database cannot be opened.", "The driver failed inside.", ""
-                ) from None
+                what, why = "The database cannot be opened.", "The driver failed inside."
+                raise Unavailable("cannot_open", what, why, "") from None
             raise self._explain(error) from None
         finally:
-            _restore(stderr)
+            _restore_stderr(stderr)
         self._open = True
 
     @property
     def blocks_writers(self) -> bool:
         return self._lock >= 0
 
-    def execute(self, sql, params=()):
-        """Run one statement; returns libsql's cursor."""
+    def execute(self, sql: str, params: "Sequence[Any]" = ()) -> "Any":
+        """Run one statement; return libsql's cursor."""
         assert self._open, "the connection is closed"
         if self._later:
             self.flush()
@@ -122,41 +112,46 @@ class Connection:
             elif type(value) is int and not -(2**31) <= value < 2**31:
                 assert -(2**63) <= value < 2**63, "an integer out of range reached the store"
                 large = True
-        if large:
-            sql, params = _with_large_integers(sql, params)
+        if large:  # spell them out, since they cannot be bound
+            pieces, bound, text = sql.split("?"), [], ""
+            for piece, value in zip(pieces, params, strict=False):
+                is_large = type(value) is int and not -(2**31) <= value < 2**31
+                bound += [] if is_large else [value]
+                text += piece + (str(value) if is_large else "?")
+            sql, params = text + pieces[-1], bound
         try:
             return self._raw.execute(sql, tuple(params))  # the former driver takes no list
         except BaseException as error:
             raise self._explain(error) from None
 
-    def insert(self, table, row):
-        """Add a row, at the latest before the next statement that is executed or committed."""
-        spelled = []
+    def insert(self, table: str, row: "Mapping[str, Any]") -> None:
+        """Add a row before the next statement or commit."""
+        literals: list[Any] = []
         for value in row.values():
-            if (
-                type(value) is str and len(value) <= SPELLED_CHARS_MAX
-            ):  # `literal`, without a call for each: most are
-                spelled.append("'" + value.replace("'", "''") + "'")
+            # As format_literal, without a call for each text.
+            if type(value) is str and len(value) <= SPELLED_CHARS_MAX:
+                literals.append("'" + value.replace("'", "''") + "'")
             else:
-                spelled.append(format_literal(value))
-        if None in spelled:
-            self.execute(
-                f"INSERT INTO {table} ({', '.join(row)}) VALUES (?{', ?' * (len(row) - 1)})",
-                [*row.values()],
-            )
+                literals.append(format_literal(value))
+        if None in literals:
+            marks = "?" + ", ?" * (len(row) - 1)
+            sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})"
+            self.execute(sql, [*row.values()])
         else:
-            self.later(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(spelled)})")
+            self.later(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(literals)})")
 
-    def later(self, sql):
-        """A statement that waits for the next one that is executed or committed: a call of the driver for each, and
-        values that are bound, made a whole write a tenth slower."""
+    def later(self, sql: str) -> None:
+        """Run a statement with the next one or the commit.
+
+        One driver call for each statement, with bound values, made a whole write a tenth slower.
+        """
         assert "\0" not in sql, "text with NUL reached the store"
         self._later.append(sql)
         if len(self._later) == LATER_MAX:
             self.flush()
 
-    def flush(self, last=None):
-        """Run what waits, and after it `last`."""
+    def flush(self, last: "str | None" = None) -> None:
+        """Run the waiting statements and then `last`."""
         assert self._open, "the connection is closed"
         script = ";".join([*self._later, last] if last else self._later)
         self._later.clear()
@@ -166,94 +161,110 @@ class Connection:
                 return
             except BaseException as error:
                 ours = self._explain(error)
-                not_begun = (
-                    script.startswith(BEGIN)
-                    and isinstance(ours, Busy)
-                    and not self._raw.in_transaction
-                )
-                if not not_begun or time.monotonic() > self._wait_until:
+                is_begun = not script.startswith(BEGIN) or self._raw.in_transaction
+                if is_begun or not isinstance(ours, Busy) or time.monotonic() > self._wait_until:
                     raise ours from None
 
-    def commit(self):
+    def commit(self) -> None:
         self.flush("COMMIT")
 
-    def rows(self, sql, params=()):
-        """All rows as dicts, in the order of the SELECT's columns."""
+    def rows(self, sql: str, params: "Sequence[Any]" = ()) -> "list[Row]":
+        """Return all rows as dicts, in the order of the SELECT's columns."""
         cursor = self.execute(sql, params)
-        found = self._fetch(cursor)
+        values = self._fetch(cursor)
         names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in found]
+        return [dict(zip(names, row, strict=True)) for row in values]
 
-    def tuples(self, sql, params=()):
-        """All rows as plain tuples: for what is read by the thousand."""
+    def tuples(self, sql: str, params: "Sequence[Any]" = ()) -> "list[tuple[Any, ...]]":
+        """Return all rows as tuples, to read them by the thousand."""
         return self._fetch(self.execute(sql, params))
 
-    def _fetch(self, cursor):
-        """Return all rows. Text that is not UTF-8 makes libsql panic and write to stderr, which we silence."""
-        stderr = _silenced()
+    def _fetch(self, cursor: "Any") -> "list[tuple[Any, ...]]":
+        # Text that is not UTF-8 makes libsql panic and write to stderr.
+        stderr = _silence_stderr()
         try:
             return cursor.fetchall()
         except BaseException as error:
             raise self._explain(error) from None
         finally:
-            _restore(stderr)
+            _restore_stderr(stderr)
 
-    def _explain(self, error):
+    def _explain(self, error: BaseException) -> BaseException:
         """Return our own error for one of libsql's.
 
-        SQLite reports a refused read (EIO) as damage. Only a second look at the file tells them apart.
+        SQLite reports a refused read (EIO) as damage. Only a second look at the file, by a new
+        connection, tells them apart.
         """
+        from .driver_error import translate_error
+
         ours = translate_error(error)
-        damaged = isinstance(error, ValueError) and getattr(ours, "code", "") == "corrupt_database"
-        if damaged and _is_intact(self._path):
-            return DiskError(
-                "disk_error",
-                "The disk refused a read; nothing was recorded.",
-                "SQLite could not read a page of the database, but the file is intact.",
-                "Check the disk, then run the same command again.",
-            )
-        return ours
-
-    def one(self, sql, params=()):
-        found = self.rows(sql, params)
-        return found[0] if found else None
-
-    def value(self, sql, params=()):
-        """The first column of the first row, or None."""
+        is_damage = (
+            isinstance(error, ValueError) and getattr(ours, "code", "") == "corrupt_database"
+        )
+        if not is_damage or self._path is None:
+            return ours
         try:
-            found = self.execute(sql, params).fetchone()
+            raw = driver_connect()(
+                f"{_make_uri(self._path)}?vfs={VFS}&mode=ro", isolation_level=None
+            )
+            is_intact = raw.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+        except BaseException:
+            is_intact = False
+        if not is_intact:
+            return ours
+        return DiskError(
+            "disk_error",
+            "The disk refused a read; nothing was recorded.",
+            "SQLite could not read a page of the database, but the file is intact.",
+            "Check the disk, then run the same command again.",
+        )
+
+    def one(self, sql: str, params: "Sequence[Any]" = ()) -> "Row | None":
+        rows = self.rows(sql, params)
+        return rows[0] if rows else None
+
+    def value(self, sql: str, params: "Sequence[Any]" = ()) -> "Any":
+        """Return the first column of the first row, or None."""
+        try:
+            row = self.execute(sql, params).fetchone()
         except BaseException as error:
             raise self._explain(error) from None
-        return found[0] if found else None
+        return row[0] if row else None
 
-    def begin(self):
-        """Begin to read one moment. A transaction that is still open was left by an exception from a signal, at a place
-        where nobody could clean up; it is rolled back."""
+    def begin(self) -> None:
+        """Begin to read one snapshot.
+
+        Roll back a transaction that an exception from a signal left open.
+        """
         assert self._open, "the connection is closed"
         if self._raw.in_transaction:
             self.roll_back()
         self.execute("BEGIN")
 
-    def begin_write(self, wait_s):
-        """The same for a write. It begins with its first statement, and that waits for other programs: in short tries,
-        because libsql holds the GIL while it waits, and Ctrl-C would have to wait with it."""
+    def begin_write(self, wait_s: float) -> None:
+        """Begin a write with its first statement, which waits for other programs.
+
+        It waits in short tries: libsql holds the GIL meanwhile, which would delay Ctrl-C.
+        """
         assert self._open, "the connection is closed"
         if self._raw.in_transaction:
             self.roll_back()
         self._later[:] = [BEGIN]
         self._wait_until = time.monotonic() + wait_s
 
-    def read_data_version(self):
-        """Changes when another connection commits. Asked before a write begins: what has changed by then is refused by
-        the frontier (`Write.finish`)."""
+    def read_data_version(self) -> int:
+        """Return a number that changes when another connection commits.
+
+        It is read before a write begins; the frontier refuses a later change (`Write.finish`).
+        """
         assert self._open, "the connection is closed"
         try:
             return self._raw.execute("PRAGMA data_version").fetchone()[0]
         except BaseException as error:
             raise self._explain(error) from None
 
-    def roll_back(self):
-        """End a transaction without hiding the error that made us: on a full disk SQLite has already done it."""
+    def roll_back(self) -> None:
+        """End a transaction without hiding the error behind it: a full disk has already ended it."""
         self._later.clear()
         if not self._open:
             return
@@ -262,7 +273,7 @@ class Connection:
         except KaizenError:
             pass
 
-    def close(self):
+    def close(self) -> None:
         if self._open:
             self._open = False
             try:
@@ -274,40 +285,20 @@ class Connection:
             self._lock = -1
 
 
-def _is_intact(path):
-    """Return whether SQLite finds no damage in the file, by a connection of its own."""
-    if path is None:
-        return False
-    try:
-        raw = driver_connect()(f"{_uri(path)}?vfs={VFS}&mode=ro", isolation_level=None)
-        return raw.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-    except BaseException:
-        return False
+def format_literal(value: object) -> "str | None":
+    """Format a value as SQL, or return None for one that has to be bound.
 
-
-def format_literal(value):
-    """A value as SQL spells it, or None for one that has to be bound: SQLite reads floats less exactly than it keeps
-    them, and copies what is left of a script for each statement."""
-    kind = type(value)
-    if kind is str:
+    SQLite parses floats inexactly, and copies the rest of a script for each statement.
+    """
+    if type(value) is str:
         return "'" + value.replace("'", "''") + "'" if len(value) <= SPELLED_CHARS_MAX else None
-    if kind is int:
+    if type(value) is int:
         assert -(2**63) <= value < 2**63, "an integer out of range reached the store"
         return str(value)
     return "NULL" if value is None else None
 
 
-def _with_large_integers(sql, params):
-    """The statement with its large integers spelled out, since they cannot be bound."""
-    pieces, left, text = sql.split("?"), [], ""
-    for piece, value in zip(pieces, params, strict=False):
-        spelled = type(value) is int and not -(2**31) <= value < 2**31
-        left += [] if spelled else [value]
-        text += piece + (str(value) if spelled else "?")
-    return text + pieces[-1], left
-
-
-def _restore(stderr):
+def _restore_stderr(stderr: int) -> None:
     if stderr >= 0:
         os.dup2(stderr, 2)
         os.close(stderr)
@@ -316,9 +307,11 @@ def _restore(stderr):
 _nowhere = -1
 
 
-def _silenced():
-    """Point stderr at nothing; returns where it pointed, or -1 if it is closed anyway. libsql holds the GIL
-    meanwhile, so no other thread's words are lost. It costs a few microseconds."""
+def _silence_stderr() -> int:
+    """Redirect stderr to nothing in a few microseconds; return where it pointed, or -1.
+
+    libsql holds the GIL meanwhile, so no other thread loses a message.
+    """
     global _nowhere
     try:
         stderr = os.dup(2)
@@ -330,74 +323,14 @@ def _silenced():
     return stderr
 
 
-def _uri(path):
+def _make_uri(path: str) -> str:
     """Return `path` as a URI without options."""
     try:
         path.encode()
-    except UnicodeError as error:  # percent-encoded, it would work by accident, and fail elsewhere
-        raise translate_error(error) from None
+    except UnicodeError:  # percent-encoded, it would work by accident, and fail elsewhere
+        what, step = "The path of the project is not UTF-8.", "Move it, or set KAIZEN_REPO_ROOT."
+        raise Unavailable("path_not_utf8", what, "", step) from None
     return ("file://" if path.startswith("/") else "file:") + "".join(
         c if c.isalnum() or c in "/._-~" else "".join(f"%{byte:02X}" for byte in c.encode())
         for c in path
     )
-
-
-def translate_error(error):
-    """Our own error for one of libsql's, or for a disk that refuses; anything else comes back as it is."""
-    if isinstance(error, KaizenError):
-        return error
-    if type(error).__name__ == "PanicException":
-        return Integrity(
-            "corrupt_database",
-            "The database could not be read.",
-            "A stored text is not valid UTF-8, or the driver failed inside.",
-            RESTORE,
-        )
-    if isinstance(error, UnicodeError):
-        return Unavailable(
-            "path_not_utf8",
-            "The path of the project is not UTF-8.",
-            "",
-            "Move it, or set KAIZEN_REPO_ROOT.",
-        )
-    if not isinstance(error, ValueError):
-        return error
-    text = str(error)
-    if text.startswith("Failed to connect"):  # it names the whole path, which is nobody's business
-        code = text.rstrip("`").rpartition(" ")[2]
-        text = (
-            f"SQLite could not open the file, with code {code}; unable to open"
-            if code != "10"
-            else "disk I/O error"
-        )
-    for marks, kind, code, what, next_step in _MEANINGS:
-        if any(mark in text for mark in marks):
-            return kind(code, what, text, next_step)
-    return KaizenError(
-        "store_error", "The database refused a statement.", text, "Please report this as a bug."
-    )
-
-
-_MEANINGS = (
-    (("is locked", "is busy"), Busy, "busy", "The database is locked by another program.",
-     "Close the program that has kaizen.db open, then try again."),
-    (("no such table", "no such column", "no such index", "no such view"), Integrity, "schema_damaged",
-     "The database lacks something that its schema version promises.", RESTORE),
-    (("not a database", "malformed", "file is encrypted", "unsupported file format", "vtable constructor failed",
-      "unrecognized option", "invalid fts5 file format"), Integrity, "corrupt_database",
-     "The database file is damaged.", RESTORE),
-    (("disk is full",), Unavailable, "disk_full", "The disk is full; nothing was written.",
-     "Free some space, then run the same command again."),
-    (("disk I/O error",), DiskError, "disk_error", "The disk refused a read or a write; nothing was recorded.",
-     "Check free space, quotas and the disk, then run the same command again."),
-    (("readonly database", "read-only"), Unavailable, "read_only", "The database cannot be written.",
-     "Make AI/db/kaizen.db and its folder writable."),
-    (("unable to open", "Unable to open"), Unavailable, "cannot_open", "The database file cannot be opened.",
-     "Run `K11` to see why."),
-    (("FOREIGN KEY constraint",), NotFound, "unknown_reference", "A record named here does not exist.",
-     "Check the ids you gave."),
-    (("NOT NULL constraint failed: frontier.size",), Busy, "log_moved",
-     "Another program changed the database past the write lock, while this write waited for it.", "Try again."),
-    (("constraint failed", "is append-only"), Conflict, "constraint", "The database refused the record.",
-     "Correct the value that the reason names."),
-)  # fmt: skip

@@ -1,13 +1,17 @@
 """The write gate: one OS file lock around open, write, checkpoint and close.
 
-SQLite 3.45.1 inside libsql has the WAL-reset race; without this lock two writers beside a checkpoint corrupted
-the file within minutes (DESIGN, section 4). The lock also makes the queue of writers fair.
+SQLite 3.45.1 inside libsql has the WAL-reset race; without this lock two writers beside a checkpoint
+corrupted the file within minutes (DESIGN, section 4). The lock also makes the queue of writers fair.
 """
 
 import os
 import time
 
 from ..errors import Busy, Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 try:
     import fcntl
@@ -20,7 +24,7 @@ FOLDER_TRIES = 100
 
 
 def read_timeout_s() -> float:
-    """How long a writer waits for its turn: KAIZEN_BUSY_TIMEOUT_S, 30 seconds unless told."""
+    """Return how long a writer waits for its turn: KAIZEN_BUSY_TIMEOUT_S, or 30 seconds."""
     try:
         seconds = float(os.environ.get("KAIZEN_BUSY_TIMEOUT_S", "30"))
     except ValueError:
@@ -29,87 +33,89 @@ def read_timeout_s() -> float:
 
 
 class Gate:
-    """Held by `with`; entering waits for its turn, or raises Busy. If it `stays`, its file is open between turns.
-    `make_folder` is called when there is none for the file."""
+    """A lock for `with`; entering waits for its turn, or raises Busy.
 
-    def __init__(self, path: str, stays: bool = False, make_folder=None):
+    With `keep_open` its file stays open between turns. `make_folder` makes a missing folder.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        keep_open: bool = False,
+        make_folder: "Callable[[], None] | None" = None,
+    ) -> None:
         self.path = path
-        self.keeps_file = stays
+        self.keep_open = keep_open
         self._make_folder = make_folder
-        self.wait_max_s: float | None = None  # less than the usual wait, for what is not worth it
+        self.wait_max_s: float | None = None  # less than the usual wait
         self._fd = -1
         self._pid = 0
         self._file: tuple[int, int] | None = None
 
-    def __enter__(self):
-        if (
-            self._pid != os.getpid()
-        ):  # a fork shares the lock of its parent with the file; it needs one of its own
+    def __enter__(self) -> "Gate":
+        if self._pid != os.getpid():  # a fork shares the lock of its parent with the file
             self.close()
         while True:
             if self._fd < 0:
-                self._fd, self._pid = self._opened(), os.getpid()
-                found = os.fstat(self._fd)
-                self._file = (found.st_dev, found.st_ino)
+                self._open()
             try:
                 if not try_lock(self._fd):
                     _wait_for_lock(self._fd, self.wait_s())
-                if self._is_current():
-                    return self
+                try:
+                    stat = os.stat(self.path)
+                    if self._file == (stat.st_dev, stat.st_ino):
+                        return self
+                except FileNotFoundError:
+                    pass
             except BaseException:
                 self.close()
                 raise
-            self.close()  # the lock file was removed or replaced: what we hold locks nobody out
+            self.close()  # the lock file was removed or replaced: ours locks no one out
 
-    def __exit__(self, *exc):
-        if self.keeps_file:
+    def __exit__(self, *exc: object) -> None:
+        if self.keep_open:
             _unlock(self._fd)
         else:
             self.close()  # which releases the lock
 
     def wait_s(self) -> float:
-        return (
-            read_timeout_s() if self.wait_max_s is None else min(read_timeout_s(), self.wait_max_s)
-        )
+        """Return how long to wait for a turn."""
+        usual_s = read_timeout_s()
+        return usual_s if self.wait_max_s is None else min(usual_s, self.wait_max_s)
 
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
         self._fd = -1
 
-    def _opened(self):
-        """The file, open. Whoever is refused a first write takes the folder back, at any moment."""
+    def _open(self) -> None:
+        """Open the file. A refused first write may remove the folder at any moment, so retry."""
         tries = FOLDER_TRIES if self._make_folder else 0
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         while True:
             try:
-                return os.open(
-                    self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644
-                )
+                self._fd, self._pid = os.open(self.path, flags, 0o644), os.getpid()
+                break
             except OSError as error:
-                if not tries or not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+                is_missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
+                if not is_missing or not tries or not self._make_folder:
                     raise Unavailable(
                         "folder_not_writable",
                         "The database folder cannot be written.",
                         f"{os.path.basename(self.path)}: {error.strerror}",
-                        "Make AI/db writable, or point KAIZEN_REPO_ROOT at a project that is. `K11` shows more.",
+                        "Make AI/db writable, or set KAIZEN_REPO_ROOT to a project that is. "
+                        "`K11` shows more.",
                     ) from None
             tries -= 1
             self._make_folder()
-
-    def _is_current(self):
-        try:
-            found = os.stat(self.path)
-        except FileNotFoundError:
-            return False
-        return self._file == (found.st_dev, found.st_ino)
+        stat = os.fstat(self._fd)
+        self._file = (stat.st_dev, stat.st_ino)
 
 
 def is_held(path: str) -> bool:
-    """Is somebody inside the gate right now? Creates nothing and waits for nothing."""
+    """Return whether a process is inside the gate right now. Create nothing and do not wait."""
     try:
-        fd = os.open(
-            path, os.O_RDONLY if fcntl else os.O_RDWR
-        )  # whoever may only read may ask, too
+        fd = os.open(path, os.O_RDONLY if fcntl else os.O_RDWR)
     except OSError:
         return False
     try:
@@ -147,7 +153,7 @@ if fcntl:
         fcntl.flock(fd, fcntl.LOCK_UN)
 
     def share(path: str, seconds: float) -> int:
-        """Keep writers out while a reader that cannot see them reads; -1 if there is no lock file."""
+        """Lock out writers while a reader that cannot see them reads; -1 without a lock file."""
         try:
             fd = os.open(path, os.O_RDONLY)
         except OSError:
@@ -161,10 +167,10 @@ if fcntl:
         return fd
 
     def _wait_for_lock(fd: int, seconds: float, kind: int = EXCLUSIVE) -> None:
-        """Queue in the kernel, which is fair, with an alarm as the time limit; threads have to poll."""
+        """Queue in the kernel, which is fair, with an alarm as the time limit; threads poll."""
         import _signal  # `signal` itself would load enum and re
 
-        def on_alarm(signum, frame):
+        def on_alarm(signum: int, frame: object) -> None:
             raise _busy(seconds)
 
         try:
@@ -173,17 +179,15 @@ if fcntl:
             return _poll_for_lock(fd, seconds, kind)
         start, (left, again) = time.monotonic(), _signal.getitimer(_signal.ITIMER_REAL)
         try:
-            _signal.setitimer(
-                _signal.ITIMER_REAL, seconds or 0.001, 0.1
-            )  # again, if the first comes before flock
+            # It repeats, since the first alarm may come before flock.
+            _signal.setitimer(_signal.ITIMER_REAL, seconds or 0.001, 0.1)
             fcntl.flock(fd, kind)
         finally:
             _signal.setitimer(_signal.ITIMER_REAL, 0)
             _signal.signal(_signal.SIGALRM, before)
-            if left:  # the caller's own alarm goes on
-                _signal.setitimer(
-                    _signal.ITIMER_REAL, max(left - (time.monotonic() - start), 0.001), again
-                )
+            if left:  # restore the caller's alarm
+                left = max(left - (time.monotonic() - start), 0.001)
+                _signal.setitimer(_signal.ITIMER_REAL, left, again)
         return None
 
 else:

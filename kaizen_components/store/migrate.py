@@ -1,91 +1,103 @@
 """Numbered migrations, forward only: each in one transaction, with a backup of the file before the first."""
 
+from __future__ import annotations
+
+import hashlib
 import os
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..errors import Conflict, Integrity, KaizenError, Unavailable
 from .connection import APPLICATION_ID, Connection
 
+if TYPE_CHECKING:
+    from .database import Store
+
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 LISTED = "SELECT max(version) FROM migration"
-NOT_WHAT_IT_SAYS = (
-    "store_error",
-    "schema_damaged",
-    "constraint",
-    "unknown_reference",
-)  # how a statement of ours fails
+# How a statement of a migration fails if the schema is not what its version says.
+STATEMENT_ERRORS = ("store_error", "schema_damaged", "constraint", "unknown_reference")
 
 
 def list_migrations() -> list[tuple[int, str]]:
-    """(version, file name) of every migration, in order."""
+    """Return (version, file name) of every migration, in order."""
     names = sorted(name for name in os.listdir(FOLDER) if name.endswith(".sql"))
     return [(int(name.split("_")[0]), name) for name in names]
 
 
-def migrate(store, connection: Connection, version: int) -> None:
-    """Bring the file from `version` to the newest schema. Called inside the gate, outside a transaction.
+def migrate(store: Store, connection: Connection, version: int) -> None:
+    """Migrate the file from `version` to the newest schema, inside the gate, outside a transaction.
 
-    A new file gets all of them in one transaction, so that nobody ever sees half a database.
+    A new file gets all migrations in one transaction, so that no one sees half a database.
     """
     pending = [(number, name) for number, name in list_migrations() if number > version]
     if version == 0:
         _apply(connection, pending)
         return
     if problem := find_version_problem(connection):
-        raise _failed(pending[0][0], "it is not what its schema version says.", problem)
-    backup = _backup(store, connection, version)
-    copied = [f"Backed up the database to {store.place.relative(backup)} before migrating."]
+        raise _migration_error(pending[0][0], "it does not match its schema version.", problem)
+    os.makedirs(store.place.backups, exist_ok=True)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    name = f"before-migration-{version}-{stamp}-{os.getpid()}.db"
+    backup = os.path.join(store.place.backups, name)
+    copy_database(connection, backup)
+    notes = [f"Backed up the database to {store.place.relative(backup)} before migrating."]
     for number, name in pending:
         try:
             _apply(connection, [(number, name)])
         except KaizenError as error:
-            # Nothing was changed, and each try makes a copy. Only of a disk that failed in COMMIT is that not known.
-            if copied and error.code != "disk_error":
+            # Nothing was changed, so the copy is superfluous. After a disk error in COMMIT that is
+            # not certain.
+            if notes and error.code != "disk_error":
                 os.unlink(backup)
             raise
-        store.notes += [*copied, f"Migrated the database to schema {number} ({name})."]
-        copied = []
+        store.notes += [*notes, f"Migrated the database to schema {number} ({name})."]
+        notes = []
 
 
 def find_version_problem(connection: Connection) -> str | None:
-    """A sentence if the schema version is not the newest that the file's own table `migration` lists."""
+    """Return a sentence if the schema version is not the newest that the table `migration` lists."""
     version, listed = connection.value("PRAGMA user_version"), connection.value(LISTED)
-    return (
-        None
-        if version == listed
-        else f"The schema version is {version}, but the table migration lists {listed}."
-    )
+    if version == listed:
+        return None
+    return f"The schema version is {version}, but the table migration lists {listed}."
 
 
 def require_listed_version(connection: Connection) -> None:
-    """Asked where a version is older than ours: to be told to migrate would not help."""
+    """Refuse an older version that is not listed: migrating would not help."""
     if problem := find_version_problem(connection):
         raise Integrity(
             "schema_version_changed",
-            "The database is not what its schema version says.",
+            "The database does not match its schema version.",
             f"{problem} Something other than Kaizen changed one of them.",
-            "Put a backup from AI/db/backups in its place.",
+            "Replace it with a backup from AI/db/backups.",
         )
 
 
-def _apply(connection, migrations):
+def _apply(connection: Connection, migrations: list[tuple[int, str]]) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         for number, name in migrations:
-            _run(connection, number, name)
+            text = read_migration(name)
+            for statement in split_statements(text):
+                connection.execute(statement)
+            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            values = (number, name, hash_migration(text), now, __version__)
+            connection.execute("INSERT INTO migration VALUES (?, ?, ?, ?, ?)", values)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("COMMIT")
     except BaseException as error:
         connection.roll_back()
-        if isinstance(error, KaizenError) and error.code in NOT_WHAT_IT_SAYS:
-            raise _failed(
-                migrations[-1][0], error.what.replace("The database", "it"), error.why
-            ) from None
+        if isinstance(error, KaizenError) and error.code in STATEMENT_ERRORS:
+            what = error.what.replace("The database", "it")
+            raise _migration_error(migrations[-1][0], what, error.why) from None
         raise
 
 
-def _failed(number, what, why):
+def _migration_error(number: int, what: str, why: str) -> Integrity:
     return Integrity(
         "migration_failed",
         f"The database cannot be migrated to schema {number}: {what}",
@@ -94,37 +106,17 @@ def _failed(number, what, why):
     )
 
 
-def _run(connection, number, name):
-    text = read_migration(name)
-    for statement in split_statements(text):
-        connection.execute(statement)
-    connection.execute(
-        "INSERT INTO migration VALUES (?, ?, ?, ?, ?)",
-        (
-            number,
-            name,
-            hash_migration(text),
-            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            __version__,
-        ),
-    )
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {number}")
-
-
 def read_migration(name: str) -> str:
     with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
         return file.read()
 
 
 def hash_migration(text: str) -> str:
-    import hashlib
-
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def split_statements(text: str) -> Iterator[str]:
-    """The statements of a migration file. libsql runs one at a time, and its connection's script call hides errors.
+    """Yield the statements of a migration file, since libsql's script call hides errors.
 
     A statement ends with a line that ends in `;`; a trigger ends with the line `END;`.
     """
@@ -135,7 +127,7 @@ def split_statements(text: str) -> Iterator[str]:
         lines.append(line)
         trigger = lines[0].startswith("CREATE TRIGGER")
         assert trigger or ";" not in line.rstrip(";"), (
-            f"libsql would run only what stands before the first ; in: {line}"
+            f"libsql would run only the part before the first ; in: {line}"
         )
         if line == "END;" if trigger else line.endswith(";"):
             yield "\n".join(lines)
@@ -143,20 +135,12 @@ def split_statements(text: str) -> Iterator[str]:
     assert not lines, f"unfinished statement: {lines[0]}"
 
 
-def _backup(store, connection, version):
-    os.makedirs(store.place.backups, exist_ok=True)
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    path = os.path.join(store.place.backups, f"before-migration-{version}-{stamp}-{os.getpid()}.db")
-    copy_database(connection, path)
-    return path
-
-
 def copy_database(connection: Connection, path: str) -> None:
-    """A consistent, compact copy of the database as one file, flushed to the disk."""
+    """Make a consistent, compact copy of the database as one file, flushed to the disk."""
     if os.path.exists(path):
         raise Conflict(
             "file_exists",
-            f"{os.path.basename(path)} is there already.",
+            f"{os.path.basename(path)} exists already.",
             "",
             "Choose another --out.",
         )

@@ -310,7 +310,7 @@ def test_a_file_that_is_no_database_says_nothing_about_ours(cli, root):
     (root / "notes.txt").write_text("no database\n" * 100)
     answer = cli("K8", "--file", str(root / "notes.txt"))
 
-    assert answer.exit_code == 7 and "'notes.txt' is no database" in answer.err
+    assert answer.exit_code == 7 and "'notes.txt' is not a database" in answer.err
     assert "move" not in answer.err.lower()
 
 
@@ -448,18 +448,20 @@ def test_a_batch_with_a_real_record_is_remembered_when_its_test_records_are_gone
     assert batch(*lines, op_id="both")["replayed"]
 
 
-def test_a_name_that_stands_twice_in_a_line_is_refused(batch):
+def test_repeated_name_in_a_line_is_refused(batch):
     with pytest.raises(Usage) as caught:
         batch('{"command": "W1", "args": {"title": "a", "title": "c", "summary": "b"}}')
 
-    assert caught.value.what == "Line 1: is not JSON." and "twice" in caught.value.why
+    assert caught.value.what == "Line 1: is not JSON." and "repeated" in caught.value.why
 
 
 def test_a_reference_to_what_a_line_does_not_have_says_what_it_has(batch):
     with pytest.raises(Usage) as caught:
         batch(line("W1", title="a", summary="b"), line("W2", id="$1.nope", note="n"))
 
-    assert caught.value.what == "Line 2: $1.nope names nothing." and "$1.id" in caught.value.why
+    assert (
+        caught.value.what == "Line 2: There is no result $1.nope." and "$1.id" in caught.value.why
+    )
 
 
 def test_a_line_separator_inside_a_text_does_not_end_the_line(kaizen, batch):

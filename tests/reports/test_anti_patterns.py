@@ -11,7 +11,7 @@ def report(kaizen, **more):
     return kaizen("R7", out="-", format="md", **more)
 
 
-def test_every_text_of_a_pattern_stands_under_its_own_name(kaizen):
+def test_pattern_texts_stand_under_their_names(kaizen):
     add(
         kaizen,
         harm="Slow.",
@@ -30,7 +30,7 @@ def test_every_text_of_a_pattern_stands_under_its_own_name(kaizen):
         assert f"**{label}**\n\n> {said}" in text
 
 
-def test_verdicts_proofs_scores_and_lessons_that_refer_to_a_pattern_are_counted(kaizen):
+def test_records_that_refer_to_a_pattern_are_counted(kaizen):
     pattern, other = add(kaizen), add(kaizen, "Other")
     named = {
         kaizen("Q2", about=pattern, conclusion="VERIFICATION_FAILED", summary="Met again.")["id"],
@@ -47,7 +47,7 @@ def test_verdicts_proofs_scores_and_lessons_that_refer_to_a_pattern_are_counted(
     assert found == {pattern: named, other: set()}
 
 
-def test_the_newest_comes_first_and_words_choose(kaizen):
+def test_newest_pattern_comes_first_and_query_selects(kaizen):
     first, second = add(kaizen, "The first"), add(kaizen, "The second")
     add(kaizen, "Unlike")
 

@@ -65,7 +65,7 @@ def assert_tells(answer, name, id, command):
 # The parts
 
 
-def test_critical_rules_come_first_and_whole_and_the_others_as_a_number(kaizen, digest):
+def test_critical_rules_come_first_and_whole(kaizen, digest):
     task(kaizen)
     kaizen("X1", title="Style", summary="No tabs.")
     rule = "Never push to main. " * 90
@@ -78,7 +78,7 @@ def test_critical_rules_come_first_and_whole_and_the_others_as_a_number(kaizen, 
     assert answer["text"].index("## Critical rules") < answer["text"].index("## Ready")
 
 
-def test_critical_rules_that_do_not_fit_are_said_loudly_and_x5_has_room_for_them(kaizen, digest):
+def test_warning_names_x5_budget_for_all_critical_rules(kaizen, digest):
     for number in range(3):
         kaizen("X1", title=f"Rule {number}", summary="Never. " * 100, priority="critical")
     answer = digest(budget=250)
@@ -90,7 +90,7 @@ def test_critical_rules_that_do_not_fit_are_said_loudly_and_x5_has_room_for_them
     assert kaizen("X5", budget=needed)["complete"]
 
 
-def test_critical_rules_that_just_fit_are_all_there_and_no_warning(kaizen, digest):
+def test_critical_rules_that_just_fit_cause_no_warning(kaizen, digest):
     kaizen("X1", title="Rule", summary="Never. " * 30, priority="critical")
     needed = len(digest(actor="new")["text"].partition("\n\n## What")[0]) + 1
     exact = digest(budget=-(-needed // 4), actor="new")
@@ -99,14 +99,14 @@ def test_critical_rules_that_just_fit_are_all_there_and_no_warning(kaizen, diges
     assert not digest(budget=needed // 4 - 5, actor="new")["critical_rules_fit"]
 
 
-def test_a_smaller_critical_rule_is_told_where_a_longer_one_has_no_room(kaizen, digest):
+def test_smaller_critical_rule_fills_the_room_left(kaizen, digest):
     kaizen("X1", title="Long", summary="Never. " * 200, priority="critical")
     small = kaizen("X1", title="Short", summary="Never.", priority="critical")["id"]
 
     assert ids_of(digest(budget=150), "rules") == [small]
 
 
-def test_my_tasks_are_those_i_hold_or_began_with_the_state_of_their_proofs(kaizen, digest, on_day):
+def test_my_tasks_show_lease_and_proof_state(kaizen, digest, on_day):
     held = task(kaizen, "Held", done_when=["git --version", "pytest -q"])
     kaizen("W13", id=held)
     kaizen("Q1", run=["git", "--version"])
@@ -124,7 +124,7 @@ def test_my_tasks_are_those_i_hold_or_began_with_the_state_of_their_proofs(kaize
     assert "lease ended" in digest()["text"]
 
 
-def test_ready_work_is_what_w12_lists_the_most_urgent_first(kaizen, digest):
+def test_ready_work_matches_w12_order(kaizen, digest):
     low, high = task(kaizen, priority="low"), task(kaizen, priority="high")
     task(kaizen, depends_on=[high])
     answer = digest()
@@ -137,9 +137,7 @@ def test_ready_work_is_what_w12_lists_the_most_urgent_first(kaizen, digest):
     assert_tells(answer, "ready work", high, "W10 --id")
 
 
-def test_a_blocking_verdict_stays_until_a_later_one_of_the_same_task_and_scope_clears_it(
-    kaizen, digest
-):
+def test_blocking_verdict_stays_until_later_verdict_clears_it(kaizen, digest):
     first, second = task(kaizen), task(kaizen)
     failed = [
         kaizen(
@@ -156,7 +154,7 @@ def test_a_blocking_verdict_stays_until_a_later_one_of_the_same_task_and_scope_c
     assert ids_of(digest(), "verdicts that block") == []
 
 
-def test_a_task_blocks_until_it_is_done_and_a_blocked_one_says_why(kaizen, digest):
+def test_blockers_show_waiting_tasks_and_blocked_reason(kaizen, digest):
     blocker = task(kaizen, "Base")
     for _ in range(2):
         task(kaizen, depends_on=[blocker])
@@ -171,7 +169,7 @@ def test_a_task_blocks_until_it_is_done_and_a_blocked_one_says_why(kaizen, diges
     assert ids_of(digest(), "blockers") == [stuck]
 
 
-def test_a_failure_is_told_until_the_command_passes_and_a_pass_for_a_week(kaizen, digest, on_day):
+def test_failure_stays_until_pass_and_pass_for_a_week(kaizen, digest, on_day):
     failed = kaizen("Q1", title="Tests", command="pytest -q", exit_code=1)["id"]
     passed = kaizen("Q1", run=["git", "--version"])["id"]
     answer = digest()
@@ -184,7 +182,7 @@ def test_a_failure_is_told_until_the_command_passes_and_a_pass_for_a_week(kaizen
     assert ids_of(digest(), "proofs") == [again]
 
 
-def test_predictions_wait_for_their_outcome_the_next_due_first(kaizen, digest, on_day):
+def test_open_predictions_are_ordered_by_deadline(kaizen, digest, on_day):
     kaizen("I1", **TEXT)
     later, sooner, closed = (
         kaizen("I2", irl_id="@last", summary="It ships.", probability=0.8, deadline=when)["id"]
@@ -203,7 +201,7 @@ def test_predictions_wait_for_their_outcome_the_next_due_first(kaizen, digest, o
 # Lessons
 
 
-def test_lessons_are_those_for_files_that_git_saw_change(kaizen, digest, root):
+def test_lessons_match_recently_changed_files(kaizen, digest, root):
     git(root, "init", "-q", ".")
     for name in ("old.py", "new.py", "untouched.md"):
         (root / name).write_text("x")
@@ -219,7 +217,7 @@ def test_lessons_are_those_for_files_that_git_saw_change(kaizen, digest, root):
     assert_tells(answer, "lessons", for_old, "G4 --id")
 
 
-def test_a_query_chooses_the_lessons_instead(kaizen, digest):
+def test_query_selects_lessons_instead_of_files(kaizen, digest):
     found = kaizen("G1", title="WAL grows", summary="S", body="A checkpoint waits")["id"]
     kaizen("G1", title="Unrelated", summary="S", body="B")
 
@@ -227,7 +225,7 @@ def test_a_query_chooses_the_lessons_instead(kaizen, digest):
     assert digest(query="nowhere")["text"].count("## Lessons") == 0
 
 
-def test_without_git_and_query_the_newest_proven_lessons_are_told(kaizen, digest):
+def test_newest_proven_lessons_without_git_and_query(kaizen, digest):
     kaizen("L1", title="Not proven", summary="S", evidence=["e"])
     kaizen("L1", title="Proven", summary="S", evidence=["e"])
     proven = kaizen("L3", id="@last", waive="Seen often.")["id"]
@@ -238,7 +236,7 @@ def test_without_git_and_query_the_newest_proven_lessons_are_told(kaizen, digest
 # What changed
 
 
-def test_the_first_digest_says_so_and_looks_back_a_week(kaizen, digest, on_day):
+def test_first_digest_looks_back_a_week(kaizen, digest, on_day):
     task(kaizen, "Old")
     on_day(8)
     fresh = task(kaizen, "Fresh")
@@ -248,7 +246,7 @@ def test_the_first_digest_says_so_and_looks_back_a_week(kaizen, digest, on_day):
     assert ids_of(answer, "changes") == [fresh]
 
 
-def test_the_next_digest_of_an_actor_tells_what_came_after_the_last(kaizen, digest):
+def test_next_digest_shows_changes_since_last_one(kaizen, digest):
     known = task(kaizen)
     digest()
     new = task(kaizen, "New", actor="codex")
@@ -265,7 +263,7 @@ def test_the_next_digest_of_an_actor_tells_what_came_after_the_last(kaizen, dige
     assert "nothing." in digest()["text"]
 
 
-def test_what_matters_is_named_the_newest_first(kaizen, digest):
+def test_notable_changes_are_listed_newest_first(kaizen, digest):
     first = task(kaizen)
     digest()
     kaizen("W2", id=first, status="done")
@@ -285,7 +283,7 @@ def test_what_matters_is_named_the_newest_first(kaizen, digest):
     ]  # fmt: skip
 
 
-def test_since_is_a_moment_of_ones_own(kaizen, digest, on_day):
+def test_since_overrides_last_digest(kaizen, digest, on_day):
     task(kaizen, "Old")
     on_day(3)
     new = task(kaizen, "New")
@@ -295,7 +293,7 @@ def test_since_is_a_moment_of_ones_own(kaizen, digest, on_day):
     assert len(of(digest(since="9d"), "changes")) == 2
 
 
-def test_a_log_that_grew_by_very_much_is_read_from_its_end_only(kaizen, digest, monkeypatch):
+def test_long_log_is_read_only_from_its_end(kaizen, digest, monkeypatch):
     monkeypatch.setattr(digest_news, "READ_MAX", 3)
     digest()
     made = [task(kaizen) for _ in range(5)]
@@ -342,7 +340,7 @@ def full(tmp_path_factory):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(50, 5_000), st.sampled_from(["agent", "*" * 100, "a" + "\u202e" * 50, "a b"]))
-def test_whatever_is_recorded_the_text_stays_within_its_budget(full, budget, actor):
+def test_text_stays_within_budget_for_any_records(full, budget, actor):
     answer = full("R0", budget=budget, actor=actor)
 
     assert len(answer["text"] + "\n") <= budget * 4
@@ -377,7 +375,7 @@ def test_any_parts_stay_within_any_budget(budget, rules, parts):
     assert len(fitted.text) < budget * 4
 
 
-def test_each_part_keeps_its_best_item_and_says_what_shows_the_rest(full):
+def test_each_part_keeps_best_item_and_names_rest_command(full):
     answer = full("R0", budget=1_500, since="7d")
 
     assert all(one["items"] for one in answer["parts"])
@@ -387,7 +385,7 @@ def test_each_part_keeps_its_best_item_and_says_what_shows_the_rest(full):
             assert f" more: `{one['rest']}`" in answer["text"]
 
 
-def test_what_has_no_room_is_named_with_the_budget_to_ask_for(kaizen, digest):
+def test_parts_without_room_are_named_with_larger_budget(kaizen, digest):
     for _ in range(3):
         task(kaizen, "A task of which much is said " * 4)
     kaizen("Q1", title="Tests", command="pytest -q", exit_code=1)
@@ -400,7 +398,7 @@ def test_what_has_no_room_is_named_with_the_budget_to_ask_for(kaizen, digest):
 # How it is printed
 
 
-def test_people_get_markdown_and_programs_the_same_as_data(cli, kaizen):
+def test_markdown_and_json_carry_the_same_digest(cli, kaizen):
     task(kaizen)
     kaizen.close()
     shown, data = cli("R0"), cli("R0", "--format", "json")
@@ -411,7 +409,7 @@ def test_people_get_markdown_and_programs_the_same_as_data(cli, kaizen):
     assert of(data.json, "ready work")[0]["text"] == "A task (normal)"
 
 
-def test_a_hook_gets_one_object_and_nothing_else(cli, kaizen):
+def test_hook_format_prints_one_json_object(cli, kaizen):
     task(kaizen, HOSTILE.replace("\n", " ")[:150])
     kaizen.close()
     shown = cli("R0", "--format", "hook")
@@ -422,7 +420,7 @@ def test_a_hook_gets_one_object_and_nothing_else(cli, kaizen):
     assert hooked["hookSpecificOutput"]["additionalContext"].startswith("# Kaizen digest for agent")
 
 
-def test_without_a_database_a_hook_is_silent_and_everybody_else_is_told(cli, root, tmp_path):
+def test_missing_database_is_silent_only_for_hook(cli, root, tmp_path):
     silent, told = cli("R0", "--format", "hook"), cli("R0")
     nowhere = cli("R0", "--format", "hook", env={"KAIZEN_REPO_ROOT": str(tmp_path / "nothing")})
 
@@ -431,7 +429,7 @@ def test_without_a_database_a_hook_is_silent_and_everybody_else_is_told(cli, roo
     assert os.listdir(root) == []
 
 
-def test_a_database_that_cannot_be_read_does_not_fail_the_host(cli, kaizen, root):
+def test_unreadable_database_does_not_fail_the_host(cli, kaizen, root):
     kaizen("K1")
     kaizen.close()
     (root / "AI" / "db" / "kaizen.db").write_bytes(b"not a database" * 1_000)
@@ -441,11 +439,11 @@ def test_a_database_that_cannot_be_read_does_not_fail_the_host(cli, kaizen, root
     assert "cannot read its records" in hooked.json["hookSpecificOutput"]["additionalContext"]
 
 
-def test_a_wrong_option_is_a_usage_error_for_a_hook_too(cli):
+def test_wrong_option_is_usage_error_for_hook(cli):
     assert cli("R0", "--format", "hook", "--budget", "49").exit_code == 2
 
 
-def test_an_empty_database_gets_the_first_three_commands_also_the_second_time(digest):
+def test_empty_database_always_shows_first_three_commands(digest):
     for _ in range(2):
         text = digest()["text"]
         assert [code in text for code in ("kaizen W1", "kaizen Q1", "kaizen X1")] == [True] * 3
@@ -467,7 +465,7 @@ def test_a_digest_is_recorded_and_verified(kaizen, digest):
     assert kaizen("K8")["verified"]
 
 
-def test_a_test_digest_is_nobodys_last_and_k7_removes_it(kaizen, digest):
+def test_test_digest_never_counts_as_last_and_is_purged(kaizen, digest):
     task(kaizen)
     digest(test=True)
 
@@ -487,7 +485,7 @@ def test_test_records_are_left_out(kaizen, digest):
     assert "by you: 1; 1 task." in answer["text"]
 
 
-def test_a_busy_database_is_told_of_all_the_same_with_a_note(kaizen, digest, monkeypatch):
+def test_busy_database_yields_digest_with_note(kaizen, digest, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.05")
     task(kaizen)
     with Gate(kaizen.store.place.lock):
@@ -498,7 +496,7 @@ def test_a_busy_database_is_told_of_all_the_same_with_a_note(kaizen, digest, mon
     assert digest()["id"]
 
 
-def test_a_digest_waits_only_shortly_for_its_turn_to_write(kaizen, digest, monkeypatch):
+def test_digest_waits_briefly_for_write_gate(kaizen, digest, monkeypatch):
     from kaizen_components.reports.digest import digest as module
 
     monkeypatch.setattr(
@@ -509,7 +507,7 @@ def test_a_digest_waits_only_shortly_for_its_turn_to_write(kaizen, digest, monke
     assert kaizen.store.gate.wait_s() == 30
 
 
-def test_a_batch_may_hold_a_digest_and_an_op_id_repeats_it(kaizen, digest, root):
+def test_batch_and_op_id_work_for_digest(kaizen, digest, root):
     (root / "lines").write_text(
         '{"command": "W1", "args": {"title": "t", "summary": "s"}}\n{"command": "R0", "args": {}}'
     )
@@ -523,7 +521,7 @@ def test_a_batch_may_hold_a_digest_and_an_op_id_repeats_it(kaizen, digest, root)
 # Always the same
 
 
-def test_a_scope_narrows_work_and_keeps_the_rules_of_the_whole_project(kaizen, digest):
+def test_scope_narrows_work_but_keeps_project_rules(kaizen, digest):
     rule = kaizen("X1", **TEXT, priority="critical")["id"]
     kaizen("X1", **TEXT, priority="critical", scope="engine")
     task(kaizen, scope="engine")
@@ -568,7 +566,7 @@ def test_same_database_and_clock_give_same_text(full, tmp_path):
         ("LAST", "digest_actor"),
     ],
 )
-def test_a_question_of_the_digest_uses_its_index(kaizen, sql, index):
+def test_digest_query_uses_its_index(kaizen, sql, index):
     from kaizen_components.reports.digest import parts as digest_part
 
     kaizen("K1")
@@ -579,7 +577,7 @@ def test_a_question_of_the_digest_uses_its_index(kaizen, sql, index):
     assert any(index in step for step in steps), steps
 
 
-def test_no_part_of_what_changed_reads_a_table_from_its_beginning(kaizen):
+def test_change_queries_never_scan_a_whole_table(kaizen):
     kaizen("K1")
     for sql in (digest_news.NOTABLE, digest_news.COUNTS, digest_news.OLDER):
         steps = plan(kaizen.store.reader(), sql)
@@ -588,6 +586,6 @@ def test_no_part_of_what_changed_reads_a_table_from_its_beginning(kaizen):
         ], steps
 
 
-def test_an_unknown_database_is_not_made_by_asking(kaizen):
+def test_digest_does_not_create_a_database(kaizen):
     with pytest.raises(NotFound):
         kaizen("R0")

@@ -28,7 +28,7 @@ def one(kaizen, **more):
     return row
 
 
-def test_a_pass_rate_counts_what_was_decided(kaizen, case):
+def test_pass_rate_counts_decided_runs(kaizen, case):
     case("passed skipped failed passed error")
     row = one(kaizen)
 
@@ -36,7 +36,7 @@ def test_a_pass_rate_counts_what_was_decided(kaizen, case):
     assert row["last_outcome"] == "error"
 
 
-def test_a_trend_is_the_newest_third_less_the_oldest_and_needs_three(kaizen, case):
+def test_trend_compares_newest_and_oldest_third(kaizen, case):
     case("failed:0.1 failed:0.2 passed:0.5 passed:0.5 passed:0.8 passed:1.0")
     row = one(kaizen)
 
@@ -51,7 +51,7 @@ def test_two_runs_have_no_trend(kaizen, case):
     assert one(kaizen)["pass_trend"] is None and one(kaizen)["score_trend"] is None
 
 
-def test_a_score_trend_is_that_of_t4(kaizen, case):
+def test_score_trend_matches_t4(kaizen, case):
     id = case("passed:0.9 passed:0.2 failed:0.4 passed:0.7 failed:0.1 passed:0.3 passed:0.8")
     for value in (0.9, 0.2, 0.4, 0.7, 0.1, 0.3, 0.8):
         kaizen("T2", name="same", value=value, about=id)
@@ -72,13 +72,13 @@ def test_a_score_trend_is_that_of_t4(kaizen, case):
         ("failed skipped passed error", True),
     ],
 )
-def test_a_case_is_flaky_when_it_changed_twice(kaizen, case, runs, flaky):
+def test_case_that_changed_twice_is_flaky(kaizen, case, runs, flaky):
     case(runs)
 
     assert one(kaizen)["flaky"] is flaky
 
 
-def test_failing_cases_come_first_then_flaky_ones_and_never_run_ones_apart(kaizen, case):
+def test_cases_are_ordered_failing_then_flaky(kaizen, case):
     good, never = case("passed"), case()
     flaky, failing = case("passed failed passed"), case("passed failed")
     data = found(kaizen)
@@ -87,7 +87,7 @@ def test_failing_cases_come_first_then_flaky_ones_and_never_run_ones_apart(kaize
     assert [row["id"] for row in data["never_run"]] == [never]
 
 
-def test_categories_count_their_cases_runs_and_outcomes(kaizen, case):
+def test_categories_count_cases_runs_and_outcomes(kaizen, case):
     case("passed skipped", category="security")
     case("failed", category="security")
     case(category="proof")
@@ -115,7 +115,7 @@ def test_categories_count_their_cases_runs_and_outcomes(kaizen, case):
     )
 
 
-def test_a_time_is_about_runs_and_words_are_about_cases(kaizen, case):
+def test_time_filters_runs_and_query_filters_cases(kaizen, case):
     id = case("passed", title="Refuses a key")
     case("failed", title="Other")
 
@@ -126,14 +126,14 @@ def test_a_time_is_about_runs_and_words_are_about_cases(kaizen, case):
     assert found(kaizen, category="proof")["categories"] == []
 
 
-def test_a_case_that_has_only_skipped_runs_has_no_pass_rate(kaizen, case):
+def test_only_skipped_runs_have_no_pass_rate(kaizen, case):
     case("skipped")
     made = kaizen("R5", out="-", format="html")
 
     assert made["data"]["cases"][0]["pass_rate"] is None
 
 
-def test_the_pass_rate_over_time_is_by_the_day_of_the_reader(kaizen, case, monkeypatch):
+def test_pass_rate_over_time_uses_reader_days(kaizen, case, monkeypatch):
     from kaizen_components.records import ids
 
     for day, outcome in (("10", "failed"), ("11", "passed"), ("13", "passed")):

@@ -196,7 +196,7 @@ def test_a_time_or_words_narrow_it_down(kaizen, at):
 
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])
-def test_the_same_report_again_has_the_same_bytes(kaizen, root, format):
+def test_ledger_report_is_reproducible(kaizen, root, format):
     record_every_kind(kaizen, root)
     first = kaizen("R2", out="-", format=format, timezone="Europe/Berlin")
     kaizen("R2", format=format)

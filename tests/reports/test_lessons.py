@@ -18,7 +18,7 @@ def lessons(kaizen, kind):
     return report(kaizen)["data"]["lessons"][kind]
 
 
-def test_a_lesson_is_shown_once_as_far_as_it_has_come_with_where_it_came_from(kaizen, gotcha):
+def test_lesson_is_shown_once_with_its_lineage(kaizen, gotcha):
     first, stays = gotcha(), gotcha()
     learning = kaizen("L2", id=first)["id"]
     learned = kaizen("L3", id=learning, waive="Seen for a month.")["id"]
@@ -30,7 +30,7 @@ def test_a_lesson_is_shown_once_as_far_as_it_has_come_with_where_it_came_from(ka
     assert [step["id"] for step in proven["lineage"]] == [first, learning, learned]
 
 
-def test_what_backs_a_proven_lesson_is_said_with_the_reason_of_a_waiver(kaizen, gotcha):
+def test_backing_of_proven_lesson_includes_waiver_reason(kaizen, gotcha):
     kaizen("L3", id=kaizen("L2", id=gotcha())["id"], waive="Seen for a month.")
     checked = kaizen("L2", id=gotcha())["id"]
     verdict = kaizen("Q2", about=checked, conclusion="VERIFIED_ACCEPTABLE", summary="Read twice.")[
@@ -44,9 +44,7 @@ def test_what_backs_a_proven_lesson_is_said_with_the_reason_of_a_waiver(kaizen, 
     assert f"Backed by verdict {verdict}".replace("_", "\\_") in made["document"]
 
 
-def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_looked(
-    kaizen, root, gotcha
-):
+def test_lesson_is_stale_when_its_files_changed(kaizen, root, gotcha):
     (root / "a.py").write_text("1")
     (root / "b.py").write_text("1")
     changed, same = gotcha(paths=["a.py"]), gotcha(paths=["b.py"])
@@ -65,7 +63,7 @@ def test_a_lesson_is_stale_when_its_files_changed_and_the_report_says_where_it_l
     assert "Fresh: b.py as it was then." in made["document"]
 
 
-def test_the_funnel_counts_what_became_of_those_asked_for(kaizen, gotcha):
+def test_funnel_counts_promotions_of_selected_lessons(kaizen, gotcha):
     learning = kaizen("L2", id=gotcha())["id"]
     gotcha()
     kaizen("L3", id=learning, waive="W.")
@@ -78,7 +76,7 @@ def test_the_funnel_counts_what_became_of_those_asked_for(kaizen, gotcha):
     assert funnel["whole_way"] == 1 and funnel["to_learned"]["median_days"] >= 0
 
 
-def test_retired_and_superseded_ones_are_shown_with_why(kaizen, gotcha):
+def test_closed_lessons_are_shown_with_reason(kaizen, gotcha):
     old, new, gone = gotcha(), gotcha(), gotcha()
     kaizen("L11", id=old, reason="Said better.", superseded_by=new)
     kaizen("L11", id=gone, reason="The engine does it.")
@@ -89,7 +87,7 @@ def test_retired_and_superseded_ones_are_shown_with_why(kaizen, gotcha):
     ]  # fmt: skip
 
 
-def test_promotions_are_counted_by_week_and_direct_learnings_are_none(kaizen, gotcha):
+def test_promotions_by_week_exclude_direct_learnings(kaizen, gotcha):
     kaizen("L1", **PLAIN)
     kaizen("L3", id=kaizen("L2", id=gotcha())["id"], waive="W.")
     (week,) = report(kaizen)["data"]["promoted"]["periods"]
@@ -97,7 +95,7 @@ def test_promotions_are_counted_by_week_and_direct_learnings_are_none(kaizen, go
     assert (week["became_learning"], week["became_learned"]) == (1, 1)
 
 
-def test_more_lessons_than_are_shown_are_counted(kaizen, gotcha):
+def test_lessons_beyond_limit_are_counted(kaizen, gotcha):
     for _ in range(3):
         gotcha()
     made = report(kaizen, limit=1)

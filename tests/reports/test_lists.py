@@ -44,9 +44,7 @@ def fill(kaizen, text="The gate", scope="project", test=False):
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])
 @pytest.mark.parametrize("code", CODES)
-def test_the_same_report_is_the_same_bytes_also_after_others_were_recorded(
-    kaizen, root, code, format
-):
+def test_report_bytes_stay_same_after_later_reports(kaizen, root, code, format):
     fill(kaizen)
     first = kaizen(code, **asked(code, format=format, timezone="Asia/Kolkata"))
     for other in CODES:
@@ -62,7 +60,7 @@ def test_the_same_report_is_the_same_bytes_also_after_others_were_recorded(
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_an_empty_database_says_what_to_do(kaizen, code):
+def test_empty_database_report_suggests_a_command(kaizen, code):
     kaizen("K1")
     made = kaizen(code, **asked(code, out="-", format="md"))
 
@@ -90,7 +88,7 @@ def test_hostile_text_stays_text(kaizen, code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_text_of_a_million_characters_does_not_make_a_page_of_one(kaizen, code):
+def test_huge_text_is_cut_on_the_page(kaizen, code):
     kaizen("G1", title="gate", summary="s" * 2_000, body="gate " * 199_000)
     kaizen("Q5", title="gate", symptom="s" * 2_000, correction="c", body="gate " * 199_000)
     kaizen("Q3", title="gate", summary="s", category="proof", body="gate " * 199_000)
@@ -112,7 +110,7 @@ def test_test_records_are_left_out(kaizen, code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_scope_a_time_and_words_narrow_a_report_and_it_says_so(kaizen, code):
+def test_filters_narrow_a_report_and_are_named(kaizen, code):
     fill(kaizen, scope="engine")
     words = {"scope": "nowhere", "since": "2020-01-01", "until": "2100-01-01"}
     made = kaizen(code, **asked(code, out="-", format="md", **words))
@@ -132,7 +130,7 @@ def test_a_scope_a_time_and_words_narrow_a_report_and_it_says_so(kaizen, code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_what_a_report_found_is_plain_json_and_the_file_an_artifact(kaizen, root, code):
+def test_report_data_is_plain_json_and_file_an_artifact(kaizen, root, code):
     fill(kaizen)
     made = kaizen(code, **asked(code, format="json"))
 
@@ -143,7 +141,7 @@ def test_what_a_report_found_is_plain_json_and_the_file_an_artifact(kaizen, root
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_moment_that_never_was_and_a_zone_that_is_none_are_refused(kaizen, code):
+def test_unknown_moment_and_timezone_are_refused(kaizen, code):
     fill(kaizen)
 
     with pytest.raises(NotFound):

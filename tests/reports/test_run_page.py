@@ -45,14 +45,14 @@ def page(kaizen, format="md", **options):
     return kaizen("P2", id="@last", format=format, **{**MADE, **options})["document"]
 
 
-def test_a_page_has_the_numbers_of_the_card(kaizen, run):
+def test_run_page_has_numbers_of_card(kaizen, run):
     run(Model(build=[BROKEN, main_with(ROUTE)]))
     card, data = kaizen("P2", id="@last"), json.loads(page(kaizen, "json"))["data"]
 
     assert {name: data[name] for name in SAME} == {name: card[name] for name in SAME}
 
 
-def test_a_run_costs_the_same_on_its_page_and_in_the_report_of_its_task(kaizen, run):
+def test_run_cost_matches_task_report(kaizen, run):
     made = run(Model(build=[BROKEN, main_with(ROUTE)]))
     task = kaizen("R1", id=made["task_id"], format="json", **MADE)["data"]["cost"]
 
@@ -61,7 +61,7 @@ def test_a_run_costs_the_same_on_its_page_and_in_the_report_of_its_task(kaizen, 
     }
 
 
-def test_a_page_has_the_criteria_the_findings_the_proofs_and_the_change(kaizen, run):
+def test_run_page_has_criteria_findings_proofs_and_change(kaizen, run):
     run(Model(build=[BROKEN, "no edits at all", main_with(ROUTE)]))
     text = page(kaizen, "html")
     proofs = [gate["proof_id"] for gate in kaizen("P2", id="@last")["gates"] if gate["proof_id"]]
@@ -72,7 +72,7 @@ def test_a_page_has_the_criteria_the_findings_the_proofs_and_the_change(kaizen, 
     assert '<span class="good">+def health() -&gt; dict[str, str]:</span>' in text
 
 
-def test_a_page_that_is_made_again_is_the_same_and_the_past_is_as_it_was(kaizen, run):
+def test_run_page_is_reproducible_and_past_unchanged(kaizen, run):
     made = run(Model())
     first = kaizen("P2", id=made["id"], format="html", timezone="UTC")
     again = kaizen("P2", id=made["id"], format="html", timezone="UTC")
@@ -84,7 +84,7 @@ def test_a_page_that_is_made_again_is_the_same_and_the_past_is_as_it_was(kaizen,
     assert "There is no candidate yet." in page(kaizen, as_of=begun + 1)
 
 
-def test_a_long_change_is_cut_and_the_page_says_where_all_of_it_is(kaizen, run, root):
+def test_long_change_is_cut_with_path_to_rest(kaizen, run, root):
     made = run(Model(build=[main_with(LONG)]))
     text = page(kaizen)
 
@@ -94,7 +94,7 @@ def test_a_long_change_is_cut_and_the_page_says_where_all_of_it_is(kaizen, run, 
     assert f"{left} more lines: AI/work/runs" in text
 
 
-def test_a_change_whose_file_is_another_one_by_now_is_not_shown(kaizen, run, root):
+def test_modified_change_file_is_not_shown(kaizen, run, root):
     made = run(Model())
     path = root / "AI" / "work" / "runs" / made["id"] / "change.diff"
     path.write_text(path.read_text().replace("health", "wealth"))
@@ -102,14 +102,14 @@ def test_a_change_whose_file_is_another_one_by_now_is_not_shown(kaizen, run, roo
     assert "is gone, or is not what was recorded" in page(kaizen) and "wealth" not in page(kaizen)
 
 
-def test_what_no_server_told_is_unknown_on_the_page(kaizen, run):
+def test_missing_usage_is_unknown_on_the_page(kaizen, run):
     run(Model(**{step: [Answer(answers[0], usage=None)] for step, answers in GOOD.items()}))
     text = page(kaizen)
 
     assert "| tokens in | unknown |" in text and "| cost | unknown |" in text
 
 
-def test_the_report_of_a_task_tells_its_run_and_each_verdict_once(kaizen, run):
+def test_task_report_lists_run_and_verdicts_once(kaizen, run):
     made = run(Model(build=[BROKEN, main_with(ROUTE)]))
     story = [
         event["what"]
@@ -124,7 +124,7 @@ def test_the_report_of_a_task_tells_its_run_and_each_verdict_once(kaizen, run):
     ]
 
 
-def test_the_report_of_the_ledger_tells_every_event_of_a_run(kaizen, run):
+def test_ledger_report_lists_every_run_event(kaizen, run):
     run(Model())
     story = kaizen("R2", format="md", **MADE)["document"]
 
@@ -137,7 +137,7 @@ def test_the_report_of_the_ledger_tells_every_event_of_a_run(kaizen, run):
         assert said in story
 
 
-def test_a_run_is_found_by_the_words_of_its_request_and_leads_to_its_card(kaizen, run):
+def test_topic_finds_run_by_request_words(kaizen, run):
     made = run(Model())
     found = kaizen("R11", query="health", format="json", **MADE)["data"]["records"]
 

@@ -15,7 +15,7 @@ def found(kaizen, **more):
     return kaizen("R6", out="-", format="md", **more)["data"]
 
 
-def test_a_line_goes_from_the_oldest_version_to_the_one_that_holds(kaizen, source):
+def test_line_runs_from_oldest_to_current_version(kaizen, source):
     first = source(version="1")
     second = source(version="2", supersedes=first)
     source("Alone")
@@ -26,7 +26,7 @@ def test_a_line_goes_from_the_oldest_version_to_the_one_that_holds(kaizen, sourc
     ]
 
 
-def test_words_that_only_an_old_version_has_find_its_whole_line(kaizen, source):
+def test_words_of_old_version_find_whole_line(kaizen, source):
     first = source("Handbook")
     second = source("Manual", supersedes=first)
 
@@ -35,14 +35,14 @@ def test_words_that_only_an_old_version_has_find_its_whole_line(kaizen, source):
     ] == [[first, second]]
 
 
-def test_a_test_source_takes_no_place_in_a_line(kaizen, source):
+def test_test_source_is_left_out_of_lines(kaizen, source):
     first = source()
     source(supersedes=first, test=True)
 
     assert found(kaizen)["chains"] == [] and found(kaizen)["tiers"][0]["superseded"] == 0
 
 
-def test_a_content_that_stayed_the_same_is_told_from_one_that_changed(kaizen, source):
+def test_same_and_changed_content_are_distinguished(kaizen, source):
     first = source(content_hash="a" * 64)
     second = source(content_hash="a" * 64, supersedes=first)
     source(content_hash="b" * 64, supersedes=second)
@@ -53,7 +53,7 @@ def test_a_content_that_stayed_the_same_is_told_from_one_that_changed(kaizen, so
     ]  # fmt: skip
 
 
-def test_lessons_and_verdicts_that_name_a_superseded_source_are_listed(kaizen, source):
+def test_records_citing_superseded_source_are_listed(kaizen, source):
     old, fine = source(), source()
     gotcha = kaizen("G1", title="T", summary="S", body="B", evidence=["seen", old])["id"]
     kaizen("G1", title="T", summary="S", body=f"Mentions {old}", evidence=[fine])
@@ -67,7 +67,7 @@ def test_lessons_and_verdicts_that_name_a_superseded_source_are_listed(kaizen, s
     assert {(row["source_id"], row["newer_id"]) for row in standing} == {(old, new)}
 
 
-def test_what_was_promoted_or_retired_stands_on_nothing_itself(kaizen, source):
+def test_promoted_or_retired_lesson_cites_nothing(kaizen, source):
     old = source()
     gotcha = kaizen("G1", title="T", summary="S", body="B", evidence=[old])["id"]
     retired = kaizen("G1", title="T", summary="S", body="B", evidence=[old])["id"]
@@ -78,7 +78,7 @@ def test_what_was_promoted_or_retired_stands_on_nothing_itself(kaizen, source):
     assert [row["id"] for row in found(kaizen)["standing"]] == [learning]
 
 
-def test_what_a_source_lacks_is_counted_by_tier(kaizen, source):
+def test_missing_fields_are_counted_by_tier(kaizen, source):
     source(license="MIT", version="1", content_hash="a" * 64)
     source(commit_hash="abcdef0")
     source(tier="canonical")
@@ -94,7 +94,7 @@ def test_what_a_source_lacks_is_counted_by_tier(kaizen, source):
     assert len(found(kaizen, tier="canonical")["sources"]) == 1
 
 
-def test_an_age_counts_from_when_it_was_read(kaizen, source):
+def test_source_age_counts_from_reading(kaizen, source):
     source(retrieved_at="2020-01-01")
     (tier,) = found(kaizen)["tiers"]
 

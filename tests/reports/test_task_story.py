@@ -291,7 +291,7 @@ def test_the_past_of_a_task_is_told_as_it_was(kaizen):
 
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])
-def test_the_same_report_again_has_the_same_bytes(kaizen, format):
+def test_task_report_is_reproducible(kaizen, format):
     task = start(kaizen, done_when=["true"])
     kaizen("Q1", run=["true"], task_id=task)
     kaizen("T1", name="run", task_id=task, duration_ms=10)

@@ -16,7 +16,7 @@ def at(monkeypatch):
     return lambda days: monkeypatch.setattr(ids, "now_ms", lambda: NOON_MS + int(days * DAY_MS))
 
 
-def test_tasks_are_counted_by_status_and_listed_with_proofs_and_cost(kaizen):
+def test_tasks_are_listed_with_status_proofs_and_cost(kaizen):
     done, other = start(kaizen), start(kaizen, "Other", priority="high")
     kaizen("Q1", run=["true"], task_id=done)
     kaizen("Q1", run=["false"], task_id=done)
@@ -36,7 +36,7 @@ def test_tasks_are_counted_by_status_and_listed_with_proofs_and_cost(kaizen):
     assert "2 tasks: 1 done, 1 to do." in written(kaizen)
 
 
-def test_a_blocked_task_stands_with_what_it_waits_for(kaizen):
+def test_blocked_task_is_listed_with_its_blocker(kaizen):
     first, second = start(kaizen, "First"), start(kaizen, "Second")
     waiting = start(kaizen, "Waiting", depends_on=[first, second])
     stuck = start(kaizen, "Stuck")
@@ -48,7 +48,7 @@ def test_a_blocked_task_stands_with_what_it_waits_for(kaizen):
     assert "nothing that is recorded" in written(kaizen)
 
 
-def test_opened_and_done_are_counted_by_the_days_of_the_reader(kaizen, at):
+def test_opened_and_done_use_reader_days(kaizen, at):
     at(0)
     start(kaizen)
     at(0.49)  # 23:45 UTC
@@ -65,7 +65,7 @@ def test_opened_and_done_are_counted_by_the_days_of_the_reader(kaizen, at):
     assert kathmandu["opened"] == [1, 1, 0]
 
 
-def test_a_task_that_was_reopened_or_closed_twice_is_done_once_or_not_at_all(kaizen):
+def test_reopened_or_twice_closed_task_counts_once(kaizen):
     twice, reopened = start(kaizen), start(kaizen, "Reopened")
     for id, status in (
         (twice, "done"),
@@ -82,7 +82,7 @@ def test_a_task_that_was_reopened_or_closed_twice_is_done_once_or_not_at_all(kai
     assert found["statuses"]["done"] == sum(found["throughput"]["done"]) == 1
 
 
-def test_labels_of_a_chart_leave_room_between_them(kaizen, at):
+def test_chart_labels_leave_room_between_them(kaizen, at):
     for day in range(20):
         at(day)
         start(kaizen)
@@ -94,7 +94,7 @@ def test_labels_of_a_chart_leave_room_between_them(kaizen, at):
     assert len(labels) >= 3 and min(gaps) > 5 * 7, "five letters of seven units"
 
 
-def test_a_longer_time_is_counted_by_weeks(kaizen, at):
+def test_longer_period_is_counted_by_weeks(kaizen, at):
     at(0)
     start(kaizen)
     at(60)
@@ -109,7 +109,7 @@ def test_a_longer_time_is_counted_by_weeks(kaizen, at):
     assert flow["opened"] == [1, 0, 0, 0, 0, 0, 0, 0, 1]
 
 
-def test_scope_words_and_time_narrow_it_down(kaizen, at):
+def test_task_report_filters_by_scope_query_and_time(kaizen, at):
     at(0)
     moved = start(kaizen, "Cache", scope="engine")
     start(kaizen, "Gate", scope="engine")
@@ -129,14 +129,14 @@ def test_scope_words_and_time_narrow_it_down(kaizen, at):
     assert "Only scope docs." in written(kaizen, scope="docs")
 
 
-def test_only_so_many_are_listed_and_the_others_counted(kaizen):
+def test_tasks_beyond_limit_are_counted(kaizen):
     for number in range(4):
         start(kaizen, f"Task {number}")
 
     assert "2 more are not shown." in written(kaizen, limit=2)
 
 
-def test_no_task_is_no_error(kaizen):
+def test_task_report_without_tasks_succeeds(kaizen):
     kaizen("K1")
 
     assert "No task yet." in written(kaizen)
@@ -145,7 +145,7 @@ def test_no_task_is_no_error(kaizen):
 
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])
-def test_the_same_report_again_has_the_same_bytes(kaizen, format):
+def test_task_report_is_reproducible(kaizen, format):
     start(kaizen, "Waiting", depends_on=[start(kaizen)])
     first = kaizen("R1", out="-", format=format, timezone="UTC")
     kaizen("R1", format=format)

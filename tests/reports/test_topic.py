@@ -34,14 +34,14 @@ def test_records_of_every_kind_are_ranked_together(kaizen):
     assert best(kaizen, "gate") == [gotcha, summary, body]
 
 
-def test_a_rare_word_counts_more_than_a_common_one_and_of_equals_the_newest_is_first(kaizen):
+def test_rare_words_rank_higher_then_newest(kaizen):
     common = [task(kaizen, "The gate") for _ in range(3)]
     rare = task(kaizen, "The valve")
 
     assert best(kaizen, "gate valve") == [rare, *common[::-1]]
 
 
-def test_a_word_that_must_be_there_leaves_others_out_and_a_phrase_is_one(kaizen):
+def test_required_word_and_phrase_narrow_hits(kaizen):
     both, _ = task(kaizen, "The write gate"), task(kaizen, "A gate to write")
 
     assert best(kaizen, '"write gate"') == [both]
@@ -49,14 +49,14 @@ def test_a_word_that_must_be_there_leaves_others_out_and_a_phrase_is_one(kaizen)
     assert len(best(kaizen, "+gate absent")) == 2
 
 
-def test_words_may_be_given_without_their_option(cli):
+def test_query_may_be_positional(cli):
     cli("W1", "--title", "The write gate", "--summary", "S")
     answer = cli("R11", "write", "gate", "--out", "-", "--format", "md")
 
     assert answer.exit_code == 0 and "Task: The write gate" in answer.out
 
 
-def test_every_kind_that_search_finds_is_shown_with_a_command_that_works(kaizen, cli, root):
+def test_every_hit_names_a_working_command(kaizen, cli, root):
     record_every_kind(kaizen, root)
     words = "title short text seen fine case pattern source name later often long passed b s n t h two c file do"
     records = report(kaizen, words, limit=500)["data"]["records"]
@@ -77,7 +77,7 @@ def test_hits_are_counted_by_kind_and_by_month(kaizen):
     assert "The best 1 of 4 records of 2 kinds." in report(kaizen, "gate", limit=1)["document"]
 
 
-def test_beyond_what_is_looked_at_it_says_at_least(kaizen, monkeypatch):
+def test_cut_search_says_at_least(kaizen, monkeypatch):
     monkeypatch.setattr(ranking, "LOOKED_MAX", 2)
     ids = [task(kaizen, "The gate") for _ in range(4)]
     made = report(kaizen, "gate")
@@ -89,7 +89,7 @@ def test_beyond_what_is_looked_at_it_says_at_least(kaizen, monkeypatch):
     assert [row["id"] for row in made["data"]["records"]] == ids[:1:-1]
 
 
-def test_a_scope_is_that_of_the_record_or_of_its_task(kaizen):
+def test_scope_of_record_or_its_task_selects(kaizen):
     there = task(kaizen, "The gate", scope="engine")
     proof = kaizen("Q1", title="The gate", task_id=there)["id"]
     task(kaizen, "The gate")
@@ -101,13 +101,13 @@ def test_a_scope_is_that_of_the_record_or_of_its_task(kaizen):
 @pytest.mark.parametrize(
     "query", ["+++", '"', "nothing like it", "AND OR NOT", "title : x*", "(((", "-"]
 )
-def test_no_query_is_a_mistake_and_no_hit_is_friendly(kaizen, query):
+def test_missing_query_fails_and_no_hit_succeeds(kaizen, query):
     task(kaizen, "The gate")
 
     assert "Try fewer or others" in report(kaizen, query)["document"]
 
 
-def test_the_order_stays_whatever_reports_are_recorded_between(kaizen):
+def test_order_is_stable_after_other_reports(kaizen):
     """By BM25 it would not: a report's own title has the words, and makes them common."""
     for title in ("The gate", "A valve", "Gate and valve", "Some gate", "Other"):
         task(kaizen, title, summary="valve" if title == "Other" else "S")
@@ -118,7 +118,7 @@ def test_the_order_stays_whatever_reports_are_recorded_between(kaizen):
     assert best(kaizen, "gate valve") == first
 
 
-def test_a_report_is_no_hit_of_a_later_one(kaizen, root):
+def test_report_is_not_a_hit_of_later_report(kaizen, root):
     kaizen("K1")
     kaizen("R11", query="gate")
     (root / "gate.txt").write_text("x")

@@ -55,7 +55,7 @@ def tree(*spans):
 # The tree
 
 
-def test_spans_stand_below_their_parents_by_time_whatever_the_order_of_recording():
+def test_spans_are_ordered_below_parents_by_time():
     assert tree(
         span("b", 50, 1, "run"), span("b1", 50, 1, "b"), span("a", 10, 1, "run"), span("run", 0, 99)
     ) == [
@@ -66,7 +66,7 @@ def test_spans_stand_below_their_parents_by_time_whatever_the_order_of_recording
     ]
 
 
-def test_a_span_whose_parent_is_missing_stands_at_the_top():
+def test_span_with_missing_parent_is_a_root():
     assert tree(span("run", 0, 10), span("lost", 5, 1, "gone"), span("child", 5, 1, "lost")) == [
         ("run", 0),
         ("lost", 0),
@@ -74,14 +74,14 @@ def test_a_span_whose_parent_is_missing_stands_at_the_top():
     ]
 
 
-def test_a_circle_of_parents_is_shown_once_each_and_ends():
+def test_circular_parents_are_shown_once_each():
     spans = [span("a", 0, 5, "b"), span("b", 1, 5, "a"), span("self", 2, 1, "self")]
 
     assert sorted(name for name, _ in tree(*spans)) == ["a", "b", "self"]
     assert path(*spans)
 
 
-def test_a_chain_of_ten_thousand_spans_is_no_deeper_than_memory():
+def test_chain_of_ten_thousand_spans_needs_no_recursion():
     chain = [
         span("0", 0, 10_000),
         *(span(str(n), n, 10_000 - n, str(n - 1)) for n in range(1, 10_000)),
@@ -96,7 +96,7 @@ def test_a_chain_of_ten_thousand_spans_is_no_deeper_than_memory():
 # Self time
 
 
-def test_self_time_is_what_no_child_covers_and_overlaps_count_once():
+def test_self_time_excludes_children_and_overlaps():
     spans = analysed(
         span("run", 0, 100),
         span("a", 10, 30, "run"),
@@ -113,7 +113,7 @@ def test_self_time_is_what_no_child_covers_and_overlaps_count_once():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_self_time_agrees_with_counting_every_millisecond(seed):
+def test_self_time_matches_counting_milliseconds(seed):
     dice = random.Random(seed)
     spans = [span("0", 0, 60)]
     for n in range(1, 12):
@@ -129,21 +129,21 @@ def test_self_time_agrees_with_counting_every_millisecond(seed):
 # The critical path
 
 
-def test_the_path_goes_backwards_from_the_child_that_ended_last():
+def test_path_follows_child_that_ended_last():
     assert path(
         span("run", 0, 100), span("a", 0, 40, "run"), span("beside", 5, 20, "run"), span("b", 45, 50, "run"),
         span("b1", 50, 10, "b"), span("b2", 60, 35, "b"),
     ) == {"run": 10, "a": 40, "b": 5, "b1": 10, "b2": 35}  # fmt: skip
 
 
-def test_a_span_that_overlaps_the_one_on_the_path_is_beside_it():
+def test_overlapping_span_is_off_the_path():
     assert path(span("run", 0, 100), span("long", 0, 90, "run"), span("last", 80, 20, "run")) == {
         "run": 80,
         "last": 20,
     }
 
 
-def test_a_parent_without_a_duration_of_its_own_lasts_as_long_as_its_children():
+def test_parent_without_duration_lasts_as_long_as_children():
     """What the command line gives: the parent is recorded first, when nobody knows how long it will take."""
     assert path(span("run", 0, 0), span("a", 0, 30, "run"), span("b", 40, 60, "run")) == {
         "run": 10,
@@ -152,7 +152,7 @@ def test_a_parent_without_a_duration_of_its_own_lasts_as_long_as_its_children():
     }
 
 
-def test_the_path_starts_at_the_root_that_ends_last_and_goes_back_over_earlier_roots():
+def test_path_covers_last_root_and_earlier_roots():
     found = analysed(span("one", 0, 30), span("beside", 5, 10), span("two", 40, 60))
 
     assert [(step["name"], step["ms"], step["share"]) for step in found["critical_path"]] == [
@@ -161,14 +161,14 @@ def test_the_path_starts_at_the_root_that_ends_last_and_goes_back_over_earlier_r
     ]
 
 
-def test_spans_without_duration_are_not_on_the_path_unless_there_is_nothing_else():
+def test_spans_without_duration_are_off_the_path():
     assert path(span("run", 0, 10), span("mark", 10, 0, "run")) == {"run": 10}
     assert path(span("first", 0), span("last", 0)) == {"first": 0}
     assert analysed(span("only"))["critical_path"][0]["share"] is None
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_times_on_the_path_of_one_root_add_up_to_the_wall_time(seed):
+def test_path_times_of_one_root_sum_to_wall(seed):
     dice = random.Random(seed)
     spans = [span("0", dice.randrange(50), dice.randrange(1, 90))]
     for n in range(1, 25):

@@ -7,15 +7,22 @@ times and inode; a file that was changed within the last two seconds is hashed a
 time could hide another change.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import stat
 import time
-from typing import Any
 
 from ...errors import NotFound, Unavailable
 from ...git.client import try_git
 from .files import hash_entry, hash_tree, walk_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Cache = dict[str, list[Any]]  # path -> size, mtime, ctime, inode, mode, kind, SHA-256
 
 OWN_FOLDERS = ("AI/db/", "AI/work/", "AI/generation/")
 # Folders of tools, for projects without git, where nothing says what is ignored.
@@ -25,8 +32,6 @@ TOOL_FOLDERS = frozenset((
 ))  # fmt: skip
 RACY_NS = 2_000_000_000
 UNREADABLE = "unreadable"
-
-Cache = dict[str, list[Any]]  # path -> size, mtime, ctime, inode, mode, kind, SHA-256
 
 
 class WorkingTree:

@@ -1,6 +1,7 @@
-"""JSONL in, results out: `{"command": "W1", "args": {…}}` a line, `$N.id` for the id that line N gave."""
+"""Run JSONL: a line is `{"command": "W1", "args": {…}}`; `$N.id` is the id that line N returned."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...errors import KaizenError, Usage
@@ -15,36 +16,38 @@ def run_batch(
     read: Callable[[str], Any] | None = None,
     shape: str = SHAPE,
 ) -> list[dict[str, Any]]:
-    """Run every line; the first error names its line, and the transaction around this writes nothing.
+    """Run every line; the first error names its line, and the caller's transaction writes nothing.
 
-    `read` makes (command, args) of a line that has another `shape` than K5's.
+    `read` parses a line of another `shape` than K5's into (command, args).
     """
     results: dict[int, dict[str, Any]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            command, args = (read or _parsed)(line)
-            result = call(command, args, lambda value: _filled(value, results))
+            command, args = (read or parse_line)(line)
+            result = call(command, args, lambda value: fill_references(value, results))
         except KaizenError as error:
             error.what = f"Line {number}: {error.what}"
             error.next = f"{error.next} Nothing of the batch was written.".strip()
             raise
-        results[number] = {
-            "line": number,
-            **(result if isinstance(result, dict) else {"records": result}),
-        }
+        facts = result if isinstance(result, dict) else {"records": result}
+        results[number] = {"line": number, **facts}
     if not results:
         raise Usage("empty_batch", "There is nothing to run.", shape, "Give it at least one line.")
     return list(results.values())
 
 
 def read_object(line: str, shape: str = SHAPE) -> dict[str, Any]:
-    """The JSON object that a line is."""
-    import json
+    """Parse a line as a JSON object in which no name is repeated."""
+
+    def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(members := dict(pairs)) < len(pairs):
+            raise ValueError("a name is repeated in one object")
+        return members
 
     try:
-        item = json.loads(line, object_pairs_hook=_each_once)
+        item = json.loads(line, object_pairs_hook=make_object)
     except (ValueError, RecursionError) as error:
         raise Usage("bad_line", "is not JSON.", str(error) or "nested too deeply", shape) from None
     if not isinstance(item, dict):
@@ -52,14 +55,8 @@ def read_object(line: str, shape: str = SHAPE) -> dict[str, Any]:
     return item
 
 
-def _each_once(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return found
-
-
-def _parsed(line):
+def parse_line(line: str) -> tuple[str, dict[str, Any]]:
+    """Return the command of a line and its options."""
     item = read_object(line)
     if (
         set(item) - {"command", "args"}
@@ -68,34 +65,29 @@ def _parsed(line):
     ):
         raise Usage("bad_line", "has another shape.", SHAPE, "Put the options into args.")
     args = item.get("args", {})
-    named = {name.replace("-", "_"): value for name, value in args.items()}
-    if len(named) < len(args):
-        raise Usage(
-            "bad_line", "gives an option twice, once with - and once with _.", "", "Give it once."
-        )
-    return item["command"], named
+    options = {name.replace("-", "_"): value for name, value in args.items()}
+    if len(options) < len(args):
+        what = "gives an option twice, once with - and once with _."
+        raise Usage("bad_line", what, "", "Give it once.")
+    return item["command"], options
 
 
-def _filled(value, results):
-    """The value with `$N.name` replaced, where that is all of it."""
-    if isinstance(value, list):  # of ids; deeper lists are nobody's
-        return [_filled(one, results) if isinstance(one, str) else one for one in value]
+def fill_references(value: Any, results: Mapping[int, dict[str, Any]]) -> Any:
+    """Replace `$N.name` by that fact of an earlier result; also in a list of ids."""
+    if isinstance(value, list):
+        return [fill_references(item, results) if isinstance(item, str) else item for item in value]
     if not (isinstance(value, str) and value[:1] == "$" and "." in value):
         return value
     number, _, name = value[1:].partition(".")
     if not number.isdecimal() or len(number) > LINE_DIGITS_MAX or not name.isidentifier():
         return value
-    there = results.get(int(number))
-    if there is not None and name not in there:
-        has = ", ".join(f"${number}.{one}" for one in there)
-        raise Usage(
-            "bad_reference", f"{value} names nothing.", f"That line has {has}.", "Use one of these."
-        )
-    if there is None:
-        raise Usage(
-            "bad_reference",
-            f"{value} names nothing.",
-            "N counts the lines of the input from 1, and only earlier lines have results.",
-            "Use $N.id of an earlier line.",
-        )
-    return there[name]
+    result = results.get(int(number))
+    if result is None:
+        why = "N counts the lines of the input from 1, and only earlier lines have results."
+        step = "Use $N.id of an earlier line."
+    elif name in result:
+        return result[name]
+    else:
+        names = ", ".join(f"${number}.{known}" for known in result)
+        why, step = f"Line {number} has {names}.", "Use one of these."
+    raise Usage("bad_reference", f"There is no result {value}.", why, step)

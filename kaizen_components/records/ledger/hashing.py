@@ -1,6 +1,10 @@
-"""SHA-256 and the Merkle tree of RFC 6962, without hashlib (importing it costs 0.3x an empty Python process)."""
+"""SHA-256 and the Merkle tree of RFC 6962, without hashlib: its import costs 0.3x an empty process."""
 
 from ...errors import Integrity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...store.connection import Connection
 
 try:
     from _sha2 import sha256 as _sha256  # Python 3.12 and later
@@ -33,7 +37,7 @@ EMPTY_ROOT = sha256(b"")
 class Frontier:
     """The peaks of a Merkle tree: enough to append a leaf and to know the root, in O(log n)."""
 
-    def __init__(self, size: int = 0, peaks: list[str] | None = None):
+    def __init__(self, size: int = 0, peaks: list[str] | None = None) -> None:
         self.size = size
         self.peaks = peaks or []
 
@@ -49,9 +53,7 @@ class Frontier:
         if not self.peaks:
             return EMPTY_ROOT
         root = bytes.fromhex(self.peaks[-1])
-        for peak in self.peaks[
-            -2::-1
-        ]:  # node_hash without the way through text: every write comes here
+        for peak in self.peaks[-2::-1]:  # as hash_node, without hexadecimal: every write needs it
             root = _sha256(b"\1" + bytes.fromhex(peak) + root).digest()
         return root.hex()
 
@@ -63,23 +65,24 @@ LOCAL = "SELECT origin, size, peaks, (SELECT max(seq) FROM log) FROM frontier WH
 
 
 class LogEnd:
-    """Where a database's own log ends: never changed once made, so that it can be kept."""
+    """Where a database's own log ends. It is immutable, so that a cache may hold it."""
 
-    def __init__(self, origin, frontier, schema, seq):
+    def __init__(self, origin: str, frontier: Frontier, schema: int, seq: int) -> None:
         self.origin = origin
         self.frontier = frontier
         self.schema = schema
         self.seq = seq
 
 
-def read_log_end(connection) -> LogEnd:
-    """The end as stored; an Integrity error if that row cannot be right."""
+def read_log_end(connection: "Connection") -> LogEnd:
+    """Return the end as stored; raise Integrity if that row cannot be right."""
     rows = connection.tuples(LOCAL)
     peaks = rows[0][2].split() if len(rows) == 1 else []
-    if len(rows) != 1 or len(peaks) != bin(rows[0][1]).count("1") or not all(map(_is_hash, peaks)):
+    are_hashes = all(len(peak) == 64 and not peak.strip("0123456789abcdef") for peak in peaks)
+    if len(rows) != 1 or len(peaks) != bin(rows[0][1]).count("1") or not are_hashes:
         raise Integrity(
             "frontier_damaged",
-            "The end of the log is not what the log says.",
+            "The stored end of the log is damaged.",
             "The frontier row is missing, doubled or changed.",
             "Run `K8` to see what is wrong; backups are under AI/db/backups.",
         )
@@ -88,31 +91,26 @@ def read_log_end(connection) -> LogEnd:
 
 
 class LogEndCache:
-    """The end of the log as a process that stays remembers it: good until another connection commits, which SQLite
-    tells by its data_version."""
+    """The end of the log for a long-lived process, valid until another connection commits.
 
-    def __init__(self):
-        self._connection = None
-        self._version = None
+    SQLite's data_version changes with such a commit.
+    """
+
+    def __init__(self) -> None:
+        self._connection: Connection | None = None
+        self._version = -1
         self._end: LogEnd | None = None
 
-    def read(self, connection) -> LogEnd:
+    def read(self, connection: "Connection") -> LogEnd:
         version = connection.read_data_version()
         if self._end is None or connection is not self._connection or version != self._version:
-            self._connection, self._version, self._end = (
-                connection,
-                version,
-                read_log_end(connection),
-            )
+            self._connection, self._version = connection, version
+            self._end = read_log_end(connection)
         return self._end
 
     def forget(self) -> None:
         self._end = None
 
     def keep(self, end: LogEnd) -> None:
-        """What our own commit made of it."""
+        """Remember the end that our own commit made."""
         self._end = end
-
-
-def _is_hash(text):
-    return len(text) == 64 and not text.strip("0123456789abcdef")

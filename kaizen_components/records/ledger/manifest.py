@@ -1,7 +1,9 @@
-"""Manifests: what a database file holds, written beside it so that a copy can be compared later."""
+"""Manifests describe a database file, so that a copy can be compared later."""
 
 import json
 import os
+import subprocess
+import sys
 from typing import Any
 
 from ... import __version__
@@ -14,7 +16,7 @@ from .hashing import hash_text
 
 
 def describe_database(connection: Connection, path: str, name: str = "") -> dict[str, Any]:
-    """Row counts, schema hash, log size and root, and the hash of the file at `path`, which is going to have `name`."""
+    """Return row counts, hashes, log size and root of the file at `path`, to be called `name`."""
     facts = health.summarize_log(connection)
     schema = connection.tuples(
         "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
@@ -38,32 +40,38 @@ def describe_database(connection: Connection, path: str, name: str = "") -> dict
     }
 
 
-HASHER = "import hashlib, sys; sys.stdout.write(hashlib.file_digest(open(sys.argv[1], 'rb'), 'sha256').hexdigest())"
+HASHER = """
+import hashlib, sys
+sys.stdout.write(hashlib.file_digest(open(sys.argv[1], "rb"), "sha256").hexdigest())
+"""
 
 
 def hash_file(path: str) -> str:
-    """SHA-256 of a database file, by another process: opening and closing it here would drop every lock that
-    SQLite holds on it in this one (POSIX), and the next writer would take the WAL away from under our readers."""
-    import subprocess
-    import sys
+    """Hash a database file in another process.
 
-    return (
-        subprocess.run([sys.executable, "-I", "-c", HASHER, path], capture_output=True, check=True)
-        .stdout.decode()
-        .strip()
-    )
+    Closing it here would drop every lock that SQLite holds on it in this process (POSIX), and the
+    next writer would remove the WAL that our readers need.
+    """
+    command = [sys.executable, "-I", "-c", HASHER, path]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
 
 
 def save_manifest(path: str, facts: dict[str, Any]) -> None:
-    """Write the manifest; a file that is there already is never overwritten."""
+    """Write the manifest; never overwrite a file."""
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
         with open(path, "x", encoding="utf-8") as file:
-            _write(file, facts)
+            try:
+                json.dump(facts, file, indent=2, ensure_ascii=False)
+                file.write("\n")
+                file.flush()
+            except BaseException:
+                os.unlink(path)  # half a manifest would block the next try
+                raise
     except FileExistsError:
         raise Conflict(
             "file_exists",
-            f"{os.path.basename(path)} is there already.",
+            f"{os.path.basename(path)} exists already.",
             "",
             "Choose another --out.",
         ) from None
@@ -73,17 +81,7 @@ def save_manifest(path: str, facts: dict[str, Any]) -> None:
         ) from None
 
 
-def _write(file, facts):
-    try:
-        json.dump(facts, file, indent=2, ensure_ascii=False)
-        file.write("\n")
-        file.flush()
-    except BaseException:
-        os.unlink(file.name)  # half a manifest would be in the way of the next try
-        raise
-
-
 def make_dated_path(folder: str, stem: str, ending: str) -> str:
-    """A file name that nothing has yet: stem-20261116T031555123Z-0f1e2d3c4b.ending."""
+    """Return a new file name: stem-20261116T031555123Z-0f1e2d3c4b.ending."""
     name = ids.make_id(stem, ids.format_time(ids.now_ms()), ids.random_number()).replace("_", "-")
     return os.path.join(folder, f"{name}.{ending}")

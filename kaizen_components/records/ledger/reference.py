@@ -1,28 +1,35 @@
-"""What a record refers to: texts that are ids, and records of any kind."""
+"""Ids in texts: which kind an id has, and the records that evidence refers to."""
+
+from __future__ import annotations
 
 from ...errors import NotFound
 from ..kinds import KINDS
 from ..secrets.excerpt import make_excerpt
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...parameters import Row, Writer
+
 BY_PREFIX = {kind.prefix: kind.name for kind in KINDS.values()}
 STAMP_DIGITS = 8  # the date, which a T follows
 
 
-def unknown_id_error(kind, ref):
-    """The error for a reference that finds nothing of this kind."""
-    noun, other = kind.replace("_", " "), parse_kind(ref)
-    why = f"No id of this kind starts with it; they look like {KINDS[kind].prefix}_20261116T031555123Z_0f1e2d3c4b."
+def unknown_id_error(kind: str, ref: str) -> NotFound:
+    """Return the error for a reference that no record of this kind has."""
+    noun, other, prefix = kind.replace("_", " "), parse_kind(ref), KINDS[kind].prefix
+    why = f"No {noun} id starts with it; they look like {prefix}_20261116T031555123Z_0f1e2d3c4b."
     if other and other != kind:
-        why = f"That is the id of a {other.replace('_', ' ')}; here they begin with {KINDS[kind].prefix}_."
-    lists = f"`{KINDS[kind].lists}` shows what there is; " if KINDS[kind].lists else ""
-    step = f"{lists}@last is the newest {noun} of this actor."
-    return NotFound(
-        "unknown_id", f"There is no {noun} {make_excerpt(ref)!r}.", why, step[0].upper() + step[1:]
-    )
+        why = f"That is the id of a {other.replace('_', ' ')}; a {noun} id starts with {prefix}_."
+    step = f"@last is the newest {noun} of this actor."
+    if KINDS[kind].lists:
+        step = f"`{KINDS[kind].lists}` lists them; {step}"
+    return NotFound("unknown_id", f"There is no {noun} {make_excerpt(ref)!r}.", why, step)
 
 
-def parse_kind(text):
-    """The kind whose id this text looks like, such as `task_20261116T…`, or None for any other text."""
+def parse_kind(text: str) -> str | None:
+    """Return the kind of an id such as `task_20261116T…`, or None for any other text."""
     prefix, _, rest = text.partition("_")
     stamp = rest[:STAMP_DIGITS]
     looks_like = (
@@ -34,14 +41,18 @@ def parse_kind(text):
     return BY_PREFIX.get(prefix) if looks_like and not any(map(str.isspace, text)) else None
 
 
-def resolve_evidence(tx, evidence, kept=()):
-    """(`kept` and `evidence` as one list, the records among them). What looks like an id must be one; in `kept` it may
-    be that of a test record which K7 removed."""
-    found = [tx.resolve(parse_kind(item), item) if parse_kind(item) else item for item in evidence]
-    every = list(dict.fromkeys([*kept, *found]))
+def resolve_evidence(
+    tx: Writer, evidence: Iterable[str], existing: Iterable[str] = ()
+) -> tuple[list[str], list[Row]]:
+    """Return `existing` and new `evidence` as one list, and the records among them.
+
+    A text that looks like an id must be one; in `existing` K7 may have removed its record.
+    """
+    items = [tx.resolve(kind, item) if (kind := parse_kind(item)) else item for item in evidence]
+    items = list(dict.fromkeys([*existing, *items]))
     records = [
-        tx.one(f"SELECT id, test FROM {parse_kind(item)} WHERE id = ?", (item,))
-        for item in every
-        if parse_kind(item)
+        tx.one(f"SELECT id, test FROM {kind} WHERE id = ?", (item,))
+        for item in items
+        if (kind := parse_kind(item))
     ]
-    return every, [record for record in records if record]
+    return items, [record for record in records if record]

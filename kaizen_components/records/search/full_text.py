@@ -44,11 +44,6 @@ def make_rowid(kind, seq):
     return (KINDS[kind].number << KIND_SHIFT) + seq
 
 
-def list_text_columns(kind):
-    """The columns that search looks at."""
-    return (*TEXTS, *KINDS[kind].texts)
-
-
 def extract_texts(kind, row):
     """(title, summary, body) of a record for the index; `body` has whatever else the kind says is text."""
     body = row.get("body") or ""

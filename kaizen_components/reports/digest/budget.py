@@ -8,7 +8,7 @@ heading nor the words about what was left out.
 from __future__ import annotations
 
 from ...records.work.policy import CHARACTERS_A_TOKEN
-from ..engine.markdown import escape_text, quote_code
+from ..engine.escape import escape_text, quote_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

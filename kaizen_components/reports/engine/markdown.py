@@ -6,8 +6,7 @@ from typing import Any
 
 from ...records.ledger.canonical import escape_invisible
 from .document import Block, Code, Ref, format_count
-
-SPECIAL = frozenset("\\`*_{}[]<>#|~&!$")
+from .escape import escape_text, quote_code
 
 
 def render_markdown(made: dict[str, Any], footer: list[str]) -> str:
@@ -79,18 +78,6 @@ def _render_story(block: Block) -> list[str]:
     return lines
 
 
-def escape_text(text: str) -> str:
-    """Return text that Markdown shows as it is, in one line."""
-    line = " ".join(escape_invisible(text).split())
-    escaped = "".join("\\" + c if c in SPECIAL else c for c in line)
-    if escaped[:1] in ("-", "+", "=", ":"):
-        return "\\" + escaped
-    digits = len(escaped) - len(escaped.lstrip("0123456789"))
-    if digits and escaped[digits : digits + 2].strip() in (".", ")"):  # or it would begin a list
-        return escaped[:digits] + "\\" + escaped[digits:]
-    return escaped
-
-
 def escape_sentence(text: str) -> str:
     """Escape a sentence of ours, in which commands are between backticks."""
     parts = text.split("`")
@@ -102,18 +89,6 @@ def escape_sentence(text: str) -> str:
         elif part.strip():  # keep the space on either side of a command
             parts[at] = " " * part[0].isspace() + escape_text(part) + " " * part[-1].isspace()
     return "".join(parts)
-
-
-def quote_code(text: str) -> str:
-    """Put text between as many backticks as it takes."""
-    line = " ".join(escape_invisible(text).split())
-    if not line:
-        return ""
-    fence = "`"
-    while fence in line:
-        fence += "`"
-    pad = " " if "`" in line[:1] + line[-1:] else ""
-    return f"{fence}{pad}{line}{pad}{fence}"
 
 
 def quote_text(text: str) -> list[str]:

@@ -7,7 +7,7 @@ import os
 
 from ...records.ledger.hashing import sha256
 from ..engine import page
-from ..engine.markdown import escape_text
+from ..engine.escape import escape_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
