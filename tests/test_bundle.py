@@ -38,13 +38,13 @@ def load(engine):
     return done.stdout.split()
 
 
-def test_bundle_serves_a_moved_engine(engine):
+def test_bundle_serves_moved_engine(engine):
     moved = engine.rename(engine.parent / "moved")
 
     assert load(moved) == ["_Bundle", "one"]
 
 
-def test_changed_source_is_not_read_from_the_bundle(engine):
+def test_changed_source_is_not_read_from_bundle(engine):
     mark(engine, "two")
 
     assert load(engine) == ["SourceFileLoader", "two"]
