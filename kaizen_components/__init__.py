@@ -70,7 +70,7 @@ except (OSError, EOFError, ValueError, TypeError, KeyError):  # it is missing or
 
 
 def __getattr__(name: str) -> "Any":
-    """Import the Python door when somebody asks for it; everyday commands don't."""
+    """Import the Python door on first use; everyday commands don't need it."""
     if name == "Kaizen":
         from .api import Kaizen
 

@@ -91,7 +91,7 @@ def read_option(name: str, field: fields.Field, raw: list[Any]) -> Any:
 
 
 class Door:
-    """Runs commands on one project's database; each thread needs a door of its own."""
+    """Runs commands on one project's database; each thread needs its own door."""
 
     def __init__(self, root: str | None = None, keep_open: bool = False) -> None:
         self.store = Store(root or find_root())
@@ -137,7 +137,7 @@ class Door:
             return call_function(command, values, resources)
         connection = self.store.reader()
         try:
-            connection.begin()  # one snapshot, whatever others write meanwhile
+            connection.begin()  # read one snapshot while others write
             resources["db"] = RecordReader(connection, actor)
             return call_function(command, values, resources)
         finally:
@@ -148,8 +148,8 @@ class Door:
     ) -> Row:
         """Run a command that has slow work to do before it calls `write`.
 
-        Nobody waits for it meanwhile. Its connection stays open until the door is closed, because
-        a pipeline run writes often.
+        Other writers do not wait for it. Its connection stays open until the door is closed,
+        because a pipeline run writes often.
         """
         if not command.can_be_first:
             self.store.require()
@@ -310,7 +310,7 @@ def find_past_result(db: Any, op_id: str, payload_hash: str) -> Row | None:
         raise Conflict(
             "op_id_reused",
             "This op-id was used before for another call.",
-            "An op-id stands for one call: the same command, values and actor.",
+            "An op-id identifies one call: the same command, values and actor.",
             "Use a new op-id for a new call.",
         )
     import json

@@ -306,7 +306,7 @@ FIELDS = {
     "adopt.check": Field(
         "flag", "Only report what is missing, changed or out of date; exit 1 if anything is"
     ),
-    "adopt.remove": Field("flag", "Remove what adoption wrote and nobody changed; records stay"),
+    "adopt.remove": Field("flag", "Remove unchanged files of the adoption; records stay"),
     "adopt.apply": Field("flag", "Carry out the plan; without it the plan is only shown"),
     "skill.store": Field(
         "path", "Also the skills in this folder, which may be outside the project"

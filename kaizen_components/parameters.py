@@ -48,7 +48,7 @@ class Writer(Reader, Protocol):
 
 
 class WriteLater(Protocol):
-    """`write`: runs a function in a transaction of its own, after slow work."""
+    """`write`: runs a function in its own transaction, after slow work."""
 
     def __call__(self, do: Callable[[Writer], Result]) -> Result: ...
 

@@ -65,3 +65,10 @@ def test_bundle_of_another_loader_is_ignored(engine):
         file.write("# changed since\n")
 
     assert load(engine) == ["SourceFileLoader", "one"]
+
+
+def test_bundle_leaves_out_types(engine):
+    script = LOADED.replace("errors.MARK", "errors.KaizenError.as_dict.__annotations__")
+    done = subprocess.run([sys.executable, "-c", script], cwd=engine, capture_output=True)
+
+    assert done.stdout.split() == [b"_Bundle", b"{}"]

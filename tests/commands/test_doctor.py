@@ -52,7 +52,7 @@ def test_database_older_than_checkpoint_is_noticed(kaizen, root):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock of SQLite's")
 def test_program_that_bypasses_the_gate_is_named(kaizen, root):
     kaizen("W1", title="t", summary="s")
-    assert checks(kaizen("K11"))["lock"]["says"] == "nobody is writing"
+    assert checks(kaizen("K11"))["lock"]["says"] == "no process is writing"
     script = (
         "import sqlite3, sys; raw = sqlite3.connect(sys.argv[1], isolation_level=None); raw.execute('BEGIN IMMEDIATE');"
         "print(flush=True); input()"
@@ -67,7 +67,7 @@ def test_program_that_bypasses_the_gate_is_named(kaizen, root):
     other.communicate(b"\n")
 
     assert row["state"] == "warn" and f"process {other.pid} " in row["says"]
-    assert checks(kaizen("K11"))["lock"]["says"] == "nobody is writing"
+    assert checks(kaizen("K11"))["lock"]["says"] == "no process is writing"
 
 
 def test_missing_packages_are_named_with_install_step(root):
