@@ -1,4 +1,4 @@
-"""The fast parser is a strict subset of click; any argv gets a documented answer; the hot path stays cold."""
+"""Both parsers agree, any argv gets a documented answer, the hot path imports little."""
 
 import io
 import json
@@ -241,7 +241,7 @@ def test_any_argv_gets_a_documented_exit_code(run, code, data, stdin):
 
 
 def asks_for_json(argv):
-    """What stands after `--run --` belongs to the command that is run, also where there is no --run."""
+    """Words after `--run --` belong to the command that is run."""
     at = next((at for at in range(len(argv)) if argv[at : at + 2] == ["--run", "--"]), len(argv))
     return "--json" in argv[:at]
 
@@ -325,7 +325,7 @@ SLOW = {  # not held to the allow-list, and why
 
 
 def modules_after(root, argv):
-    """The modules that a command loaded on top of a bare Python, asked for in a process of its own."""
+    """Return the modules that a command imports on top of a bare Python."""
     engine, report = str(LAUNCHER.parent), str(root / "modules")
     script = (
         "import sys; before = set(sys.modules); sys.argv = ['kaizen.py', *sys.argv[2:]];"

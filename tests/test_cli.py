@@ -1,4 +1,4 @@
-"""What a person and a shell see: help, typos, tables, cards, colour, pipes, completion, the installed script."""
+"""What a person and a shell see: help, typos, tables, cards, colour, pipes, completion."""
 
 import json
 import os

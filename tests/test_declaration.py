@@ -1,4 +1,4 @@
-"""One command, declared once: what derives from the declarations agrees with them and with the database."""
+"""What derives from the declarations agrees with them and with the database."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""A command that is forked from a warm process is a command like any other."""
+"""A command that is forked from a warm process behaves like any other."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The model driver's line to a server: whatever the server does, an answer or a clear refusal in time."""
+"""The model client answers or fails clearly and in time, whatever the server does."""
 
 import email.utils
 import json

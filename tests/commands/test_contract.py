@@ -1,4 +1,4 @@
-"""Q10: what contract-lint finds in specs that look like real ones, on which line, and what passes."""
+"""Q10: contract-lint names each problem of a realistic spec with its line."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""K11 answers whatever state the project is in, and says what to do. (tests/test_faults.py has the broken files.)"""
+"""K11 answers in every state of the project. tests/test_faults.py has the broken files."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Families G and L: gotchas, learnings, learned ones, as their users meet them. The gates are in test_promote.py."""
+"""Families G and L: gotchas, learnings and learned lessons. test_promote.py has the gates."""
 
 import json
 import os

@@ -25,7 +25,7 @@ LEARNED = "Learned\n=======\n\n- Gelernt: Grüße, 日本 🎉\r\n- Twice\n- Twi
 
 @pytest.fixture
 def lessons(root):
-    """A project with two files of lessons and one without any; `lessons[path]` is what stood there."""
+    """A project with two files of lessons and one without; `lessons[path]` is the text."""
     texts = {"GOTCHA.md": GOTCHAS, "docs/learned.md": LEARNED, "LEARNING.MD": ""}
     (root / "docs").mkdir()
     for path, text in texts.items():
@@ -58,7 +58,7 @@ def states(kaizen, **more):
 
 
 def everything(root):
-    """Every file of the project but the database, with its bytes, its mode and when it was changed."""
+    """Return every file but the database, with its bytes, mode and time."""
     return {
         str(path.relative_to(root)): (
             path.read_bytes(),

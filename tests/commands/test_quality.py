@@ -1,4 +1,4 @@
-"""Q7: whatever was recorded about quality, by id, prefix or @last. Its parts are tested with those who record them."""
+"""Q7 shows records about quality by id, prefix or @last."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from kaizen_components.index import find_command
 
 @pytest.fixture
 def recorded(kaizen):
-    """`recorded("proof", …)`: a record as its own command leaves it, so that these tests need no other command."""
+    """`recorded("proof", …)`: a record as its own command writes it."""
 
     def add(kind, values, test=False):
         writer = find_command("Q5")
