@@ -63,7 +63,7 @@ def test_unknown_id_names_its_kind_and_list(kaizen, task):
     with pytest.raises(NotFound) as other:
         kaizen("W14", id=id)
 
-    assert "`W9` shows" in none.value.next
+    assert "`W9` lists" in none.value.next
     assert "id of a task" in other.value.why and "W10 --id TASK" in other.value.next
 
 
