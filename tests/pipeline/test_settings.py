@@ -1,4 +1,5 @@
-"""Check the reader of .kaizen/pipeline.toml: values, errors with line numbers, and the table in the docs."""
+"""Check the reader of .kaizen/pipeline.toml: values, errors with line numbers, and the table in the
+docs."""
 
 import json
 import re
