@@ -25,7 +25,7 @@ from .conftest import seen
 from .skills import skill
 
 SHAPE = [
-    ".gitignore", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
+    ".gitignore", "requirements-kaizen.txt", "Kaizen_System.md", "setup/SETUP.md", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
     "evals/LEARNED.md", "AGENTS.md", "CLAUDE.md", "kaizen_components", "kaizen.py",
 ]  # fmt: skip
 FILES = ROOT / "kaizen_components" / "projects" / "adopt" / "files"
@@ -151,21 +151,39 @@ def test_what_is_committed_is_everything_but_the_link_and_the_records(adopt, rep
     assert committed.stdout == ""  # no machine's path
 
 
-def test_somebody_who_clones_an_adopted_repository_lacks_only_the_link(
-    adopt, kaizen, repo, tmp_path
-):
+@pytest.fixture
+def clone(adopt, repo, tmp_path):
+    """A fresh clone of an adopted repository."""
     adopt(apply=True)
     git(repo, "add", "-A")
     git(repo, "commit", "-qm", "adopted")
-    git(tmp_path, "clone", "-q", str(repo), "a clone")
-    clone = tmp_path / "a clone"
-    refused = run(clone, "K1")
-    assert (
-        refused.returncode == 5
-        and "engine is not here" in refused.stderr
-        and "adopt . --apply" in refused.stderr
-    )
+    git(tmp_path, "clone", "-q", str(repo), "around/a clone")
+    return tmp_path / "around" / "a clone"
 
+
+@pytest.mark.parametrize("way", ["option", "environment", "sibling"])
+def test_fresh_clone_relinks_its_engine(clone, way):
+    env = {"KAIZEN_ENGINE": str(ROOT)} if way == "environment" else {}
+    if way == "sibling":
+        (clone.parent / "agent-kaizen").symlink_to(ROOT)
+    refused = run(clone, "K1", **env)
+    assert (refused.returncode, "kaizen.py relink" in refused.stderr) == (5, True)
+
+    linked = run(clone, "relink", *(["--engine", str(ROOT)] if way == "option" else []), **env)
+
+    assert linked.returncode == 0, linked.stderr
+    assert run(clone, "K1").returncode == 0 and status(clone) == []
+
+
+@pytest.mark.parametrize("words", [[], ["--engine", "nowhere"], ["--engine"], ["--motor", "x"]])
+def test_relink_without_an_engine_says_how(clone, words):
+    refused = run(clone, "relink", *words)
+
+    assert refused.returncode == (3 if words in ([], ["--engine", "nowhere"]) else 2)
+    assert "relink --engine" in refused.stderr and not (clone / "kaizen_components").exists()
+
+
+def test_clone_of_adopted_repository_lacks_only_the_link(kaizen, clone):
     assert [step["path"] for step in kaizen("D1", path=str(clone), check=True)["steps"]] == [
         "kaizen_components"
     ]
@@ -531,7 +549,7 @@ def test_other_newlines_from_git_on_windows_are_no_change_of_theirs(adopt, repo)
 def test_the_link_is_relative_beside_the_engine_and_works_after_both_move(tmp_path):
     home, other = tmp_path / "here" / "kaizen", tmp_path / "here" / "other"
     home.mkdir(parents=True)
-    for name in ("kaizen.py", "requirements-kaizen.txt"):
+    for name in ("kaizen.py", "requirements-kaizen.txt", "Kaizen_System.md"):
         shutil.copy(ROOT / name, home)
     shutil.copytree(
         ROOT / "kaizen_components",
@@ -559,7 +577,7 @@ def test_the_link_is_relative_beside_the_engine_and_works_after_both_move(tmp_pa
         assert (
             gone.returncode == 5
             and "Traceback" not in gone.stderr
-            and "adopt . --apply" in gone.stderr
+            and "kaizen.py relink" in gone.stderr
         )
     assert json.loads(gone.stderr)["code"] == "engine_missing"
     for words in (["hook", "stop"], ["D3", "stop"], ["hook", "session-start", "--json"]):
@@ -917,7 +935,7 @@ def test_the_version_of_the_state_file_changes_with_what_may_stand_in_it():
     """Does it fail? Raise VERSION, then put the new number and hash here."""
     told = json.dumps([sorted(PLACES.items()), SKILL.pattern])
 
-    assert (VERSION, sha256(told.encode()).hexdigest()[:12]) == (2, "98ff321813f4")
+    assert (VERSION, sha256(told.encode()).hexdigest()[:12]) == (3, "f921b930dda8")
 
 
 FILE = {"kind": "file", "created": True, "sha256": ""}
@@ -1075,7 +1093,8 @@ def test_an_explicit_root_wins_over_the_launchers_own(adopt, repo, tmp_path):
     (tmp_path / "shared").mkdir()
     run(repo, "K1", KAIZEN_REPO_ROOT=str(tmp_path / "shared"))
 
-    assert (tmp_path / "shared" / "AI").exists() and not (repo / "AI").exists()
+    assert (tmp_path / "shared" / "AI" / "db" / "kaizen.db").exists()
+    assert list((repo / "AI" / "db").iterdir()) == []
 
 
 def test_the_adopted_repository_can_let_go_by_itself(adopt, repo):

@@ -16,6 +16,7 @@ from .parts import Plan, Step, use_plain_newlines
 from .state import State
 
 IGNORED = ("/AI/", "/.venv", "__pycache__/", f"/{state.ORIGINALS}", f"/{engine.COPY_PART}")
+DATA_FOLDERS = ("AI/db", "AI/work", "AI/generation")
 REQUIREMENTS = "requirements-kaizen.txt"
 
 
@@ -56,6 +57,11 @@ def plan_steps(
     plan.add_lines(".gitignore", ignored.encode(), "what git leaves alone")
     needed = engine.read_file(REQUIREMENTS, engine.HOME)
     plan.add_file(REQUIREMENTS, needed, "what the engine needs", mark=b"libsql")
+    method = engine.read_file("Kaizen_System.md", engine.HOME)
+    says, to_add = "the method", "the engine's Kaizen_System.md is the method"
+    plan.add_file("Kaizen_System.md", method, says, to_add=to_add)
+    manual, to_add = engine.read_file("setup.md"), "`python3 kaizen.py relink` links the engine"
+    plan.add_file("setup/SETUP.md", manual, "how to set up a clone", to_add=to_add)
     says = "a first page for eval fixtures; yours from then on"
     plan.add_file("evals/README.md", engine.read_file("evals.md"), says, is_seed=True)
     for kind in TITLES:
@@ -118,6 +124,8 @@ def apply_steps(folder: Folder, known: State | None, wanted: State, steps: list[
             if step.do:
                 step.do()
                 wanted.parts[step.path] = step.entry
+        for name in DATA_FOLDERS:
+            os.makedirs(folder.path(name), exist_ok=True)
     finally:
         folder.write(state.PATH, wanted.encode())
     return True

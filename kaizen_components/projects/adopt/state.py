@@ -16,9 +16,9 @@ PATH = ".kaizen/adopted.json"
 # Where version 1 kept what it had replaced; git-ignored, as it may be private.
 ORIGINALS = ".kaizen/before"
 # One more when PLACES or SKILL change, so that an older engine can tell that it is older.
-VERSION = 2
+VERSION = 3
 FILES = (
-    "kaizen.py", "requirements-kaizen.txt", "evals/README.md", "evals/GOTCHA.md",
+    "kaizen.py", "requirements-kaizen.txt", "Kaizen_System.md", "setup/SETUP.md", "evals/README.md", "evals/GOTCHA.md",
     "evals/LEARNING.md", "evals/LEARNED.md", ".vscode/tasks.json", ".vscode/kaizen.code-snippets",
 )  # fmt: skip
 PLACES = {  # path -> the kinds of part that may be there
@@ -55,7 +55,7 @@ def read_state(folder: Folder) -> State | None:
                 "This engine does not know everything that was added here.",
                 "Update this engine with setup/install-kaizen, then run this again.",
             )
-        if version in (1, 2):
+        if version in (1, 2, 3):
             return _check_state(known)
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         pass

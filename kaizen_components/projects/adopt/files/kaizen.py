@@ -36,19 +36,74 @@ def stop(exit_code, code, what, why, next_step):
     sys.exit(exit_code)
 
 
-def no_engine():
-    why = "The link is never committed, so each clone makes its own."
+def has_engine(home):
+    return os.path.isfile(os.path.join(home, "kaizen_components", "args.py"))
+
+
+def find_engine():
+    """Return the folder of an engine: KAIZEN_ENGINE, or a folder beside this one."""
+    named = os.environ.get("KAIZEN_ENGINE")
+    if named:
+        return named
+    around = os.path.dirname(HERE)
+    for name in ("agent-kaizen", "kaizen", "engine"):
+        home = os.path.join(around, name)
+        if has_engine(home) and os.path.realpath(home) != os.path.realpath(HERE):
+            return home
+    return None
+
+
+def stop_without_engine():
+    why = "The link to it is not committed. Each clone makes its own."
     if os.path.lexists(ENGINE):
-        why = (
-            "kaizen_components leads to "
-            + os.path.realpath(ENGINE)
-            + ", and no whole engine is there any more."
-        )
-    next_step = (
-        "Run `python3 WHERE_THE_ENGINE_IS/kaizen.py adopt . --apply` in this folder. "
-        "The records in AI/ are safe."
-    )
+        why = "kaizen_components leads to " + os.path.realpath(ENGINE) + ", which has no engine."
+    found = find_engine()
+    next_step = "Run `python3 kaizen.py relink --engine PATH` with the folder of the engine."
+    if found and has_engine(found):
+        next_step = "Run `python3 kaizen.py relink`. It will use the engine in " + found + "."
     stop(5, "engine_missing", "The Kaizen engine is not here.", why, next_step)
+
+
+def relink(words):
+    """Link kaizen_components to an engine on this machine."""
+    named = words[1:] if words[:1] == ["--engine"] else words[0].split("=")[1:] if words else []
+    if (words and len(named) != 1) or len(words) > 2:
+        stop(2, "usage", "relink takes only --engine PATH.", "", "relink --engine ../agent-kaizen")
+    home = named[0] if named else find_engine()
+    if not home or not has_engine(home):
+        what = (
+            "There is no Kaizen engine in " + home + "." if home else "No Kaizen engine was found."
+        )
+        why = "Searched KAIZEN_ENGINE and the folders agent-kaizen, kaizen and engine beside this one."
+        next_step = (
+            "Name the folder of a clone of Kaizen: `python3 kaizen.py relink --engine PATH`."
+        )
+        stop(3, "no_engine", what, "" if home else why, next_step)
+    package = os.path.join(os.path.realpath(home), "kaizen_components")
+    if os.path.realpath(ENGINE) == package and not os.path.islink(ENGINE):
+        stop(4, "engine_here", "The engine is in this folder.", "", "There is nothing to link.")
+    try:
+        if os.path.islink(ENGINE) or (os.name == "nt" and os.path.lexists(ENGINE)):
+            os.unlink(ENGINE)
+        if sys.platform == "win32":  # a junction: a symbolic link needs a right that few have
+            import _winapi
+
+            _winapi.CreateJunction(package, ENGINE)
+        else:
+            beside = os.path.dirname(os.path.dirname(package)) == os.path.dirname(HERE)
+            # Relative, so that both folders can be moved together.
+            os.symlink(os.path.relpath(package, HERE) if beside else package, ENGINE)
+    except OSError as error:
+        why = "A file or folder is there." if os.path.lexists(ENGINE) else str(error)
+        stop(
+            5,
+            "cannot_link",
+            "kaizen_components could not be linked.",
+            why,
+            "Move it away, then relink.",
+        )
+    sys.stdout.write("Linked kaizen_components to " + package + ".\n")
+    sys.exit(0)
 
 
 def has_packages():
@@ -82,8 +137,10 @@ def use_python_with_packages():
 
 if not os.environ.get("KAIZEN_REPO_ROOT"):
     os.environ["KAIZEN_REPO_ROOT"] = HERE
-if not os.path.isfile(os.path.join(ENGINE, "args.py")):
-    no_engine()
+if sys.argv[1:2] == ["relink"]:
+    relink(sys.argv[2:])
+if not has_engine(HERE):
+    stop_without_engine()
 if not os.environ.get("KAIZEN_PYTHON_CHOSEN") and (
     sys.version_info < (3, 11) or not has_packages()
 ):
