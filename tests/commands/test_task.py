@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from itertools import pairwise
 
 import pytest
@@ -10,6 +9,9 @@ import pytest
 from kaizen_components import limits
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
+from kaizen_components.records import ids
+from kaizen_components.records.ledger.transaction import RecordReader
+from kaizen_components.records.work import completion
 
 from ..conftest import ROOT
 
@@ -22,6 +24,13 @@ def task(kaizen):
         return kaizen("W1", title=title, summary="About it.", **more)["id"]
 
     return start
+
+
+@pytest.fixture
+def pass_time(monkeypatch):
+    """`pass_time(3)`: set the engine's clock three seconds ahead."""
+    now_ms = ids.now_ms
+    return lambda seconds: monkeypatch.setattr(ids, "now_ms", lambda: now_ms() + seconds * 1000)
 
 
 def ready(kaizen, **more):
@@ -346,25 +355,48 @@ def test_task_starts_with_a_parent(kaizen, task):
 # W13
 
 
-def test_claimed_task_is_ready_after_its_lease(kaizen, task):
+def test_claimed_task_is_ready_after_its_lease(kaizen, task, pass_time):
     id = task()
     kaizen("W13", id=id, ttl_s=2)
     assert ready(kaizen) == []
     assert record(kaizen, id)["holder"] == "agent"
 
-    time.sleep(2.1)
+    pass_time(3)
     assert ready(kaizen) == [id]
     assert record(kaizen, id)["holder"] is None
 
 
-def test_active_task_without_lease_is_ready(kaizen, task):
+@pytest.mark.parametrize("status", ["open", "active"])
+def test_lease_ends_at_its_very_millisecond(kaizen, task, monkeypatch, status):
+    id = task()
+    kaizen("W2", id=id, status=status, note="n")
+    start_ms = ids.now_ms()
+    monkeypatch.setattr(ids, "now_ms", lambda: start_ms)
+    token = kaizen("W13", id=id, ttl_s=60)["token"]
+
+    def look(at_ms):
+        monkeypatch.setattr(ids, "now_ms", lambda: at_ms)
+        reader = RecordReader(kaizen.store.reader(), "agent")
+        claimed = [row["id"] for row in completion.list_claimed_tasks(reader, "session")]
+        held = [row["id"] for row in kaizen("W9", holder="agent")["records"]]
+        holders = [record(kaizen, id)["holder"], kaizen("W9")["records"][0]["holder"]]
+        return ready(kaizen), claimed, held, holders
+
+    assert look(start_ms + 59_999) == ([], [id], [id], ["agent", "agent"])
+    with pytest.raises(Conflict):
+        kaizen("W13", id=id, actor="other")
+    assert look(start_ms + 60_000) == ([id], [], [], [None, None])
+    assert kaizen("W13", id=id, actor="other")["token"] == token + 1
+
+
+def test_active_task_without_lease_is_ready(kaizen, task, pass_time):
     abandoned, returned, working = task("abandoned"), task("returned"), task("working")
     kaizen("W13", id=abandoned, ttl_s=2)
     token = kaizen("W13", id=returned)["token"]
     for id in (abandoned, returned, working):
         kaizen("W2", id=id, status="active")
     kaizen("W13", id=returned, action="release", token=token)
-    time.sleep(2.1)
+    pass_time(3)
 
     assert ready(kaizen) == [abandoned, returned], (
         "an active task that nobody ever claimed is somebody's work"
@@ -390,21 +422,21 @@ def test_tokens_grow_with_every_take(kaizen, task):
         kaizen("W13", id=id, action="release", token=token)
 
 
-def test_renewal_extends_even_an_expired_lease(kaizen, task):
+def test_renewal_extends_even_an_expired_lease(kaizen, task, pass_time):
     id = task()
     first = kaizen("W13", id=id, ttl_s=1)
     renewed = kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=2)
     assert renewed["until"] > first["until"] and renewed["token"] == first["token"]
-    time.sleep(2.1)
+    pass_time(3)
     kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=60)
     with pytest.raises(Conflict):
         kaizen("W13", id=id)
 
 
-def test_stale_token_is_refused_everywhere(kaizen, task):
+def test_stale_token_is_refused_everywhere(kaizen, task, pass_time):
     id = task()
     old = kaizen("W13", id=id, ttl_s=2)["token"]
-    time.sleep(2.1)
+    pass_time(3)
     new = kaizen("W13", id=id, actor="bob")["token"]
 
     for action in ("renew", "release"):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ...errors import Conflict
 from ..ledger.canonical import encode_canonical
 from ..ledger.transaction import make_receipt
 from ..search import listing as lists
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ...parameters import Reader, Row, Writer
 
 LIST = """

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...errors import Conflict
 from ...limits import PRIORITY
 from ..ledger import revision
 from ..search import full_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...parameters import Reader, Row, Writer
 
