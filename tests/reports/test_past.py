@@ -209,6 +209,22 @@ def test_there_is_no_moment_beyond_the_end(kaizen):
     assert refused.value.code == "no_such_checkpoint"
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_later_lease_is_not_in_the_past(kaizen, kept):
+    """Only a lease is later: every other kind of the task's state is as it was."""
+    task = kaizen("W1", title="a", summary="s")["id"]
+    if kept:
+        kaizen("W13", id=task, action="take", actor="before")
+    size = anchor.read_last_anchor(kaizen.store.place.anchors)[1]
+    if kept:
+        kaizen("W13", id=task, action="break", note="Gone.", actor="after")
+    kaizen("W13", id=task, action="take", actor="after")
+    made = kaizen("R1", id=task, as_of=size, out="-", format="json")
+
+    assert made["data"]["record"]["holder"] == ("before" if kept else None)
+    assert "after" not in made["document"]
+
+
 def test_before_the_first_entry_there_is_nothing(kaizen):
     kaizen("Q1", title="Seen")
     made = kaizen("R4", as_of=0, out="-", format="md")
