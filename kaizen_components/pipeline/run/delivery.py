@@ -19,7 +19,7 @@ def deliver(book: Journal, work: Workspace, context: StepContext) -> dict[str, A
         if context.text("cases"):
             return eval_case.deliver_fixture(book.store.place.root, book.run, context)
         return {}
-    commit = work.candidate(context.spec, build, context.text("tests"))
+    commit = work.write_candidate(context.spec, build, context.text("tests"))
     work.target.adopt_commit(work.objects, commit)
     name = f"kaizen/{book.run['id']}"
     work.target.create_branch(name, commit)
