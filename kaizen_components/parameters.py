@@ -1,4 +1,4 @@
-"""What the engine passes to a command: `tx`, `db`, `write`, `look`, `store` and `output`, as types. Imported by type checkers only."""
+"""What the engine passes to a command: `tx`, `db`, `write`, `look`, `store`, `output`; only for types."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
