@@ -264,7 +264,7 @@ def test_a_point_stands_where_its_numbers_say():
     assert plot["points"][0]["r"] > plot["points"][1]["r"]
 
 
-def test_the_page_needs_nothing_from_elsewhere(kaizen, closed, root):
+def test_page_loads_nothing_external(kaizen, closed, root):
     closed(BY_HAND)
     page = Page(page_of(kaizen, root))
 

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def case(kaizen):
-    """`case("passed failed", title=…)`: an eval case with these runs; its id. A score stands behind a colon."""
+    """`case("passed failed:0.5", title=…)`: the id of a new eval case with these runs and scores."""
 
     def add(runs="", title="A case", category="behavior", **more):
         made = kaizen("Q3", title=title, summary="S", category=category, **more)["id"]

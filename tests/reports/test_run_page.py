@@ -1,4 +1,4 @@
-"""P2 as a page: the same numbers as the card, and everything that the card has no room for."""
+"""P2 as a page: the numbers of the card, and the details."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ SAME = (
 
 @pytest.fixture
 def run(kaizen, tmp_path, monkeypatch):
-    """`run(model)`: a run of the factory with gates that take no time."""
+    """`run(model)`: a factory run with fast gates."""
     repo = target(tmp_path / "targetapp", QUICK)
 
     def made(model):

@@ -12,7 +12,7 @@ from .test_task_story import DAY_MS, NOON_MS, start, told, written
 
 @pytest.fixture
 def at(monkeypatch):
-    """`at(days)`: what is recorded from now on happens so many days after a certain noon, UTC."""
+    """`at(days)`: set the clock to so many days after a fixed noon, UTC."""
     return lambda days: monkeypatch.setattr(ids, "now_ms", lambda: NOON_MS + int(days * DAY_MS))
 
 

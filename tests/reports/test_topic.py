@@ -1,4 +1,4 @@
-"""R11: whatever is recorded about some words."""
+"""R11: records of all kinds that contain some words."""
 
 import shlex
 
@@ -108,7 +108,7 @@ def test_missing_query_fails_and_no_hit_succeeds(kaizen, query):
 
 
 def test_order_is_stable_after_other_reports(kaizen):
-    """By BM25 it would not: a report's own title has the words, and makes them common."""
+    """With BM25 it would change: a report's title has the words and makes them common."""
     for title in ("The gate", "A valve", "Gate and valve", "Some gate", "Other"):
         task(kaizen, title, summary="valve" if title == "Other" else "S")
     first = best(kaizen, "gate valve")

@@ -1,4 +1,4 @@
-"""The numbers and the drawings of a trace, from rows as the database gives them."""
+"""The numbers and drawings of a trace, from rows as the database returns them."""
 
 import random
 import re
@@ -144,7 +144,7 @@ def test_overlapping_span_is_off_the_path():
 
 
 def test_parent_without_duration_lasts_as_long_as_children():
-    """What the command line gives: the parent is recorded first, when nobody knows how long it will take."""
+    """From the command line a parent is recorded first, without a duration."""
     assert path(span("run", 0, 0), span("a", 0, 30, "run"), span("b", 40, 60, "run")) == {
         "run": 10,
         "a": 30,
@@ -188,7 +188,7 @@ def rows_of(block):
 
 
 @pytest.mark.parametrize("width", [80, 90, 100])
-def test_drawing_fits_width_and_bars_align(width):
+def test_drawing_fits_the_width_and_bars_align(width):
     names = [
         "run",
         "漢字かな" * 20,
@@ -222,7 +222,7 @@ def test_drawing_fits_width_and_bars_align(width):
     assert "\x1b" not in block and "\u202e" not in block and "\t" not in block
 
 
-def test_bar_shows_span_and_critical_path():
+def test_bar_position_and_critical_path_mark():
     block = waterfall.draw_text(report(
         span("run", 0, 100), span("first", 0, 50, "run"), span("beside", 10, 10, "run"), span("mark", 99, 0, "run"),
         span("second", 50, 50, "run"),
@@ -237,13 +237,13 @@ def test_bar_shows_span_and_critical_path():
     assert bars["mark"].strip() == "◆" and bars["mark"].index("◆") == 99 * room // 100
 
 
-def test_trace_without_time_is_drawn():
+def test_trace_without_duration_is_drawn():
     block = waterfall.draw_text(report(span("a"), span("b", parent="a")), 80)
 
     assert [line.split("|")[1].strip() for line in rows_of(block)[1:]] == ["◆", "◆"]
 
 
-def test_empty_columns_give_room_to_bars():
+def test_empty_columns_leave_room_to_bars():
     plain = rows_of(waterfall.draw_text(report(span("a", 0, 5)), 100))[0]
     full = rows_of(waterfall.draw_text(report(span("a", 0, 5, tokens_in=1, cost_usd=1)), 100))[0]
 
@@ -252,7 +252,7 @@ def test_empty_columns_give_room_to_bars():
     assert len(plain.split("|")[1]) > len(full.split("|")[1])
 
 
-def test_long_critical_path_is_cut():
+def test_long_critical_path_is_cut_with_note():
     spans = [span("run", 0, 500), *(span(f"s{n}", n * 10, 10, "run") for n in range(50))]
 
     assert "21 more spans are on it" in waterfall.draw_text(report(*spans))
@@ -263,7 +263,7 @@ def test_long_critical_path_is_cut():
     [(0, "0 ms"), (999, "999 ms"), (1_000, "1.00 s"), (9_994, "9.99 s"), (12_345, "12.3 s"), (3_600_000, "3,600 s"),
      (99_999_000, "99,999 s"), (100_000_000, "27 h"), (10**12, "11,574 d")],
 )  # fmt: skip
-def test_duration_is_short(ms, shown):
+def test_durations_are_short_in_ms_or_s(ms, shown):
     assert drawing.format_ms(ms) == shown
     assert len(shown) <= waterfall.TIME
 
@@ -279,12 +279,12 @@ def test_duration_is_short(ms, shown):
         (10**9, "$1,000M"),
     ],
 )
-def test_small_amounts_are_exact(usd, shown):
+def test_small_amounts_are_never_shown_as_zero(usd, shown):
     assert drawing.format_money(usd) == shown
     assert len(shown) <= waterfall.COST
 
 
-def test_text_block_cannot_steer_terminal():
+def test_preformatted_text_cannot_steer_the_terminal():
     assert (
         face.render_result({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, Command("T3"))
         == "a  b\n  c\\x1b[0m\n"
@@ -323,7 +323,7 @@ def test_no_name_becomes_markup(page):
     assert "&lt;script&gt;alert(1)" in html
 
 
-def test_drawing_has_title_axis_and_table(page):
+def test_drawing_has_title_alternative_axis_and_table(page):
     html = page(
         span("run", 0, 5_000), span("part", 1_000, 2_000, "run"), span("mark", 4_000, 0, "run")
     )
@@ -340,13 +340,13 @@ def test_drawing_has_title_axis_and_table(page):
     assert all(f">{name}</td>" in table for name in ("run", "part", "mark"))
 
 
-def test_the_page_needs_nothing_from_elsewhere(page):
+def test_page_loads_nothing_external(page):
     html = page(span("run", 0, 10))
 
     assert not re.search(r"""(src|href)=|@import|url\(|https?://""", html)
 
 
-def test_huge_trace_is_drawn_in_part(page):
+def test_huge_trace_is_drawn_partly_and_listed_whole(page):
     html = page(span("run", 0, 2_000), *(span(f"s{n}", n, 1, "run") for n in range(1_500)))
 
     assert html.count("<rect") == drawing.ROWS_MAX
@@ -355,7 +355,7 @@ def test_huge_trace_is_drawn_in_part(page):
 
 
 @pytest.mark.parametrize("wall_ms", [0, 1, 7, 8, 99, 1_000, 59_999, 10**12])
-def test_ticks_are_few_and_round(wall_ms):
+def test_ticks_are_round_few_and_start_at_zero(wall_ms):
     found = drawing.choose_ticks(wall_ms)
 
     assert found[0] == 0 and found[-1] <= wall_ms

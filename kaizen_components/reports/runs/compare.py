@@ -253,11 +253,6 @@ def _describe_request(request: Row) -> list[str | None]:
     ]
 
 
-def _format_success(side: Row) -> str:
-    low, high = side["accepted_interval"]
-    return f"{side['accepted']} of {side['runs']} ({format_percent(low)} to {format_percent(high)})"
-
-
 def _show_sum(name: str) -> Cell:
     return lambda side: f"{format_count(side[name])} in {format_quantity(side['runs'], 'run')}"
 
@@ -281,7 +276,10 @@ def _format_seconds(value: float) -> str:
 
 
 ROWS: dict[str, Cell] = {
-    "accepted": _format_success,
+    "accepted": lambda side: (
+        f"{side['accepted']} of {side['runs']} "
+        f"({' to '.join(map(format_percent, side['accepted_interval']))})"
+    ),
     "caught by gates": _show_sum("caught"),
     "illegal moves refused": _show_sum("refused"),
     "rounds: how often somebody was asked": _show_mean("rounds", lambda value: f"{value:.2f}"),
