@@ -1,4 +1,4 @@
-"""Topics, whatever is recorded about some words: R11."""
+"""Report everything about a topic: R11."""
 
 from __future__ import annotations
 
