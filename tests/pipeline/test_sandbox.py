@@ -95,6 +95,15 @@ def test_box_has_no_capabilities(strongest, folder):
         assert f"{name}:\t0000000000000000" in seen.stdout.text()
 
 
+def test_box_has_its_own_namespaces(strongest, folder):
+    names = ("ipc", "mnt", "net", "pid", "uts")
+    code = f"print(*(os.readlink(f'/proc/self/ns/{{name}}') for name in {names}))"
+    inside = boxed(folder, code).stdout.text().split()
+
+    outside = [os.readlink(f"/proc/self/ns/{name}") for name in names]
+    assert len(inside) == len(names) and not {*inside} & {*outside}
+
+
 def test_protection_names_level_and_limits(level, folder):
     seen = boxed(folder, "", timeout_s=600)
 
@@ -217,7 +226,7 @@ def test_box_ends_when_its_parent_is_killed(strongest, folder):
 AS_SOMEBODY = """
 import sys; sys.path.insert(0, {root!r})
 from kaizen_components.sandbox import run as sandbox
-seen = sandbox.run_in_sandbox(["sh", "-c", "id -u; cat {secret} || echo closed"], {folder!r}, 30)
+seen = sandbox.run_in_sandbox(["sh", "-c", "{look}"], {folder!r}, 30)
 print(seen.level, seen.exit_code, seen.stdout.text().split())
 """
 
@@ -233,9 +242,11 @@ def test_ordinary_user_gets_the_strongest_level(tmp_path, tool):
     (place / "secret").write_text("secret")
     (place / "folder").mkdir()
     os.chown(place / "folder", 12_345, 12_345)
-    code = AS_SOMEBODY.format(
-        root=str(ROOT), secret=str(place / "secret"), folder=str(place / "folder")
+    look = f"id -u; cat {place}/secret || echo closed; "
+    look += (
+        "for top in / /dev /etc /usr; do touch $top/x && echo $top; done; true"  # memory, unlimited
     )
+    code = AS_SOMEBODY.format(root=str(ROOT), look=look, folder=str(place / "folder"))
     somebody = [
         "setpriv",
         "--reuid=12345",
