@@ -95,6 +95,31 @@ def test_box_has_no_capabilities(strongest, folder):
         assert f"{name}:\t0000000000000000" in seen.stdout.text()
 
 
+def test_box_has_limits_and_dies_first(level, folder):
+    code = """
+import resource
+kinds = {name: getattr(resource, "RLIMIT_" + name) for name in facts}
+print(json.dumps({name: resource.getrlimit(kind)[1] for name, kind in kinds.items()}))
+print(open("/proc/self/oom_score_adj").read())
+"""
+    limits = {"CORE": 0, "DATA": 200 << 20, "FSIZE": 8 << 20, "NOFILE": 1_024}
+    limits["CPU"] = 61 * os.cpu_count()
+    inside, score = boxed(folder, code, limits=LIMITS, facts=limits).stdout.text().split("\n")[:2]
+
+    assert (json.loads(inside), score) == (limits, "1000")
+
+
+def test_box_has_no_groups(strongest, folder):
+    if os.getuid() != 0:
+        pytest.skip("only root may set groups, and only root's would be useful")
+    groups = os.getgroups()
+    os.setgroups([*groups, 12_345])
+    try:
+        assert boxed(folder, "print(os.getgroups())").stdout.text() == "[]\n"
+    finally:
+        os.setgroups(groups)
+
+
 def test_box_has_its_own_namespaces(strongest, folder):
     names = ("ipc", "mnt", "net", "pid", "uts")
     code = f"print(*(os.readlink(f'/proc/self/ns/{{name}}') for name in {names}))"
