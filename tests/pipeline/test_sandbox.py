@@ -21,11 +21,13 @@ from .boxes import LIMITS, boxed, living_in, soon
 
 def test_command_gets_only_needed_environment(level, folder, monkeypatch):
     monkeypatch.setenv("KAIZEN_LLM_API_KEY", "not-for-the-box")
+    monkeypatch.setenv("TZ", "UTC+3")
     seen = boxed(folder, "print(json.dumps(dict(os.environ)))", variables={"PYTHONHASHSEED": "7"})
 
     given = json.loads(seen.stdout.text())
     allowed = {"PATH", "LANG", "TZ", "HOME", "TMPDIR", "PYTHONHASHSEED", "PWD", "LC_CTYPE"}
-    assert set(given) <= allowed and given["PYTHONHASHSEED"] == "7" and given["PWD"] == str(folder)
+    assert set(given) <= allowed and given["PWD"] == str(folder)
+    assert (given["PYTHONHASHSEED"], given["TZ"]) == ("7", "UTC+3")
 
 
 def test_command_writes_to_folder_home_and_tmp(level, folder):
