@@ -65,7 +65,7 @@ def in_copy(copy, *words, **env):
     )
 
 
-def test_the_page_says_everything_that_is_needed(copy):
+def test_page_has_every_needed_step(copy):
     docs = in_copy(copy, "support_scripts/make_docs.py")
     assert docs.returncode == 0, docs.stderr
     words = (
@@ -83,7 +83,7 @@ def test_the_page_says_everything_that_is_needed(copy):
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-def test_a_new_kind_touches_its_migration_its_declaration_its_command_and_tests():
+def test_new_kind_touches_only_the_documented_files():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
     assert {path.partition("kaizen_components/")[2] or path for path, _, _ in BLOCK.findall(page)} == {
@@ -92,7 +92,7 @@ def test_a_new_kind_touches_its_migration_its_declaration_its_command_and_tests(
     }  # fmt: skip
 
 
-def test_the_new_command_has_help_a_typo_and_json(copy, tmp_path):
+def test_new_command_has_help_suggestions_and_json(copy, tmp_path):
     made = in_copy(copy, "kaizen.py", "W16", "--title", "x", "--url", "https://example.org", "--json",
                    KAIZEN_REPO_ROOT=str(tmp_path))  # fmt: skip
     assert made.returncode == 0 and '"kind":"bookmark"' in made.stdout.replace('": "', '":"'), (
