@@ -192,12 +192,14 @@ def _list_lessons(db: Reader, scope: str | None, query: str | None, paths: Seque
     items = []
     for kind, id, reasons in matches:
         sql = (
-            f"SELECT title, substr(summary, 1, {TEXT_CHARS}) AS summary "
+            f"SELECT title, substr(summary, 1, {TEXT_CHARS}) AS summary, evidence "
             f"FROM {kind}_current WHERE id = ? AND test = 0"
         )
         path, fits, _ = reasons[0].partition(" fits ") if reasons else ("", "", "")
         for row in db.rows(sql, (id,)):
-            text = f"{kind}{f' ({path})' if fits else ''}: {row['title']}. {row['summary']}"
+            is_unproven = kind == "learning" and row["evidence"] is None
+            head = kind + ", unproven" * is_unproven + (f" ({path})" if fits else "")
+            text = f"{head}: {row['title']}. {row['summary']}"
             items.append(make_item(id, text, f"kaizen {KINDS[kind].shows} --id {id}"))
     if query:
         heading = "Lessons for the query"
