@@ -43,9 +43,12 @@ def run(kaizen, tmp_path, monkeypatch):
 
 
 def answers(name, **given):
-    return Model(**{
-        step: [Answer(text, model=name) for text in given.get(step, texts)] for step, texts in GOOD.items()
-    })  # fmt: skip
+    return Model(
+        **{
+            step: [Answer(text, model=name) for text in given.get(step, texts)]
+            for step, texts in GOOD.items()
+        }
+    )
 
 
 def test_models_are_compared_on_shared_requests(kaizen, run):
