@@ -376,9 +376,7 @@ def test_seeds_belong_to_the_user(adopt, repo):
     assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / "evals" / "README.md").exists()
 
 
-def test_lesson_in_stub_becomes_a_record(
-    adopt, repo
-):
+def test_lesson_in_stub_becomes_a_record(adopt, repo):
     adopt(apply=True)
     scanned = json.loads(run(repo, "M1", "--json").stdout)["records"]
     assert {(row["file"], row["state"]) for row in scanned} == {(path, "stub") for path in STUBS}
@@ -402,9 +400,7 @@ def test_lesson_in_stub_becomes_a_record(
     "name", ["AGENTS.md", ".gitignore", "evals", ".kaizen", ".claude", "requirements-kaizen.txt"]
 )
 @pytest.mark.parametrize("leads", ["outside", "nowhere", "inside"])
-def test_link_in_place_of_file_is_refused(
-    adopt, repo, tmp_path, name, leads
-):
+def test_link_in_place_of_file_is_refused(adopt, repo, tmp_path, name, leads):
     outside = tmp_path / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "file").write_text("Somebody else's.\n")
@@ -422,9 +418,7 @@ def test_link_in_place_of_file_is_refused(
     assert seen(repo) == before and seen(outside) == theirs
 
 
-def test_link_in_place_of_part_is_not_followed(
-    adopt, repo, tmp_path
-):
+def test_link_in_place_of_part_is_not_followed(adopt, repo, tmp_path):
     (tmp_path / "outside").write_text("Somebody else's.\n")
     os.symlink(tmp_path / "outside", repo / "AGENTS.md.part")
     adopt(apply=True)
@@ -673,9 +667,7 @@ def test_hooks_and_vscode_are_added_and_removed(adopt, repo):
     assert {**seen(repo), SETTINGS: before[SETTINGS]} == before
 
 
-def test_changed_settings_survive_repair_and_removal(
-    adopt, repo
-):
+def test_changed_settings_survive_repair_and_removal(adopt, repo):
     adopt(apply=True, hooks="claude")
     known = json.loads((repo / SETTINGS).read_text())
     del known["hooks"]["Stop"]
@@ -892,9 +884,7 @@ def of_the_first_version(repo):
 
 
 @pytest.mark.parametrize("mode", ["link", "copy"])
-def test_adoption_of_version_1_is_updated_and_removed(
-    adopt, repo, store, small_engine, mode
-):
+def test_adoption_of_version_1_is_updated_and_removed(adopt, repo, store, small_engine, mode):
     adopt(apply=True, skills=str(store), **ALL, **{mode: True})
     of_the_first_version(repo)
     assert adopt(check=True)["steps"] == []
@@ -1043,9 +1033,7 @@ def test_bare_python_finds_one_with_packages(adopt, repo, tmp_path, tool):
     )
 
 
-def test_missing_packages_are_named(
-    adopt, repo, tmp_path
-):
+def test_missing_packages_are_named(adopt, repo, tmp_path):
     adopt(apply=True, copy=True)  # the engine's own .venv is not beside a copy
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)

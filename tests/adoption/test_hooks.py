@@ -153,9 +153,7 @@ def begin(hook, session, source="startup"):
 
 
 @pytest.mark.parametrize("variable", ["CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"])
-def test_task_holds_only_the_claiming_session(
-    hook, cli, kaizen, variable
-):
+def test_task_holds_only_the_claiming_session(hook, cli, kaizen, variable):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     for session in (SESSION, OTHER):
         begin(hook, session)
@@ -222,9 +220,7 @@ def test_test_run_is_recorded_for_own_task(hook, cli, kaizen):
         {"CLAUDE_CODE_SESSION_ID": "not an id"},
     ],
 )
-def test_claim_of_unknown_session_holds_all(
-    hook, cli, kaizen, env
-):
+def test_claim_of_unknown_session_holds_all(hook, cli, kaizen, env):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env=env).exit_code == 0
@@ -274,9 +270,7 @@ def test_host_test_run_is_a_reported_proof(hook, kaizen, claimed):
     assert "codex" in row["summary"] and "did not run it" in row["summary"]
 
 
-def test_failed_run_is_recorded_by_adopted_hook(
-    kaizen, claimed, root
-):
+def test_failed_run_is_recorded_by_adopted_hook(kaizen, claimed, root):
     settings = json.loads(
         hook_files.merge_hooks(None, "claude", [sys.executable, "kaizen.py", "hook"])
     )
@@ -625,9 +619,7 @@ def test_closed_streams_are_no_trouble(root, claimed):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_log_is_bounded_and_follows_no_link(
-    hook, kaizen, root, tmp_path
-):
+def test_log_is_bounded_and_follows_no_link(hook, kaizen, root, tmp_path):
     kaizen("K1")
     (root / ".kaizen").mkdir()
     (root / ".kaizen" / "hooks.toml").write_text("tests = [")
@@ -643,9 +635,7 @@ def test_log_is_bounded_and_follows_no_link(
     assert not (tmp_path / "mine").exists()
 
 
-def test_documented_settings_survive_a_missing_launcher(
-    root, claimed
-):
+def test_documented_settings_survive_a_missing_launcher(root, claimed):
     page = (ROOT / "docs" / "hooks.md").read_text()
     hooks = json.loads(page.split("```json\n")[1].split("```")[0])["hooks"]
     commands = [

@@ -127,9 +127,7 @@ def test_a_plan_creates_nothing(install, devroot, tmp_path, words):
         assert not devroot.exists()
 
 
-def test_door_in_clone_installs_from_its_origin(
-    install, devroot, origin, tmp_path
-):
+def test_door_in_clone_installs_from_its_origin(install, devroot, origin, tmp_path):
     clone = tmp_path / "source"
     door = clone / "setup" / "install-kaizen.sh"
     for name in ("install-kaizen.sh", "install_kaizen.py"):
@@ -205,9 +203,7 @@ def test_own_commits_are_kept(install, devroot, origin, tmp_path):
         ((), {"PYTHON": "/no/such/python"}, 2, "Python 3.11"),
     ],
 )
-def test_failed_clone_is_explained_and_removed(
-    install, devroot, words, env, code, said
-):
+def test_failed_clone_is_explained_and_removed(install, devroot, words, env, code, said):
     refused = install(*words, **env)
 
     assert refused.returncode == code, refused.stdout + refused.stderr
@@ -224,9 +220,7 @@ NO_REFS = [
 
 
 @pytest.mark.parametrize("words, said", NO_REFS)
-def test_invalid_ref_is_refused(
-    install, devroot, words, said
-):
+def test_invalid_ref_is_refused(install, devroot, words, said):
     refused = install(*words)
 
     assert (refused.returncode, refused.stderr) == (2, said + "\n") and not devroot.exists()
@@ -241,9 +235,7 @@ def test_refusal_of_installer_leaves_no_part(install, devroot):
     )
 
 
-def test_other_repository_is_refused(
-    install, devroot, origin, tmp_path
-):
+def test_other_repository_is_refused(install, devroot, origin, tmp_path):
     install()
     shutil.copytree(origin, tmp_path / "another.git")
     refused = install("--url", str(tmp_path / "another.git"))
@@ -302,9 +294,7 @@ def test_clone_keeps_its_own_environment(install, devroot, origin):
     assert not (devroot / ".venv").exists()
 
 
-def test_piped_door_trusts_no_local_file(
-    devroot, origin, tmp_path
-):
+def test_piped_door_trusts_no_local_file(devroot, origin, tmp_path):
     (tmp_path / "install_kaizen.py").write_text("raise SystemExit('somebody else')")
     env = {**os.environ, "PYTHON": sys.executable, "DEVROOT": str(devroot), "PIP_NO_INDEX": "1"}
     env.pop("KAIZEN_REPO_URL", None)
@@ -419,7 +409,7 @@ def without_git(tmp_path):
 
 @pytest.fixture
 def installer():
-    """install_kaizen.py as a module."""
+    """Load install_kaizen.py as a module."""
     spec = importlib.util.spec_from_file_location("install_kaizen", SETUP / "install_kaizen.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -444,15 +434,13 @@ def test_linux_without_git_names_its_package_tool(
     monkeypatch.setattr(installer, "open", lambda name, **how: opened(path, **how), raising=False)
     monkeypatch.setattr(installer.platform, "system", lambda: "Linux")
 
-    assert line in said.stdout and said.stdout.strip() == installer.how_to_get()
+    assert line in said.stdout and said.stdout.strip() == installer.get_install_line()
 
 
 @pytest.mark.parametrize(
     "system, line", [("Darwin", "xcode-select --install"), ("Windows", "winget install Git.Git")]
 )
-def test_missing_git_advice_fits_other_systems(
-    installer, monkeypatch, capsys, system, line
-):
+def test_missing_git_advice_fits_other_systems(installer, monkeypatch, capsys, system, line):
     monkeypatch.setattr(installer.platform, "system", lambda: system)
     monkeypatch.setattr(installer.shutil, "which", lambda name: None)
 
@@ -460,13 +448,11 @@ def test_missing_git_advice_fits_other_systems(
     said = capsys.readouterr().err
     assert "git was not found" in said and line in said
     door = {"Darwin": "install-kaizen.sh", "Windows": "install-kaizen.ps1"}[system]
-    assert installer.HOW_TO_GET_GIT[system] in (SETUP / door).read_text()
+    assert installer.INSTALL_LINES[system] in (SETUP / door).read_text()
 
 
 @pytest.mark.parametrize("system, line", [("Darwin", "xcode-select"), ("Linux", "git")])
-def test_door_without_git_makes_nothing(
-    install, without_git, devroot, system, line
-):
+def test_door_without_git_makes_nothing(install, without_git, devroot, system, line):
     refused = install(PATH=without_git(system))
 
     assert (

@@ -177,9 +177,7 @@ COMPLAINTS = {
 
 
 @pytest.mark.parametrize("complaint, code", COMPLAINTS.items())
-def test_failing_git_in_repository_is_named(
-    cli, repo, tmp_path, complaint, code
-):
+def test_failing_git_in_repository_is_named(cli, repo, tmp_path, complaint, code):
     (tmp_path / "git").write_text(
         f'#!/bin/sh\necho "{complaint}" >&2\nexit 128\n' if complaint else "no program"
     )

@@ -49,9 +49,7 @@ def test_plan_is_applied_by_its_hash(cli, root, store):
         assert (root / folder / "two" / "SKILL.md").is_file()
 
 
-def test_second_link_does_nothing_and_removal_works(
-    kaizen, root, store, tmp_path
-):
+def test_second_link_does_nothing_and_removal_works(kaizen, root, store, tmp_path):
     kaizen("SK3", store=store, apply=planned(kaizen, store=store)[1])
     assert set(planned(kaizen, store=store)[0].values()) == {"keep"}
     before = tree(tmp_path / "store")

@@ -174,9 +174,7 @@ def test_special_file_is_refused_at_once(root, kind):
         files.hash_file(str(root / "special"))
 
 
-def test_late_fifo_is_not_waited_for(
-    root, monkeypatch
-):
+def test_late_fifo_is_not_waited_for(root, monkeypatch):
     os.mkfifo(root / "pipe")
     (root / "file").write_text("x")
     regular = os.stat(root / "file")

@@ -176,9 +176,7 @@ def test_missing_submodule_is_skipped(repository, tmp_path):
     assert hash_of(repository) != first
 
 
-def test_vanished_file_does_not_count(
-    repository, monkeypatch
-):
+def test_vanished_file_does_not_count(repository, monkeypatch):
     plain = hash_of(repository)
     (repository / "z.txt").write_text("z")
 

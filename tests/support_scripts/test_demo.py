@@ -93,9 +93,7 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_every_run_gives_the_same_bytes(
-    told, tmp_path
-):
+def test_every_run_gives_the_same_bytes(told, tmp_path):
     elsewhere = {
         **os.environ,
         "TZ": "Asia/Kathmandu",
@@ -185,9 +183,7 @@ def test_other_folder_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_failed_demo_leaves_no_folder(
-    demo, tmp_path, monkeypatch
-):
+def test_failed_demo_leaves_no_folder(demo, tmp_path, monkeypatch):
     before = ids.now_ms, ids.random_number, runner.run_process, working_tree.read_working_tree
     monkeypatch.setattr(demo, "show_report", lambda stage: 1 / 0)
 
