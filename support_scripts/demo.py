@@ -15,7 +15,7 @@ import textwrap
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from demo_lives import lives
+from demo_lives import list_lives
 from demo_stage import ROOT, Stage
 from demo_work import Team
 
@@ -75,13 +75,13 @@ def make_demo(folder: pathlib.Path) -> str:
     try:
         with Stage(beside) as stage:
             play_demo(stage)
-            said = show_report(stage)
+            report = show_report(stage)
         write_file(beside / LAUNCHER, LAUNCHER_TEXT.format(engine=os.path.relpath(ROOT, folder)))
         beside.rename(folder)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
-    return said
+    return report
 
 
 def play_demo(stage: Stage) -> None:
@@ -89,13 +89,13 @@ def play_demo(stage: Stage) -> None:
     team = Team(stage)
     for name, text in team.text["file"].items():
         write_file(stage.root / name, text)
-    stage.play(*lives(team))
+    stage.play(*list_lives(team))
 
 
 def show_report(stage: Stage) -> str:
     """Write the weekly report as a page, and return it as text."""
-    said = stage.call("lead", "R8", out=str(stage.root / PAGE), timezone="UTC", week=WEEK)["text"]
-    return said.partition("\n\nHTML: ")[0]
+    report = stage.call("lead", "R8", out=str(stage.root / PAGE), timezone="UTC", week=WEEK)["text"]
+    return report.partition("\n\nHTML: ")[0]
 
 
 def write_file(path: pathlib.Path, text: str) -> None:

@@ -1,4 +1,5 @@
-"""Write the generated parts of docs/ and README.md: commands, settings, samples. A test fails when one is stale."""
+"""Write the generated parts of docs/ and README.md: commands, settings, samples. A test fails when
+one is stale."""
 
 import pathlib
 import sys
@@ -39,7 +40,8 @@ def build_documents() -> dict[str, str]:
     return {
         **sample.render_documents(texts), "docs/commands.md": docs.render_reference(),
         "kaizen_components/api.pyi": api.render_stub(),
-        **pages, "docs/architecture.md": layers.insert_layers(_page("architecture")), **build_skills(),
+        **pages, "docs/architecture.md": layers.insert_layers(_page("architecture")),
+        **build_skills(),
     }  # fmt: skip
 
 

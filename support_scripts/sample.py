@@ -1,7 +1,7 @@
 """Make the sample reports in docs/ from the demo, one for each report; `make docs` writes them.
 
-docs/sample has each report as Markdown, its charts as images, and the weekly one as a page; docs/reports.md and the
-README show some of it between their markers.
+docs/sample has each report as Markdown, its charts as images, and the weekly one as a page;
+docs/reports.md and the README show some of it between their markers.
 """
 
 import pathlib
