@@ -12,8 +12,8 @@ from kaizen_components.errors import Unavailable
 from kaizen_components.pipeline.run import journal
 
 from .factory import GOOD, QUICK, REQUEST, ROUTE, main_with, target, whole
+from .run_records import Records
 from .targets import FASTAPI
-from .witnessed import Records
 
 NOTHING = main_with("\n# nothing\n")
 EASY = QUICK.replace("'/health'", "'nothing'")  # gates that ask for what the agent has written

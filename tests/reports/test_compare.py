@@ -16,10 +16,10 @@ from kaizen_components.reports.charts.interval import compute_mean_interval, com
 from kaizen_components.reports.runs import compare
 
 from ..model_server import Answer
+from ..pipeline.agent_life import OWN, run_agents
 from ..pipeline.codemode_answers import REQUEST as FUNCTION_REQUEST
 from ..pipeline.codemode_answers import SOURCE
 from ..pipeline.factory import GOOD, QUICK, Model, environment, server, target
-from ..pipeline.lived import OWN, life
 from ..pipeline.protocols import EMPTY_NOTES, GOOD_NOTES, NOTES, SCRIPT, changed, put
 from ..pipeline.targets import repository
 from ..pipeline.test_codemode import model as codemode_model
@@ -43,9 +43,12 @@ def run(kaizen, tmp_path, monkeypatch):
 
 
 def answers(name, **given):
-    return Model(**{
-        step: [Answer(text, model=name) for text in given.get(step, texts)] for step, texts in GOOD.items()
-    })  # fmt: skip
+    return Model(
+        **{
+            step: [Answer(text, model=name) for text in given.get(step, texts)]
+            for step, texts in GOOD.items()
+        }
+    )
 
 
 def test_models_are_compared_on_shared_requests(kaizen, run):
@@ -139,7 +142,7 @@ def test_model_and_agents_are_compared_in_every_number(kaizen, root, notes, own)
     first = notes("nothing", EMPTY_NOTES, GOOD_NOTES)
     notes(GOOD_NOTES)
     kaizen("P6", id=first["id"])
-    life(kaizen, "honest", own, given=OWN)
+    run_agents(kaizen, "honest", own, given=OWN)
     abort_after_refusals(kaizen, own, root / "answer.json")
     found = kaizen("P8", left="driver=model", right="driver=agent")
     shown = rows(found)

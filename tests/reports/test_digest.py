@@ -21,7 +21,10 @@ from ..conftest import ROOT, git
 from ..records.test_statements import plan
 
 TEXT = {"title": "A title", "summary": "In short."}
-HOSTILE = "</h1><script>alert(1)</script> [a](javascript:x) `b` **c** \x1b[31mred\x1b[0m \u202egnp.exe \n\n# Heading\n- item"
+HOSTILE = (
+    "</h1><script>alert(1)</script> [a](javascript:x) `b` **c** \x1b[31mred\x1b[0m \u202egnp.exe "
+    "\n\n# Heading\n- item"
+)
 DAY_MS = 86_400_000
 
 
@@ -278,9 +281,14 @@ def test_notable_changes_are_listed_newest_first(kaizen, digest):
     kaizen("X6", id="@last", reason="Old.")
 
     assert [one["text"].partition(":")[0] for one in of(digest(budget=5000), "changes")] == [
-        "rule retired", "new rule", "promoted to learned", "promoted to learning", "acceptable with concerns",
-        "reopened", "done",
-    ]  # fmt: skip
+        "rule retired",
+        "new rule",
+        "promoted to learned",
+        "promoted to learning",
+        "acceptable with concerns",
+        "reopened",
+        "done",
+    ]
 
 
 def test_since_overrides_last_digest(kaizen, digest, on_day):

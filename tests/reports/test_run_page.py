@@ -22,9 +22,18 @@ BROKEN = main_with(ROUTE).replace("def health()", "def health(")
 MADE = {"out": "-", "timezone": "UTC"}
 LONG = ROUTE + "".join(f"# line {number}\n" for number in range(500))
 SAME = (
-    "outcome", "why", "seconds", "build_attempts", "tokens_in", "tokens_out", "cost_usd", "rejected_answers",
-    "rejected_cost_usd", "branch", "gates",
-)  # fmt: skip
+    "outcome",
+    "why",
+    "seconds",
+    "build_attempts",
+    "tokens_in",
+    "tokens_out",
+    "cost_usd",
+    "rejected_answers",
+    "rejected_cost_usd",
+    "branch",
+    "gates",
+)
 
 
 @pytest.fixture

@@ -57,8 +57,11 @@ def test_opened_and_done_use_reader_days(kaizen, at):
     kaizen("W2", id="@last", status="done")
 
     assert told(kaizen)["throughput"] == {
-        "per": "day", "periods": ["2026-11-16", "2026-11-17", "2026-11-18"], "opened": [2, 0, 0], "done": [0, 0, 1],
-    }  # fmt: skip
+        "per": "day",
+        "periods": ["2026-11-16", "2026-11-17", "2026-11-18"],
+        "opened": [2, 0, 0],
+        "done": [0, 0, 1],
+    }
     kathmandu = kaizen("R1", out="-", format="json", timezone="Asia/Kathmandu")["data"][
         "throughput"
     ]

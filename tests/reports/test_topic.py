@@ -58,7 +58,10 @@ def test_query_may_be_positional(cli):
 
 def test_every_hit_names_a_working_command(kaizen, cli, root):
     record_every_kind(kaizen, root)
-    words = "title short text seen fine case pattern source name later often long passed b s n t h two c file do"
+    words = (
+        "title short text seen fine case pattern source name later often long "
+        "passed b s n t h two c file do"
+    )
     records = report(kaizen, words, limit=500)["data"]["records"]
 
     assert {row["kind"] for row in records} == set(SEARCHABLE)

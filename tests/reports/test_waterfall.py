@@ -19,8 +19,10 @@ BEGAN_MS = 1_794_000_000_000
 
 def span(id, start=0, ms=0, parent=None, **more):
     return {
-        "id": id, "at": "", "actor": "agent", "test": 0, "parent_id": parent, "task_id": None, "name": id,
-        "kind": "other", "status": "ok", "started_at": ids.format_time(BEGAN_MS + start), "duration_ms": ms, "model": None,
+        "id": id, "at": "", "actor": "agent", "test": 0, "parent_id": parent, "task_id": None,
+        "name": id,
+        "kind": "other", "status": "ok", "started_at": ids.format_time(BEGAN_MS + start),
+        "duration_ms": ms, "model": None,
         "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0, "summary": None, **more,
     }  # fmt: skip
 
@@ -39,7 +41,8 @@ def report(*spans):
         },
     }
     return {
-        "trace_ids": ["t"], "total": {**total, "wall_ms": found["wall_ms"]}, "kinds": trace.sum_by_kind(found["spans"]),
+        "trace_ids": ["t"], "total": {**total, "wall_ms": found["wall_ms"]},
+        "kinds": trace.sum_by_kind(found["spans"]),
         "traces": [found],
     }  # fmt: skip
 
@@ -131,7 +134,8 @@ def test_self_time_matches_counting_milliseconds(seed):
 
 def test_path_follows_child_that_ended_last():
     assert path(
-        span("run", 0, 100), span("a", 0, 40, "run"), span("beside", 5, 20, "run"), span("b", 45, 50, "run"),
+        span("run", 0, 100), span("a", 0, 40, "run"), span("beside", 5, 20, "run"),
+        span("b", 45, 50, "run"),
         span("b1", 50, 10, "b"), span("b2", 60, 35, "b"),
     ) == {"run": 10, "a": 40, "b": 5, "b1": 10, "b2": 35}  # fmt: skip
 
@@ -224,7 +228,8 @@ def test_drawing_fits_the_width_and_bars_align(width):
 
 def test_bar_position_and_critical_path_mark():
     block = waterfall.draw_text(report(
-        span("run", 0, 100), span("first", 0, 50, "run"), span("beside", 10, 10, "run"), span("mark", 99, 0, "run"),
+        span("run", 0, 100), span("first", 0, 50, "run"), span("beside", 10, 10, "run"),
+        span("mark", 99, 0, "run"),
         span("second", 50, 50, "run"),
     ), 100)  # fmt: skip
     bars = {line.split()[0]: line.split("|")[1] for line in rows_of(block)[1:]}
@@ -260,7 +265,8 @@ def test_long_critical_path_is_cut_with_note():
 
 @pytest.mark.parametrize(
     "ms, shown",
-    [(0, "0 ms"), (999, "999 ms"), (1_000, "1.00 s"), (9_994, "9.99 s"), (12_345, "12.3 s"), (3_600_000, "3,600 s"),
+    [(0, "0 ms"), (999, "999 ms"), (1_000, "1.00 s"), (9_994, "9.99 s"), (12_345, "12.3 s"),
+    (3_600_000, "3,600 s"),
      (99_999_000, "99,999 s"), (100_000_000, "27 h"), (10**12, "11,574 d")],
 )  # fmt: skip
 def test_durations_are_short_in_ms_or_s(ms, shown):

@@ -59,7 +59,8 @@ run: ruff and mypy, later the tests."""
         if context.text("brief"):
             brief = context.brief
         cited = dict.fromkeys([*brief["files"], *brief["new_files"]])
-        protected = {one.path for one in find_protected([*cited, *there], work, spec["grants"])}
+        findings = find_protected([*cited, *there], work, spec["grants"])
+        protected = {finding.path for finding in findings}
         files = work.quote_context(
             [
                 path
@@ -91,7 +92,7 @@ run: ruff and mypy, later the tests."""
     def select_forbidden(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
-        return [one.path for one in find_protected(changes, work, context.spec["grants"])]
+        return [finding.path for finding in find_protected(changes, work, context.spec["grants"])]
 
     def write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         may_not, granted = list(work.settings.protected), list(context.spec["grants"])

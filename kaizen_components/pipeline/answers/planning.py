@@ -9,13 +9,13 @@ from ..spec import check_spec, render_spec
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
 from .context import StepContext
-from .kind import Structured, count_faults
+from .kind import StructuredKind, count_faults
 
 # A small model plans a route for a function if the example in its prompt is a route.
 ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")
 
 
-class SpecKind(Structured):
+class SpecKind(StructuredKind):
     contract = "spec"
     is_result = False
     checked = """\
@@ -37,7 +37,7 @@ is in a criterion or a constraint."""
         return "spec.md", "The spec", render_spec(self.read(text))
 
 
-class BriefKind(Structured):
+class BriefKind(StructuredKind):
     contract = "brief"
     is_result = False
     needs = ("spec",)

@@ -7,12 +7,12 @@ from ..target.review import find_objections
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
 from .context import StepContext
-from .kind import Structured, count_faults
+from .kind import StructuredKind, count_faults
 
 DIFF_CHARS_MAX = 60_000
 
 
-class ReviewKind(Structured):
+class ReviewKind(StructuredKind):
     contract = "review"
     reasons = ("pass", "malformed", "reject", "check")
     needs = ("spec", "edits")
@@ -34,7 +34,7 @@ schemas are checked before."""
         if review["verdict"] == "approve":
             return Verdict("pass", "The reviewer approves.")
         reasons = [Finding(reason["criterion"], reason["text"]) for reason in review["reasons"]]
-        says = "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000]
+        says = "; ".join(f"{reason.rule}: {reason.text}" for reason in reasons)[:2000]
         return Verdict("reject", says, reasons)
 
     def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:

@@ -37,7 +37,7 @@ READMES = ("README.md", "README.rst", "README.txt", "README")
 
 
 class Workspace:
-    """The working files of a run, made from its records and the base commit, so replaceable."""
+    """The working files of a run; all can be made again from its records and the base commit."""
 
     def __init__(
         self, place: Place, run: dict[str, Any], options: dict[str, Any], folder: str | None = None

@@ -142,7 +142,9 @@ def layout(data: Row, zone: Zone) -> Row:
             f"{format_count(sums['never_run'])} never ran."
         )
     else:
-        lead = f"{number}, and no run of any. `kaizen Q4 --case-id … --outcome passed` records one."
+        lead = (
+            f"{number}, none of them run yet. `kaizen Q4 --case-id … --outcome passed` records one."
+        )
     numbers = facts(
         fact("Cases", sums["cases"]),
         fact("Runs", sums["runs"]),

@@ -27,7 +27,8 @@ NEWEST = f"""
 SELECT * FROM {{kind}}_current WHERE {{condition}} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?"""
 WITH_FILES = f"""
 SELECT id, at, title, status, paths, paths_hash FROM {{kind}}_current
-WHERE {{condition}} AND {IN_FORCE} AND paths_hash IS NOT NULL ORDER BY seq DESC LIMIT {CHECKED_MAX}"""
+WHERE {{condition}} AND {IN_FORCE} AND paths_hash IS NOT NULL
+ORDER BY seq DESC LIMIT {CHECKED_MAX}"""
 BY_STATUS = (
     "SELECT status, count(*) AS number FROM {kind}_current WHERE {condition} GROUP BY status"
 )

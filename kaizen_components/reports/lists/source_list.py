@@ -122,7 +122,7 @@ def layout(data: Row, zone: Zone) -> Row:
     lead = (
         f"{format_quantity(sums['sources'], 'source')} {'is' if sums['sources'] == 1 else 'are'} "
         f"locked, {format_count(sums['superseded'])} of them superseded. "
-        f"{format_quantity(citing, 'record')} still {'names' if citing == 1 else 'name'} a "
+        f"{format_quantity(citing, 'record')} still {'cites' if citing == 1 else 'cite'} a "
         "superseded one."
     )
     numbers = facts(
@@ -168,8 +168,8 @@ def layout(data: Row, zone: Zone) -> Row:
         [lead, data["narrowed"]],
         [
             section("In numbers", numbers, chart, by_tier),
-            section("Records that stand on a superseded source", *_list_standing(data, zone)),
-            section("Lines of versions, the oldest first", _tabulate_lines(data["chains"], zone)),
+            section("Records that cite a superseded source", *_list_standing(data, zone)),
+            section("Versions, the oldest first", _tabulate_lines(data["chains"], zone)),
             section("Newest", _tabulate_newest(data, zone, sums["sources"])),
         ],
     )
@@ -210,7 +210,7 @@ def _tabulate_lines(chains: list[list[Row]], zone: Zone) -> Row | None:
                 content = "the same" if is_same else "changed"
             rows.append({**source, "line": line, "content": content})
     return record_table(
-        "Each line from its oldest version to the one that holds now",
+        "The versions of each source, from the oldest to the current one",
         rows,
         {
             "Line": ("number", "line"),

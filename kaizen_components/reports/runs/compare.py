@@ -42,7 +42,7 @@ REQUESTS_MAX = 100
 VERSION_CHARS_MIN = 4
 VERSION_CHARS_SHOWN = 12
 HOW = (
-    "Such as driver=agent, model=NAME, protocol=factory, version=HASH, "
+    "Give driver=agent, model=NAME, protocol=factory, version=HASH, "
     "or the ids of runs, separated by commas."
 )
 
@@ -119,7 +119,7 @@ def _select_runs(db: Reader, runs: list[Row], words: str, side: str) -> list[Row
     if key == "version" and 0 < len(value) < VERSION_CHARS_MIN:
         raise Usage(
             "bad_side",
-            f"--{side} is too short.",
+            f"--{side} {words!r} is too short.",
             f"A version is at least {VERSION_CHARS_MIN} characters of a hash.",
             "`P11 --name NAME` shows the whole hash.",
         )
@@ -130,9 +130,7 @@ def _select_runs(db: Reader, runs: list[Row], words: str, side: str) -> list[Row
         "version": lambda run: run["version"].startswith(value),
     }
     if key not in tests or not value:
-        raise Usage(
-            "bad_side", f"--{side} cannot be read.", f"It is {clip_text(words, 60)!r}.", HOW
-        )
+        raise Usage("bad_side", f"--{side} {clip_text(words, 60)!r} selects no runs.", "", HOW)
     return list(filter(tests[key], runs))
 
 
