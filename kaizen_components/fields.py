@@ -201,10 +201,7 @@ FIELDS = {
     "year": Field("int", "The year (default: this one)", least=1970, most=9998),
     "last": Field("flag", "The period before this one"),
     "days": Field(
-        "int",
-        "The last N days including today, instead of a calendar period",
-        least=1,
-        most=3_660,
+        "int", "The last N days including today, instead of a calendar period", least=1, most=3_660
     ),
     "so_far": Field(
         "flag", "Compare with the same part of the period before; the default during a period"
@@ -258,17 +255,13 @@ FIELDS = {
     "protocol": Field("line", "The protocol with the steps and gates (default: factory)", most=100),
     "function": Field("line", "For codemode: the function, such as app.text:slugify", most=300),
     "driver": Field("choice", "Who answers the steps", limits.DRIVER),
-    "from": Field(
-        "id",
-        "The run that --driver replay takes its answers from",
-    ),
+    "from": Field("id", "The run that --driver replay takes its answers from"),
     "python": Field("path", "The target's Python interpreter, if Kaizen cannot find it"),
     "budget_json": Field(
         "json", 'Budgets of the run, such as {"tokens": 100000, "seconds": 900}', most=2_000
     ),
     "apply": Field(
-        "flag",
-        "Also apply accepted work to the working tree; never over uncommitted changes",
+        "flag", "Also apply accepted work to the working tree; never over uncommitted changes"
     ),
     "allow_failing_baseline": Field(
         "flag", "Start even if baseline tests fail; new failures are still refused"

@@ -113,11 +113,7 @@ def suggest_first_step(store: Store) -> str:
 def check_folder(store: Store) -> Finding:
     folder = store.place.folder
     if len(os.fsencode(store.place.database)) > PATH_BYTES_MAX:
-        return (
-            "fail",
-            "the path is too long for SQLite",
-            "Move the project to a shorter path.",
-        )
+        return ("fail", "the path is too long for SQLite", "Move the project to a shorter path.")
     for part in (os.path.dirname(folder), folder):
         name = os.path.basename(part)
         if os.path.isdir(part) and not os.access(part, os.X_OK):

@@ -30,7 +30,7 @@ def adopt(
     if check and (remove or apply):
         raise Usage(
             "usage",
-            f"--check and --{'remove' if remove else 'apply'} exclude each other.",
+            f"--check and --{'remove' if remove else 'apply'} cannot be combined.",
             "",
             "--check only looks.",
         )

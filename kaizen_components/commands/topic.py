@@ -23,11 +23,5 @@ def report(
     from ..reports.lists import topic
 
     return output.publish(
-        topic.gather,
-        topic.layout,
-        query=query,
-        scope=scope,
-        since=since,
-        until=until,
-        limit=limit,
+        topic.gather, topic.layout, query=query, scope=scope, since=since, until=until, limit=limit
     )

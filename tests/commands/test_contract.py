@@ -276,10 +276,7 @@ def test_number_cures_and_code_and_quotes_are_not_read(lint, text):
 
 @pytest.mark.parametrize(
     "text, word",
-    [
-        ("It is fast. It prints 3 rows.", "fast"),
-        ("It prints 3 rows if possible", "if possible"),
-    ],
+    [("It is fast. It prints 3 rows.", "fast"), ("It prints 3 rows if possible", "if possible")],
 )
 def test_number_elsewhere_cures_nothing(lint, text, word):
     assert [row[2:] for row in lint(criteria(text))] == [("vague", word)]

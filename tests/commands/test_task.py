@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from itertools import pairwise
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from kaizen_components import limits
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
+from kaizen_components.records import ids
 
 from ..conftest import ROOT
 
@@ -22,6 +22,17 @@ def task(kaizen):
         return kaizen("W1", title=title, summary="About it.", **more)["id"]
 
     return start
+
+
+@pytest.fixture
+def pass_time(monkeypatch):
+    """`pass_time(2.1)`: put the engine's clock forward by so many seconds."""
+
+    def forward(seconds):
+        now_ms = ids.now_ms
+        monkeypatch.setattr(ids, "now_ms", lambda: now_ms() + int(seconds * 1000))
+
+    return forward
 
 
 def ready(kaizen, **more):
@@ -346,25 +357,25 @@ def test_task_starts_with_a_parent(kaizen, task):
 # W13
 
 
-def test_claimed_task_is_ready_after_its_lease(kaizen, task):
+def test_claimed_task_is_ready_after_its_lease(kaizen, task, pass_time):
     id = task()
     kaizen("W13", id=id, ttl_s=2)
     assert ready(kaizen) == []
     assert record(kaizen, id)["holder"] == "agent"
 
-    time.sleep(2.1)
+    pass_time(2.1)
     assert ready(kaizen) == [id]
     assert record(kaizen, id)["holder"] is None
 
 
-def test_active_task_without_lease_is_ready(kaizen, task):
+def test_active_task_without_lease_is_ready(kaizen, task, pass_time):
     abandoned, returned, working = task("abandoned"), task("returned"), task("working")
     kaizen("W13", id=abandoned, ttl_s=2)
     token = kaizen("W13", id=returned)["token"]
     for id in (abandoned, returned, working):
         kaizen("W2", id=id, status="active")
     kaizen("W13", id=returned, action="release", token=token)
-    time.sleep(2.1)
+    pass_time(2.1)
 
     assert ready(kaizen) == [abandoned, returned], (
         "an active task that nobody ever claimed is somebody's work"
@@ -390,21 +401,21 @@ def test_tokens_grow_with_every_take(kaizen, task):
         kaizen("W13", id=id, action="release", token=token)
 
 
-def test_renewal_extends_even_an_expired_lease(kaizen, task):
+def test_renewal_extends_even_an_expired_lease(kaizen, task, pass_time):
     id = task()
     first = kaizen("W13", id=id, ttl_s=1)
     renewed = kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=2)
     assert renewed["until"] > first["until"] and renewed["token"] == first["token"]
-    time.sleep(2.1)
+    pass_time(2.1)
     kaizen("W13", id=id, action="renew", token=first["token"], ttl_s=60)
     with pytest.raises(Conflict):
         kaizen("W13", id=id)
 
 
-def test_stale_token_is_refused_everywhere(kaizen, task):
+def test_stale_token_is_refused_everywhere(kaizen, task, pass_time):
     id = task()
     old = kaizen("W13", id=id, ttl_s=2)["token"]
-    time.sleep(2.1)
+    pass_time(2.1)
     new = kaizen("W13", id=id, actor="bob")["token"]
 
     for action in ("renew", "release"):

@@ -407,11 +407,7 @@ def test_report_has_totals_self_time_and_critical_path(kaizen, trace):
     ]
     assert [
         (step["name"], step["ms"], step["share"]) for step in report["traces"][0]["critical_path"]
-    ] == [
-        ("run", 1_000, 0.1),
-        ("first", 4_000, 0.4),
-        ("second", 5_000, 0.5),
-    ]
+    ] == [("run", 1_000, 0.1), ("first", 4_000, 0.4), ("second", 5_000, 0.5)]
     assert "second" in report["text"]
 
 
