@@ -54,7 +54,7 @@ def begin_run(
 ) -> dict[str, Any]:  # fmt: skip
     """Record a new run with its task and its root span; it has no event yet."""
     target = Target(repo)
-    commit = target.head()
+    commit = target.find_head()
     if options["python"]:
         find_interpreter(target, options["python"])  # refuse a bad one before anything is recorded
     inside = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
@@ -66,7 +66,7 @@ def begin_run(
         store.notes.append(
             "The target has uncommitted changes; the run starts from its last commit without them."
         )
-    submodules = target.submodules(commit)
+    submodules = target.list_submodules(commit)
     if submodules:
         store.notes.append(f"Submodules are not part of the run: {', '.join(submodules[:5])}.")
 
@@ -210,7 +210,7 @@ def _open_run(
                         f"Restore it, or end the run: `P7 --id {run['id']} --abort`.",
                     ) from None
             if run["driver"] == "agent":
-                work.forget()
+                work.delete_gate_files()
             yield Journal(write, look, store, run), work
         finally:
             work.close()
@@ -328,7 +328,7 @@ def read_target_budget(repo: str) -> dict[str, float]:
 
     target = Target(repo)
     try:
-        return parse_settings(target.blob(target.head(), PATH)).budget
+        return parse_settings(target.read_blob(target.find_head(), PATH)).budget
     finally:
         target.close()
 

@@ -49,7 +49,8 @@ QUESTIONS = {
     "purge": "SELECT e.seq, json_array_length(e.records) AS records FROM purge e WHERE {asked}",
     "task_revision": f"""
 SELECT e.seq, e.task_id AS about, e.note AS text, t.title AS task,
-       e.status, e.priority, e.scope, e.title, e.summary IS NOT NULL AS summary, e.body IS NOT NULL AS body,
+       e.status, e.priority, e.scope, e.title,
+       e.summary IS NOT NULL AS summary, e.body IS NOT NULL AS body,
        {", ".join(_select_value_before("task", name) for name in CHANGEABLE)}
 FROM task_revision e JOIN task f ON f.id = e.task_id JOIN task_current t ON t.id = e.task_id
 WHERE {{asked}}""",
