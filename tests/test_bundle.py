@@ -72,3 +72,9 @@ def test_bundle_leaves_out_types(engine):
     done = subprocess.run([sys.executable, "-c", script], cwd=engine, capture_output=True)
 
     assert done.stdout.split() == [b"_Bundle", b"{}"]
+
+
+def test_bundle_can_be_written_again(engine):
+    command = [sys.executable, "-m", "kaizen_components.bundle"]
+
+    assert subprocess.run(command, cwd=engine).returncode == 0

@@ -1090,7 +1090,7 @@ def test_writers_take_turns_after_lock_file_removal(tmp_path):
 def test_gate_reopens_a_replaced_lock_file(tmp_path, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0.1")
     path = str(tmp_path / "lock")
-    gate = Gate(path, stays=True)
+    gate = Gate(path, keep_open=True)
     with gate:
         os.unlink(path)
 
