@@ -266,6 +266,7 @@ FIELDS = {
     "allow_failing_baseline": Field(
         "flag", "Begin although tests of the base fail; no others may then"
     ),
+    "strict": Field("flag", "Let the first illegal move of an agent end the run as failed"),
     "lease": Field("line", "The lease that P5 gave out with the step", most=100),
     "pipeline.file": Field(
         "input", "The answer: a file, or - for stdin", most=limits.BODY_CHARS_MAX

@@ -153,6 +153,7 @@ class Chat:
         return Reply(
             parts.text, parts.calls, parts.model or self.endpoint.model, self.endpoint.served_by, tokens_in, tokens_out,
             self.endpoint.cost_usd(tokens_in, tokens_out), round(seconds, 3), parts.finish_reason, retries,
+            requested=self.endpoint.model,
         )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from .progress import Progress
 
 if TYPE_CHECKING:
     from ...parameters import ReadNow, Row, Store, WriteLater, Writer
+    from ..job import Settings
     from .drivers import Driver
 
 LEASE_MS = (
@@ -140,19 +141,25 @@ def take_answer(
         if waiting:
             with (
                 suppress(KaizenError),
-                _open_run(write, look, store, waiting, needs_target=False) as (book, _),
+                _open_run(write, look, store, waiting, needs_target=False) as (book, work),
             ):
                 book.record_refusal("unknown-lease", "A lease was named that does not exist.")
+                _end_if_failed(book, work)
         raise
     with _open_run(write, look, store, run["id"]) as (book, work):
         _refuse_other_driver(book, answering=True)
-        past = turn.find_same_answer(book, given["lease"], given["text"])
+        engine = Engine(book, work, None, Progress())
+        step = engine.protocol.steps[book.state["step"]]
+        try:
+            past = turn.find_same_answer(book, given["lease"], given["text"])
+            if past is None:
+                turn.check_submission(book, step, given)
+                context = engine.build_context(step, book.state)
+                turn.check_paths(book, work, step, context, given["text"])
+        except KaizenError:
+            _end_if_failed(book, work)
+            raise
         if past is None:
-            engine = Engine(book, work, None, Progress())
-            step = engine.protocol.steps[book.state["step"]]
-            turn.check_submission(book, step, given)
-            context = engine.build_context(step, book.state)
-            turn.check_paths(book, work, step, context, given["text"])
             leased_ms = round(datetime.fromisoformat(lease["at"]).timestamp() * 1000)
             seconds = max(0, ids.now_ms() - leased_ms) / 1000
             reply = Reply(given["text"], served_by=f"agent {book.actor}", seconds=seconds)
@@ -163,6 +170,12 @@ def take_answer(
         _drive(book, work, None)
         result = _describe_verdict(book, step_name, attempt)
         return {**result, "replayed": True} if past else result
+
+
+def _end_if_failed(book: Journal, work: Workspace) -> None:
+    """End a run whose last allowed illegal move was this one."""
+    if book.state["phase"] == "ending" and book.state["outcome"] == "failed":
+        book.end(work, {})
 
 
 def _describe_verdict(book: Journal, step: str, attempt: int) -> dict[str, Any]:
@@ -322,13 +335,13 @@ def _lock_run(store: Store, run: Row) -> Iterator[None]:
         os.close(descriptor)
 
 
-def read_target_budget(repo: str) -> dict[str, float]:
-    """Return the budget in the settings of the target's last commit."""
+def read_target_settings(repo: str) -> Settings:
+    """Return the settings of the target's last commit."""
     from ..target.settings import PATH, parse_settings  # pydantic is slow
 
     target = Target(repo)
     try:
-        return parse_settings(target.blob(target.head(), PATH)).budget
+        return parse_settings(target.blob(target.head(), PATH))
     finally:
         target.close()
 

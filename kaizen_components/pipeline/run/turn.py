@@ -169,7 +169,7 @@ def _refuse(book: Journal, rule: str, what: str, kind: type[KaizenError]) -> Kai
     """Record a refusal and return its error: the rule, what was expected, what is legal now."""
     book.record_refusal(rule, what)
     state, run = book.state, book.run
-    if state["phase"] == "ended":
+    if state["phase"] in machine.ENDS:
         expected = f"nothing, for the run is {state['outcome']}"
         legal = f"`P2 --id {run['id']}` shows it."
     else:
