@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-"""The launcher: this folder's records, whichever engine `kaizen_components` is linked to."""
+"""Start Kaizen on this folder's records, with the engine that `kaizen_components` links to."""
 
 import gc
 import os
 import sys
 
-gc.set_threshold(
-    10_000
-)  # the usual 700 collects a dozen times while modules load, and finds nothing: 3 % of a command
+# The usual 700 collects a dozen times while modules load, and frees nothing: 3 % of a command.
+gc.set_threshold(10_000)
 
 
 def exit_with_message(exit_code, message):
-    """To a person in words; a hook neither fails its host nor talks to it."""
+    # type: (int, str) -> None
+    """Print the message and exit; a hook exits silently with 0, to not break its host."""
     if [word.lower() for word in sys.argv[1:2]] in (["hook"], ["d3"]):
         sys.exit(0)
     sys.stderr.write(message)
     sys.exit(exit_code)
 
 
-if sys.version_info < (3, 11):  # noqa: UP036  (said here, because the engine does not even load on an older one)
+if sys.version_info < (3, 11):  # noqa: UP036  (the engine itself does not load on an older one)
     exit_with_message(
         2, "Kaizen needs Python 3.11 or newer. Run `bash setup/setup.sh`, or set PYTHON to one.\n"
     )
@@ -27,7 +27,7 @@ if not os.environ.get("KAIZEN_REPO_ROOT"):
     os.environ["KAIZEN_REPO_ROOT"] = os.path.dirname(os.path.abspath(__file__))
 
 try:
-    from kaizen_components.args import entry  # only now: the root had to be pinned first
+    from kaizen_components.args import entry  # after the root is set
 except KeyboardInterrupt:
     sys.exit(130)
 except ModuleNotFoundError as error:
@@ -35,7 +35,7 @@ except ModuleNotFoundError as error:
         raise
     exit_with_message(
         5,
-        "The Kaizen engine is not beside this file: link its folder kaizen_components here again.\n",
+        "The Kaizen engine is missing: link its folder kaizen_components beside this file again.\n",
     )
 
 if __name__ == "__main__":

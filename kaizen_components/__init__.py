@@ -8,27 +8,31 @@ __version__ = "0.1.0"
 FOLDER = os.path.dirname(__file__) + os.sep
 TYPE_CHECKING = False  # as in `typing`, which everyday commands don't import
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+    from typing import Any
+
     from .api import Kaizen as Kaizen
     from .errors import KaizenError as KaizenError
 BUNDLE = f"{FOLDER}__pycache__{os.sep}hot.{sys.implementation.cache_tag}.bundle"
 
 
 class _Bundle:
-    """Imports the modules of everyday commands from one file instead of one file each (docs/adr/0010-hot-bundle.md).
+    """Imports the modules of everyday commands from one file (docs/adr/0010-hot-bundle.md).
 
-    `bundle.py` writes it during set-up. A module whose source has changed since is imported in the usual way.
+    `bundle.py` writes it during set-up. A module whose source has changed since then is imported
+    in the usual way.
     """
 
-    def __init__(self, content):
+    def __init__(self, content: bytes) -> None:
         begin = 4 + int.from_bytes(content[:4], "little")
-        self._modules = marshal.loads(
-            content[4:begin]
-        )  # name -> (source, its mtime and size, begin, end)
+        # name -> (source, its mtime and size, begin, end)
+        self._modules = marshal.loads(content[4:begin])
         self._code = memoryview(content)[begin:]
         if len(self._code) != max(end for *_, end in self._modules.values()):
             raise EOFError
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
         if name not in self._modules:
             return None
         source, modified_ns, size_bytes, _, _ = self._modules[name]
@@ -44,39 +48,29 @@ class _Bundle:
             spec.submodule_search_locations = [FOLDER + source[: -len("/__init__.py")]]
         return spec
 
-    def create_module(self, spec):
+    def create_module(self, spec: "ModuleSpec") -> None:
         return None
 
-    def exec_module(self, module):
+    def exec_module(self, module: "ModuleType") -> None:
         exec(self.get_code(module.__name__), module.__dict__)
 
-    def get_code(self, name):
+    def get_code(self, name: str) -> "CodeType":
         """Return the module's code; `python -m` asks for it too."""
         *_, begin, end = self._modules[name]
         return marshal.loads(self._code[begin:end])
 
 
-def _use_bundle():
-    try:
-        with open(BUNDLE, "rb", 0) as file:
-            bundle = _Bundle(file.read())
-        if bundle.find_spec(__name__):  # the bundle was written for this very file
-            sys.meta_path.insert(0, bundle)
-    except (
-        OSError,
-        EOFError,
-        ValueError,
-        TypeError,
-        KeyError,
-    ):  # there is none, or not a whole one
-        pass
+try:
+    with open(BUNDLE, "rb", 0) as _file:
+        _bundle = _Bundle(_file.read())
+    if _bundle.find_spec(__name__):  # it was written for this very file
+        sys.meta_path.insert(0, _bundle)
+except (OSError, EOFError, ValueError, TypeError, KeyError):  # it is missing or damaged
+    pass
 
 
-_use_bundle()
-
-
-def __getattr__(name):
-    """Import the Python door when somebody asks for it; everyday commands don't."""
+def __getattr__(name: str) -> "Any":
+    """Import the Python door on first use; everyday commands don't need it."""
     if name == "Kaizen":
         from .api import Kaizen
 

@@ -6,15 +6,17 @@
         task = kaizen.task_start(title="Fix the parser", summary="It drops the last line.")
         kaizen.task_update(id=task["id"], status="active")
 
-A method takes the options of its command as keywords and returns the dict that `--json` prints. Failures are
-raised as the classes of `errors.py`. `python.pyi` beside this file is generated from the same declarations and gives
-type checkers and editors each signature.
+A method takes the options of its command as keywords and returns the dict that `--json` prints.
+Failures are raised as the classes of `errors.py`. `api.pyi` beside this file is generated from the same
+declarations and gives type checkers and editors each signature.
 """
+
+from __future__ import annotations
 
 import functools
 import inspect
 from keyword import iskeyword
-from typing import Any
+from typing import Any, Self
 
 from . import fields
 from .call import Door
@@ -46,33 +48,32 @@ class Kaizen:
         self._door = Door(root and str(root), keep_open=True)
         self._actor = actor
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the connection to the database."""
         self._door.close()
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *map(get_method_name, COMMANDS.values())]
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         word = name.replace("_", "-")
         if word not in COMMANDS.values():
             raise AttributeError(f"Kaizen has no command {word!r}; dir(Kaizen(...)) lists them.")
         command = find_command(word)
 
         @functools.wraps(command.function)
-        def call_command(**options):
+        def call_command(**options: Any) -> dict[str, Any]:
             if self._actor and "actor" not in command.options:
                 options.setdefault("actor", self._actor)
             given = {option.rstrip("_"): value for option, value in options.items()}
-            return self._door(
-                word, **{key: value for key, value in given.items() if value is not None}
-            )
+            given = {key: value for key, value in given.items() if value is not None}
+            return self._door(word, **given)
 
         call_command.__name__ = name
         call_command.__signature__ = build_signature(command)  # type: ignore[attr-defined]
@@ -86,53 +87,48 @@ def get_method_name(command_name: str) -> str:
 def build_signature(command: Command) -> inspect.Signature:
     """Return the keyword-only signature of a command's method."""
     empty = inspect.Parameter.empty
-    return inspect.Signature(
-        [
-            inspect.Parameter(
-                _argument_name(name),
-                inspect.Parameter.KEYWORD_ONLY,
-                default=empty if name in command.required else command.defaults.get(name),
-            )
-            for name in _option_names(command)
-        ],
-        return_annotation=dict[str, Any],
-    )
+    parameters = [
+        inspect.Parameter(
+            get_argument_name(name),
+            inspect.Parameter.KEYWORD_ONLY,
+            default=empty if name in command.required else command.defaults.get(name),
+        )
+        for name in list_method_options(command)
+    ]
+    return inspect.Signature(parameters, return_annotation=dict[str, Any])
 
 
-def render_stub() -> str:
-    """Return the text of `python.pyi`."""
-    return STUB_HEADER + "".join(map(_render_method, load_commands()))
-
-
-def _render_method(command):
-    options = ", ".join(_render_option(command, name) for name in _option_names(command))
-    docstring = command.help.replace("\\", "\\\\").replace('"', "'")
-    return f'''    def {get_method_name(command.name)}(self, *, {options}) -> dict[str, Any]:
-        """{command.code}: {docstring}"""
-'''
-
-
-def _render_option(command, name):
-    default = "" if name in command.required else " = ..."
-    return f"{_argument_name(name)}: {_annotate(fields.get_field(command, name), bool(default))}{default}"
-
-
-def _option_names(command):
+def list_method_options(command: Command) -> list[str]:
+    """Return the names of a method's options, the required ones first."""
     shared = [name for name in fields.SHARED if name != "json" and name not in command.options]
     return sorted([*command.options, *shared], key=lambda name: name not in command.required)
 
 
-def _argument_name(name):
-    return f"{name}_" if iskeyword(name) else name
+def get_argument_name(option: str) -> str:
+    return f"{option}_" if iskeyword(option) else option
 
 
-def _annotate(field, is_optional):
-    if field.choices:
-        annotation = f"Literal[{', '.join(repr(choice) for choice in field.choices)}]"
-    elif field.kind in fields.LIST_KINDS:
-        annotation = "list[str]"
-    else:
-        annotation = PYTHON_TYPES.get(field.kind, "str")
-    return (
-        f"{annotation} | None" if is_optional and annotation not in ("bool", "Any") else annotation
-    )
+def render_stub() -> str:
+    """Return the text of `api.pyi`."""
+    lines = [STUB_HEADER]
+    for command in load_commands():
+        arguments = []
+        for name in list_method_options(command):
+            field = fields.get_field(command, name)
+            if field.choices:
+                annotation = f"Literal[{', '.join(map(repr, field.choices))}]"
+            elif field.kind in fields.LIST_KINDS:
+                annotation = "list[str]"
+            else:
+                annotation = PYTHON_TYPES.get(field.kind, "str")
+            if name not in command.required:
+                annotation += "" if annotation in ("bool", "Any") else " | None"
+                annotation += " = ..."
+            arguments.append(f"{get_argument_name(name)}: {annotation}")
+        docstring = command.help.replace("\\", "\\\\").replace('"', "'")
+        lines.append(
+            f"    def {get_method_name(command.name)}"
+            f"(self, *, {', '.join(arguments)}) -> dict[str, Any]:\n"
+            f'        """{command.code}: {docstring}"""\n'
+        )
+    return "".join(lines)

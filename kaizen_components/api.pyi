@@ -216,7 +216,7 @@ class Kaizen:
     def protocol_check(self, *, name: str | None = ..., repo: str | None = ..., python: str | None = ..., write_skills: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """P11: Check a protocol, its gates on their fixtures, and say what is wrong with it; without --name list them all."""
     def project_adopt(self, *, path: str, link: bool = ..., copy: bool = ..., hooks: str | None = ..., skills: str | None = ..., vscode: bool = ..., check: bool = ..., remove: bool = ..., apply: bool = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
-        """D1: Let another repository use this engine with records of its own; shows the plan unless --apply is given."""
+        """D1: Let another repository use this engine with its own records; shows the plan unless --apply is given."""
     def publish_check(self, *, limit: int | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:
         """D2: Look for secrets, personal paths, machine names and inner addresses in what could be published; exit 1 if any."""
     def hook(self, *, event: Literal['session-start', 'stop', 'post-tool-use'], host: Literal['claude', 'codex'] | None = ..., actor: str | None = ..., op_id: str | None = ..., test: bool = ...) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""argv in, exit code out. The hot path: builtins, and what a record needs, and nothing else.
+"""argv in, exit code out. The hot path: it imports only what a record needs.
 
-The fast parser knows exact codes or names, and exact option names. Whatever it does not know it leaves to the click
-face, which explains. Both give the same thing: the command, and a dict of option name to the values given.
+The fast parser knows exact codes or names, and exact option names. What it does not know it leaves
+to the click face, which explains. Both return the command, and a dict of option name to values.
 """
+
+from __future__ import annotations
 
 import sys
 
@@ -14,20 +16,23 @@ from .index import Command, find_code, join_split_name
 from .records.ledger.canonical import encode_compact
 from .records.secrets.scan import mask_secrets
 
-HOOK_WORDS = (
-    "D3",
-    "HOOK",
-)  # words that a host's settings call; a typo there must not exit 2, which blocks the host
-NEEDS_SHUTDOWN = {"atexit", "threading", "profile"}  # the last is what cProfile loads
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Parsed = tuple[Command, dict[str, list[Any]]]
+
+HOOK_WORDS = ("D3", "HOOK")  # a typo in a hook's settings must not exit 2, which blocks the host
+NEEDS_SHUTDOWN = {"atexit", "threading", "profile"}  # cProfile loads the last
 
 
-def parse_argv(argv):
-    """(command, given) if every word is understood, else None."""
+def parse_argv(argv: list[str]) -> Parsed | None:
+    """Return (command, given) if every word is understood, else None."""
     code = find_code(argv[0]) if argv else None
     if code is None:
         return None
     command = Command(code)
-    given: dict[str, list] = {}
+    given: dict[str, list[Any]] = {}
     bare: list[str] = []
     rest = iter(argv[1:])
     for word in rest:
@@ -40,21 +45,22 @@ def parse_argv(argv):
             given.setdefault(word[2:].replace("-", "_"), []).append(words[1:])
             rest = iter(())
         elif word[:2] == "--":
-            name, equals, value = word[2:].partition("=")
-            name, from_file = fields.find_option(command, name)
-            if name is None or (
-                equals and fields.get_field(command, name).kind in ("flag", "argv")
-            ):
+            option, equals, after = word[2:].partition("=")
+            name, from_file = fields.find_option(command, option)
+            if name is None:
                 return None
-            if fields.get_field(command, name).kind == "flag":
+            kind = fields.get_field(command, name).kind
+            if equals and kind in ("flag", "argv"):
+                return None
+            value: Any = after
+            if kind == "flag":
                 value = True
             elif not equals:
                 value = next(rest, None)
                 if value is None or fields.is_known_option(command, value):
-                    return None  # a forgotten value: click explains
-            given.setdefault(name, []).append(
-                fields.read_shell_value(command, name, value, from_file)
-            )
+                    return None  # the value is missing: click explains
+            value = fields.read_shell_value(command, name, value, from_file)
+            given.setdefault(name, []).append(value)
         elif word[:1] == "-" and word != "-":
             return None
         else:
@@ -62,85 +68,84 @@ def parse_argv(argv):
     return (command, given) if fields.assign_bare_words(command, given, bare) else None
 
 
-def main(argv=None) -> int:
+def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
-    as_json = "--json" in argv[: _count_own_words(argv)]
-    given = len(argv)
-    while len(argv) > 1 and argv[0] == "--json":  # allowed before the command too
-        argv = argv[1:]
-    asked = (
-        ["--json"] if len(argv) < given and "--json" not in argv[: _count_own_words(argv)] else []
-    )
+    as_json = "--json" in argv[: count_own_words(argv)]
+    is_first = False
+    while len(argv) > 1 and argv[0] == "--json":  # allowed before the command, too
+        argv, is_first = argv[1:], True
+    is_repeated = "--json" in argv[: count_own_words(argv)]
     argv = join_split_name(argv)
-    argv[1:1] = asked
+    if is_first and not is_repeated:
+        argv.insert(1, "--json")
     try:
-        return _run_argv(argv, as_json)
+        parsed = parse_argv(argv) or load_click_face().parse_with_click(argv)
+        if parsed is None:  # help was printed
+            return 0
+        command, given = parsed
+        return run_command(command, given, as_json)
     except KaizenError as error:
         exit_code = report_error(error, as_json)
-        return (
-            1 if isinstance(error, Usage) and argv and argv[0].upper() in HOOK_WORDS else exit_code
-        )
+        is_hook = bool(argv) and argv[0].upper() in HOOK_WORDS
+        return 1 if is_hook and isinstance(error, Usage) else exit_code
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        return report_error(_build_bug_report(error), as_json)
+        import os
+
+        if os.environ.get("KAIZEN_DEBUG") == "1":
+            import traceback
+
+            traceback.print_exc()
+        bug = KaizenError(
+            "bug",
+            "Kaizen failed because of a bug.",
+            f"{type(error).__name__}: {error}"[:500],
+            "Run it again with KAIZEN_DEBUG=1 and report what it prints.",
+        )
+        return report_error(bug, as_json)
 
 
-def _count_own_words(argv):
-    """How many words are ours: what stands after `--run --` belongs to the command that is run."""
-    return next(
-        (at for at, word in enumerate(argv) if word == "--run" and argv[at + 1 : at + 2] == ["--"]),
-        len(argv),
-    )
+def count_own_words(argv: list[str]) -> int:
+    """Return how many words are ours: those after `--run --` belong to the command that it runs."""
+    for at, word in enumerate(argv):
+        if word == "--run" and argv[at + 1 : at + 2] == ["--"]:
+            return at
+    return len(argv)
 
 
-def _run_argv(argv, as_json):
-    parsed = parse_argv(argv)
-    if parsed is None:
-        parsed = _load_click_cli().parse_with_click(argv)
-        if parsed is None:  # help or completion, and it is printed
-            return 0
-    command, given = parsed
-    hook = (command.code in HOOK_WORDS or _read_format(command, given) == "hook") and not as_json
+def run_command(command: Command, given: dict[str, list[Any]], as_json: bool) -> int:
+    """Run the command and print its result; return the exit code."""
+    format = ""  # of a command that prints its answer, unlike one that writes a file
+    if command.defaults.get("format") in ("text", "md"):
+        format = str(given.get("format", [""])[0]).lower()
+    is_hook = (command.code in HOOK_WORDS or format == "hook") and not as_json
+    door = None
     try:
-        result, notes = _perform_command(command, given)
+        door = Door()
+        result = door.run(command, given)
+        notes = door.store.notes
     except KaizenError as error:
-        if not hook or isinstance(error, (Usage, Blocked)):
+        error.notes = door.store.notes if door else []
+        if not is_hook or isinstance(error, (Usage, Blocked)):
             raise
-        if not isinstance(
-            error, NotFound
-        ):  # a project without records, or no project at all, is nobody's concern
+        if not isinstance(error, NotFound):  # a project without records needs no message
             report_error(error, False)
-        return 0  # a hook never fails its host
-    if as_json or _read_format(command, given) == "json":
+        return 0  # a hook never breaks its host
+    finally:
+        if door:
+            door.close()
+    if as_json or format == "json":
         if notes:
             result["notes"] = notes
         text.write_output(sys.stdout, encode_compact(result) + "\n", command.writes)
     else:
-        text.write_output(sys.stderr, "" if hook else text.render_notes(notes))
+        text.write_output(sys.stderr, "" if is_hook else text.render_notes(notes))
         text.write_output(sys.stdout, text.render_result(result, command), command.writes)
     return result.get("exit_code") or 0  # of a command that was run, or of a check that failed
 
 
-def _perform_command(command, given):
-    """(result, notes)"""
-    door = Door()
-    try:
-        return door.run(command, given), door.store.notes
-    except KaizenError as error:
-        error.notes = door.store.notes
-        raise
-    finally:
-        door.close()
-
-
-def _read_format(command, given):
-    """The --format of a command that prints its answer unless told otherwise; of no interest where it writes a file."""
-    prints = command.defaults.get("format") in ("text", "md")
-    return str(given.get("format", [""])[0]).lower() if prints else ""
-
-
-def _load_click_cli():
+def load_click_face() -> Any:
     try:
         from .faces import cli
     except ModuleNotFoundError as error:
@@ -154,12 +159,8 @@ def _load_click_cli():
     return cli
 
 
-def report_error(error, as_json) -> int:
-    error.what, error.why, error.next = (
-        mask_secrets(error.what),
-        mask_secrets(error.why),
-        mask_secrets(error.next),
-    )
+def report_error(error: KaizenError, as_json: bool) -> int:
+    error.what, error.why, error.next = map(mask_secrets, (error.what, error.why, error.next))
     if as_json:
         text.write_output(sys.stderr, encode_compact(error.as_dict()) + "\n")
     else:
@@ -167,24 +168,11 @@ def report_error(error, as_json) -> int:
     return error.exit_code
 
 
-def _build_bug_report(error):
-    import os
-
-    if os.environ.get("KAIZEN_DEBUG") == "1":
-        import traceback
-
-        traceback.print_exc()
-    return KaizenError(
-        "bug",
-        "Kaizen failed in a way it should not.",
-        f"{type(error).__name__}: {error}"[:500],
-        "Run it again with KAIZEN_DEBUG=1 and report what it prints.",
-    )
-
-
 def entry() -> None:
-    """Run as a process of its own, and end it. That Python takes itself apart is an eighth of a cold command, and of
-    use only to what waits for it."""
+    """Run as a process and end it.
+
+    Python's own shutdown takes an eighth of a cold command, and only a few modules need it.
+    """
     exit_code = main()
     if not NEEDS_SHUTDOWN & sys.modules.keys():
         import os
@@ -193,7 +181,7 @@ def entry() -> None:
             for stream in (sys.stdout, sys.stderr):
                 if stream is not None:
                     stream.flush()
-        except OSError:  # Python says it, as ever
+        except OSError:  # Python reports it, as usual
             sys.exit(exit_code)
         os._exit(exit_code)
     sys.exit(exit_code)

@@ -1,8 +1,10 @@
-"""The one door: a command and what was given in, a result out. The CLI, K5, the tests and servers all come here.
+"""Run a command: its options in, a result out. The CLI, K5, the tests and servers all come here.
 
-What is given is a dict of option name to a list of raw values. `bind` makes typed values of them, `Door.run` checks
-them for secrets, opens what the command's signature asks for, and calls it.
+Options come as a dict of name to a list of raw values. `bind_options` makes typed values of them;
+`Door.run` refuses secrets, opens what the command's signature asks for, and calls it.
 """
+
+from __future__ import annotations
 
 import os
 
@@ -16,82 +18,70 @@ from .records.ledger.transaction import RecordReader, RecordWriter
 from .records.secrets.excerpt import make_excerpt
 from .records.secrets.scan import find_secret_in
 from .store.database import Store
-from .store.place import find_root as project_root
+from .store.place import find_root
 from .values import read_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from .index import Command
+    from .parameters import Row
+    from .store.connection import Connection
+
+    Given = dict[str, list[Any]]
 
 DEFAULT_ACTOR = "agent"
 PAST_OP = "SELECT payload_hash, result FROM op WHERE op_id = ?"
+NOT_IN_BATCH = ("K", "P", "D", "SK")  # they take minutes, or change what no rollback restores
 
 
-def bind_options(command, given):
-    """Typed values for the command and for the shared options, or a Usage error that says what is wrong."""
+def bind_options(command: Command, given: Given) -> tuple[Row, Row]:
+    """Return typed values for the command and for the shared options; raise Usage if one is bad."""
     values, shared = {}, {}
-    if "timezone" in given:
-        given = _apply_timezone(command, given)
     for name, raw in given.items():
         field = fields.get_field(command, name)
+        if field.kind == "time" and "timezone" in given:
+            from .records.moment import add_zone
+
+            raw = [add_zone(raw[0], given["timezone"][0]), *raw[1:]]
         try:
-            value = _read_option(name, field, raw)
+            value = read_option(name, field, raw)
         except Usage as error:
-            error.next = (
-                error.next or f"`help {command.code}` says what {fields.format_option(name)} takes."
-            )
+            option = fields.format_option(name)
+            error.next = error.next or f"`help {command.code}` says what {option} takes."
             raise
         if name in command.options:
             values[name] = value
         if name in fields.SHARED:
             shared[name] = value
-    absent = [name for name in command.required if name not in values]
-    if absent:
-        raise explain_missing_options(command, absent)
-    for (
-        name,
-        default,
-    ) in command.defaults.items():  # an input's default is stdin, read here like any other text
-        if default == "-" and name not in values:
-            values[name] = _read_option(name, fields.get_field(command, name), [default])
+    missing = [name for name in command.required if name not in values]
+    if missing:
+        raise explain_missing_options(command, missing)
+    for name, default in command.defaults.items():
+        if default == "-" and name not in values:  # an input's default is stdin
+            values[name] = read_option(name, fields.get_field(command, name), [default])
     return values, shared
 
 
-def _apply_timezone(command, given):
-    """Times without a zone of their own are meant in the one that is asked for."""
-    times = [
-        name
-        for name in given
-        if name in command.options and fields.get_field(command, name).kind == "time"
-    ]
-    if not times:
-        return given
-    from .records.moment import add_zone
-
-    return {
-        name: [add_zone(raw[0], given["timezone"][0]), *raw[1:]] if name in times else raw
-        for name, raw in given.items()
-    }
-
-
-def explain_missing_options(command, names):
+def explain_missing_options(command: Command, names: list[str]) -> Usage:
+    options = ", ".join(map(fields.format_option, names))
     return Usage(
         "missing_option",
-        f"{command.code} {command.name} needs "
-        + ", ".join(fields.format_option(name) for name in names)
-        + ".",
+        f"{command.code} {command.name} needs {options}.",
         "",
         f"`help {command.code}` shows all options and an example.",
     )
 
 
-def _read_option(name, field, raw):
+def read_option(name: str, field: fields.Field, raw: list[Any]) -> Any:
     if field.kind in fields.LIST_KINDS:
         flat = [one for item in raw for one in (item if type(item) is list else [item])]
         return read_value(name, field, flat)
     if len(raw) > 1:
-        raise Usage(
-            "given_twice",
-            f"{fields.format_option(name)} is given more than once.",
-            "",
-            "Give it once.",
-        )
+        what = f"{fields.format_option(name)} is given more than once."
+        raise Usage("given_twice", what, "", "Give it once.")
     value = raw[0]
     if type(value) is fields.FromFile or field.kind == "input":
         from .input import read_text
@@ -101,90 +91,90 @@ def _read_option(name, field, raw):
 
 
 class Door:
-    """Runs commands on one project's database, for one thread; another thread has a door of its own."""
+    """Runs commands on one project's database; each thread needs its own door."""
 
-    def __init__(self, root=None, keep_open=False):
-        self.store = Store(root or project_root())
+    def __init__(self, root: str | None = None, keep_open: bool = False) -> None:
+        self.store = Store(root or find_root())
         self.anchors = AnchorFile(self.store.place.anchors)
         self.end = LogEndCache()
         self.keep_open = keep_open  # a server keeps its connection between calls
 
-    def __call__(self, word, **given):
-        """For Python callers: `door("W1", title="…", summary="…")`."""
+    def __call__(self, word: str, **given: Any) -> Row:
+        """Run a command from Python: `door("W1", title="…", summary="…")`."""
         command = find_command(word)
         refuse_unknown_options(command, given)
         return self.run(command, {name: [value] for name, value in given.items()})
 
-    def run(self, command, given):
+    def run(self, command: Command, given: Given) -> Row:
         values, shared = bind_options(command, given)
-        actor = shared.get("actor") or _read_environment_actor()
+        actor = shared.get("actor") or os.environ.get("KAIZEN_ACTOR", "").strip()
         try:
-            _refuse_secrets(command, {**values, **shared, "actor": actor})
-        except Refused as error:
-            error.what = (
-                error.what
-                if "actor" in shared
-                else error.what.replace("--actor", "KAIZEN_ACTOR", 1)
-            )
+            actor = read_value("actor", fields.SHARED["actor"], actor or DEFAULT_ACTOR)
+            refuse_secrets(command, {**values, **shared, "actor": actor})
+        except (Refused, Usage) as error:
+            if "actor" not in shared:
+                error.what = error.what.replace("--actor", "KAIZEN_ACTOR", 1)
             raise
         try:
             if command.writes:
                 op_id, test = shared.get("op_id"), shared.get("test", False)
-                said = {**values, **_find_relative_times(command, given)} if op_id else values
-                once = (op_id, self._hash_call(command, said, actor, test)) if op_id else None
-                prepare = self._write if "tx" in command.needs else self._run_slow_write
-                result = prepare(command, values, actor, once, test)
+                once = (op_id, hash_call(command, given, values, actor, test)) if op_id else None
+                write = self._write if "tx" in command.needs else self._run_slow_write
+                result = write(command, values, actor, once, test)
             else:
                 result = self._run_read(command, values, actor)
         finally:
             self.store.release_writers()
         return {"status": "OK", **(result if type(result) is dict else {"records": result})}
 
-    def close(self):
+    def close(self) -> None:
         self.store.close()
         self.anchors.close()
 
-    def _run_read(self, command, values, actor):
+    def _run_read(self, command: Command, values: Row, actor: str) -> Row:
         resources = {"store": self.store, **ABOUT_COMMANDS}
         if "db" not in command.needs:
-            return self._call_function(command, values, resources.__getitem__)
+            return call_function(command, values, resources)
         connection = self.store.reader()
         try:
-            connection.begin()  # all of one answer is of one moment, whatever others write meanwhile
+            connection.begin()  # read one snapshot while others write
             resources["db"] = RecordReader(connection, actor)
-            return self._call_function(command, values, resources.__getitem__)
+            return call_function(command, values, resources)
         finally:
             connection.roll_back()
 
-    def _run_slow_write(self, command, values, actor, once, test):
-        """A command that has slow work to do first (running a command, hashing a file) writes when it calls `write`:
-        nobody else waits for it meanwhile. Its connection stays until the door is closed: a run writes often."""
+    def _run_slow_write(
+        self, command: Command, values: Row, actor: str, once: tuple[str, str] | None, test: bool
+    ) -> Row:
+        """Run a command that has slow work to do before it calls `write`.
+
+        Other writers do not wait for it. Its connection stays open until the door is closed,
+        because a pipeline run writes often.
+        """
         if not command.can_be_first:
             self.store.require()
         if "run" in values and self.store.exists():
             self.store.require_not_newer()
         if once and self.store.exists():
-            past = self._find_past_result(self._migrated_reader(), *once)
+            past = find_past_result(self._open_migrated(), *once)
             if past:
                 return past
+        first = [once]  # the op-id of a command that writes more than once names its first write
 
-        first = [once]  # a command that writes more than once is named by what it wrote first
+        def write(do: Callable[[RecordWriter], Row]) -> Row:
+            self.store.release_writers()  # our own reader would keep us out
+            op = first.pop() if first else None
+            return self._write(command, values, actor, op, test, do, keep_open=True)
 
-        def write(do):
-            self.store.release_writers()  # or our own reader would keep us out
-            return self._write(
-                command, values, actor, first.pop() if first else None, test, do, keep_open=True
-            )
-
-        def look():
+        def look() -> RecordReader:
             self.store.require()
-            return RecordReader(self._migrated_reader(), actor)
+            return RecordReader(self._open_migrated(), actor)
 
         resources = {"write": write, "look": look, "store": self.store, **ABOUT_COMMANDS}
-        return self._call_function(command, values, resources.__getitem__)
+        return call_function(command, values, resources)
 
-    def _migrated_reader(self):
-        """A reader for a command that is going to write, and would migrate an old database then."""
+    def _open_migrated(self) -> Connection:
+        """Return a reader for a command that is going to write; migrate an old database first."""
         try:
             return self.store.reader()
         except Refused as error:
@@ -194,152 +184,144 @@ class Door:
             pass
         return self.store.reader()
 
-    def _write(self, command, values, actor, once, test, do=None, keep_open=False):
+    def _write(
+        self,
+        command: Command,
+        values: Row,
+        actor: str,
+        once: tuple[str, str] | None,
+        test: bool,
+        do: Callable[[RecordWriter], Row] | None = None,
+        keep_open: bool = False,
+    ) -> Row:
+        """Write in one transaction; with an op-id that has a result, return that instead."""
         if not command.can_be_first:
             self.store.require()
         writing = self.store.begin_write_transaction()
         writing.keep_open = self.keep_open or keep_open
         with writing as connection:
             tx = RecordWriter(connection, actor, command.code, test, self.end.read(connection))
-            result = self._run_once(
-                tx, once, do or (lambda tx: self._call_in_transaction(tx, command, values))
-            )
+            result = find_past_result(tx, *once) if once else None
+            if result is None:
+                result = do(tx) if do else self._call_in_transaction(tx, command, values)
+                if once:
+                    op = {"op_id": once[0], "payload_hash": once[1]}
+                    of = [{"test": tx.wrote_tests_only()}]  # then K7 removes the result, too
+                    tx.add("op", {**op, "result": encode_compact(result)}, of)
             tx.finish()
-            self.end.forget()  # until COMMIT has told
-            writing.on_commit = lambda: self._committed(tx)
+            self.end.forget()  # until COMMIT has succeeded
+            writing.on_commit = lambda: self._append_anchor(tx)
         return result
 
-    def _run_once(self, tx, once, do):
-        """Perform the command, or give the first answer again when this op-id has been here before."""
-        if not once:
-            return do(tx)
-        op_id, payload = once
-        past = self._find_past_result(tx, op_id, payload)
-        if past:
-            return past
-        result = do(tx)
-        of = [{"test": tx.wrote_tests_only()}]  # then K7 removes the answer too
-        tx.add(
-            "op", {"op_id": op_id, "payload_hash": payload, "result": encode_compact(result)}, of
-        )
-        return result
-
-    def _hash_call(self, command, values, actor, test):
-        every_value = {**command.defaults, **values}  # a default spelled out is the same call
-        text = encode_canonical([command.code, actor, test, every_value])
-        return sha256(text.encode(errors="surrogatepass"))  # a path need not be UTF-8
-
-    def _find_past_result(self, db, op_id, payload):
-        past = db.one(PAST_OP, (op_id,))
-        if past is None:
-            return None
-        if past["payload_hash"] != payload:
-            raise Conflict(
-                "op_id_reused",
-                "This op-id was used before, for something else.",
-                "An op-id stands for one call: the same command, values and actor.",
-                "Use a new op-id for a new call.",
-            )
-        import json
-
-        return {**json.loads(past["result"]), "replayed": True}
-
-    def _call_in_transaction(self, tx, command, values):
-        if command.needs == ("tx",) and not command.python_names:  # nearly every write
-            return command.function(tx, **values)
-
-        def inner(word, given, fill):
-            """Another command inside the same transaction, for K5; `fill` replaces references outside of texts."""
-            nested = find_command(word)
-            refuse_unknown_options(nested, given)
-            if nested.family in (
-                "K",
-                "P",
-                "D",
-                "SK",
-            ):  # they take minutes, or change what no rollback takes back
-                raise Refused(
-                    "not_in_batch",
-                    f"{nested.code} cannot run inside a batch.",
-                    "",
-                    "Call it by itself.",
-                )
-            if any(fields.get_field(nested, name).kind == "argv" for name in given):
-                raise Refused(
-                    "not_in_batch",
-                    "A command cannot be run inside a batch.",
-                    "All others would wait for it.",
-                    f"Call {nested.code} by itself.",
-                )
-            raw = {
-                name: [value if _is_text_option(nested, name) else fill(value)]
-                for name, value in given.items()
-            }
-            nested_values, shared = bind_options(nested, raw)
-            shared = [name for name in shared if name not in nested.options]
-            if shared:
-                raise Usage(
-                    "shared_option_in_batch",
-                    ", ".join(map(fields.format_option, shared)) + " belongs to the whole batch.",
-                    "",
-                    "Give it to the command that reads the lines.",
-                )
-            _refuse_secrets(nested, nested_values)
-            before, tx.command = tx.command, nested.code
-            try:
-                result = self._call_in_transaction(tx, nested, nested_values)
-                tx.connection.flush()  # what the database refuses is this command's fault, and no later one's
-                return result
-            finally:
-                tx.command = before
-
-        resources = {
-            "tx": tx, "db": tx, "call": inner, "store": self.store, "write": lambda do: do(tx), "look": lambda: tx,
-            **ABOUT_COMMANDS,
-        }  # fmt: skip
-        return self._call_function(command, values, resources.__getitem__)
-
-    def _call_function(self, command, values, resource):
-        if command.python_names:
-            values = {command.python_names.get(name, name): value for name, value in values.items()}
-        if "output" in command.needs:
-            from .reports.engine.publish import Output
-
-            how = {name: values.pop(name, command.defaults[name]) for name in OUTPUT_DEFAULTS}
-            resources = [resource(name) for name in ("write", "look", "store")]
-            return command.function(Output(command, *resources, **how), **values)
-        return command.function(*(resource(name) for name in command.needs), **values)
-
-    def _committed(self, tx):
+    def _append_anchor(self, tx: RecordWriter) -> None:
         self.end.keep(tx.end())
         if tx.changed():
             try:
                 warning = self.anchors.append(tx.origin, tx.before, tx.frontier)
                 self.store.notes += [warning] if warning else []
             except OSError as error:
-                self.store.notes.append(
-                    f"Recorded, but the checkpoint file could not be written: {error.strerror}."
-                )
+                problem = f"the checkpoint file could not be written: {error.strerror}."
+                self.store.notes.append(f"Recorded, but {problem}")
+
+    def _call_in_transaction(self, tx: RecordWriter, command: Command, values: Row) -> Row:
+        if command.needs == ("tx",) and not command.python_names:  # nearly every write
+            return command.function(tx, **values)
+        resources = {
+            "tx": tx,
+            "db": tx,
+            "call": lambda word, given, fill: self._call_nested(tx, word, given, fill),
+            "store": self.store,
+            "write": lambda do: do(tx),
+            "look": lambda: tx,
+            **ABOUT_COMMANDS,
+        }
+        return call_function(command, values, resources)
+
+    def _call_nested(
+        self, tx: RecordWriter, word: str, given: Row, fill: Callable[[Any], Any]
+    ) -> Row:
+        """Run another command in this transaction, for K5; `fill` replaces references to lines."""
+        nested = find_command(word)
+        refuse_unknown_options(nested, given)
+        by_itself = f"Call {nested.code} by itself."
+        if nested.family in NOT_IN_BATCH:
+            what = f"{nested.code} cannot run inside a batch."
+            raise Refused("not_in_batch", what, "", by_itself)
+        kinds = {name: fields.get_field(nested, name).kind for name in given}
+        if "argv" in kinds.values():
+            what, why = "A batch cannot run programs.", "All other writers would wait for it."
+            raise Refused("not_in_batch", what, why, by_itself)
+        texts = (*fields.TEXT_KINDS, "words")
+        raw = {
+            name: [value if kinds[name] in texts else fill(value)] for name, value in given.items()
+        }
+        values, shared = bind_options(nested, raw)
+        of_batch = [fields.format_option(name) for name in shared if name not in nested.options]
+        if of_batch:
+            raise Usage(
+                "shared_option_in_batch",
+                f"{', '.join(of_batch)} belongs to the whole batch.",
+                "",
+                "Give it to the command that reads the lines.",
+            )
+        refuse_secrets(nested, values)
+        before, tx.command = tx.command, nested.code
+        try:
+            result = self._call_in_transaction(tx, nested, values)
+            tx.connection.flush()  # let the database refuse this line here, not a later one
+            return result
+        finally:
+            tx.command = before
 
 
-def _find_relative_times(command, given):
-    """Times such as +7d as they were said: the same call, said again, means another moment."""
-    times = [
-        name
-        for name in given
-        if name in command.options and fields.get_field(command, name).kind == "time"
-    ]
-    if not times:
-        return {}
-    from .records.moment import is_relative
+def call_function(command: Command, values: Row, resources: dict[str, Any]) -> Row:
+    """Call the command's function with the engine's parameters and the user's values."""
+    if command.python_names:
+        values = {command.python_names.get(name, name): value for name, value in values.items()}
+    if "output" in command.needs:
+        from .reports.engine.publish import Output
 
-    return {name: given[name][0] for name in times if is_relative(given[name][0])}
+        how = {name: values.pop(name, command.defaults[name]) for name in OUTPUT_DEFAULTS}
+        engine = [resources[name] for name in ("write", "look", "store")]
+        return command.function(Output(command, *engine, **how), **values)
+    return command.function(*(resources[name] for name in command.needs), **values)
 
 
-def find_problems(word, given):
-    """(option, error) for everything the command would refuse in these values; nothing is looked up or written."""
+def hash_call(command: Command, given: Given, values: Row, actor: str, test: bool) -> str:
+    """Return what identifies a call for its op-id: a default that is spelled out is the same call.
+
+    A relative time such as +7d counts as its text, because it means another moment each time.
+    """
+    texts: Row = {}
+    for name in values:
+        if name in given and fields.get_field(command, name).kind == "time":
+            from .records.moment import is_relative
+
+            texts |= {name: given[name][0]} if is_relative(given[name][0]) else {}
+    call = [command.code, actor, test, {**command.defaults, **values, **texts}]
+    return sha256(encode_canonical(call).encode(errors="surrogatepass"))  # paths need not be UTF-8
+
+
+def find_past_result(db: Any, op_id: str, payload_hash: str) -> Row | None:
+    past = db.one(PAST_OP, (op_id,))
+    if past is None:
+        return None
+    if past["payload_hash"] != payload_hash:
+        raise Conflict(
+            "op_id_reused",
+            "This op-id was used before for another call.",
+            "An op-id identifies one call: the same command, values and actor.",
+            "Use a new op-id for a new call.",
+        )
+    import json
+
+    return {**json.loads(past["result"]), "replayed": True}
+
+
+def find_problems(word: str, given: Row) -> list[tuple[str, KaizenError]]:
+    """Return (option, error) for each value that the command would refuse, without running it."""
     command = find_command(word)
-    problems = [
+    problems: list[tuple[str, KaizenError]] = [
         (name, explain_missing_options(command, [name]))
         for name in command.required
         if name not in given
@@ -350,21 +332,21 @@ def find_problems(word, given):
             field = fields.get_field(command, name)
             if field.kind == "input":  # the file is not read
                 field = fields.Field("path", field.help)
-            _refuse_secrets(command, {name: _read_option(name, field, [value])})
+            refuse_secrets(command, {name: read_option(name, field, [value])})
         except KaizenError as error:
             problems.append((name, error))
     return problems
 
 
-def load_schema(word):
-    """The JSON Schema of what a command takes."""
+def load_schema(word: str) -> Row:
+    """Return the JSON Schema of a command's options."""
     from .faces.schema import build_schema
 
     return build_schema(find_command(word))
 
 
-def describe_commands():
-    """Every command with the words its options choose from: what K0 searches."""
+def describe_commands() -> list[Command]:
+    """Return every command with the choices of its options: what K0 searches."""
     commands = load_commands()
     for command in commands:
         command.choices = [
@@ -373,58 +355,43 @@ def describe_commands():
     return commands
 
 
-def _is_text_option(command, name):
-    return fields.get_field(command, name).kind in (*fields.TEXT_KINDS, "words")
-
-
-def refuse_unknown_options(command, given):
-    """Refuse option names that the command does not have (for callers that are not a shell)."""
+def refuse_unknown_options(command: Command, given: Iterable[str]) -> None:
+    """Raise Usage for option names that the command does not have; a shell's parser does so itself."""
     for name in given:
         if name not in command.options and name not in fields.SHARED:
+            option = fields.format_option(make_excerpt(name))
+            options = ", ".join(map(fields.format_option, command.options)) or "none"
             raise Usage(
                 "unknown_option",
-                f"{command.code} {command.name} has no option {fields.format_option(make_excerpt(name))}.",
-                "It takes "
-                + (", ".join(fields.format_option(one) for one in command.options) or "none")
-                + ".",
+                f"{command.code} {command.name} has no option {option}.",
+                f"It takes {options}.",
                 f"`help {command.code}` explains them.",
             )
 
 
-def _read_environment_actor():
-    given = os.environ.get("KAIZEN_ACTOR", "").strip()
-    try:
-        return read_value("actor", fields.SHARED["actor"], given) if given else DEFAULT_ACTOR
-    except Usage as error:
-        error.what = error.what.replace("--actor", "KAIZEN_ACTOR", 1)
-        raise
-
-
-def _refuse_secrets(command, values):
-    """One look at all values together, which is much cheaper; field by field only to say where."""
+def refuse_secrets(command: Command, values: Row) -> None:
     texts = {}
     for name, value in values.items():
         kind = fields.get_field(command, name).kind if name in command.options else ""
-        if kind == "argv":  # a command is kept as one line, too: `--password x` is two words
+        if kind == "argv":  # a command is stored as one line, too: `--password x` is two words
             value = [*value, " ".join(value)]
         if kind != "input":  # K5 checks line by line
             texts[name] = value
+    # One look at all values together is much cheaper; field by field only to say where.
     if not find_secret_in(list(texts.values())):
         return
     for name, value in texts.items():
-        found = find_secret_in(value)
-        if found:
-            place, kind = found
+        secret = find_secret_in(value)
+        if secret:
+            place, kind = secret
+            where = fields.format_option(name) + (f" at {place}" if place else "")
             raise Refused(
                 "secret_refused",
-                f"{fields.format_option(name)}{' at ' + place if place else ''} seems to hold a secret ({kind}).",
+                f"{where} seems to hold a secret ({kind}).",
                 "Secrets are never recorded; nothing was written.",
-                "Take it out, or write an obviously fake value instead (docs/secrets.md says which pass).",
+                "Remove it, or write an obviously fake value (docs/secrets.md lists which pass).",
             )
 
 
-ABOUT_COMMANDS = {
-    "catalog": describe_commands,
-    "check": find_problems,
-    "schema": load_schema,
-}  # what a command may ask about the others
+# What a command may ask about other commands.
+ABOUT_COMMANDS = {"catalog": describe_commands, "check": find_problems, "schema": load_schema}

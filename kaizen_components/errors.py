@@ -3,35 +3,41 @@
     KaizenError                exit
     ├── Refused                 1   a rule says no: change the request
     │   └── Blocked             2   the same for an agent host, which reads 2 as "not yet"
-    ├── Usage                   2   the words are off: read the help
+    ├── Usage                   2   the command line is invalid: read the help
     ├── NotFound                3   no such record, or no database yet
-    ├── Conflict                4   somebody or something else got there first
+    ├── Conflict                4   another session or process was first
     ├── Unavailable             5   a backend, an extra or the folder is not usable
-    │   └── DiskError           5   the disk refused a read or a write: look at it, then try again (retryable)
+    │   └── DiskError           5   the disk refused a read or a write: check it, try again (retryable)
     ├── Busy                    6   another process holds the lock: try again (retryable)
-    └── Integrity               7   stored data is not what was written
+    └── Integrity               7   stored data has changed
     anything else              70   a bug in Kaizen: please report it
     (Ctrl-C                   130   as every command in a shell)
 
-An error says what happened, why, and what to do next. Its `code` is stable, for programs; its texts are for
-people. It is raised anywhere and caught only at the edge (`args`, the faces).
+An error says what happened, why, and what to do next. Its `code` is stable, for programs; its texts
+are for people. It is raised anywhere and caught only at the edge (`args`, the faces).
 """
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class KaizenError(Exception):
     exit_code = 70
     retryable = False
 
-    def __init__(self, code, what, why="", next=""):
+    def __init__(self, code: str, what: str, why: str = "", next: str = "") -> None:
         super().__init__(what)
         self.code = code
         self.what = what
         self.why = why
         self.next = next
-        self.notes: list[str] = []  # what happened on the way, such as a database made just now
-        self.findings: list[dict] = []  # K8: every bad record, the first first
+        self.notes: list[str] = []  # what else happened, such as a new database
+        self.findings: list[dict[str, Any]] = []  # such as each bad record of K8
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         return {
             "status": "ERROR",
             "code": self.code,
@@ -81,15 +87,15 @@ class Integrity(KaizenError):
     exit_code = 7
 
 
-def explain_missing_package(code, what, why):
-    """Of a package. Set-up puts them into a .venv: where there is one, most likely another Python was called."""
+def explain_missing_package(code: str, what: str, why: str) -> Unavailable:
+    """Return the error with its remedy: most likely another Python than that of .venv runs."""
     import os
     import sys
 
     home = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".venv")
     if os.path.isdir(home) and os.path.realpath(sys.prefix) != os.path.realpath(home):
         python = ".venv\\Scripts\\python" if os.name == "nt" else ".venv/bin/python"
-        why = f"{why} Set-up has made a .venv, and this is another Python.".strip()
+        why = f"{why} Set-up has created a .venv, and this is another Python.".strip()
         return Unavailable(code, what, why, f"Call it with {python}.")
     step = "Run `bash setup/setup.sh`, or `python -m pip install -r requirements-kaizen.txt`."
     return Unavailable(code, what, why, step)

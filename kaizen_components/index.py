@@ -1,12 +1,20 @@
 """The table of contents: short code -> name. The name is the address.
 
-`task-start` is the function `start` in `commands/task.py`: the first word is the module, the rest the function; a
-name of one word is a function in the module of the same name. A function that would hide something its module
-needs has a trailing underscore (`link_`).
+`task-start` is the function `start` in `commands/task.py`: the first word is the module, the rest
+the function; a name of one word is a function in the module of the same name. A function that
+would hide something its module needs has a trailing underscore (`link_`).
 """
+
+from __future__ import annotations
 
 from .errors import Usage
 from .fields import get_field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .fields import Field
 
 COMMANDS = {
     "K0": "op-find",
@@ -120,12 +128,12 @@ COMMANDS = {
     "SK3": "skill-links",
 }
 
-ALIASES = {"adopt": "D1"}  # names that people type, beside the address
+ALIASES = {"adopt": "D1"}  # other names that people type
 
 FAMILIES = {
     "K": "The database: create, check, back up, verify",
     "W": "Work: tasks, plans, packets, claims",
-    "G": "Gotchas: pitfalls that somebody met",
+    "G": "Gotchas: pitfalls that a session met",
     "L": "Lessons: what a gotcha taught, and what is proven",
     "Q": "Quality: proofs, verdicts, evals, anti-patterns",
     "X": "Policy: rules that every session must know",
@@ -150,75 +158,64 @@ def find_code(word: str) -> str | None:
 
 
 def join_split_name(argv: list[str]) -> list[str]:
-    """The words of a command line; a name may be written as two words: `pipeline run` is `pipeline-run`."""
-    two = "-".join(argv[:2])
-    return (
-        [two, *argv[2:]]
-        if len(argv) > 1 and find_code(argv[0]) is None and find_code(two)
-        else argv
-    )
+    """Join a name that is written as two words: `pipeline run` is `pipeline-run`."""
+    name = "-".join(argv[:2])
+    is_split = len(argv) > 1 and find_code(argv[0]) is None and find_code(name)
+    return [name, *argv[2:]] if is_split else argv
 
 
-# The options of every report; `format` defaults to its first choice. They are the engine's parameter `output`.
+# The options of every report, which reach its function as the parameter `output`; `format`
+# defaults to its first choice.
 OUTPUT_DEFAULTS = {"format": None, "out": None, "open": False, "timezone": None, "as_of": None}
 
 
 class Command:
-    """One command as its function declares it: positional parameters are the engine's, keyword-only the user's."""
+    """A command as its function declares it: positional parameters come from the engine,
+    keyword-only ones from the user."""
 
-    def __init__(self, code: str):
+    def __init__(self, code: str) -> None:
         self.code = code
         self.name = COMMANDS[code]
+        self.family = code.rstrip("0123456789")
         self.noun, _, verb = self.name.partition("-")
         module = __import__(f"{__package__}.commands.{self.noun}", fromlist=["*"])
         function = verb.replace("-", "_") or self.noun
-        self.function = getattr(module, function + "_", None) or getattr(module, function)
+        self.function: Any = getattr(module, function + "_", None) or getattr(module, function)
         shape = self.function.__code__
         self.needs = shape.co_varnames[: shape.co_argcount]
         given = shape.co_varnames[shape.co_argcount : shape.co_argcount + shape.co_kwonlyargcount]
+        # `from_` is the option `from`, which is a word of Python
+        self.python_names = {name.rstrip("_"): name for name in given if name[-1] == "_"}
         self.options = tuple(name.rstrip("_") for name in given)
-        self.defaults = {
-            name.rstrip("_"): value for name, value in (self.function.__kwdefaults__ or {}).items()
-        }
-        self.python_names = {
-            name.rstrip("_"): name for name in given if name[-1] == "_"
-        }  # `from` is Python's own word
+        defaults = self.function.__kwdefaults__ or {}
+        self.defaults = {name.rstrip("_"): value for name, value in defaults.items()}
         self.required = [name for name in self.options if name not in self.defaults]
-        self.fields: dict = {}  # name -> what it means here, once somebody has asked
+        self.fields: dict[str, Field] = {}  # filled in by get_field
+        self.choices: list[str] = []  # filled in for K0
         if "output" in self.needs:
             self.options += tuple(OUTPUT_DEFAULTS)
             format = get_field(self, "format").choices[0]
             self.defaults |= {**OUTPUT_DEFAULTS, "format": format}
         self.writes = bool({"tx", "write", "output"}.intersection(self.needs))
+        # May it create the database? Not if it needs earlier records.
         names_a_record = any(name == "id" or name.endswith("_id") for name in self.required)
-        # May this write make the database? Not if it needs earlier records: those are not there.
-        self.can_be_first = (
-            self.writes and not names_a_record and self.noun != "purge" and self.family != "R"
-        )
-        self.choices: list[str] = []  # filled in where they are searched; the fields know them
-
-    @property
-    def family(self) -> str:
-        return self.code.rstrip("0123456789")
+        is_late = names_a_record or self.noun == "purge" or self.family == "R"
+        self.can_be_first = self.writes and not is_late
 
     @property
     def help(self) -> str:
-        """The first paragraph of the docstring, in one line."""
-        return " ".join(self._parts()[0].split())
+        """The docstring before its example, in one line."""
+        return " ".join((self.function.__doc__ or "").partition("Example:")[0].split())
 
     @property
     def example(self) -> str:
-        return " ".join(self._parts()[1].split())
-
-    def _parts(self):
-        text, _, example = (self.function.__doc__ or "").partition("Example:")
-        return text, example
+        return " ".join((self.function.__doc__ or "").partition("Example:")[2].split())
 
 
 _commands_by_code: dict[str, Command] = {}  # a batch of thousands looks each one up once
 
 
-def find_command(word):
+def find_command(word: Any) -> Command:
     code = find_code(word) if type(word) is str else None
     if code is None:
         raise explain_unknown_command(word)
@@ -227,7 +224,7 @@ def find_command(word):
     return _commands_by_code[code]
 
 
-def explain_unknown_command(word):
+def explain_unknown_command(word: Any) -> Usage:
     from difflib import get_close_matches
 
     from .records.secrets.excerpt import make_excerpt
@@ -243,6 +240,6 @@ def explain_unknown_command(word):
     )
 
 
-def load_commands():
-    """Every command, loaded: what help, docs, schemas and K0 are made from."""
+def load_commands() -> list[Command]:
+    """Load every command, for help, docs, schemas and K0."""
     return [Command(code) for code in COMMANDS]

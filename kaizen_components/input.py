@@ -1,75 +1,69 @@
-"""Text from a file or from stdin, for `--body-file PATH`, `--body -` and commands that read a whole input."""
+"""Read text from a file or stdin, for `--body-file PATH`, `--body -` and commands with an input."""
+
+from __future__ import annotations
 
 import sys
 
 from . import fields, limits
 from .errors import NotFound, Unavailable, Usage
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 PATH_CHARS_SHOWN = 200
 LF = b"\n"
 
 
-def read_text(name, field, path):
-    """The text at `path` (- is stdin), as UTF-8. A final newline is no part of a line or a few sentences."""
+def read_text(name: str, field: fields.Field, path: Any) -> str:
+    """Return the UTF-8 text at `path` (- is stdin); short texts lose their final newline."""
+    option = fields.format_option(name)
     if type(path) is not str or "\0" in path or not path:
-        raise Usage("bad_value", f"{fields.format_option(name)}-file must be the path of a file.")
-    bytes_max = field.most * 4 + 8  # and a byte order mark, and the end of the line
-    data = _read_stdin(name, bytes_max) if path == "-" else _read_file(path, bytes_max)
-    if len(data) >= bytes_max:  # there may be more of it, which was not read
-        raise Usage(
-            "bad_value",
-            f"{fields.format_option(name)} has more than {field.most:,} characters.",
-            "",
-            "Shorten it.",
-        )
+        raise Usage("bad_value", f"{option}-file must be the path of a file.")
+    bytes_max = field.most * 4 + 8  # room for a byte order mark and the end of the line
+    data = read_stdin(name, bytes_max) if path == "-" else read_file(path, bytes_max)
+    if len(data) >= bytes_max:  # the rest was not read
+        what = f"{option} has more than {field.most:,} characters."
+        raise Usage("bad_value", what, "", "Shorten it.")
     try:
         text = data.decode("utf-8-sig" if data[:3] == b"\xef\xbb\xbf" else "utf-8")
     except UnicodeDecodeError as error:
+        line = data.count(LF, 0, error.start) + 1
         raise Usage(
             "not_utf8",
-            f"The text for {fields.format_option(name)} is not valid UTF-8.",
-            f"Byte {error.start:,}, in line {data.count(LF, 0, error.start) + 1:,}, is 0x{data[error.start]:02x}.",
+            f"The text for {option} is not valid UTF-8.",
+            f"Byte {error.start:,}, in line {line:,}, is 0x{data[error.start]:02x}.",
             "Convert it to UTF-8.",
         ) from None
     is_short = field.kind == "line" or field.most <= limits.SUMMARY_CHARS_MAX
     return text.rstrip("\r\n") if is_short else text
 
 
-def _read_stdin(name, bytes_max):
+def read_stdin(name: str, bytes_max: int) -> bytes:
+    option = fields.format_option(name)
     if sys.stdin is None or sys.stdin.closed:
-        raise Usage(
-            "no_stdin",
-            f"{fields.format_option(name)} reads stdin, but stdin is closed.",
-            "",
-            "Give it a file.",
-        )
+        what = f"{option} reads stdin, but stdin is closed."
+        raise Usage("no_stdin", what, "", "Give it a file.")
     if sys.stdin.isatty():
-        print(
-            f"Reading {name.replace('_', ' ')} from the terminal; end with Ctrl-D.", file=sys.stderr
-        )
+        hint = f"Reading {name.replace('_', ' ')} from the terminal; end with Ctrl-D."
+        print(hint, file=sys.stderr)
     data = sys.stdin.buffer.read(bytes_max)
     if not data:
-        raise Usage(
-            "empty_stdin",
-            f"{fields.format_option(name)} reads stdin, and nothing came.",
-            "",
-            "Pipe the text in; only one option can have it.",
-        )
+        what = f"{option} reads stdin, but stdin is empty."
+        raise Usage("empty_stdin", what, "", "Pipe the text in; only one option can read it.")
     return data
 
 
-def _read_file(path, bytes_max):
+def read_file(path: str, bytes_max: int) -> bytes:
     shown = path if len(path) <= PATH_CHARS_SHOWN else "…" + path[-PATH_CHARS_SHOWN:]
     try:
         with open(path, "rb") as file:
             return file.read(bytes_max)
     except (FileNotFoundError, UnicodeEncodeError):
-        raise NotFound(
-            "file_not_found", f"There is no file {shown!r}.", "", "Check the path."
-        ) from None
+        what = f"There is no file {shown!r}."
+        raise NotFound("file_not_found", what, "", "Check the path.") from None
     except IsADirectoryError:
         raise Usage("not_a_file", f"{shown!r} is a folder.", "", "Name a file.") from None
     except OSError as error:
-        raise Unavailable(
-            "cannot_read", f"{shown!r} cannot be read.", str(error.strerror), ""
-        ) from None
+        what = f"Cannot read {shown!r}."
+        raise Unavailable("cannot_read", what, str(error.strerror), "") from None

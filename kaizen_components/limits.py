@@ -1,4 +1,4 @@
-"""How long texts may be and which words an option takes; a test compares both with the CHECKs of the schema."""
+"""The limits of texts and the choices of options; a test compares both with the schema's CHECKs."""
 
 TITLE_CHARS_MAX = 200
 NAME_CHARS_MAX = 200  # scopes, names, versions and ids
@@ -6,7 +6,7 @@ ACTOR_CHARS_MAX = 100
 SUMMARY_CHARS_MAX = 2_000  # also notes and reasons
 PATH_CHARS_MAX = 4_096
 COMMAND_CHARS_MAX = 20_000
-REQUEST_CHARS_MAX = 20_000  # also what a gate says
+REQUEST_CHARS_MAX = 20_000  # also the output of a gate
 BODY_CHARS_MAX = 1_000_000
 BATCH_CHARS_MAX = 200_000_000
 
@@ -24,21 +24,28 @@ POLICY_STATUS = ("active", "retired")
 PROOF_TIER = ("witnessed", "reported")
 PROOF_OUTCOME = ("passed", "failed", "timeout", "unknown")
 CONCLUSION = (
-    "VERIFIED_ACCEPTABLE", "ACCEPTABLE_WITH_CONCERNS", "NEEDS_HUMAN_DECISION", "STRUCTURAL_REWORK_RECOMMENDED",
-    "VERIFICATION_FAILED", "PROOF_RECORDED",
-)  # fmt: skip
+    "VERIFIED_ACCEPTABLE",
+    "ACCEPTABLE_WITH_CONCERNS",
+    "NEEDS_HUMAN_DECISION",
+    "STRUCTURAL_REWORK_RECOMMENDED",
+    "VERIFICATION_FAILED",
+    "PROOF_RECORDED",
+)
 SEVERITY = ("critical", "high", "medium", "low", "info")
 EVAL_CATEGORY = (
-    "behavior", "should_trigger", "should_not_trigger", "routing", "grounding", "proof", "security", "freshness",
+    "behavior",
+    "should_trigger",
+    "should_not_trigger",
+    "routing",
+    "grounding",
+    "proof",
+    "security",
+    "freshness",
     "learning_regression",
-)  # fmt: skip
+)
 EVAL_OUTCOME = ("passed", "failed", "error", "skipped")
-SOURCE_TIER = (
-    "canonical",
-    "primary",
-    "implementation",
-    "secondary",
-)  # the most authoritative first
+# The most authoritative first.
+SOURCE_TIER = ("canonical", "primary", "implementation", "secondary")
 PREDICTION_OUTCOME = ("happened", "did-not-happen", "void")
 SPAN_KIND = (
     *("run", "stage", "agent", "model", "tool", "gate", "human", "other"),

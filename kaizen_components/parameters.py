@@ -1,4 +1,4 @@
-"""What the engine passes to a command: `tx`, `db`, `write`, `look`, `store` and `output`, as types. Imported by type checkers only."""
+"""Types of what the engine passes to a command. Only type checkers import this module."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -48,7 +48,7 @@ class Writer(Reader, Protocol):
 
 
 class WriteLater(Protocol):
-    """`write`: runs a function in a transaction of its own, after slow work."""
+    """`write`: runs a function in its own transaction, after slow work."""
 
     def __call__(self, do: Callable[[Writer], Result]) -> Result: ...
 

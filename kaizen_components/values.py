@@ -1,246 +1,225 @@
-"""What was given (text from a shell, values from JSON) as the value that a command gets, or what is wrong with it."""
+"""Turn what was given (text from a shell, values from JSON) into the value a command gets."""
+
+from __future__ import annotations
 
 from .errors import Usage
 from .fields import LIST_KINDS, Field, format_option
 from .limits import BODY_CHARS_MAX, PATH_CHARS_MAX
 from .store.place import find_working_folder
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 JSON_DEPTH_MAX = 100
 ITEMS_MAX = 200
-FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # printable, and nothing to see
-UNSEEN = (
-    "Cc",
-    "Cf",
-    "Zl",
-    "Zp",
-    "Zs",
-)  # controls, formats and blanks; a letter newer than this Python is none of them
+FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # printable, but invisible
+INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")  # not Cn: that may be a letter newer than this Python
 
 
-def read_value(name, field, given):
-    """The value for a command, from what the user gave."""
-    if field.kind == "flag":
-        return _read_flag(name, given)
-    if field.kind in LIST_KINDS:
-        return _read_list(name, field, given if type(given) is list else [given])
-    return _READERS[field.kind](name, field, given)
+def read_value(name: str, field: Field, given: Any) -> Any:
+    """Return the value for a command; raise Usage if the field does not accept it."""
+    if field.kind in LIST_KINDS and type(given) is not list:
+        given = [given]
+    return READERS[field.kind](name, field, given)
 
 
-def _read_flag(name, given):
+def explain_bad_value(name: str, problem: str, next_step: str = "", why: str = "") -> Usage:
+    return Usage("bad_value", f"{format_option(name)} {problem}", why, next_step)
+
+
+def read_flag(name: str, field: Field, given: Any) -> bool:
     if given is not True and given is not False:
-        raise _explain_bad_value(name, "must be true or false.")
+        raise explain_bad_value(name, "must be true or false.")
     return given
 
 
-def _read_list(name, field, given):
-    if field.kind == "items":
-        given = [one for item in given for one in _split_items(name, field, item)]
-    if len(given) > ITEMS_MAX and field.kind != "argv":
-        raise _explain_bad_value(name, f"is given {len(given):,} times; at most {ITEMS_MAX} fit.")
-    if field.kind == "argv" and not given:
-        raise _explain_bad_value(name, "needs a command.")
-    if field.kind == "argv":
-        return [_read_word(name, field, one) for one in given]
-    return [
-        (_read_text if field.kind == "items" else _read_line)(name, field, one) for one in given
-    ]
+def read_lines(name: str, field: Field, given: list[Any]) -> list[str]:
+    check_count(name, given)
+    return [read_line(name, field, one) for one in given]
 
 
-def _split_items(name, field, item):
-    """A text, or the texts of a JSON list."""
-    if type(item) is not str or item[:1] != "[":
-        return [item]
-    value = _read_json(name, Field("json", "", most=BODY_CHARS_MAX), item)
-    if type(value) is not list or not all(type(one) is str for one in value):
-        raise _explain_bad_value(name, "must be a text, or a JSON list of texts.")
-    return value
+def read_items(name: str, field: Field, given: list[Any]) -> list[str]:
+    """Read texts, each of which may also be a JSON list of texts."""
+    texts = []
+    for item in given:
+        items = [item]
+        if type(item) is str and item[:1] == "[":
+            items = read_json(name, Field("json", "", most=BODY_CHARS_MAX), item)
+            if type(items) is not list or not all(type(one) is str for one in items):
+                raise explain_bad_value(name, "must be a text, or a JSON list of texts.")
+        texts += items
+    check_count(name, texts)
+    return [read_text(name, field, one) for one in texts]
 
 
-def _read_word(name, field, given):
-    """A word of a command line: whatever a process can be given, but text."""
-    if type(given) is not str or "\0" in given or len(given) > field.most:
-        raise _explain_bad_value(
-            name, f"must be words without NUL, of at most {field.most:,} characters."
-        )
+def check_count(name: str, given: list[Any]) -> None:
+    if len(given) > ITEMS_MAX:
+        problem = f"is given {len(given):,} times; the limit is {ITEMS_MAX}."
+        raise explain_bad_value(name, problem)
+
+
+def read_argv(name: str, field: Field, given: list[Any]) -> list[str]:
+    """Read the words of a command line: all that a process can be given, but text."""
+    if not given:
+        raise explain_bad_value(name, "needs a command.")
+    for word in given:
+        if type(word) is not str or "\0" in word or len(word) > field.most:
+            problem = f"must be words without NUL, of at most {field.most:,} characters."
+            raise explain_bad_value(name, problem)
+        check_utf8(name, word)
+    return given
+
+
+def check_utf8(name: str, text: str) -> None:
     try:
-        given.encode()
+        text.encode()
     except UnicodeEncodeError:
-        raise _explain_bad_value(name, "is not valid UTF-8.") from None
+        next_step = "Convert the text to UTF-8."
+        raise explain_bad_value(name, "is not valid UTF-8.", next_step) from None
+
+
+def read_text(name: str, field: Field, given: Any) -> str:
+    if type(given) is not str:
+        raise explain_bad_value(name, "must be text.")
+    if len(given) > field.most:
+        problem = f"has {len(given):,} characters; the limit is {field.most:,}."
+        raise explain_bad_value(name, problem, "Shorten it.")
+    if is_blank(given):
+        next_step = "Give it some text, or leave the option out if it is optional."
+        raise explain_bad_value(name, "is blank.", next_step)
+    if "\0" in given:
+        line = given.count("\n", 0, given.index("\0")) + 1
+        problem = f"contains a NUL byte in line {line:,}."
+        raise explain_bad_value(name, problem, "Remove it; records are text.")
+    if not given.isascii():
+        check_utf8(name, given)
     return given
 
 
-def _is_blank(text):
-    """Nothing but blanks and what nobody sees, such as a zero-width space or a filler."""
-    if any(one.isprintable() and one != " " and one not in FILLERS for one in text):
+def is_blank(text: str) -> bool:
+    """Does a reader see nothing, also of zero-width spaces and fillers?"""
+    if any(char.isprintable() and char != " " and char not in FILLERS for char in text):
         return False
     from unicodedata import category
 
-    return all(one in FILLERS or category(one) in UNSEEN for one in text)
+    return all(char in FILLERS or category(char) in INVISIBLE for char in text)
 
 
-def _read_text(name, field, given):
-    if type(given) is not str:
-        raise _explain_bad_value(name, "must be text.")
-    if len(given) > field.most:
-        raise _explain_bad_value(
-            name, f"has {len(given):,} characters; at most {field.most:,} fit.", "Shorten it."
-        )
-    if _is_blank(given):
-        raise _explain_bad_value(
-            name, "is blank.", "Give it some text, or leave the option out if it is optional."
-        )
-    if "\0" in given:
-        line = given.count("\n", 0, given.index("\0")) + 1
-        raise _explain_bad_value(
-            name, f"contains a NUL byte in line {line:,}.", "Remove it; records are text."
-        )
-    if not given.isascii():
-        try:
-            given.encode()
-        except UnicodeEncodeError:
-            raise _explain_bad_value(
-                name, "is not valid UTF-8.", "Convert the text to UTF-8."
-            ) from None
-    return given
-
-
-def _read_line(name, field, given):
-    text = _read_text(name, field, given)
+def read_line(name: str, field: Field, given: Any) -> str:
+    text = read_text(name, field, given)
     if len(text.splitlines()) > 1 or text[-1] in "\r\n":
-        raise _explain_bad_value(
-            name,
-            "must be one line.",
-            "Take the line breaks out; where a command has --body, longer text belongs there.",
-        )
+        next_step = "Remove the line breaks. Longer text belongs in --body, if the command has it."
+        raise explain_bad_value(name, "must be one line.", next_step)
     return text
 
 
-def _read_path(name, field, given):
+def read_path(name: str, field: Field, given: Any) -> str:
     if type(given) is not str or not given.strip() or "\0" in given or len(given) > PATH_CHARS_MAX:
-        raise _explain_bad_value(name, "must be the path of a file.")
-    if given[0] not in "/\\-":  # a name that the working directory is needed for
+        raise explain_bad_value(name, "must be the path of a file.")
+    if given[0] not in "/\\-":  # a relative path needs the working folder
         find_working_folder()
     return given
 
 
-def _read_choice(name, field, given):
+def read_choice(name: str, field: Field, given: Any) -> str:
     lowered = given.lower() if type(given) is str else given
     for choice in field.choices:
         if choice.lower() == lowered:
             return choice
     from difflib import get_close_matches
 
-    near = get_close_matches(
-        str(lowered)[:60], [choice.lower() for choice in field.choices], 1, 0.5
-    )
-    meant = [choice for choice in field.choices if choice.lower() in near]
-    raise _explain_bad_value(
-        name,
-        "must be one of " + ", ".join(field.choices) + ".",
-        why=f"Did you mean {meant[0]}?" if meant else "",
-    )
+    choices = {choice.lower(): choice for choice in field.choices}
+    near = get_close_matches(str(lowered)[:60], choices, 1, 0.5)
+    why = f"Did you mean {choices[near[0]]}?" if near else ""
+    raise explain_bad_value(name, f"must be one of {', '.join(field.choices)}.", why=why)
 
 
-def _read_int(name, field, given):
+def read_int(name: str, field: Field, given: Any) -> int:
     if type(given) is str:
         digits = given[1:] if given[:1] == "-" else given
-        if not (digits.isascii() and digits.isdecimal() and len(digits) <= 20):
-            raise _explain_bad_value(name, "must be a whole number.")
-        given = int(given)
-    elif type(given) is not int:
-        raise _explain_bad_value(name, "must be a whole number.")
-    return _check_bounds(name, field, given)
+        if digits.isascii() and digits.isdecimal() and len(digits) <= 20:
+            given = int(given)
+    if type(given) is not int:
+        raise explain_bad_value(name, "must be a whole number.")
+    check_bounds(name, field, given)
+    return given
 
 
-def _read_float(name, field, given):
+def read_float(name: str, field: Field, given: Any) -> float:
     try:
         number = float(given)
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if type(given) is bool or number - number != 0:
-        raise _explain_bad_value(name, "must be a finite number.")
-    return _check_bounds(name, field, number)
-
-
-def _check_bounds(name, field, number):
-    if (field.least is not None and number < field.least) or (
-        field.most is not None and number > field.most
-    ):
-        raise _explain_bad_value(name, f"must lie between {field.least} and {field.most}.")
+        raise explain_bad_value(name, "must be a finite number.")
+    check_bounds(name, field, number)
     return number
 
 
-def _read_json(name, field, given):
+def check_bounds(name: str, field: Field, number: float) -> None:
+    is_low = field.least is not None and number < field.least
+    if is_low or (field.most is not None and number > field.most):
+        raise explain_bad_value(name, f"must be between {field.least} and {field.most}.")
+
+
+def read_json(name: str, field: Field, given: Any) -> Any:
     import json
 
-    def no_constant(word):
+    def refuse_constant(word: str) -> None:
         raise ValueError(f"{word} is not JSON")
 
     try:
-        if (
-            type(given) is not str
-        ):  # from K5 or another program: a value already, but the same limits hold
+        if type(given) is not str:  # K5 and Python callers pass values: the same limits hold
             given = json.dumps(given, ensure_ascii=False, allow_nan=False)
-        value = json.loads(_read_text(name, field, given), parse_constant=no_constant)
-        if _measure_depth(value) > JSON_DEPTH_MAX:
-            raise ValueError(f"nested deeper than {JSON_DEPTH_MAX} levels")
+        value = json.loads(read_text(name, field, given), parse_constant=refuse_constant)
+        # Level by level: a hostile depth would break recursion.
+        depth, level, has_nul = 0, [value], False
+        while level:
+            parts = [one for one in level if type(one) is list]
+            parts += [[*one, *one.values()] for one in level if type(one) is dict]
+            has_nul = has_nul or any("\0" in one for one in level if type(one) is str)
+            level = [one for part in parts for one in part]
+            depth += 1
+            if depth > JSON_DEPTH_MAX:
+                raise ValueError(f"nested deeper than {JSON_DEPTH_MAX} levels")
         again = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        _read_text(name, field, again)
-        if "\\u0000" in again and _holds_nul(value):
-            raise _explain_bad_value(
-                name, "contains a NUL character.", "Remove it; records are text."
-            )
+        read_text(name, field, again)
     except (ValueError, RecursionError) as error:
-        raise _explain_bad_value(
-            name, f"is not valid JSON: {str(error) or 'nested too deeply'}."
-        ) from None
+        problem = f"is not valid JSON: {str(error) or 'nested too deeply'}."
+        raise explain_bad_value(name, problem) from None
+    if has_nul:
+        raise explain_bad_value(name, "contains a NUL character.", "Remove it; records are text.")
     return value
 
 
-def _holds_nul(value):
-    level = [value]
-    while level:
-        if any("\0" in one for one in level if type(one) is str):
-            return True
-        level = [one for item in level for one in _list_parts(item)]
-    return False
-
-
-def _list_parts(item):
-    return [*item, *item.values()] if type(item) is dict else item if type(item) is list else []
-
-
-def _measure_depth(value):
-    """How deeply lists and objects are nested; level by level, because recursion is what a hostile depth breaks."""
-    depth, level = 0, [value]
-    while level:
-        containers = [
-            item.values() if type(item) is dict else item
-            for item in level
-            if type(item) in (list, dict)
-        ]
-        level = [one for container in containers for one in container]
-        depth += 1
-    return depth
-
-
-def _read_time(name, field, given):
+def read_time(name: str, field: Field, given: Any) -> str:
     from .records.moment import read_moment
 
     try:
         return read_moment(given)
     except (ValueError, TypeError, OverflowError):
-        raise _explain_bad_value(
+        raise explain_bad_value(
             name,
-            "must be a date (2026-11-16), a time (2026-11-16T08:00), an age (7d, 12h, 30m) or a time from now (+7d).",
+            "must be a date (2026-11-16), a time (2026-11-16T08:00), an age (7d, 12h, 30m) "
+            "or a time from now (+7d).",
         ) from None
 
 
-_READERS = {
-    "line": _read_line, "prose": _read_text, "input": _read_text, "id": _read_line, "path": _read_path, "choice": _read_choice,
-    "int": _read_int, "float": _read_float, "json": _read_json, "time": _read_time,
-}  # fmt: skip
-
-
-def _explain_bad_value(name, problem, next_step="", why=""):
-    return Usage("bad_value", f"{format_option(name)} {problem}", why, next_step)
+READERS = {
+    "line": read_line,
+    "prose": read_text,
+    "input": read_text,
+    "id": read_line,
+    "path": read_path,
+    "choice": read_choice,
+    "flag": read_flag,
+    "int": read_int,
+    "float": read_float,
+    "json": read_json,
+    "time": read_time,
+    "ids": read_lines,
+    "words": read_lines,
+    "items": read_items,
+    "argv": read_argv,
+}

@@ -51,68 +51,53 @@ def format_row(row: Row) -> str:
 
 
 def describe_conditions() -> str:
-    """Which Python on what, and when; nothing that names the machine."""
+    """Name the Python, the system and the date, but not the machine."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     today = datetime.datetime.now(datetime.UTC).date()
     return f"{python}, {platform.system()} {platform.machine()}, {today}"
 
 
 def parse_options(arguments: list[str] | None) -> argparse.Namespace:
-    described = "\n".join(f"  {name:8} {function.__doc__}" for name, function in BENCHMARKS.items())
+    lines = "\n".join(f"  {name:8} {function.__doc__}" for name, function in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         description="Measure what Kaizen promises.",
-        epilog=described,
+        epilog=lines,
         formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument(
-        "names", nargs="*", metavar="name", help="which benchmarks; all unless told"
-    )
-    parser.add_argument(
-        "--records", type=int, metavar="N", help=f"the large database; {RECORDS:,} unless told"
-    )
-    parser.add_argument(
-        "--keep",
-        type=pathlib.Path,
-        metavar="DIR",
-        help="keep the large database here for next time",
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="less of everything: does it run, not how fast"
-    )
+    parser.add_argument("names", nargs="*", metavar="name", help="which benchmarks; default: all")
+    large = f"size of the large database; default: {RECORDS:,}"
+    parser.add_argument("--records", type=int, metavar="N", help=large)
+    keep = "keep the large database here for next time"
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help=keep)
+    quick = "do less of everything: does it run, not how fast"
+    parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    asked = parser.parse_args(arguments)
-    if unknown := set(asked.names) - set(BENCHMARKS):
-        parser.error(
-            f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}"
-        )
-    return asked
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(BENCHMARKS):
+        names = ", ".join(sorted(unknown))
+        parser.error(f"no benchmark {names}; there are {', '.join(BENCHMARKS)}")
+    return options
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse_options(arguments)
-    compileall.compile_dir(
-        ROOT / "kaizen_components", quiet=1
-    )  # bytecode is part of the budget, as set-up leaves it
+    # Bytecode is part of the budget, as set-up leaves it.
+    compileall.compile_dir(ROOT / "kaizen_components", quiet=1)
     bundle.write_bundle()
-    asked = BenchOptions(
-        options.records or (RECORDS_QUICK if options.quick else RECORDS),
-        options.quick,
-        options.keep,
-    )
+    records = options.records or (RECORDS_QUICK if options.quick else RECORDS)
+    bench_options = BenchOptions(records, options.quick, options.keep)
     rows = []
     if not options.json:
         print(HEAD)
-    for row in (row for name in options.names or BENCHMARKS for row in BENCHMARKS[name](asked)):
-        rows.append(row)
-        show_progress("")
-        if not options.json:  # at once: a long run that breaks has still said what it measured
-            print(format_row(row), flush=True)
+    for name in options.names or BENCHMARKS:
+        for row in BENCHMARKS[name](bench_options):
+            rows.append(row)
+            show_progress("")
+            if not options.json:  # at once: a long run that breaks has still said what it measured
+                print(format_row(row), flush=True)
     if options.json:
-        print(
-            json.dumps(
-                {"conditions": describe_conditions(), "rows": [row._asdict() for row in rows]}
-            )
-        )
+        report = {"conditions": describe_conditions(), "rows": [row._asdict() for row in rows]}
+        print(json.dumps(report))
     else:
         print(f"\n{describe_conditions()}")
     return 1 if any(row.met is False for row in rows) else 0

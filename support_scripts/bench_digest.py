@@ -1,11 +1,11 @@
-"""How fast a session's digest is in a large database that has something of everything a digest tells."""
+"""Measure a session's digest in a large database that has something of everything a digest tells."""
 
 import pathlib
 import random
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,56 +14,53 @@ from bench_world import (
     Door,
     Row,
     format_ms,
+    format_times,
     large_project,
     make_text,
-    percentile,
     run_cold,
     save_batch,
-    time_interleaved,
+    time_call,
 )
 
-LESSONS, VERDICTS, PROOFS, PREDICTIONS, RULES, CLAIMS = 6_000, 3_000, 3_000, 500, 60, 40
 FOLDERS = ("src", "src/core", "tests", "docs", "setup")
 FILES = [f"{folder}/part{number}.py" for folder in FOLDERS for number in range(40)]
 GIT = ("git", "-c", "user.name=Somebody", "-c", "user.email=somebody@example.org")
+CONCLUSIONS = (
+    "VERIFIED_ACCEPTABLE",
+    "VERIFICATION_FAILED",
+    "NEEDS_HUMAN_DECISION",
+    "ACCEPTABLE_WITH_CONCERNS",
+)
+VARIANTS: dict[str, dict[str, str]] = {
+    "since the last one": {},
+    "--since 7d": {"since": "7d"},
+    "--query": {"query": "cache reader of the ledger"},
+}
+CLAIM = {"done_when": ["pytest -q", "ruff check ."]}
 
 
-def measure_digest(asked: BenchOptions) -> Iterator[Row]:
-    """R0 in the large database, with rules, claims, verdicts, proofs, lessons, predictions and a repository."""
-    with large_project(asked) as root:
-        _furnish(root, asked.pick(1, 20))
+def measure_digest(options: BenchOptions) -> Iterator[Row]:
+    """Measure R0 with rules, claims, verdicts, proofs, lessons, predictions and a repository."""
+    size = f"{options.records:,} records"
+    with large_project(options) as root:
+        _fill_project(root, options.pick(1, 20))
         door = Door(str(root), keep_open=True)
         door("R0", actor="agent")
-        variants: dict[str, dict[str, str]] = {
-            "since the last one": {}, "--since 7d": {"since": "7d"}, "--query": {"query": "cache reader of the ledger"},
-        }  # fmt: skip
-        for what, options in variants.items():
-            calls: dict[str, Callable[[], Any]] = {
-                "R0": partial(door, "R0", actor="agent", **options)
-            }
-            taken = time_interleaved(calls, asked.pick(30, 3))["R0"]
-            median = statistics.median(taken)
-            shown = f"median {format_ms(median)}, p99 {format_ms(percentile(taken, 99))}"
-            yield Row(
-                f"in-process `R0` at {asked.records:,} records, {what}",
-                shown,
-                "<= 100 ms",
-                median <= 0.1,
-            )
+        for what, given in VARIANTS.items():
+            taken = time_call(partial(door, "R0", actor="agent", **given), options.pick(30, 3))
+            met = statistics.median(taken) <= 0.1
+            yield Row(f"in-process `R0` at {size}, {what}", format_times(taken), "<= 100 ms", met)
         door.close()
-        taken = time_interleaved({"R0": partial(run_cold, root, "R0")}, asked.pick(20, 3))["R0"]
-        yield Row(
-            f"cold `R0` at {asked.records:,} records",
-            f"median {format_ms(statistics.median(taken))}",
-        )
+        taken = time_call(partial(run_cold, root, "R0"), options.pick(20, 3))
+        yield Row(f"cold `R0` at {size}", f"median {format_ms(statistics.median(taken))}")
 
 
-def _furnish(root: pathlib.Path, share: int) -> None:
-    """Once: what a database of tasks lacks, a `share`-th of it where less will do."""
+def _fill_project(root: pathlib.Path, share: int) -> None:
+    """Add a repository and what a database of tasks lacks, once; a `share`-th of it if quick."""
     if (root / ".git").exists():
         return
-    door, rng = Door(str(root), keep_open=True), random.Random(1)
-    batch = [line for make, count in KINDS.items() for line in make(rng, max(count // share, 2))]
+    door = Door(str(root), keep_open=True)
+    batch = [{"command": code, "args": args} for code, args in _list_calls(random.Random(1), share)]
     with tempfile.TemporaryDirectory() as folder:
         door("K5", file=save_batch(batch, folder), actor="agent")
     door.close()
@@ -79,83 +76,31 @@ def _furnish(root: pathlib.Path, share: int) -> None:
     (root / FILES[-1]).write_text("2\n")
 
 
-def _rules(rng, count):
-    for _ in range(count):
+def _list_calls(rng: random.Random, share: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield commands with their arguments: rules, lessons, verdicts, proofs, predictions, claims."""
+
+    def texts(title_words: int, summary_words: int) -> dict[str, Any]:
+        return {"title": make_text(rng, title_words), "summary": make_text(rng, summary_words)}
+
+    for _ in range(max(60 // share, 2)):
         priority = rng.choices(("critical", "high", "normal"), (5, 20, 75))[0]
-        yield {
-            "command": "X1",
-            "args": {
-                "title": make_text(rng, 4),
-                "summary": make_text(rng, 20),
-                "priority": priority,
-            },
-        }
-
-
-def _lessons(rng, count):
-    for _ in range(count):
-        paths = [rng.choice(FILES) if rng.random() < 0.5 else rng.choice(FOLDERS) + "/*.py"]
-        args = {
-            "title": make_text(rng, 5),
-            "summary": make_text(rng, 15),
-            "paths": paths,
-            "evidence": ["seen"],
-        }
-        yield {"command": rng.choice(("G1", "L1")), "args": {**args, "body": make_text(rng, 10)}}
-
-
-def _verdicts(rng, count):
-    conclusions = (
-        "VERIFIED_ACCEPTABLE",
-        "VERIFICATION_FAILED",
-        "NEEDS_HUMAN_DECISION",
-        "ACCEPTABLE_WITH_CONCERNS",
-    )
-    for number in range(count):
+        yield "X1", {**texts(4, 20), "priority": priority}
+    for _ in range(max(6_000 // share, 2)):
+        path = rng.choice(FILES) if rng.random() < 0.5 else rng.choice(FOLDERS) + "/*.py"
+        about = {"paths": [path], "evidence": ["seen"], "body": make_text(rng, 10)}
+        yield rng.choice(("G1", "L1")), {**texts(5, 15), **about}
+    for number in range(max(3_000 // share, 2)):
         if number % 3 == 0:
-            yield {
-                "command": "W1",
-                "args": {"title": make_text(rng, 5), "summary": make_text(rng, 9)},
-            }
-        args = {
-            "task_id": "@last",
-            "conclusion": rng.choice(conclusions),
-            "summary": make_text(rng, 15),
-        }
-        yield {"command": "Q2", "args": {**args, "findings": [make_text(rng, 5)]}}
-
-
-def _proofs(rng, count):
-    for _ in range(count):
-        command, code = f"pytest -q {rng.choice(FILES)}", rng.choice((0, 0, 0, 1))
-        yield {
-            "command": "Q1",
-            "args": {"title": make_text(rng, 4), "command": command, "exit_code": code},
-        }
-
-
-def _predictions(rng, count):
-    yield {"command": "I1", "args": {"title": make_text(rng, 4), "summary": make_text(rng, 9)}}
-    for _ in range(count):
-        args = {
-            "irl_id": "@last",
-            "summary": make_text(rng, 12),
-            "probability": round(rng.random(), 2),
-        }
-        yield {"command": "I2", "args": {**args, "deadline": f"+{rng.randint(1, 400)}d"}}
-
-
-def _claims(rng, count):
-    for _ in range(count):
-        args = {
-            "title": make_text(rng, 5),
-            "summary": make_text(rng, 9),
-            "done_when": ["pytest -q", "ruff check ."],
-        }
-        yield {"command": "W1", "args": args}
-        yield {"command": "W13", "args": {"id": "@last", "ttl_s": 604_800}}
-
-
-KINDS = {
-    _rules: RULES, _lessons: LESSONS, _verdicts: VERDICTS, _proofs: PROOFS, _predictions: PREDICTIONS, _claims: CLAIMS,
-}  # fmt: skip
+            yield "W1", texts(5, 9)
+        verdict = {"conclusion": rng.choice(CONCLUSIONS), "findings": [make_text(rng, 5)]}
+        yield "Q2", {"task_id": "@last", "summary": make_text(rng, 15), **verdict}
+    for _ in range(max(3_000 // share, 2)):
+        run = {"command": f"pytest -q {rng.choice(FILES)}", "exit_code": rng.choice((0, 0, 0, 1))}
+        yield "Q1", {"title": make_text(rng, 4), **run}
+    yield "I1", texts(4, 9)
+    for _ in range(max(500 // share, 2)):
+        guess = {"probability": round(rng.random(), 2), "deadline": f"+{rng.randint(1, 400)}d"}
+        yield "I2", {"irl_id": "@last", "summary": make_text(rng, 12), **guess}
+    for _ in range(max(40 // share, 2)):
+        yield "W1", {**texts(5, 9), **CLAIM}
+        yield "W13", {"id": "@last", "ttl_s": 604_800}

@@ -1,4 +1,4 @@
-"""What a benchmark works with: what was asked, the row it answers with, projects full of realistic records."""
+"""Tools of the benchmarks: options, rows, timing, processes, projects full of realistic records."""
 
 import itertools
 import json
@@ -10,7 +10,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -23,65 +23,26 @@ LINES_A_BATCH = 20_000
 OPEN_TASKS = 4_000  # in a large database; in a small one a tenth of the tasks are open
 ACTORS = ("agent", "claude", "codex", "reviewer", "nightly")
 SCOPES = ("project", "engine", "docs", "tests", "setup")
-WORDS = (
-    *(
-        "cache",
-        "gate",
-        "ledger",
-        "reader",
-        "writer",
-        "merge",
-        "proof",
-        "trace",
-        "retry",
-        "parser",
-        "index",
-    ),
-    *(
-        "query",
-        "batch",
-        "lease",
-        "report",
-        "stage",
-        "draft",
-        "schema",
-        "backup",
-        "anchor",
-        "digest",
-        "bundle",
-    ),
-    *(
-        "review",
-        "window",
-        "socket",
-        "thread",
-        "kernel",
-        "buffer",
-        "module",
-        "signal",
-        "filter",
-        "release",
-    ),
-)
+WORDS_TEXT = """
+cache gate ledger reader writer merge proof trace retry parser index query batch lease report stage
+draft schema backup anchor digest bundle review window socket thread kernel buffer module signal
+filter release
+"""
+WORDS = tuple(WORDS_TEXT.split())
 # Words as texts have them: few are everywhere, most are rare. The first thirty-odd are WORDS.
 SYLLABLES = [
     first + second
     for first in "bdfgklmnprstvz"
     for second in ("a", "e", "i", "o", "u", "ar", "en", "il")
 ]
-VOCABULARY = [
-    *WORDS,
-    *(
-        "".join(parts)
-        for parts in itertools.islice(itertools.product(SYLLABLES, repeat=3), 0, 900_000, 45)
-    ),
-]
+RARE_WORDS = itertools.islice(itertools.product(SYLLABLES, repeat=3), 0, 900_000, 45)
+VOCABULARY = [*WORDS, *("".join(parts) for parts in RARE_WORDS)]
 ZIPF = list(itertools.accumulate(1 / (rank + 2.7) for rank in range(1, len(VOCABULARY) + 1)))
 W1 = {"title": "Polish the README", "summary": "Make it a strong entry point for a new session."}
 
 
 class BenchOptions(NamedTuple):
-    """The options of a run. A benchmark takes `records` and `keep`, or does less of the same when `quick`."""
+    """The options of a run. A benchmark does less of the same when `quick`."""
 
     records: int
     quick: bool
@@ -106,7 +67,7 @@ class Row(NamedTuple):
 def time_interleaved(
     variants: Mapping[str, Callable[[], Any]], rounds: int, before: Callable[[str], Any] = bool
 ) -> dict[str, list[float]]:
-    """Seconds of each call. Every round runs every variant, so that a noisy moment is noisy for all.
+    """Return the seconds of each call. Each round runs every variant, so that noise hits all alike.
 
     `before` is called with the variant's name ahead of each call, and is not timed.
     """
@@ -123,13 +84,15 @@ def time_interleaved(
     return taken
 
 
+def time_call(call: Callable[[], Any], rounds: int) -> list[float]:
+    return time_interleaved({"": call}, rounds)[""]
+
+
 def compare_medians(taken: list[float], base: list[float]) -> tuple[float, str]:
-    """How many times the base it took, by the medians, and the same for people."""
-    ratio = statistics.median(taken) / statistics.median(base)
-    shown = (
-        f"{ratio:.2f}x (min {min(taken) / min(base):.2f}x; {format_ms(statistics.median(taken))})"
-    )
-    return ratio, shown
+    """Return how many times the base it took, by the medians, and the same for people."""
+    median = statistics.median(taken)
+    ratio = median / statistics.median(base)
+    return ratio, f"{ratio:.2f}x (min {min(taken) / min(base):.2f}x; {format_ms(median)})"
 
 
 def percentile(taken: list[float], percent: int) -> float:
@@ -138,6 +101,10 @@ def percentile(taken: list[float], percent: int) -> float:
 
 def format_ms(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms" if seconds >= 0.1 else f"{seconds * 1000:.3g} ms"
+
+
+def format_times(taken: list[float]) -> str:
+    return f"median {format_ms(statistics.median(taken))}, p99 {format_ms(percentile(taken, 99))}"
 
 
 def show_progress(text: str) -> None:
@@ -149,12 +116,12 @@ def show_progress(text: str) -> None:
 
 
 def run_cold(root: pathlib.Path, *argv: str) -> None:
-    """One command as a user runs it; its output is thrown away, its failure is not."""
+    """Run a command as a user does; drop its output, and raise if it fails."""
     launch_python([str(ROOT / "kaizen.py"), *argv], root)
 
 
-def launch_python(argv: list[str], root: pathlib.Path, stdin: str = os.devnull) -> None:
-    """The same interpreter with these arguments. posix_spawn, since Popen adds its own milliseconds to both sides."""
+def launch_python(argv: Sequence[str], root: pathlib.Path, stdin: str = os.devnull) -> None:
+    """Run this interpreter by posix_spawn, since Popen adds its own milliseconds to both sides."""
     streams = ((0, stdin, os.O_RDONLY), (1, os.devnull, os.O_RDWR))
     silent = [(os.POSIX_SPAWN_OPEN, number, path, how, 0) for number, path, how in streams]
     child = os.posix_spawn(
@@ -175,7 +142,7 @@ def make_environment(root: pathlib.Path) -> dict[str, str]:
 
 @contextmanager
 def temporary_project(records: int = 0, only_searched: bool = False) -> Iterator[pathlib.Path]:
-    """A temporary project with so many records."""
+    """Make a temporary project with `records` records."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kaizen_bench_"))
     try:
         grow_project(folder, records, only_searched)
@@ -185,19 +152,19 @@ def temporary_project(records: int = 0, only_searched: bool = False) -> Iterator
 
 
 @contextmanager
-def large_project(asked: BenchOptions, only_searched: bool = False) -> Iterator[pathlib.Path]:
-    """The project of `--records`; below `--keep` it stays for the next run, and an interrupted one is completed."""
-    if asked.keep is None:
-        with temporary_project(asked.records, only_searched) as folder:
+def large_project(options: BenchOptions, only_searched: bool = False) -> Iterator[pathlib.Path]:
+    """Make the project of `--records`; below `--keep` it stays, and is completed by the next run."""
+    if options.keep is None:
+        with temporary_project(options.records, only_searched) as folder:
             yield folder
     else:
-        folder = asked.keep / f"{asked.records}{'-searched' if only_searched else ''}"
-        grow_project(folder, asked.records, only_searched)
+        folder = options.keep / f"{options.records}{'-searched' if only_searched else ''}"
+        grow_project(folder, options.records, only_searched)
         yield folder
 
 
 def grow_project(root: pathlib.Path, records: int, only_searched: bool = False) -> None:
-    """Add records until there are at least so many; tasks with their updates, or only what search finds."""
+    """Add records until there are enough: tasks with their updates, or only what search finds."""
     root.mkdir(parents=True, exist_ok=True)
     door = Door(str(root), keep_open=True)
     while (present := count_records(door)) < records:
@@ -224,49 +191,36 @@ def save_batch(batch: list[dict[str, Any]], folder: str) -> str:
 
 
 def make_batch(rng: random.Random, count: int, open_share: float) -> list[dict[str, Any]]:
-    """A batch: most tasks are closed again; some stay open, depend on an earlier one, or are leased."""
+    """Make a batch of tasks: most are closed; some stay open, depend on another, or are leased."""
     batch: list[dict[str, Any]] = []
     tasks: list[str] = []
     while len(batch) < count:
-        batch.append(
-            make_task(rng, depends_on=[rng.choice(tasks)] if tasks and rng.random() < 0.01 else [])
-        )
-        tasks.append(f"${len(batch)}.id")
+        before = [rng.choice(tasks)] if tasks and rng.random() < 0.01 else []
+        batch.append(make_task(rng, depends_on=before))
+        task = f"${len(batch)}.id"
+        tasks.append(task)
         if rng.random() < 0.004:
-            batch.append(
-                {"command": "W13", "args": {"id": tasks[-1], "ttl_s": rng.choice((1, 604_800))}}
-            )
-            batch.append({"command": "W2", "args": {"id": tasks[-1], "status": "active"}})
+            lease = {"id": task, "ttl_s": rng.choice((1, 604_800))}
+            batch.append({"command": "W13", "args": lease})
+            batch.append({"command": "W2", "args": {"id": task, "status": "active"}})
         if rng.random() >= open_share:
-            note = make_text(rng, 8)
-            batch.append(
-                {"command": "W2", "args": {"id": tasks[-1], "status": "done", "note": note}}
-            )
+            change = {"id": task, "status": "done", "note": make_text(rng, 8)}
+            batch.append({"command": "W2", "args": change})
     return batch[:count]
 
 
 def make_task(rng: random.Random, **more: Any) -> dict[str, Any]:
     title, summary = make_text(rng, 5), make_text(rng, 25)
     priority = rng.choices(("critical", "high", "normal", "low"), (1, 10, 70, 19))[0]
-    args = {
-        "title": title,
-        "summary": summary,
-        "scope": rng.choice(SCOPES),
-        "priority": priority,
-        **more,
-    }
+    scope = rng.choice(SCOPES)
+    args = {"title": title, "summary": summary, "scope": scope, "priority": priority, **more}
     return {"command": "W1", "args": args}
 
 
 def make_gotcha(rng: random.Random) -> dict[str, Any]:
-    return {
-        "command": "G1",
-        "args": {
-            "title": make_text(rng, 5),
-            "summary": make_text(rng, 15),
-            "body": make_text(rng, 10),
-        },
-    }
+    words = {"title": 5, "summary": 15, "body": 10}
+    args = {name: make_text(rng, count) for name, count in words.items()}
+    return {"command": "G1", "args": args}
 
 
 def make_text(rng: random.Random, words: int) -> str:

@@ -1,4 +1,4 @@
-"""A small project with a record of every kind: what the checks of checks are tried on."""
+"""Make a small project with a record of every kind, on which checks are tested."""
 
 import pathlib
 import subprocess
@@ -20,7 +20,7 @@ steps:
 
 
 def record_every_kind(call: Any, root: pathlib.Path) -> None:
-    """`call` is a door on the project at `root`."""
+    """Record something of every kind; `call` is a door on the project at `root`."""
     first = call("W1", **TEXT, body="Grüße, 世界", done_when=["true"], op_id="op-1")["id"]
     second = call("W1", **TEXT, depends_on=[first], parent=first)["id"]
     call("W2", id=second, status="active", note="Begun.")
@@ -34,15 +34,6 @@ def record_every_kind(call: Any, root: pathlib.Path) -> None:
     call("A1", path="file.txt")
     call("Q1", title="Seen", task_id=first)
     call("Q2", conclusion="VERIFIED_ACCEPTABLE", summary="Fine.", task_id=first)
-    _lessons(call, root)
-    _quality(call)
-    _reviews_and_traces(call)
-    record_run(call, root)
-    call("W1", **TEXT, test=True)
-    call("K7")
-
-
-def _lessons(call, root):
     call("G1", **TEXT, body="Long.", evidence=["seen"])
     call("G5", id="@last", note="Again.")
     learning = call("L2", id="@last")["id"]
@@ -50,9 +41,6 @@ def _lessons(call, root):
     call("L11", id="@last", reason="Gone.")
     (root / "GOTCHA.md").write_text("# Gotchas\n\n- One.\n", encoding="utf-8")
     call("M3")
-
-
-def _quality(call):
     call("Q3", **TEXT, category="proof")
     call("Q4", case_id="@last", outcome="passed", score=0.5)
     call("Q5", title="A pattern", symptom="s", correction="c")
@@ -60,19 +48,8 @@ def _quality(call):
     call("X6", id="@last", reason="Old.")
     call("S1", title="A source", tier="primary", url="https://example.org/")
     call("O1", contract="c")
-    call(
-        "O2",
-        lab_id="@last",
-        title="t",
-        hypothesis="h",
-        metric="m",
-        baseline=1.5,
-        candidate=2,
-        body="b",
-    )
-
-
-def _reviews_and_traces(call):
+    change = {"title": "t", "hypothesis": "h", "metric": "m", "baseline": 1.5, "candidate": 2}
+    call("O2", lab_id="@last", **change, body="b")
     call("I1", **TEXT)
     call("I2", irl_id="@last", summary="s", probability=0.25, deadline="+7d")
     call("I3", irl_id="@last", summary="s")
@@ -80,21 +57,23 @@ def _reviews_and_traces(call):
     call("T1", name="n", duration_ms=1, cost_usd=0.5)
     call("T2", name="n", value=1.5)
     call("R0", scope="project", query="title")
+    record_run(call, root)
+    call("W1", **TEXT, test=True)
+    call("K7")
 
 
 def record_run(call: Any, root: pathlib.Path) -> None:
-    """A run that comes as far as its first question, and is given up. Its protocol is short, since every byte of it is
-    tried."""
+    """Record a run that reaches its first question and is aborted.
+
+    Its protocol is short, since every byte of it is changed in turn.
+    """
     repo = root / "AI" / "work" / "target"
     if not repo.exists():
-        _target(repo)
+        (repo / ".kaizen" / "protocols").mkdir(parents=True)
+        (repo / ".kaizen" / "protocols" / "tiny.yml").write_text(PROTOCOL, encoding="utf-8")
+        somebody = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+        commit = [*somebody, "commit", "-q", "-m", "first"]
+        for words in (["init", "-q"], ["add", "-A", "-f"], commit):
+            subprocess.run(["git", *words], cwd=repo, check=True)
     call("P1", request="Do it.", repo=str(repo), protocol="tiny", driver="agent")
     call("P7", id="@last", abort=True)
-
-
-def _target(repo):
-    (repo / ".kaizen" / "protocols").mkdir(parents=True)
-    (repo / ".kaizen" / "protocols" / "tiny.yml").write_text(PROTOCOL, encoding="utf-8")
-    somebody = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
-    for words in (["init", "-q"], ["add", "-A", "-f"], [*somebody, "commit", "-q", "-m", "first"]):
-        subprocess.run(["git", *words], cwd=repo, check=True)

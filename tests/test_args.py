@@ -1,4 +1,4 @@
-"""The fast parser is a strict subset of click; any argv gets a documented answer; the hot path stays cold."""
+"""Both parsers agree, any argv gets a documented answer, the hot path imports little."""
 
 import io
 import json
@@ -76,7 +76,7 @@ def plain(parsed):
 
 @settings(max_examples=3000, deadline=None)
 @given(argvs)
-def test_whatever_the_fast_parser_understands_click_understands_the_same(argv):
+def test_both_parsers_return_the_same(argv):
     argv = [argv[0], *argv[1]]
     fast = args.parse_argv(argv)
     if fast is not None:
@@ -101,7 +101,7 @@ def likely_argv(chance):
     return argv
 
 
-def test_both_parsers_agree_on_thousands_of_likely_command_lines():
+def test_both_parsers_agree_on_likely_command_lines():
     chance = random.Random(1)
     taken = 0
     for _ in range(4000):
@@ -222,7 +222,7 @@ LIKELY = {code: likely(code) for code in COMMANDS}
 @given(
     data=st.data(), stdin=st.one_of(st.binary(max_size=40), st.just(b'{"command":"W1","args":{}}'))
 )
-def test_any_argv_gets_a_documented_exit_code_and_no_traceback(run, code, data, stdin):
+def test_any_argv_gets_a_documented_exit_code(run, code, data, stdin):
     rest = data.draw(st.one_of(LIKELY[code], hostile))
     exit_code, out, err = run([code, *rest], stdin)
 
@@ -241,7 +241,7 @@ def test_any_argv_gets_a_documented_exit_code_and_no_traceback(run, code, data, 
 
 
 def asks_for_json(argv):
-    """What stands after `--run --` belongs to the command that is run, also where there is no --run."""
+    """Words after `--run --` belong to the command that is run."""
     at = next((at for at in range(len(argv)) if argv[at : at + 2] == ["--run", "--"]), len(argv))
     return "--json" in argv[:at]
 
@@ -250,7 +250,7 @@ def asks_for_json(argv):
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(argv=hostile)
-def test_any_first_word_gets_a_documented_exit_code(run, argv):
+def test_any_first_word_gets_documented_exit_code(run, argv):
     exit_code, out, err = run(argv)
 
     assert exit_code in EXIT_CODES and exit_code != 70
@@ -262,7 +262,7 @@ def test_any_first_word_gets_a_documented_exit_code(run, argv):
     "argv",
     [["W1", "--title", b"\xff\xfe", "--summary", "s"], [b"\xff"], ["W1", b"--\xff", "--json"]],
 )
-def test_bytes_that_are_not_utf8_on_a_real_command_line_are_refused(cli, argv):
+def test_non_utf8_command_line_is_refused(cli, argv):
     answer = cli(*argv)
 
     assert answer.exit_code == 2
@@ -272,13 +272,13 @@ def test_bytes_that_are_not_utf8_on_a_real_command_line_are_refused(cli, argv):
 @pytest.mark.parametrize(
     "argv", [["--version"], ["completion", "bash"], ["help"], ["W"], ["W1", "--help"], ["-h"], []]
 )
-def test_whatever_needs_no_database_is_json_too_when_asked(run, argv):
+def test_json_works_without_a_database(run, argv):
     exit_code, out, _ = run([*argv, "--json"])
 
     assert exit_code == 0 and json.loads(out)["status"] == "OK"
 
 
-def test_a_bug_is_exit_70_and_shows_its_traceback_only_when_asked(run, monkeypatch):
+def test_bug_exits_70_with_traceback_on_request(run, monkeypatch):
     def broken(*_):
         raise RuntimeError("inside")
 
@@ -297,7 +297,7 @@ def test_a_bug_is_exit_70_and_shows_its_traceback_only_when_asked(run, monkeypat
     assert "Traceback" in loud
 
 
-def test_an_exit_code_belongs_to_each_error():
+def test_exit_code_belongs_to_each_error():
     kinds = KaizenError.__subclasses__()
 
     assert sorted(kind.exit_code for kind in kinds) == [1, 2, 3, 4, 5, 6, 7]
@@ -325,7 +325,7 @@ SLOW = {  # not held to the allow-list, and why
 
 
 def modules_after(root, argv):
-    """The modules that a command loaded on top of a bare Python, asked for in a process of its own."""
+    """Return the modules that a command imports on top of a bare Python."""
     engine, report = str(LAUNCHER.parent), str(root / "modules")
     script = (
         "import sys; before = set(sys.modules); sys.argv = ['kaizen.py', *sys.argv[2:]];"
@@ -342,7 +342,7 @@ def modules_after(root, argv):
 
 
 @pytest.mark.parametrize("code", [code for code in COMMANDS if code not in SLOW])
-def test_an_everyday_command_loads_nothing_outside_the_allow_list(root, cli, code):
+def test_everyday_command_imports_only_allowed_modules(root, cli, code):
     prepare_example(code, root)
     example = Command(code).example
     if code == "W11":
@@ -377,13 +377,13 @@ ONCE = (
 )  # a second time would be refused
 
 
-def test_everything_that_is_written_often_is_held_to_the_allow_list():
+def test_every_frequent_write_is_in_the_allow_list_test():
     often = {code for code in COMMANDS if Command(code).writes} - set(SLOW)
 
     assert len(often) >= 28 and set(SLOW) < set(COMMANDS)
 
 
-def test_a_path_with_nul_is_a_usage_error_whichever_parser_reads_it(root, monkeypatch, capsys):
+def test_path_with_nul_is_refused_by_both_parsers(root, monkeypatch, capsys):
     monkeypatch.setenv("KAIZEN_REPO_ROOT", str(root))
     given = ["W1", "--title", "t", "--summary", "s", "--body-file", "a\0b", "--json"]
 

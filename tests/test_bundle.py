@@ -38,13 +38,13 @@ def load(engine):
     return done.stdout.split()
 
 
-def test_bundle_serves_a_moved_engine(engine):
+def test_bundle_serves_moved_engine(engine):
     moved = engine.rename(engine.parent / "moved")
 
     assert load(moved) == ["_Bundle", "one"]
 
 
-def test_changed_source_is_not_read_from_the_bundle(engine):
+def test_changed_source_is_not_read_from_bundle(engine):
     mark(engine, "two")
 
     assert load(engine) == ["SourceFileLoader", "two"]
@@ -65,3 +65,10 @@ def test_bundle_of_another_loader_is_ignored(engine):
         file.write("# changed since\n")
 
     assert load(engine) == ["SourceFileLoader", "one"]
+
+
+def test_bundle_leaves_out_types(engine):
+    script = LOADED.replace("errors.MARK", "errors.KaizenError.as_dict.__annotations__")
+    done = subprocess.run([sys.executable, "-c", script], cwd=engine, capture_output=True)
+
+    assert done.stdout.split() == [b"_Bundle", b"{}"]

@@ -1,4 +1,4 @@
-"""What a person and a shell see: help, typos, tables, cards, colour, pipes, completion, the installed script."""
+"""What a person and a shell see: help, typos, tables, cards, colour, pipes, completion."""
 
 import json
 import os
@@ -14,6 +14,7 @@ import zipfile
 import pytest
 
 from kaizen_components import __version__
+from kaizen_components.errors import Usage
 from kaizen_components.index import COMMANDS, FAMILIES, load_commands
 
 from .conftest import LAUNCHER, ROOT
@@ -21,7 +22,7 @@ from .conftest import LAUNCHER, ROOT
 TASK = ("--title", "README polish", "--summary", "Make it a strong entry point.")
 
 
-def test_the_session_of_a_new_user(cli):
+def test_session_of_new_user(cli):
     started = cli("W1", *TASK, "--json")
     moved = cli("W2", "--id", "@last", "--status", "active", "--summary", "Started.")
     listed = cli("task-list")
@@ -37,7 +38,7 @@ def test_the_session_of_a_new_user(cli):
     assert "Q1" in found.out
 
 
-def test_codes_and_names_are_the_same_in_any_case(cli):
+def test_codes_and_names_ignore_case(cli):
     for word in ("W1", "w1", "task-start", "Task-Start"):
         assert cli(word, *TASK).exit_code == 0
 
@@ -52,7 +53,7 @@ def test_help_shows_every_command_grouped_by_family(cli):
         assert all(title in answer.out for title in FAMILIES.values())
 
 
-def test_help_of_one_command_is_the_same_by_every_way_to_ask(cli):
+def test_every_form_of_help_is_the_same(cli):
     pages = {
         cli(*argv).out
         for argv in (("W1", "--help"), ("help", "W1"), ("help", "task-start"), ("w1", "--help"))
@@ -64,7 +65,7 @@ def test_help_of_one_command_is_the_same_by_every_way_to_ask(cli):
     assert "--ttl-s" not in page
 
 
-def test_a_family_letter_lists_the_family(cli):
+def test_family_letter_lists_family(cli):
     answer = cli("W")
 
     assert answer.exit_code == 0
@@ -86,32 +87,32 @@ def test_help_as_json_is_json_schema(cli):
     "typo, meant",
     [("task-strat", "task-start"), ("W99", "W9"), ("dcotor", "doctor"), ("halp", "help")],
 )
-def test_a_typo_is_answered_with_what_was_meant(cli, typo, meant):
+def test_mistyped_command_gets_a_suggestion(cli, typo, meant):
     answer = cli(typo, "--json")
 
     assert answer.exit_code == 2
     assert meant in answer.error["why"]
 
 
-def test_a_mistyped_option_is_answered_with_what_was_meant(cli):
+def test_mistyped_option_gets_a_suggestion(cli):
     answer = cli("W1", "--titel", "x")
 
     assert answer.exit_code == 2
     assert "--title" in answer.err and "Traceback" not in answer.err
 
 
-def test_an_option_given_twice_is_refused(cli):
+def test_option_given_twice_is_refused(cli):
     answer = cli("W1", *TASK, "--title", "Another", "--json")
 
     assert answer.exit_code == 2
     assert answer.error["code"] == "given_twice"
 
 
-def test_json_may_stand_before_the_command(cli):
+def test_json_may_stand_before_command(cli):
     assert cli("--json", "W1", *TASK).json["status"] == "OK"
 
 
-def test_errors_are_json_when_json_was_asked_for_and_sentences_otherwise(cli):
+def test_errors_are_json_only_with_json(cli):
     cli("K1")
     machine, person = cli("W10", "--id", "task_nope", "--json"), cli("W10", "--id", "task_nope")
 
@@ -129,7 +130,7 @@ def test_errors_are_json_when_json_was_asked_for_and_sentences_otherwise(cli):
         ("W9", "--since", "yesterday"), ("W5", "--payload-json", "{bad"), ("W1", "--priority", "urgent"),
     ],
 )  # fmt: skip
-def test_a_bad_value_is_refused_with_what_to_do_next(cli, argv):
+def test_bad_value_gets_a_next_step(cli, argv):
     refused = cli(*argv, "--json")
 
     assert (
@@ -139,7 +140,7 @@ def test_a_bad_value_is_refused_with_what_to_do_next(cli, argv):
     )
 
 
-def test_a_choice_that_is_nearly_right_is_told_the_right_one(cli):
+def test_mistyped_choice_gets_a_suggestion(cli):
     assert cli("W11", "--kind", "block", "--json").error["why"] == "Did you mean blocks?"
     assert (
         cli("Q2", "--conclusion", "verified", "--json").error["why"]
@@ -147,13 +148,13 @@ def test_a_choice_that_is_nearly_right_is_told_the_right_one(cli):
     )
 
 
-def test_a_missing_file_is_named_as_it_was_given(cli, root):
+def test_missing_file_is_named_as_it_was_given(cli, root):
     refused = cli("W1", "--title", "t", "--summary", "s", "--body-file", "docs/missing/dir.md")
 
     assert refused.exit_code == 3 and "'docs/missing/dir.md'" in refused.err
 
 
-def test_another_python_than_that_of_set_up_is_told_of_the_right_one(root):
+def test_wrong_python_is_told_the_right_one(root):
     shutil.copytree(ROOT / "kaizen_components", root / "kaizen_components")
     shutil.copy(LAUNCHER, root)
     argv = [sys.executable, "-S", "-E", str(root / "kaizen.py"), "W9"]
@@ -169,7 +170,7 @@ def test_another_python_than_that_of_set_up_is_told_of_the_right_one(root):
     assert ".venv/bin/python" in set_up.stderr and "setup.sh" not in set_up.stderr
 
 
-def test_a_list_is_an_aligned_table_and_ids_stay_whole(cli):
+def test_table_is_aligned_and_ids_stay_whole(cli):
     ids = [
         cli("W1", "--title", title, "--summary", "s", "--json").json["id"]
         for title in ("short", "a much longer title")
@@ -183,22 +184,16 @@ def test_a_list_is_an_aligned_table_and_ids_stay_whole(cli):
 
 
 @pytest.mark.parametrize("code", ["W9", "W12", "W15"])
-def test_a_list_is_an_aligned_table_in_eighty_columns(cli, code):
+def test_list_is_aligned_table_in_eighty_columns(cli, kaizen, code):
     for actor, packet, priority in (
         ("ada", "W5", "low"),
         ("bob", "W7", "critical"),
         ("eve-of-the-long-name", "W7", "high"),
     ):
-        words = (
-            "--title",
-            f"A title of some length by {actor}",
-            "--summary",
-            "s",
-            "--actor",
-            actor,
-        )
-        task = cli("W1", *words, "--scope", actor, "--priority", priority, "--json").json["id"]
-        cli(packet, *words, "--task-id", task)
+        words = {"title": f"A title of some length by {actor}", "summary": "s", "actor": actor}
+        task = kaizen("W1", **words, scope=actor, priority=priority)["id"]
+        kaizen(packet, **words, task_id=task)
+    kaizen.close()
     lines = cli(code, env={"COLUMNS": "80"}).out.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("id "))
     rows = [line for line in lines if re.match("(task|pack)_", line)]
@@ -212,38 +207,26 @@ def test_a_list_is_an_aligned_table_in_eighty_columns(cli, code):
     assert sum("A title of some" in line for line in lines) == 3
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100])
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ("W9",),
-        ("W12",),
-        ("W15",),
-        ("K0", "start a task"),
-        ("K11",),
-        ("W10", "--id", "@last"),
-        ("K2",),
-    ],
-)
-def test_nothing_is_broader_than_the_terminal_but_what_must_stay_whole(cli, argv, width):
+@pytest.fixture
+def tasks_of_three(kaizen):
+    """A task with a packet by each of three actors."""
     for actor in ("ada", "bob", "agent"):
-        title = (
-            "--title",
-            "A title of some length, as titles are",
-            "--summary",
-            "s",
-            "--actor",
-            actor,
-        )
-        task = cli("W1", *title, "--scope", actor, "--json").json["id"]
-        cli("W5", *title, "--task-id", task)
-    lines = cli(*argv, env={"COLUMNS": str(width)}).out.splitlines()
-
-    assert all(len(line) <= width or "_" in line for line in lines)
-    assert width < 60 or all(len(line) <= width for line in lines)
+        words = {"title": "A title of some length, as titles are", "summary": "s", "actor": actor}
+        task = kaizen("W1", **words, scope=actor)["id"]
+        kaizen("W5", **words, task_id=task)
+    kaizen.close()
 
 
-def test_a_forgotten_value_is_not_taken_from_the_next_option(cli):
+@pytest.mark.parametrize("argv", ["W9", "W12", "W15", "K0 start", "K11", "W10 --id @last", "K2"])
+def test_output_fits_the_terminal_except_ids(cli, tasks_of_three, argv):
+    for width in (40, 60, 80, 100):
+        lines = cli(*argv.split(), env={"COLUMNS": str(width)}).out.splitlines()
+
+        assert all(len(line) <= width or "_" in line for line in lines)
+        assert width < 60 or all(len(line) <= width for line in lines)
+
+
+def test_missing_value_is_not_the_next_option(cli):
     cli("W1", *TASK)
     forgotten = cli("W2", "--id", "@last", "--note", "--json")
     meant = cli("W2", "--id", "@last", "--note=--json")
@@ -253,7 +236,7 @@ def test_a_forgotten_value_is_not_taken_from_the_next_option(cli):
     assert cli("W10", "--id", "@last", "--json").json["revisions"][0]["note"] == "--json"
 
 
-def test_an_inspect_is_a_card_that_wraps_long_text_to_the_terminal(cli):
+def test_inspect_card_wraps_long_text(cli):
     cli("W1", "--title", "t", "--summary", "word " * 200)
     for width in (60, 120):
         lines = cli("W10", "--id", "@last", env={"COLUMNS": str(width)}).out.splitlines()
@@ -261,7 +244,7 @@ def test_an_inspect_is_a_card_that_wraps_long_text_to_the_terminal(cli):
         assert sum("word word" in line for line in lines) >= 5
 
 
-def test_wide_characters_and_emoji_keep_the_columns_aligned(cli):
+def test_wide_characters_keep_columns_aligned(cli):
     cli("W1", "--title", "日本語のタイトル", "--summary", "s", "--scope", "東京")
     cli("W1", "--title", "plain", "--summary", "s", "--scope", "x")
     rows = [line for line in cli("W9").out.splitlines() if line.startswith("task_")]
@@ -289,32 +272,32 @@ def test_marks_and_joiners_take_no_column(cli, scope):
     "argv, says",
     [
         (("help", "W1", "W2"), "one command or one family"), (("W", "nope"), "one command or one family"),
-        (("--actor", "bob", "W9"), "The command stands first, and --actor after it."),
+        (("--actor", "bob", "W9"), "The command comes first, and --actor after it."),
         (("completion",), "one of bash, zsh, fish"), (("completion", "bash", "zsh"), "one of bash, zsh, fish"),
         (("W10", "--id", "a\nb"), "--id must be one line"),
     ],
 )  # fmt: skip
-def test_a_word_too_many_or_at_the_wrong_place_is_explained(cli, argv, says):
+def test_misplaced_word_is_explained(cli, argv, says):
     answer = cli(*argv)
 
     assert answer.exit_code == 2 and says in answer.err
     assert cli("help", "help").out == cli("--help").out
 
 
-def test_a_strange_actor_in_the_environment_is_named_as_what_it_is(cli):
+def test_invalid_environment_actor_is_named(cli):
     answer = cli("W1", *TASK, env={"KAIZEN_ACTOR": "x\ny"})
 
     assert answer.exit_code == 2 and "error: KAIZEN_ACTOR must be one line." in answer.err
 
 
-def test_a_secret_in_the_environment_is_named_by_its_variable(cli):
+def test_secret_in_environment_names_the_variable(cli):
     answer = cli("W1", *TASK, env={"KAIZEN_ACTOR": SECRET_WORD})
 
     assert answer.exit_code == 1 and "error: KAIZEN_ACTOR seems to hold a secret" in answer.err
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_the_end_of_the_line_does_not_count_against_the_limit_of_a_text(cli, root, end):
+def test_final_newline_does_not_count_as_text(cli, root, end):
     (root / "title").write_bytes(("\ufeff" + "\U0001f600" * 200 + end).encode())
     (root / "summary").write_bytes(("x" * 2_000 + end).encode())
     cli("W1", "--title-file", str(root / "title"), "--summary-file", str(root / "summary"))
@@ -323,20 +306,20 @@ def test_the_end_of_the_line_does_not_count_against_the_limit_of_a_text(cli, roo
     assert len(record["title"]) == 200 and record["summary"] == "x" * 2_000
 
 
-def test_json_may_be_asked_for_before_and_after_the_command(cli):
+def test_json_works_before_and_after_the_command(cli):
     assert cli("--json", "W1", *TASK, "--json").json["status"] == "OK"
 
 
-def test_a_command_to_run_is_only_taken_after_the_two_dashes(cli):
+def test_run_needs_two_dashes_before_the_command(cli):
     for argv in (("--run=echo", "--run", "--", "hi"), ("--run=echo",)):
         refused = cli("Q1", *argv)
-        assert refused.exit_code == 2 and "--run needs -- and a command behind it" in refused.err
+        assert refused.exit_code == 2 and "--run needs -- and a command after it" in refused.err
 
 
 @pytest.mark.parametrize(
     "argv", [("K3", "--out", "b.db"), ("S4", "--out", "b.json"), ("R2", "--out", "b.html")]
 )
-def test_a_relative_path_where_the_working_directory_is_gone_is_told_as_such(cli, root, argv):
+def test_relative_path_in_deleted_folder_is_explained(cli, root, argv):
     cli("W1", *TASK)
     script = f'mkdir gone && cd gone && rmdir ../gone && exec "{sys.executable}" "{LAUNCHER}" "$@"'
     environ = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
@@ -350,7 +333,7 @@ def test_a_relative_path_where_the_working_directory_is_gone_is_told_as_such(cli
 @pytest.mark.parametrize(
     "text, says", [("x" * 5_000, "200"), ("€" * 5_001, "200"), ("x" * 201, "201")]
 )
-def test_a_text_that_is_too_long_is_not_miscounted(cli, root, text, says):
+def test_too_long_text_is_counted_correctly(cli, root, text, says):
     (root / "long").write_text(text)
     answer = cli("W1", "--title-file", str(root / "long"), "--summary", "s")
 
@@ -358,7 +341,7 @@ def test_a_text_that_is_too_long_is_not_miscounted(cli, root, text, says):
     assert answer.exit_code == 2 and counted[says] in answer.err
 
 
-def test_an_answer_that_could_not_be_printed_may_be_asked_for_again_if_nothing_changed(cli, root):
+def test_unprinted_answer_of_a_read_may_be_repeated(cli, root):
     cli("K1")
     for argv, says in (
         (("W9",), "The answer could not be printed"),
@@ -374,24 +357,24 @@ def test_an_answer_that_could_not_be_printed_may_be_asked_for_again_if_nothing_c
         assert done.returncode == 5 and says in done.stderr.decode()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_fits_on_a_small_screen(cli, family):
-    lines = cli(family, env={"COLUMNS": "80"}).out.splitlines()
+def test_family_fits_on_small_screen(cli):
+    commands = load_commands()
+    for family in FAMILIES:
+        lines = cli(family, env={"COLUMNS": "80"}).out.splitlines()
+        codes = [command.code for command in commands if command.family == family]
 
-    assert len(lines) <= 24 and max(map(len, lines)) <= 80
-    assert [line.split()[0] for line in lines[1:-2]] == [
-        c.code for c in load_commands() if c.family == family
-    ]
+        assert len(lines) <= 24 and max(map(len, lines)) <= 80
+        assert [line.split()[0] for line in lines[1:-2]] == codes
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_help_fits_the_terminal_but_for_examples(cli, width):
+def test_help_fits_terminal_but_for_examples(cli, width):
     for argv in (("--help",), ("W1", "--help"), ("W",), ("Q1", "--help")):
         lines = cli(*argv, env={"COLUMNS": str(width)}).out.partition("example:")[0].splitlines()
         assert max(map(len, lines)) <= width
 
 
-def test_escape_sequences_in_stored_text_are_shown_and_not_obeyed(cli):
+def test_stored_escape_sequences_are_shown(cli):
     cli("W1", "--title", "red \x1b[31m alert \u202e abc", "--summary", "bell \x07")
     answer = cli("W10", "--id", "@last")
 
@@ -400,7 +383,7 @@ def test_escape_sequences_in_stored_text_are_shown_and_not_obeyed(cli):
 
 
 @pytest.mark.parametrize("word", ["a" * 300, "語" * 200, "ж" * 200, "x" * 90 + " end"])
-def test_a_word_longer_than_a_line_is_cut_and_gets_no_blank_inside(cli, word):
+def test_overlong_word_is_cut_without_blanks(cli, word):
     cli("W1", *TASK, "--body", word)
     shown = cli("W10", "--id", "@last", env={"COLUMNS": "60"}).out
     body = shown[shown.index("body ") + 5 :].split("\nrev ")[0]
@@ -414,36 +397,25 @@ def test_a_word_longer_than_a_line_is_cut_and_gets_no_blank_inside(cli, word):
 SECRET_WORD = "gh" + "p_" + "a7Bq" * 9
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        *(
-            (SECRET_WORD,),
-            ("W1", "--" + SECRET_WORD, "x"),
-            ("help", SECRET_WORD),
-            ("W10", "--id", SECRET_WORD),
-        ),
-        *(
-            ("W1", *TASK, "--body-file", SECRET_WORD),
-            ("W1", SECRET_WORD),
-            ("W1", *TASK, "--priority", SECRET_WORD),
-        ),
-        *(
-            ("K5", "--file", SECRET_WORD),
-            ("K5",),
-            ("W9", "--limit", SECRET_WORD),
-            ("completion", SECRET_WORD),
-        ),
-    ],
-)
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_no_error_repeats_a_secret(cli, argv, form):
+def test_no_error_repeats_secret(cli, form):
     cli("K1")
-    answer = cli(
-        *argv, *form, stdin=f'{{"command": "{SECRET_WORD}", "{SECRET_WORD}": 1}}\n'.encode()
-    )
-
-    assert answer.exit_code in (1, 2, 3) and SECRET_WORD not in answer.out + answer.err
+    line = f'{{"command": "{SECRET_WORD}", "{SECRET_WORD}": 1}}\n'
+    for argv in (
+        (SECRET_WORD,),
+        ("W1", "--" + SECRET_WORD, "x"),
+        ("help", SECRET_WORD),
+        ("W10", "--id", SECRET_WORD),
+        ("W1", *TASK, "--body-file", SECRET_WORD),
+        ("W1", SECRET_WORD),
+        ("W1", *TASK, "--priority", SECRET_WORD),
+        ("K5", "--file", SECRET_WORD),
+        ("K5",),
+        ("W9", "--limit", SECRET_WORD),
+        ("completion", SECRET_WORD),
+    ):
+        answer = cli(*argv, *form, stdin=line.encode())
+        assert answer.exit_code in (1, 2, 3) and SECRET_WORD not in answer.out + answer.err
 
 
 VALUE = "Zx8" + "kQ3wRt7" * 9
@@ -456,7 +428,7 @@ LONG_SECRETS.append("ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0In0." + VALU
 
 
 @pytest.mark.parametrize("secret", LONG_SECRETS, ids=["named", "header", "prefix", "jwt"])
-def test_no_error_repeats_the_beginning_of_a_long_secret(cli, secret):
+def test_error_never_repeats_part_of_a_secret(cli, secret):
     cli("K1")
     lines = json.dumps({"command": "W1", "args": {secret: "t"}}), json.dumps({"command": secret})
     asked = [
@@ -485,7 +457,7 @@ def test_no_error_repeats_the_beginning_of_a_long_secret(cli, secret):
     assert not [answer.err for answer in said if VALUE[:8] in answer.err.replace("-", "_")]
 
 
-def test_an_unknown_word_that_is_a_secret_is_named_by_its_kind(cli):
+def test_secret_as_unknown_word_is_masked(cli):
     assert "[GitHub token]" in cli(SECRET_WORD).err
 
 
@@ -511,7 +483,7 @@ def on_a_terminal(argv, root, **env):
     return output.decode()
 
 
-def test_colour_is_used_on_a_terminal_only_and_never_with_no_color(cli, root):
+def test_colour_needs_a_terminal_without_no_color(cli, root):
     cli("W1", *TASK, "--priority", "high")
 
     assert "\x1b[" in on_a_terminal(["W9"], root)
@@ -521,7 +493,7 @@ def test_colour_is_used_on_a_terminal_only_and_never_with_no_color(cli, root):
     assert "\x1b[" not in cli("W9").out
 
 
-def test_colour_takes_no_room_in_a_wrapped_error(root):
+def test_colour_does_not_affect_wrapping(root):
     argv = ["W10", "--id", "task_" + "9" * 60]
     plain = on_a_terminal(argv, root, NO_COLOR="1", COLUMNS="50")
     coloured = on_a_terminal(argv, root, COLUMNS="50")
@@ -529,7 +501,7 @@ def test_colour_takes_no_room_in_a_wrapped_error(root):
     assert len(plain.splitlines()) > 3 and re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
-def test_a_closed_pipe_is_not_an_error(cli, root):
+def test_closed_pipe_is_not_error(cli, root):
     for _ in range(40):
         cli("W1", *TASK)
     script = f'"{sys.executable}" "{LAUNCHER}" W9 | head -1; echo "${{PIPESTATUS[0]}}"'
@@ -544,7 +516,7 @@ def test_a_closed_pipe_is_not_an_error(cli, root):
     assert done.stderr == ""
 
 
-def test_a_long_answer_arrives_whole_however_slowly_it_is_read(cli, root):
+def test_slow_reader_gets_the_whole_answer(cli, root):
     body = "".join(f"line {number}\n" for number in range(60_000))
     cli("W1", *TASK, "--body", "-", stdin=body.encode())
 
@@ -558,7 +530,7 @@ def test_a_long_answer_arrives_whole_however_slowly_it_is_read(cli, root):
     assert reader.returncode == 0
 
 
-def test_what_waits_for_the_end_of_the_process_is_called(root):
+def test_exit_handlers_are_called(root):
     script = (
         "import atexit, sys; atexit.register(print, 'called'); from kaizen_components.args import entry;"
         "sys.argv = ['kaizen', 'W9', '--json']; entry()"
@@ -575,7 +547,7 @@ def test_what_waits_for_the_end_of_the_process_is_called(root):
     )
 
 
-def test_a_profile_of_a_command_is_printed(root, cli):
+def test_profile_of_command_is_printed(root, cli):
     cli("K1")
     done = subprocess.run(
         [sys.executable, "-m", "cProfile", str(LAUNCHER), "W9"], env={**os.environ, "KAIZEN_REPO_ROOT": str(root)},
@@ -585,7 +557,7 @@ def test_a_profile_of_a_command_is_printed(root, cli):
     assert "function calls" in done.stdout
 
 
-def test_a_full_disk_under_stdout_says_that_the_command_was_carried_out(cli, root):
+def test_full_disk_reports_that_the_command_succeeded(cli, root):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, str(LAUNCHER), "W1", *TASK, "--json"], stdout=full, stderr=subprocess.PIPE,
@@ -600,7 +572,7 @@ def test_a_full_disk_under_stdout_says_that_the_command_was_carried_out(cli, roo
 @pytest.mark.parametrize(
     "argv", [("--help",), ("W1", "--help"), ("W",), ("completion", "bash"), ("W9",)]
 )
-def test_a_full_disk_under_stdout_claims_no_change_where_there_was_none(cli, root, argv):
+def test_full_disk_after_a_read_claims_no_change(cli, root, argv):
     cli("W1", *TASK)
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -615,7 +587,7 @@ def test_a_full_disk_under_stdout_claims_no_change_where_there_was_none(cli, roo
     )
 
 
-def test_a_closed_stdout_is_not_an_error(root, cli):
+def test_closed_stdout_is_not_error(root, cli):
     done = subprocess.run(
         ["bash", "-c", f'"{sys.executable}" "{LAUNCHER}" W1 --title t --summary s >&-'],
         env={**os.environ, "KAIZEN_REPO_ROOT": str(root)}, capture_output=True,
@@ -624,7 +596,7 @@ def test_a_closed_stdout_is_not_an_error(root, cli):
     assert done.returncode == 0 and b"Traceback" not in done.stderr
 
 
-def test_text_comes_from_a_file_or_from_stdin(cli, root):
+def test_text_comes_from_file_or_from_stdin(cli, root):
     (root / "body.md").write_text("# A body\nwith ünïcode\n")
     (root / "title.txt").write_text("A title from a file\n")
     cli(
@@ -657,7 +629,7 @@ def test_text_comes_from_a_file_or_from_stdin(cli, root):
         (("--body", "a", "--body-file", "b"), b"", "given_twice"),
     ],
 )
-def test_text_that_cannot_be_read_is_refused_with_its_reason(cli, argv, stdin, code):
+def test_unreadable_text_is_refused_with_reason(cli, argv, stdin, code):
     answer = cli("W1", "--title", "t", "--summary", "s", *argv, "--json", stdin=stdin)
 
     assert answer.exit_code in (2, 3)
@@ -678,23 +650,18 @@ def test_text_limits_are_in_characters(cli, root, option, most):
 
 
 @pytest.mark.parametrize(
-    "blank", ["", " ", "\t", "\n", "\u00a0", "\u200b", "\u3164 \u2800", "\x07"]
+    "option", ["title", "summary", "body", "scope", "done_when", "actor", "op_id"]
 )
-@pytest.mark.parametrize(
-    "option", ["--title", "--summary", "--body", "--scope", "--done-when", "--actor", "--op-id"]
-)
-def test_blank_text_is_refused(kaizen, option, blank):
-    from kaizen_components.errors import Usage
-
-    given = {"title": "t", "summary": "s", option[2:].replace("-", "_"): blank}
-    with pytest.raises(Usage):
-        kaizen("W1", **given)
+def test_blank_text_is_refused(kaizen, option):
+    for blank in ("", " ", "\t", "\n", "\u00a0", "\u200b", "\u3164 \u2800", "\x07"):
+        with pytest.raises(Usage):
+            kaizen("W1", **{"title": "t", "summary": "s", option: blank})
 
 
 @pytest.mark.parametrize(
     "seen", ["\U00018cd6", "\ue000", "\U0010ffff", "\u200b.", "\u0301", "\u2800 \u2801"]
 )
-def test_letters_newer_than_this_python_and_of_private_use_are_text(kaizen, seen):
+def test_unassigned_and_private_letters_are_text(kaizen, seen):
     assert kaizen("W1", title=seen, summary="s")["title"] == seen
 
 
@@ -702,7 +669,7 @@ def test_version_is_printed(cli):
     assert cli("--version").out == f"kaizen {__version__}\n"
 
 
-def test_the_package_runs_as_a_module_and_finds_the_project_around_the_working_directory(cli, root):
+def test_module_finds_the_project_above_working_folder(cli, root):
     (root / ".git").mkdir()
     deeper = root / "src" / "deep"
     deeper.mkdir(parents=True)
@@ -806,7 +773,7 @@ def completed(cli, shell, line):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_knows_what_the_parser_takes(cli, shell):
+def test_completion_knows_what_parser_takes(cli, shell):
     for_one_word = {
         "bash": "kaizen W1 --priority = H",
         "zsh": "kaizen W1 --priority=H",
@@ -824,7 +791,7 @@ def test_completion_knows_what_the_parser_takes(cli, shell):
     assert "--version" in completed(cli, shell, "kaizen --v")
 
 
-def test_zsh_takes_the_script_before_it_has_set_up_completion(tool, path_with_kaizen):
+def test_zsh_script_works_before_compinit(tool, path_with_kaizen):
     script = 'eval "$(kaizen completion zsh)" && print -r -- $_comps[kaizen]'
     done = subprocess.run(
         [tool("zsh"), "-f", "-c", script], env=path_with_kaizen, capture_output=True, text=True
@@ -848,7 +815,7 @@ def test_bash_completes_commands_options_and_choices(path_with_kaizen):
 @pytest.mark.parametrize(
     "shell, check", [("zsh", ["-n"]), ("fish", ["--no-execute"]), ("bash", ["-n"])]
 )
-def test_the_completion_script_of_a_shell_is_valid_there(cli, tool, tmp_path, shell, check):
+def test_completion_script_is_valid_in_its_shell(cli, tool, tmp_path, shell, check):
     script = tmp_path / "completion"
     script.write_text(cli("completion", shell).out)
 
@@ -867,7 +834,7 @@ def test_fish_completes_commands(tool, path_with_kaizen):
     assert "task-claim" in done.stdout, done.stderr
 
 
-def test_zsh_and_fish_get_their_answers_in_their_own_form(cli):
+def test_zsh_and_fish_get_their_own_format(cli):
     zsh = cli(
         env={"_KAIZEN_COMPLETE": "zsh_complete", "COMP_WORDS": "kaizen W1 --pr", "COMP_CWORD": "2"}
     )
@@ -879,11 +846,11 @@ def test_zsh_and_fish_get_their_answers_in_their_own_form(cli):
     assert "--priority" in fish.out
 
 
-def test_an_unknown_shell_is_refused(cli):
+def test_unknown_shell_is_refused(cli):
     assert cli("completion", "tcsh").exit_code == 2
 
 
-def test_a_name_may_be_written_as_two_words(cli):
+def test_name_may_be_written_as_two_words(cli):
     cli("task", "start", "--title", "One", "--summary", "A task.")
 
     assert cli("task", "list").out == cli("W9").out

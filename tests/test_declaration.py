@@ -1,4 +1,4 @@
-"""One command, declared once: what derives from the declarations agrees with them and with the database."""
+"""What derives from the declarations agrees with them and with the database."""
 
 import ast
 import re
@@ -86,7 +86,7 @@ def sql_of(schema, name):
 
 
 @every_command
-def test_a_command_has_help_an_example_and_known_options(code):
+def test_command_has_help_example_and_known_options(code):
     command = Command(code)
 
     assert command.help and command.help.endswith(".") and len(command.help) <= 140
@@ -107,7 +107,7 @@ def test_a_command_has_help_an_example_and_known_options(code):
 
 
 @every_command
-def test_the_example_of_a_command_runs(code, cli, root):
+def test_example_of_command_runs(code, cli, root):
     prepare_example(code, root)
     example = Command(code).example
     if code == "W11":
@@ -130,7 +130,7 @@ def test_generated_documents_are_up_to_date():
 
 
 @every_command
-def test_the_help_of_a_command_shows_its_own_options_and_no_others(code):
+def test_help_shows_exactly_the_options(code):
     command = Command(code)
     shown = set(re.findall(r"^  (--[a-z-]+)", face.render_command_help(command), re.M))
 
@@ -141,13 +141,13 @@ def test_the_help_of_a_command_shows_its_own_options_and_no_others(code):
             assert choice in face.render_command_help(command)
 
 
-def test_each_family_fits_a_screen():
+def test_each_family_fits_screen():
     for family in FAMILIES:
         assert len(face.render_family_help(family).splitlines()) <= 40
 
 
 @every_command
-def test_the_json_schema_of_a_command_lists_the_same_options(code):
+def test_json_schema_of_command_lists_same_options(code):
     command = Command(code)
     schema = build_schema(command)
 
@@ -170,7 +170,7 @@ def lengths_of(schema, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_choices_and_lengths_in_the_schema_are_those_of_the_limits(schema, kind):
+def test_schema_checks_equal_the_limits(schema, kind):
     lists = {value for value in vars(limits).values() if isinstance(value, tuple)}
     found = {f"{kind}.{name}": words for name, words in choices_of(schema, kind).items()}
     texts = TEXT_LIMITS.keys() & columns_of(schema, kind)
@@ -179,7 +179,7 @@ def test_choices_and_lengths_in_the_schema_are_those_of_the_limits(schema, kind)
     assert {(name, lengths_of(schema, kind)[name]) for name in texts} <= TEXT_LIMITS.items()
 
 
-def test_each_list_of_the_limits_is_one_of_the_schema(schema):
+def test_every_choice_list_is_in_the_schema(schema):
     lists = {
         name: value
         for name, value in vars(limits).items()
@@ -191,7 +191,7 @@ def test_each_list_of_the_limits_is_one_of_the_schema(schema):
 
 
 @pytest.mark.parametrize("code", WRITES)
-def test_an_option_takes_what_its_column_takes(schema, code):
+def test_option_takes_what_its_column_takes(schema, code):
     command = Command(code)
     for name in set(command.options) - NOT_STORED.get(code, set()):
         field, column = fields.get_field(command, name), STORED_AS.get(name, name)
@@ -203,7 +203,7 @@ def test_an_option_takes_what_its_column_takes(schema, code):
 
 
 @pytest.mark.parametrize("code", WRITES)
-def test_every_option_of_a_write_is_stored_in_a_column(schema, code):
+def test_every_option_of_write_is_stored_in_column(schema, code):
     stored = {name for table in WRITES[code] for name in columns_of(schema, table)}
     options = set(Command(code).options) - NOT_STORED.get(code, set())
 
@@ -226,7 +226,7 @@ def test_every_write_command_is_checked_against_columns():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_has_its_common_columns_and_is_append_only(schema, kind):
+def test_kind_has_its_common_columns_and_is_append_only(schema, kind):
     assert columns_of(schema, kind)[:5] == ["seq", "id", "at", "actor", "test"]
     assert f"GLOB '{KINDS[kind].prefix}_*'" in sql_of(schema, kind)
     assert sql_of(schema, kind).endswith("STRICT")
@@ -234,7 +234,7 @@ def test_a_kind_has_its_common_columns_and_is_append_only(schema, kind):
     assert f"RAISE(ABORT, '{kind} is append-only')" in sql_of(schema, f"{kind}_no_delete")
 
 
-def test_every_table_of_records_is_a_declared_kind_and_every_kind_has_a_table(schema):
+def test_tables_and_declared_kinds_match(schema):
     names = [
         row[0]
         for row in schema.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
@@ -253,7 +253,7 @@ def test_every_table_of_records_is_a_declared_kind_and_every_kind_has_a_table(sc
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_what_a_kind_declares_fits_its_columns_and_the_commands(schema, kind):
+def test_kind_declarations_fit_columns_and_commands(schema, kind):
     columns = columns_of(schema, kind.name)
     commands = {words.split()[0] for words in (kind.lists, kind.shows) if words}
 
@@ -286,7 +286,7 @@ def test_imports_have_no_cycle(depth):
     assert layers.find_cycle(depth) == []
 
 
-def test_every_document_link_in_the_repository_leads_somewhere():
+def test_every_document_link_resolves():
     broken = []
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("setup/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
@@ -296,12 +296,12 @@ def test_every_document_link_in_the_repository_leads_somewhere():
     assert broken == []
 
 
-def test_examples_are_words_that_a_shell_reads():
+def test_examples_are_words_that_shell_reads():
     for command in load_commands():
         assert shlex.split(command.example)
 
 
-def test_the_package_has_no_module_over_400_lines_and_no_function_over_60():
+def test_package_has_no_module_over_400_lines_and_no_function_over_60():
     long = []
     for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text())

@@ -70,7 +70,7 @@ def parsed(argv):
 
 
 @of_pages(WHOLE)
-def test_a_command_in_a_sentence_can_be_typed_as_it_stands(page, span, tmp_path, monkeypatch):
+def test_command_in_a_sentence_parses(page, span, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("plan.md", "FILE"):
         (tmp_path / name).write_text("text")
@@ -80,19 +80,19 @@ def test_a_command_in_a_sentence_can_be_typed_as_it_stands(page, span, tmp_path,
 
 
 @of_pages(SHORT)
-def test_a_code_with_options_in_a_sentence_parses(page, span):
+def test_code_with_options_in_a_sentence_parses(page, span):
     for argv in typed(span):
         assert parsed(argv) or "--help" in argv
 
 
 @of_pages(SHELL)
-def test_a_line_for_the_shell_in_a_sentence_is_shell(page, span):
+def test_shell_line_in_a_sentence_is_shell(page, span):
     done = subprocess.run(["bash", "-n", "-c", span], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr
 
 
-def test_the_pages_have_such_lines_and_a_false_one_is_noticed():
+def test_pages_have_lines_and_false_ones_are_noticed():
     assert len(spans((ROOT / "AGENTS.md").read_text())) > 50
     assert list(typed("W2 --status open|done [--token N]")) == [
         ["W2", "--status", "open", "--token", "1"], ["W2", "--status", "done", "--token", "1"],
@@ -102,7 +102,7 @@ def test_the_pages_have_such_lines_and_a_false_one_is_noticed():
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.endswith(".md")])
-def test_every_block_says_what_language_it_is_in(page):
+def test_every_block_names_its_language(page):
     fences = re.findall(r"^```(.*)$", (ROOT / page).read_text(), re.M)
 
     assert set(fences[::2]) <= {"sh", "json", "toml", "yaml", "mermaid"}
@@ -153,12 +153,12 @@ def means(name, argv):
     assert type(found) is fields.FromFile or found in (value, "-"), found
 
 
-def test_every_row_of_the_quoting_table_is_looked_at():
+def test_every_row_of_the_quoting_table_is_read():
     assert list(table()) == list(VALUES) and {len(row) for row in table().values()} == {3}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "sh"])
-def test_the_first_column_of_the_quoting_table_gives_the_value_in_each_of_its_shells(shell):
+def test_first_quoting_column_gives_value_in_its_shells(shell):
     for name, span, _ in cells(0):
         if shell == "sh" and "$'" in span:
             continue  # as the table says
@@ -168,13 +168,13 @@ def test_the_first_column_of_the_quoting_table_gives_the_value_in_each_of_its_sh
         means(name, said.stdout.decode().split("\0")[:-1])
 
 
-def test_the_second_column_of_the_quoting_table_gives_the_value_in_powershell():
+def test_second_quoting_column_gives_value_in_powershell():
     for name, span, note in cells(1):
         for before_7_3 in {"before 7.3": [True], "from 7.3": [False]}.get(note, [True, False]):
             means(name, powershell(span, before_7_3))
 
 
-def test_the_second_column_of_the_quoting_table_is_powershell():
+def test_second_quoting_column_is_powershell():
     tree_sitter = pytest.importorskip(
         "tree_sitter", reason="no PowerShell parser: install requirements-dev.txt"
     )
@@ -188,7 +188,7 @@ def test_the_second_column_of_the_quoting_table_is_powershell():
         assert not parser.parse(f"& kaizen W5 {span}\n".encode()).root_node.has_error, span
 
 
-def test_the_third_column_of_the_quoting_table_gives_the_value_in_cmd():
+def test_third_quoting_column_gives_value_in_cmd():
     for name, span, note in cells(2):
         for batch in [True] if note == "in a batch file" else [True, False]:
             means(name, cmd(span, batch))
@@ -204,11 +204,11 @@ def test_the_third_column_of_the_quoting_table_gives_the_value_in_cmd():
         (r'"a\\b"', [r"a\\b"]),
     ],
 )
-def test_windows_splits_a_line_as_its_documents_say(line, argv):
+def test_windows_splits_lines_as_documented(line, argv):
     assert windows_argv(line) == argv
 
 
-def test_what_a_shell_would_expand_or_cut_is_noticed():
+def test_shell_expansion_or_cut_is_noticed():
     assert powershell("--title 'say \"no\"'", before_7_3=True) != ["--title", 'say "no"']
     for shell, line in (
         (powershell, '--title "costs $HOME"'),

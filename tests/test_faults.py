@@ -206,7 +206,7 @@ def write_at_once(root, processes, times):
     return together(*[(write, root, times)] * processes)
 
 
-def test_64_processes_with_50_writes_each_lose_nothing_and_none_fails(root):
+def test_64_writers_of_50_records_lose_nothing(root):
     ids = [one for many in apart(write_at_once, root, 64, 50) for one in many]
 
     assert len(set(ids)) == len(ids) == 3_200
@@ -236,7 +236,7 @@ def first_writes_at_once(root):
 
 
 @pytest.mark.parametrize("again", range(3))
-def test_first_writes_beside_refused_ones_make_one_database_with_every_checkpoint(root, again):
+def test_concurrent_first_writes_create_one_database(root, again):
     acknowledged = [one for ids in apart(first_writes_at_once, root) for one in ids]
 
     assert sorted(logged(root)) == sorted(acknowledged) and len(acknowledged) == 4
@@ -256,7 +256,7 @@ def write_the_same_at_once(root, processes):
     return together(*[(write_with_op_id, root)] * processes)
 
 
-def test_one_op_id_from_16_processes_at_once_makes_one_record(root):
+def test_op_id_from_16_processes_makes_one_record(root):
     answers = apart(write_the_same_at_once, root, 16)
 
     assert len({answer["id"] for answer in answers}) == 1
@@ -292,7 +292,7 @@ def back_up_beside_writers(root, stop, writers, times):
     return together((back_up, root, stop, times), *[(write_until, root, stop)] * writers)
 
 
-def test_backups_made_while_four_processes_write_are_whole_and_only_grow(root, tmp_path):
+def test_backups_during_writes_are_whole_and_grow(root, tmp_path):
     (copies, manifests), *written = apart(back_up_beside_writers, root, tmp_path / "stop", 4, 5)
 
     assert all(written), "each of the writers got its turns"
@@ -340,7 +340,7 @@ def read_beside_writers(root, folder, writers, times):
     return answers[: len(readers)]
 
 
-def test_readers_beside_four_writers_never_fail_and_always_verify(root, tmp_path):
+def test_readers_beside_four_writers_never_fail(root, tmp_path):
     last_reads = apart(read_beside_writers, root, tmp_path, 4, 50)
 
     assert last_reads == [201] * 6
@@ -368,7 +368,7 @@ def kill_writers(root, seed, rounds):
     return acknowledged
 
 
-def test_200_kills_lose_nothing_that_was_acknowledged(root):
+def test_200_kills_lose_no_acknowledged_record(root):
     rounds = apart(kill_writers, root, 4711, 200)
 
     acknowledged = [one for ids in rounds for one in ids]
@@ -397,7 +397,7 @@ def kill_creators(folder, seed, rounds):
     return projects
 
 
-def test_a_kill_while_the_database_is_created_leaves_one_that_the_next_write_completes(tmp_path):
+def test_kill_while_creating_is_completed_by_next_write(tmp_path):
     for root, acknowledged in apart(kill_creators, tmp_path, 42, 30):
         assert set(acknowledged) <= set(logged(root))
         assert verified(root)["entries"] in (1, 2)
@@ -418,7 +418,7 @@ def kill_batches(root, file, seed, rounds):
     ]
 
 
-def test_a_kill_during_a_batch_of_500_leaves_all_of_it_or_nothing(root, tmp_path):
+def test_killed_batch_is_all_or_nothing(root, tmp_path):
     file = tmp_path / "batch.jsonl"
     file.write_text(json.dumps({"command": "W1", "args": TASK}).join(["", "\n"]) * 500)
 
@@ -447,7 +447,7 @@ def kill_inside_the_gate(root):
     return said, held, together((write, root))[0]
 
 
-def test_a_killed_writer_leaves_no_lock_and_no_half_record(root, monkeypatch):
+def test_killed_writer_leaves_no_lock_or_half_record(root, monkeypatch):
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0")  # a stale lock would be refused at once
     said, held, written = apart(kill_inside_the_gate, root)
 
@@ -471,9 +471,7 @@ def started(root, *argv):
 @pytest.mark.parametrize(
     "number, exit_code", [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)]
 )
-def test_a_signal_during_a_write_ends_it_without_a_traceback_and_without_a_trace(
-    root, tmp_path, number, exit_code
-):
+def test_signal_during_write_leaves_no_traceback_or_trace(root, tmp_path, number, exit_code):
     file = tmp_path / "batch.jsonl"
     file.write_text(json.dumps({"command": "W1", "args": TASK}).join(["", "\n"]) * 5_000)
     write(str(root))
@@ -499,7 +497,7 @@ def is_queued(pid):
     )
 
 
-def test_ctrl_c_while_waiting_for_the_gate_exits_at_once_and_quietly(root):
+def test_ctrl_c_at_the_gate_exits_quietly(root):
     write(str(root))
     with Gate(str(lock(root))):
         process = started(root, *W1)
@@ -511,7 +509,7 @@ def test_ctrl_c_while_waiting_for_the_gate_exits_at_once_and_quietly(root):
     assert verified(root)["entries"] == 1
 
 
-def test_ctrl_c_while_the_engine_is_loading_is_quiet(cli, tmp_path):
+def test_ctrl_c_while_importing_is_quiet(cli, tmp_path):
     loading = tmp_path / "loading"
     loading.mkdir()
     (loading / "fcntl.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
@@ -522,7 +520,7 @@ def test_ctrl_c_while_the_engine_is_loading_is_quiet(cli, tmp_path):
     assert "Traceback" not in answer.err
 
 
-def test_ctrl_c_while_another_program_locks_the_database_exits_at_once(root):
+def test_ctrl_c_at_a_locked_database_exits_at_once(root):
     write(str(root))
     plain = sqlite3.connect(database(root), isolation_level=None)
     plain.execute("BEGIN IMMEDIATE")
@@ -609,7 +607,7 @@ def fill_a_disk_by_writing(root):
     )
 
 
-def test_a_disk_that_fills_up_refuses_writes_loses_nothing_and_works_again_with_space(root, mounts):
+def test_full_disk_refuses_writes_and_loses_nothing(root, mounts):
     acknowledged, refused, reads, next_write, checked, after, found = apart(
         fill_a_disk_by_writing, root, within=mounts
     )
@@ -635,7 +633,7 @@ def fill_a_quiet_disk(root):
     return answers, refused, shell(root, *W1), shell(root, "K8")
 
 
-def test_reading_needs_no_space_on_the_disk(root, mounts):
+def test_reading_needs_no_disk_space(root, mounts):
     answers, *_ = apart(fill_a_quiet_disk, root, within=mounts)
 
     assert {code: answer["exit"] for code, answer in answers.items()} == {
@@ -646,7 +644,7 @@ def test_reading_needs_no_space_on_the_disk(root, mounts):
     }
 
 
-def test_a_disk_filled_by_others_refuses_writes_and_works_again_with_space(root, mounts):
+def test_disk_filled_by_others_refuses_writes_until_freed(root, mounts):
     answers, refused, next_write, after = apart(fill_a_quiet_disk, root, within=mounts)
 
     assert_refused_for_the_disk(refused)
@@ -672,9 +670,7 @@ def create_on_a_full_disk(root, leave_bytes):
 
 
 @pytest.mark.parametrize("leave_bytes", [0, 8_192, 32_768, 65_536, 131_072, 262_144])
-def test_a_database_that_does_not_fit_on_the_disk_is_refused_and_made_once_there_is_space(
-    root, mounts, leave_bytes
-):
+def test_new_database_waits_for_disk_space(root, mounts, leave_bytes):
     refused, doctor, read, made, written, after = apart(
         create_on_a_full_disk, root, leave_bytes, within=mounts
     )
@@ -687,7 +683,7 @@ def test_a_database_that_does_not_fit_on_the_disk_is_refused_and_made_once_there
     assert_refused_for_the_disk(refused)
 
 
-def test_a_limit_on_file_size_refuses_writes_loses_nothing_and_can_be_lifted(root):
+def test_file_size_limit_refuses_writes_and_loses_nothing(root):
     shell(root, "K1")
     limit = database(root).stat().st_size + 200_000
     acknowledged, refused = write_until_refused(root, limit_bytes=limit)
@@ -702,7 +698,7 @@ def test_a_limit_on_file_size_refuses_writes_loses_nothing_and_can_be_lifted(roo
     assert verified(root)["entries"] == len(acknowledged) + 1
 
 
-def test_a_database_over_the_limit_on_file_size_is_refused_and_made_once_it_is_lifted(root):
+def test_new_database_waits_for_the_file_size_limit(root):
     refused = shell(root, *W1, limit_bytes=100_000)
     shell(root, "K1")
 
@@ -723,7 +719,7 @@ def checkpoints_reach_the_limit(path):
 
 
 @pytest.mark.parametrize("happens", [checkpoints_become_a_folder, checkpoints_reach_the_limit])
-def test_a_checkpoint_that_cannot_be_written_costs_a_note_and_not_the_record(root, happens):
+def test_failed_checkpoint_costs_only_a_note(root, happens):
     write(str(root))
     happens(anchors(root))
     size = anchors(root).stat().st_size
@@ -739,7 +735,7 @@ def test_a_checkpoint_that_cannot_be_written_costs_a_note_and_not_the_record(roo
 
 
 @pytest.mark.parametrize("code", ["K8", "K3"])
-def test_checkpoints_that_cannot_be_read_are_reported_and_no_bug(root, code):
+def test_unreadable_checkpoints_are_reported(root, code):
     write(str(root))
     checkpoints_become_a_folder(anchors(root))
     answer = shell(root, code)
@@ -747,7 +743,7 @@ def test_checkpoints_that_cannot_be_read_are_reported_and_no_bug(root, code):
     assert answer["exit"] in (0, 5, 7)
 
 
-def test_one_stray_byte_in_the_checkpoints_does_not_stop_them(root):
+def test_stray_byte_does_not_stop_checkpoints(root):
     write(str(root))
     anchors(root).write_bytes(b"x")
 
@@ -845,7 +841,7 @@ def assert_doctor_says(root, healthy, says):
 
 
 @pytest.mark.parametrize("happens", BROKEN)
-def test_the_doctor_says_what_is_wrong_with_a_broken_database_and_what_to_do(broken, happens):
+def test_doctor_explains_a_broken_database(broken, happens):
     root = broken(happens)
     before = content(root)
 
@@ -854,7 +850,7 @@ def test_the_doctor_says_what_is_wrong_with_a_broken_database_and_what_to_do(bro
 
 
 @pytest.mark.parametrize("happens", BROKEN)
-def test_reading_a_broken_database_has_a_documented_exit_code_and_changes_nothing(broken, happens):
+def test_reading_broken_database_exits_as_documented(broken, happens):
     root = broken(happens)
     before = content(root)
     answers = {code: shell(root, code) for code in ("W9", "W12", "K8", "K3")}
@@ -867,9 +863,7 @@ def test_reading_a_broken_database_has_a_documented_exit_code_and_changes_nothin
 
 @pytest.mark.parametrize("argv", [W1, ("K1",)])
 @pytest.mark.parametrize("happens", BROKEN)
-def test_writing_to_a_broken_database_has_a_documented_exit_code_and_never_makes_it_worse(
-    broken, happens, argv
-):
+def test_writing_to_broken_database_never_makes_it_worse(broken, happens, argv):
     root = broken(happens)
     before = content(root)
     answer = shell(root, *argv)
@@ -883,13 +877,13 @@ def test_writing_to_a_broken_database_has_a_documented_exit_code_and_never_makes
 
 
 @pytest.mark.parametrize("happens", [random_bytes, truncated])
-def test_the_doctor_does_not_send_anybody_to_the_doctor(broken, happens):
+def test_doctor_never_recommends_the_doctor(broken, happens):
     assert not [
         row for row in shell(broken(happens), "K11")["checks"] if "K11" in (row["next"] or "")
     ]
 
 
-def test_the_doctor_tells_a_database_of_somebody_else(broken):
+def test_doctor_recognizes_a_foreign_database(broken):
     root = broken(foreign)
     before = content(root)
 
@@ -901,7 +895,7 @@ def test_the_doctor_tells_a_database_of_somebody_else(broken):
 @pytest.mark.parametrize(
     "argv", [W1, ("K1",), ("K6",), ("K7",), ("W2", "--id", "@last", "--note", "x")]
 )
-def test_nothing_writes_into_a_database_of_somebody_else(broken, argv, version):
+def test_foreign_database_is_never_written(broken, argv, version):
     root = broken(foreign, version)
     before = content(root)
     answer = shell(root, *argv)
@@ -912,7 +906,7 @@ def test_nothing_writes_into_a_database_of_somebody_else(broken, argv, version):
 
 @pytest.mark.parametrize("version", [0, 2, 4])
 @pytest.mark.parametrize("code", ["W9", "K2", "K3", "K8"])
-def test_reading_a_database_of_somebody_else_is_refused_and_no_bug(broken, code, version):
+def test_reading_a_foreign_database_is_refused(broken, code, version):
     root = broken(foreign, version)
     before = content(root)
     answer = shell(root, code)
@@ -950,9 +944,7 @@ def locked(root):
 
 
 @pytest.mark.parametrize("mode, reads, healthy", [("NORMAL", 0, True), ("EXCLUSIVE", 6, False)])
-def test_a_database_locked_by_another_program_is_busy_and_stays_as_it_is(
-    locked, mode, reads, healthy
-):
+def test_database_locked_by_others_is_busy_and_unchanged(locked, mode, reads, healthy):
     root = locked(mode)
     before = subprocess.run(
         ["cat", database(root)], capture_output=True
@@ -989,7 +981,7 @@ def fork_after_use(root, keep_open):
 
 
 @pytest.mark.parametrize("keep_open", [False, True])
-def test_a_child_of_a_process_that_used_a_door_can_use_one_of_its_own(root, keep_open):
+def test_forked_child_can_open_its_own_door(root, keep_open):
     ids = apart(fork_after_use, root, keep_open)
 
     assert set(logged(root)) == set(ids) and len(ids) == 51
@@ -999,7 +991,7 @@ def test_a_child_of_a_process_that_used_a_door_can_use_one_of_its_own(root, keep
 # Hostile surroundings
 
 
-def test_a_clock_that_goes_back_changes_no_order_and_breaks_no_proof(kaizen, root, monkeypatch):
+def test_clock_going_back_changes_no_order_or_proof(kaizen, root, monkeypatch):
     now = time.time_ns()
     ids = []
     for days in (0, -400, 7, -20_000):
@@ -1016,7 +1008,7 @@ def test_a_clock_that_goes_back_changes_no_order_and_breaks_no_proof(kaizen, roo
 @pytest.mark.parametrize(
     "spelling", ["{root}/", "{root}//AI/..", "./{name}", "../{above}/{name}/."]
 )
-def test_the_project_is_found_by_any_spelling_of_its_folder(cli, root, spelling):
+def test_project_is_found_by_any_spelling_of_its_folder(cli, root, spelling):
     write(str(root))
     value = spelling.format(root=root, name=root.name, above=root.parent.name)
 
@@ -1026,7 +1018,7 @@ def test_the_project_is_found_by_any_spelling_of_its_folder(cli, root, spelling)
     )
 
 
-def test_an_almost_empty_environment_is_enough(root):
+def test_almost_empty_environment_is_enough(root):
     for env in (
         {},
         {"LANG": "C"},
@@ -1043,7 +1035,7 @@ def test_an_almost_empty_environment_is_enough(root):
     }
 
 
-def test_the_data_folder_may_be_a_link_to_elsewhere_and_there_is_one_gate(root, tmp_path):
+def test_linked_data_folder_has_one_gate(root, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (root / "AI").mkdir()
@@ -1056,7 +1048,7 @@ def test_the_data_folder_may_be_a_link_to_elsewhere_and_there_is_one_gate(root, 
     verified(root)
 
 
-def test_a_database_that_is_a_link_has_the_gate_of_its_file(root, tmp_path):
+def test_linked_database_has_the_gate_of_its_file(root, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     write(str(root))
@@ -1091,7 +1083,7 @@ def queue_behind_a_lock_that_is_removed(path):
     return os.read(reading, 9).decode()
 
 
-def test_writers_take_turns_also_when_the_lock_file_was_removed_meanwhile(tmp_path):
+def test_writers_take_turns_after_lock_file_removal(tmp_path):
     assert apart(queue_behind_a_lock_that_is_removed, tmp_path / "lock") == "-+-"
 
 
@@ -1109,7 +1101,7 @@ def test_gate_reopens_a_replaced_lock_file(tmp_path, monkeypatch):
     gate.close()
 
 
-def test_a_database_removed_under_an_open_door_is_noticed_before_anything_is_acknowledged(root):
+def test_removed_database_is_noticed_before_any_acknowledgement(root):
     door = Door(str(root), keep_open=True)
     door("W1", **TASK)
     shutil.rmtree(root / "AI")
@@ -1138,7 +1130,7 @@ def make_a_manifest_with_an_open_door(root):
     return ids, counts
 
 
-def test_a_manifest_made_by_a_server_loses_nothing(root):
+def test_manifest_of_a_server_loses_nothing(root):
     ids, counts = apart(make_a_manifest_with_an_open_door, root)
 
     assert counts == [len(ids)] * 2
@@ -1168,12 +1160,12 @@ def open_a_door_per_thread(root):
     return sorted(errors)
 
 
-def test_threads_work_at_once_each_with_a_door_of_its_own(root):
+def test_threads_work_with_their_own_doors(root):
     assert apart(open_a_door_per_thread, root) == []
     assert verified(root)["entries"] == 80
 
 
-def test_a_long_path_is_no_problem(tmp_path):
+def test_long_path_works(tmp_path):
     root = tmp_path.joinpath(*["x" * 60] * 4)
     root.mkdir(parents=True)
     write(str(root))
@@ -1182,7 +1174,7 @@ def test_a_long_path_is_no_problem(tmp_path):
     verified(root)
 
 
-def test_a_path_that_is_too_long_is_explained(tmp_path):
+def test_too_long_path_is_explained(tmp_path):
     root = tmp_path.joinpath(*["x" * 60] * 9)
     root.mkdir(parents=True)
 
@@ -1190,7 +1182,7 @@ def test_a_path_that_is_too_long_is_explained(tmp_path):
     assert shell(root, "K11")["healthy"] is False
 
 
-def test_a_folder_name_that_is_not_utf8_works_or_is_explained(cli, tmp_path):
+def test_non_utf8_folder_works_or_is_explained(cli, tmp_path):
     root = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(root)
 
@@ -1198,20 +1190,20 @@ def test_a_folder_name_that_is_not_utf8_works_or_is_explained(cli, tmp_path):
 
 
 @pytest.mark.parametrize("argv", [W1, ("W9",)])
-def test_a_busy_timeout_that_is_not_a_number_is_the_usual_one(root, argv):
+def test_invalid_busy_timeout_falls_back_to_default(root, argv):
     write(str(root))
 
     assert shell(root, *argv, KAIZEN_BUSY_TIMEOUT_S="nan")["exit"] == 0
 
 
-def test_a_project_folder_that_does_not_exist_is_refused(tmp_path):
+def test_missing_project_folder_is_refused(tmp_path):
     answer = shell(tmp_path / "typo", *W1)
 
     assert answer["exit"] in (3, 5)
     assert not (tmp_path / "typo").exists()
 
 
-def test_a_working_directory_that_was_removed_is_explained(root, tmp_path):
+def test_removed_working_directory_is_explained(root, tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); from kaizen_components.args import main; sys.exit(main())"
@@ -1250,9 +1242,7 @@ def mount_read_only(root, view):
     subprocess.run(["mount", "-o", "remount,bind,ro", view], check=True)
 
 
-def test_what_a_killed_writer_left_in_the_wal_is_read_where_nothing_can_be_written(
-    root, tmp_path, mounts
-):
+def test_wal_of_killed_writer_is_readable_on_read_only_folder(root, tmp_path, mounts):
     ids, reads, refused, next_write = apart(
         read_through_a_read_only_view, root, tmp_path / "view", within=mounts
     )
@@ -1276,5 +1266,5 @@ def verify_through_a_read_only_view(root, view):
     return reader("K8")["verified"]
 
 
-def test_a_reader_who_may_not_write_raises_no_false_alarm_while_others_do(root, tmp_path, mounts):
+def test_read_only_reader_raises_no_false_alarm(root, tmp_path, mounts):
     assert apart(verify_through_a_read_only_view, root, tmp_path / "view", within=mounts)

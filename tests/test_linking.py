@@ -55,7 +55,7 @@ def has_data(folder):
     return (folder / "AI" / "db" / "kaizen.db").exists()
 
 
-def test_a_sibling_with_a_linked_engine_writes_to_its_own_database(sibling, engine):
+def test_sibling_with_linked_engine_writes_its_own_database(sibling, engine):
     run(sibling / "kaizen.py", *TASK)
 
     assert has_data(sibling) and not has_data(engine) and not (engine / "AI").exists()
@@ -63,7 +63,7 @@ def test_a_sibling_with_a_linked_engine_writes_to_its_own_database(sibling, engi
 
 
 @pytest.mark.parametrize("where", ["engine home", "sibling project", "elsewhere"])
-def test_the_working_directory_does_not_matter(sibling, engine, tmp_path, where):
+def test_working_directory_does_not_matter(sibling, engine, tmp_path, where):
     folder = tmp_path / where
     folder.mkdir(exist_ok=True)
     run(sibling / "kaizen.py", *TASK, cwd=folder)
@@ -73,7 +73,7 @@ def test_the_working_directory_does_not_matter(sibling, engine, tmp_path, where)
     )
 
 
-def test_a_relative_launcher_works_too(sibling, engine):
+def test_relative_launcher_works(sibling, engine):
     run("kaizen.py", *TASK, cwd=sibling)
     run("../sibling project/kaizen.py", *TASK, cwd=engine)
 
@@ -81,7 +81,7 @@ def test_a_relative_launcher_works_too(sibling, engine):
     assert not has_data(engine)
 
 
-def test_a_linked_launcher_belongs_to_the_folder_it_stands_in(engine, tmp_path):
+def test_linked_launcher_belongs_to_its_folder(engine, tmp_path):
     folder = tmp_path / "all linked"
     folder.mkdir()
     os.symlink(engine / "kaizen.py", folder / "kaizen.py")
@@ -90,7 +90,7 @@ def test_a_linked_launcher_belongs_to_the_folder_it_stands_in(engine, tmp_path):
     assert has_data(folder) and not has_data(engine)
 
 
-def test_an_explicit_root_wins(sibling, engine, tmp_path):
+def test_explicit_root_wins(sibling, engine, tmp_path):
     shared = tmp_path / "shared plane"
     shared.mkdir()
     run(sibling / "kaizen.py", *TASK, KAIZEN_REPO_ROOT=str(shared))
@@ -100,20 +100,20 @@ def test_an_explicit_root_wins(sibling, engine, tmp_path):
     assert not has_data(sibling) and not has_data(engine)
 
 
-def test_an_empty_root_counts_as_none(sibling):
+def test_empty_root_is_ignored(sibling):
     run(sibling / "kaizen.py", *TASK, KAIZEN_REPO_ROOT="")
 
     assert has_data(sibling)
 
 
-def test_a_relative_root_is_taken_from_the_working_directory(sibling, tmp_path):
+def test_relative_root_starts_at_the_working_directory(sibling, tmp_path):
     (tmp_path / "data").mkdir()
     run(sibling / "kaizen.py", *TASK, cwd=tmp_path, KAIZEN_REPO_ROOT="data")
 
     assert has_data(tmp_path / "data")
 
 
-def test_a_git_worktree_has_records_of_its_own(engine, tmp_path):
+def test_git_worktree_has_its_own_records(engine, tmp_path):
     def git(*argv):
         identity = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
         subprocess.run(["git", *identity, *argv], cwd=engine, check=True, capture_output=True)
@@ -135,7 +135,7 @@ def test_a_git_worktree_has_records_of_its_own(engine, tmp_path):
     assert not (deeper / "AI").exists()
 
 
-def test_the_nearest_project_wins_over_one_with_records_further_up(engine):
+def test_nearest_project_wins(engine):
     run(engine / "kaizen.py", *TASK)
     inner = engine / "vendor" / "other"
     (inner / ".git").mkdir(parents=True)
@@ -144,7 +144,7 @@ def test_the_nearest_project_wins_over_one_with_records_further_up(engine):
     assert has_data(inner)
 
 
-def test_two_linked_projects_share_nothing_but_the_engine(sibling, engine, tmp_path):
+def test_linked_projects_share_only_the_engine(sibling, engine, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     shutil.copy(LAUNCHER, other)
@@ -159,7 +159,7 @@ def test_two_linked_projects_share_nothing_but_the_engine(sibling, engine, tmp_p
     )
 
 
-def test_an_engine_that_was_moved_is_named_to_a_person_and_kept_from_a_host(sibling, engine):
+def test_moved_engine_is_named_to_persons_not_hosts(sibling, engine):
     os.rename(engine, engine.parent / "moved")
     launch = [sys.executable, str(sibling / "kaizen.py")]
     asked = subprocess.run([*launch, "K1"], capture_output=True, text=True)

@@ -1,8 +1,9 @@
 """Run commands in processes forked from a server that has imported the engine already.
 
-Importing the engine takes most of a command's time, and the tests run thousands of commands. Each one runs the same
-`main` in a process of its own, with its own folder, environment and streams. As a program this is a launcher for
-agents: `warm.py COMMAND…` runs the command on the server that the environment names.
+Importing the engine takes most of a command's time, and the tests run thousands of commands. Each
+one runs `main` in its own process, with its own folder, environment and streams. As a program this
+is a launcher for agents: `warm.py COMMAND…` runs the command on the server that the environment
+names.
 """
 
 import array

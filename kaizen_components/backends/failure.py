@@ -1,4 +1,4 @@
-"""What can go wrong with a model's server, in our own words. The key is in none of them."""
+"""Explain in our own words what goes wrong with a model's server, never with the key."""
 
 import json
 import time
@@ -9,44 +9,42 @@ from ..records.secrets import scan
 from .endpoint import Endpoint
 
 ERROR_BYTES_MAX = 20_000
-SAID_CHARS_MAX = 300
+TEXT_CHARS_MAX = 300
 
 
 class RequestRejected(Unavailable):
-    """The server does not take the question as it is; with tools, it may without."""
+    """The server refuses the question as it is; it may accept it without tools."""
 
-    def __init__(self, endpoint: Endpoint, status: int, said: str):
+    def __init__(self, endpoint: Endpoint, status: int, reason: str) -> None:
         super().__init__(
             "backend_rejects",
             f"{endpoint.served_by} answers {status} for the model {endpoint.model}.",
-            said or "It does not say why.",
+            reason or "It gives no reason.",
             "Check KAIZEN_LLM_MODEL and KAIZEN_LLM_BASE_URL.",
         )
         self.status = status
 
 
 class RetryLater(Exception):
-    """It may go better after a while."""
+    """The same request may succeed after a while."""
 
-    def __init__(self, what: str, after_s: float = 0.0):
+    def __init__(self, what: str, after_s: float = 0.0) -> None:
         self.what = what
         self.after_s = after_s
 
 
-def failed(endpoint: Endpoint, response: Any, has_tools: bool) -> Exception:
-    """The exception for an answer that is not 200."""
-    status, said = response.status_code, _said(endpoint, response)
-    if has_tools and status >= 400 and "tool" in said.lower():
-        return RequestRejected(endpoint, status, said)  # some say 500 to tools they do not know
+def explain_status(endpoint: Endpoint, response: Any, has_tools: bool) -> Exception:
+    """Return the exception for an answer that is not 200."""
+    status, reason = response.status_code, read_error_page(endpoint, response)
+    if has_tools and status >= 400 and "tool" in reason.lower():
+        return RequestRejected(endpoint, status, reason)  # some answer 500 to unknown tools
     if status == 429 or status >= 500:
-        return RetryLater(
-            f"answers {status}{said and ': ' + said}",
-            parse_retry_after(response.headers.get("retry-after")),
-        )
+        after_s = parse_retry_after(response.headers.get("retry-after"))
+        return RetryLater(f"answers {status}{reason and ': ' + reason}", after_s)
     if 300 <= status < 400:
         return Unavailable(
             "backend_redirects",
-            f"{endpoint.served_by} sends us elsewhere ({status}).",
+            f"{endpoint.served_by} redirects to another address ({status}).",
             "A redirect is not followed: the question and the key are for this address only.",
             "Set KAIZEN_LLM_BASE_URL to the address that answers.",
         )
@@ -54,41 +52,49 @@ def failed(endpoint: Endpoint, response: Any, has_tools: bool) -> Exception:
         return Unavailable(
             "backend_refuses_key",
             f"{endpoint.served_by} answers {status}.",
-            "It wants a key, or another one.",
+            "It requires a key, or rejects this one.",
             "Set KAIZEN_LLM_API_KEY, or the key of the stage.",
         )
-    return RequestRejected(endpoint, status, said)
+    return RequestRejected(endpoint, status, reason)
 
 
-def dead(endpoint: Endpoint, connect_s: float) -> Unavailable:
+def report_dead(endpoint: Endpoint, connect_s: float) -> Unavailable:
     return Unavailable(
         "backend_dead",
         f"No model answers at {endpoint.served_by}.",
-        f"Nobody took the connection within {connect_s:.0f} s.",
+        f"No connection within {connect_s:.0f} s.",
         "Start the server, or set KAIZEN_LLM_BASE_URL to one that runs.",
     )
 
 
-def slow(endpoint: Endpoint, timeout_s: float) -> Unavailable:
+def report_slow(endpoint: Endpoint, timeout_s: float) -> Unavailable:
     return Unavailable(
         "backend_slow",
-        f"{endpoint.served_by} gave no whole answer within {timeout_s:g} s.",
+        f"{endpoint.served_by} gave no complete answer within {timeout_s:g} s.",
         "The model is slow, or still loading.",
         "Try again, or give the stage more time, such as KAIZEN_BUILD_TIMEOUT_S=1200.",
     )
 
 
-def failing(endpoint: Endpoint, again: RetryLater, tries: int, waited_s: float) -> Unavailable:
-    told = f" It asks to wait {again.after_s:.0f} s." if again.after_s else ""
+def report_failing(
+    endpoint: Endpoint, error: RetryLater, tries: int, waited_s: float
+) -> Unavailable:
+    wish = f" It asks to wait {error.after_s:.0f} s." if error.after_s else ""
     return Unavailable(
         "backend_failing",
-        f"{endpoint.served_by} {again.what}.",
-        f"{tries} tries, {waited_s:.0f} s of waiting between them.{told}",
-        "Look at the server, and try again.",
+        f"{endpoint.served_by} {error.what}.",
+        f"{tries} tries, {waited_s:.0f} s of waiting between them.{wish}",
+        "Check the server, and try again.",
     )
 
 
-def garbled(endpoint: Endpoint, why: str) -> Unavailable:
+def explain_invalid(endpoint: Endpoint, why: str, has_tools: bool) -> Unavailable:
+    """Return the exception for a 200 that is not an answer.
+
+    Some servers break off where a model writes an invalid tool call.
+    """
+    if has_tools and "tool" in why.lower():
+        return RequestRejected(endpoint, 200, clean_server_text(endpoint, why))
     return Unavailable(
         "backend_garbled",
         f"{endpoint.served_by} does not answer as an OpenAI-compatible server.",
@@ -97,24 +103,17 @@ def garbled(endpoint: Endpoint, why: str) -> Unavailable:
     )
 
 
-def misread(endpoint: Endpoint, why: str, has_tools: bool) -> Unavailable:
-    """The exception for a 200 that is no answer: some servers break off where a model writes a call that is none."""
-    if has_tools and "tool" in why.lower():
-        return RequestRejected(endpoint, 200, clean_server_text(endpoint, why))
-    return garbled(endpoint, why)
-
-
-def floods(endpoint: Endpoint, most: int) -> Unavailable:
+def report_flood(endpoint: Endpoint, bytes_max: int) -> Unavailable:
     return Unavailable(
         "backend_floods",
         f"{endpoint.served_by} answers without end.",
-        f"More than {most:,} bytes for one answer.",
+        f"One answer has more than {bytes_max:,} bytes.",
         "Limit it with KAIZEN_LLM_MAX_TOKENS, or use another model.",
     )
 
 
-def _said(endpoint, response):
-    """The beginning of an error page, on one line."""
+def read_error_page(endpoint: Endpoint, response: Any) -> str:
+    """Return the beginning of an error page, on one line."""
     data = b""
     for block in response.iter_raw():
         data += block
@@ -131,15 +130,15 @@ def _said(endpoint, response):
 
 
 def clean_server_text(endpoint: Endpoint, text: str) -> str:
-    """What a server said, short, on one line, without the key and whatever else is a secret."""
+    """Shorten a server's text to one line without the key or other secrets."""
     text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     if endpoint.key:
         text = text.replace(endpoint.key, "[key]")
-    return scan.redact_secrets(text)[:SAID_CHARS_MAX]
+    return scan.redact_secrets(text)[:TEXT_CHARS_MAX]
 
 
 def parse_retry_after(given: str | None) -> float:
-    """Retry-After: seconds, or a date; 0 where there is none that can be read."""
+    """Return the seconds of a Retry-After header, which may be a date; 0 if it is invalid."""
     if not given:
         return 0.0
     from email.utils import parsedate_to_datetime

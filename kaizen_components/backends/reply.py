@@ -1,5 +1,6 @@
-"""What a model gave back, put together from one JSON object or from the pieces of a stream."""
+"""Assemble a model's answer from one JSON object or from the pieces of a stream."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool that the model wants to be called; `arguments` is the JSON text as the model wrote it."""
+    """A tool call of the model; `arguments` is the JSON text as the model wrote it."""
 
     id: str
     name: str
@@ -24,7 +25,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer with what it cost. What the server does not say is None, never zero."""
+    """One answer with its cost. What the server does not report is None, never zero."""
 
     text: str
     tool_calls: list[ToolCall] = field(default_factory=list)
@@ -46,13 +47,13 @@ class Reply:
 
 
 class InvalidReply(Exception):
-    """The server's words are not in the form of an OpenAI-compatible API."""
+    """The answer is not in the format of an OpenAI-compatible API."""
 
 
 class ReplyParts:
     """An answer while it comes in."""
 
-    def __init__(self, on_text: Callable[[str], object] | None = None):
+    def __init__(self, on_text: Callable[[str], object] | None = None) -> None:
         self._on_text = on_text
         self._texts: list[str] = []
         self._calls: dict[int, dict[str, str]] = {}
@@ -61,30 +62,33 @@ class ReplyParts:
         self.finish_reason: str | None = None
 
     def take(self, data: bytes) -> None:
-        """One JSON object: the whole answer, or a piece of a stream."""
+        """Add one JSON object: the whole answer, or a piece of a stream."""
         try:
             given = json.loads(data.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             raise InvalidReply("it is not JSON") from None
         if not isinstance(given, dict):
             raise InvalidReply("it is not a JSON object")
-        if given.get("error"):
-            raise InvalidReply(f"it says: {_message(given['error'])}")
-        self.model = _string(given.get("model")) or self.model
+        error = given.get("error")
+        if error:
+            message = error.get("message", error) if isinstance(error, dict) else error
+            raise InvalidReply(f"it says: {str(message)[:300]}")
+        self.model = keep_string(given.get("model")) or self.model
         if isinstance(given.get("usage"), dict):
             self.usage = given["usage"]
         choices = given.get("choices")
         if not isinstance(choices, list):
             raise InvalidReply("it has no choices")
-        for choice in choices[:1]:
-            self._choice(choice if isinstance(choice, dict) else {})
-
-    def _choice(self, choice):
-        self.finish_reason = _string(choice.get("finish_reason")) or self.finish_reason
+        choice = choices[0] if choices and isinstance(choices[0], dict) else {}
+        self.finish_reason = keep_string(choice.get("finish_reason")) or self.finish_reason
         piece = choice.get("delta") or choice.get("message")
         if not isinstance(piece, dict):
             return
-        text = replace_unstorable(_content(piece.get("content")))
+        content = piece.get("content")
+        if isinstance(content, list):  # some servers give a list of parts
+            parts = [part.get("text") for part in content if isinstance(part, dict)]
+            content = "".join(map(keep_string, parts))
+        text = replace_unstorable(keep_string(content))
         if text:
             self._texts.append(text)
             if self._on_text:
@@ -92,22 +96,20 @@ class ReplyParts:
         calls = piece.get("tool_calls")
         for at, call in enumerate(calls if isinstance(calls, list) else []):
             if isinstance(call, dict):
-                self._call(at, call)
+                self._take_call(at, call)
 
-    def _call(self, at, call):
+    def _take_call(self, at: int, call: dict[str, Any]) -> None:
         index = call.get("index")
-        known = self._calls.setdefault(
-            index if isinstance(index, int) else at, {"id": "", "name": "", "arguments": ""}
-        )
+        key = index if isinstance(index, int) else at
+        parts = self._calls.setdefault(key, {"id": "", "name": "", "arguments": ""})
         function = call.get("function")
-        if not isinstance(function, dict):
-            function = {}
-        known["id"] += replace_unstorable(_string(call.get("id")))
-        known["name"] += replace_unstorable(_string(function.get("name")))
-        arguments = function.get("arguments")  # some servers give the object instead of its text
-        known["arguments"] += replace_unstorable(
-            json.dumps(arguments) if isinstance(arguments, dict) else _string(arguments)
-        )
+        function = function if isinstance(function, dict) else {}
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):  # some servers give the object instead of its text
+            arguments = json.dumps(arguments)
+        parts["id"] += replace_unstorable(keep_string(call.get("id")))
+        parts["name"] += replace_unstorable(keep_string(function.get("name")))
+        parts["arguments"] += replace_unstorable(keep_string(arguments))
 
     @property
     def text(self) -> str:
@@ -121,16 +123,16 @@ class ReplyParts:
 
     def count_tokens(self, name: str) -> int | None:
         count = self.usage.get(name)
-        return (
-            count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
-        )
+        is_count = isinstance(count, int) and not isinstance(count, bool) and count >= 0
+        return count if is_count else None
 
 
 def read_events(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The data of each server-sent event, up to [DONE]."""
+    """Yield the data of each server-sent event, up to [DONE]."""
     rest = b""
     data: list[bytes] = []
-    for block in _and_end(blocks):
+    end = [b"\n\n"]  # some servers end without the blank line
+    for block in itertools.chain(blocks, end):
         *lines, rest = (rest + block).split(b"\n")
         for line in lines:
             line = line.rstrip(b"\r")
@@ -143,13 +145,8 @@ def read_events(blocks: Iterable[bytes]) -> Iterator[bytes]:
                 yield event
 
 
-def _and_end(blocks):
-    yield from blocks
-    yield b"\n\n"  # some servers end without the blank line
-
-
 def replace_unstorable(text: str) -> str:
-    """Without what no database and no file takes: NUL, and halves of characters."""
+    """Replace what a database or file cannot store: NUL, and halves of characters."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     try:
@@ -159,16 +156,5 @@ def replace_unstorable(text: str) -> str:
     return text
 
 
-def _content(given):
-    """The text of a message; some servers give a list of parts."""
-    if isinstance(given, list):
-        return "".join(_string(part.get("text")) for part in given if isinstance(part, dict))
-    return _string(given)
-
-
-def _string(given):
-    return given if isinstance(given, str) else ""
-
-
-def _message(error):
-    return str(error.get("message", error) if isinstance(error, dict) else error)[:300]
+def keep_string(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -92,7 +92,7 @@ def write_verified_copy(store: Store, reader: Connection, path: str) -> Row:
         name = os.path.basename(path)
         raise Conflict("file_exists", f"{name} exists already.", "", "Choose another --out.")
     part = f"{path}.{os.getpid()}.part"  # an unverified copy must not look like a backup
-    copy_database(reader, part)  # a snapshot: nobody has to wait for it
+    copy_database(reader, part)  # a snapshot: no writer has to wait
     try:
         ledger.verify(store, file=part)
         copy = store.open_file(part)

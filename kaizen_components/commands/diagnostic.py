@@ -1,4 +1,4 @@
-"""What a diagnostic was to find out and what it found: W7, W8."""
+"""Record what a diagnostic should find out and what it found: W7, W8."""
 
 from __future__ import annotations
 

@@ -113,11 +113,7 @@ def suggest_first_step(store: Store) -> str:
 def check_folder(store: Store) -> Finding:
     folder = store.place.folder
     if len(os.fsencode(store.place.database)) > PATH_BYTES_MAX:
-        return (
-            "fail",
-            "the path is too long for SQLite",
-            "Move the project to a shorter path.",
-        )
+        return ("fail", "the path is too long for SQLite", "Move the project to a shorter path.")
     for part in (os.path.dirname(folder), folder):
         name = os.path.basename(part)
         if os.path.isdir(part) and not os.access(part, os.X_OK):
@@ -166,14 +162,14 @@ def check_lock(store: Store) -> Finding:
         with open("/proc/locks", encoding="ascii") as file:
             locks = [line.split() for line in file]
     except OSError:  # the database is not open anywhere, or this is not Linux
-        return "ok", "nobody is writing", None
+        return "ok", "no process is writing", None
     file_id = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     # number, kind, ADVISORY, READ or WRITE, process, file, first byte, last byte
     for words in locks:
         if words[3:4] == ["WRITE"] and words[5] == file_id and words[6] == SQLITE_WRITE_LOCK_BYTE:
             says = f"process {words[4]} holds SQLite's own write lock"
             return "warn", says, "If it is not Kaizen, let it finish or close it."
-    return "ok", "nobody is writing", None
+    return "ok", "no process is writing", None
 
 
 def check_database(store: Store) -> Finding:

@@ -1,4 +1,4 @@
-"""Gotchas, pitfalls that somebody met: G1 to G5."""
+"""Record and find gotchas, the pitfalls that sessions met: G1 to G5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lessons that no longer hold: L11."""
+"""Retire lessons: L11."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ def inspect(output: Output, *, id: str) -> Row:
     if output.format == "text" and output.out:
         raise Usage(
             "out_without_page",
-            "--out is for a page.",
-            "A card is printed.",
+            "--out needs --format html, md or json.",
+            "The default format is a card, which is only printed.",
             "Give --format html or md too.",
         )
     if output.is_for_screen():

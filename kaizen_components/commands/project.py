@@ -1,4 +1,4 @@
-"""Another repository uses this engine: D1. What it stands on is loaded when it runs."""
+"""Adopt another repository: D1. It loads its modules when it runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def adopt(
     remove: bool = False,
     apply: bool = False,
 ) -> Row:
-    """Let another repository use this engine with records of its own; shows the plan unless
+    """Let another repository use this engine with its own records; shows the plan unless
     --apply is given.
 
     Example: kaizen D1 ../other
@@ -30,7 +30,7 @@ def adopt(
     if check and (remove or apply):
         raise Usage(
             "usage",
-            f"--check and --{'remove' if remove else 'apply'} exclude each other.",
+            f"--check and --{'remove' if remove else 'apply'} cannot be combined.",
             "",
             "--check only looks.",
         )

@@ -23,7 +23,8 @@ def gotcha_learning(
     evidence: Sequence[str] = (),
     paths: Sequence[str] = (),
 ) -> Row:
-    """Promote an active gotcha to a learning, once. Without evidence the learning is listed as unproven.
+    """Promote an active gotcha to a learning, once. Without evidence the learning is listed as
+    unproven.
 
     Example: kaizen L2 --id @last
     """

@@ -41,14 +41,14 @@ def add(
     if run and (command or exit_code is not None):
         raise Usage(
             "both_ways",
-            "--run sees the command and its exit code itself.",
-            "",
-            "Leave --command out.",
+            "--run cannot be combined with --command or --exit-code.",
+            "--run records the command and its exit code itself.",
+            "Leave --command and --exit-code out.",
         )
     if not run and not (title or summary or command):
         raise Usage(
             "missing_option",
-            "Q1 proof-add needs --run, or what is reported.",
+            "Q1 proof-add needs --run, or a text to report.",
             "",
             "Give --title, --summary or --command.",
         )
@@ -85,7 +85,7 @@ def add_witnessed(
     if len(command_line) > COMMAND_CHARS_MAX:
         raise Usage(
             "command_too_long",
-            f"The command has {len(command_line):,} characters; at most {COMMAND_CHARS_MAX:,} fit.",
+            f"The command has {len(command_line):,} characters; the limit is {COMMAND_CHARS_MAX:,}.",
             "",
             "Put it into a script, and run that.",
         )
@@ -136,7 +136,7 @@ def witness_command(store: Store, argv: list[str], timeout_s: int) -> tuple[Row,
     ran = runner.run_process(argv, root, timeout_s)
     try:
         after = read_working_tree(root, cache)
-    except KaizenError as error:  # the run was seen, so it is recorded whatever became of the tree
+    except KaizenError as error:  # the run is recorded all the same
         store.notes.append(f"The tree could not be read after the run: {error.what}")
     facts = {
         "argv": argv,

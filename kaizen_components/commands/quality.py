@@ -1,4 +1,4 @@
-"""Whatever was recorded about quality: Q7."""
+"""Show records about quality: Q7."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session needs to begin: R0."""
+"""Print what a new session needs: R0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a subagent was asked and what it brought back: W5, W6."""
+"""Record what a subagent should do and what it found: W5, W6."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics, whatever is recorded about some words: R11."""
+"""Report everything about a topic: R11."""
 
 from __future__ import annotations
 
@@ -23,11 +23,5 @@ def report(
     from ..reports.lists import topic
 
     return output.publish(
-        topic.gather,
-        topic.layout,
-        query=query,
-        scope=scope,
-        since=since,
-        until=until,
-        limit=limit,
+        topic.gather, topic.layout, query=query, scope=scope, since=since, until=until, limit=limit
     )

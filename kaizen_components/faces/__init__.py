@@ -1,1 +1,1 @@
-"""What is derived from the declarations: the click CLI, text, JSON Schema, completion, the command reference."""
+"""Derived from the declarations: the click CLI, text, JSON Schema, completion, the reference."""

@@ -1,11 +1,14 @@
-"""The click face: help, completion, and an explanation for whatever the fast parser did not understand.
+"""The click face: help, completion, and an explanation of what the fast parser did not understand.
 
-Derived from the index, the fields and the signatures; it declares nothing itself. `parse` gives exactly what the fast
-parser gives, so both lead to the same door.
+Derived from the index, the fields and the signatures; it declares nothing itself.
+`parse_with_click` returns exactly what the fast parser returns, so both lead to the same door.
 """
+
+from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -28,62 +31,96 @@ from ..records.secrets.excerpt import make_excerpt
 from .schema import build_schema
 from .text import measure_terminal, wrap_text, write_output
 
-BOUND_SHOWN_MAX = 1_000_000  # larger ones are there to fit a column
+BOUND_SHOWN_MAX = 1_000_000  # larger ones only protect a column of the database
+METAVARS = {
+    "int": "N",
+    "float": "X",
+    "id": "ID",
+    "ids": "ID",
+    "time": "WHEN",
+    "path": "PATH",
+    "input": "PATH",
+    "json": "JSON",
+    "argv": "-- COMMAND…",
+}
 ROOM_MIN = 16  # columns, below which the beginning of a sentence says nothing
+Parsed = tuple[Command, dict[str, list[Any]]]
 
 
-def parse_with_click(argv: list[str]):
-    """(command, given), or None when help was asked for and printed."""
-    if "_KAIZEN_COMPLETE" in os.environ:
-        return _print_completion(None)
+def parse_with_click(argv: list[str]) -> Parsed | None:
+    """Return (command, given), or None after printing the help that was asked for."""
     word, *rest = argv or ["--help"]
-    if word in ("--help", "-h", "help", "--json"):
-        return _print_help(
-            join_split_name([one for one in rest if one not in ("--json", "--help", "-h")]),
-            "--json" in argv,
-        )
-    if word == "--version":
-        return _print_text(f"kaizen {__version__}", "--json" in argv)
-    if word == "completion":
-        return _print_completion([one for one in rest if one != "--json"], "--json" in argv)
-    if word.upper() in FAMILIES and not find_code(word):
-        return _print_help(
-            [word, *(one for one in rest if one not in ("--json", "--help", "-h"))],
-            "--json" in argv,
-        )
+    as_json = "--json" in argv
+    topics = [one for one in rest if one not in ("--json", "--help", "-h")]
     code = find_code(word)
+    if "_KAIZEN_COMPLETE" in os.environ:
+        from .completion import answer_shell
+
+        print_text(answer_shell(build_click_command))
+        return None
+    if word in ("--help", "-h", "help", "--json"):
+        print_help(join_split_name(topics), as_json)
+        return None
+    if word == "--version":
+        print_text(f"kaizen {__version__}", as_json)
+        return None
+    if word == "completion":
+        print_completion([one for one in rest if one != "--json"], as_json)
+        return None
+    if code is None and word.upper() in FAMILIES:
+        print_help([word, *topics], as_json)
+        return None
     if code is None and word[:1] == "-":
-        raise Usage(
-            "usage",
-            f"The command stands first, and {make_excerpt(word)} after it.",
-            "",
-            "`--help` lists the commands.",
-        )
+        what = f"The command comes first, and {make_excerpt(word)} after it."
+        raise Usage("usage", what, "", "`--help` lists the commands.")
     if code is None:
         raise explain_unknown_command(word)
-    return _parse_command(Command(code), rest)
+    return parse_command(Command(code), rest)
 
 
-def _parse_command(command, rest):
-    rest, argv = _split_off_command(command, rest)
-    _refuse_forgotten_value(command, rest)
+def parse_command(command: Command, rest: list[str]) -> Parsed | None:
+    given: dict[str, list[Any]] = {}
+    for at, word in enumerate(rest):
+        option, equals, _ = word.partition("=")
+        if word == "--":
+            break
+        if option[:2] == "--" and fields.takes_all_words(command, option[2:]):
+            if equals or rest[at + 1 : at + 2] != ["--"] or len(rest) == at + 2:
+                raise Usage(
+                    "missing_value",
+                    f"{option} needs -- and a command after it.",
+                    "All words after -- belong to the command; our own options come before.",
+                    f"Write … {option} -- COMMAND [ARGUMENT]…",
+                )
+            given[word[2:].replace("-", "_")] = [rest[at + 2 :]]
+            rest = rest[:at]
+            break
+    refuse_missing_value(command, rest)
     shell = build_click_command(command)
     try:
         context = shell.make_context(command.code, list(rest), resilient_parsing=False)
     except HelpRequested:
-        return _print_help([command.code], "--json" in rest)
+        print_help([command.code], "--json" in rest)
+        return None
     except click.NoSuchOption as error:
-        raise _explain_unknown_option(command, error.option_name) from None
+        names = dict.fromkeys((*command.options, *fields.SHARED))
+        options = [fields.format_option(name) for name in names]
+        near = get_close_matches(error.option_name[:60], options, 2, 0.5)
+        option = make_excerpt(error.option_name)
+        raise Usage(
+            "unknown_option",
+            f"{command.code} {command.name} has no option {option}.",
+            f"Did you mean {' or '.join(near)}?" if near else f"It takes {', '.join(options)}.",
+            f"`help {command.code}` explains them.",
+        ) from None
     except click.UsageError as error:
-        raise _explain_usage(command, error.format_message()) from None
-    given: dict[str, list[Any]] = argv
+        raise explain_usage(command, error.format_message()) from None
     for name, values in context.params.items():
         if name == "bare" or not values:
             continue
         if name.endswith("__file"):
-            given.setdefault(name.removesuffix("__file"), []).extend(
-                fields.FromFile(path) for path in values
-            )
+            files = [fields.FromFile(path) for path in values]
+            given.setdefault(name.removesuffix("__file"), []).extend(files)
         else:
             values = [True] * values if isinstance(values, int) else values
             given.setdefault(name, []).extend(
@@ -91,32 +128,13 @@ def _parse_command(command, rest):
             )
     bare = list(context.params.get("bare", ()))
     if not fields.assign_bare_words(command, given, bare):
-        raise _explain_usage(
-            command, f"It takes no word without an option: {make_excerpt(bare[0])!r}."
-        )
+        problem = f"It takes no word without an option: {make_excerpt(bare[0])!r}."
+        raise explain_usage(command, problem)
     return command, given
 
 
-def _split_off_command(command, words):
-    """The words before `--run --`, and what stands after it."""
-    for at, word in enumerate(words):
-        if word == "--":
-            break
-        option, equals, _ = word.partition("=")
-        if option[:2] == "--" and fields.takes_all_words(command, option[2:]):
-            if equals or words[at + 1 : at + 2] != ["--"] or len(words) == at + 2:
-                raise Usage(
-                    "missing_value",
-                    f"{option} needs -- and a command behind it.",
-                    "All words after -- are the command's; our own options stand before.",
-                    f"Write … {option} -- COMMAND [ARGUMENT]…",
-                )
-            return words[:at], {word[2:].replace("-", "_"): [words[at + 2 :]]}
-    return words, {}
-
-
-def _refuse_forgotten_value(command, rest):
-    """`--note --json` forgot the note; click would take `--json` for it and record that."""
+def refuse_missing_value(command: Command, rest: list[str]) -> None:
+    """Refuse `--note --json`: click would take `--json` for the note and record that."""
     words = iter(rest)
     for word in words:
         if word == "--":
@@ -135,134 +153,129 @@ def _refuse_forgotten_value(command, rest):
 
 
 def build_click_command(command: Command) -> click.Command:
-    """One command as click sees it: every option may repeat, so that giving one twice is noticed by us."""
+    """Return the command for click. Every option may repeat there; we refuse a second value."""
     params: list[click.Parameter] = []
     for name in dict.fromkeys((*command.options, *fields.SHARED)):
-        params += _build_click_options(command, name)
-    params.append(_BareWords(["bare"], nargs=-1, type=click.UNPROCESSED))
+        field, option = fields.get_field(command, name), fields.format_option(name)
+        if field.kind == "flag":
+            params.append(click.Option([option, name], count=True, help=field.help))
+            continue
+        is_path = field.kind in ("path", "input")
+        params.append(
+            click.Option(
+                [option, name],
+                multiple=True,
+                type=click.UNPROCESSED,
+                help=field.help,
+                shell_complete=complete_file if is_path else complete_choice(field.choices),
+            )
+        )
+        if fields.find_option(command, option[2:] + "-file")[1]:
+            params.append(
+                click.Option(
+                    [f"{option}-file", f"{name}__file"],
+                    multiple=True,
+                    type=click.UNPROCESSED,
+                    shell_complete=complete_file,
+                    hidden=True,
+                )
+            )
+    params.append(BareWords(["bare"], nargs=-1, type=click.UNPROCESSED))
+
+    def request_help(context: click.Context, option: click.Parameter, is_given: bool) -> None:
+        if is_given and not context.resilient_parsing:
+            raise HelpRequested
+
     params.append(
         click.Option(
             ["--help", "-h"],
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=_request_help,
+            callback=request_help,
             help="Help",
         )
     )
     return click.Command(command.code, params=params, add_help_option=False)
 
 
+def complete_file(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_choice(choices: Sequence[str]) -> Callable[..., list[CompletionItem]]:
+    def complete(
+        context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        begin = incomplete.lower()
+        return [CompletionItem(choice) for choice in choices if choice.lower().startswith(begin)]
+
+    return complete
+
+
 class HelpRequested(Exception):
     pass
 
 
-def _request_help(context, option, asked):
-    if asked and not context.resilient_parsing:
-        raise HelpRequested
-
-
-def _build_click_options(command, name):
-    field = fields.get_field(command, name)
-    if field.kind == "flag":
-        return [click.Option([fields.format_option(name), name], count=True, help=field.help)]
-
-    def complete(ctx, param, incomplete):
-        if field.kind in ("path", "input"):
-            return [CompletionItem(incomplete, type="file")]
-        return [
-            CompletionItem(choice)
-            for choice in field.choices
-            if choice.lower().startswith(incomplete.lower())
-        ]
-
-    found = [
-        click.Option(
-            [fields.format_option(name), name],
-            multiple=True,
-            type=click.UNPROCESSED,
-            help=field.help,
-            shell_complete=complete,
-        )
-    ]
-    if fields.find_option(command, name.replace("_", "-") + "-file")[1]:
-        found.append(
-            click.Option(
-                [fields.format_option(name) + "-file", name + "__file"],
-                multiple=True,
-                type=click.UNPROCESSED,
-                shell_complete=lambda ctx, param, incomplete: [
-                    CompletionItem(incomplete, type="file")
-                ],
-                hidden=True,
-            )
-        )
-    return found
-
-
-class _BareWords(click.Argument):
-    def make_metavar(self, *args, **kwargs) -> str:
+class BareWords(click.Argument):
+    def make_metavar(self, *args: Any, **kwargs: Any) -> str:
         return ""
 
 
 def render_command_help(command: Command) -> str:
-    """One command's page: what it does, its own options with their choices, the shared ones in a line, the example."""
-    lines = [*wrap_text("", f"{command.code} {command.name}: {command.help}", _measure_width()), ""]
+    """Return a command's page: what it does, its options with their choices, an example."""
     own = list(command.options)
-    bare = [name for name in own if fields.get_field(command, name).bare]
-    usage = " ".join(
-        f"{fields.format_option(n)} {_format_metavar(command, n)}"
-        for n in command.required
-        if n not in bare
-    )
-    usage = " ".join(filter(None, (*(f'"{_format_metavar(command, n)}"' for n in bare), usage)))
-    lines += [
-        *wrap_text(
-            "usage: ",
-            f"kaizen {command.code} {usage} [options]".replace("  ", " "),
-            _measure_width(),
-        ),
+    width = measure_width()
+    usage = [f'"{format_metavar(command, name)}"' for name in own if is_bare(command, name)]
+    usage += [
+        f"{fields.format_option(name)} {format_metavar(command, name)}"
+        for name in command.required
+        if not is_bare(command, name)
+    ]
+    lines = [
+        *wrap_text("", f"{command.code} {command.name}: {command.help}", width),
+        "",
+        *wrap_text("usage: ", " ".join(["kaizen", command.code, *usage, "[options]"]), width),
         "",
     ]
     if own:
-        rows = [(_format_label(command, name), _describe_option(command, name)) for name in own]
-        lines += [*_format_columns(rows), ""]
-    texts = [name for name in own if fields.get_field(command, name).kind in fields.TEXT_KINDS]
+        rows = [(format_label(command, name), describe_option(command, name)) for name in own]
+        lines += [*format_columns(rows), ""]
+    kinds = {name: fields.get_field(command, name).kind for name in own}
+    texts = [name for name in own if kinds[name] in fields.TEXT_KINDS]
     if texts:
-        prose = [name for name in texts if fields.get_field(command, name).kind == "prose"]
-        long = fields.format_option("body" if "body" in texts else [*prose, *texts][0])
-        lines += [
-            *wrap_text(
-                "",
-                f"Text also comes from a file ({long}-file PATH) or from stdin ({long} -).",
-                _measure_width(),
-            ),
-            "",
-        ]
+        prose = [name for name in texts if kinds[name] == "prose"]
+        option = fields.format_option("body" if "body" in texts else [*prose, *texts][0])
+        hint = f"Text also comes from a file ({option}-file PATH) or from stdin ({option} -)."
+        lines += [*wrap_text("", hint, width), ""]
     shared = [name for name in fields.SHARED if name not in own]
-    lines += _format_columns(
-        [(_format_label(command, name), fields.SHARED[name].help) for name in shared]
+    lines += format_columns(
+        [(format_label(command, name), fields.SHARED[name].help) for name in shared]
     )
     lines += ["", "example:", f"  {command.example}"]
     return "\n".join(lines) + "\n"
 
 
-def _format_metavar(command, name):
+def is_bare(command: Command, name: str) -> bool:
+    return fields.get_field(command, name).bare
+
+
+def format_metavar(command: Command, name: str) -> str:
     field = fields.get_field(command, name)
-    if field.choices:
-        return "|".join(field.choices)
-    return {"int": "N", "float": "X", "id": "ID", "ids": "ID", "time": "WHEN", "path": "PATH", "input": "PATH",
-            "json": "JSON", "argv": "-- COMMAND…"}.get(field.kind, "TEXT")  # fmt: skip
+    return "|".join(field.choices) if field.choices else METAVARS.get(field.kind, "TEXT")
 
 
-def _format_label(command, name):
+def format_label(command: Command, name: str) -> str:
     field = fields.get_field(command, name)
-    return fields.format_option(name) + (
-        "" if field.kind == "flag" or field.choices else " " + _format_metavar(command, name)
-    )
+    option = fields.format_option(name)
+    if field.kind == "flag" or field.choices:
+        return option
+    return f"{option} {format_metavar(command, name)}"
 
 
-def _describe_option(command, name):
+def describe_option(command: Command, name: str) -> str:
     field = fields.get_field(command, name)
     default = command.defaults.get(name)
     parts = [field.help]
@@ -275,20 +288,20 @@ def _describe_option(command, name):
     if name in command.required:
         parts.append("required")
     elif default not in (None, False, (), "-"):
-        parts.append(f"{default} unless told")
+        parts.append(f"default: {default}")
     return "; ".join(parts)
 
 
-def _format_columns(rows):
+def format_columns(rows: list[tuple[str, str]]) -> list[str]:
     label = max(len(row[0]) for row in rows) + 4
     return [
         line
         for head, text in rows
-        for line in wrap_text(f"  {head}".ljust(label), text, _measure_width())
+        for line in wrap_text(f"  {head}".ljust(label), text, measure_width())
     ]
 
 
-def _measure_width():
+def measure_width() -> int:
     return min(measure_terminal()[0], 110)
 
 
@@ -303,101 +316,73 @@ def render_overview() -> str:
         "Kaizen: the local system of record for AI coding agents.",
         "",
         "usage:",
-        *_format_columns(usage),
+        *format_columns(usage),
         "",
     ]
     for family in FAMILIES:
         lines += [*render_family_help(family).splitlines(), ""]
-    exits = "0 done, 1 refused, 2 usage, 3 not found, 4 conflict, 5 unavailable, 6 busy, 7 integrity, 70 bug."
-    return "\n".join([*lines, *wrap_text("Exit codes: ", exits, _measure_width())]) + "\n"
+    exits = "0 done, 1 refused, 2 usage, 3 not found, 4 conflict, 5 unavailable, 6 busy, "
+    exits += "7 integrity, 70 bug."
+    return "\n".join([*lines, *wrap_text("Exit codes: ", exits, measure_width())]) + "\n"
 
 
 def render_family_help(family: str) -> str:
-    """A line for each command, so that a family fits on a screen; `kaizen help CODE` says the rest."""
+    """Return a line for each command, so that a family fits on a screen."""
     heads = {
         command: f"  {command.code.ljust(4)}{command.name}"
         for command in load_commands()
         if command.family == family
     }
     label = max(map(len, heads.values())) + 2
-    room = _measure_width() - label
-    lines = [
-        head.ljust(label) + _shorten_sentence(command.help, room) if room >= ROOM_MIN else head
-        for command, head in heads.items()
-    ]
-    return "\n".join([*wrap_text(f"{family}  ", FAMILIES[family], _measure_width()), *lines]) + "\n"
+    room = measure_width() - label
+    lines = []
+    for command, head in heads.items():
+        text = command.help
+        if len(text) > room:  # cut after a part of the sentence, unless that is too little
+            end = max(text.rfind(mark, 0, room - 1) for mark in ("; ", ": ", ", "))
+            text = text[: end if end > room / 2 else text.rfind(" ", 0, room - 1)] + " …"
+        lines.append(head.ljust(label) + text if room >= ROOM_MIN else head)
+    return "\n".join([*wrap_text(f"{family}  ", FAMILIES[family], measure_width()), *lines]) + "\n"
 
 
-def _shorten_sentence(text, room):
-    """As much of a sentence as fits in a line, up to the end of a part of it if that is not too little."""
-    if len(text) <= room:
-        return text
-    end = max(text.rfind(mark, 0, room - 1) for mark in ("; ", ": ", ", "))
-    return text[: end if end > room / 2 else text.rfind(" ", 0, room - 1)] + " …"
-
-
-def _print_help(words, as_json=False):
-    """All commands, a family, or one command; with --json as JSON Schema."""
+def print_help(words: list[str], as_json: bool = False) -> None:
+    """Print all commands, a family, or one command; with --json as JSON Schema."""
     if len(words) > 1:
-        raise Usage(
-            "usage",
-            "Help is about one command or one family.",
-            "",
-            f"Try `help {make_excerpt(words[0])}`.",
-        )
+        what = "Help is about one command or one family."
+        raise Usage("usage", what, "", f"Try `help {make_excerpt(words[0])}`.")
     word = words[0] if words and words[0] != "help" else ""
-    if word == "completion":
-        return _print_completion(["--help"], as_json)
     family = word.upper() if word.upper() in FAMILIES and not find_code(word) else None
-    if as_json:
-        chosen = [find_command(word)] if word and not family else load_commands()
-        chosen = [command for command in chosen if not family or command.family == family]
-        return _print_text(
-            encode_compact(
-                {"status": "OK", "commands": [build_schema(command) for command in chosen]}
-            )
-        )
-    if not word:
-        return _print_text(render_overview())
-    if family:
-        return _print_text(
-            render_family_help(family) + f"\n`kaizen help {family}1` shows one command.\n"
-        )
-    return _print_text(render_command_help(find_command(word)))
+    if word == "completion":
+        print_completion(["--help"], as_json)
+    elif as_json:
+        commands = [find_command(word)] if word and not family else load_commands()
+        commands = [command for command in commands if not family or command.family == family]
+        schemas = [build_schema(command) for command in commands]
+        print_text(encode_compact({"status": "OK", "commands": schemas}))
+    elif family:
+        hint = f"\n`kaizen help {family}1` shows one command.\n"
+        print_text(render_family_help(family) + hint)
+    else:
+        print_text(render_command_help(find_command(word)) if word else render_overview())
 
 
-def _print_completion(words, as_json=False):
-    """The script for a shell, how to use it, or what a script asks for."""
+def print_completion(words: list[str], as_json: bool = False) -> None:
+    """Print the script for a shell, or how to use it."""
     from . import completion
 
-    if words is None:
-        return _print_text(completion.answer_shell(build_click_command))
     if words in (["--help"], ["-h"]):
-        return _print_text(completion.HOW, as_json)
-    return _print_text(
-        completion.render_script(words[0] if len(words) == 1 else "", build_click_command), as_json
-    )
+        print_text(completion.HOW, as_json)
+    else:
+        shell = words[0] if len(words) == 1 else ""
+        print_text(completion.render_script(shell, build_click_command), as_json)
 
 
-def _print_text(text, as_json=False):
+def print_text(text: str, as_json: bool = False) -> None:
     text = encode_compact({"status": "OK", "text": text}) if as_json else text
     write_output(sys.stdout, text if text.endswith("\n") else text + "\n", changed=False)
 
 
-def _explain_unknown_option(command, word):
-    known = [
-        fields.format_option(name) for name in dict.fromkeys((*command.options, *fields.SHARED))
-    ]
-    near = get_close_matches(word[:60], known, 2, 0.5)
-    return Usage(
-        "unknown_option",
-        f"{command.code} {command.name} has no option {make_excerpt(word)}.",
-        f"Did you mean {' or '.join(near)}?" if near else f"It takes {', '.join(known)}.",
-        f"`help {command.code}` explains them.",
-    )
-
-
-def _explain_usage(command, message):
+def explain_usage(command: Command, message: str) -> Usage:
     return Usage(
         "usage",
         f"{command.code} {command.name}: {message}",

@@ -1,8 +1,11 @@
-"""Shell completion by click, for bash, zsh and fish; it also knows what our parser takes and click's own does not:
-any case, names of two words, --json first, --option=value and --x-file."""
+"""Complete words in bash, zsh and fish, by click.
+
+It also knows what our parser takes and click's own does not: any case, names of two words, --json
+first, --option=value and --x-file.
+"""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
@@ -19,117 +22,95 @@ kaizen completion SHELL prints a script for bash, zsh or fish:
   zsh   eval "$(kaizen completion zsh)"      in ~/.zshrc
   fish  kaizen completion fish | source      in ~/.config/fish/config.fish
 """
-ZSH_FIRST = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"  # a bare zsh has no compdef
+# A bare zsh has no compdef.
+ZSH_FIRST = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
 
 
-def render_script(shell: str, build: Callable[[Command], click.Command]) -> str:
+Build = Callable[[Command], click.Command]
+
+
+def render_script(shell: str, build: Build) -> str:
     if shell not in SHELLS:
-        raise Usage(
-            "usage",
-            "completion takes one of " + ", ".join(SHELLS) + ".",
-            "",
-            "`help completion` shows how.",
-        )
-    source = _build_completer(shell, build).source()
-    return (
-        source.replace("\n", "\n" + ZSH_FIRST, 1) if shell == "zsh" else source
-    )  # its first line is for autoload
+        what = f"completion takes one of {', '.join(SHELLS)}."
+        raise Usage("usage", what, "", "`help completion` shows how.")
+    source = build_completer(shell, build).source()
+    if shell == "zsh":  # its first line is for autoload
+        source = source.replace("\n", "\n" + ZSH_FIRST, 1)
+    return source
 
 
-def answer_shell(build: Callable[[Command], click.Command]) -> str:
-    """What a shell's script asks for."""
+def answer_shell(build: Build) -> str:
+    """Return what a shell's script asks for."""
     shell, _, instruction = os.environ[VARIABLE].partition("_")
     if shell not in SHELLS or instruction not in ("source", "complete"):
-        raise Usage("usage", f"{VARIABLE} is not understood.", "", "Unset it.")
-    return (
-        render_script(shell, build)
-        if instruction == "source"
-        else _build_completer(shell, build).complete()
-    )
+        raise Usage("usage", f"{VARIABLE} has an unknown value.", "", "Unset it.")
+    if instruction == "source":
+        return render_script(shell, build)
+    return build_completer(shell, build).complete()
 
 
-def _build_completer(shell: str, build: Callable[[Command], click.Command]) -> ShellComplete:
+def build_completer(shell: str, build: Build) -> ShellComplete:
     kind = get_completion_class(shell)
     assert kind is not None
 
     class Completer(kind):  # type: ignore[valid-type, misc]
-        def get_completions(self, args, incomplete):
-            args = _normalize_words(args)
+        def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+            while args[:1] == ["--json"]:
+                args = args[1:]
+            # bash splits `--option=value` into three words
+            words = [one for at, one in enumerate(args) if one != "=" or args[at - 1][:2] != "--"]
+            args = join_split_name(words)
             option, equals, value = incomplete.partition("=")
-            if (
-                option[:2] == "--" and equals
-            ):  # bash takes = for a word of its own, and never comes here
-                found = super().get_completions([*args, option], value)
-                return [
-                    CompletionItem(f"{option}={item.value}")
-                    for item in found
-                    if item.type == "plain"
-                ]
-            return super().get_completions(args, incomplete) + _complete_file_options(
-                args, incomplete
-            )
+            if option[:2] != "--" or not equals:
+                items = super().get_completions(args, incomplete)
+                return items + complete_file_options(args, incomplete)
+            items = super().get_completions([*args, option], value)
+            return [
+                CompletionItem(f"{option}={item.value}") for item in items if item.type == "plain"
+            ]
 
-    return Completer(_AllCommands(build), {}, "kaizen", VARIABLE)
+    return Completer(AllCommands(build), {}, "kaizen", VARIABLE)
 
 
-def _normalize_words(args):
-    """The words as our parser sees them; bash brings `--option = value`."""
-    while args[:1] == ["--json"]:
-        args = args[1:]
-    return join_split_name(
-        [word for at, word in enumerate(args) if word != "=" or args[at - 1][:2] != "--"]
-    )
-
-
-def _complete_file_options(args, incomplete):
-    """--x-file for who has written --x; among all options they would be every second one."""
+def complete_file_options(args: list[str], incomplete: str) -> list[CompletionItem]:
+    """Return --x-file once --x is written; among all options they would be every second one."""
     code = find_code(args[0]) if args else None
     if code is None or incomplete[:2] != "--":
         return []
-    command = Command(code)
-    options = [
-        fields.format_option(name)
-        for name in command.options
-        if incomplete.startswith(fields.format_option(name))
-    ]
-    long = [
-        f"{option}-file"
-        for option in options
-        if fields.find_option(command, option[2:] + "-file")[1]
-    ]
-    return [CompletionItem(option) for option in long if option.startswith(incomplete)]
+    command, items = Command(code), []
+    for name in command.options:
+        option = fields.format_option(name)
+        if not incomplete.startswith(option) or not f"{option}-file".startswith(incomplete):
+            continue
+        if fields.find_option(command, f"{option[2:]}-file")[1]:
+            items.append(CompletionItem(f"{option}-file"))
+    return items
 
 
-def complete_words(words, incomplete: str) -> list[CompletionItem]:
-    """Those that begin so, in any case."""
+def complete_words(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Return the words that begin like `incomplete`, in any case."""
     return [CompletionItem(word) for word in words if word.lower().startswith(incomplete.lower())]
 
 
-class _AllCommands(click.Group):
+class AllCommands(click.Group):
     """Codes and names for the first word; click does the rest."""
 
-    def __init__(self, build):
+    def __init__(self, build: Build) -> None:
         super().__init__("kaizen")
         self._build = build
 
-    def shell_complete(self, ctx, incomplete):
-        return complete_words(
-            [*COMMANDS, *NAMES, "help", "completion", "--help", "--json", "--version"], incomplete
-        )
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        words = [*COMMANDS, *NAMES, "help", "completion", "--help", "--json", "--version"]
+        return complete_words(words, incomplete)
 
-    def get_command(self, ctx, name):
-        if name == "help":
-            return click.Command(
-                "help",
-                params=[_build_word_argument("code", [*COMMANDS, *FAMILIES, *COMMANDS.values()])],
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in ("help", "completion"):
+            codes = [*COMMANDS, *FAMILIES, *COMMANDS.values()]
+            words = codes if name == "help" else SHELLS
+            argument = click.Argument(
+                ["word"],
+                shell_complete=lambda ctx, param, incomplete: complete_words(words, incomplete),
             )
-        if name == "completion":
-            return click.Command("completion", params=[_build_word_argument("shell", SHELLS)])
+            return click.Command(name, params=[argument])
         code = find_code(name)
         return self._build(Command(code)) if code else None
-
-
-def _build_word_argument(name, choices):
-    return click.Argument(
-        [name], shell_complete=lambda ctx, param, incomplete: complete_words(choices, incomplete)
-    )

@@ -1,4 +1,4 @@
-"""The model driver's line to a server: whatever the server does, an answer or a clear refusal in time."""
+"""The model client answers or fails clearly and in time, whatever the server does."""
 
 import email.utils
 import json
@@ -37,7 +37,7 @@ def failure(server, **more):
     return caught.value
 
 
-def test_a_question_goes_out_and_its_answer_comes_back():
+def test_question_goes_out_and_its_answer_comes_back():
     with ModelServer([Answer(TEXT)]) as server:
         reply = ask(server, temperature=0.7, max_tokens=99, prices=(1.0, 2.0))
 
@@ -58,7 +58,7 @@ def test_a_question_goes_out_and_its_answer_comes_back():
     )
 
 
-def test_a_stream_is_shown_as_it_comes_and_tells_its_usage():
+def test_stream_shows_text_and_usage():
     seen = []
     with ModelServer([Answer(TEXT)]) as server:
         reply = ask(server, on_text=seen.append)
@@ -70,7 +70,7 @@ def test_a_stream_is_shown_as_it_comes_and_tells_its_usage():
     }
 
 
-def test_a_server_without_streams_is_asked_without_and_remembered():
+def test_server_without_streams_is_remembered():
     with ModelServer([Answer(TEXT, streams=False)]) as server:
         chat = Chat(Endpoint(server.url, "m"))
         replies = [chat.ask(QUESTION, temperature=0, timeout_s=20, on_text=str) for _ in range(2)]
@@ -79,7 +79,7 @@ def test_a_server_without_streams_is_asked_without_and_remembered():
     assert ["stream" in request for request in server.requests] == [True, False, False]
 
 
-def test_a_server_that_answers_a_stream_with_one_object_is_understood():
+def test_one_object_instead_of_stream_is_understood():
     whole = {
         "choices": [
             {
@@ -93,7 +93,7 @@ def test_a_server_that_answers_a_stream_with_one_object_is_understood():
 
 
 @pytest.mark.parametrize("on_text", [None, str])
-def test_usage_that_is_not_told_is_unknown_and_not_zero(on_text):
+def test_missing_usage_is_unknown_and_not_zero(on_text):
     with ModelServer([Answer(TEXT, usage=None)]) as server:
         reply = ask(server, on_text=on_text, prices=(1.0, 1.0))
 
@@ -101,7 +101,7 @@ def test_usage_that_is_not_told_is_unknown_and_not_zero(on_text):
 
 
 @pytest.mark.parametrize("on_text", [None, str])
-def test_a_truncated_answer_says_so(on_text):
+def test_truncated_answer_says_so(on_text):
     with ModelServer([Answer(TEXT, finish="length")]) as server:
         assert ask(server, on_text=on_text).is_cut
 
@@ -119,7 +119,7 @@ def test_what_may_pass_is_tried_again(bad, on_text):
     assert reply.text == TEXT and reply.retries == 2 and len(server.requests) == 3
 
 
-def test_a_stream_that_ends_without_its_end_is_tried_again():
+def test_cut_off_stream_is_retried():
     with ModelServer([Answer(TEXT, finish=None), Answer(TEXT)]) as server:
         assert ask(server, on_text=str).retries == 1
 
@@ -132,7 +132,7 @@ def test_retry_after_is_honoured():
 @pytest.mark.parametrize(
     "written", [str, lambda seconds: email.utils.formatdate(time.time() + seconds, usegmt=True)]
 )
-def test_a_wait_that_is_longer_than_the_budget_is_not_begun(written):
+def test_wait_beyond_the_budget_is_refused(written):
     with ModelServer([rate_limited(written(3600))]) as server:
         begun = time.monotonic()
         error = failure(server)
@@ -141,14 +141,14 @@ def test_a_wait_that_is_longer_than_the_budget_is_not_begun(written):
     assert time.monotonic() - begun < 20 and len(server.requests) == 1
 
 
-def test_tries_end_with_the_budget_of_seconds():
+def test_tries_end_with_budget_of_seconds():
     with ModelServer([broken(500)]) as server:
         error = failure(server, retry_s=1.0)
 
     assert "500: out of memory" in error.what and 2 <= len(server.requests) <= 4
 
 
-def test_a_dead_backend_is_said_at_once():
+def test_dead_backend_is_reported_at_once():
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
@@ -161,7 +161,7 @@ def test_a_dead_backend_is_said_at_once():
     assert caught.value.exit_code == 5 and time.monotonic() - begun < 20
 
 
-def test_a_server_that_takes_no_connection_is_dead_after_two_seconds():
+def test_unreachable_server_fails_after_two_seconds():
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -188,7 +188,7 @@ SLOW = {
 
 @pytest.mark.parametrize("on_text", [None, str])
 @pytest.mark.parametrize("answer", SLOW.values(), ids=SLOW)
-def test_the_time_for_the_whole_answer_is_kept(answer, on_text):
+def test_timeout_covers_the_whole_answer(answer, on_text):
     if on_text is None and answer.piece_delay_s:
         answer = Answer(
             TEXT, piece_delay_s=0.05
@@ -201,7 +201,7 @@ def test_the_time_for_the_whole_answer_is_kept(answer, on_text):
     assert len(server.requests) == 1
 
 
-def test_headers_that_drip_meet_the_limit_too():
+def test_headers_that_drip_meet_limit_too():
     """No read of them takes long, and httpx would wait for ever."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -235,7 +235,7 @@ for _ in range(100):
 """
 
 
-def test_an_answer_without_end_is_cut_off(monkeypatch):
+def test_answer_without_end_is_cut_off(monkeypatch):
     monkeypatch.setattr(module, "RESPONSE_BYTES_MAX", 200_000)
     with ModelServer([huge(1_000_000)]) as server:
         assert "without end" in failure(server).what
@@ -260,14 +260,14 @@ def test_an_answer_without_end_is_cut_off(monkeypatch):
         (Answer(raw=b"[" * 100_000), "not JSON"),
     ],
 )
-def test_what_is_no_answer_is_said(answer, said):
+def test_invalid_answer_is_explained(answer, said):
     with ModelServer([answer]) as server:
         error = failure(server, on_text=str)
 
     assert error.exit_code == 5 and said in error.why and len(server.requests) == 1
 
 
-def test_an_answer_with_pieces_of_the_wrong_kind_is_still_read():
+def test_answer_with_pieces_of_wrong_kind_is_still_read():
     calls = [3, {"function": 4}, {"function": {"name": "f", "arguments": {"a": 1}}}]
     odd = {
         "model": 3,
@@ -288,7 +288,7 @@ def test_an_answer_with_pieces_of_the_wrong_kind_is_still_read():
     ]
 
 
-def test_nul_and_halves_of_characters_are_taken_out():
+def test_nul_and_lone_surrogates_are_replaced():
     raw = b'{"choices": [{"message": {"content": "a\\u0000b\\ud800c\xffd"}, "finish_reason": "stop"}]}'
     with ModelServer([Answer(raw=raw)]) as server:
         text = ask(server).text
@@ -296,26 +296,26 @@ def test_nul_and_halves_of_characters_are_taken_out():
     assert text == "a\ufffdb\ufffdc\ufffdd" and text.encode()
 
 
-def test_a_redirect_is_not_followed():
+def test_redirect_is_not_followed():
     with ModelServer([Answer("elsewhere")]) as other:
         there = {"Location": other.url + "/chat/completions"}
         for status in (301, 302, 307, 308):
             with ModelServer([Answer(status=status, raw=b"", headers=there)]) as server:
-                assert "sends us elsewhere" in failure(server).what
+                assert "redirects to another address" in failure(server).what
         assert other.requests == []
 
 
 @pytest.mark.parametrize(
     "status, said", [(401, "key"), (403, "key"), (404, "MODEL"), (400, "MODEL")]
 )
-def test_a_refusal_of_the_server_is_not_tried_again(status, said):
+def test_refusal_of_server_is_not_retried(status, said):
     with ModelServer([Answer(status=status, raw=b'{"error": "no"}')]) as server:
         error = failure(server)
 
     assert said in error.why + error.next and len(server.requests) == 1
 
 
-def test_the_key_is_in_no_message_even_if_the_server_repeats_it():
+def test_key_echoed_by_server_is_hidden():
     echo = Answer(status=400, raw=json.dumps({"error": {"message": f"bad key {KEY}"}}).encode())
     with ModelServer([echo]) as server:
         assert "[key]" in failure(server).why
@@ -323,7 +323,7 @@ def test_the_key_is_in_no_message_even_if_the_server_repeats_it():
         assert "[key]" in failure(server).why
 
 
-def test_a_secret_is_refused_before_it_is_sent():
+def test_secret_is_refused_before_sending():
     secret = "ghp_" + "A1b2C3d4" * 5
     with (
         ModelServer([Answer(TEXT)]) as server,
@@ -353,7 +353,7 @@ def test_tool_calls_come_back_whole(on_text):
 
 
 @pytest.mark.parametrize("status", [400, 500])
-def test_a_server_that_knows_no_tools_says_so_at_once(status):
+def test_server_without_tools_is_reported_at_once(status):
     refusing = Answer(status=status, raw=b'{"error": {"message": "tools param requires a flag"}}')
     with ModelServer([refusing]) as server, pytest.raises(RequestRejected):
         ask(server, tools=TOOLS)
@@ -361,7 +361,7 @@ def test_a_server_that_knows_no_tools_says_so_at_once(status):
     assert len(server.requests) == 1
 
 
-def test_a_proxy_of_the_environment_does_not_see_a_local_question(monkeypatch):
+def test_proxy_is_not_used_for_local_servers(monkeypatch):
     with ModelServer([Answer("the proxy")]) as proxy, ModelServer([Answer(TEXT)]) as server:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
@@ -369,7 +369,7 @@ def test_a_proxy_of_the_environment_does_not_see_a_local_question(monkeypatch):
         assert proxy.requests == []
 
 
-def test_httpx_is_loaded_only_when_a_model_is_asked():
+def test_httpx_is_imported_only_for_questions():
     script = "import sys; import kaizen_components.backends.chat; sys.exit('httpx' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0

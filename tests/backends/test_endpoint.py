@@ -27,7 +27,7 @@ def given(monkeypatch):
     return put
 
 
-def test_nothing_configured_names_the_three_variables():
+def test_nothing_configured_names_three_variables():
     with pytest.raises(Unavailable) as caught:
         Endpoint.from_environment("build")
 
@@ -36,7 +36,7 @@ def test_nothing_configured_names_the_three_variables():
         assert name in caught.value.next
 
 
-def test_a_stage_has_its_own_model_address_key_and_time(given):
+def test_stage_has_its_own_model_address_key_and_time(given):
     given(
         LLM_BASE_URL=LOCAL,
         LLM_MODEL="small",
@@ -61,7 +61,7 @@ def test_a_stage_has_its_own_model_address_key_and_time(given):
     assert build.max_tokens == 500
 
 
-def test_the_general_key_is_not_sent_to_another_host(given):
+def test_general_key_is_not_sent_to_another_host(given):
     given(
         LLM_BASE_URL=LOCAL,
         LLM_MODEL="m",
@@ -76,7 +76,7 @@ def test_the_general_key_is_not_sent_to_another_host(given):
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1", "http://localhost:1/", "http://[::1]:1", "http://127.9.9.9:1/v1"]
 )
-def test_this_machine_is_allowed_and_v1_is_added_where_there_is_no_path(url):
+def test_loopback_is_allowed_and_v1_is_added(url):
     assert Endpoint(url, "m").base_url == url.removesuffix("/").removesuffix("/v1") + "/v1"
 
 
@@ -95,7 +95,7 @@ def test_another_machine_is_refused_unless_allowed(url, given):
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "127.0.0.1:80", "http://", "http://[::1", "http://x:99999/", ""]
 )
-def test_what_is_no_url_is_said(url):
+def test_invalid_url_is_refused(url):
     with pytest.raises(Usage, match="not a URL"):
         Endpoint(url, "m")
 
@@ -103,21 +103,21 @@ def test_what_is_no_url_is_said(url):
 @pytest.mark.parametrize(
     "url", ["http://me:" + "hunter" + "@127.0.0.1/v1", "http://127.0.0.1/v1?key=abc"]
 )
-def test_a_password_in_the_address_is_refused_and_not_repeated(url):
+def test_password_in_address_is_not_repeated(url):
     with pytest.raises(Refused) as caught:
         Endpoint(url, "m")
 
     assert not any(secret in json.dumps(caught.value.as_dict()) for secret in ("hunter", "abc"))
 
 
-def test_a_key_that_no_header_can_carry_is_said_and_not_repeated():
+def test_unsendable_key_is_refused_and_not_repeated():
     with pytest.raises(Usage) as caught:
         Endpoint(LOCAL, "m", "kéy\n")
 
     assert "kéy" not in json.dumps(caught.value.as_dict(), ensure_ascii=False)
 
 
-def test_prices_are_two_numbers_or_a_file_by_model(given, tmp_path):
+def test_prices_are_two_numbers_or_file_by_model(given, tmp_path):
     given(LLM_BASE_URL=LOCAL, LLM_MODEL="m", LLM_PRICES="0.5,1.5")
     assert Endpoint.from_environment("build").cost_usd(1_000_000, 2_000_000) == 3.5
 
@@ -151,7 +151,7 @@ def test_unknown_price_or_count_is_unknown_cost(given, tmp_path):
     [("LLM_PRICES", "cheap"), ("LLM_PRICES", "-1,2"), ("BUILD_TIMEOUT_S", "soon"), ("LLM_TIMEOUT_S", "-1"),
      ("LLM_TIMEOUT_S", "nan"), ("LLM_MAX_TOKENS", "0")],
 )  # fmt: skip
-def test_a_setting_that_cannot_be_read_is_said(given, name, value):
+def test_invalid_setting_is_refused(given, name, value):
     given(LLM_BASE_URL=LOCAL, LLM_MODEL="m", **{name: value})
 
     with pytest.raises(KaizenError) as caught:

@@ -12,7 +12,7 @@ WHOLE = {
 }  # fmt: skip
 
 
-def test_an_anti_pattern_keeps_all_it_was_told(kaizen):
+def test_anti_pattern_stores_every_option(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     added = kaizen("Q5", **WHOLE, task_id=task[:-1])
     shown = kaizen("Q7", id=added["id"])
@@ -34,14 +34,14 @@ def test_title_symptom_and_correction_are_needed(kaizen, missing):
 @pytest.mark.parametrize(
     "word", ["sleep", "clock", "seconds", "flaky", "handle", "event", "lease", "grep"]
 )
-def test_an_anti_pattern_is_found_by_the_words_of_each_of_its_texts(kaizen, word):
+def test_anti_pattern_is_found_by_every_text(kaizen, word):
     added = kaizen("Q5", **WHOLE)["id"]
     kaizen("Q5", title="Other", symptom="Nothing alike.", correction="None.")
 
     assert [row["id"] for row in kaizen("Q6", query=word)["records"]] == [added]
 
 
-def test_without_words_the_newest_come_first_and_filters_hold(kaizen):
+def test_anti_patterns_are_listed_newest_first_and_filtered(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     first = kaizen("Q5", title="One", symptom="s", correction="c")["id"]
     second = kaizen("Q5", title="Two", symptom="s", correction="c", scope="docs", task_id=task)[
@@ -67,7 +67,7 @@ def test_without_words_the_newest_come_first_and_filters_hold(kaizen):
         kaizen("Q5", title="T", symptom="s", correction="c", task_id="task_nope")
 
 
-def test_a_trial_anti_pattern_goes_with_k7(kaizen):
+def test_trial_anti_pattern_goes_with_k7(kaizen):
     kaizen("Q5", **WHOLE, test=True)
     assert kaizen("Q6")["records"][0]["test"] is True
     kaizen("K7")
@@ -76,7 +76,7 @@ def test_a_trial_anti_pattern_goes_with_k7(kaizen):
     assert kaizen("K8")["verified"]
 
 
-def test_the_command_line_shows_symptom_and_correction(cli):
+def test_command_line_shows_symptom_and_correction(cli):
     added = cli("Q5", "--title", "T", "--symptom", "It smells.", "--correction", "Air it.")
 
     assert added.exit_code == 0

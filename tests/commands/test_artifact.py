@@ -52,7 +52,7 @@ def rows(kaizen, **filters):
 # A1 and A2
 
 
-def test_a_recorded_file_has_its_path_and_hash(kaizen, file):
+def test_recorded_file_has_its_path_and_hash(kaizen, file):
     sha256 = file("docs/guide.md")
     added = kaizen("A1", path="docs/guide.md", title="The guide", summary="How to start.")
     kept = kaizen("A3", id=added["id"])
@@ -65,7 +65,7 @@ def test_a_recorded_file_has_its_path_and_hash(kaizen, file):
     assert kept["log"]["content_hash"] == added["hash"] and kept["log"]["command"] == "A1"
 
 
-def test_every_way_to_write_a_path_is_stored_the_same(kaizen, file, root):
+def test_every_way_to_write_path_is_stored_same(kaizen, file, root):
     file("docs/guide.md")
     for path in (
         "docs/guide.md",
@@ -76,7 +76,7 @@ def test_every_way_to_write_a_path_is_stored_the_same(kaizen, file, root):
         assert kaizen("A1", path=path)["path"] == "docs/guide.md"
 
 
-def test_the_same_file_again_is_another_record(kaizen, file):
+def test_same_file_again_is_another_record(kaizen, file):
     file()
     first, second = kaizen("A1", path="a.txt"), kaizen("A1", path="a.txt")
 
@@ -84,7 +84,7 @@ def test_the_same_file_again_is_another_record(kaizen, file):
     assert [row["id"] for row in kaizen("A3", id=second["id"])["same_path"]] == [first["id"]]
 
 
-def test_a_folder_is_recorded_with_the_number_of_its_files_and_bytes(kaizen, file, root):
+def test_folder_is_recorded_with_its_file_and_byte_counts(kaizen, file, root):
     file("docs/a.md", "a")
     file("docs/deep/b.md", "bb")
     file("docs/.git/HEAD", "left out")
@@ -97,7 +97,7 @@ def test_a_folder_is_recorded_with_the_number_of_its_files_and_bytes(kaizen, fil
     assert kaizen("A1", path=".")["sha256"] == whole["sha256"]
 
 
-def test_a_link_that_leads_out_is_refused_also_above_the_file(kaizen, file, root, outside):
+def test_link_out_of_the_project_is_refused(kaizen, file, root, outside):
     file()
     (root / "in.txt").symlink_to("a.txt")
     (root / "leak.bin").symlink_to(outside)
@@ -119,7 +119,7 @@ def test_a_link_that_leads_out_is_refused_also_above_the_file(kaizen, file, root
     assert len(rows(kaizen)) == 1
 
 
-def test_of_an_external_file_only_name_and_hash_are_kept(cli, root, outside):
+def test_external_file_stores_only_name_and_hash(cli, root, outside):
     added = cli("A1", "--path", str(outside), "--allow-external", "--op-id", "once", "--json").json
     shown = cli("A3", "--id", "@last", "--json").json["record"]
     stored = b"".join(
@@ -132,15 +132,13 @@ def test_of_an_external_file_only_name_and_hash_are_kept(cli, root, outside):
     assert b"elsewhere" not in stored and str(root.parent).encode() not in stored
 
 
-def test_allow_external_changes_nothing_for_a_file_of_the_project(kaizen, file):
+def test_allow_external_ignores_files_of_the_project(kaizen, file):
     file()
 
     assert kaizen("A1", path="a.txt", allow_external=True)["path"] == "a.txt"
 
 
-def test_an_external_folder_and_a_link_out_of_the_project_are_taken_when_allowed(
-    kaizen, root, outside
-):
+def test_allow_external_accepts_folders_and_outside_links(kaizen, root, outside):
     (root / "leak").symlink_to(outside)
 
     assert kaizen("A1", path=str(outside.parent), allow_external=True)["files"] == 1
@@ -148,7 +146,7 @@ def test_an_external_folder_and_a_link_out_of_the_project_are_taken_when_allowed
     assert kaizen("A1", path="../elsewhere/model.bin", allow_external=True)["name"] == "model.bin"
 
 
-def test_the_hash_is_shown_without_a_database_and_nothing_is_recorded(cli, root, outside):
+def test_hash_needs_no_database_and_records_nothing(cli, root, outside):
     (root / "a.txt").write_text("x")
     inside = cli("A2", "--path", "a.txt", "--json").json
     external = cli("A2", "--path", str(outside), "--allow-external", "--json").json
@@ -161,7 +159,7 @@ def test_the_hash_is_shown_without_a_database_and_nothing_is_recorded(cli, root,
 
 
 @pytest.mark.parametrize("code", ["A1", "A2"])
-def test_a_missing_file_is_not_found_and_leaves_no_database(cli, root, code):
+def test_missing_file_creates_no_database(cli, root, code):
     (root / "broken").symlink_to("nothing")
     for path in ("nope.txt", "no/such/folder", "broken"):
         answer = cli(code, "--path", path, "--json")
@@ -190,7 +188,7 @@ def test_what_cannot_be_read_is_unavailable(root, file, tool, hidden):
     assert json.loads(done.stderr)["code"] == "file_unreadable"
 
 
-def test_a_file_whose_content_the_system_refuses_is_unavailable(kaizen):
+def test_unreadable_file_content_is_unavailable(kaizen):
     error = failure(kaizen, "A1", path="/proc/self/mem", allow_external=True)
 
     assert (error.exit_code, error.code) == (5, "file_unreadable")
@@ -204,13 +202,13 @@ def test_special_files_are_refused_at_once(cli, root, path):
     assert (answer.exit_code, answer.error["code"]) == (1, "special_file")
 
 
-def test_the_database_is_no_artifact(kaizen):
+def test_database_is_no_artifact(kaizen):
     kaizen("K1")
     for path in ("AI/db/kaizen.db", "AI/db"):
         assert failure(kaizen, "A1", path=path).code == "own_data"
 
 
-def test_a_name_that_is_not_utf8_is_refused_but_a_folder_with_it_is_fine(cli, root):
+def test_non_utf8_name_is_refused_except_inside_folder(cli, root):
     cli("K1")
     (root / "docs").mkdir()
     name = os.fsdecode(b"caf\xe9.txt")
@@ -225,7 +223,7 @@ def test_a_name_that_is_not_utf8_is_refused_but_a_folder_with_it_is_fine(cli, ro
 @pytest.mark.parametrize(
     "name", ["100% 'quoted' \"twice\"; --.txt", "new\nline", "日本語 📦.txt", "-rf", " x ", "a\\b"]
 )
-def test_a_strange_name_is_kept_as_it_is(cli, root, name):
+def test_strange_name_is_kept_as_it_is(cli, root, name):
     (root / name).write_text("x")
     added = cli("A1", f"--path={name}", "--json").json
 
@@ -236,23 +234,23 @@ def test_a_strange_name_is_kept_as_it_is(cli, root, name):
 
 
 @pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, 7, None])
-def test_a_path_that_is_none_is_a_usage_error(kaizen, path):
+def test_invalid_path_is_a_usage_error(kaizen, path):
     assert failure(kaizen, "A1", path=path).exit_code == 2
 
 
-def test_a_path_that_the_system_cannot_have_is_refused_in_plain_words(kaizen):
+def test_impossible_path_is_refused_in_plain_words(kaizen):
     assert failure(kaizen, "A1", path="x" * 4000).exit_code == 5
     assert failure(kaizen, "A1", path="\ud800").code == "path_not_utf8"
 
 
-def test_a_secret_in_a_title_is_refused(kaizen, file):
+def test_secret_in_title_is_refused(kaizen, file):
     file()
     token = "ghp" + "_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
     assert failure(kaizen, "A1", path="a.txt", title=token).code == "secret_refused"
 
 
-def test_nobody_waits_while_a_large_file_is_hashed(cli, root):
+def test_hashing_a_large_file_blocks_no_writer(cli, root):
     cli("K1")
     with open(root / "large", "wb") as large:
         large.truncate(20_000_000_000)
@@ -274,7 +272,7 @@ def test_nobody_waits_while_a_large_file_is_hashed(cli, root):
         hashing.wait()
 
 
-def test_an_artifact_belongs_to_a_task_and_is_about_any_record(kaizen, file):
+def test_artifact_belongs_to_task_and_is_about_any_record(kaizen, file):
     file()
     task = kaizen("W1", title="A task", summary="s")["id"]
     plan = kaizen("W3", task_id=task, title="A plan", summary="s")["id"]
@@ -291,7 +289,7 @@ def test_an_artifact_belongs_to_a_task_and_is_about_any_record(kaizen, file):
 @pytest.mark.parametrize(
     "given", [{"task_id": "task_nope"}, {"about": "plan_nope"}, {"about": "nope"}]
 )
-def test_an_unknown_record_is_not_found_and_nothing_is_written(kaizen, file, given):
+def test_unknown_record_writes_nothing(kaizen, file, given):
     file()
     kaizen("W1", title="A task", summary="s")
 
@@ -300,7 +298,7 @@ def test_an_unknown_record_is_not_found_and_nothing_is_written(kaizen, file, giv
     assert rows(kaizen) == []
 
 
-def test_the_same_op_id_records_once(kaizen, file):
+def test_same_op_id_records_once(kaizen, file):
     file()
     first, again = (kaizen("A1", path="a.txt", op_id="once") for _ in range(2))
 
@@ -308,7 +306,7 @@ def test_the_same_op_id_records_once(kaizen, file):
     assert len(rows(kaizen)) == 1
 
 
-def test_test_artifacts_can_be_removed_and_the_ledger_stays_whole(kaizen, file):
+def test_purging_test_artifacts_keeps_the_ledger_intact(kaizen, file):
     file()
     real = kaizen("A1", path="a.txt")["id"]
     task = kaizen("W1", title="T", summary="s", test=True)["id"]
@@ -322,7 +320,7 @@ def test_test_artifacts_can_be_removed_and_the_ledger_stays_whole(kaizen, file):
     assert set(kaizen("K1", integrity=True)["integrity"].values()) == {"ok"}
 
 
-def test_files_can_be_recorded_in_a_batch(kaizen, file, root):
+def test_files_can_be_recorded_in_batch(kaizen, file, root):
     file()
     lines = [
         {"command": "W1", "args": {"title": "T", "summary": "s"}},
@@ -339,7 +337,7 @@ def test_files_can_be_recorded_in_a_batch(kaizen, file, root):
 # A3 and A4
 
 
-def test_an_artifact_shows_the_proofs_whose_output_it_is(kaizen, file):
+def test_artifact_shows_proofs_it_is_the_output_of(kaizen, file):
     file("out.txt")
     file("err.txt")
     out, err = (kaizen("A1", path=name)["id"] for name in ("out.txt", "err.txt"))
@@ -358,7 +356,7 @@ def test_an_artifact_shows_the_proofs_whose_output_it_is(kaizen, file):
         ]
 
 
-def test_the_history_of_a_path_has_its_other_hashes(kaizen, file):
+def test_path_history_has_its_other_hashes(kaizen, file):
     hashes = []
     for text in ("one", "two", "three"):
         hashes.append(file("a.txt", text))
@@ -371,7 +369,7 @@ def test_the_history_of_a_path_has_its_other_hashes(kaizen, file):
     assert [row["sha256"] for row in shown["same_path"]] == [hashes[1], hashes[0]]
 
 
-def test_a_list_filters_by_task_path_actor_and_age_and_ranks_by_words(kaizen, file, root, outside):
+def test_list_filters_by_columns_and_ranks_by_words(kaizen, file, root, outside):
     for name in ("docs/guide.md", "docs/deep/api.md", "docs.md", "docs-old/x"):
         file(name)
     task = kaizen("W1", title="T", summary="s")["id"]
@@ -398,7 +396,7 @@ def test_a_list_filters_by_task_path_actor_and_age_and_ranks_by_words(kaizen, fi
     assert rows(kaizen, limit=2) == [external, folder] and kaizen("A4", limit=2)["more"] is True
 
 
-def test_a_list_shows_hashes_whole_to_programs_and_short_in_a_table(cli, file):
+def test_list_shortens_hashes_only_in_tables(cli, file):
     sha256 = file()
     cli("A1", "--path", "a.txt")
 
@@ -407,7 +405,7 @@ def test_a_list_shows_hashes_whole_to_programs_and_short_in_a_table(cli, file):
 
 
 @pytest.mark.parametrize("code", ["A3", "A5"])
-def test_an_unknown_artifact_is_not_found(kaizen, file, code):
+def test_unknown_artifact_is_not_found(kaizen, file, code):
     assert failure(kaizen, code, id="art_2020").code == "no_database"
     kaizen("K1")
     assert failure(kaizen, code, id="art_2020").code == "unknown_id"
@@ -417,7 +415,7 @@ def test_an_unknown_artifact_is_not_found(kaizen, file, code):
 # A5
 
 
-def test_a_file_that_is_the_same_is_verified(kaizen, file):
+def test_unchanged_file_is_verified(kaizen, file):
     sha256 = file()
     added = kaizen("A1", path="a.txt")
     checked = kaizen("A5", id=added["id"])
@@ -425,7 +423,7 @@ def test_a_file_that_is_the_same_is_verified(kaizen, file):
     assert (checked["state"], checked["sha256"], checked["path"]) == ("ok", sha256, "a.txt")
 
 
-def test_a_changed_or_missing_file_exits_7_and_names_both_hashes(kaizen, file, root):
+def test_changed_or_missing_file_exits_7_and_names_both_hashes(kaizen, file, root):
     before = file("docs/a.txt")
     id = kaizen("A1", path="docs/a.txt")["id"]
     after = file("docs/a.txt", "something else")
@@ -439,7 +437,7 @@ def test_a_changed_or_missing_file_exits_7_and_names_both_hashes(kaizen, file, r
     assert "docs/a.txt" in missing.what and before[:12] in missing.why and missing.next
 
 
-def test_a_mismatch_names_the_newer_record_of_the_path(kaizen, file):
+def test_mismatch_names_newer_record_of_path(kaizen, file):
     file()
     old = kaizen("A1", path="a.txt")["id"]
     file("a.txt", "newer")
@@ -450,7 +448,7 @@ def test_a_mismatch_names_the_newer_record_of_the_path(kaizen, file):
 
 
 @pytest.mark.parametrize("now", ["a folder", "a link out", "a fifo"])
-def test_what_became_something_else_is_a_mismatch(kaizen, file, root, outside, now):
+def test_what_became_something_else_is_mismatch(kaizen, file, root, outside, now):
     file("a.txt", "weights")
     id = kaizen("A1", path="a.txt")["id"]
     path = root / "a.txt"
@@ -466,7 +464,7 @@ def test_what_became_something_else_is_a_mismatch(kaizen, file, root, outside, n
     assert failure(kaizen, "A5", all=True).code == "artifacts_differ"
 
 
-def test_a_folder_is_verified_as_a_tree(kaizen, file, root):
+def test_folder_is_verified_as_tree(kaizen, file, root):
     file("docs/a.md")
     id = kaizen("A1", path="docs")["id"]
     assert kaizen("A5", id=id)["state"] == "ok"
@@ -475,7 +473,7 @@ def test_a_folder_is_verified_as_a_tree(kaizen, file, root):
     assert failure(kaizen, "A5", id=id).exit_code == 7
 
 
-def test_an_external_artifact_is_verified_where_the_user_says_it_is(kaizen, outside, file):
+def test_external_artifact_is_verified_at_given_path(kaizen, outside, file):
     id = kaizen("A1", path=str(outside), allow_external=True)["id"]
     unknown = failure(kaizen, "A5", id=id)
 
@@ -499,15 +497,13 @@ def test_an_external_artifact_is_verified_where_the_user_says_it_is(kaizen, outs
 @pytest.mark.parametrize(
     "given", [{}, {"id": "art_1", "all": True}, {"all": True, "path": "x"}, {"path": "x"}]
 )
-def test_verify_wants_one_artifact_or_all_of_them(kaizen, given):
+def test_verify_needs_either_id_or_all(kaizen, given):
     kaizen("K1")
     with pytest.raises(Usage, match="either --id or --all"):
         kaizen("A5", **given)
 
 
-def test_all_checks_the_newest_of_every_path_and_goes_on_after_a_mismatch(
-    kaizen, file, root, outside
-):
+def test_verify_all_continues_after_a_mismatch(kaizen, file, root, outside):
     file("old.txt", "first")
     kaizen("A1", path="old.txt")
     file("old.txt", "second")
@@ -532,7 +528,7 @@ def test_all_checks_the_newest_of_every_path_and_goes_on_after_a_mismatch(
     assert error.findings[0]["expected"] != error.findings[0]["found"]
 
 
-def test_a_test_record_does_not_stand_for_a_real_one(kaizen, file):
+def test_test_record_does_not_replace_a_real_one(kaizen, file):
     file()
     real = kaizen("A1", path="a.txt")["id"]
     file("a.txt", "tried")
@@ -547,7 +543,7 @@ def test_all_of_nothing_is_fine(kaizen):
     assert kaizen("A5", all=True)["checked"] == 0
 
 
-def test_all_reports_what_it_cannot_read_and_goes_on(cli, root, file, tool):
+def test_verify_all_reports_unreadable_files_and_continues(cli, root, file, tool):
     for name in ("a.txt", "b.txt"):
         file(name)
         cli("A1", "--path", name)
@@ -575,7 +571,7 @@ def test_all_reports_what_it_cannot_read_and_goes_on(cli, root, file, tool):
     ]
 
 
-def test_the_command_line_lists_every_finding(cli, file, root):
+def test_command_line_lists_every_finding(cli, file, root):
     for name in ("a.txt", "b.txt", "c.txt"):
         file(name)
         cli("A1", "--path", name)
@@ -631,7 +627,7 @@ def on_screen(output):
     return "".join(line).strip()
 
 
-def test_a_progress_bar_is_drawn_on_a_terminal_only_and_wiped(cli, root, file):
+def test_progress_bar_appears_only_on_a_terminal(cli, root, file):
     for number in range(3):
         file(f"{number}.txt")
         cli("A1", "--path", f"{number}.txt")
@@ -645,7 +641,7 @@ def test_a_progress_bar_is_drawn_on_a_terminal_only_and_wiped(cli, root, file):
     assert piped.err == ""
 
 
-def test_ctrl_c_in_the_middle_is_quiet(cli, root, file):
+def test_ctrl_c_in_middle_is_quiet(cli, root, file):
     file("large", "")
     cli("A1", "--path", "large")
     with open(root / "large", "wb") as large:
@@ -661,7 +657,7 @@ def test_ctrl_c_in_the_middle_is_quiet(cli, root, file):
     assert cli("K8").exit_code == 0
 
 
-def test_others_write_while_a_check_of_all_is_under_way_and_the_wal_can_be_emptied(cli, root, file):
+def test_verify_all_blocks_neither_writers_nor_checkpoints(cli, root, file):
     file("large", "")
     cli("A1", "--path", "large")
     with open(root / "large", "wb") as large:

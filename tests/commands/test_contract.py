@@ -1,4 +1,4 @@
-"""Q10: what contract-lint finds in specs that look like real ones, on which line, and what passes."""
+"""Q10: contract-lint names each problem of a realistic spec with its line."""
 
 import time
 
@@ -181,7 +181,7 @@ def test_empty_section_of_criteria_fails(lint, text):
         "Acceptance criteria:\n- exits 0\n\nNotes:\n- lovely talk\n",
     ],
 )
-def test_only_the_section_is_judged(lint, text):
+def test_only_section_is_judged(lint, text):
     assert lint(text) == []
 
 
@@ -239,7 +239,7 @@ def test_criterion_with_nothing_to_observe_fails(lint, text):
     assert [row[2] for row in lint(criteria(text))] == ["untestable"]
 
 
-def test_details_of_a_criterion_are_judged_with_it(lint):
+def test_details_of_criterion_are_judged_with_it(lint):
     assert lint("## Done when\n- It exits 3 for:\n  - blank ids\n  - lovely ids\n") == []
     assert lint("## Done when\n- The command line:\n  - exits 0\n    - lovely\n") == []
 
@@ -250,7 +250,7 @@ def test_details_of_a_criterion_are_judged_with_it(lint):
 @pytest.mark.parametrize(
     "word", ["fast", "Several", "robust", "seamlessly", "etc", "if\n  possible"]
 )
-def test_vague_word_is_an_error_only_in_a_criterion(lint, word):
+def test_vague_word_is_an_error_only_in_criteria(lint, word):
     shown = " ".join(word.split())
 
     assert lint(criteria(f"It exits and is {word} too")) == [(2, "error", "vague", shown)]
@@ -276,10 +276,7 @@ def test_number_cures_and_code_and_quotes_are_not_read(lint, text):
 
 @pytest.mark.parametrize(
     "text, word",
-    [
-        ("It is fast. It prints 3 rows.", "fast"),
-        ("It prints 3 rows if possible", "if possible"),
-    ],
+    [("It is fast. It prints 3 rows.", "fast"), ("It prints 3 rows if possible", "if possible")],
 )
 def test_number_elsewhere_cures_nothing(lint, text, word):
     assert [row[2:] for row in lint(criteria(text))] == [("vague", word)]
@@ -287,7 +284,7 @@ def test_number_elsewhere_cures_nothing(lint, text, word):
 
 @pytest.mark.parametrize("word", ["TBD", "tbd", "TODO", "to be decided"])
 @pytest.mark.parametrize("text", ["Format: {}\n\n", "## {}\n\n"])
-def test_placeholder_is_an_error_everywhere(lint, word, text):
+def test_placeholder_is_error_everywhere(lint, word, text):
     found = lint("The todo list is long.\n\n" + text.format(word) + criteria("exits 0"))
 
     assert found == [(3, "error", "placeholder", word)]
@@ -360,7 +357,7 @@ def test_no_text_takes_more_than_linear_time(kaizen, text):
     assert time.process_time() - start < 6
 
 
-def test_many_findings_are_counted_and_errors_come_first(kaizen):
+def test_findings_are_counted_and_errors_come_first(kaizen):
     answer = kaizen("Q10", body="It is fast here.\n\n" * 300 + criteria("lovely"))
 
     assert answer["warnings"] == 300 and "200" in answer["hint"]

@@ -129,7 +129,7 @@ def start(kaizen, **more):
         ("link the skills of a shared folder", "SK3"),
     ],
 )
-def test_plain_words_find_the_command_among_the_first_three(kaizen, intent, code):
+def test_plain_words_find_the_command_in_top_three(kaizen, intent, code):
     found = kaizen("K0", intent=intent)["records"]
 
     assert code in [row["code"] for row in found]
@@ -137,17 +137,17 @@ def test_plain_words_find_the_command_among_the_first_three(kaizen, intent, code
 
 
 @pytest.mark.parametrize("word", ["w13", "task-claim"])
-def test_a_code_or_a_name_finds_itself(kaizen, word):
+def test_code_or_name_finds_itself(kaizen, word):
     assert kaizen("K0", intent=word)["records"][0]["code"] == "W13"
 
 
-def test_words_that_mean_nothing_here_get_a_hint(cli):
+def test_unknown_words_get_a_hint(cli):
     answer = cli("K0", "zzz qqq")
 
     assert answer.exit_code == 0 and "--help" in answer.out
 
 
-def test_the_intent_may_be_given_without_quotes(cli):
+def test_intent_may_be_given_without_quotes(cli):
     assert cli("K0", "back", "up", "the", "database").out == cli("K0", "back up the database").out
 
 
@@ -162,7 +162,7 @@ def test_checking_creates_once_and_then_only_checks(kaizen):
     assert set(again["integrity"].values()) == {"ok"}
 
 
-def test_integrity_names_a_broken_reference_and_an_orphan(kaizen, root):
+def test_integrity_names_broken_reference_and_orphan(kaizen, root):
     start(kaizen)
     kaizen.close()
     plain = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
@@ -178,7 +178,7 @@ def test_integrity_names_a_broken_reference_and_an_orphan(kaizen, root):
     assert "plan" in caught.value.why
 
 
-def test_schema_status_lists_the_migrations(kaizen):
+def test_schema_status_lists_migrations(kaizen):
     kaizen("K1")
     status = kaizen("K2")
 
@@ -186,7 +186,7 @@ def test_schema_status_lists_the_migrations(kaizen):
     assert [row["version"] for row in status["migrations"]] == list(range(1, status["schema"] + 1))
 
 
-def test_a_manifest_counts_rows_and_fits_the_file(kaizen, root):
+def test_manifest_counts_rows_and_fits_file(kaizen, root):
     start(kaizen)
     facts = kaizen("K6")
     written = json.loads((root / facts["manifest"]).read_text())
@@ -215,7 +215,7 @@ def test_no_file_is_ever_overwritten(kaizen, root):
 # K3
 
 
-def test_a_backup_is_a_verified_copy_with_a_manifest(kaizen, root):
+def test_backup_is_verified_copy_with_manifest(kaizen, root):
     start(kaizen)
     made = kaizen("K3")
     start(kaizen)
@@ -227,14 +227,14 @@ def test_a_backup_is_a_verified_copy_with_a_manifest(kaizen, root):
     assert sqlite3.connect(path).execute("SELECT count(*) FROM task").fetchone() == (1,)
 
 
-def test_a_backup_to_a_name_that_is_no_utf8_is_a_usage_error(cli):
+def test_backup_to_non_utf8_name_is_a_usage_error(cli):
     cli("K1")
     refused = cli("K3", "--out", b"bk\xff.db", "--json")
 
     assert refused.exit_code == 2 and "UTF-8" in refused.error["what"]
 
 
-def test_a_backup_that_is_killed_leaves_nothing_under_its_name(kaizen, root, monkeypatch):
+def test_killed_backup_leaves_no_file_behind(kaizen, root, monkeypatch):
     start(kaizen)
     seen = []
 
@@ -251,7 +251,7 @@ def test_a_backup_that_is_killed_leaves_nothing_under_its_name(kaizen, root, mon
     assert os.listdir(root / "out") == []
 
 
-def test_a_backup_never_replaces_a_file(kaizen, root):
+def test_backup_never_replaces_file(kaizen, root):
     start(kaizen)
     (root / "mine.db").write_text("mine")
 
@@ -260,9 +260,7 @@ def test_a_backup_never_replaces_a_file(kaizen, root):
     assert (root / "mine.db").read_text() == "mine"
 
 
-def test_a_manifest_that_could_not_be_written_is_not_in_the_way_of_the_next(
-    kaizen, root, monkeypatch
-):
+def test_failed_manifest_does_not_block_the_next(kaizen, root, monkeypatch):
     start(kaizen)
 
     def full(facts, file, **more):
@@ -276,7 +274,7 @@ def test_a_manifest_that_could_not_be_written_is_not_in_the_way_of_the_next(
     assert kaizen("K6", out=str(root / "m.json"))["manifest"]
 
 
-def test_a_manifest_can_be_shown_only_and_a_backup_is_a_file(cli, root):
+def test_manifest_prints_but_backup_needs_a_file(cli, root):
     cli("K1")
 
     assert cli("K6", "--out", "-", "--json").json["rows"]["task"] == 0
@@ -284,7 +282,7 @@ def test_a_manifest_can_be_shown_only_and_a_backup_is_a_file(cli, root):
     assert os.listdir(root) == ["AI"]
 
 
-def test_a_copy_elsewhere_is_answered_with_its_path(cli, tmp_path):
+def test_copy_elsewhere_is_answered_with_its_path(cli, tmp_path):
     cli("K1")
     out = str(tmp_path / "else where" / "copy.db")
     answer = cli("K3", "--out", out, "--json").json
@@ -292,7 +290,7 @@ def test_a_copy_elsewhere_is_answered_with_its_path(cli, tmp_path):
     assert (answer["backup"], answer["manifest"]) == (out, out + ".json")
 
 
-def test_a_copy_that_is_refused_leaves_no_folder_that_it_made(kaizen, root, tmp_path):
+def test_refused_backup_removes_folders_it_created(kaizen, root, tmp_path):
     start(kaizen)
     kaizen.close()
     with sqlite3.connect(root / "AI/db/kaizen.db") as raw:
@@ -305,7 +303,7 @@ def test_a_copy_that_is_refused_leaves_no_folder_that_it_made(kaizen, root, tmp_
     assert os.listdir(tmp_path / "there") == []
 
 
-def test_a_file_that_is_no_database_says_nothing_about_ours(cli, root):
+def test_foreign_file_is_no_verdict_on_our_database(cli, root):
     cli("K1")
     (root / "notes.txt").write_text("no database\n" * 100)
     answer = cli("K8", "--file", str(root / "notes.txt"))
@@ -314,7 +312,7 @@ def test_a_file_that_is_no_database_says_nothing_about_ours(cli, root):
     assert "move" not in answer.err.lower()
 
 
-def test_a_bad_copy_fails_its_verification(kaizen, root):
+def test_bad_copy_fails_its_verification(kaizen, root):
     start(kaizen)
     path = root / kaizen("K3")["backup"]
     plain = sqlite3.connect(path)
@@ -332,7 +330,7 @@ def test_a_bad_copy_fails_its_verification(kaizen, root):
 # K5
 
 
-def test_a_batch_runs_in_one_transaction_and_names_earlier_results(kaizen, batch):
+def test_batch_is_one_transaction_with_references(kaizen, batch):
     answer = batch(
         line("W1", title="First", summary="s"),
         "",
@@ -377,7 +375,7 @@ def test_a_batch_runs_in_one_transaction_and_names_earlier_results(kaizen, batch
         (line("W1", title="t", summary="token=" + "ghp_" + "A1b2C3d4E5" * 4), "secret_refused"),
     ],
 )
-def test_an_error_in_a_batch_names_its_line_and_writes_nothing(kaizen, batch, bad, code):
+def test_batch_error_names_line_and_writes_nothing(kaizen, batch, bad, code):
     start(kaizen)
     with pytest.raises((Usage, Refused, NotFound)) as caught:
         batch(line("W1", title="ok", summary="s"), bad)
@@ -386,7 +384,7 @@ def test_an_error_in_a_batch_names_its_line_and_writes_nothing(kaizen, batch, ba
     assert kaizen("W9")["count"] == 1
 
 
-def test_a_batch_comes_from_stdin_too_and_an_empty_one_is_refused(cli):
+def test_batch_reads_stdin_and_refuses_empty_input(cli):
     lines = (line("W1", title="a", summary="s") + "\n") * 3
 
     assert cli("K5", "--json", stdin=lines.encode()).json["count"] == 3
@@ -394,7 +392,7 @@ def test_a_batch_comes_from_stdin_too_and_an_empty_one_is_refused(cli):
     assert cli("K5", "--json", stdin=b"").error["code"] == "empty_stdin"
 
 
-def test_a_batch_of_reads_makes_no_database(cli, root):
+def test_batch_of_reads_makes_no_database(cli, root):
     answer = cli("K5", "--json", stdin=line("W9").encode())
     assert "does not exist" in answer.error["why"]
 
@@ -403,34 +401,34 @@ def test_a_batch_of_reads_makes_no_database(cli, root):
 
 
 @pytest.mark.parametrize("value", ["$" + "9" * 5_000 + ".id", [[[["$1.id"]]]]])
-def test_a_strange_reference_is_an_error_of_its_line(batch, value):
+def test_invalid_reference_is_an_error_of_its_line(batch, value):
     with pytest.raises(Usage) as refused:
         batch(line("W2", id=value, note="n"))
     assert refused.value.what.startswith("Line 1: ")
 
 
-def test_a_deep_list_is_an_error_of_its_line(batch):
+def test_deep_list_is_error_of_its_line(batch):
     with pytest.raises(Usage) as refused:
         batch('{"command": "W2", "args": {"note": "n", "id": ' + "[" * 900 + "]" * 900 + "}}")
     assert refused.value.what.startswith("Line 1: ")
 
 
 @pytest.mark.parametrize("byte", [b"\xff", b"\0"])
-def test_a_byte_that_is_no_text_is_named_with_its_line(cli, byte):
+def test_non_utf8_byte_is_named_with_its_line(cli, byte):
     lines = [line("W1", title="a", summary="s").encode(), b"", b'{"command": "W1' + byte]
     refused = cli("K5", "--json", stdin=b"\n".join(lines))
 
     assert refused.exit_code == 2 and "in line 3" in refused.error["what"] + refused.error["why"]
 
 
-def test_an_option_in_two_spellings_is_refused(kaizen, batch):
+def test_option_in_two_spellings_is_refused(kaizen, batch):
     with pytest.raises(Usage, match="gives an option twice"):
         batch(
             '{"command": "W1", "args": {"title": "t", "summary": "s", "done-when": ["a"], "done_when": ["b"]}}'
         )
 
 
-def test_a_batch_of_changes_to_test_records_is_forgotten_with_them(kaizen, batch):
+def test_purge_forgets_batch_of_test_records(kaizen, batch):
     trial = start(kaizen, test=True)["id"]
     batch(line("W2", id=trial, note="a note"), op_id="trial")
     kaizen("K7")
@@ -439,7 +437,7 @@ def test_a_batch_of_changes_to_test_records_is_forgotten_with_them(kaizen, batch
         batch(line("W2", id=trial, note="a note"), op_id="trial")
 
 
-def test_a_batch_with_a_real_record_is_remembered_when_its_test_records_are_gone(kaizen, batch):
+def test_purge_remembers_batch_with_a_real_record(kaizen, batch):
     trial, real = start(kaizen, test=True)["id"], start(kaizen)["id"]
     lines = [line("W2", id=trial, note="a note"), line("W2", id=real, note="a note")]
     batch(*lines, op_id="both")
@@ -448,14 +446,14 @@ def test_a_batch_with_a_real_record_is_remembered_when_its_test_records_are_gone
     assert batch(*lines, op_id="both")["replayed"]
 
 
-def test_repeated_name_in_a_line_is_refused(batch):
+def test_repeated_name_in_line_is_refused(batch):
     with pytest.raises(Usage) as caught:
         batch('{"command": "W1", "args": {"title": "a", "title": "c", "summary": "b"}}')
 
     assert caught.value.what == "Line 1: is not JSON." and "repeated" in caught.value.why
 
 
-def test_a_reference_to_what_a_line_does_not_have_says_what_it_has(batch):
+def test_unknown_reference_lists_what_the_line_has(batch):
     with pytest.raises(Usage) as caught:
         batch(line("W1", title="a", summary="b"), line("W2", id="$1.nope", note="n"))
 
@@ -464,26 +462,26 @@ def test_a_reference_to_what_a_line_does_not_have_says_what_it_has(batch):
     )
 
 
-def test_a_line_separator_inside_a_text_does_not_end_the_line(kaizen, batch):
+def test_line_separator_in_text_ends_no_line(kaizen, batch):
     batch('{"command": "W1", "args": {"title": "t", "summary": "a\u2028b\u0085c"}}')
 
     assert kaizen("W10", id="@last")["record"]["summary"] == "a\u2028b\u0085c"
 
 
-def test_a_dash_in_a_batch_is_a_dash_and_a_filter_by_actor_is_a_filter(kaizen, batch):
+def test_batch_takes_dash_and_actor_literally(kaizen, batch):
     answer = batch(line("W1", title="-", summary="-"), line("W9", actor="somebody"))
 
     assert kaizen("W10", id="@last")["record"]["summary"] == "-"
     assert answer["records"][1]["records"] == []
 
 
-def test_a_reference_in_a_text_stays_text(kaizen, batch):
+def test_reference_in_text_stays_text(kaizen, batch):
     batch(line("W1", title="first", summary="s"), line("W1", title="$1.id", summary="costs $5.00"))
 
     assert kaizen("W10", id="@last")["record"]["title"] == "$1.id"
 
 
-def test_a_batch_with_an_op_id_is_replayed_as_a_whole(kaizen, batch):
+def test_batch_with_op_id_is_replayed_whole(kaizen, batch):
     first = batch(line("W1", title="a", summary="s"), op_id="once")
     second = batch(line("W1", title="a", summary="s"), op_id="once")
 
@@ -491,7 +489,7 @@ def test_a_batch_with_an_op_id_is_replayed_as_a_whole(kaizen, batch):
     assert kaizen("W9")["count"] == 1
 
 
-def test_what_a_batch_reads_is_shown_to_people_as_by_the_command_itself(cli):
+def test_batch_shows_reads_like_the_command_itself(cli):
     lines = "\n".join(
         [line("W1", title="First", summary="s"), line("W9"), line("W9", status="done")]
     )
@@ -508,7 +506,7 @@ def test_what_a_batch_reads_is_shown_to_people_as_by_the_command_itself(cli):
 # K7
 
 
-def test_purging_removes_test_records_and_what_hangs_on_them_and_nothing_else(kaizen):
+def test_purge_removes_only_test_records_and_dependents(kaizen):
     real = start(kaizen)["id"]
     trial = start(kaizen, test=True)["id"]
     kaizen("W2", id=trial, status="active")
@@ -533,7 +531,7 @@ def test_purging_removes_test_records_and_what_hangs_on_them_and_nothing_else(ka
     assert start(kaizen, test=True, op_id="trial").get("replayed") is None
 
 
-def test_the_op_id_of_a_change_to_a_test_record_goes_with_it(kaizen):
+def test_purge_removes_op_ids_of_test_records(kaizen):
     trial = start(kaizen, test=True)["id"]
     kaizen("W2", id=trial, status="active", op_id="move")
     assert kaizen("W2", id=trial, status="active", op_id="move")["replayed"]
@@ -544,7 +542,7 @@ def test_the_op_id_of_a_change_to_a_test_record_goes_with_it(kaizen):
     assert kaizen("K8")["verified"]
 
 
-def test_a_test_revision_of_a_real_task_can_be_purged(kaizen):
+def test_test_revision_of_real_task_is_purged(kaizen):
     real = start(kaizen)["id"]
     kaizen("W2", id=real, status="done", test=True)
     kaizen("K7")
@@ -556,7 +554,7 @@ def test_a_test_revision_of_a_real_task_can_be_purged(kaizen):
 # --op-id
 
 
-def test_the_same_op_id_gives_the_first_answer_again(kaizen):
+def test_same_op_id_returns_the_first_result(kaizen):
     first, second = (start(kaizen, op_id="abc") for _ in range(2))
 
     assert second.pop("replayed") is True
@@ -573,20 +571,20 @@ def test_the_same_op_id_gives_the_first_answer_again(kaizen):
         ("W1", {"actor": "bob"}),
     ],
 )
-def test_an_op_id_for_something_else_is_a_conflict(kaizen, code, change):
+def test_reused_op_id_is_a_conflict(kaizen, code, change):
     start(kaizen, op_id="abc")
     with pytest.raises(Conflict, match="op-id"):
         kaizen(code, **{"title": "t", "summary": "s", "op_id": "abc", **change})
     assert kaizen("W9")["count"] == 1
 
 
-def test_a_default_spelled_out_is_the_same_call(kaizen):
+def test_spelled_out_default_is_the_same_call(kaizen):
     start(kaizen, op_id="abc")
 
     assert start(kaizen, op_id="abc", scope="project", priority="normal")["replayed"]
 
 
-def test_an_op_id_of_a_failed_call_is_free_again(kaizen):
+def test_op_id_of_failed_call_is_free(kaizen):
     start(kaizen)
     with pytest.raises(NotFound):
         kaizen("W2", id="task_none", status="done", op_id="abc")
@@ -626,7 +624,7 @@ SECRET = "gh" + "p_" + "A1b2C3d4E5" * 3 + "f6G7h8"
         ("K0", {"intent": SECRET}),
     ],
 )
-def test_a_secret_is_refused_wherever_it_stands_and_never_repeated(kaizen, code, given):
+def test_secret_is_refused_everywhere_and_never_repeated(kaizen, code, given):
     start(kaizen)
     kaizen("W5", task_id="@last", title="t", summary="s")
     before = kaizen("K1")["entries"]
@@ -638,7 +636,7 @@ def test_a_secret_is_refused_wherever_it_stands_and_never_repeated(kaizen, code,
     assert kaizen("K1")["entries"] == before
 
 
-def test_a_secret_in_the_environment_or_a_file_is_refused_too(cli, root):
+def test_secret_in_environment_or_file_is_refused(cli, root):
     (root / "body").write_text(SECRET)
 
     assert cli("W1", "--title", "t", "--summary", "s", env={"KAIZEN_ACTOR": SECRET}).exit_code == 1

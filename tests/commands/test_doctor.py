@@ -1,4 +1,4 @@
-"""K11 answers whatever state the project is in, and says what to do. (tests/test_faults.py has the broken files.)"""
+"""K11 answers in every state of the project. tests/test_faults.py has the broken files."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ def checks(answer):
     return {row["check"]: row for row in answer["checks"]}
 
 
-def test_a_healthy_project_has_no_failed_check(kaizen):
+def test_healthy_project_has_no_failed_check(kaizen):
     kaizen("W1", title="t", summary="s")
     answer = kaizen("K11")
 
@@ -26,7 +26,7 @@ def test_a_healthy_project_has_no_failed_check(kaizen):
     assert "1 log entries" in checks(answer)["database"]["says"]
 
 
-def test_an_empty_folder_is_healthy_and_gets_the_next_step(kaizen, root):
+def test_empty_folder_is_healthy_with_next_step(kaizen, root):
     answer = kaizen("K11")
 
     assert answer["healthy"] is True
@@ -34,7 +34,7 @@ def test_an_empty_folder_is_healthy_and_gets_the_next_step(kaizen, root):
     assert os.listdir(root) == []
 
 
-def test_a_database_older_than_its_newest_checkpoint_is_noticed(kaizen, root):
+def test_database_older_than_checkpoint_is_noticed(kaizen, root):
     kaizen("W1", title="t", summary="s")
     kaizen.close()
     shutil.copy(root / "AI/db/kaizen.db", root / "older.db")
@@ -50,9 +50,9 @@ def test_a_database_older_than_its_newest_checkpoint_is_noticed(kaizen, root):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock of SQLite's")
-def test_a_program_that_writes_past_the_gate_is_named(kaizen, root):
+def test_program_that_bypasses_the_gate_is_named(kaizen, root):
     kaizen("W1", title="t", summary="s")
-    assert checks(kaizen("K11"))["lock"]["says"] == "nobody is writing"
+    assert checks(kaizen("K11"))["lock"]["says"] == "no process is writing"
     script = (
         "import sqlite3, sys; raw = sqlite3.connect(sys.argv[1], isolation_level=None); raw.execute('BEGIN IMMEDIATE');"
         "print(flush=True); input()"
@@ -67,10 +67,10 @@ def test_a_program_that_writes_past_the_gate_is_named(kaizen, root):
     other.communicate(b"\n")
 
     assert row["state"] == "warn" and f"process {other.pid} " in row["says"]
-    assert checks(kaizen("K11"))["lock"]["says"] == "nobody is writing"
+    assert checks(kaizen("K11"))["lock"]["says"] == "no process is writing"
 
 
-def test_missing_packages_are_named_with_the_way_to_install_them(root):
+def test_missing_packages_are_named_with_install_step(root):
     script = (
         "import sys; sys.modules['libsql'] = sys.modules['libsql_experimental'] = sys.modules['click'] = None\n"
         "from kaizen_components.args import main; sys.exit(main(['K11', '--json']))"
@@ -84,14 +84,14 @@ def test_missing_packages_are_named_with_the_way_to_install_them(root):
     assert "libsql and click" in done.stdout and "setup/setup.sh" in done.stdout
 
 
-def test_a_root_that_is_no_folder_is_named(cli, tmp_path):
+def test_missing_root_folder_is_named(cli, tmp_path):
     answer = cli("K11", "--json", env={"KAIZEN_REPO_ROOT": str(tmp_path / "nowhere")})
 
     assert answer.exit_code == 0
     assert checks(answer.json)["root"]["state"] == "fail"
 
 
-def test_lowered_sandbox_is_raised_by_unsetting_the_variable(kaizen, monkeypatch, tool):
+def test_lowered_sandbox_is_raised_by_unsetting_variable(kaizen, monkeypatch, tool):
     tool("bwrap")
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     row = checks(kaizen("K11"))["sandbox"]
@@ -111,7 +111,7 @@ def test_sandbox_without_bubblewrap_gets_its_install_command(kaizen, monkeypatch
     assert row["next"] == "For level L3 install bubblewrap: apt install bubblewrap"
 
 
-def test_the_strongest_sandbox_is_named_with_its_version(kaizen, tool):
+def test_strongest_sandbox_shows_its_version(kaizen, tool):
     tool("bwrap")
     row = checks(kaizen("K11"))["sandbox"]
 

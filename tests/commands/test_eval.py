@@ -26,13 +26,13 @@ def record(kaizen, id="@last"):
 
 
 @pytest.mark.parametrize("category", EVAL_CATEGORY)
-def test_a_case_has_one_of_the_categories(kaizen, case, category):
+def test_case_has_one_of_categories(kaizen, case, category):
     case(category=category.upper())
 
     assert record(kaizen)["category"] == category
 
 
-def test_a_case_keeps_its_command_payload_and_task(kaizen, case):
+def test_case_stores_command_payload_and_task(kaizen, case):
     task = kaizen("W1", title="T", summary="S")["id"]
     command = "pytest -k 'a key' --x=\"50%\""
     case(
@@ -50,7 +50,7 @@ def test_a_case_keeps_its_command_payload_and_task(kaizen, case):
 
 
 @pytest.mark.parametrize("command", ['pytest "open', "it's", "''", '"" x', "trailing \\"])
-def test_a_command_that_a_shell_would_not_split_is_a_usage_error(case, command):
+def test_unsplittable_command_is_a_usage_error(case, command):
     with pytest.raises(Usage, match="--command"):
         case(command=command)
 
@@ -63,7 +63,7 @@ def test_bad_values_are_usage_errors(case, given):
         case(**given)
 
 
-def test_a_fixture_is_kept_relative_to_the_project(kaizen, case, root):
+def test_fixture_is_stored_relative_to_the_project(kaizen, case, root):
     (root / "evals" / "deep one").mkdir(parents=True)
     (root / "evals" / "deep one" / "a.json").write_text("{}")
 
@@ -78,7 +78,7 @@ def test_a_fixture_is_kept_relative_to_the_project(kaizen, case, root):
     assert record(kaizen)["fixture"] == "evals", "a folder can be a fixture too"
 
 
-def test_a_fixture_that_is_not_there_or_not_in_the_project_is_refused(kaizen, case, root, tmp_path):
+def test_missing_or_outside_fixture_is_refused(kaizen, case, root, tmp_path):
     (tmp_path / "secret.json").write_text("{}")
     os.symlink(tmp_path, root / "out")
 
@@ -91,7 +91,7 @@ def test_a_fixture_that_is_not_there_or_not_in_the_project_is_refused(kaizen, ca
         kaizen("Q7", id="case_")
 
 
-def test_a_fixture_whose_name_is_not_utf_8_is_refused(cli, root):
+def test_fixture_with_non_utf8_name_is_refused(cli, root):
     name = os.fsencode(root) + b"/broken-\xff"
     try:
         open(name, "wb").close()
@@ -103,7 +103,7 @@ def test_a_fixture_whose_name_is_not_utf_8_is_refused(cli, root):
     assert answer.exit_code == 1 and "UTF-8" in answer.err
 
 
-def test_a_run_belongs_to_its_case(kaizen, case):
+def test_run_belongs_to_its_case(kaizen, case):
     id = case()
     added = kaizen(
         "Q4",
@@ -123,7 +123,7 @@ def test_a_run_belongs_to_its_case(kaizen, case):
 
 
 @pytest.mark.parametrize("score", [-0.01, 1.01, "nan", "inf", "half", True, 10**400])
-def test_a_score_that_is_not_from_0_to_1_is_a_usage_error(kaizen, case, score):
+def test_score_outside_0_to_1_is_refused(kaizen, case, score):
     with pytest.raises(Usage, match="--score"):
         kaizen("Q4", case_id=case(), outcome="passed", score=score)
 
@@ -131,7 +131,7 @@ def test_a_score_that_is_not_from_0_to_1_is_a_usage_error(kaizen, case, score):
 @pytest.mark.parametrize(
     "given", [{"case_id": "case_nope"}, {"proof_id": "proof_nope"}, {"proof_id": "@last"}]
 )
-def test_a_run_of_an_unknown_case_or_with_an_unknown_proof_is_refused(kaizen, case, given):
+def test_run_with_unknown_case_or_proof_is_refused(kaizen, case, given):
     id = case()
     with pytest.raises(NotFound):
         kaizen("Q4", **{"case_id": id, "outcome": "passed", **given})
@@ -141,7 +141,7 @@ def test_a_run_of_an_unknown_case_or_with_an_unknown_proof_is_refused(kaizen, ca
     assert kaizen("Q7", id=id)["runs"] == []
 
 
-def test_a_case_shows_its_runs_and_the_rate_of_those_that_were_decided(kaizen, case):
+def test_case_shows_runs_and_rate_of_decided_ones(kaizen, case):
     id, other = case(), case()
     kaizen("Q4", case_id=other, outcome="failed")
     assert kaizen("Q7", id=id)["results"]["pass_rate"] is None
@@ -161,14 +161,14 @@ def test_a_case_shows_its_runs_and_the_rate_of_those_that_were_decided(kaizen, c
     }
 
 
-def test_a_case_with_skipped_runs_only_has_no_rate(kaizen, case):
+def test_case_with_only_skipped_runs_has_no_rate(kaizen, case):
     id = case()
     kaizen("Q4", case_id=id, outcome="skipped")
 
     assert kaizen("Q7", id=id)["results"]["pass_rate"] is None
 
 
-def test_trial_runs_go_and_the_log_stays_whole(kaizen, case):
+def test_purging_test_runs_keeps_the_log_intact(kaizen, case):
     real, trial = case(), case(test=True)
     kaizen("Q4", case_id=trial, outcome="passed")
     kaizen("Q4", case_id=real, outcome="passed", test=True)
@@ -180,7 +180,7 @@ def test_trial_runs_go_and_the_log_stays_whole(kaizen, case):
     assert kaizen("K8")["verified"]
 
 
-def test_a_retried_run_is_recorded_once(kaizen, case):
+def test_retried_run_is_recorded_once(kaizen, case):
     id = case()
     for _ in range(2):
         kaizen("Q4", case_id=id, outcome="passed", score=1, op_id="run-1")
@@ -188,7 +188,7 @@ def test_a_retried_run_is_recorded_once(kaizen, case):
     assert kaizen("Q7", id=id)["results"]["runs"] == 1
 
 
-def test_the_command_line_shows_a_case_with_its_runs(cli):
+def test_command_line_shows_case_with_its_runs(cli):
     cli("Q3", "--title", "T", "--summary", "S", "--category", "proof", "--command", "pytest -q")
     cli("Q4", "--case-id", "@last", "--outcome", "passed", "--score", "1")
     cli("Q4", "--case-id", "@last", "--outcome", "error")

@@ -57,7 +57,7 @@ def later(monkeypatch):
 # I1
 
 
-def test_a_review_is_logged_and_may_belong_to_a_task(kaizen):
+def test_review_is_logged_and_may_belong_to_task(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     made = kaizen(
         "I1",
@@ -88,7 +88,7 @@ def test_a_review_is_logged_and_may_belong_to_a_task(kaizen):
         {"body": "x" * 1_000_001},
     ],
 )
-def test_a_review_that_is_none_is_refused(kaizen, given):
+def test_review_that_is_none_is_refused(kaizen, given):
     with pytest.raises(Usage):
         kaizen("I1", **{"title": "T", "summary": "S", **given})
 
@@ -96,7 +96,7 @@ def test_a_review_that_is_none_is_refused(kaizen, given):
 # I2
 
 
-def test_a_prediction_keeps_its_probability_and_its_deadline(kaizen, review):
+def test_prediction_keeps_its_probability_and_its_deadline(kaizen, review):
     id = review()
     made = kaizen(
         "I2",
@@ -121,7 +121,7 @@ def test_a_prediction_keeps_its_probability_and_its_deadline(kaizen, review):
 @pytest.mark.parametrize(
     "probability", [0, 1, "0", "1", 0.5, "1e-3", "-0.0", "0.30000000000000004"]
 )
-def test_a_probability_lies_between_0_and_1(kaizen, prediction, probability):
+def test_probability_lies_between_0_and_1(kaizen, prediction, probability):
     id = prediction(probability)
 
     assert kaizen("I5")["open"][0]["probability"] == abs(float(probability))
@@ -142,7 +142,7 @@ def test_another_probability_is_refused(kaizen, prediction, probability):
 
 
 @pytest.mark.parametrize("deadline", ["7d", "2020-01-01", "2020-01-01T00:00Z", "+0d", "0d"])
-def test_a_deadline_that_has_passed_is_refused(kaizen, prediction, deadline):
+def test_deadline_that_has_passed_is_refused(kaizen, prediction, deadline):
     with pytest.raises(Refused, match="has passed") as refused:
         prediction(deadline=deadline)
 
@@ -153,12 +153,12 @@ def test_a_deadline_that_has_passed_is_refused(kaizen, prediction, deadline):
 @pytest.mark.parametrize(
     "deadline", ["soon", "+7", "+d", "2026-13-01", "+99999999d", "", 7, {}, None]
 )
-def test_a_deadline_that_is_no_time_is_refused(prediction, deadline):
+def test_invalid_deadline_is_refused(prediction, deadline):
     with pytest.raises(Usage, match="deadline"):
         prediction(deadline=deadline)
 
 
-def test_a_deadline_from_now_lies_that_far_ahead(kaizen, review, monkeypatch):
+def test_relative_deadline_counts_from_now(kaizen, review, monkeypatch):
     review()
     monkeypatch.setattr(ids, "now_ms", lambda: 1_794_812_400_000)
     for deadline, meant in (
@@ -169,7 +169,7 @@ def test_a_deadline_from_now_lies_that_far_ahead(kaizen, review, monkeypatch):
         assert made["deadline"] == meant
 
 
-def test_the_same_op_id_with_a_deadline_from_now_is_the_same_call(kaizen, review, later):
+def test_op_id_matches_a_relative_deadline(kaizen, review, later):
     id = review()
     call = {"irl_id": id, "summary": "S", "probability": 0.5, "op_id": "once"}
     first = kaizen("I2", **call, deadline="+7d")
@@ -187,23 +187,21 @@ def test_the_same_op_id_with_a_deadline_from_now_is_the_same_call(kaizen, review
             kaizen("I2", **call, deadline=other)
 
 
-def test_the_same_op_id_with_a_fixed_deadline_is_the_same_call_however_it_is_written(
-    kaizen, review
-):
+def test_op_id_matches_every_spelling_of_a_deadline(kaizen, review):
     call = {"irl_id": review(), "summary": "S", "probability": 0.5, "op_id": "once"}
     first = kaizen("I2", **call, deadline="2999-01-01T10:00Z")
 
     assert kaizen("I2", **call, deadline="2999-01-01T11:00+01:00")["id"] == first["id"]
 
 
-def test_a_prediction_needs_a_review(kaizen, review):
+def test_prediction_needs_review(kaizen, review):
     review()
     for ref in ("irl_1999", "%", "pred_1"):
         with pytest.raises(NotFound):
             kaizen("I2", irl_id=ref, summary="S", probability=0.5, deadline="+7d")
 
 
-def test_without_a_database_nothing_is_found(cli):
+def test_without_database_nothing_is_found(cli):
     prediction = ("--summary", "S", "--probability", "0.5", "--deadline", "+7d")
     assert cli("I2", "--irl-id", "@last", *prediction).exit_code == 3
     assert (
@@ -215,7 +213,7 @@ def test_without_a_database_nothing_is_found(cli):
 # I3
 
 
-def test_a_correction_belongs_to_a_review_and_may_name_its_prediction(kaizen, prediction, review):
+def test_correction_may_name_a_prediction_of_its_review(kaizen, prediction, review):
     mine = review()
     predicted = prediction(irl_id=mine)
     plain = kaizen("I3", irl_id="@last", summary="The changelog named the wrong version.")
@@ -228,7 +226,7 @@ def test_a_correction_belongs_to_a_review_and_may_name_its_prediction(kaizen, pr
     assert kaizen("I5", id=mine)["corrections"] == 2
 
 
-def test_a_correction_cannot_name_a_prediction_of_another_review(kaizen, prediction, review):
+def test_correction_refuses_prediction_of_another_review(kaizen, prediction, review):
     theirs = prediction()
     mine = review()
     with pytest.raises(Refused, match="does not belong"):
@@ -243,7 +241,7 @@ def test_a_correction_cannot_name_a_prediction_of_another_review(kaizen, predict
 
 
 @pytest.mark.parametrize("outcome", limits.PREDICTION_OUTCOME)
-def test_an_outcome_closes_a_prediction(kaizen, prediction, outcome):
+def test_outcome_closes_prediction(kaizen, prediction, outcome):
     id = prediction(0.7)
     closed = kaizen("I4", prediction_id="@last", outcome=outcome, summary="Seen.", body="B")
 
@@ -251,7 +249,7 @@ def test_an_outcome_closes_a_prediction(kaizen, prediction, outcome):
     assert kaizen("I5")["open"] == []
 
 
-def test_a_prediction_is_closed_once_and_the_refusal_names_the_first_outcome(kaizen, prediction):
+def test_second_outcome_is_refused_with_the_first(kaizen, prediction):
     id = prediction()
     first = kaizen("I4", prediction_id=id, outcome="happened", summary="Seen.")
     with pytest.raises(Conflict, match="closed already") as refused:
@@ -261,7 +259,7 @@ def test_a_prediction_is_closed_once_and_the_refusal_names_the_first_outcome(kai
     assert (kaizen("I5")["happened"], kaizen("I5")["void"]) == (1, 0)
 
 
-def test_the_database_too_refuses_a_second_outcome(kaizen, prediction, monkeypatch):
+def test_database_too_refuses_second_outcome(kaizen, prediction, monkeypatch):
     id = prediction()
     kaizen("I4", prediction_id=id, outcome="happened", summary="Seen.")
     monkeypatch.setattr(irl, "require_open_prediction", lambda prediction: None)
@@ -272,7 +270,7 @@ def test_the_database_too_refuses_a_second_outcome(kaizen, prediction, monkeypat
     assert kaizen("I5")["void"] == 0
 
 
-def test_of_two_who_close_a_prediction_at_once_one_wins(prediction, root):
+def test_one_of_two_concurrent_outcomes_wins(prediction, root):
     id = prediction()
     command = [
         sys.executable,
@@ -301,7 +299,7 @@ def test_another_outcome_is_refused(kaizen, prediction, outcome):
         kaizen("I4", prediction_id=prediction(), outcome=outcome, summary="S")
 
 
-def test_the_same_op_id_closes_once_and_answers_again(kaizen, prediction):
+def test_same_op_id_closes_prediction_once(kaizen, prediction):
     call = {"prediction_id": prediction(), "outcome": "void", "summary": "S", "op_id": "once"}
 
     assert kaizen("I4", **call)["id"] == kaizen("I4", **call)["id"]
@@ -310,7 +308,7 @@ def test_the_same_op_id_closes_once_and_answers_again(kaizen, prediction):
 # Trials and the record
 
 
-def test_what_refers_to_a_trial_is_one_and_goes_with_it(kaizen, prediction, review):
+def test_records_of_a_test_review_are_purged_too(kaizen, prediction, review):
     trial = review(test=True)
     predicted = prediction(irl_id=trial)
     kaizen("I3", irl_id=trial, summary="S")
@@ -322,7 +320,7 @@ def test_what_refers_to_a_trial_is_one_and_goes_with_it(kaizen, prediction, revi
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_a_trial_outcome_ends_with_the_purge(kaizen, prediction):
+def test_trial_outcome_ends_with_purge(kaizen, prediction):
     id = prediction()
     kaizen("I4", prediction_id=id, outcome="void", summary="S", test=True)
     kaizen("K7")
@@ -330,7 +328,7 @@ def test_a_trial_outcome_ends_with_the_purge(kaizen, prediction):
     assert kaizen("I4", prediction_id=id, outcome="happened", summary="S")["outcome"] == "happened"
 
 
-def test_a_whole_review_fits_one_batch(kaizen, root):
+def test_whole_review_fits_one_batch(kaizen, root):
     (root / "batch.jsonl").write_text(
         '{"command": "I1", "args": {"title": "T", "summary": "S"}}\n'
         '{"command": "I2", "args": {"irl_id": "$1.id", "summary": "S", "probability": 0.25, "deadline": "+7d"}}\n'
@@ -343,7 +341,7 @@ def test_a_whole_review_fits_one_batch(kaizen, root):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_what_was_recorded_is_verified_and_found_overdue_later(kaizen, prediction, later):
+def test_review_is_verified_and_overdue_later(kaizen, prediction, later):
     due, not_due = prediction(deadline="+1d"), prediction(deadline="+30d")
     later(2)
     report = kaizen("I5")

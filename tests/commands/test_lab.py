@@ -82,9 +82,7 @@ def refused(kaizen, **filters):
 # O1
 
 
-def test_a_case_set_has_cases_blocking_verdicts_open_gotchas_and_corrections(
-    kaizen, case, verdict, gotcha, correction
-):
+def test_case_set_collects_all_four_kinds(kaizen, case, verdict, gotcha, correction):
     records = [case(), verdict(), gotcha(), correction()]
     answer = kaizen("O1", contract="review-prompt")
 
@@ -100,7 +98,7 @@ def test_a_case_set_has_cases_blocking_verdicts_open_gotchas_and_corrections(
     assert kaizen("K8")["verified"] is True
 
 
-def test_the_manifest_is_stored_with_its_hash_and_the_filters(kaizen, case):
+def test_manifest_is_stored_with_its_hash_and_filters(kaizen, case):
     case()
     answer = kaizen("O1", contract="c", query="key", scope="project", since="7d")
     row = kaizen.store.reader().one("SELECT * FROM lab")
@@ -121,7 +119,7 @@ def test_the_manifest_is_stored_with_its_hash_and_the_filters(kaizen, case):
     assert (row["title"], row["contract"]) == ("Cases of c", "c")
 
 
-def test_the_same_records_and_filters_have_the_same_manifest(kaizen, case, gotcha):
+def test_same_records_and_filters_have_same_manifest(kaizen, case, gotcha):
     case()
     first = kaizen("O1", contract="one")["manifest_hash"]
 
@@ -131,7 +129,7 @@ def test_the_same_records_and_filters_have_the_same_manifest(kaizen, case, gotch
     assert kaizen("O1", contract="one", category="security")["manifest_hash"] == first
 
 
-def test_a_revised_gotcha_makes_another_manifest(kaizen, gotcha, put):
+def test_revised_gotcha_makes_another_manifest(kaizen, gotcha, put):
     record = gotcha()
     first = kaizen("O1", contract="c")["manifest_hash"]
     put("gotcha_revision", gotcha_id=record["id"], rev=2, body="More about it.")
@@ -152,9 +150,7 @@ def test_what_is_settled_is_no_case(kaizen, case, verdict, gotcha, put):
     assert ids(kaizen("O1", contract="c")) == [kept["id"], other["id"]]
 
 
-def test_the_query_takes_any_word_in_any_of_the_kinds_and_plus_means_must(
-    kaizen, case, verdict, gotcha, correction
-):
+def test_query_matches_any_word_and_plus_requires(kaizen, case, verdict, gotcha, correction):
     about_keys = case("Key", "It leaks a token.")
     about_tokens = verdict("The token count is off.")
     about_both = gotcha("Key and count", "Both.")
@@ -173,7 +169,7 @@ def test_the_query_takes_any_word_in_any_of_the_kinds_and_plus_means_must(
     assert refused(kaizen, query='" OR 1 --').exit_code == 1
 
 
-def test_scope_task_and_age_choose_in_every_kind(kaizen, case, verdict, gotcha, correction):
+def test_scope_task_and_age_filter_every_kind(kaizen, case, verdict, gotcha, correction):
     task = kaizen("W1", title="T", summary="S")["id"]
     for add in (case, verdict, gotcha, correction):
         add()
@@ -189,7 +185,7 @@ def test_scope_task_and_age_choose_in_every_kind(kaizen, case, verdict, gotcha, 
         kaizen("O1", contract="c", task_id="task_2020")
 
 
-def test_a_category_leaves_the_other_kinds_out(kaizen, case, gotcha, verdict):
+def test_category_leaves_other_kinds_out(kaizen, case, gotcha, verdict):
     security, routing = case(), case("Other", category="routing")
     gotcha()
     verdict()
@@ -199,7 +195,7 @@ def test_a_category_leaves_the_other_kinds_out(kaizen, case, gotcha, verdict):
     assert refused(kaizen, category="grounding")
 
 
-def test_the_same_words_count_once_in_a_kind_and_the_rest_is_listed(kaizen, case, gotcha):
+def test_duplicate_cases_count_once_and_are_listed(kaizen, case, gotcha):
     first = case("Refuses a key", "W1 exits 1.")
     double = case("  refuses a KEY!", "w1  exits 1")
     other = case("Refuses a key", "W2 exits 1.")
@@ -222,7 +218,7 @@ def test_test_records_are_never_cases(kaizen, case, gotcha, verdict, put):
     assert refused(kaizen, test=True).exit_code == 1
 
 
-def test_an_empty_set_exits_1_and_writes_nothing(cli, kaizen):
+def test_empty_set_exits_1_and_writes_nothing(cli, kaizen):
     kaizen("K1")
     done = cli("O1", "--contract", "c", "--json")
 
@@ -230,7 +226,7 @@ def test_an_empty_set_exits_1_and_writes_nothing(cli, kaizen):
     assert kaizen("K8")["entries"] == 0
 
 
-def test_a_test_case_set_and_its_proposals_can_be_removed(kaizen, case):
+def test_test_case_set_is_purged_with_proposals(kaizen, case):
     case()
     lab = kaizen("O1", contract="c", test=True)["id"]
     kaizen("O2", **PROPOSAL, lab_id=lab)
@@ -262,7 +258,7 @@ def propose(kaizen, lab):
     return add
 
 
-def test_a_body_is_kept_as_a_file_with_its_hash_and_as_an_artifact(kaizen, lab, propose, root):
+def test_body_is_stored_as_file_and_artifact(kaizen, lab, propose, root):
     answer = propose()
     sha256 = hashlib.sha256(PROPOSAL["body"].encode()).hexdigest()
     artifact = kaizen.store.reader().one(
@@ -280,7 +276,7 @@ def test_a_body_is_kept_as_a_file_with_its_hash_and_as_an_artifact(kaizen, lab, 
     assert kaizen("K8")["verified"] is True
 
 
-def test_a_patch_is_recorded_by_its_hash_and_its_path_in_the_project(kaizen, lab, root):
+def test_patch_is_recorded_by_hash_and_path(kaizen, lab, root):
     (root / "changes").mkdir()
     (root / "changes" / "one.patch").write_bytes(b"--- a\r\n\xff")
     answers = [
@@ -297,14 +293,14 @@ def test_a_patch_is_recorded_by_its_hash_and_its_path_in_the_project(kaizen, lab
     }
 
 
-def test_the_change_is_given_exactly_once(kaizen, lab, root):
+def test_change_is_given_exactly_once(kaizen, lab, root):
     (root / "one.patch").write_text("x")
     for given in ({}, {"patch": "one.patch", "body": "x"}):
         with pytest.raises(Usage, match="--patch or as --body"):
             kaizen("O2", lab_id=lab, **WITHOUT_CHANGE, **given)
 
 
-def test_a_patch_must_be_a_file_in_the_project(kaizen, lab, root, tmp_path):
+def test_patch_must_be_file_in_project(kaizen, lab, root, tmp_path):
     (tmp_path / "outside.patch").write_text("x")
     os.symlink(tmp_path / "outside.patch", root / "link.patch")
     os.symlink(root / "nowhere", root / "broken.patch")
@@ -321,14 +317,14 @@ def test_a_patch_must_be_a_file_in_the_project(kaizen, lab, root, tmp_path):
     assert kaizen("K8")["entries"] == before
 
 
-def test_an_unknown_lab_leaves_neither_a_record_nor_a_file(kaizen, lab, root):
+def test_unknown_lab_writes_no_record_or_file(kaizen, lab, root):
     with pytest.raises(NotFound):
         kaizen("O2", **PROPOSAL, lab_id="lab_2020")
 
     assert not (root / "AI" / "work").exists()
 
 
-def test_a_body_that_was_tampered_with_is_put_right_by_the_same_body(propose, root):
+def test_changed_body_file_is_restored_by_same_body(propose, root):
     path = root / propose()["path"]
     path.write_text("something else")
     propose()
@@ -336,9 +332,7 @@ def test_a_body_that_was_tampered_with_is_put_right_by_the_same_body(propose, ro
     assert path.read_text() == PROPOSAL["body"]
 
 
-def test_a_work_folder_that_cannot_be_written_is_unavailable_and_nothing_is_recorded(
-    kaizen, lab, propose, root
-):
+def test_read_only_work_folder_records_nothing(kaizen, lab, propose, root):
     (root / "AI" / "work").write_text("a file where the folder should be")
     before = kaizen("K8")["entries"]
 
@@ -347,9 +341,7 @@ def test_a_work_folder_that_cannot_be_written_is_unavailable_and_nothing_is_reco
     assert kaizen("K8")["entries"] == before
 
 
-def test_a_work_folder_that_leads_out_of_the_project_is_refused(
-    kaizen, lab, propose, root, tmp_path
-):
+def test_work_folder_outside_the_project_is_refused(kaizen, lab, propose, root, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", root / "AI" / "work")
 
@@ -364,12 +356,12 @@ def test_a_work_folder_that_leads_out_of_the_project_is_refused(
      {"title": "x" * 201}, {"hypothesis": "x" * 2_001}, {"body": " "}, {"body": "x" * 1_000_001}, {"body": "a\0b"}],
     ids=lambda wrong: next(iter(wrong)),
 )  # fmt: skip
-def test_a_proposal_with_a_bad_value_is_a_usage_error(propose, wrong):
+def test_proposal_with_bad_value_is_usage_error(propose, wrong):
     with pytest.raises(Usage):
         propose(**wrong)
 
 
-def test_evidence_is_a_text_or_a_record_that_exists(kaizen, propose, put):
+def test_evidence_is_text_or_record_that_exists(kaizen, propose, put):
     score = kaizen("T2", name="precision", value=0.7)["id"]
     proof = put("proof", title="P", tier="reported", outcome="passed")["id"]
     answer = propose(
@@ -399,7 +391,7 @@ def test_evidence_is_a_text_or_a_record_that_exists(kaizen, propose, put):
             propose(evidence=[wrong])
 
 
-def test_evidence_that_is_a_test_makes_the_proposal_a_test(kaizen, propose):
+def test_test_evidence_makes_a_test_proposal(kaizen, propose):
     score = kaizen("T2", name="precision", value=0.7, test=True)["id"]
     propose(evidence=[score])
 
@@ -407,14 +399,14 @@ def test_evidence_that_is_a_test_makes_the_proposal_a_test(kaizen, propose):
     assert kaizen("O3", test=True)["count"] == 1
 
 
-def test_the_same_op_id_proposes_once(kaizen, propose):
+def test_same_op_id_proposes_once(kaizen, propose):
     first = propose(op_id="once")
 
     assert propose(op_id="once") == {**first, "replayed": True}
     assert kaizen("O3")["count"] == 1
 
 
-def test_a_proposal_works_inside_a_batch(kaizen, lab, root):
+def test_proposal_works_inside_batch(kaizen, lab, root):
     (root / "batch.jsonl").write_text(
         json.dumps({"command": "O2", "args": {**PROPOSAL, "lab_id": lab}})
     )
@@ -437,9 +429,7 @@ def tiers(kaizen, **filters):
     return {row["title"]: row["tier"] for row in kaizen("O3", **filters)["records"]}
 
 
-def test_what_has_evidence_stands_before_what_only_claims_and_a_claim_is_no_gain(
-    kaizen, propose, put
-):
+def test_evidence_ranks_before_claims(kaizen, propose, put):
     propose(title="Claims most", candidate=0.99)
     propose(title="Measured", candidate=0.61, evidence=[witnessed(put)])
     propose(title="Measured more", candidate=0.65, evidence=[witnessed(put)])
@@ -459,7 +449,7 @@ def test_what_has_evidence_stands_before_what_only_claims_and_a_claim_is_no_gain
     assert kaizen("O3")["tiers"] == {"measured": 2, "reported": 1, "claimed": 1}
 
 
-def test_only_what_a_machine_saw_counts_as_measured(kaizen, propose, put, case):
+def test_only_witnessed_results_count_as_measured(kaizen, propose, put, case):
     def score(name="precision", **more):
         return kaizen("T2", name=name, value=0.7, **more)["id"]
 
@@ -492,7 +482,7 @@ def test_only_what_a_machine_saw_counts_as_measured(kaizen, propose, put, case):
     }
 
 
-def test_what_is_recorded_about_a_proposal_later_is_evidence_too(kaizen, propose, put):
+def test_later_records_about_a_proposal_are_evidence(kaizen, propose, put):
     by_score, by_proof, by_verdict = (
         propose(title=title)["id"] for title in ("score", "proof", "verdict")
     )
@@ -525,7 +515,7 @@ def test_what_is_recorded_about_a_proposal_later_is_evidence_too(kaizen, propose
         ("higher", 1, 1, 0, 0),
     ],
 )
-def test_a_gain_is_counted_in_the_direction_of_better(
+def test_gain_follows_the_better_direction(
     kaizen, propose, better, baseline, candidate, gain, relative
 ):
     propose(better=better, baseline=baseline, candidate=candidate, evidence=["seen"])
@@ -534,7 +524,7 @@ def test_a_gain_is_counted_in_the_direction_of_better(
     assert (row["gain"], row["relative_gain"]) == (gain, relative)
 
 
-def test_the_report_is_of_all_of_one_lab_or_of_one_contract_and_counts_rivals(kaizen, lab, propose):
+def test_report_covers_a_lab_or_contract_with_rivals(kaizen, lab, propose):
     other = kaizen("O1", contract="plan-prompt")["id"]
     propose(title="a")
     propose(title="b")
@@ -556,7 +546,7 @@ def test_the_report_is_of_all_of_one_lab_or_of_one_contract_and_counts_rivals(ka
         kaizen("O3", id="lab_2020")
 
 
-def test_the_ranking_is_over_all_and_the_limit_cuts_it(kaizen, propose):
+def test_limit_cuts_the_ranking_after_sorting(kaizen, propose):
     for candidate in (0.61, 0.9, 0.7):
         propose(candidate=candidate)
     answer = kaizen("O3", limit=2)
@@ -565,7 +555,7 @@ def test_the_ranking_is_over_all_and_the_limit_cuts_it(kaizen, propose):
     assert (answer["count"], answer["more"], answer["tiers"]["claimed"]) == (2, True, 3)
 
 
-def test_people_never_read_gain_for_a_claim(cli, kaizen, propose):
+def test_people_never_read_gain_for_claim(cli, kaizen, propose):
     propose(candidate=0.9)
     shown = cli("O3").out
 
@@ -573,7 +563,7 @@ def test_people_never_read_gain_for_a_claim(cli, kaizen, propose):
     assert "gain" not in shown.replace("claimed gain", "").replace("claimed relative gain", "")
 
 
-def test_a_report_without_a_database_is_not_found(cli):
+def test_report_without_database_is_not_found(cli):
     assert cli("O3").exit_code == 3
     assert cli("O2", "--lab-id", "@last", "--title", "t", "--hypothesis", "h", "--metric", "m", "--baseline", "1",
                "--candidate", "2", "--body", "b").exit_code == 3  # fmt: skip

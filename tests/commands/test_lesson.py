@@ -1,4 +1,4 @@
-"""Families G and L: gotchas, learnings, learned ones, as their users meet them. The gates are in test_promote.py."""
+"""Families G and L: gotchas, learnings and learned lessons. test_promote.py has the gates."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def changed_later(path):
 
 
 @pytest.mark.parametrize("add, inspect", [("G1", "G4"), ("L1", "L6")])
-def test_an_added_lesson_keeps_its_text_task_evidence_and_files(kaizen, src, add, inspect):
+def test_lesson_stores_text_task_evidence_and_files(kaizen, src, add, inspect):
     task = kaizen("W1", title="T", summary="S")["id"]
     added = kaizen(
         add,
@@ -91,16 +91,14 @@ def test_an_added_lesson_keeps_its_text_task_evidence_and_files(kaizen, src, add
     assert (len(kept["paths_hash"]), kept["stale"], added["files"]) == (64, False, 3)
 
 
-def test_files_that_no_glob_matches_are_hashed_as_none_and_the_receipt_says_so(kaizen):
+def test_glob_without_matches_shows_in_the_receipt(kaizen):
     added = kaizen("G1", **TEXT, paths=["lib/*.py"])
 
     assert added["files"] == 0
     assert record(kaizen, "G4", added["id"])["paths_hash"] == hash_tree([])
 
 
-def test_evidence_may_be_a_json_list_a_unique_prefix_of_an_id_or_text_that_has_an_underscore(
-    kaizen, cli
-):
+def test_evidence_accepts_json_list_prefix_and_text(kaizen, cli):
     kaizen("W1", title="T", summary="S")
     task = kaizen("W9")["records"][0]["id"]
     cli("G1", "--title", "t", "--summary", "s", "--body", "b", "--evidence", json.dumps(["100%", "it's"]), "--evidence",
@@ -113,7 +111,7 @@ def test_evidence_may_be_a_json_list_a_unique_prefix_of_an_id_or_text_that_has_a
 @pytest.mark.parametrize(
     "item", [NOWHERE, "proof_20261116T", "learned_20261116T031555123Z_0f1e2d3c4bx"]
 )
-def test_evidence_that_looks_like_an_id_must_be_one(kaizen, code, item):
+def test_evidence_like_an_id_must_exist(kaizen, code, item):
     kaizen("K1")
     with pytest.raises(NotFound):
         kaizen(code, **TEXT, evidence=["fine", item])
@@ -122,7 +120,7 @@ def test_evidence_that_looks_like_an_id_must_be_one(kaizen, code, item):
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x.py", "src/../../x"])
-def test_paths_from_outside_the_project_are_refused(kaizen, path):
+def test_paths_from_outside_project_are_refused(kaizen, path):
     with pytest.raises(Refused) as refused:
         kaizen("G1", **TEXT, paths=["fine.py", path])
 
@@ -173,14 +171,14 @@ def test_odd_text_is_kept_as_it_is(kaizen):
     assert kaizen("K8")["verified"]
 
 
-def test_a_secret_in_the_evidence_is_refused(kaizen):
+def test_secret_in_evidence_is_refused(kaizen):
     with pytest.raises(Refused, match="secret"):
         kaizen("G1", **TEXT, evidence=["AKIA" + "Z7QX2MNB4KLP9RTW"])
 
 
 @pytest.mark.parametrize("as_json", [True, False])
 @pytest.mark.parametrize("code", ["G1", "L1", "G5", "L11"])
-def test_a_write_without_paths_loads_nothing_outside_the_allow_list(root, cli, code, as_json):
+def test_lesson_without_paths_imports_only_allowed_modules(root, cli, code, as_json):
     cli("G1", "--title", "t", "--summary", "s", "--body", "b")
     task = cli("W1", "--title", "t", "--summary", "s", "--json").json["id"]
     text = [
@@ -210,7 +208,7 @@ def test_a_write_without_paths_loads_nothing_outside_the_allow_list(root, cli, c
     ] == []
 
 
-def test_the_first_lesson_makes_the_database_and_a_retry_with_its_op_id_adds_none(cli):
+def test_first_lesson_creates_the_database_once(cli):
     text = (
         "G1",
         "--title",
@@ -232,7 +230,7 @@ def test_the_first_lesson_makes_the_database_and_a_retry_with_its_op_id_adds_non
 
 
 @pytest.mark.parametrize("code", ["G2", "G3", "G4", "G5", "L2", "L3", "L4", "L9", "L10", "L11"])
-def test_without_a_database_a_command_that_needs_one_says_so(cli, code):
+def test_missing_database_is_reported(cli, code):
     more = {
         "G3": ["--query", "x"],
         "L10": [],
@@ -269,7 +267,7 @@ def test_lessons_can_be_added_promoted_and_retired_in_one_batch(kaizen, root, sr
 @pytest.mark.parametrize(
     "add, list_, query", [("gotcha", "G2", "G3"), ("learning", "L4", "L5"), ("learned", "L7", "L8")]
 )
-def test_lists_are_the_newest_first_and_queries_the_best_first(kaizen, request, add, list_, query):
+def test_lists_sort_by_age_and_queries_by_match(kaizen, request, add, list_, query):
     add = request.getfixturevalue(add)
     task = kaizen("W1", title="T", summary="S")["id"]
     weak = add(title="Unrelated", summary="Says checkpoint once.", scope="docs")
@@ -298,7 +296,7 @@ def test_lists_are_the_newest_first_and_queries_the_best_first(kaizen, request, 
         kaizen(list_, task_id="task_nope")
 
 
-def test_a_list_shows_what_a_person_needs_and_a_query_also_the_summary(kaizen, gotcha):
+def test_query_adds_the_summary_to_list_columns(kaizen, gotcha):
     gotcha()
 
     assert set(kaizen("G2")["records"][0]) == {"id", "status", "scope", "at", "test", "title"}
@@ -315,7 +313,7 @@ def test_lessons_are_found_by_their_evidence_and_paths(kaizen, gotcha):
 
 
 @pytest.mark.parametrize("change", [{"title": "New"}, {"summary": "New"}, {"body": "New"}])
-def test_a_revision_changes_one_text_and_the_history_keeps_the_old(kaizen, gotcha, change):
+def test_revision_changes_text_and_keeps_history(kaizen, gotcha, change):
     id = gotcha(evidence=["e"])
     before = record(kaizen, "G4", id)
     revised = kaizen("G5", id=id, **change)
@@ -325,7 +323,7 @@ def test_a_revision_changes_one_text_and_the_history_keeps_the_old(kaizen, gotch
     assert {name: after["revisions"][0][name] for name in change} == change
 
 
-def test_a_revised_gotcha_is_found_by_its_new_words_and_not_by_the_old(kaizen, gotcha):
+def test_revised_gotcha_is_found_by_new_words_only(kaizen, gotcha):
     id = gotcha(title="Zebra", summary="walrus", body="ibex", evidence=["okapi"], paths=["lynx.py"])
     kaizen(
         "G5",
@@ -343,7 +341,7 @@ def test_a_revised_gotcha_is_found_by_its_new_words_and_not_by_the_old(kaizen, g
         assert ids(kaizen("G3", query=new)) == ids(kaizen("L10", query=new)) == [id]
 
 
-def test_evidence_is_added_to_and_paths_are_replaced(kaizen, gotcha, src):
+def test_update_adds_evidence_and_replaces_paths(kaizen, gotcha, src):
     id = gotcha(evidence=["first"], paths=["src/x.py"])
     before = record(kaizen, "G4", id)
     kaizen("G5", id=id, evidence=["second", "first", id], paths=["src/y.py"])
@@ -356,7 +354,7 @@ def test_evidence_is_added_to_and_paths_are_replaced(kaizen, gotcha, src):
     assert after["record"]["paths_hash"] != before["paths_hash"] and not after["record"]["stale"]
 
 
-def test_an_update_that_changes_nothing_is_refused(kaizen, gotcha):
+def test_update_that_changes_nothing_is_refused(kaizen, gotcha):
     with pytest.raises(Usage, match="Nothing to change") as refused:
         kaizen("G5", id=gotcha())
 
@@ -384,7 +382,7 @@ ALLOWED_MOVES = {
 
 @pytest.mark.parametrize("after", limits.GOTCHA_STATUS)
 @pytest.mark.parametrize("before", limits.GOTCHA_STATUS)
-def test_a_gotcha_moves_only_where_that_makes_sense(kaizen, gotcha, before, after):
+def test_gotcha_status_follows_allowed_moves(kaizen, gotcha, before, after):
     id = moved(kaizen, gotcha, before)
     if (before, after) in ALLOWED_MOVES:
         assert kaizen("G5", id=id, status=after, note="n")["gotcha_status"] == after
@@ -397,9 +395,7 @@ def test_a_gotcha_moves_only_where_that_makes_sense(kaizen, gotcha, before, afte
 
 
 @pytest.mark.parametrize("status, command", [("promoted", "L2 --id"), ("superseded", "L11 --id")])
-def test_a_state_that_another_command_gives_is_refused_with_that_command(
-    kaizen, gotcha, status, command
-):
+def test_status_of_another_command_names_that_command(kaizen, gotcha, status, command):
     id = gotcha(evidence=["e"])
     with pytest.raises(Refused) as refused:
         kaizen("G5", id=id, status=status)
@@ -410,7 +406,7 @@ def test_a_state_that_another_command_gives_is_refused_with_that_command(
 @pytest.mark.parametrize(
     "before, after", [("active", "retired"), ("retired", "active"), ("superseded", "active")]
 )
-def test_retiring_and_taking_back_need_a_reason(kaizen, gotcha, before, after):
+def test_retiring_and_taking_back_need_reason(kaizen, gotcha, before, after):
     id = moved(kaizen, gotcha, before)
     with pytest.raises(Refused, match="reason") as refused:
         kaizen("G5", id=id, status=after)
@@ -420,7 +416,7 @@ def test_retiring_and_taking_back_need_a_reason(kaizen, gotcha, before, after):
 
 @pytest.mark.parametrize("status", ["promoted", "retired", "superseded"])
 @pytest.mark.parametrize("change", [{"title": "New"}, {"evidence": ["new"]}, {"paths": ["new"]}])
-def test_a_closed_gotcha_takes_a_note_and_nothing_else(kaizen, gotcha, status, change):
+def test_closed_gotcha_accepts_only_a_note(kaizen, gotcha, status, change):
     id = moved(kaizen, gotcha, status)
     with pytest.raises(Refused, match="stay as they are"):
         kaizen("G5", id=id, note="n", **change)
@@ -429,7 +425,7 @@ def test_a_closed_gotcha_takes_a_note_and_nothing_else(kaizen, gotcha, status, c
     assert kaizen("G4", id=id)["revisions"][-1]["note"] == "Seen again."
 
 
-def test_a_retired_gotcha_can_be_revised_while_it_is_taken_back(kaizen, gotcha):
+def test_retired_gotcha_is_revised_when_reactivated(kaizen, gotcha):
     id = moved(kaizen, gotcha, "retired")
     kaizen("G5", id=id, status="active", note="It is back.", title="Back")
 
@@ -442,7 +438,7 @@ def test_a_retired_gotcha_can_be_revised_while_it_is_taken_back(kaizen, gotcha):
 # Inspect
 
 
-def test_an_inspect_shows_the_lineage_from_every_step(kaizen, gotcha):
+def test_inspect_shows_lineage_from_every_step(kaizen, gotcha):
     first = gotcha(evidence=["e"])
     second = kaizen("L2", id=first, title="Taught")["id"]
     third = kaizen("L3", id=second, title="Known", waive="Seen for a month.")["id"]
@@ -460,7 +456,7 @@ def test_an_inspect_shows_the_lineage_from_every_step(kaizen, gotcha):
     assert all(row["at"] for row in shown[0])
 
 
-def test_an_inspect_shows_revisions_the_log_and_what_backs_a_proven_lesson(kaizen, learned):
+def test_inspect_shows_revisions_log_and_backing(kaizen, learned):
     id = learned()
     kaizen("L11", id=id, reason="Over.")
     shown = kaizen("L9", id=id)
@@ -474,7 +470,7 @@ def test_an_inspect_shows_revisions_the_log_and_what_backs_a_proven_lesson(kaize
     ]
 
 
-def test_a_lesson_is_stale_once_its_files_change_and_fresh_once_they_are_back(kaizen, gotcha, src):
+def test_lesson_is_stale_while_its_files_differ(kaizen, gotcha, src):
     id = gotcha(paths=["src/*.py"])
     changed_later(src / "x.py")
     stale = record(kaizen, "G4", id)
@@ -492,7 +488,7 @@ def test_a_lesson_is_stale_once_its_files_change_and_fresh_once_they_are_back(ka
     assert record(kaizen, "G4", id)["stale"] is False
 
 
-def test_recording_does_not_make_a_lesson_about_everything_stale(kaizen, gotcha, src):
+def test_recording_makes_no_lesson_stale(kaizen, gotcha, src):
     id = gotcha(paths=["**"])
     gotcha()
 
@@ -500,7 +496,7 @@ def test_recording_does_not_make_a_lesson_about_everything_stale(kaizen, gotcha,
 
 
 @pytest.mark.parametrize("code, noun", [("G4", "gotcha"), ("L6", "learning"), ("L9", "learned")])
-def test_an_unknown_id_is_not_found(kaizen, gotcha, code, noun):
+def test_unknown_id_is_not_found(kaizen, gotcha, code, noun):
     gotcha()
     with pytest.raises(NotFound):
         kaizen(code, id=f"{noun}_nope")
@@ -510,7 +506,7 @@ def test_an_unknown_id_is_not_found(kaizen, gotcha, code, noun):
 
 
 @pytest.mark.parametrize("kind, inspect", [("gotcha", "G4"), ("learning", "L6"), ("learned", "L9")])
-def test_a_lesson_is_retired_once_with_its_reason(kaizen, request, kind, inspect):
+def test_lesson_is_retired_once_with_its_reason(kaizen, request, kind, inspect):
     id = request.getfixturevalue(kind)()
     assert kaizen("L11", id=id, reason="Over.")[f"{kind}_status"] == "retired"
     with pytest.raises(Conflict, match="retired already") as refused:
@@ -522,7 +518,7 @@ def test_a_lesson_is_retired_once_with_its_reason(kaizen, request, kind, inspect
 
 
 @pytest.mark.parametrize("kind, inspect", [("gotcha", "G4"), ("learning", "L6"), ("learned", "L9")])
-def test_a_superseded_lesson_and_its_successor_know_each_other(kaizen, request, kind, inspect):
+def test_superseded_lesson_and_successor_are_linked(kaizen, request, kind, inspect):
     make = request.getfixturevalue(kind)
     old, new = make(), make(title="Better")
     kaizen("L11", id=old, reason="Better said.", superseded_by=new)
@@ -536,7 +532,7 @@ def test_a_superseded_lesson_and_its_successor_know_each_other(kaizen, request, 
         kaizen("L11", id=new, reason="A circle.", superseded_by=old)
 
 
-def test_a_successor_must_be_another_active_lesson_of_the_same_kind(kaizen, gotcha, learning):
+def test_successor_must_be_active_and_same_kind(kaizen, gotcha, learning):
     id, retired = gotcha(), gotcha()
     kaizen("L11", id=retired, reason="r")
     for successor, says in (
@@ -552,9 +548,7 @@ def test_a_successor_must_be_another_active_lesson_of_the_same_kind(kaizen, gotc
     assert record(kaizen, "G4", id)["status"] == "active"
 
 
-def test_a_gotcha_that_is_taken_back_may_supersede_its_own_successor_without_a_circle(
-    kaizen, gotcha
-):
+def test_reactivated_gotcha_supersedes_its_successor(kaizen, gotcha):
     first, second = gotcha(), gotcha()
     kaizen("L11", id=first, reason="r", superseded_by=second)
     kaizen("G5", id=first, status="active", note="It was right.")
@@ -565,7 +559,7 @@ def test_a_gotcha_that_is_taken_back_may_supersede_its_own_successor_without_a_c
     assert kaizen("G4", id=second)["supersedes"] == []
 
 
-def test_a_promoted_lesson_is_not_retired_but_what_it_became_is(kaizen, gotcha):
+def test_promoted_lesson_cannot_be_retired(kaizen, gotcha):
     id = gotcha(evidence=["e"])
     became = kaizen("L2", id=id)["id"]
     with pytest.raises(Refused, match="was promoted") as refused:
@@ -574,7 +568,7 @@ def test_a_promoted_lesson_is_not_retired_but_what_it_became_is(kaizen, gotcha):
     assert f"L11 --id {became}" in refused.value.next
 
 
-def test_last_is_the_newest_lesson_of_the_actor_whatever_its_kind(kaizen, gotcha, learning):
+def test_last_is_the_actors_newest_lesson(kaizen, gotcha, learning):
     learning()
     newest = gotcha()
     learning(actor="bob")
@@ -589,9 +583,7 @@ def test_last_is_the_newest_lesson_of_the_actor_whatever_its_kind(kaizen, gotcha
 # L10
 
 
-def test_context_by_path_finds_lessons_by_their_globs_proven_ones_first(
-    kaizen, gotcha, learning, learned, src
-):
+def test_context_by_path_matches_globs_proven_first(kaizen, gotcha, learning, learned, src):
     proven, pitfall = learned(paths=["src/**"]), gotcha(paths=["src/x.py"])
     taught = learning(paths=["src/*.py"])
     learned(paths=["docs/**"])
@@ -615,7 +607,7 @@ def test_context_by_query_is_ranked_proven_ones_first(kaizen, gotcha, learning, 
     assert ids(kaizen("L10", query="zebra", limit=1)) == [proven]
 
 
-def test_context_by_query_and_path_has_both_what_fits_both_first(kaizen, gotcha):
+def test_context_ranks_matches_of_query_and_path_first(kaizen, gotcha):
     by_both = gotcha(title="Zebra crossing on a long road", paths=["src/x.py"])
     by_query, by_path, neither = gotcha(title="Zebra"), gotcha(paths=["src/*.py"]), gotcha()
     found = kaizen("L10", query="zebra", path=["src/x.py"])
@@ -628,9 +620,7 @@ def test_context_by_query_and_path_has_both_what_fits_both_first(kaizen, gotcha)
     ]
 
 
-def test_context_gives_each_kind_its_turn_so_that_a_fitting_gotcha_is_not_hidden(
-    kaizen, gotcha, learned
-):
+def test_context_alternates_kinds(kaizen, gotcha, learned):
     pitfall = gotcha(title="Zebra")
     for _ in range(5):
         learned(title="Zebra")
@@ -640,7 +630,7 @@ def test_context_gives_each_kind_its_turn_so_that_a_fitting_gotcha_is_not_hidden
     assert kaizen("L10", query="zebra", limit=6)["more"] is False
 
 
-def test_context_without_a_question_is_the_newest_proven_lessons(kaizen, gotcha, learned):
+def test_context_without_query_shows_newest_proven_lessons(kaizen, gotcha, learned):
     gotcha()
     proven = [learned(), learned(), learned(scope="docs")]
     kaizen("L11", id=learned(), reason="r")
@@ -650,7 +640,7 @@ def test_context_without_a_question_is_the_newest_proven_lessons(kaizen, gotcha,
     assert kaizen("L10", limit=2)["more"] is True
 
 
-def test_context_shows_what_was_promoted_only_as_the_lineage_of_what_it_became(kaizen, gotcha, src):
+def test_context_shows_promoted_lessons_as_lineage(kaizen, gotcha, src):
     first = gotcha(evidence=["e"], paths=["src/*.py"])
     second = kaizen("L2", id=first)["id"]
     assert ids(kaizen("L10", query="reader")) == ids(kaizen("L10", path=["src/x.py"])) == [second]
@@ -667,7 +657,7 @@ def test_context_shows_what_was_promoted_only_as_the_lineage_of_what_it_became(k
     assert {name: shown[name] for name in TEXT} == TEXT
 
 
-def test_context_marks_what_is_stale_and_says_why(kaizen, gotcha, src):
+def test_context_marks_stale_lessons_with_reason(kaizen, gotcha, src):
     gotcha(paths=["src/x.py"], title="Stale")
     gotcha(paths=["src/*.py"], title="Stale too")
     gotcha(paths=["src/deep/**", "src/x.py/**"], title="Fresh")
@@ -682,9 +672,7 @@ def test_context_marks_what_is_stale_and_says_why(kaizen, gotcha, src):
     assert all("src/x.py" in row["stale_because"] for row in found if row["stale"])
 
 
-def test_context_leaves_out_what_is_retired_or_superseded_and_puts_what_is_resolved_last(
-    kaizen, gotcha, learned
-):
+def test_context_omits_closed_lessons_and_ends_with_resolved(kaizen, gotcha, learned):
     for make in (gotcha, learned):
         kaizen("L11", id=make(title="Zebra", paths=["x.py"]), reason="r")
         old = make(title="Zebra", paths=["x.py"])
@@ -700,7 +688,7 @@ def test_context_leaves_out_what_is_retired_or_superseded_and_puts_what_is_resol
     )
 
 
-def test_context_follows_the_paths_of_a_revision(kaizen, gotcha):
+def test_context_follows_paths_of_revision(kaizen, gotcha):
     id = gotcha(paths=["old/*.py"])
     kaizen("G5", id=id, paths=["new/*.py"])
 
@@ -709,7 +697,7 @@ def test_context_follows_the_paths_of_a_revision(kaizen, gotcha):
     ) == [id]
 
 
-def test_a_path_outside_the_project_and_a_query_without_words_are_no_bugs(kaizen, gotcha):
+def test_outside_path_and_wordless_query_are_handled(kaizen, gotcha):
     gotcha()
     with pytest.raises(Refused):
         kaizen("L10", path=["/etc/passwd"])
@@ -717,7 +705,7 @@ def test_a_path_outside_the_project_and_a_query_without_words_are_no_bugs(kaizen
     assert ids(kaizen("L10", query='"* % ( -')) == []
 
 
-def test_a_person_sees_lineage_evidence_and_staleness(cli, root):
+def test_person_sees_lineage_evidence_and_staleness(cli, root):
     (root / "x.py").write_text("1")
     text = (
         "--title",
@@ -746,7 +734,7 @@ def test_a_person_sees_lineage_evidence_and_staleness(cli, root):
 # --test and K7
 
 
-def test_what_refers_to_a_test_record_is_one_and_k7_takes_all_of_it_back(kaizen, gotcha):
+def test_references_to_test_records_are_purged(kaizen, gotcha):
     kept = gotcha(evidence=["e"])
     task = kaizen("W1", title="T", summary="S", test=True)["id"]
     gotcha(task_id=task)
@@ -763,7 +751,7 @@ def test_what_refers_to_a_test_record_is_one_and_k7_takes_all_of_it_back(kaizen,
     assert kaizen("K8")["verified"]
 
 
-def test_a_promotion_made_as_a_test_is_taken_back_as_a_whole(kaizen, gotcha):
+def test_test_promotion_is_purged_whole(kaizen, gotcha):
     id = gotcha(evidence=["e"])
     learning = kaizen("L2", id=id, test=True)["id"]
     kaizen("L3", id=learning, waive="w")
@@ -777,7 +765,7 @@ def test_a_promotion_made_as_a_test_is_taken_back_as_a_whole(kaizen, gotcha):
     assert kaizen("K8")["verified"]
 
 
-def test_a_promotion_that_names_a_test_record_is_taken_back_as_a_whole(kaizen, gotcha):
+def test_promotion_of_test_record_is_purged_whole(kaizen, gotcha):
     id = gotcha()
     kaizen("L2", id=id, evidence=[kaizen("W1", title="T", summary="S", test=True)["id"]])
     kaizen("K7")

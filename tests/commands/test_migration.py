@@ -25,7 +25,7 @@ LEARNED = "Learned\n=======\n\n- Gelernt: Grüße, 日本 🎉\r\n- Twice\n- Twi
 
 @pytest.fixture
 def lessons(root):
-    """A project with two files of lessons and one without any; `lessons[path]` is what stood there."""
+    """A project with two files of lessons and one without; `lessons[path]` is the text."""
     texts = {"GOTCHA.md": GOTCHAS, "docs/learned.md": LEARNED, "LEARNING.MD": ""}
     (root / "docs").mkdir()
     for path, text in texts.items():
@@ -58,7 +58,7 @@ def states(kaizen, **more):
 
 
 def everything(root):
-    """Every file of the project but the database, with its bytes, its mode and when it was changed."""
+    """Return every file but the database, with its bytes, mode and time."""
     return {
         str(path.relative_to(root)): (
             path.read_bytes(),
@@ -77,7 +77,7 @@ def leftovers(root):
 # M1
 
 
-def test_a_scan_finds_the_files_and_needs_no_database(kaizen, root, lessons):
+def test_scan_finds_files_and_needs_no_database(kaizen, root, lessons):
     before = everything(root)
 
     assert states(kaizen) == {
@@ -87,7 +87,7 @@ def test_a_scan_finds_the_files_and_needs_no_database(kaizen, root, lessons):
     assert everything(root) == before and not (root / "AI").exists()
 
 
-def test_a_scan_tells_what_is_recorded_what_is_new_and_what_is_a_stub(kaizen, root, lessons):
+def test_scan_counts_recorded_new_and_stub_entries(kaizen, root, lessons):
     kaizen("M3")
     assert states(kaizen)["GOTCHA.md"] == ("stub", 0, 0)
     (root / "GOTCHA.md").write_text(GOTCHAS)
@@ -97,7 +97,7 @@ def test_a_scan_tells_what_is_recorded_what_is_new_and_what_is_a_stub(kaizen, ro
     assert states(kaizen)["GOTCHA.md"] == ("pending", 4, 1)
 
 
-def test_a_scan_passes_over_tools_caches_records_and_links_that_lead_out(kaizen, root, tmp_path):
+def test_scan_skips_tool_folders_and_outside_links(kaizen, root, tmp_path):
     (tmp_path / "GOTCHA.md").write_text("- Outside")
     for folder in (
         ".git",
@@ -134,7 +134,7 @@ def test_a_scan_passes_over_tools_caches_records_and_links_that_lead_out(kaizen,
     }  # fmt: skip
 
 
-def test_a_link_inside_the_project_is_one_file_with_its_target(kaizen, root):
+def test_link_inside_project_is_one_file_with_its_target(kaizen, root):
     (root / "docs").mkdir()
     (root / "GOTCHA.md").write_text("- One\n")
     (root / "docs" / "GOTCHA.md").symlink_to("../GOTCHA.md")
@@ -160,7 +160,7 @@ def test_another_project_below_keeps_its_lessons(kaizen, root):
     ]
 
 
-def test_roots_limit_the_search_and_may_overlap(kaizen, root, lessons):
+def test_roots_limit_search_and_may_overlap(kaizen, root, lessons):
     assert list(states(kaizen, roots=["docs"])) == ["docs/learned.md"]
     assert list(states(kaizen, roots=["docs", ".", "docs/../docs"])) == [
         "GOTCHA.md",
@@ -184,16 +184,14 @@ def test_roots_limit_the_search_and_may_overlap(kaizen, root, lessons):
     ],
 )
 @pytest.mark.parametrize("code", ["M1", "M2", "M3"])
-def test_roots_that_are_no_folders_of_the_project_are_refused(
-    kaizen, root, lessons, tmp_path, code, roots, error
-):
+def test_roots_outside_the_project_are_refused(kaizen, root, lessons, tmp_path, code, roots, error):
     (root / "AI").mkdir()
     (root / "out").symlink_to(tmp_path)
     with pytest.raises(error):
         kaizen(code, roots=[roots])
 
 
-def test_a_scan_names_front_matter_and_headings_without_text(kaizen, root):
+def test_scan_names_front_matter_and_headings_without_text(kaizen, root):
     (root / "GOTCHA.md").write_text("---\ntitle: x\ntags: [a]\n---\n# G\n\n- One\n\n## Empty\n")
     answer = kaizen("M1")
 
@@ -204,7 +202,7 @@ def test_a_scan_names_front_matter_and_headings_without_text(kaizen, root):
 # M2
 
 
-def test_the_preview_is_what_then_happens(kaizen, root, lessons):
+def test_preview_is_what_then_happens(kaizen, root, lessons):
     (root / "GOTCHA.md").write_text("- One writer only\n")
     kaizen("M3")
     (root / "GOTCHA.md").write_text(GOTCHAS)
@@ -228,7 +226,7 @@ def test_the_preview_is_what_then_happens(kaizen, root, lessons):
     assert all((root / row["backup"]).exists() for row in done["files"])
 
 
-def test_the_preview_needs_no_database_and_makes_none(kaizen, root, lessons):
+def test_preview_needs_no_database_and_makes_none(kaizen, root, lessons):
     assert {row["state"] for row in kaizen("M2")["records"]} == {"new"}
     assert not (root / "AI").exists()
 
@@ -236,7 +234,7 @@ def test_the_preview_needs_no_database_and_makes_none(kaizen, root, lessons):
 # M3
 
 
-def test_every_entry_becomes_a_record_with_its_file_and_line(kaizen, root, lessons):
+def test_every_entry_becomes_record_with_its_file_and_line(kaizen, root, lessons):
     answer = kaizen("M3")
     assert (answer["added"], len(answer["entries"]), len(answer["files"])) == (6, 6, 2)
 
@@ -263,7 +261,7 @@ def test_search_finds_what_was_migrated(kaizen, lessons):
     assert [kind for kind, _ in find_best(db, "日本")] == ["learned"]
 
 
-def test_the_files_become_stubs_that_say_where_the_lessons_are(kaizen, root, lessons):
+def test_files_become_stubs_that_name_the_records(kaizen, root, lessons):
     os.chmod(root / "GOTCHA.md", 0o640)
     kaizen("M3")
     stub = (root / "GOTCHA.md").read_text()
@@ -282,7 +280,7 @@ def test_the_files_become_stubs_that_say_where_the_lessons_are(kaizen, root, les
     assert len(stub.splitlines()) <= 8 and leftovers(root) == []
 
 
-def test_the_backup_is_the_file_byte_for_byte(kaizen, root, lessons):
+def test_backup_is_file_byte_for_byte(kaizen, root, lessons):
     data = b"\xef\xbb\xbf" + b"- One\r\n\t- two  \r\n\r\n<!-- hidden -->"
     (root / "GOTCHA.md").write_bytes(data)
     backup = kaizen("M3")["files"][0]["backup"]
@@ -300,7 +298,7 @@ def test_again_it_adds_nothing_and_touches_nothing(kaizen, root, lessons):
     assert everything(root) == before
 
 
-def test_a_file_that_came_back_adds_nothing_and_becomes_the_same_stub(kaizen, root, lessons):
+def test_restored_file_adds_nothing(kaizen, root, lessons):
     kaizen("M3")
     stub = (root / "GOTCHA.md").read_bytes()
     (root / "GOTCHA.md").write_bytes(GOTCHAS.replace("\n", "\r\n").encode())
@@ -312,7 +310,7 @@ def test_a_file_that_came_back_adds_nothing_and_becomes_the_same_stub(kaizen, ro
     assert kaizen("M4")["verified"]
 
 
-def test_what_is_written_below_a_stub_is_migrated_too(kaizen, root, lessons):
+def test_text_below_a_stub_is_migrated(kaizen, root, lessons):
     kaizen("M3")
     with open(root / "GOTCHA.md", "a") as file:
         file.write("- A new one\n\n## And a section\nWith text.\n")
@@ -323,9 +321,7 @@ def test_what_is_written_below_a_stub_is_migrated_too(kaizen, root, lessons):
     assert kaizen("M3")["added"] == 0 and kaizen("M4")["entries"] == 8
 
 
-def test_a_file_changed_between_reading_and_replacing_is_kept_and_migrated_next_time(
-    kaizen, root, lessons, monkeypatch
-):
+def test_file_changed_meanwhile_is_migrated_next_time(kaizen, root, lessons, monkeypatch):
     look = kaizen.store.look
 
     def edit_first(*args, **more):
@@ -347,7 +343,7 @@ def test_a_file_changed_between_reading_and_replacing_is_kept_and_migrated_next_
     assert "kaizen:stub" in (root / "GOTCHA.md").read_text()
 
 
-def test_a_file_that_disappears_meanwhile_is_no_failure(kaizen, root, lessons, monkeypatch):
+def test_file_that_disappears_meanwhile_is_no_failure(kaizen, root, lessons, monkeypatch):
     look = kaizen.store.look
 
     def remove_first(*args, **more):
@@ -372,9 +368,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("data, code, where", BAD, ids=["latin-1", "nul", "utf-16", "too long"])
-def test_a_file_that_cannot_be_recorded_stops_all_before_anything_is_written(
-    kaizen, root, lessons, data, code, where
-):
+def test_unrecordable_file_stops_before_any_write(kaizen, root, lessons, data, code, where):
     (root / "GOTCHA.md").write_bytes(data)
     before = everything(root)
     for command in ("M2", "M3"):
@@ -405,9 +399,7 @@ def key():
         ("# G\n\n```\n{key}```\n", 4, "private key"),
     ],
 )
-def test_a_secret_anywhere_in_a_file_stops_all_and_is_never_shown(
-    cli, root, lessons, text, line, kind
-):
+def test_secret_in_a_file_stops_and_stays_hidden(cli, root, lessons, text, line, kind):
     (root / "GOTCHA.md").write_text(text.format(token=token(), key=key()))
     for command in ("M1", "M2", "M3"):
         for answer in (cli(command), cli(command, "--json")):
@@ -424,7 +416,7 @@ def test_a_secret_anywhere_in_a_file_stops_all_and_is_never_shown(
     )
 
 
-def test_a_secret_in_the_name_of_a_folder_is_refused_too(kaizen, root):
+def test_secret_in_name_of_folder_is_refused_too(kaizen, root):
     (root / token()).mkdir()
     (root / token() / "GOTCHA.md").write_text("- One")
     with pytest.raises(Refused) as caught:
@@ -433,7 +425,7 @@ def test_a_secret_in_the_name_of_a_folder_is_refused_too(kaizen, root):
     assert caught.value.code == "secret_refused" and token() not in str(caught.value.as_dict())
 
 
-def test_a_path_that_is_not_utf8_is_named_and_refused(kaizen, root):
+def test_path_that_is_not_utf8_is_named_and_refused(kaizen, root):
     folder = os.fsencode(root) + b"/caf\xe9"
     os.mkdir(folder)
     with open(folder + b"/GOTCHA.md", "w") as file:
@@ -466,7 +458,7 @@ def test_it_is_not_tried_with_test_records(kaizen, root, lessons):
     ).exists()
 
 
-def test_the_same_op_id_again_gives_the_first_answer(kaizen, root, lessons):
+def test_same_op_id_again_gives_first_answer(kaizen, root, lessons):
     first = kaizen("M3", op_id="lessons")
     (root / "GOTCHA.md").write_text("- Later\n")
     again = kaizen("M3", op_id="lessons")
@@ -475,7 +467,7 @@ def test_the_same_op_id_again_gives_the_first_answer(kaizen, root, lessons):
     assert kaizen("M3", op_id="more")["added"] == 1
 
 
-def test_inside_a_batch_the_files_stay_until_it_is_committed(kaizen, root, lessons):
+def test_batch_replaces_files_only_after_commit(kaizen, root, lessons):
     batch = root / "batch.jsonl"
     batch.write_text('{"command": "M3"}\n{"command": "W1", "args": {"title": "t"}}\n')
     with pytest.raises(Usage):
@@ -524,7 +516,7 @@ def bound(root, tool):
     return run
 
 
-def test_a_read_only_folder_stops_all_before_anything_is_written(bound, root, lessons):
+def test_read_only_folder_stops_before_any_write(bound, root, lessons):
     (root / "docs").chmod(0o555)
     code, error = bound("M3")
     (root / "docs").chmod(0o755)
@@ -536,7 +528,7 @@ def test_a_read_only_folder_stops_all_before_anything_is_written(bound, root, le
     assert bound("M3")[1]["added"] == 6
 
 
-def test_a_file_that_may_not_be_read_is_named(bound, root, lessons):
+def test_unreadable_file_is_named(bound, root, lessons):
     (root / "GOTCHA.md").chmod(0)
     assert bound("M1")[1]["records"][0]["state"] == "problem"
     code, error = bound("M3")
@@ -544,7 +536,7 @@ def test_a_file_that_may_not_be_read_is_named(bound, root, lessons):
     assert (code, error["code"]) == (5, "file_unreadable") and "GOTCHA.md" in error["what"]
 
 
-def test_a_folder_that_may_not_be_read_is_told(bound, root, lessons):
+def test_unreadable_folder_is_named(bound, root, lessons):
     (root / "docs").chmod(0)
     answer = bound("M1")[1]
     (root / "docs").chmod(0o755)
@@ -552,7 +544,7 @@ def test_a_folder_that_may_not_be_read_is_told(bound, root, lessons):
     assert answer["passed_over"] == [{"path": "docs", "why": "Permission denied"}]
 
 
-def test_a_backup_folder_that_cannot_be_written_stops_all(bound, root, lessons):
+def test_backup_folder_that_cannot_be_written_stops_all(bound, root, lessons):
     (root / "AI" / "db" / "backups").mkdir(parents=True)
     (root / "AI" / "db" / "backups").chmod(0o555)
     code, error = bound("M3")
@@ -564,9 +556,7 @@ def test_a_backup_folder_that_cannot_be_written_stops_all(bound, root, lessons):
     ).exists()
 
 
-def test_a_stub_that_cannot_be_written_says_so_and_the_next_run_completes(
-    kaizen, root, lessons, monkeypatch
-):
+def test_failed_stub_is_reported_and_completed_next_run(kaizen, root, lessons, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
@@ -637,7 +627,7 @@ def require_nothing_lost(root, lessons):
 
 
 @pytest.mark.parametrize("first", range(4))
-def test_a_kill_at_any_step_loses_nothing_and_doubles_nothing(root, lessons, first):
+def test_kill_at_any_step_loses_and_doubles_nothing(root, lessons, first):
     """One process for each step of M3, which is killed there; four tests share the steps."""
     step, ended = 1 + first, 0
     while ended != 1:
@@ -655,7 +645,7 @@ def test_a_kill_at_any_step_loses_nothing_and_doubles_nothing(root, lessons, fir
     assert step > 60, "there were steps to be killed at"
 
 
-def test_kills_at_random_moments_lose_nothing_and_double_nothing(root, lessons):
+def test_random_kills_lose_and_double_nothing(root, lessons):
     rng = random.Random(11)
     Door(str(root))("K1")
     for _ in range(15):
@@ -702,7 +692,7 @@ def test_verify_counts_what_it_proved(kaizen, lessons):
     assert (answer["gotcha"], answer["learning"], answer["learned"]) == (3, 0, 3)
 
 
-def test_a_revised_or_retired_lesson_is_not_lost(kaizen, lessons):
+def test_revised_or_retired_lesson_is_not_lost(kaizen, lessons):
     id = kaizen("M3")["entries"][0]["id"]
     with kaizen.store.begin_write_transaction() as connection:  # as G5 does
         connection.execute(
@@ -748,7 +738,7 @@ def tampered(kaizen, sql, *params):
         ),
     ],
 )
-def test_a_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
+def test_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
     kaizen("M3")
     tampered(kaizen, sql)
     with pytest.raises(Integrity) as caught:
@@ -762,9 +752,7 @@ def test_a_lost_or_changed_entry_fails_and_is_named(kaizen, lessons, sql, says):
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed"])
-def test_a_backup_that_is_gone_or_changed_fails_and_coming_back_heals_it(
-    kaizen, root, lessons, damage
-):
+def test_missing_or_changed_backup_fails_until_restored(kaizen, root, lessons, damage):
     backup = root / kaizen("M3")["files"][0]["backup"]
     backup.unlink() if damage == "missing" else backup.write_text("- Forged\n")
     with pytest.raises(Integrity, match=r"GOTCHA\.md: its backup AI/db/backups/lessons/"):
@@ -778,7 +766,7 @@ def test_a_backup_that_is_gone_or_changed_fails_and_coming_back_heals_it(
 # M5
 
 
-def test_the_report_says_when_how_many_and_where(kaizen, root, lessons):
+def test_report_says_when_how_many_and_where(kaizen, root, lessons):
     kaizen("M3", actor="ada")
     with open(root / "GOTCHA.md", "a") as file:
         file.write("- Later\n")
@@ -797,25 +785,25 @@ def test_the_report_says_when_how_many_and_where(kaizen, root, lessons):
 
 
 @pytest.mark.parametrize("code", ["M4", "M5"])
-def test_without_a_database_there_is_nothing_to_prove(kaizen, lessons, code):
+def test_verify_without_a_database_is_not_found(kaizen, lessons, code):
     with pytest.raises(NotFound):
         kaizen(code)
 
 
-def test_a_project_without_lessons_is_no_error(cli):
+def test_project_without_lessons_is_no_error(cli):
     for code in ("M1", "M2", "M3", "M4", "M5"):
         answer = cli(code)
         assert answer.exit_code == 0 and answer.out.strip(), answer.err
 
 
-def test_the_answers_for_people_name_files_and_titles(cli, lessons):
+def test_text_answers_name_files_and_titles(cli, lessons):
     assert "docs/learned.md" in cli("M1").out
     assert "The WAL grows." in cli("M2").out
     assert "6 entries recorded from 2 files" in cli("M3").out
     assert "verified" in cli("M4").out and "AI/db/backups" in cli("M5", env={"COLUMNS": "200"}).out
 
 
-def test_a_lost_entry_exits_7_and_a_pending_one_1(cli, root, lessons):
+def test_lost_entry_exits_7_and_pending_one_1(cli, root, lessons):
     cli("M3")
     (root / "LEARNING.MD").write_text("- Not yet\n")
     assert cli("M4", "--json").exit_code == 1
@@ -824,7 +812,7 @@ def test_a_lost_entry_exits_7_and_a_pending_one_1(cli, root, lessons):
     assert cli("M4", "--json").exit_code == 7
 
 
-def test_no_error_is_a_bug(kaizen, root):
+def test_no_error_is_bug(kaizen, root):
     """Names and contents that nobody would write on purpose."""
     for number, data in enumerate(
         [b"\xff\xfe", b"---", b"<!--", b"```", b"- ", b"#", b">" * 5_000, b"- " * 5_000, b"\r"]

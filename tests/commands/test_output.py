@@ -15,7 +15,7 @@ def problems(kaizen, kind, payload):
     return {row["option"]: row["what"] for row in answer["problems"]}
 
 
-def test_without_a_kind_every_command_that_writes_is_listed(kaizen):
+def test_missing_kind_lists_every_writing_command(kaizen):
     listed = {row["code"]: row for row in kaizen("Q8")["records"]}
 
     assert set(listed) == {command.code for command in load_commands() if command.writes}
@@ -25,7 +25,7 @@ def test_without_a_kind_every_command_that_writes_is_listed(kaizen):
 
 
 @pytest.mark.parametrize("kind", ["W1", "w1", "task-start", "TASK-START"])
-def test_a_payload_that_the_command_would_take_is_valid(kaizen, root, kind):
+def test_acceptable_payload_is_valid(kaizen, root, kind):
     answer = kaizen(
         "Q8",
         kind=kind,
@@ -38,7 +38,7 @@ def test_a_payload_that_the_command_would_take_is_valid(kaizen, root, kind):
 
 
 @pytest.mark.parametrize("code", COMMANDS)
-def test_without_a_payload_the_schema_of_any_command_is_shown(kaizen, code):
+def test_missing_payload_shows_the_schema(kaizen, code):
     assert kaizen("Q8", kind=code)["schema"] == build_schema(Command(code))
 
 
@@ -77,7 +77,7 @@ PAYLOADS = [
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_the_problem_is_the_error_that_the_command_gives(kaizen, payload):
+def test_problem_equals_the_error_of_the_command(kaizen, payload):
     with pytest.raises(KaizenError) as caught:
         kaizen("W1", **payload)
     (problem,) = kaizen("Q8", kind="W1", payload_json=payload)["problems"]
@@ -112,14 +112,14 @@ def test_ids_and_files_are_not_looked_up(kaizen, kind, payload):
 
 
 @pytest.mark.parametrize("payload", [[], [1], "text", 3, True, None])
-def test_a_payload_that_is_no_object_is_invalid(kaizen, payload):
+def test_payload_must_be_an_object(kaizen, payload):
     assert list(problems(kaizen, "W1", json.dumps(payload))) == ["--payload-json"]
 
 
 @pytest.mark.parametrize(
     "kind, near", [("W99", "W9"), ("task-strat", "task-start"), ("zzzz", None)]
 )
-def test_an_unknown_kind_is_not_found_and_near_ones_are_named(kaizen, kind, near):
+def test_unknown_kind_names_similar_ones(kaizen, kind, near):
     with pytest.raises(NotFound) as caught:
         kaizen("Q8", kind=kind)
 
@@ -127,12 +127,12 @@ def test_an_unknown_kind_is_not_found_and_near_ones_are_named(kaizen, kind, near
     assert near in caught.value.why if near else caught.value.why == ""
 
 
-def test_a_payload_without_a_kind_is_a_usage_error(kaizen):
+def test_payload_without_kind_is_usage_error(kaizen):
     with pytest.raises(Usage, match="--kind"):
         kaizen("Q8", payload_json={})
 
 
-def test_a_secret_in_a_payload_is_refused_and_not_repeated(kaizen):
+def test_secret_in_payload_is_not_repeated(kaizen):
     secret = "ghp_" + "a1B2c3D4" * 5
     with pytest.raises(Refused) as caught:
         kaizen("Q8", kind="W1", payload_json={"title": secret, "summary": "S"})
@@ -140,7 +140,7 @@ def test_a_secret_in_a_payload_is_refused_and_not_repeated(kaizen):
     assert "title" in caught.value.what and secret not in str(caught.value.as_dict())
 
 
-def test_the_command_line_says_yes_or_lists_what_is_wrong(cli):
+def test_text_answer_lists_the_problems(cli):
     good = cli("Q8", "--kind", "W1", "--payload-json", '{"title": "A", "summary": "B"}')
     bad = cli("Q8", "--kind", "W1", "--payload-json", '{"title": ""}', "--json")
 

@@ -24,7 +24,7 @@ def ids(answer, name="records"):
 # X1, X4
 
 
-def test_an_added_rule_is_kept_as_it_was_given(kaizen):
+def test_rule_is_stored_as_given(kaizen):
     given = {
         "title": "No secrets", "summary": "Write 100 % fake values;\n\"quoted\" and 'so'.", "body": "Why: …",
         "priority": "critical", "trigger": "When a record is written", "scope": "docs",
@@ -43,7 +43,7 @@ def test_an_added_rule_is_kept_as_it_was_given(kaizen):
     assert inspected["log"]["command"] == "X1"
 
 
-def test_a_rule_is_normal_and_of_the_whole_project_unless_told(kaizen, rule):
+def test_rule_defaults_to_normal_and_project_scope(kaizen, rule):
     record = kaizen("X4", id=rule())["record"]
 
     assert (record["priority"], record["scope"]) == ("normal", "project")
@@ -66,7 +66,7 @@ def test_a_rule_is_normal_and_of_the_whole_project_unless_told(kaizen, rule):
         {"scope": " "},
     ],
 )
-def test_a_rule_that_is_none_is_refused(kaizen, rule, given):
+def test_rule_that_is_none_is_refused(kaizen, rule, given):
     with pytest.raises(Usage):
         rule(**given)
     kaizen("K1")
@@ -74,12 +74,12 @@ def test_a_rule_that_is_none_is_refused(kaizen, rule, given):
     assert kaizen("X2")["records"] == []
 
 
-def test_a_secret_in_a_trigger_is_refused(rule):
+def test_secret_in_trigger_is_refused(rule):
     with pytest.raises(Refused, match="--trigger seems to hold a secret"):
         rule(trigger="When the key is " + "AKIA" + "Z7QX3LMNP2RSTU4V")
 
 
-def test_the_same_op_id_records_a_rule_once(kaizen, rule):
+def test_same_op_id_records_rule_once(kaizen, rule):
     assert rule(op_id="once") == rule(op_id="once")
     assert kaizen("X2")["count"] == 1
 
@@ -87,7 +87,7 @@ def test_the_same_op_id_records_a_rule_once(kaizen, rule):
 # X2, X3
 
 
-def test_the_list_has_the_most_important_first_and_among_equals_the_newest(kaizen, rule):
+def test_list_sorts_by_priority_then_newest(kaizen, rule):
     low, normal, older, newer, high = (
         rule(priority=priority) for priority in ("low", "normal", "critical", "critical", "high")
     )
@@ -95,7 +95,7 @@ def test_the_list_has_the_most_important_first_and_among_equals_the_newest(kaize
     assert ids(kaizen("X2")) == [newer, older, high, normal, low]
 
 
-def test_the_list_has_active_rules_unless_told_and_filters_by_priority_and_scope(kaizen, rule):
+def test_list_has_active_rules_and_filters(kaizen, rule):
     plain = rule()
     other = rule(scope="docs", priority="high")
     gone = rule()
@@ -107,7 +107,7 @@ def test_the_list_has_active_rules_unless_told_and_filters_by_priority_and_scope
     assert ids(kaizen("X2", scope="docs", priority="low")) == []
 
 
-def test_the_list_says_when_there_is_more(kaizen, rule):
+def test_list_says_when_there_is_more(kaizen, rule):
     for _ in range(3):
         rule()
 
@@ -115,7 +115,7 @@ def test_the_list_says_when_there_is_more(kaizen, rule):
     assert kaizen("X2", limit=2)["count"] == 2
 
 
-def test_a_query_finds_rules_by_title_rule_body_and_trigger_the_best_first(kaizen, rule):
+def test_query_searches_every_text_best_first(kaizen, rule):
     by_body = rule(
         "One", body="Something about checkpoints, among many other words that stand here."
     )
@@ -130,7 +130,7 @@ def test_a_query_finds_rules_by_title_rule_body_and_trigger_the_best_first(kaize
     assert found["records"][0]["summary"] == "Do it so."
 
 
-def test_a_query_finds_retired_rules_too_unless_told_and_keeps_to_a_scope(kaizen, rule):
+def test_query_includes_retired_rules_and_filters_scope(kaizen, rule):
     gone = rule("Checkpoint")
     there = rule("Checkpoint", scope="docs")
     kaizen("X6", id=gone, reason="Outdated.")
@@ -144,7 +144,7 @@ def test_a_query_finds_retired_rules_too_unless_told_and_keeps_to_a_scope(kaizen
 @pytest.mark.parametrize(
     "query", ["%", '"', "nothing-like-it", "' OR 1=1 --", "+", "*", "NEAR(", "a:b"]
 )
-def test_a_query_is_words_and_never_syntax(kaizen, rule, query):
+def test_query_is_words_and_never_syntax(kaizen, rule, query):
     rule("Checkpoint")
 
     assert kaizen("X3", query=query)["records"] == []
@@ -153,7 +153,7 @@ def test_a_query_is_words_and_never_syntax(kaizen, rule, query):
 # X6
 
 
-def test_a_retired_rule_stays_with_the_reason(kaizen, rule):
+def test_retired_rule_stays_with_reason(kaizen, rule):
     id = rule()
     retired = kaizen("X6", id="@last", reason="The linter checks it now.")
     inspected = kaizen("X4", id=id)
@@ -165,7 +165,7 @@ def test_a_retired_rule_stays_with_the_reason(kaizen, rule):
     ]
 
 
-def test_a_rule_is_retired_once(kaizen, rule):
+def test_rule_is_retired_once(kaizen, rule):
     id = rule()
     kaizen("X6", id=id, reason="The linter checks it now.", actor="carol")
     with pytest.raises(Conflict, match="retired already") as refused:
@@ -182,7 +182,7 @@ def test_retiring_what_is_not_there_is_refused(kaizen, rule):
             kaizen("X6", id=ref, reason="Why not.", actor="somebody else")
 
 
-def test_a_trial_retirement_ends_with_the_purge(kaizen, rule):
+def test_trial_retirement_ends_with_purge(kaizen, rule):
     id = rule()
     kaizen("X6", id=id, reason="To see what happens.", test=True)
     assert ids(kaizen("X5"), "rules") == []
@@ -196,7 +196,7 @@ def test_a_trial_retirement_ends_with_the_purge(kaizen, rule):
 # X5
 
 
-def test_a_session_learns_the_rules_by_priority_and_among_equals_the_oldest_first(kaizen, rule):
+def test_context_sorts_by_priority_then_oldest(kaizen, rule):
     low, normal, older, newer, high = (
         rule(priority=priority) for priority in ("low", "normal", "critical", "critical", "high")
     )
@@ -207,7 +207,7 @@ def test_a_session_learns_the_rules_by_priority_and_among_equals_the_oldest_firs
     assert context["tokens"] == sum(map(estimate_tokens, context["rules"]))
 
 
-def test_a_rule_in_the_context_says_what_to_do_when_and_which_record_it_is(kaizen, rule):
+def test_context_shows_rule_trigger_and_id(kaizen, rule):
     id = rule(
         "Ask first",
         "A release needs a person's word.",
@@ -224,7 +224,7 @@ def test_a_rule_in_the_context_says_what_to_do_when_and_which_record_it_is(kaize
     ]  # fmt: skip
 
 
-def test_a_token_is_four_characters_of_a_rule_as_printed(kaizen, rule, cli):
+def test_token_is_four_printed_characters(kaizen, rule, cli):
     rule("Ask first", "One line.\nAnother — longer — line.", trigger="Before a release")
     rule("No trigger", "Ünïcode: 漢字.", priority="critical")
     context = kaizen("X5")
@@ -235,7 +235,7 @@ def test_a_token_is_four_characters_of_a_rule_as_printed(kaizen, rule, cli):
     assert "four characters" in context["counted"] and "rounded up" in context["counted"]
 
 
-def test_a_budget_holds_whole_rules_only_and_names_what_it_left_out(kaizen, rule):
+def test_budget_keeps_rules_whole_and_names_omissions(kaizen, rule):
     first = rule("First", priority="high")
     big = rule("Big", "Long. " * 100, priority="normal")
     small = rule("Small", priority="low")
@@ -258,7 +258,7 @@ def test_a_budget_holds_whole_rules_only_and_names_what_it_left_out(kaizen, rule
     assert str(sum(cost.values())) in context["hint"]
 
 
-def test_a_rule_that_fits_exactly_is_in_and_one_token_less_leaves_it_out(kaizen, rule):
+def test_rule_fits_an_exact_budget(kaizen, rule):
     rule("A" * 100)
     needed = kaizen("X5")["tokens"]
 
@@ -266,7 +266,7 @@ def test_a_rule_that_fits_exactly_is_in_and_one_token_less_leaves_it_out(kaizen,
     assert kaizen("X5", budget=needed - 1)["rules"] == []
 
 
-def test_a_critical_rule_that_does_not_fit_is_named_first(kaizen, rule, cli):
+def test_omitted_critical_rule_is_named_first(kaizen, rule, cli):
     rule("Normal and long", "Long. " * 50)
     critical = rule("Critical and long", "Long. " * 50, priority="critical")
     small = rule("Small", priority="low")
@@ -280,13 +280,13 @@ def test_a_critical_rule_that_does_not_fit_is_named_first(kaizen, rule, cli):
 
 
 @pytest.mark.parametrize("budget", [0, 49, -1, 1_000_001, "many", 99.5])
-def test_a_budget_that_is_none_is_refused(kaizen, rule, budget):
+def test_budget_that_is_none_is_refused(kaizen, rule, budget):
     rule()
     with pytest.raises(Usage):
         kaizen("X5", budget=budget)
 
 
-def test_a_scope_adds_its_own_rules_to_those_of_the_project(kaizen, rule):
+def test_scope_adds_its_rules_to_the_projects(kaizen, rule):
     everywhere, docs, api = rule(), rule(scope="docs"), rule(scope="api")
 
     assert ids(kaizen("X5"), "rules") == [everywhere, docs, api]
@@ -294,7 +294,7 @@ def test_a_scope_adds_its_own_rules_to_those_of_the_project(kaizen, rule):
     assert ids(kaizen("X5", scope="project"), "rules") == [everywhere]
 
 
-def test_words_rank_within_a_priority_and_a_trigger_counts_most(kaizen, rule):
+def test_query_ranks_within_priority_by_trigger(kaizen, rule):
     critical = rule("Unrelated", priority="critical")
     plain = rule("Plain")
     by_title = rule("Release notes for a release", "Release notes are for the release.")
@@ -305,7 +305,7 @@ def test_words_rank_within_a_priority_and_a_trigger_counts_most(kaizen, rule):
     assert ids(kaizen("X5", query='% "'), "rules") == [critical, plain, by_title, by_trigger]
 
 
-def test_words_decide_what_a_tight_budget_holds(kaizen, rule):
+def test_words_decide_what_tight_budget_holds(kaizen, rule):
     rule("Older")
     wanted = rule("Newer", trigger="When a database is migrated")
 
@@ -320,7 +320,7 @@ def test_retired_rules_and_trial_rules_bind_nobody(kaizen, rule):
     assert kaizen("X5")["rules"] == kaizen("X5")["left_out"] == []
 
 
-def test_without_rules_the_context_says_how_to_add_one(kaizen, cli):
+def test_context_without_rules_explains_adding_one(kaizen, cli):
     kaizen("K1")
     context = kaizen("X5", scope="docs")
 
@@ -329,12 +329,12 @@ def test_without_rules_the_context_says_how_to_add_one(kaizen, cli):
     assert "No rule is in force." in cli("X5").out
 
 
-def test_without_a_database_a_read_says_so(cli):
+def test_without_database_read_says_so(cli):
     for code, *more in (["X2"], ["X3", "--query", "x"], ["X4", "--id", "@last"], ["X5"]):
         assert cli(code, *more).exit_code == 3
 
 
-def test_the_context_reads_well_in_a_narrow_terminal(rule, cli):
+def test_context_reads_well_in_narrow_terminal(rule, cli):
     rule(
         "Ask before a release",
         "A release needs the word of a person. " * 5,
@@ -353,7 +353,7 @@ def test_the_context_reads_well_in_a_narrow_terminal(rule, cli):
         assert part in out
 
 
-def test_rules_stand_one_below_the_other_in_a_broad_terminal_too(rule, cli):
+def test_rules_are_stacked_in_a_wide_terminal(rule, cli):
     rule("One")
     rule("Two")
     lines = cli("X5", env={"COLUMNS": "300"}).out.splitlines()

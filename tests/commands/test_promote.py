@@ -68,9 +68,7 @@ def record(kaizen, code, id):
 # L2
 
 
-def test_a_learning_carries_over_what_the_gotcha_says_and_freshly_hashes_its_files(
-    kaizen, gotcha, root
-):
+def test_learning_copies_gotcha_and_rehashes_files(kaizen, gotcha, root):
     (root / "x.py").write_text("1")
     task = kaizen("W1", title="T", summary="S")["id"]
     id = gotcha(scope="store", task_id=task, evidence=["e", task], paths=["x.py"])
@@ -94,7 +92,7 @@ def test_a_learning_carries_over_what_the_gotcha_says_and_freshly_hashes_its_fil
     )
 
 
-def test_texts_override_evidence_is_added_and_paths_replace(kaizen, gotcha):
+def test_promotion_overrides_texts_and_adds_evidence(kaizen, gotcha):
     id = gotcha(paths=["x.py"])
     given = {"title": "Taught", "summary": "In short.", "body": "At length."}
     kept = record(
@@ -125,7 +123,7 @@ def test_learning_without_evidence_is_unproven_everywhere(kaizen, gotcha):
 
 
 @pytest.mark.parametrize("status", ["resolved", "retired"])
-def test_a_gotcha_that_is_not_active_is_not_promoted(kaizen, gotcha, status):
+def test_inactive_gotcha_is_not_promoted(kaizen, gotcha, status):
     id = gotcha()
     kaizen("G5", id=id, status=status, note="n")
     with pytest.raises(Refused, match=f"is {status}") as refused:
@@ -136,7 +134,7 @@ def test_a_gotcha_that_is_not_active_is_not_promoted(kaizen, gotcha, status):
     assert kaizen("L2", id=id)["gotcha_id"] == id
 
 
-def test_a_second_promotion_conflicts_and_names_what_there_is(kaizen, learning):
+def test_second_promotion_conflicts_with_the_first(kaizen, learning):
     second, first = learning()
     third = kaizen("L3", id=second, waive="w")["id"]
     for code, id, became, more in (
@@ -150,13 +148,13 @@ def test_a_second_promotion_conflicts_and_names_what_there_is(kaizen, learning):
     assert kaizen("L4")["count"] == kaizen("L7")["count"] == 1
 
 
-def test_the_database_itself_refuses_a_second_learning_of_a_gotcha(kaizen, learning, recorded):
+def test_schema_refuses_second_learning_of_a_gotcha(kaizen, learning, recorded):
     _, first = learning()
     with pytest.raises(Conflict, match="refused the record"):
         recorded("learning", title="t", summary="s", scope="project", gotcha_id=first)
 
 
-def test_a_retried_promotion_with_the_same_op_id_is_harmless(kaizen, gotcha):
+def test_promotion_retry_with_op_id_is_harmless(kaizen, gotcha):
     id = gotcha()
     first, again = (kaizen("L2", id=id, op_id="once") for _ in range(2))
 
@@ -164,15 +162,13 @@ def test_a_retried_promotion_with_the_same_op_id_is_harmless(kaizen, gotcha):
 
 
 @pytest.mark.parametrize("code, noun", [("L2", "gotcha"), ("L3", "learning")])
-def test_an_unknown_id_is_not_found(kaizen, gotcha, code, noun):
+def test_unknown_id_is_not_found(kaizen, gotcha, code, noun):
     gotcha()
     with pytest.raises(NotFound):
         kaizen(code, id=f"{noun}_nope")
 
 
-def test_a_reader_that_had_to_keep_writers_out_does_not_keep_out_its_own_promotion(
-    kaizen, gotcha, monkeypatch
-):
+def test_own_reader_does_not_block_promotion(kaizen, gotcha, monkeypatch):
     """As on a disk where a reader cannot make its -shm file."""
     monkeypatch.setenv("KAIZEN_BUSY_TIMEOUT_S", "0")
     id = gotcha()
@@ -181,7 +177,7 @@ def test_a_reader_that_had_to_keep_writers_out_does_not_keep_out_its_own_promoti
     assert kaizen("L2", id=id)["gotcha_id"] == id
 
 
-def test_new_evidence_that_looks_like_an_id_must_be_one(kaizen, gotcha):
+def test_new_evidence_that_looks_like_id_must_be_one(kaizen, gotcha):
     id = gotcha()
     with pytest.raises(NotFound):
         kaizen("L2", id=id, evidence=["proof_20261116T031555123Z_0f1e2d3c4b"])
@@ -192,7 +188,7 @@ def test_new_evidence_that_looks_like_an_id_must_be_one(kaizen, gotcha):
 # L3: without anything
 
 
-def test_an_unproven_learning_is_refused_with_what_to_do(kaizen, learning):
+def test_unproven_learning_is_refused_with_next_step(kaizen, learning):
     id, _ = learning()
     with pytest.raises(Refused, match="not proven") as refused:
         kaizen("L3", id=id)
@@ -203,7 +199,7 @@ def test_an_unproven_learning_is_refused_with_what_to_do(kaizen, learning):
     assert record(kaizen, "L6", id)["status"] == "active" and kaizen("L7")["count"] == 0
 
 
-def test_a_waiver_is_a_record_that_the_lesson_points_to(kaizen, learning):
+def test_lesson_links_to_its_waiver(kaizen, learning):
     task = kaizen("W1", title="T", summary="S")["id"]
     id, _ = learning(task_id=task)
     promoted = kaizen("L3", id=id, waive="Seen for a month.")
@@ -217,9 +213,7 @@ def test_a_waiver_is_a_record_that_the_lesson_points_to(kaizen, learning):
     assert record(kaizen, "L6", id)["status"] == "promoted"
 
 
-def test_a_learned_lesson_carries_over_texts_can_be_overridden_and_files_are_hashed_anew(
-    kaizen, learning, root
-):
+def test_learned_lesson_copies_texts_and_rehashes_files(kaizen, learning, root):
     (root / "x.py").write_text("1")
     id, _ = learning(scope="store", evidence=["e"], paths=["x.py"])
     (root / "x.py").write_text("2")
@@ -235,7 +229,7 @@ def test_a_learned_lesson_carries_over_texts_can_be_overridden_and_files_are_has
 
 
 @pytest.mark.parametrize("superseded", [True, False])
-def test_a_learning_that_no_longer_holds_is_not_promoted(kaizen, learning, superseded):
+def test_closed_learning_is_not_promoted(kaizen, learning, superseded):
     id, _ = learning()
     kaizen("L11", id=id, reason="r", **({"superseded_by": learning()[0]} if superseded else {}))
     with pytest.raises(Refused, match="is superseded" if superseded else "is retired"):
@@ -249,9 +243,7 @@ BACKINGS = [("proof", WITNESSED), ("verification", VERDICT)]
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
 @pytest.mark.parametrize("about", ["learning", "gotcha"])
-def test_what_is_about_the_learning_or_its_gotcha_proves_it(
-    kaizen, learning, recorded, kind, values, about
-):
+def test_proof_about_learning_or_gotcha_counts(kaizen, learning, recorded, kind, values, about):
     second, first = learning()
     backing = recorded(kind, **values, about_id={"learning": second, "gotcha": first}[about])
     promoted = kaizen("L3", id=second)
@@ -262,7 +254,7 @@ def test_what_is_about_the_learning_or_its_gotcha_proves_it(
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
 @pytest.mark.parametrize("cited_by", ["gotcha", "learning"])
-def test_what_the_evidence_names_proves_it(kaizen, gotcha, recorded, kind, values, cited_by):
+def test_what_evidence_names_proves_it(kaizen, gotcha, recorded, kind, values, cited_by):
     kaizen("K1")
     backing = recorded(kind, **values)
     id = kaizen("L2", id=gotcha(evidence=[backing]))["id"] if cited_by == "gotcha" else None
@@ -272,7 +264,7 @@ def test_what_the_evidence_names_proves_it(kaizen, gotcha, recorded, kind, value
 
 
 @pytest.mark.parametrize("kind, values", BACKINGS)
-def test_what_is_given_by_its_id_proves_it(kaizen, learning, recorded, kind, values):
+def test_proof_given_by_id_counts(kaizen, learning, recorded, kind, values):
     id, _ = learning()
     recorded(kind, **values)
     backing = recorded(kind, **values)
@@ -303,9 +295,7 @@ UNFIT = [
 
 
 @pytest.mark.parametrize("kind, values, says", UNFIT)
-def test_what_does_not_pass_is_refused_with_the_reason_given_or_found(
-    kaizen, learning, recorded, kind, values, says
-):
+def test_failing_proof_is_refused_with_reason(kaizen, learning, recorded, kind, values, says):
     id, _ = learning()
     backing = recorded(kind, **values)
     for more in ({}, {"waive": "w"}):
@@ -322,7 +312,7 @@ def test_what_does_not_pass_is_refused_with_the_reason_given_or_found(
     assert says in missing and kaizen("K8")["verified"]
 
 
-def test_concerns_are_acceptable_and_the_newest_passing_verdict_counts(kaizen, learning, recorded):
+def test_newest_passing_verdict_counts(kaizen, learning, recorded):
     id, _ = learning()
     recorded("verification", **VERDICT, about_id=id)
     newest = recorded(
@@ -334,7 +324,7 @@ def test_concerns_are_acceptable_and_the_newest_passing_verdict_counts(kaizen, l
     assert (promoted["verification_id"], promoted["proof_id"]) == (newest, proof)
 
 
-def test_a_later_blocking_verdict_counts_against_what_came_before_it(kaizen, learning, recorded):
+def test_later_blocking_verdict_overrides_earlier_proof(kaizen, learning, recorded):
     id, _ = learning()
     proof = recorded("proof", **WITNESSED, about_id=id)
     objection = recorded(
@@ -349,7 +339,7 @@ def test_a_later_blocking_verdict_counts_against_what_came_before_it(kaizen, lea
     assert kaizen("L3", id=id)["verification_id"] == cleared
 
 
-def test_of_several_runs_of_one_command_the_last_counts(kaizen, learning, recorded):
+def test_last_run_of_a_command_counts(kaizen, learning, recorded):
     id, _ = learning()
     passed = recorded("proof", **WITNESSED, about_id=id)
     recorded("proof", **{**WITNESSED, "outcome": "failed", "exit_code": 1}, about_id=id)
@@ -361,7 +351,7 @@ def test_of_several_runs_of_one_command_the_last_counts(kaizen, learning, record
     assert kaizen("L3", id=id)["proof_id"] == again
 
 
-def test_a_waiver_that_is_not_needed_is_not_recorded(kaizen, learning, recorded):
+def test_waiver_that_is_not_needed_is_not_recorded(kaizen, learning, recorded):
     id, _ = learning()
     proof = recorded("proof", **WITNESSED, about_id=id)
     promoted = kaizen("L3", id=id, waive="Just in case.")
@@ -371,13 +361,13 @@ def test_a_waiver_that_is_not_needed_is_not_recorded(kaizen, learning, recorded)
 
 
 @pytest.mark.parametrize("kind", ["proof", "verification"])
-def test_an_unknown_proof_or_verdict_is_not_found(kaizen, learning, kind):
+def test_unknown_proof_or_verdict_is_not_found(kaizen, learning, kind):
     id, _ = learning()
     with pytest.raises(NotFound):
         kaizen("L3", id=id, **{f"{kind}_id": "nope"})
 
 
-def test_a_lesson_proven_by_a_test_record_is_one(kaizen, learning, recorded):
+def test_lesson_proven_by_test_record_is_test(kaizen, learning, recorded):
     id, _ = learning()
     recorded("proof", test=True, **WITNESSED, about_id=id)
     kaizen("L3", id=id)

@@ -41,7 +41,7 @@ def artifact_text(root, proof):
     return (root / proof["stdout"]).read_text()
 
 
-def test_a_command_that_was_run_is_witnessed_with_all_there_is_to_know(repository, cli, kaizen):
+def test_run_command_is_witnessed_with_all_facts(repository, cli, kaizen):
     ran = run(cli, PYTHON, "code.py")
     proof = kaizen("Q7", id=ran.json["id"])["record"]
 
@@ -55,20 +55,20 @@ def test_a_command_that_was_run_is_witnessed_with_all_there_is_to_know(repositor
     assert artifact_text(repository, ran.json) == "hello\n"
 
 
-def test_the_exit_code_of_the_command_is_passed_through(repository, cli):
+def test_exit_code_of_command_is_passed_through(repository, cli):
     ran = run(cli, PYTHON, "-c", "raise SystemExit(37)")
 
     assert ran.exit_code == 37
     assert (ran.json["outcome"], ran.json["exit_code"]) == ("failed", 37)
 
 
-def test_a_command_that_a_signal_ended_exits_as_a_shell_would(repository, cli):
+def test_signal_exit_code_is_that_of_a_shell(repository, cli):
     ran = run(cli, PYTHON, "-c", "import os; os.kill(os.getpid(), 9)")
 
     assert (ran.exit_code, ran.json["outcome"]) == (137, "failed")
 
 
-def test_the_words_after_the_dashes_are_never_options_of_ours(repository, cli):
+def test_words_after_dashes_are_never_our_options(repository, cli):
     ran = cli(
         "Q1",
         "--run",
@@ -87,7 +87,7 @@ def test_the_words_after_the_dashes_are_never_options_of_ours(repository, cli):
     assert "witnessed" in ran.out and not ran.out.startswith("{")
 
 
-def test_output_streams_to_the_terminal_and_stdout_stays_one_object(repository, cli):
+def test_output_goes_to_stderr_and_json_to_stdout(repository, cli):
     ran = run(cli, PYTHON, "-c", "import sys; print('to out'); print('to err', file=sys.stderr)")
 
     assert ran.json["tier"] == "witnessed"
@@ -99,9 +99,7 @@ def test_there_is_no_shell(repository, cli):
     assert "$HOME; ls" in run(cli, "echo", "$HOME;", "ls").err
 
 
-def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(
-    repository, cli, tmp_path
-):
+def test_timeout_ends_the_whole_process_tree(repository, cli, tmp_path):
     mark = tmp_path / "mark"
     script = f"import subprocess, time; subprocess.Popen(['sh', '-c', 'sleep 3; touch {mark}']); time.sleep(60)"
     ran = cli("Q1", "--json", "--timeout-s", "1", "--run", "--", PYTHON, "-c", script)
@@ -111,7 +109,7 @@ def test_a_command_that_takes_too_long_is_ended_with_everything_it_started(
     assert not mark.exists()
 
 
-def test_the_environment_is_scrubbed_but_for_what_is_asked_for(repository, cli):
+def test_environment_passes_only_allowed_variables(repository, cli):
     environment = {"DEPLOY_CREDENTIALS": "abc", "WANTED": "yes", "KAIZEN_PASS_ENV": "WANTED"}
     ran = run(cli, PYTHON, "-c", "import os; print(sorted(os.environ))", env=environment)
 
@@ -119,7 +117,7 @@ def test_the_environment_is_scrubbed_but_for_what_is_asked_for(repository, cli):
     assert "WANTED" in ran.err and "PATH" in ran.err
 
 
-def test_a_secret_in_the_output_is_not_kept(repository, cli):
+def test_secret_in_output_is_not_stored(repository, cli):
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fH3jL5"
     ran = run(
         cli, PYTHON, "-c", f"print('before'); print('{token[:4]}' + '{token[4:]}'); print('after')"
@@ -130,7 +128,7 @@ def test_a_secret_in_the_output_is_not_kept(repository, cli):
     assert ran.json["id"]
 
 
-def test_a_private_key_in_the_output_is_removed_as_a_block(repository, cli):
+def test_private_key_in_output_is_removed_as_block(repository, cli):
     body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7"
     (repository / "key.txt").write_text(
         f"start\n-----BEGIN {'PRIVATE'} KEY-----\n{body}\n{body}\n-----END {'PRIVATE'} KEY-----\nend\n"
@@ -141,7 +139,7 @@ def test_a_private_key_in_the_output_is_removed_as_a_block(repository, cli):
     assert artifact_text(repository, ran.json) == "start\n[block removed: private key]\nend\n"
 
 
-def test_a_secret_among_the_words_is_refused_before_anything_runs(repository, cli):
+def test_secret_in_command_is_refused_before_running(repository, cli):
     ran = cli("Q1", "--run", "--", "touch", "ran", "--password=" + "hunter2hunter2")
 
     assert ran.exit_code == 1 and "secret" in ran.err
@@ -149,11 +147,11 @@ def test_a_secret_among_the_words_is_refused_before_anything_runs(repository, cl
 
 
 @pytest.mark.parametrize("words", [["--password", "hunter2abc9x"], ["--api-key", "a1b2c3d4e5f6"]])
-def test_a_secret_in_a_word_of_its_own_is_refused_too(repository, cli, words):
+def test_secret_as_separate_word_is_refused(repository, cli, words):
     assert cli("Q1", "--run", "--", "echo", *words).exit_code == 1
 
 
-def test_a_proof_belongs_to_the_task_that_was_last_before_the_run(repository, cli, kaizen):
+def test_at_last_is_resolved_before_the_run(repository, cli, kaizen):
     task = kaizen("W1", title="before", summary="y")["id"]
     words = [PYTHON, str(_launcher()), "W1", "--title", "during", "--summary", "y"]
     inner = f"import subprocess; subprocess.run({words!r}, env={{'KAIZEN_REPO_ROOT': {str(repository)!r}}}, check=True)"
@@ -163,7 +161,7 @@ def test_a_proof_belongs_to_the_task_that_was_last_before_the_run(repository, cl
     assert ran.json["task_id"] == task
 
 
-def test_whatever_would_refuse_the_record_refuses_before_the_run(repository, cli):
+def test_invalid_record_is_refused_before_the_run(repository, cli):
     assert cli("Q1", "--run", "--", "sh", "-c", "touch ran #" + "x" * 20_000).exit_code == 2
     assert not (repository / "ran").exists()
     assert (
@@ -173,7 +171,7 @@ def test_whatever_would_refuse_the_record_refuses_before_the_run(repository, cli
     assert cli("Q1", "--title", "tests pass", "--run", "--").exit_code == 2
 
 
-def test_a_run_is_recorded_even_if_its_output_cannot_be_kept(repository, cli):
+def test_run_is_recorded_without_storable_output(repository, cli):
     (repository / "AI").mkdir()
     (repository / "AI" / "work").write_text("in the way")
     ran = run(cli, "echo", "x")
@@ -182,9 +180,7 @@ def test_a_run_is_recorded_even_if_its_output_cannot_be_kept(repository, cli):
     assert any("Cannot store the output" in note for note in ran.json["notes"])
 
 
-def test_a_process_of_the_session_with_a_group_of_its_own_does_not_outlive_the_limit(
-    repository, cli, tmp_path
-):
+def test_timeout_ends_other_process_groups(repository, cli, tmp_path):
     mark = tmp_path / "mark"
     line = f"timeout 20 sh -c 'sleep 4; touch \"{mark}\"'; true"
     ran = cli("Q1", "--json", "--timeout-s", "1", "--run", "--", "bash", "-c", line)
@@ -208,7 +204,7 @@ def test_what_nohup_ignores_stays_ignored(repository, kaizen):
     assert running.returncode == 0 and json.loads(out)["outcome"] == "passed"
 
 
-def test_a_flood_of_output_is_capped_in_store_but_hashed_whole(repository, cli):
+def test_large_output_is_capped_but_hashed_whole(repository, cli):
     ran = run(cli, PYTHON, "-c", "import sys; sys.stdout.write('start' + 'x' * 5_000_000 + 'end')")
     text = artifact_text(repository, ran.json)
 
@@ -217,9 +213,7 @@ def test_a_flood_of_output_is_capped_in_store_but_hashed_whole(repository, cli):
     assert len(text) < 1_100_000
 
 
-def test_an_unknown_command_an_unknown_task_and_nothing_at_all_are_refused_and_nothing_runs(
-    repository, cli, kaizen
-):
+def test_bad_arguments_are_refused_before_running(repository, cli, kaizen):
     kaizen("K1")
     assert cli("Q1", "--run", "--", "no-such-command-here").exit_code == 3
     assert cli("Q1", "--task-id", "task_nope", "--run", "--", "touch", "ran").exit_code == 3
@@ -229,7 +223,7 @@ def test_an_unknown_command_an_unknown_task_and_nothing_at_all_are_refused_and_n
     assert not (repository / "ran").exists()
 
 
-def test_what_is_only_said_is_reported_and_never_witnessed(kaizen):
+def test_claim_is_reported_and_never_witnessed(kaizen):
     said = kaizen("Q1", title="Tests pass", command="pytest -q", exit_code=0)
     proof = kaizen("Q7", id=said["id"])["record"]
 
@@ -237,7 +231,7 @@ def test_what_is_only_said_is_reported_and_never_witnessed(kaizen):
     assert "tree_hash" not in proof and "stdout_hash" not in proof
 
 
-def test_the_last_record_that_a_proof_is_about_is_no_other_proof(kaizen):
+def test_at_last_subject_skips_proofs(kaizen):
     lesson = kaizen("L1", title="x", summary="y")["id"]
     first = kaizen("Q1", about="@last", title="once")
     kaizen("T2", about="@last", name="n", value=1)
@@ -251,7 +245,7 @@ def test_one_cannot_say_and_witness_at_once(kaizen):
         kaizen("Q1", command="pytest", run=["pytest"])
 
 
-def test_others_can_write_while_a_command_runs(repository, cli, kaizen):
+def test_others_can_write_while_command_runs(repository, cli, kaizen):
     kaizen("K1")
     inner = f"import subprocess; print(subprocess.run({[PYTHON, str(_launcher()), 'W1', '--title', 'x', '--summary', 'y']!r}, env={{'KAIZEN_REPO_ROOT': {str(repository)!r}, 'KAIZEN_BUSY_TIMEOUT_S': '2', 'PATH': ''}}).returncode)"  # noqa: E501
     ran = run(cli, PYTHON, "-c", inner)
@@ -266,7 +260,7 @@ def _launcher():
     return LAUNCHER
 
 
-def test_an_op_id_runs_the_command_once(repository, cli):
+def test_op_id_runs_command_once(repository, cli):
     script = "open('count', 'a').write('x')"
     first = cli("Q1", "--op-id", "a1", "--json", "--run", "--", PYTHON, "-c", script)
     again = cli("Q1", "--op-id", "a1", "--json", "--run", "--", PYTHON, "-c", script)
@@ -275,7 +269,7 @@ def test_an_op_id_runs_the_command_once(repository, cli):
     assert (repository / "count").read_text() == "x"
 
 
-def test_a_command_is_not_run_inside_a_batch(kaizen, root):
+def test_command_is_not_run_inside_batch(kaizen, root):
     (root / "batch.jsonl").write_text(json.dumps({"command": "Q1", "args": {"run": ["true"]}}))
     with pytest.raises(Refused) as caught:
         kaizen("K5", file=str(root / "batch.jsonl"))
@@ -286,9 +280,7 @@ def test_a_command_is_not_run_inside_a_batch(kaizen, root):
 @pytest.mark.parametrize(
     "how, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_whoever_ends_us_ends_the_command_and_nothing_is_recorded(
-    repository, kaizen, tmp_path, how, code
-):
+def test_interrupt_ends_command_and_records_nothing(repository, kaizen, tmp_path, how, code):
     kaizen("K1")
     mark = tmp_path / "mark"
     command = ["sh", "-c", f"echo started > '{mark}'; sleep 3; echo late > '{mark}'"]
@@ -326,7 +318,7 @@ def refused(kaizen, task):
     return {point["command"]: point["state"] for point in caught.value.findings}
 
 
-def test_a_task_closes_only_with_fresh_witnessed_proofs(task, kaizen, repository):
+def test_task_closes_only_with_fresh_witnessed_proofs(task, kaizen, repository):
     assert refused(kaizen, task) == {"true": "missing", CODE: "missing"}
     kaizen("Q1", run=["true"])
     assert refused(kaizen, task) == {CODE: "missing"}
@@ -335,13 +327,13 @@ def test_a_task_closes_only_with_fresh_witnessed_proofs(task, kaizen, repository
     assert close(kaizen, task)["task_status"] == "done"
 
 
-def test_a_reported_proof_does_not_close_a_task(task, kaizen):
+def test_reported_proof_does_not_close_task(task, kaizen):
     kaizen("Q1", command="true", exit_code=0, task_id=task)
 
     assert refused(kaizen, task)["true"] == "missing"
 
 
-def test_a_failed_run_on_this_tree_is_a_failure_even_after_a_pass(task, kaizen, repository):
+def test_failed_run_overrides_earlier_pass(task, kaizen, repository):
     (repository / "flaky.log").write_text("")  # ignored, so the tree stays the same
     (repository / "flaky.py").write_text(
         "import os, sys; sys.exit(not os.path.exists('flaky.log'))\n"
@@ -365,7 +357,7 @@ def test_a_failed_run_on_this_tree_is_a_failure_even_after_a_pass(task, kaizen, 
     ],
     ids=["a changed file", "a new file", "a deleted file", "a changed mode", "a new link"],
 )
-def test_a_proof_is_stale_after(change, repository, kaizen):
+def test_proof_is_stale_after(change, repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     change(repository)
@@ -374,7 +366,7 @@ def test_a_proof_is_stale_after(change, repository, kaizen):
 
 
 @pytest.mark.parametrize("path", ["ignored.log", "AI/work/notes.txt"])
-def test_a_proof_stays_fresh_after_a_change_that_does_not_count(path, repository, kaizen):
+def test_proof_survives_changes_that_do_not_count(path, repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     (repository / path).parent.mkdir(parents=True, exist_ok=True)
@@ -383,7 +375,7 @@ def test_a_proof_stays_fresh_after_a_change_that_does_not_count(path, repository
     assert close(kaizen, task)["task_status"] == "done"
 
 
-def test_a_change_that_is_taken_back_makes_the_proof_fresh_again(repository, kaizen):
+def test_reverted_change_makes_proof_fresh(repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     (repository / "code.py").write_text("print('other')\n")
@@ -393,7 +385,7 @@ def test_a_change_that_is_taken_back_makes_the_proof_fresh_again(repository, kai
     assert close(kaizen, task)["task_status"] == "done"
 
 
-def test_a_waiver_closes_the_task_and_is_a_record(task, kaizen):
+def test_waiver_closes_task_and_is_record(task, kaizen):
     closed = close(kaizen, task, waive="The release cannot wait.")
     shown = kaizen("W10", id=task)
 
@@ -401,36 +393,36 @@ def test_a_waiver_closes_the_task_and_is_a_record(task, kaizen):
     assert [waiver["reason"] for waiver in shown["waivers"]] == ["The release cannot wait."]
 
 
-def test_a_waiver_without_closing_is_a_mistake(task, kaizen):
+def test_waiver_without_closing_is_mistake(task, kaizen):
     with pytest.raises(Usage):
         kaizen("W2", id=task, status="active", waive="x")
 
 
-def test_a_task_without_a_definition_of_done_closes_freely(kaizen, root):
+def test_task_without_done_when_closes_freely(kaizen, root):
     kaizen("W1", title="x", summary="y")
 
     assert close(kaizen, "@last")["task_status"] == "done"
 
 
-def test_a_command_is_the_same_however_it_was_quoted(repository, kaizen):
+def test_quoting_does_not_change_a_command(repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["test   -d  '.'"])["id"]
     kaizen("Q1", run=["test", "-d", "."])
 
     assert close(kaizen, task)["task_status"] == "done"
 
 
-def test_a_condition_that_is_no_command_line_is_refused_when_the_task_is_made(kaizen):
+def test_invalid_done_when_is_refused_at_start(kaizen):
     with pytest.raises(Usage):
         kaizen("W1", title="x", summary="y", done_when=["echo 'unfinished"])
 
 
-def test_a_proof_that_changed_the_tree_says_that_it_is_stale(repository, cli):
+def test_proof_that_changed_tree_is_stale(repository, cli):
     ran = run(cli, "touch", "made.py")
 
     assert "stale" in ran.json["hint"]
 
 
-def test_closing_a_task_says_which_verdicts_still_object(kaizen):
+def test_closing_names_verdicts_that_object(kaizen):
     task = kaizen("W1", title="x", summary="y")["id"]
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="No.", findings=["wrong"])
     closed = close(kaizen, task)
@@ -440,27 +432,27 @@ def test_closing_a_task_says_which_verdicts_still_object(kaizen):
     assert "still objects" in closed["hint"] and close(kaizen, task)["hint"] is None
 
 
-def test_a_condition_that_changes_the_tree_says_so(repository, kaizen):
+def test_done_when_that_changes_tree_is_reported(repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["sh -c 'date +%N > stamp'"])["id"]
     kaizen("Q1", run=["sh", "-c", "date +%N > stamp"])
 
     assert list(refused(kaizen, task).values()) == ["changes the tree"]
 
 
-def test_a_test_proof_does_not_close_a_real_task(repository, kaizen):
+def test_test_proof_does_not_close_real_task(repository, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"], test=True)
 
     assert refused(kaizen, task) == {"true": "missing"}
 
 
-def test_an_unknown_task_is_not_found(kaizen):
+def test_unknown_task_is_not_found(kaizen):
     kaizen("K1")
     with pytest.raises(NotFound):
         close(kaizen, "task_x")
 
 
-def test_without_a_repository_all_files_count_but_those_of_tools(root, kaizen):
+def test_tree_without_git_skips_tool_folders(root, kaizen):
     task = kaizen("W1", title="x", summary="y", done_when=["true"])["id"]
     kaizen("Q1", run=["true"])
     (root / "__pycache__").mkdir()
@@ -472,7 +464,7 @@ def test_without_a_repository_all_files_count_but_those_of_tools(root, kaizen):
     assert refused(kaizen, task) == {"true": "stale"}
 
 
-def test_another_op_id_payload_is_a_conflict_before_the_command_runs(repository, cli):
+def test_reused_op_id_conflicts_before_running(repository, cli):
     cli("Q1", "--op-id", "a1", "--run", "--", "true")
     again = cli("Q1", "--op-id", "a1", "--json", "--run", "--", "touch", "ran")
 
@@ -481,7 +473,7 @@ def test_another_op_id_payload_is_a_conflict_before_the_command_runs(repository,
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.text("aZ09 _-./'\"\\$", min_size=1, max_size=6), min_size=1, max_size=4))
-def test_a_command_line_is_normalised_as_a_shell_reads_it(every):
+def test_command_line_is_normalized_like_a_shell(every):
     line = shlex.join(every)
 
     assert words.normalize_command_line("--x", line) == words.join_words(every) == line

@@ -1,4 +1,4 @@
-"""Q7: whatever was recorded about quality, by id, prefix or @last. Its parts are tested with those who record them."""
+"""Q7 shows records about quality by id, prefix or @last."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from kaizen_components.index import find_command
 
 @pytest.fixture
 def recorded(kaizen):
-    """`recorded("proof", …)`: a record as its own command leaves it, so that these tests need no other command."""
+    """`recorded("proof", …)`: a record as its own command writes it."""
 
     def add(kind, values, test=False):
         writer = find_command("Q5")
@@ -31,7 +31,7 @@ def artifact(recorded, name="a.txt", test=False):
     )
 
 
-def test_a_proof_is_shown_with_its_place_in_the_log(kaizen, recorded):
+def test_proof_is_shown_with_its_place_in_log(kaizen, recorded):
     id = proof(recorded, argv='["pytest","-q"]', exit_code=0)
     shown = kaizen("Q7", id=id[:-1])
 
@@ -39,7 +39,7 @@ def test_a_proof_is_shown_with_its_place_in_the_log(kaizen, recorded):
     assert shown["log"]["content_hash"]
 
 
-def test_a_verdict_and_a_run_keep_the_proof_and_the_artifacts_they_rest_on(kaizen, recorded):
+def test_verdict_and_run_link_proof_and_artifacts(kaizen, recorded):
     id, files = proof(recorded), [artifact(recorded, "a.txt"), artifact(recorded, "b.txt")]
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     given = {
@@ -60,7 +60,7 @@ def test_a_verdict_and_a_run_keep_the_proof_and_the_artifacts_they_rest_on(kaize
     assert kaizen("K8")["verified"]
 
 
-def test_what_rests_on_a_test_proof_or_artifact_is_removed_with_it(kaizen, recorded):
+def test_records_on_test_proofs_are_purged(kaizen, recorded):
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     trial = {"proof_id": proof(recorded, test=True), "artifact_id": [artifact(recorded, test=True)]}
     for name, value in trial.items():
@@ -72,7 +72,7 @@ def test_what_rests_on_a_test_proof_or_artifact_is_removed_with_it(kaizen, recor
     assert kaizen("K8")["verified"]
 
 
-def test_at_last_is_the_newest_of_all_the_kinds_by_the_same_actor(kaizen):
+def test_at_last_is_the_actors_newest_record(kaizen):
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     assert kaizen("Q7", id="@last")["id"] == case
     run = kaizen("Q4", case_id=case, outcome="passed")["id"]
@@ -91,14 +91,14 @@ def test_at_last_is_the_newest_of_all_the_kinds_by_the_same_actor(kaizen):
 
 
 @pytest.mark.parametrize("id", ["task_", "case_nope", "nonsense", "@last", "%", "'"])
-def test_an_id_that_is_not_of_these_kinds_is_not_found(kaizen, id):
+def test_id_of_other_kind_is_not_found(kaizen, id):
     kaizen("W1", title="T", summary="S")
 
     with pytest.raises(NotFound):
         kaizen("Q7", id=id)
 
 
-def test_a_prefix_of_two_records_is_a_usage_error(kaizen):
+def test_prefix_of_two_records_is_usage_error(kaizen):
     for _ in range(2):
         kaizen("Q3", title="C", summary="S", category="proof")
 
@@ -106,7 +106,7 @@ def test_a_prefix_of_two_records_is_a_usage_error(kaizen):
         kaizen("Q7", id="case_")
 
 
-def test_without_a_database_nothing_is_found_and_none_is_made(kaizen, root):
+def test_reads_never_create_a_database(kaizen, root):
     with pytest.raises(NotFound):
         kaizen("Q7", id="@last")
 

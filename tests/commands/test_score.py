@@ -30,7 +30,7 @@ def aggregate(kaizen, **filters):
 # T2
 
 
-def test_a_score_keeps_what_it_is_about_and_who_gave_it(kaizen):
+def test_score_stores_subject_and_source(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     span = kaizen("T1", name="run")
     added = kaizen(
@@ -50,21 +50,21 @@ def test_a_score_keeps_what_it_is_about_and_who_gave_it(kaizen):
 @pytest.mark.parametrize(
     "value", ["nan", "inf", "-inf", "1e999", "", "half", True, None, float("nan"), [1], 2e300]
 )
-def test_a_value_that_is_no_finite_number_is_a_usage_error(kaizen, value):
+def test_non_finite_value_is_a_usage_error(kaizen, value):
     with pytest.raises(Usage, match="--value"):
         kaizen("T2", name="x", value=value)
     assert not kaizen.store.exists()
 
 
 @pytest.mark.parametrize("value", [0, -1, 1e300, -1e300, 5e-324, 0.1, 2**53])
-def test_a_finite_number_comes_back_as_it_was(kaizen, score, value):
+def test_finite_number_comes_back_as_it_was(kaizen, score, value):
     score(value)
 
     assert kaizen("T4")["records"][0]["value"] == value
     assert kaizen("K8")["verified"] is True
 
 
-def test_a_score_can_be_about_any_record(kaizen, score):
+def test_score_can_be_about_any_record(kaizen, score):
     task = kaizen("W1", title="T", summary="S")["id"]
     plan = kaizen("W3", task_id=task, title="P", summary="S")["id"]
     span = kaizen("T1", name="run")["id"]
@@ -76,7 +76,7 @@ def test_a_score_can_be_about_any_record(kaizen, score):
         assert found(kaizen, about=id) == [added]
 
 
-def test_what_a_score_names_must_exist(kaizen, score):
+def test_what_score_names_must_exist(kaizen, score):
     kaizen("T1", name="run", trace_id="mine")
     for wrong in (
         {"about": "task_2020"}, {"about": "nothing"}, {"trace_id": "other"}, {"trace_id": "span_2020"},
@@ -98,12 +98,12 @@ def test_what_a_score_names_must_exist(kaizen, score):
         {"summary": "x" * 1_000_000},
     ],
 )
-def test_a_score_with_a_bad_text_is_a_usage_error(kaizen, wrong):
+def test_score_with_bad_text_is_usage_error(kaizen, wrong):
     with pytest.raises(Usage):
         kaizen("T2", **{"name": "x", "value": 1, **wrong})
 
 
-def test_a_score_of_a_test_record_is_a_test_and_counts_only_when_asked_for(kaizen, score):
+def test_score_of_test_record_counts_only_with_test(kaizen, score):
     span = kaizen("T1", name="run", test=True)["id"]
     real = score(1)
     tests = [score(9, test=True), score(9, about=span), score(9, trace_id=span)]
@@ -116,7 +116,7 @@ def test_a_score_of_a_test_record_is_a_test_and_counts_only_when_asked_for(kaize
     assert kaizen("K8")["verified"] is True
 
 
-def test_the_same_op_id_scores_once(kaizen):
+def test_same_op_id_scores_once(kaizen):
     first = kaizen("T2", name="x", value=1, op_id="once")
 
     assert kaizen("T2", name="x", value=1, op_id="once") == {**first, "replayed": True}
@@ -126,7 +126,7 @@ def test_the_same_op_id_scores_once(kaizen):
 # T4
 
 
-def test_the_filters_choose_by_name_about_trace_task_source_words_and_age(kaizen, score):
+def test_query_filters_by_every_column(kaizen, score):
     task = kaizen("W1", title="T", summary="S")["id"]
     span = kaizen("T1", name="run")["id"]
     by = {
@@ -158,9 +158,7 @@ VALUES = [3.5, -2, 10, 0.25, 7, 7, 1e6, 4, 4.5, 0, -11, 12.75, 6, 6.5]
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, len(VALUES)])
 @pytest.mark.parametrize("query", [None, "coverage"])
-def test_aggregates_are_over_all_that_match_and_not_over_the_page(
-    kaizen, score, root, count, query
-):
+def test_aggregates_cover_all_matches(kaizen, score, root, count, query):
     for value in VALUES[:count]:
         score(value, source="human")
     score(1_000_000, name="other")
@@ -190,13 +188,13 @@ def test_aggregates_are_over_all_that_match_and_not_over_the_page(
         assert group["trend"] == pytest.approx(trend, rel=1e-11)
 
 
-def test_the_answer_says_what_the_trend_is(kaizen, score):
+def test_answer_says_what_trend_is(kaizen, score):
     score(1)
 
     assert "newest third" in kaizen("T4")["meaning"]["trend"]
 
 
-def test_each_name_has_its_own_numbers_and_units_are_never_mixed(kaizen, score):
+def test_names_and_units_are_never_mixed(kaizen, score):
     for value in (1, 3):
         score(value, name="time", unit="s")
         score(value * 1000, name="time", unit="ms")
@@ -221,7 +219,7 @@ def test_each_name_has_its_own_numbers_and_units_are_never_mixed(kaizen, score):
     }
 
 
-def test_the_largest_scores_have_a_finite_deviation(kaizen, score):
+def test_largest_scores_have_finite_deviation(kaizen, score):
     for value in (1e300, -1e300, 1e300):
         score(value)
     group = aggregate(kaizen)
@@ -241,7 +239,7 @@ def test_equal_scores_do_not_deviate(kaizen, score):
     ) == (0, 0.1, 0)
 
 
-def test_thousands_of_scores_count_although_a_page_shows_a_few(kaizen, root):
+def test_aggregates_count_thousands_of_scores(kaizen, root):
     lines = [
         {"command": "T2", "args": {"name": "n", "value": n, "summary": "a common word"}} for n in range(3_000)
     ]  # fmt: skip
@@ -258,7 +256,7 @@ def test_thousands_of_scores_count_although_a_page_shows_a_few(kaizen, root):
         assert [row["value"] for row in answer["records"]] == [2_999, 2_998, 2_997, 2_996, 2_995]
 
 
-def test_people_see_a_table_of_the_aggregates(cli):
+def test_people_see_table_of_aggregates(cli):
     for value in ("0.5", "0.7", "0.9"):
         cli("T2", "--name", "coverage", "--value", value)
     shown = cli("T4", "--name", "coverage").out
@@ -267,7 +265,7 @@ def test_people_see_a_table_of_the_aggregates(cli):
     assert "3 rows" in shown
 
 
-def test_no_scores_are_no_error_but_no_database_is(cli, kaizen):
+def test_empty_query_differs_from_missing_database(cli, kaizen):
     assert cli("T4").exit_code == 3
     kaizen("K1")
     assert kaizen("T4") == {

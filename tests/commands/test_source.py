@@ -40,7 +40,7 @@ def found(kaizen, **filters):
 # S1
 
 
-def test_a_source_keeps_all_that_was_said_of_it(kaizen):
+def test_source_stores_every_option(kaizen):
     task = kaizen("W1", title="T", summary="s")["id"]
     given = {
         "title": "RFC 8785", "tier": "canonical", "url": URL, "summary": "Canonical JSON.", "body": "Sorted keys.",
@@ -59,7 +59,7 @@ def test_a_source_keeps_all_that_was_said_of_it(kaizen):
     assert kept["log"]["content_hash"] == added["hash"] and kept["log"]["command"] == "S1"
 
 
-def test_a_source_was_read_now_unless_told(kaizen, lock):
+def test_source_was_read_now_unless_told(kaizen, lock):
     kept = record(kaizen, lock())
 
     assert kept["retrieved_at"] == kept["at"]
@@ -73,7 +73,7 @@ def test_every_tier_can_be_recorded_and_found(kaizen, lock, tier):
     assert found(kaizen, tier=tier) == [id] and others
 
 
-def test_a_source_without_a_place_is_a_usage_error(cli, root):
+def test_source_without_place_is_usage_error(cli, root):
     answer = cli("S1", "--title", "t", "--tier", "primary", "--json")
 
     assert (answer.exit_code, answer.error["code"]) == (2, "missing_option")
@@ -93,7 +93,7 @@ def test_a_source_without_a_place_is_a_usage_error(cli, root):
         "urn:isbn:9780131103627",
     ],
 )
-def test_an_address_that_can_be_found_again_is_kept_as_it_is(kaizen, url):
+def test_valid_address_is_stored_unchanged(kaizen, url):
     id = kaizen("S1", title="t", tier="primary", url=url)["id"]
 
     assert record(kaizen, id)["url"] == url
@@ -109,12 +109,12 @@ def test_an_address_that_can_be_found_again_is_kept_as_it_is(kaizen, url):
         "doi:10.17487", "https://example.org/<script>", "https://./x", "x" * 5000, "", " ", "a\nb", 7,
     ],
 )  # fmt: skip
-def test_an_address_that_is_none_is_a_usage_error(kaizen, url):
+def test_invalid_address_is_a_usage_error(kaizen, url):
     assert failure(kaizen, "S1", title="t", tier="primary", url=url).exit_code == 2
 
 
 @pytest.mark.parametrize("user", ["me@", "token-0123@", "me:pass" + "word1@", "me:@", "@"])
-def test_an_address_with_credentials_is_refused_and_not_repeated(kaizen, user):
+def test_credentials_in_address_are_not_repeated(kaizen, user):
     error = failure(kaizen, "S1", title="t", tier="primary", url=f"https://{user}example.org/")
 
     assert (error.exit_code, error.code) == (1, "secret_refused")
@@ -131,7 +131,7 @@ def test_an_address_with_credentials_is_refused_and_not_repeated(kaizen, user):
         {"body": "b" * 1_000_001}, {"summary": "a\0b"}, {"license": "l" * 201}, {"version": "\ud800"},
     ],
 )  # fmt: skip
-def test_a_value_that_cannot_be_is_a_usage_error_and_nothing_is_written(kaizen, given):
+def test_bad_value_writes_nothing(kaizen, given):
     kaizen("K1")
     error = failure(kaizen, "S1", **{"title": "t", "tier": "primary", "url": URL, **given})
 
@@ -139,7 +139,7 @@ def test_a_value_that_cannot_be_is_a_usage_error_and_nothing_is_written(kaizen, 
     assert found(kaizen) == []
 
 
-def test_a_time_in_the_future_is_refused_with_its_reason(kaizen):
+def test_time_in_future_is_refused_with_its_reason(kaizen):
     error = failure(kaizen, "S1", title="t", tier="primary", url=URL, retrieved_at="2999-01-01")
 
     assert "future" in error.what and error.exit_code == 2
@@ -147,11 +147,11 @@ def test_a_time_in_the_future_is_refused_with_its_reason(kaizen):
 
 
 @pytest.mark.parametrize("length", [7, 40, 64])
-def test_a_commit_has_7_to_64_digits(kaizen, lock, length):
+def test_commit_has_7_to_64_digits(kaizen, lock, length):
     assert record(kaizen, lock(commit_hash="F" * length))["commit_hash"] == "f" * length
 
 
-def test_a_local_copy_is_hashed_and_stored_by_its_path_in_the_project(kaizen, lock, root):
+def test_local_copy_is_hashed_with_relative_path(kaizen, lock, root):
     (root / "docs").mkdir()
     (root / "docs" / "rfc.txt").write_text("sorted keys")
     sha256 = hashlib.sha256(b"sorted keys").hexdigest()
@@ -172,7 +172,7 @@ def test_a_local_copy_is_hashed_and_stored_by_its_path_in_the_project(kaizen, lo
     assert "000000000000" in error.why and sha256[:12] in error.why
 
 
-def test_a_copy_must_be_a_file_of_the_project(kaizen, lock, root, tmp_path):
+def test_copy_must_be_file_of_project(kaizen, lock, root, tmp_path):
     (tmp_path / "outside.txt").write_text("x")
     (root / "leak").symlink_to(tmp_path / "outside.txt")
     os.mkfifo(root / "pipe")
@@ -188,7 +188,7 @@ def test_a_copy_must_be_a_file_of_the_project(kaizen, lock, root, tmp_path):
 # Supersession
 
 
-def test_a_source_supersedes_one_that_is_there_and_not_superseded_yet(kaizen, lock):
+def test_source_supersedes_only_current_sources(kaizen, lock):
     first = lock(version="1")
     second = lock(version="2", supersedes=first)
     taken = failure(lock, version="2b", supersedes=first)
@@ -203,7 +203,7 @@ def test_a_source_supersedes_one_that_is_there_and_not_superseded_yet(kaizen, lo
     }
 
 
-def test_an_inspect_shows_the_whole_line_both_ways(kaizen, lock):
+def test_inspect_shows_all_versions(kaizen, lock):
     line = [lock(version="1")]
     for version in "2345":
         line.append(lock(version=version, supersedes=line[-1]))
@@ -215,7 +215,7 @@ def test_an_inspect_shows_the_whole_line_both_ways(kaizen, lock):
     assert kaizen("S3", id=line[0])["older"] == kaizen("S3", id=line[4])["newer"] == []
 
 
-def test_a_test_source_supersedes_nothing_real(kaizen, lock):
+def test_test_source_supersedes_nothing_real(kaizen, lock):
     real = lock()
     lock(supersedes=real, test=True)
     assert "superseded_by" not in record(kaizen, real) and kaizen("S3", id=real)["newer"] == []
@@ -227,7 +227,7 @@ def test_a_test_source_supersedes_nothing_real(kaizen, lock):
     assert kaizen("K8")["verified"] is True
 
 
-def test_what_supersedes_a_test_source_or_belongs_to_a_test_task_is_one(kaizen, lock):
+def test_source_linked_to_test_record_is_test(kaizen, lock):
     tried = lock(test=True)
     task = kaizen("W1", title="T", summary="s", test=True)["id"]
     lock(supersedes=tried)
@@ -238,7 +238,7 @@ def test_what_supersedes_a_test_source_or_belongs_to_a_test_task_is_one(kaizen, 
     assert set(kaizen("K1", integrity=True)["integrity"].values()) == {"ok"}
 
 
-def test_the_same_op_id_locks_once(kaizen):
+def test_same_op_id_locks_once(kaizen):
     first, again = (
         kaizen("S1", title="t", tier="primary", url=URL, op_id="once") for _ in range(2)
     )
@@ -279,7 +279,7 @@ def test_sources_are_found_by_words_and_filters(kaizen, lock, root):
 
 
 @pytest.mark.parametrize("code, given", [("S2", {}), ("S3", {"id": "@last"}), ("S4", {})])
-def test_without_a_database_there_is_nothing_to_read(kaizen, root, code, given):
+def test_reading_without_database_is_not_found(kaizen, root, code, given):
     assert failure(kaizen, code, **given).code == "no_database"
     assert os.listdir(root) == []
 
@@ -303,7 +303,7 @@ def several(kaizen, lock):
 
 
 @pytest.mark.parametrize("format", ["json", "md"])
-def test_an_export_is_the_same_byte_for_byte(kaizen, several, root, format):
+def test_export_is_reproducible(kaizen, several, root, format):
     first, second = (kaizen("S4", format=format) for _ in range(2))
     one, two = ((root / answer["path"]).read_bytes() for answer in (first, second))
 
@@ -314,7 +314,7 @@ def test_an_export_is_the_same_byte_for_byte(kaizen, several, root, format):
     assert "Tried" not in one.decode() and "日本" in one.decode()
 
 
-def test_an_export_as_json_has_every_value(kaizen, several, root):
+def test_export_as_json_has_every_value(kaizen, several, root):
     sources = json.loads((root / kaizen("S4")["path"]).read_bytes())["sources"]
 
     assert [source["id"] for source in sources] == several[:2]
@@ -323,7 +323,7 @@ def test_an_export_as_json_has_every_value(kaizen, several, root):
     assert "seq" not in sources[0]
 
 
-def test_an_export_as_markdown_shows_text_as_it_is(kaizen, several, root):
+def test_markdown_export_shows_text_literally(kaizen, several, root):
     text = (root / kaizen("S4", format="md")["path"]).read_text()
 
     assert (
@@ -339,7 +339,7 @@ def test_an_export_as_markdown_shows_text_as_it_is(kaizen, several, root):
     )
 
 
-def test_an_export_of_one_scope_has_only_that(kaizen, several, root):
+def test_export_of_one_scope_has_only_that(kaizen, several, root):
     answer = kaizen("S4", scope="docs")
 
     assert [
@@ -348,9 +348,7 @@ def test_an_export_of_one_scope_has_only_that(kaizen, several, root):
     assert kaizen("S4", scope="nothing")["count"] == 0
 
 
-def test_an_export_to_a_file_that_is_the_same_changes_nothing_and_never_overwrites(
-    kaizen, several, root, lock
-):
+def test_export_never_overwrites_a_file(kaizen, several, root, lock):
     out = root / "new" / "sources.json"
     first = kaizen("S4", out=str(out))
     before = out.stat().st_mtime_ns
@@ -369,11 +367,11 @@ def test_an_export_to_a_file_that_is_the_same_changes_nothing_and_never_overwrit
     assert failure(kaizen, "S4", out=str(root)).exit_code == 4
 
 
-def test_an_export_that_cannot_be_written_is_unavailable(kaizen, several):
+def test_export_that_cannot_be_written_is_unavailable(kaizen, several):
     assert failure(kaizen, "S4", out="/proc/nowhere/sources.json").exit_code == 5
 
 
-def test_a_person_sees_the_line_of_a_source(cli):
+def test_text_answer_shows_versions(cli):
     for version in ("1", "2"):
         more = ("--supersedes", "@last") if version == "2" else ()
         cli(

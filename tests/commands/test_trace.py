@@ -35,14 +35,14 @@ def entries(kaizen):
 # T1
 
 
-def test_a_span_without_trace_or_parent_begins_a_trace_named_by_itself(kaizen):
+def test_lone_span_begins_its_own_trace(kaizen):
     added = kaizen("T1", name="run", kind="run")
 
     assert added["trace_id"] == added["id"]
     assert kaizen("K8")["verified"] is True
 
 
-def test_a_span_keeps_everything_it_was_given(kaizen):
+def test_span_keeps_everything_it_was_given(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     kaizen(
         "T1", name="ask", kind="model", status="error", trace_id="nightly", task_id=task, duration_ms=1500,
@@ -59,7 +59,7 @@ def test_a_span_keeps_everything_it_was_given(kaizen):
     assert kaizen.store.reader().value("SELECT payload FROM span") == '{"a":"ü","b":[1]}'
 
 
-def test_a_span_that_does_not_say_when_it_began_ended_now(kaizen):
+def test_span_without_start_ended_now(kaizen):
     added = kaizen("T1", name="x", duration_ms=60_000)
     ended = kaizen.store.reader().value(
         "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '+60 seconds') FROM span WHERE id = ?",
@@ -70,7 +70,7 @@ def test_a_span_that_does_not_say_when_it_began_ended_now(kaizen):
 
 
 @pytest.mark.parametrize("reference", ["full", "prefix", "@last"])
-def test_a_child_is_in_the_trace_of_its_parent(kaizen, reference):
+def test_child_is_in_trace_of_its_parent(kaizen, reference):
     parent = kaizen("T1", name="run", trace_id="mine")["id"]
     child = kaizen(
         "T1", name="part", parent={"full": parent, "prefix": parent[:-3]}.get(reference, reference)
@@ -79,7 +79,7 @@ def test_a_child_is_in_the_trace_of_its_parent(kaizen, reference):
     assert (child["trace_id"], child["parent_id"]) == ("mine", parent)
 
 
-def test_a_child_may_repeat_the_trace_of_its_parent_but_not_name_another(kaizen):
+def test_child_cannot_name_another_trace(kaizen):
     parent = kaizen("T1", name="run")
     other = kaizen("T1", name="other")
 
@@ -94,7 +94,7 @@ def test_a_child_may_repeat_the_trace_of_its_parent_but_not_name_another(kaizen)
     assert entries(kaizen) == 3
 
 
-def test_a_span_joins_a_trace_by_its_name_its_id_or_a_span_in_it(kaizen):
+def test_span_joins_trace_by_name_or_id(kaizen):
     first = kaizen("T1", name="run")
     child = kaizen("T1", name="part", parent=first["id"])
     joined = [
@@ -109,7 +109,7 @@ def test_a_span_joins_a_trace_by_its_name_its_id_or_a_span_in_it(kaizen):
     )
 
 
-def test_a_mistyped_span_id_begins_no_trace(kaizen):
+def test_mistyped_span_id_begins_no_trace(kaizen):
     kaizen("T1", name="run")
     with pytest.raises(NotFound):
         kaizen("T1", name="x", trace_id="span_2020")
@@ -130,7 +130,7 @@ def test_a_mistyped_span_id_begins_no_trace(kaizen):
     ],
     ids=str,
 )  # fmt: skip
-def test_a_value_that_makes_no_sense_is_a_usage_error_alone_and_in_jsonl(kaizen, lines, wrong):
+def test_bad_value_is_refused_in_jsonl_too(kaizen, lines, wrong):
     with pytest.raises(Usage):
         kaizen("T1", **{"name": "x", **wrong})
     with pytest.raises(Usage) as refused:
@@ -144,7 +144,7 @@ def test_a_value_that_makes_no_sense_is_a_usage_error_alone_and_in_jsonl(kaizen,
 @pytest.mark.parametrize(
     "name", ["100 % 'quoted' \"twice\"; DROP TABLE span;--", "漢字", "-", "{{ 7 * 7 }}", "$1.id"]
 )
-def test_a_name_is_kept_as_it_is(kaizen, lines, name):
+def test_name_is_kept_as_it_is(kaizen, lines, name):
     kaizen("T1", name=name)
     lines({"name": name})
 
@@ -154,7 +154,7 @@ def test_a_name_is_kept_as_it_is(kaizen, lines, name):
     ]
 
 
-def test_a_secret_in_a_span_is_refused_alone_and_in_jsonl(kaizen, lines):
+def test_secret_is_refused_in_jsonl_too(kaizen, lines):
     secret = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2dF4hJ6"
     with pytest.raises(Refused, match="secret"):
         kaizen("T1", name="x", summary=f"token {secret}")
@@ -165,14 +165,14 @@ def test_a_secret_in_a_span_is_refused_alone_and_in_jsonl(kaizen, lines):
     assert not kaizen.store.exists()
 
 
-def test_a_name_is_required_without_jsonl(cli):
+def test_name_is_required_without_jsonl(cli):
     done = cli("T1", "--kind", "run", "--json")
 
     assert (done.exit_code, done.error["code"]) == (2, "missing_option")
     assert "--name" in done.error["what"]
 
 
-def test_a_span_with_a_test_parent_task_or_trace_is_a_test(kaizen):
+def test_span_linked_to_test_record_is_test(kaizen):
     kaizen("W1", title="Real", summary="S")
     task = kaizen("W1", title="T", summary="S", test=True)["id"]
     parent = kaizen("T1", name="run", test=True)
@@ -186,7 +186,7 @@ def test_a_span_with_a_test_parent_task_or_trace_is_a_test(kaizen):
     assert kaizen("K8")["verified"] is True
 
 
-def test_the_same_op_id_records_a_span_once(kaizen, lines):
+def test_same_op_id_records_span_once(kaizen, lines):
     first = kaizen("T1", name="x", op_id="once")
     again = kaizen("T1", name="x", op_id="once")
     many = lines({"name": "a"}, {"name": "b"}, op_id="many")
@@ -199,7 +199,7 @@ def test_the_same_op_id_records_a_span_once(kaizen, lines):
 
 @pytest.mark.parametrize("as_json", [True, False])
 @pytest.mark.parametrize("code", ["T1", "T2"])
-def test_an_everyday_record_loads_nothing_outside_the_allow_list(root, cli, code, as_json):
+def test_trace_imports_only_allowed_modules(root, cli, code, as_json):
     first = cli("T1", "--name", "run", "--json").json["id"]
     argv = {
         "T1": [
@@ -226,7 +226,7 @@ def test_an_everyday_record_loads_nothing_outside_the_allow_list(root, cli, code
 # T1 --jsonl
 
 
-def test_many_spans_come_from_jsonl_and_name_earlier_lines(kaizen, lines):
+def test_jsonl_spans_refer_to_earlier_lines(kaizen, lines):
     done = lines(
         {"name": "run", "kind": "run", "duration_ms": 100},
         "",
@@ -254,7 +254,7 @@ def test_many_spans_come_from_jsonl_and_name_earlier_lines(kaizen, lines):
     assert kaizen("K8")["verified"] is True
 
 
-def test_a_line_may_name_a_span_that_was_recorded_before(kaizen, lines):
+def test_jsonl_line_may_name_recorded_span(kaizen, lines):
     parent = kaizen("T1", name="run")["id"]
     done = lines({"name": "a", "parent": parent}, {"name": "b", "parent": parent[:-2]})
 
@@ -281,7 +281,7 @@ def test_a_line_may_name_a_span_that_was_recorded_before(kaizen, lines):
     ],
     ids=str,
 )
-def test_a_bad_line_is_named_and_nothing_is_written(kaizen, lines, line, what):
+def test_bad_line_is_named_and_nothing_is_written(kaizen, lines, line, what):
     kaizen("K1")
     with pytest.raises(KaizenError, match=what) as refused:
         lines({"name": "fine"}, line)
@@ -311,13 +311,13 @@ def test_jsonl_comes_from_stdin_too(cli):
     "stdin, exit_code, code",
     [(b"", 2, "empty_stdin"), (b"\n \n", 2, "bad_value"), (b'{"name": "\xff"}', 2, "not_utf8")],
 )
-def test_jsonl_that_cannot_be_read_is_a_usage_error(cli, stdin, exit_code, code):
+def test_invalid_jsonl_is_a_usage_error(cli, stdin, exit_code, code):
     done = cli("T1", "--jsonl", "-", "--json", stdin=stdin)
 
     assert (done.exit_code, done.error["code"]) == (exit_code, code)
 
 
-def test_a_missing_jsonl_file_is_not_found(cli):
+def test_missing_jsonl_file_is_not_found(cli):
     assert cli("T1", "--jsonl", "nowhere.jsonl").exit_code == 3
 
 
@@ -327,13 +327,13 @@ def test_other_options_cannot_join_jsonl(kaizen, lines):
             lines({"name": "a"}, **more)
 
 
-def test_spans_made_with_test_from_jsonl_can_be_removed(kaizen, lines):
+def test_test_spans_from_jsonl_are_purged(kaizen, lines):
     lines({"name": "a"}, {"name": "b", "parent": "$1"}, test=True)
 
     assert kaizen("K7")["removed"] == 2
 
 
-def test_jsonl_works_inside_a_batch(kaizen, root):
+def test_jsonl_works_inside_batch(kaizen, root):
     (root / "spans.jsonl").write_text('{"name": "a"}\n{"name": "b", "parent": "$1"}')
     (root / "batch.jsonl").write_text(
         json.dumps({"command": "T1", "args": {"name": "run"}}) + "\n"
@@ -346,7 +346,7 @@ def test_jsonl_works_inside_a_batch(kaizen, root):
     assert last["trace_id"] == first["id"]
 
 
-def test_thousands_of_spans_are_one_transaction_and_one_log(kaizen, lines):
+def test_thousands_of_spans_are_one_transaction(kaizen, lines):
     done = lines(
         {"name": "run"},
         *({"name": f"s{n}", "parent": "$1", "duration_ms": n} for n in range(2_000)),
@@ -394,7 +394,7 @@ def trace(lines):
     )["trace_ids"][0]
 
 
-def test_the_report_has_totals_self_time_and_the_critical_path(kaizen, trace):
+def test_report_has_totals_self_time_and_critical_path(kaizen, trace):
     report = kaizen("T3", trace_id=trace)
 
     assert report["total"] == {
@@ -407,16 +407,12 @@ def test_the_report_has_totals_self_time_and_the_critical_path(kaizen, trace):
     ]
     assert [
         (step["name"], step["ms"], step["share"]) for step in report["traces"][0]["critical_path"]
-    ] == [
-        ("run", 1_000, 0.1),
-        ("first", 4_000, 0.4),
-        ("second", 5_000, 0.5),
-    ]
+    ] == [("run", 1_000, 0.1), ("first", 4_000, 0.4), ("second", 5_000, 0.5)]
     assert "second" in report["text"]
 
 
 @pytest.mark.parametrize("which", ["id", "prefix", "@last", "child"])
-def test_a_trace_is_found_by_its_id_a_prefix_last_or_any_span_in_it(kaizen, trace, which):
+def test_trace_is_found_by_any_reference(kaizen, trace, which):
     kaizen("T1", name="elsewhere", trace_id="other", actor="bob")
     ref = {"id": trace, "prefix": trace[:-2], "child": spans(kaizen, trace)[2]["id"]}.get(
         which, "@last"
@@ -425,20 +421,20 @@ def test_a_trace_is_found_by_its_id_a_prefix_last_or_any_span_in_it(kaizen, trac
     assert kaizen("T3", trace_id=ref, format="json")["trace_ids"] == [trace]
 
 
-def test_a_span_of_a_trace_with_a_name_of_its_own_is_found_by_a_prefix(kaizen):
+def test_prefix_finds_span_of_named_trace(kaizen):
     span = kaizen("T1", name="a", trace_id="mine")["id"]
 
     assert kaizen("T3", trace_id=span[:-4], format="json")["trace_ids"] == ["mine"]
 
 
-def test_last_is_the_trace_of_the_newest_span_of_the_same_actor(kaizen, trace):
+def test_last_is_the_actors_newest_trace(kaizen, trace):
     kaizen("T1", name="bob's", actor="bob", trace_id="theirs")
 
     assert kaizen("T3", trace_id="@last", format="json")["trace_ids"] == [trace]
     assert kaizen("T3", trace_id="@last", format="json", actor="bob")["trace_ids"] == ["theirs"]
 
 
-def test_a_prefix_of_several_traces_is_ambiguous_and_an_unknown_trace_is_not_found(kaizen):
+def test_ambiguous_and_unknown_traces_differ(kaizen):
     kaizen("T1", name="a", trace_id="night-1")
     kaizen("T1", name="b", trace_id="night-2")
 
@@ -449,7 +445,7 @@ def test_a_prefix_of_several_traces_is_ambiguous_and_an_unknown_trace_is_not_fou
             kaizen("T3", trace_id=unknown)
 
 
-def test_a_task_shows_all_its_traces_whole(kaizen):
+def test_task_shows_all_its_traces_whole(kaizen):
     task = kaizen("W1", title="T", summary="S")["id"]
     with pytest.raises(NotFound, match="has no trace"):
         kaizen("T3", task_id=task)
@@ -474,13 +470,13 @@ def test_a_task_shows_all_its_traces_whole(kaizen):
     assert "2 traces with 3 spans" in report["text"]
 
 
-def test_either_a_trace_or_a_task_must_be_named(kaizen, trace):
+def test_either_trace_or_task_must_be_named(kaizen, trace):
     for given in ({}, {"trace_id": trace, "task_id": "@last"}):
         with pytest.raises(Usage, match="either --trace-id or --task-id"):
             kaizen("T3", **given)
 
 
-def test_the_command_line_prints_the_waterfall_as_it_is_and_json_when_asked(cli):
+def test_report_prints_waterfall_or_json(cli):
     cli("T1", "--name", "review", "--duration-ms", "50")
     shown = cli("T3", "--trace-id", "@last").out
     as_json = cli("T3", "--trace-id", "@last", "--json").json
@@ -491,7 +487,7 @@ def test_the_command_line_prints_the_waterfall_as_it_is_and_json_when_asked(cli)
     assert cli("T3", "--trace-id", "@last", "--format", "json").json["total"]["wall_ms"] == 50
 
 
-def test_the_html_report_is_a_new_file_and_never_over_another(kaizen, trace, root):
+def test_html_report_never_overwrites_a_file(kaizen, trace, root):
     made = kaizen("T3", trace_id=trace, format="html")
     kaizen("T3", trace_id=trace, format="html", out=str(root / "reports" / "t.html"))
 
@@ -501,7 +497,7 @@ def test_the_html_report_is_a_new_file_and_never_over_another(kaizen, trace, roo
         kaizen("T3", trace_id=trace, format="html", out=str(root / "reports" / "t.html"))
 
 
-def test_text_and_json_go_to_a_file_when_one_is_named(kaizen, trace, root):
+def test_out_writes_text_and_json_files(kaizen, trace, root):
     kaizen("T3", trace_id=trace, out=str(root / "t.txt"))
     kaizen("T3", trace_id=trace, format="json", out=str(root / "t.json"))
 
@@ -509,11 +505,11 @@ def test_text_and_json_go_to_a_file_when_one_is_named(kaizen, trace, root):
     assert json.loads((root / "t.json").read_text())["trace_ids"] == [trace]
 
 
-def test_a_report_without_a_database_is_not_found(cli):
+def test_report_without_database_is_not_found(cli):
     assert cli("T3", "--trace-id", "@last").exit_code == 3
 
 
-def test_another_process_sees_the_same_trace(kaizen, trace, root):
+def test_another_process_sees_same_trace(kaizen, trace, root):
     other = Door(str(root))
     try:
         assert other("T3", trace_id=trace, format="json") == kaizen(

@@ -43,7 +43,7 @@ def ids(kaizen, **filters):
 
 
 @pytest.mark.parametrize("conclusion", CONCLUSION)
-def test_a_verdict_needs_only_a_conclusion_and_a_summary(kaizen, verdict, conclusion):
+def test_verdict_needs_only_conclusion_and_summary(kaizen, verdict, conclusion):
     added = verdict(conclusion.lower())
 
     assert (added["conclusion"], added["blocking"]) == (conclusion, conclusion in BLOCKING)
@@ -52,12 +52,12 @@ def test_a_verdict_needs_only_a_conclusion_and_a_summary(kaizen, verdict, conclu
 
 
 @pytest.mark.parametrize("given", [{"conclusion": "VERIFIED_ACCEPTABLE"}, {"summary": "S"}, {}])
-def test_a_verdict_without_either_is_a_usage_error(kaizen, given):
+def test_verdict_without_either_is_usage_error(kaizen, given):
     with pytest.raises(Usage, match="needs"):
         kaizen("Q2", **given)
 
 
-def test_a_verdict_keeps_everything_that_was_said(kaizen, task, verdict):
+def test_verdict_keeps_everything_that_was_said(kaizen, task, verdict):
     id = task()
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     added = verdict(
@@ -92,9 +92,7 @@ def test_a_verdict_keeps_everything_that_was_said(kaizen, task, verdict):
         {"evidence": ["erun_20261116T"]},
     ],
 )
-def test_a_verdict_that_names_an_unknown_record_is_refused_and_nothing_is_written(
-    kaizen, task, verdict, given
-):
+def test_verdict_with_unknown_record_writes_nothing(kaizen, task, verdict, given):
     task()
     with pytest.raises(NotFound) as caught:
         verdict(**given)
@@ -116,13 +114,13 @@ def test_a_verdict_that_names_an_unknown_record_is_refused_and_nothing_is_writte
         "a b",
     ],
 )
-def test_evidence_that_does_not_look_like_an_id_is_a_text(kaizen, verdict, text):
+def test_evidence_unlike_an_id_is_text(kaizen, verdict, text):
     verdict(evidence=[text])
 
     assert kaizen("Q7", id="@last")["record"]["evidence"] == [text]
 
 
-def test_a_verdict_about_a_task_is_a_verdict_on_it(kaizen, task, verdict):
+def test_verdict_about_task_is_verdict_on_it(kaizen, task, verdict):
     id = task()
 
     assert verdict(about=id)["task_id"] == id
@@ -130,31 +128,31 @@ def test_a_verdict_about_a_task_is_a_verdict_on_it(kaizen, task, verdict):
 
 
 @pytest.mark.parametrize("conclusion", CONCLUSION)
-def test_a_blocking_verdict_without_findings_is_recorded_with_a_hint(verdict, conclusion):
+def test_blocking_verdict_without_findings_gets_a_hint(verdict, conclusion):
     assert ("hint" in verdict(conclusion)) is (conclusion in BLOCKING)
     assert "hint" not in verdict(conclusion, findings=["It leaks."])
 
 
 @pytest.mark.parametrize("bad", [" ", "x" * 2_001, "a\0b", "\ud800"])
-def test_a_summary_that_is_no_text_is_refused(verdict, bad):
+def test_blank_summary_is_refused(verdict, bad):
     with pytest.raises(Usage):
         verdict(summary=bad)
 
 
-def test_a_finding_that_holds_a_secret_is_refused(kaizen, verdict):
+def test_finding_with_secret_is_refused(kaizen, verdict):
     with pytest.raises(Refused, match="--findings"):
         verdict(findings=["the token is ghp_" + "a1B2c3D4" * 5])
     with pytest.raises(NotFound):
         kaizen("Q9")  # not even the database was made
 
 
-def test_a_body_of_a_million_characters_is_kept(kaizen, verdict):
+def test_body_of_million_characters_is_kept(kaizen, verdict):
     verdict(body="ü" * 1_000_000)
 
     assert len(kaizen("Q7", id="@last")["record"]["body"]) == 1_000_000
 
 
-def test_the_same_op_id_gives_the_same_verdict(kaizen, task, verdict):
+def test_same_op_id_gives_same_verdict(kaizen, task, verdict):
     id = task()
     first = verdict(task_id=id, op_id="verdict-1")
     again = verdict(task_id=id, op_id="verdict-1")
@@ -163,7 +161,7 @@ def test_the_same_op_id_gives_the_same_verdict(kaizen, task, verdict):
     assert len(rows(kaizen)) == 1
 
 
-def test_what_refers_to_a_test_record_goes_with_it(kaizen, task, verdict):
+def test_verdicts_on_test_records_are_purged(kaizen, task, verdict):
     trial = task(test=True)
     on_task, cites = verdict(task_id=trial)["id"], verdict(evidence=[trial])["id"]
     kept = verdict(summary="Real.")["id"]
@@ -182,9 +180,7 @@ def test_what_refers_to_a_test_record_goes_with_it(kaizen, task, verdict):
 
 @pytest.mark.parametrize("accepted", ACCEPTABLE)
 @pytest.mark.parametrize("blocked", BLOCKING)
-def test_a_later_acceptable_verdict_supersedes_a_blocking_one(
-    kaizen, task, verdict, blocked, accepted
-):
+def test_later_acceptable_verdict_supersedes_blocking_one(kaizen, task, verdict, blocked, accepted):
     id = task()
     old = verdict(blocked, task_id=id)["id"]
     new = verdict(accepted, task_id=id)
@@ -195,7 +191,7 @@ def test_a_later_acceptable_verdict_supersedes_a_blocking_one(
     assert kaizen("Q7", id=old)["record"]["conclusion"] == blocked, "history stays"
 
 
-def test_only_the_first_acceptable_verdict_supersedes(kaizen, task, verdict):
+def test_only_first_acceptable_verdict_supersedes(kaizen, task, verdict):
     id = task()
     olds = [verdict(blocked, task_id=id)["id"] for blocked in BLOCKING]
     first, second = (
@@ -206,7 +202,7 @@ def test_only_the_first_acceptable_verdict_supersedes(kaizen, task, verdict):
     assert (first["supersedes"], second["supersedes"]) == (olds, [])
 
 
-def test_a_blocking_verdict_after_an_acceptable_one_stands(kaizen, task, verdict):
+def test_blocking_verdict_after_acceptable_one_stands(kaizen, task, verdict):
     id = task()
     verdict("VERIFIED_ACCEPTABLE", task_id=id)
     later = verdict(task_id=id)["id"]
@@ -215,7 +211,7 @@ def test_a_blocking_verdict_after_an_acceptable_one_stands(kaizen, task, verdict
 
 
 @pytest.mark.parametrize("conclusion", ["PROOF_RECORDED", *BLOCKING])
-def test_a_verdict_that_accepts_nothing_supersedes_nothing(kaizen, task, verdict, conclusion):
+def test_verdict_that_accepts_nothing_supersedes_nothing(kaizen, task, verdict, conclusion):
     id = task()
     old = verdict(task_id=id)["id"]
 
@@ -223,7 +219,7 @@ def test_a_verdict_that_accepts_nothing_supersedes_nothing(kaizen, task, verdict
     assert superseded_by(kaizen, old) is None
 
 
-def test_a_verdict_of_another_scope_or_task_or_of_none_supersedes_nothing(kaizen, task, verdict):
+def test_verdict_of_other_scope_or_task_supersedes_nothing(kaizen, task, verdict):
     id, other = task(), task("Another")
     old = verdict(task_id=id)["id"]
     loose = verdict()["id"]
@@ -234,7 +230,7 @@ def test_a_verdict_of_another_scope_or_task_or_of_none_supersedes_nothing(kaizen
     assert superseded_by(kaizen, loose) is None
 
 
-def test_a_verdict_about_the_same_record_supersedes_in_its_scope(kaizen, task, verdict):
+def test_verdict_about_same_record_supersedes_in_its_scope(kaizen, task, verdict):
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     other = kaizen("Q3", title="D", summary="S", category="proof")["id"]
     old = verdict(about=case)["id"]
@@ -244,7 +240,7 @@ def test_a_verdict_about_the_same_record_supersedes_in_its_scope(kaizen, task, v
     assert verdict("VERIFIED_ACCEPTABLE", about=case, task_id=task())["supersedes"] == [old]
 
 
-def test_a_verdict_about_the_same_record_for_another_task_supersedes_nothing(kaizen, task, verdict):
+def test_verdict_for_another_task_supersedes_nothing(kaizen, task, verdict):
     case = kaizen("Q3", title="C", summary="S", category="proof")["id"]
     old = verdict(about=case, task_id=task())["id"]
 
@@ -252,7 +248,7 @@ def test_a_verdict_about_the_same_record_for_another_task_supersedes_nothing(kai
     assert verdict("VERIFIED_ACCEPTABLE", about=case)["supersedes"] == [old]
 
 
-def test_a_trial_verdict_supersedes_no_real_one(kaizen, task, verdict):
+def test_trial_verdict_supersedes_no_real_one(kaizen, task, verdict):
     id = task()
     real, trial = verdict(task_id=id)["id"], verdict(task_id=id, test=True)["id"]
 
@@ -282,7 +278,7 @@ def test_verdicts_are_found_by_each_filter(kaizen, task, verdict):
     assert kaizen("Q9", limit=2)["more"] and not kaizen("Q9", limit=3)["more"]
 
 
-def test_a_row_says_what_superseded_it(kaizen, task, verdict):
+def test_row_says_what_superseded_it(kaizen, task, verdict):
     id = task()
     old, new = verdict(task_id=id), verdict("VERIFIED_ACCEPTABLE", task_id=id)
     second, first = rows(kaizen)
@@ -298,7 +294,7 @@ def test_a_row_says_what_superseded_it(kaizen, task, verdict):
 @pytest.mark.parametrize(
     "words", ["100%", "'; DROP TABLE gotcha; --", '"', "NEAR(a b)", "*", "a" * 1_000]
 )
-def test_no_words_break_the_search(kaizen, verdict, words):
+def test_no_words_break_search(kaizen, verdict, words):
     added = verdict(findings=["It reached 100% of its disk."])["id"]
 
     assert ids(kaizen, query=words) == ([added] if words == "100%" else [])
@@ -317,7 +313,7 @@ def test_verdicts_are_found_by_their_findings_remedies_and_evidence(kaizen, verd
     )
 
 
-def test_a_query_for_an_unknown_task_and_without_a_database_is_told(kaizen, task):
+def test_query_reports_unknown_task_and_missing_database(kaizen, task):
     with pytest.raises(NotFound):
         kaizen("Q9")
     task()
@@ -327,7 +323,7 @@ def test_a_query_for_an_unknown_task_and_without_a_database_is_told(kaizen, task
         kaizen("Q9", conclusion="FINE")
 
 
-def test_the_command_line_records_and_shows_verdicts(cli):
+def test_command_line_records_and_shows_verdicts(cli):
     cli("W1", "--title", "T", "--summary", "S")
     failed = cli(
         "Q2",

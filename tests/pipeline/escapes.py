@@ -1,8 +1,9 @@
-"""Ways out of a box: what each tries, and at which levels it is denied. docs/sandbox.md shows this table.
+"""Ways out of a box: what each tries, and at which levels it is denied; docs/sandbox.md has the table.
 
-Each is Python that runs in the box with `facts` (paths, ports, processes of the outside). It prints ESCAPED when it got
-out; where only the outside can tell, the outside looks (test_escapes.py). "stopped" is what the system lets happen
-until the next look, some tenths of a second later, ends the run.
+Each is Python that runs in the box with `facts` (paths, ports, processes of the outside). It prints
+ESCAPED when it got out; test_escapes.py looks for what only the outside can tell. "stopped" is what
+the system allows until the next look of the watch, some tenths of a second later, ends the run; so
+long, `patience_s`, an escape waits before it claims to have got out.
 """
 
 DENIED, STOPPED, OPEN = "denied", "stopped", "not denied"
@@ -91,7 +92,7 @@ for _ in range(facts["processes"] + 30):
     if pid == 0:
         time.sleep(30); os._exit(0)
     started.append(pid)
-time.sleep(2); escaped()
+time.sleep(facts["patience_s"]); escaped()
 """,
         l2=LATE, l1=LATE,
     ),
@@ -117,7 +118,7 @@ if os.fork() == 0:
 for _ in range(4):
     if os.fork() == 0:
         x = bytearray(b"x") * (facts["memory_mb"] // 2 << 20)
-        time.sleep(4); escaped(); os._exit(0)
+        time.sleep(facts["patience_s"]); escaped(); os._exit(0)
 for _ in range(4):
     os.wait()
 """,
@@ -130,7 +131,7 @@ import mmap
 x = mmap.mmap(-1, facts["memory_mb"] * 2 << 20)
 for at in range(0, len(x), 4096):
     x[at] = 1
-time.sleep(3); escaped()
+time.sleep(facts["patience_s"]); escaped()
 """,
         STOPPED, STOPPED, STOPPED,
     ),
@@ -144,7 +145,7 @@ time.sleep(3); escaped()
 for number in range(facts["disk_mb"] * 2):
     open(f"part{number}", "wb").write(os.urandom(1 << 20))
     time.sleep(0.005)
-time.sleep(3); escaped()
+time.sleep(facts["patience_s"]); escaped()
 """,
         STOPPED, STOPPED, STOPPED,
     ),
@@ -156,7 +157,7 @@ for number in range(facts["disk_mb"] * 2):
     kept.append(open("nameless", "wb", buffering=0)); os.remove("nameless")
     kept[-1].write(os.urandom(1 << 20))
     time.sleep(0.005)
-time.sleep(3); escaped()
+time.sleep(facts["patience_s"]); escaped()
 """,
         STOPPED, STOPPED, STOPPED,
     ),
@@ -166,7 +167,7 @@ time.sleep(3); escaped()
 for number in range(facts["disk_mb"] * 2):
     open(f"{os.environ['TMPDIR']}/part{number}", "wb").write(os.urandom(1 << 20))
     time.sleep(0.005)
-time.sleep(3); escaped()
+time.sleep(facts["patience_s"]); escaped()
 """,
         DENIED, STOPPED, STOPPED,
     ),

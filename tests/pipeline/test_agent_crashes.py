@@ -10,8 +10,8 @@ import pytest
 from kaizen_components.call import Door
 
 from .factory import GOOD, QUICK, REQUEST, ROUTE, main_with, run_words, target
+from .run_records import Records
 from .test_resume import Died, die_after, kill_after
-from .witnessed import Records
 
 pytestmark = pytest.mark.usefixtures("fast_gates")
 

@@ -7,10 +7,10 @@ import pytest
 from kaizen_components.call import Door
 
 from ..model_server import html
+from .agent_life import CHEATS, run_agents
 from .factory import GOOD, QUICK, Model, environment, run_words, server, target
-from .lived import CHEATS, life
+from .run_records import Records, branches
 from .targets import everything
-from .witnessed import Records, branches
 
 pytestmark = pytest.mark.usefixtures("fast_gates")
 
@@ -23,39 +23,41 @@ def repo(tmp_path):
 @pytest.fixture
 def live(repo, door):
     """`live("honest")`: the whole life of an agent of that character."""
-    return lambda character, *names, on=repo, **given: life(door, character, on, *names, **given)
+    return lambda character, *names, on=repo, **given: run_agents(
+        door, character, on, *names, **given
+    )
 
 
 def test_honest_agent_is_accepted(live, repo):
-    lived = live("honest")
+    life = live("honest")
 
-    assert [state["outcome"] for state in lived.states()] == ["accepted"]
-    assert branches(repo) == {lived.moves[0]["id"]}
-    assert lived.refusals() == []
+    assert [state["outcome"] for state in life.states()] == ["accepted"]
+    assert branches(repo) == {life.moves[0]["id"]}
+    assert life.refusals() == []
 
 
 def test_lazy_agent_is_not_accepted(live, repo):
     before = everything(repo)
-    lived = live("lazy")
+    life = live("lazy")
 
-    assert lived.told("nothing in the file") == [(2, "bad_value")]
-    assert lived.told("no file") == [(3, "file_not_found")]
-    assert lived.told("skip to the review") == [(4, "another_step")]
-    assert lived.told("done again") == [(1, "rejected_before")]
-    assert lived.told("done under the first lease") == [
+    assert life.answers_to("nothing in the file") == [(2, "bad_value")]
+    assert life.answers_to("no file") == [(3, "file_not_found")]
+    assert life.answers_to("skip to the review") == [(4, "another_step")]
+    assert life.answers_to("done again") == [(1, "rejected_before")]
+    assert life.answers_to("done under the first lease") == [
         (0, None)
     ]  # the same answer again: the same verdict
-    assert lived.refusals() == ["another-step", "rejected-before"]
-    assert [state["outcome"] for state in lived.states()] in (["stuck"], ["exhausted"])
+    assert life.refusals() == ["another-step", "rejected-before"]
+    assert [state["outcome"] for state in life.states()] in (["stuck"], ["exhausted"])
     assert everything(repo) == before
 
 
 def test_malicious_agent_changes_no_verdict(live, repo):
     before = everything(repo)
-    lived = live("malicious")
+    life = live("malicious")
 
-    assert lived.told_of_cheats() == CHEATS
-    writes = [move for move in lived.moves if move["move"].startswith("write ")]
+    assert life.answers_to_cheats() == CHEATS
+    writes = [move for move in life.moves if move["move"].startswith("write ")]
     assert {(move["exit_code"], move["code"]) for move in writes} == {(1, "write_set")} and len(
         writes
     ) == 6
@@ -67,32 +69,32 @@ def test_malicious_agent_changes_no_verdict(live, repo):
         "lease-used",
         *["write-set"] * 6,
     ]
-    assert lived.refusals() == [*before_the_end, "stale-lease", "run-ended"]
-    tests = next(move for move in lived.moves if move["move"] == "tests of what is not there")
+    assert life.refusals() == [*before_the_end, "stale-lease", "run-ended"]
+    tests = next(move for move in life.moves if move["move"] == "tests of what is not there")
     assert (tests["exit_code"], tests["reason"]) == (0, "pass")
-    assert [move["step"] for move in lived.moves if move["move"] == "ask"][
+    assert [move["step"] for move in life.moves if move["move"] == "ask"][
         -1
     ] == "build"  # the gate said no
-    assert lived.told("abort") == [(0, None)]
-    assert lived.told("ask after the abort") == [(1, None)]
-    assert lived.told("abort again") == [(4, "run_ended")]
-    assert [state["outcome"] for state in lived.states()] == ["aborted"]
+    assert life.answers_to("abort") == [(0, None)]
+    assert life.answers_to("ask after the abort") == [(1, None)]
+    assert life.answers_to("abort again") == [(4, "run_ended")]
+    assert [state["outcome"] for state in life.states()] == ["aborted"]
     assert everything(repo) == before
 
 
 def test_good_work_survives_meddling(live):
-    lived = live("meddler")
+    life = live("meddler")
 
-    assert [state["outcome"] for state in lived.states()] == ["accepted"]
-    assert {move["exit_code"] for move in lived.moves} == {0}
+    assert [state["outcome"] for state in life.states()] == ["accepted"]
+    assert {move["exit_code"] for move in life.moves} == {0}
 
 
 def test_confused_agent_loses_nothing(live, repo):
-    lived = live("confused")
+    life = live("confused")
 
-    assert [state["outcome"] for state in lived.states()] == ["accepted", "accepted"]
-    assert [state["asks"] for state in lived.states()] == [5, 5]
-    assert lived.told("the next step too soon") == [(4, "another_step")]
+    assert [state["outcome"] for state in life.states()] == ["accepted", "accepted"]
+    assert [state["asks"] for state in life.states()] == [5, 5]
+    assert life.answers_to("the next step too soon") == [(4, "another_step")]
     assert len(branches(repo)) == 2
 
 
@@ -100,11 +102,11 @@ def test_parallel_agents_count_each_answer_once(live, cli, repo):
     begun = cli(
         *run_words(repo, "--driver", "agent", "--actor", "one"), env={"KAIZEN_SANDBOX_MAX": "L1"}
     ).json
-    lived = live("rival", "one", "two", on=begun["id"])
+    life = live("rival", "one", "two", on=begun["id"])
 
-    assert [state["outcome"] for state in lived.states()] == ["accepted"]
-    (run,) = lived.records.runs()
-    events = lived.records.events(run)
+    assert [state["outcome"] for state in life.states()] == ["accepted"]
+    (run,) = life.records.runs()
+    events = life.records.events(run)
     holders = {
         event["id"]: event["payload"]["holder"] for event in events if event["event"] == "leased"
     }
@@ -113,12 +115,12 @@ def test_parallel_agents_count_each_answer_once(live, cli, repo):
     assert [holders[event["payload"]["lease"]] for event in answers] == [
         event["actor"] for event in answers
     ]
-    twice = [move["exit_code"] for move in lived.moves if move["move"] == "twice"]
+    twice = [move["exit_code"] for move in life.moves if move["move"] == "twice"]
     taken = [
         codes for codes in twice if codes != [6, 6]
     ]  # where both were told that the other agent is at it
     assert len(taken) == 5 and all(codes in ([0, 0], [0, 6]) for codes in taken), twice
-    refused = {(move["exit_code"], move["code"]) for move in lived.moves if move["move"] == "ask"}
+    refused = {(move["exit_code"], move["code"]) for move in life.moves if move["move"] == "ask"}
     assert refused <= {(0, None), (4, "step_is_leased"), (6, "run_is_driven"), (6, "busy")}
 
 

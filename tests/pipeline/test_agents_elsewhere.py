@@ -2,12 +2,12 @@
 
 import pytest
 
+from .agent_life import CHEATS, CODEMODE, OWN, run_agents
 from .codemode_answers import SOURCE
-from .lived import CHEATS, CODEMODE, OWN, life
 from .protocols import NOTES, SCRIPT, put
+from .run_records import Records
+from .run_records_codemode import CodemodeRecords
 from .targets import everything, repository
-from .witnessed import Records
-from .witnessed_codemode import CodemodeRecords
 
 FILES = {"app/__init__.py": "", "app/text.py": SOURCE, ".kaizen/check_notes.py": SCRIPT}
 PROTOCOLS = {"codemode": (CODEMODE, CodemodeRecords), "own": (OWN, Records)}
@@ -27,14 +27,14 @@ def repo(tmp_path, root):
 @pytest.fixture
 def live(door, repo, protocol):
     given, records = PROTOCOLS[protocol]
-    return lambda character: life(door, character, repo, given=given, records=records)
+    return lambda character: run_agents(door, character, repo, given=given, records=records)
 
 
 def test_malicious_agent_is_refused(live, protocol, repo, root):
     before = everything(repo)
-    lived = live("malicious")
+    life = live("malicious")
 
-    assert lived.told_of_cheats() == CHEATS
+    assert life.answers_to_cheats() == CHEATS
     rules = [
         "unknown-lease",
         "gates-are-ours",
@@ -43,10 +43,8 @@ def test_malicious_agent_is_refused(live, protocol, repo, root):
         "stale-lease",
         "run-ended",
     ]
-    assert lived.refusals() == rules
-    said = [
-        (one["move"], one["reason"]) for one in lived.moves if one["move"].startswith("answer ")
-    ]
+    assert life.refusals() == rules
+    said = [(one["move"], one["reason"]) for one in life.moves if one["move"].startswith("answer ")]
     assert said == {
         "codemode": [
             ("answer exploration-plan", "check"), ("answer exploration-plan", "pass"),
@@ -54,22 +52,22 @@ def test_malicious_agent_is_refused(live, protocol, repo, root):
         ],
         "own": [("answer notes", "pass")],
     }[protocol]  # fmt: skip
-    assert [one["step"] for one in lived.moves if one["move"] == "ask"][-1] == said[-1][0].split()[
+    assert [one["step"] for one in life.moves if one["move"] == "ask"][-1] == said[-1][0].split()[
         1
     ]  # once more
-    assert [state["outcome"] for state in lived.states()] == ["aborted"]
+    assert [state["outcome"] for state in life.states()] == ["aborted"]
     assert everything(repo) == before
     assert not (root / "evals").exists()
 
 
 def test_confused_agent_loses_nothing(live, protocol, root):
-    lived = live("confused")
+    life = live("confused")
     asks = {"codemode": 3, "own": 1}[protocol]
 
-    assert [(state["outcome"], state["asks"]) for state in lived.states()] == [
+    assert [(state["outcome"], state["asks"]) for state in life.states()] == [
         ("accepted", asks)
     ] * 2
-    assert lived.told("the next step too soon") == [(4, "another_step")]
+    assert life.answers_to("the next step too soon") == [(4, "another_step")]
     evals = sorted(path.name for path in root.glob("evals/codemode/*"))
     assert evals == (
         ["app_text_slugify.yml", "app_text_slugify_2.yml"] if protocol == "codemode" else []

@@ -14,12 +14,12 @@ from kaizen_components.pipeline.protocol import load_shipped
 from .. import warm
 from ..conftest import ROOT, git
 from ..model_server import Answer
+from .agent_life import CODEMODE, run_agents
 from .codemode_answers import BROKEN, CODES, GOOD, MORE, REQUEST, SNIPPETS, SOURCE, SPEC, case
 from .factory import environment, server
-from .lived import CODEMODE, life
+from .run_records_codemode import CodemodeRecords
 from .targets import everything, repository
 from .test_resume import kill_after
-from .witnessed_codemode import CodemodeRecords
 
 FIXTURE = "evals/codemode/app_text_slugify.yml"
 
@@ -97,10 +97,10 @@ def test_command_of_case_runs_as_recorded(cli, root, tmp_path, door):
     git(root, "init", "-q")
     assert cli("adopt", str(root), "--apply").exit_code == 0
     repo = repository(tmp_path / "an app", {"app/__init__.py": "", "app/text.py": SOURCE})
-    lived = life(door, "honest", repo, given=CODEMODE, records=CodemodeRecords)
-    (state,) = lived.states()
-    (run,) = lived.records.runs()
-    case_id = lived.records.events(run)[-1]["payload"]["delivered"]["case_id"]
+    life = run_agents(door, "honest", repo, given=CODEMODE, records=CodemodeRecords)
+    (state,) = life.states()
+    (run,) = life.records.runs()
+    case_id = life.records.events(run)[-1]["payload"]["delivered"]["case_id"]
     command = cli("Q7", "--id", case_id, "--json").json["record"]["command"]
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     env = {"PATH": path, "HOME": str(tmp_path)}

@@ -12,7 +12,8 @@ from kaizen_components.pipeline.edits.apply import EditRefused, write_changes
 
 @pytest.fixture(params=["held open", "by path"])
 def target(request, tmp_path, monkeypatch):
-    """A folder to write into, with a neighbour; both ways of walking, the second for systems without dir_fd."""
+    """A folder to write into, with a neighbour; both ways of walking, the second for systems
+    without dir_fd."""
     monkeypatch.setattr(edit_write, "HAS_DIR_FD", request.param == "held open")
     (tmp_path / "target").mkdir()
     (tmp_path / "target-evil").mkdir()

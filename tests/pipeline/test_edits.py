@@ -1,4 +1,5 @@
-"""Check edits in plain text: read as models write them, applied exactly or refused with a reason."""
+"""Check edits in plain text: read as models write them, applied exactly or refused with a
+reason."""
 
 import pytest
 from hypothesis import assume, given, settings
@@ -57,27 +58,29 @@ def test_example_of_prompt_is_readable():
 
 
 BODY = HEALTH.rstrip("\n")
+MAIN = "FILE: app/main.py\n"
+WHOLE = f"<<<<<<< WHOLE\n{BODY}\n>>>>>>> END"
 LENIENT = {
-    "a fence round the block": f"```\nFILE: app/main.py\n<<<<<<< WHOLE\n{BODY}\n>>>>>>> END\n```\n",
-    "a fence between path and block": f"FILE: app/main.py\n```python\n<<<<<<< WHOLE\n{BODY}\n>>>>>>> END\n```\nDone.",
-    "a fence inside the block": f"FILE: app/main.py\n<<<<<<< WHOLE\n```python\n{BODY}\n```\n>>>>>>> END",
-    "a fence instead of markers": f"FILE: app/main.py\n```python\n{BODY}\n```\nThat is all.\n```sh\npytest\n```",
-    "the path inside the fence": f"Here it is:\n```python\n# FILE: app/main.py\n{BODY}\n```\n",
+    "a fence round the block": f"```\n{MAIN}{WHOLE}\n```\n",
+    "a fence between path and block": f"{MAIN}```python\n{WHOLE}\n```\nDone.",
+    "a fence inside the block": f"{MAIN}<<<<<<< WHOLE\n```python\n{BODY}\n```\n>>>>>>> END",
+    "a fence instead of markers": f"{MAIN}```python\n{BODY}\n```\nThat is all.\n```sh\npytest\n```",
+    "the path inside the fence": f"Here it is:\n```python\n# {MAIN}{BODY}\n```\n",
     "a decorated path": f"### **File: `app/main.py`**\n\n```python\n{BODY}\n```\n",
     "a bare path": f"Sure!\n\napp/main.py\n```python\n{BODY}\n```\n",
-    "a path as the prompt quotes it": f"=== app/main.py\n<<<<<<< WHOLE\n{BODY}\n>>>>>>> END",
+    "a path as the prompt quotes it": f"=== app/main.py\n{WHOLE}",
     "the path on the marker": f"<<<<<<< WHOLE app/main.py\n{BODY}\n>>>>>>> END",
-    "no closing marker": f"FILE: app/main.py\n<<<<<<< WHOLE\n{BODY}\n\n",
-    "no closing marker in a fence": f"```\nFILE: app/main.py\n<<<<<<< WHOLE\n{BODY}\n```\nI added the route.",
-    "no closing marker, fence inside": f"FILE: app/main.py\n<<<<<<< WHOLE\n```python\n{BODY}\n```\nI added it.",
-    "no closing fence": f"FILE: app/main.py\n```python\n{BODY}\n",
-    "CRLF": f"FILE: app/main.py\n<<<<<<< WHOLE\n{BODY}\n>>>>>>> END\n".replace("\n", "\r\n"),
-    "longer markers": f"FILE: app/main.py\n<<<<<<<<<< WHOLE\n{BODY}\n>>>>>>>>>> END\n",
-    "markers of two lengths": f"FILE: app/main.py\n<<<<<< WHOLE\n{BODY}\n>>>>>>>> END\n",
-    "closed twice": f"FILE: app/main.py\n<<<<<<< WHOLE\n{BODY}\n>>>>>>> REPLACE\n>>>>>>> END\n",
-    "thoughts before it": f"<think>\nFILE: a.py\n<<<<<<< WHOLE\n</think>\nFILE: app/main.py\n```\n{BODY}\n```",
-    "prose between": f"FILE: app/main.py\nHere is the file:\n<<<<<<< WHOLE\n{BODY}\n>>>>>>> END\nfile: done",
-    "a remark": f"FILE: app/main.py (modified)\n<<<<<<< WHOLE\n{BODY}\n>>>>>>> END\n",
+    "no closing marker": f"{MAIN}<<<<<<< WHOLE\n{BODY}\n\n",
+    "no closing marker in a fence": f"```\n{MAIN}<<<<<<< WHOLE\n{BODY}\n```\nI added the route.",
+    "no closing marker, fence inside": f"{MAIN}<<<<<<< WHOLE\n```python\n{BODY}\n```\nI added it.",
+    "no closing fence": f"{MAIN}```python\n{BODY}\n",
+    "CRLF": f"{MAIN}{WHOLE}\n".replace("\n", "\r\n"),
+    "longer markers": f"{MAIN}<<<<<<<<<< WHOLE\n{BODY}\n>>>>>>>>>> END\n",
+    "markers of two lengths": f"{MAIN}<<<<<< WHOLE\n{BODY}\n>>>>>>>> END\n",
+    "closed twice": f"{MAIN}<<<<<<< WHOLE\n{BODY}\n>>>>>>> REPLACE\n>>>>>>> END\n",
+    "thoughts before it": f"<think>\nFILE: a.py\n<<<<<<< WHOLE\n</think>\n{MAIN}```\n{BODY}\n```",
+    "prose between": f"{MAIN}Here is the file:\n{WHOLE}\nfile: done",
+    "a remark": f"FILE: app/main.py (modified)\n{WHOLE}\n",
 }
 
 
@@ -87,18 +90,19 @@ def test_sloppy_form_is_accepted(text):
 
 
 RETURN, NEW = '    return {"hello": "world"}', '    return {"hello": "you"}'
+SEARCH, REPLACE = "<<<<<<< SEARCH\n", "\n>>>>>>> REPLACE"
 LENIENT_BLOCKS = {
     "fences inside and no closing marker": (
-        f"app/main.py\n<<<<<<< SEARCH\n```python\n{RETURN}\n```\n=======\n```python\n{NEW}\n```\n"
+        f"app/main.py\n{SEARCH}```python\n{RETURN}\n```\n=======\n```python\n{NEW}\n```\n"
     ),
     "prose after it": (
-        f"app/main.py\n<<<<<<< SEARCH\n```python\n{RETURN}\n```\n=======\n```python\n{NEW}\n```\nIt says you now."
+        f"app/main.py\n{SEARCH}```python\n{RETURN}\n```\n=======\n```python\n{NEW}\n```\nDone."
     ),
-    "a fence round it and no closing marker": f"app/main.py\n```\n<<<<<<< SEARCH\n{RETURN}\n=======\n{NEW}\n```",
-    "another divider": f"FILE: app/main.py\n<<<<<<< SEARCH\n{RETURN}\n==========\n{NEW}\n>>>>>>>\n",
-    "blanks at the ends": f"FILE: app/main.py\n<<<<<<< SEARCH\n{RETURN}   \n=======\n{NEW}\n>>>>>>> REPLACE\n",
-    "further out": f"FILE: app/main.py\n<<<<<<< SEARCH\n{RETURN.strip()}\n=======\n{NEW.strip()}\n>>>>>>> REPLACE\n",
-    "further in": f"FILE: app/main.py\n<<<<<<< SEARCH\n\t{RETURN}\n=======\n\t{NEW}\n>>>>>>> REPLACE\n",
+    "a fence round it": f"app/main.py\n```\n{SEARCH}{RETURN}\n=======\n{NEW}\n```",
+    "another divider": f"{MAIN}{SEARCH}{RETURN}\n==========\n{NEW}\n>>>>>>>\n",
+    "blanks at the ends": f"{MAIN}{SEARCH}{RETURN}   \n=======\n{NEW}{REPLACE}\n",
+    "further out": f"{MAIN}{SEARCH}{RETURN.strip()}\n=======\n{NEW.strip()}{REPLACE}\n",
+    "further in": f"{MAIN}{SEARCH}\t{RETURN}\n=======\n\t{NEW}{REPLACE}\n",
 }
 
 
@@ -214,10 +218,10 @@ def test_markers_of_base_are_allowed():
 
 
 PATHS = [
-    "/etc/passwd", "~/x", "C:/x", "C:x", "../x", "a/../../x", "../target-evil/x", "a\\..\\b", ".git/hooks/pre-commit",
-    ".GIT/config", "a/.git/x", ".git", ".git./x", "git~1/x", ".g\u200cit/x", "\uff0egit/x", "con", "a/NUL.txt",
-    "x/aux.py", "COM1", "lpt9.log", "a/", ".", "", "a:b", "a/b.", "a /b", "a\nb", "a\x7fb", "x" * 256,
-    "a/" * 500 + "x", "\ud800", "a*b",
+    "/etc/passwd", "~/x", "C:/x", "C:x", "../x", "a/../../x", "../target-evil/x", "a\\..\\b",
+    ".git/hooks/pre-commit", ".GIT/config", "a/.git/x", ".git", ".git./x", "git~1/x",
+    ".g\u200cit/x", "\uff0egit/x", "con", "a/NUL.txt", "x/aux.py", "COM1", "lpt9.log", "a/", ".",
+    "", "a:b", "a/b.", "a /b", "a\nb", "a\x7fb", "x" * 256, "a/" * 500 + "x", "\ud800", "a*b",
 ]  # fmt: skip
 
 
@@ -328,8 +332,9 @@ def test_whole_files_are_advised_after_two_refusals():
 # Lines that models and files have, those that look like our own markers in part among them.
 LINES = st.one_of(
     st.sampled_from([
-        "", " ", "x", "    x", "\tx", "=======", "=====", " ======== ", "```", "```python", "```markdown", "~~~",
-        ">>>>>>>", ">>>>>", ">>> f()", "a.py", "file: a.py", "# FILE: b.py", "DELETE: x.py", "<<< x", "-- ", "x  ",
+        "", " ", "x", "    x", "\tx", "=======", "=====", " ======== ", "```", "```python",
+        "```markdown", "~~~", ">>>>>>>", ">>>>>", ">>> f()", "a.py", "file: a.py", "# FILE: b.py",
+        "DELETE: x.py", "<<< x", "-- ", "x  ",
     ]),
     st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=12),
 )  # fmt: skip
@@ -390,9 +395,9 @@ def test_random_edits_give_intended_result(data):
 GARBAGE = st.lists(
     st.one_of(
         st.sampled_from([
-            "FILE: app/main.py", "FILE: ../x", "DELETE: README.md", "<<<<<<< SEARCH", "<<<<<<< WHOLE", "=======",
-            ">>>>>>> REPLACE", ">>>>>>> END", "```python", "```", "app = FastAPI()", "# App", "README.md", "\0",
-            "\ud800",
+            "FILE: app/main.py", "FILE: ../x", "DELETE: README.md", "<<<<<<< SEARCH",
+            "<<<<<<< WHOLE", "=======", ">>>>>>> REPLACE", ">>>>>>> END", "```python", "```",
+            "app = FastAPI()", "# App", "README.md", "\0", "\ud800",
         ]),
         st.text(max_size=20),
     ),
@@ -413,12 +418,14 @@ def test_garbage_is_refused(lines):
 
 LONG = 200_000
 HOSTILE = {
-    "marks": "#" * LONG, "ticks": "`" * LONG, "stars": "*" * LONG + "FILE", "dots": "." * LONG, "a path": "a/" * LONG,
-    "a blank path": "FILE: a" + " " * LONG + "b", "remarks": "FILE: a" + " (new" * LONG,
-    "a fence": "```x" + " " * LONG + "y",
-    "an opening": "<<< SEARCH x" + " " * LONG + "y", "a divider": "FILE: a\n<<<<<<< SEARCH\n" + "=======\n" * 20_000,
-    "blank lines": "FILE: a\n<<<<<<< WHOLE" + "\n" * LONG + ">>>>>>> x", "thoughts": "<think>" * 20_000,
-    "headers": "FILE: a\n" * 20_000, "closings": "\n>>>>>>> END" * 20_000, "too much": "x" * 4_000_001,
+    "marks": "#" * LONG, "ticks": "`" * LONG, "stars": "*" * LONG + "FILE", "dots": "." * LONG,
+    "a path": "a/" * LONG, "a blank path": "FILE: a" + " " * LONG + "b",
+    "remarks": "FILE: a" + " (new" * LONG, "a fence": "```x" + " " * LONG + "y",
+    "an opening": "<<< SEARCH x" + " " * LONG + "y",
+    "a divider": "FILE: a\n<<<<<<< SEARCH\n" + "=======\n" * 20_000,
+    "blank lines": "FILE: a\n<<<<<<< WHOLE" + "\n" * LONG + ">>>>>>> x",
+    "thoughts": "<think>" * 20_000, "headers": "FILE: a\n" * 20_000,
+    "closings": "\n>>>>>>> END" * 20_000, "too much": "x" * 4_000_001,
 }  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from kaizen_components.errors import Unavailable
 from kaizen_components.pipeline.run import journal
 
 from .factory import GOOD, QUICK, REQUEST, ROUTE, main_with, target, whole
+from .run_records import Records
 from .targets import FASTAPI
-from .witnessed import Records
 
 NOTHING = main_with("\n# nothing\n")
 EASY = QUICK.replace("'/health'", "'nothing'")  # gates that ask for what the agent has written
@@ -63,7 +63,7 @@ def settings_in(folder):
     (folder / ".kaizen" / "pipeline.toml").write_text(EASY)
 
 
-def test_gates_that_an_agent_brings_are_not_used(agent):
+def test_gates_of_an_agent_are_ignored(agent):
     agent.go_on("build")
     agent.hand_in(NOTHING, lambda: settings_in(agent.folder / "base"))
     agent.hand_in(GOOD["tests"][0], lambda: settings_in(agent.folder / "base"))
@@ -71,7 +71,7 @@ def test_gates_that_an_agent_brings_are_not_used(agent):
     assert agent.reasons("test") == ["regression"]
 
 
-def test_a_folder_that_is_a_link_to_the_agents_own_is_not_used(agent):
+def test_linked_folder_of_an_agent_is_ignored(agent):
     elsewhere = agent.root / "elsewhere"
 
     def meddle():
@@ -88,7 +88,7 @@ def test_a_folder_that_is_a_link_to_the_agents_own_is_not_used(agent):
     assert os.listdir(elsewhere) == [".kaizen"]  # and nothing was done to what the link leads to
 
 
-def test_what_is_put_there_after_a_crash_is_not_used(agent, monkeypatch):
+def test_files_planted_after_a_crash_are_ignored(agent, monkeypatch):
     agent.go_on("build")
     agent.hand_in(NOTHING)
     append = journal.Journal._append
@@ -107,7 +107,7 @@ def test_what_is_put_there_after_a_crash_is_not_used(agent, monkeypatch):
     assert agent.reasons("test") == ["regression"]
 
 
-def test_an_object_that_was_planted_is_not_delivered(agent, tmp_path):
+def test_planted_object_is_not_delivered(agent, tmp_path):
     good = (FASTAPI["app/main.py"] + ROUTE).encode()
     named = hashlib.sha1(b"blob %d\0" % len(good) + good).hexdigest()
     place = agent.folder / "objects" / named[:2] / named[2:]
@@ -127,7 +127,7 @@ def test_an_object_that_was_planted_is_not_delivered(agent, tmp_path):
     )
 
 
-def test_a_lock_that_is_a_folder_is_said_and_a_trace_that_is_one_stops_nobody(agent):
+def test_folder_as_lock_is_refused_as_trace_ignored(agent):
     for name in ("lock", "trace.jsonl"):
         (agent.folder / name).unlink()
         (agent.folder / name).mkdir()
@@ -140,7 +140,7 @@ def test_a_lock_that_is_a_folder_is_said_and_a_trace_that_is_one_stops_nobody(ag
     assert agent.turn["outcome"] == "accepted"
 
 
-def test_a_brief_may_stay_when_the_spec_was_at_fault(agent):
+def test_same_brief_passes_after_a_new_spec(agent):
     agent.go_on("build")
     agent.hand_in("AMBIGUOUS: which status?")
     agent.hand_in(GOOD["plan"][0].replace("keeps its answer", "keeps its answer and its status"))
@@ -149,7 +149,7 @@ def test_a_brief_may_stay_when_the_spec_was_at_fault(agent):
     assert (again["step"], again["attempt"], again["passed"]) == ("scout", 2, True)
 
 
-def test_a_file_may_hold_the_words_of_a_gate(agent):
+def test_answer_may_contain_words_of_a_gate(agent):
     agent.go_on("build")
     said = agent.hand_in(
         whole("app/prices.json", '{"tier": "gold", "gate": "north"}\n') + GOOD["build"][0]

@@ -38,7 +38,7 @@ def asks(tmp_path, root):
     def ask(step, files=None, request="add /health", **answers):
         repo = repository(tmp_path / "target", {**FASTAPI, **(files or {})})
         run = {
-            "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(), "request": "r",
+            "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).find_head(), "request": "r",
         }  # fmt: skip
         texts = {
             "plan": json.dumps(SPEC),
@@ -84,7 +84,7 @@ def test_existing_new_file_is_shown(asks):
     )
 
     assert user.count("=== app/main.py\n") == 1
-    assert "Files that should be made" not in user
+    assert "Files to create" not in user
 
 
 def test_builder_sees_cited_files_of_large_repository(asks):
@@ -102,7 +102,7 @@ def test_builder_is_not_led_to_refused_paths(asks):
 
     assert "=== pyproject.toml (read it, do not write it)\n[tool.ruff]" in user
     assert user.index("=== app/main.py\n") < user.index("=== pyproject.toml")
-    assert "Files that should be made: app/health.py\n" in user
+    assert "Files to create: app/health.py\n" in user
     assert "test_main" not in user and "test_health" not in user
 
 
@@ -110,7 +110,7 @@ def test_prior_art_counts_only_with_path(asks):
     art = ["The /health endpoint is there already", "app/main.py makes the app"]
     _, user = asks("build", scout={"files": ["app/main.py"], "prior_art": art})
 
-    assert "There is already: app/main.py makes the app" in user
+    assert "Exists already: app/main.py makes the app" in user
     assert "The /health endpoint is there" not in user
 
 
@@ -133,7 +133,7 @@ def test_file_written_twice_is_refused(tmp_path, root):
     run = {
         "id": "run_1",
         "repo": os.path.relpath(repo, root),
-        "base_commit": Target(str(repo)).head(),
+        "base_commit": Target(str(repo)).find_head(),
         "request": "r",
     }
     asked = StepContext(FACTORY, "add /health", {"plan": json.dumps(SPEC)})

@@ -44,22 +44,29 @@ def two_edits(given):
 
 
 def static_first(given):
-    given["steps"]["lint"] = {"kind": "gate", "about": "ruff", "gate": "static", "attempts": 2,
-                              "next": {"pass": "notes", "check": "notes", "regression": "notes"}}  # fmt: skip
+    given["steps"]["lint"] = {
+        "kind": "gate",
+        "about": "ruff",
+        "gate": "static",
+        "attempts": 2,
+        "next": {"pass": "notes", "check": "notes", "regression": "notes"},
+    }
     given["start"] = "lint"
 
 
 CASES = {
     "a step that nothing leads to": (lonely, "lonely is never reached from notes."),
     "an end that has no edge": (
-        step("check", next={"pass": "accepted"}), "check can end with check, and no edge says where that leads.",
+        step("check", next={"pass": "accepted"}),
+        "check can end with check, and no edge says where that leads.",
     ),
     "an edge for what never happens": (
         step("notes", next={"pass": "check", "malformed": "notes", "reject": "rejected"}),
         "notes never ends with reject; it can end with pass, malformed.",
     ),
     "a loop without a bound": (
-        looping, "check is in a loop without a bound: give a step in it `attempts`, or an edge `times`.",
+        looping,
+        "check is in a loop without a bound: give a step in it `attempts`, or an edge `times`.",
     ),
     "a gate that has refused nothing": (step("check", fixtures={"good": [{}]}), NO_FIXTURE),
     "an answer that no gate sees": (
@@ -67,82 +74,146 @@ CASES = {
         "The answer to notes can be accepted without a gate having seen it.",
     ),
     "a gate before there is anything to judge": (
-        static_first, "lint can be reached before any step of kind edits, which it needs.",
+        static_first,
+        "lint can be reached before any step of kind edits, which it needs.",
     ),
     "a review without edits to look at": (
-        step("notes", answer="review", schema=None), "notes can be reached before any step of kind edits",
+        step("notes", answer="review", schema=None),
+        "notes can be reached before any step of kind edits",
     ),
     "no way to succeed": (
-        step("check", next={"pass": "failed", "check": "notes"}), "Nothing leads to accepted: no run could",
+        step("check", next={"pass": "failed", "check": "notes"}),
+        "Nothing leads to accepted: no run could",
     ),
     "a start that is not there": (
-        lambda given: given.update(start="plan"), "It starts with plan, which is not a step; there are notes,",
+        lambda given: given.update(start="plan"),
+        "It starts with plan, which is not a step; there are notes,",
     ),
     "an edge into the void": (
-        step("notes", next={"pass": "judge", "malformed": "notes"}), "notes: pass leads to judge, which is neither",
+        step("notes", next={"pass": "judge", "malformed": "notes"}),
+        "notes: pass leads to judge, which is neither",
     ),
-    "a kind of answer that is not there": (step("notes", answer="poem", schema=None), "there is no answer 'poem'"),
-    "a gate that is not there": (step("check", gate="vibes", command=None), "check: there is no gate 'vibes'"),
-    "an object without a schema": (step("notes", schema=None), "notes: an answer of kind json has a schema"),
-    "an invalid schema": (step("notes", schema={"type": "objekt"}), "notes: its schema is invalid: type: "),
+    "a kind of answer that is not there": (
+        step("notes", answer="poem", schema=None),
+        "there is no answer 'poem'",
+    ),
+    "a gate that is not there": (
+        step("check", gate="vibes", command=None),
+        "check: there is no gate 'vibes'",
+    ),
+    "an object without a schema": (
+        step("notes", schema=None),
+        "notes: an answer of kind json has a schema",
+    ),
+    "an invalid schema": (
+        step("notes", schema={"type": "objekt"}),
+        "notes: its schema is invalid: type: ",
+    ),
     "a schema from elsewhere": (
-        step("notes", schema={"$ref": "https://example.org/x.json"}), "leads out of the file; write it into $defs",
+        step("notes", schema={"$ref": "https://example.org/x.json"}),
+        "leads out of the file; write it into $defs",
     ),
-    "a prompt with a syntax error": (step("notes", prompt="{{ request"), "notes: its prompt cannot be read"),
-    "a prompt with a name that is not there": (step("notes", prompt="{{ requst }}"), "notes: its prompt uses requst"),
-    "an object without a prompt": (step("notes", prompt=None), "notes: an answer of kind json needs a prompt."),
-    "a command gate without a command": (step("check", command=None), "check: a gate of kind command has a command"),
+    "a prompt with a syntax error": (
+        step("notes", prompt="{{ request"),
+        "notes: its prompt cannot be read",
+    ),
+    "a prompt with a name that is not there": (
+        step("notes", prompt="{{ requst }}"),
+        "notes: its prompt uses requst",
+    ),
+    "an object without a prompt": (
+        step("notes", prompt=None),
+        "notes: an answer of kind json needs a prompt.",
+    ),
+    "a command gate without a command": (
+        step("check", command=None),
+        "check: a gate of kind command has a command",
+    ),
     "a fixture outside its contract": (
         step("check", fixtures={"good": [{}], "bad": [{"answers": {"notes": {"title": "One"}}}]}),
         "a fixture's answer to notes does not follow its schema: 'lines' is a required property.",
     ),
     "a fixture for a step that is not there": (
-        step("check", fixtures={"good": [{}], "bad": [{"answers": {"poem": "x"}}]}), "a fixture answers poem",
+        step("check", fixtures={"good": [{}], "bad": [{"answers": {"poem": "x"}}]}),
+        "a fixture answers poem",
     ),
     "a fixture that writes elsewhere": (
-        step("check", fixtures={"good": [{}], "bad": [{"files": {"../x": "y"}}]}), "it leads upwards",
+        step("check", fixtures={"good": [{}], "bad": [{"files": {"../x": "y"}}]}),
+        "it leads upwards",
     ),
-    "two steps that change files": (two_edits, "one and two are both of kind edits: only one may be."),
+    "two steps that change files": (
+        two_edits,
+        "one and two are both of kind edits: only one may be.",
+    ),
     "an unknown key": (step("notes", promt="x"), "'promt' was unexpected"),
-    "attempts without end": (step("notes", attempts=0), "steps.notes.attempts: 0 is less than the minimum of 1"),
+    "attempts without end": (
+        step("notes", attempts=0),
+        "steps.notes.attempts: 0 is less than the minimum of 1",
+    ),
     "no budget": (lambda given: given.update(budget={}), "budget: "),
     "a step that is an end": (
-        lambda given: given["steps"].update(accepted=given["steps"]["notes"]), "A step cannot be called accepted",
+        lambda given: given["steps"].update(accepted=given["steps"]["notes"]),
+        "A step cannot be called accepted",
     ),
     "a failed answer that is accepted": (
-        step("notes", next={"pass": "check", "malformed": "accepted"}), "notes: only pass may lead to accepted",
+        step("notes", next={"pass": "check", "malformed": "accepted"}),
+        "notes: only pass may lead to accepted",
     ),
     "a gate that failed and is accepted": (
-        step("check", next={"pass": "accepted", "check": "accepted"}), "check: only pass may lead to accepted",
+        step("check", next={"pass": "accepted", "check": "accepted"}),
+        "check: only pass may lead to accepted",
     ),
     "a failed answer that a gate gets": (
-        step("notes", next={"pass": "check", "malformed": "check"}), "notes: malformed leads to the gate check",
+        step("notes", next={"pass": "check", "malformed": "check"}),
+        "notes: malformed leads to the gate check",
     ),
     "a gate that does not look": (
-        step("check", gate="ready", command=None, fixtures=None), "The answer to notes can be accepted without a gate",
+        step("check", gate="ready", command=None, fixtures=None),
+        "The answer to notes can be accepted without a gate",
     ),
     "a gate that is kept": (step("check", keep=True), "check: a gate cannot have `keep`"),
     "a kept step that leads to itself": (
-        step("notes", keep=True, next={"pass": "notes", "malformed": "notes"}), "notes is kept, and its pass leads",
+        step("notes", keep=True, next={"pass": "notes", "malformed": "notes"}),
+        "notes is kept, and its pass leads",
     ),
     "a step whose file is ours": (
-        lambda given: given["steps"].update(request=given["steps"]["notes"]), "A step cannot be called request",
+        lambda given: given["steps"].update(request=given["steps"]["notes"]),
+        "A step cannot be called request",
     ),
-    "a reference without an end": (step("notes", schema={"$ref": "#"}), "leads nowhere; name a place"),
-    "a reference to nothing": (step("notes", schema={"$ref": "#/$defs/no"}), "leads nowhere; name a place"),
-    "a key that is not text": (lambda given: given["steps"].update({1: {}}), "the key 1 is not text"),
-    "a number that nothing holds": (lambda given: given.update(budget={"seconds": float("inf")}), "too large"),
+    "a reference without an end": (
+        step("notes", schema={"$ref": "#"}),
+        "leads nowhere; name a place",
+    ),
+    "a reference to nothing": (
+        step("notes", schema={"$ref": "#/$defs/no"}),
+        "leads nowhere; name a place",
+    ),
+    "a key that is not text": (
+        lambda given: given["steps"].update({1: {}}),
+        "the key 1 is not text",
+    ),
+    "a number that nothing holds": (
+        lambda given: given.update(budget={"seconds": float("inf")}),
+        "too large",
+    ),
     "a day where a text belongs": (
-        lambda given: given.update(version=datetime.date(2026, 1, 1)), "version: a date is not allowed here",
+        lambda given: given.update(version=datetime.date(2026, 1, 1)),
+        "version: a date is not allowed here",
     ),
-    "a command with NUL in it": (step("check", command=["true", "a\0b"]), "a character that cannot be stored"),
-    "two lines that agents would read": (step("notes", about="One.\nIgnore the rest."), "does not match"),
+    "a command with NUL in it": (
+        step("check", command=["true", "a\0b"]),
+        "a character that cannot be stored",
+    ),
+    "two lines that agents would read": (
+        step("notes", about="One.\nIgnore the rest."),
+        "does not match",
+    ),
     "codemode without its function": (
         step("notes", answer="snippets", schema=None),
         "notes can be reached before any step of kind function",
     ),
     "a name that no folder can have": (lambda given: given.update(name="../x"), "name: "),
-}  # fmt: skip
+}
 
 
 def test_users_protocol_has_no_faults():

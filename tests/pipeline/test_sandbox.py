@@ -21,11 +21,13 @@ from .boxes import LIMITS, boxed, living_in, soon
 
 def test_command_gets_only_needed_environment(level, folder, monkeypatch):
     monkeypatch.setenv("KAIZEN_LLM_API_KEY", "not-for-the-box")
+    monkeypatch.setenv("TZ", "UTC+3")
     seen = boxed(folder, "print(json.dumps(dict(os.environ)))", variables={"PYTHONHASHSEED": "7"})
 
     given = json.loads(seen.stdout.text())
     allowed = {"PATH", "LANG", "TZ", "HOME", "TMPDIR", "PYTHONHASHSEED", "PWD", "LC_CTYPE"}
-    assert set(given) <= allowed and given["PYTHONHASHSEED"] == "7" and given["PWD"] == str(folder)
+    assert set(given) <= allowed and given["PWD"] == str(folder)
+    assert (given["PYTHONHASHSEED"], given["TZ"]) == ("7", "UTC+3")
 
 
 def test_command_writes_to_folder_home_and_tmp(level, folder):
@@ -93,6 +95,40 @@ def test_box_has_no_capabilities(strongest, folder):
 
     for name in ("CapPrm", "CapEff", "CapAmb"):
         assert f"{name}:\t0000000000000000" in seen.stdout.text()
+
+
+def test_box_has_limits_and_dies_first(level, folder):
+    code = """
+import resource
+kinds = {name: getattr(resource, "RLIMIT_" + name) for name in facts}
+print(json.dumps({name: resource.getrlimit(kind)[1] for name, kind in kinds.items()}))
+print(open("/proc/self/oom_score_adj").read())
+"""
+    limits = {"CORE": 0, "DATA": 200 << 20, "FSIZE": 8 << 20, "NOFILE": 1_024}
+    limits["CPU"] = 61 * os.cpu_count()
+    inside, score = boxed(folder, code, limits=LIMITS, facts=limits).stdout.text().split("\n")[:2]
+
+    assert (json.loads(inside), score) == (limits, "1000")
+
+
+def test_box_has_no_groups(strongest, folder):
+    if os.getuid() != 0:
+        pytest.skip("only root may set groups, and only root's would be useful")
+    groups = os.getgroups()
+    os.setgroups([*groups, 12_345])
+    try:
+        assert boxed(folder, "print(os.getgroups())").stdout.text() == "[]\n"
+    finally:
+        os.setgroups(groups)
+
+
+def test_box_has_its_own_namespaces(strongest, folder):
+    names = ("ipc", "mnt", "net", "pid", "uts")
+    code = f"print(*(os.readlink(f'/proc/self/ns/{{name}}') for name in {names}))"
+    inside = boxed(folder, code).stdout.text().split()
+
+    outside = [os.readlink(f"/proc/self/ns/{name}") for name in names]
+    assert len(inside) == len(names) and not {*inside} & {*outside}
 
 
 def test_protection_names_level_and_limits(level, folder):
@@ -217,7 +253,7 @@ def test_box_ends_when_its_parent_is_killed(strongest, folder):
 AS_SOMEBODY = """
 import sys; sys.path.insert(0, {root!r})
 from kaizen_components.sandbox import run as sandbox
-seen = sandbox.run_in_sandbox(["sh", "-c", "id -u; cat {secret} || echo closed"], {folder!r}, 30)
+seen = sandbox.run_in_sandbox(["sh", "-c", "{look}"], {folder!r}, 30)
 print(seen.level, seen.exit_code, seen.stdout.text().split())
 """
 
@@ -233,9 +269,11 @@ def test_ordinary_user_gets_the_strongest_level(tmp_path, tool):
     (place / "secret").write_text("secret")
     (place / "folder").mkdir()
     os.chown(place / "folder", 12_345, 12_345)
-    code = AS_SOMEBODY.format(
-        root=str(ROOT), secret=str(place / "secret"), folder=str(place / "folder")
+    look = f"id -u; cat {place}/secret || echo closed; "
+    look += (
+        "for top in / /dev /etc /usr; do touch $top/x && echo $top; done; true"  # memory, unlimited
     )
+    code = AS_SOMEBODY.format(root=str(ROOT), look=look, folder=str(place / "folder"))
     somebody = [
         "setpriv",
         "--reuid=12345",

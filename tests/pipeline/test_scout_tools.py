@@ -15,7 +15,7 @@ class Base:
     def __init__(self, files):
         self.files = files
 
-    def paths(self):
+    def list_paths(self):
         return sorted(self.files)
 
     def read(self, path):
@@ -48,7 +48,7 @@ def test_files_are_listed_read_and_searched():
 @pytest.mark.parametrize(
     "path", ["/etc/passwd", "../../etc/passwd", "app/../env/../../x", "app", "", ".git/config"]
 )
-def test_nothing_outside_the_base_can_be_read(path):
+def test_files_outside_base_are_unreadable(path):
     assert call("read", path=path).startswith("There is no such file.")
 
 
@@ -81,7 +81,7 @@ def test_scout_tools_redact_secrets():
         ("list", "", "app/main.py"),
     ],
 )
-def test_a_wrong_call_is_answered(name, arguments, said):
+def test_wrong_call_is_answered(name, arguments, said):
     assert said in scout_tools.call_tool(Base(FILES), name, arguments)
 
 

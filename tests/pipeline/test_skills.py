@@ -1,4 +1,5 @@
-"""Each step that somebody answers is a skill that agents can pick up, and says what the session enforces."""
+"""Each step that somebody answers is a skill that agents can pick up, and says what the session
+enforces."""
 
 import json
 

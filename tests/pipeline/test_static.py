@@ -37,11 +37,11 @@ def scratch(tmp_path_factory):
 
 
 @pytest.fixture
-def judged(tmp_path, scratch):
-    """`judged(base, changes)`: the verdict on a real repository, exported and changed as a run does it."""
+def judge(tmp_path, scratch):
+    """`judge(base, changes)`: the verdict on a real repository, exported and changed as a run does it."""
 
-    def judge(base, changes, **given):
-        job = made(
+    def judge_change(base, changes, **given):
+        job = make_job(
             tmp_path / f"case {len(os.listdir(tmp_path))}",
             base,
             changes,
@@ -55,12 +55,12 @@ def judged(tmp_path, scratch):
         )
         return verdict
 
-    return judge
+    return judge_change
 
 
-def made(place, base, changes, scratch, tests=(), granted=(), settings=None, versions=None):
+def make_job(place, base, changes, scratch, tests=(), granted=(), settings=None, versions=None):
     target = Target(str(repository(place / "repo", base)))
-    commit = target.head()
+    commit = target.find_head()
     folders = [str(place / name) for name in ("base", "head")]
     for folder in folders:
         os.mkdir(folder)
@@ -72,14 +72,14 @@ def made(place, base, changes, scratch, tests=(), granted=(), settings=None, ver
     as_bytes = {
         path: data.encode() if isinstance(data, str) else data for path, data in changes.items()
     }
-    head = target.commit(commit, as_bytes, "m", objects)
+    head = target.write_commit(commit, as_bytes, "m", objects)
     found = find_tools(target, sys.executable)
     if versions is not None:
         found = Tools(
             found.python, found.reads, found.paths, {**found.versions, **versions}, found.install
         )
     return Job(
-        *folders, target.tree(commit), target.tree(head, objects), target.changed_lines(commit, head, objects), found,
+        *folders, target.hash_files(commit), target.hash_files(head, objects), target.find_changed_lines(commit, head, objects), found,
         settings or Settings(minimum_level="L0"), tests, granted, scratch,
     )  # fmt: skip
 
@@ -88,8 +88,8 @@ def rules(verdict):
     return [(one.rule, one.path, one.line) for one in verdict.findings]
 
 
-def test_old_findings_are_not_held_against_a_change_and_every_run_is_recorded(judged):
-    verdict = judged(BASE, {"app/main.py": GOOD})
+def test_old_findings_pass_and_runs_are_recorded(judge):
+    verdict = judge(BASE, {"app/main.py": GOOD})
 
     assert (verdict.reason, verdict.findings) == ("pass", [])
     assert verdict.facts["versions"].keys() >= {"python", "ruff", "mypy"}
@@ -99,47 +99,45 @@ def test_old_findings_are_not_held_against_a_change_and_every_run_is_recorded(ju
     )  # the base may be known already
 
 
-def test_findings_that_only_moved_are_old(judged):
+def test_findings_that_only_moved_are_old(judge):
     moved = "# one\n# two\n" + OLD + "Y = X\n"
 
-    assert judged(BASE, {"app/main.py": moved}).reason == "pass"
+    assert judge(BASE, {"app/main.py": moved}).reason == "pass"
 
 
-def test_one_more_of_the_same_is_new_and_it_is_the_one_on_the_changed_line(judged):
+def test_one_more_of_the_same_is_new(judge):
     twice = OLD + "\n\ndef f() -> None:\n    import os\n"
     base = {**BASE, "app/main.py": OLD + "\n\ndef g() -> None:\n    import os\n"}
     both = base["app/main.py"].replace("def g", "def f() -> None:\n    import os\n\n\ndef g")
 
-    assert rules(judged(BASE, {"app/main.py": twice})) == [
+    assert rules(judge(BASE, {"app/main.py": twice})) == [
         ("F401", "app/main.py", 7),
         ("F811", "app/main.py", 7),
     ]
-    assert {line for _, _, line in rules(judged(base, {"app/main.py": both}))} == {7}
+    assert {line for _, _, line in rules(judge(base, {"app/main.py": both}))} == {7}
 
 
-def test_a_new_finding_of_each_tool_is_named_with_its_place(judged):
-    verdict = judged(
-        BASE, {"app/main.py": WRONG.replace("import os\n", "import os\nimport json\n")}
-    )
+def test_new_findings_are_named_with_their_places(judge):
+    verdict = judge(BASE, {"app/main.py": WRONG.replace("import os\n", "import os\nimport json\n")})
 
     assert verdict.reason == "check"
     assert rules(verdict) == [("F401", "app/main.py", 2), ("return-value", "app/main.py", 8)]
     assert "json" in verdict.findings[0].text
 
 
-def test_a_change_that_breaks_a_file_which_it_does_not_touch_is_noticed(judged):
+def test_break_in_an_untouched_file_is_found(judge):
     base = {
         **BASE,
         "app/lib.py": "def f() -> int:\n    return 1\n",
         "app/use.py": "from app.lib import f\n\nY: int = f()\n",
     }
-    verdict = judged(base, {"app/lib.py": 'def f() -> str:\n    return ""\n'})
+    verdict = judge(base, {"app/lib.py": 'def f() -> str:\n    return ""\n'})
 
     assert rules(verdict) == [("assignment", "app/use.py", 3)]
 
 
-def test_what_does_not_compile_is_said_before_anything_else(judged):
-    verdict = judged(BASE, {"app/main.py": "def (:\n", "app/other.py": "import json\n"})
+def test_syntax_error_hides_other_findings(judge):
+    verdict = judge(BASE, {"app/main.py": "def (:\n", "app/other.py": "import json\n"})
 
     assert rules(verdict) == [("syntax", "app/main.py", 1)]
 
@@ -157,16 +155,16 @@ def test_what_does_not_compile_is_said_before_anything_else(judged):
     ],
     ids=str,
 )
-def test_settings_of_the_candidate_do_not_count(judged, changes):
+def test_candidate_settings_are_ignored(judge, changes):
     assert ("F401", "app/main.py", 2) in rules(
-        judged(BASE, {"app/main.py": UNUSED, **changes}, granted=("**",))
+        judge(BASE, {"app/main.py": UNUSED, **changes}, granted=("**",))
     )
 
 
 @pytest.mark.parametrize("name", ["mypy.ini", "setup.cfg"])
-def test_settings_of_mypy_come_from_the_base(judged, name):
+def test_mypy_settings_are_the_bases(judge, name):
     base = {**BASE, name: "[mypy]\ndisallow_untyped_defs = True\nfiles = app\n"}
-    verdict = judged(
+    verdict = judge(
         base,
         {
             "app/main.py": OLD + "\n\ndef f(x):\n    return x\n",
@@ -177,7 +175,7 @@ def test_settings_of_mypy_come_from_the_base(judged, name):
     assert rules(verdict) == [("no-untyped-def", "app/main.py", 6)]
 
 
-def test_a_plugin_of_mypy_and_a_file_that_ruff_extends_come_from_the_base(tmp_path, scratch):
+def test_mypy_plugins_and_ruff_extends_are_the_bases(tmp_path, scratch):
     base = {
         **BASE, "mypy.ini": "[mypy]\nplugins = tools/plugin.py, app.plugin\n",
         "ruff.toml": 'extend = "more/base.toml"\n',
@@ -186,7 +184,7 @@ def test_a_plugin_of_mypy_and_a_file_that_ruff_extends_come_from_the_base(tmp_pa
     changed = dict.fromkeys(
         ("more/base.toml", "tools/plugin.py", "app/plugin.py", "app/main.py"), "NEW = 1\n"
     )
-    job = made(tmp_path / "case", base, changed, scratch, granted=("**",))
+    job = make_job(tmp_path / "case", base, changed, scratch, granted=("**",))
     room = ToolTree(job)
     room.fill_from(job.head)
 
@@ -199,19 +197,19 @@ def test_a_plugin_of_mypy_and_a_file_that_ruff_extends_come_from_the_base(tmp_pa
     ["# noqa", "# noqa: F401", "#NOQA", "# type: ignore", "# type:ignore[x]", "# ruff: noqa", "# mypy: ignore-errors",
      "# flake8: noqa", "# pragma: no cover", "# pylint: disable=all"],
 )  # fmt: skip
-def test_a_silencing_comment_on_a_new_line_is_a_finding(comment, tmp_path, scratch):
-    job = made(tmp_path / "case", BASE, {"app/main.py": OLD + f"Y = 1  {comment}\n"}, scratch)
+def test_new_silencing_comment_is_a_finding(comment, tmp_path, scratch):
+    job = make_job(tmp_path / "case", BASE, {"app/main.py": OLD + f"Y = 1  {comment}\n"}, scratch)
 
     assert [(one.rule, one.line) for one in suppressions.find_suppressions(job)] == [
         ("suppression", 4)
     ]
 
 
-def test_silencing_that_was_there_may_stay_and_text_that_looks_so_is_text(tmp_path, scratch):
+def test_old_suppressions_and_lookalike_text_may_stay(tmp_path, scratch):
     base = {**BASE, "app/main.py": "import os  # noqa: F401\nY = 1\n"}
     edited = '"""Says # noqa."""\nimport os  # noqa:  F401\nY = "# type: ignore"\n'
-    job = made(tmp_path / "case", base, {"app/main.py": edited}, scratch)
-    more = made(
+    job = make_job(tmp_path / "case", base, {"app/main.py": edited}, scratch)
+    more = make_job(
         tmp_path / "more", base, {"app/main.py": edited + "import json  # noqa: F401\n"}, scratch
     )
 
@@ -219,12 +217,12 @@ def test_silencing_that_was_there_may_stay_and_text_that_looks_so_is_text(tmp_pa
     assert [one.line for one in suppressions.find_suppressions(more)] == [4]
 
 
-def test_no_type_check_and_a_stub_before_a_source_are_findings(tmp_path, scratch):
+def test_no_type_check_and_hiding_stub_are_findings(tmp_path, scratch):
     changes = {
         "app/main.py": OLD + "import typing\n\n\n@typing.no_type_check\ndef f():\n    pass\n",
         "app/main.pyi": "",
     }
-    job = made(tmp_path / "case", BASE, changes, scratch)
+    job = make_job(tmp_path / "case", BASE, changes, scratch)
 
     assert sorted(one.rule for one in suppressions.find_suppressions(job)) == [
         "stub",
@@ -232,24 +230,24 @@ def test_no_type_check_and_a_stub_before_a_source_are_findings(tmp_path, scratch
     ]
 
 
-def test_modules_of_the_candidate_do_not_pass_for_tools(judged):
+def test_candidate_modules_do_not_replace_tools(judge):
     forged = "import sys\nsys.stdout.write('[]')\nsys.exit(0)\n"
-    verdict = judged(
+    verdict = judge(
         BASE, {"app/main.py": UNUSED, "ruff.py": forged, "mypy.py": forged, "json.py": forged}
     )
 
     assert ("F401", "app/main.py", 2) in rules(verdict)
 
 
-def test_new_tests_are_not_the_builders_and_are_left_out(judged):
+def test_new_tests_are_not_checked_statically(judge):
     changes = {"app/main.py": GOOD, "tests/test_new.py": "import json\n"}
 
-    assert judged(BASE, changes, tests=("tests/test_new.py",)).reason == "pass"
+    assert judge(BASE, changes, tests=("tests/test_new.py",)).reason == "pass"
 
 
-def test_a_tool_that_cannot_judge_the_base_blocks_and_says_how_to_go_on(judged):
-    broken = judged({**BASE, "ruff.toml": "lint.select = 1\n"}, {"app/main.py": GOOD})
-    unparsable = judged({**BASE, "app/bad.py": "def (:\n"}, {"app/main.py": GOOD})
+def test_tool_that_breaks_on_base_blocks(judge):
+    broken = judge({**BASE, "ruff.toml": "lint.select = 1\n"}, {"app/main.py": GOOD})
+    unparsable = judge({**BASE, "app/bad.py": "def (:\n"}, {"app/main.py": GOOD})
 
     assert broken.reason == unparsable.reason == "missing"
     assert broken.findings[0].rule == "ruff"
@@ -259,21 +257,21 @@ def test_a_tool_that_cannot_judge_the_base_blocks_and_says_how_to_go_on(judged):
     assert "[gates.check]" in unparsable.findings[-1].text
 
 
-def test_a_tool_that_breaks_only_on_the_candidate_is_a_finding(judged):
+def test_tool_that_breaks_on_candidate_is_a_finding(judge):
     settings = {
         **BASE,
         "mypy.ini": "[mypy]\nfiles = app, lib\n",
         "lib/__init__.py": "",
         "lib/a.py": "",
     }
-    verdict = judged(settings, {"lib/__init__.py": None, "lib/a.py": None})
+    verdict = judge(settings, {"lib/__init__.py": None, "lib/a.py": None})
 
     assert verdict.reason == "check"
     assert "mypy" in verdict.findings[0].rule
 
 
-def test_missing_tools_and_a_weak_sandbox_are_not_a_pass(tmp_path, scratch):
-    job = made(tmp_path / "case", BASE, {"app/main.py": GOOD}, scratch)
+def test_missing_tools_are_named_with_install_lines(tmp_path, scratch):
+    job = make_job(tmp_path / "case", BASE, {"app/main.py": GOOD}, scratch)
     job.tools = Tools(
         job.tools.python, job.tools.reads, job.tools.paths, {"python": "3.11"}, "pip install"
     )
@@ -286,46 +284,46 @@ def test_missing_tools_and_a_weak_sandbox_are_not_a_pass(tmp_path, scratch):
     ]
 
 
-def test_the_base_is_looked_at_once_per_tree_and_versions(judged, tmp_path):
+def test_base_is_measured_once_per_tree_and_versions(judge, tmp_path):
     own = str(tmp_path / "own scratch")
     os.mkdir(own)
-    first = judged(BASE, {"app/main.py": GOOD}, scratch=own)
-    again = judged(BASE, {"app/main.py": UNUSED}, scratch=own)
-    other = judged(BASE, {"app/main.py": UNUSED}, scratch=own, versions={"ruff": "0.0.1"})
+    first = judge(BASE, {"app/main.py": GOOD}, scratch=own)
+    again = judge(BASE, {"app/main.py": UNUSED}, scratch=own)
+    other = judge(BASE, {"app/main.py": UNUSED}, scratch=own, versions={"ruff": "0.0.1"})
 
     assert [len(verdict.runs) for verdict in (first, again, other)] == [5, 3, 5]
 
 
-def test_two_candidates_of_one_size_and_second_are_not_mistaken_for_each_other(tmp_path, scratch):
+def test_candidates_of_same_size_and_time_differ(tmp_path, scratch):
     reasons = []
     for name, added in (("one", 'Y: int = "a"\n'), ("two", "Y: int = 123\n")):
-        job = made(tmp_path / name, BASE, {"app/main.py": OLD + added}, scratch)
+        job = make_job(tmp_path / name, BASE, {"app/main.py": OLD + added}, scratch)
         os.utime(os.path.join(job.head, "app", "main.py"), (1e9, 1e9))
         reasons.append(static.judge_static(job).reason)
 
     assert reasons == ["check", "pass"]
 
 
-def test_an_old_mypy_without_json_is_read_by_its_lines(judged):
-    verdict = judged(BASE, {"app/main.py": WRONG}, versions={"mypy": "1.4.0"})
+def test_old_mypy_without_json_is_read(judge):
+    verdict = judge(BASE, {"app/main.py": WRONG}, versions={"mypy": "1.4.0"})
 
     assert rules(verdict) == [("return-value", "app/main.py", 7)]
     assert "--output" not in verdict.runs[-1].argv
 
 
-def test_settings_of_folders_around_the_run_are_not_the_targets(judged, tmp_path):
+def test_settings_of_outer_folders_are_ignored(judge, tmp_path):
     write(
         tmp_path, {"ruff.toml": "lint.select = []\n", "mypy.ini": "[mypy]\nignore_errors = True\n"}
     )
     scratch = tmp_path / "inside"
     scratch.mkdir()
     plain = {name: text for name, text in BASE.items() if name != "ruff.toml"}
-    verdict = judged(plain, {"app/main.py": WRONG + "\nimport json\n"}, scratch=str(scratch))
+    verdict = judge(plain, {"app/main.py": WRONG + "\nimport json\n"}, scratch=str(scratch))
 
     assert {"return-value", "F401"} <= {rule for rule, _, _ in rules(verdict)}
 
 
-def test_a_src_layout_with_subpackages_is_checked_as_it_is_imported(judged):
+def test_src_layout_is_checked_as_imported(judge):
     inner = "def f() -> int:\n    return 1\n"
     base = {
         "src/pkg/__init__.py": "",
@@ -333,25 +331,25 @@ def test_a_src_layout_with_subpackages_is_checked_as_it_is_imported(judged):
         "src/pkg/sub/a.py": inner,
         "src/pkg/b.py": "",
     }
-    good = judged(base, {"src/pkg/b.py": "from pkg.sub.a import f\n\nY: int = f()\n"})
-    bad = judged(base, {"src/pkg/b.py": "from pkg.sub.a import f\n\nY: str = f()\n"})
+    good = judge(base, {"src/pkg/b.py": "from pkg.sub.a import f\n\nY: int = f()\n"})
+    bad = judge(base, {"src/pkg/b.py": "from pkg.sub.a import f\n\nY: str = f()\n"})
 
     assert (good.reason, rules(bad)) == ("pass", [("assignment", "src/pkg/b.py", 3)])
 
 
-def test_a_fastapi_application_gets_a_route_and_its_type_error_is_seen(judged):
+def test_type_error_in_fastapi_route_is_found(judge):
     main = FASTAPI["app/main.py"]
     health = (
         '\n\n@app.get("/health")\ndef health() -> dict[str, str]:\n    return {"status": "ok"}\n'
     )
-    good = judged(FASTAPI, {"app/main.py": main + health})
-    bad = judged(FASTAPI, {"app/main.py": main + health.replace('"ok"', "1")})
+    good = judge(FASTAPI, {"app/main.py": main + health})
+    bad = judge(FASTAPI, {"app/main.py": main + health.replace('"ok"', "1")})
 
     assert good.reason == "pass", [one.as_dict() for one in good.findings]
     assert rules(bad) == [("dict-item", "app/main.py", 13)]
 
 
-def own(command, replace=False, **given):
+def own_settings(command, replace=False, **given):
     return Settings(
         minimum_level="L0",
         commands={"check": command},
@@ -360,18 +358,21 @@ def own(command, replace=False, **given):
     )
 
 
-def test_a_command_of_the_repositorys_own_runs_after_ours_or_instead_of_them(judged):
+def test_own_command_follows_or_replaces_ours(judge):
     check = ["python", "-c", "import sys; sys.exit('bad' in open('data.txt').read())"]
     base = {**BASE, "data.txt": "good\n"}
 
-    assert judged(base, {"data.txt": "better\n"}, settings=own(check)).reason == "pass"
-    assert judged(base, {"data.txt": "bad\n"}, settings=own(check)).reason == "check"
-    ours = judged(base, {"app/main.py": UNUSED}, settings=own(check))
+    assert judge(base, {"data.txt": "better\n"}, settings=own_settings(check)).reason == "pass"
+    assert judge(base, {"data.txt": "bad\n"}, settings=own_settings(check)).reason == "check"
+    ours = judge(base, {"app/main.py": UNUSED}, settings=own_settings(check))
     assert (ours.reason, [rule for rule, _, _ in rules(ours)]) == ("check", ["F401"])
-    assert judged(base, {"app/main.py": UNUSED}, settings=own(check, replace=True)).reason == "pass"
+    assert (
+        judge(base, {"app/main.py": UNUSED}, settings=own_settings(check, replace=True)).reason
+        == "pass"
+    )
 
 
-def test_of_a_command_that_fails_on_the_base_only_new_lines_count(judged):
+def test_failing_own_command_counts_only_new_lines(judge):
     code = """import sys
 for n, t in enumerate(open('d.txt'), 1):
     if 'bad' in t: print(f'd.txt:{n}: {t}')
@@ -379,42 +380,51 @@ sys.exit(1)"""
     check = ["python", "-c", code]
     base = {"d.txt": "bad one\n"}
 
-    assert rules(judged(base, {"d.txt": "x\nbad one\nbad two\n"}, settings=own(check, True))) == [
-        ("own", "d.txt", 3)
-    ]
-    assert judged(base, {"d.txt": "x\nbad one\n"}, settings=own(check, True)).reason == "missing"
-    allowed = own(check, True, allow_failing_baseline=True)
-    assert judged(base, {"d.txt": "x\nbad one\n"}, settings=allowed).reason == "pass"
-    assert rules(judged(base, {"d.txt": "bad one\nbad two\n"}, settings=allowed)) == [
+    assert rules(
+        judge(base, {"d.txt": "x\nbad one\nbad two\n"}, settings=own_settings(check, True))
+    ) == [("own", "d.txt", 3)]
+    assert (
+        judge(base, {"d.txt": "x\nbad one\n"}, settings=own_settings(check, True)).reason
+        == "missing"
+    )
+    allowed = own_settings(check, True, allow_failing_baseline=True)
+    assert judge(base, {"d.txt": "x\nbad one\n"}, settings=allowed).reason == "pass"
+    assert rules(judge(base, {"d.txt": "bad one\nbad two\n"}, settings=allowed)) == [
         ("own", "d.txt", 2)
     ]
-    silent = own(["python", "-c", "import sys; sys.exit(1)"], True, allow_failing_baseline=True)
+    silent = own_settings(
+        ["python", "-c", "import sys; sys.exit(1)"], True, allow_failing_baseline=True
+    )
     assert (
-        judged(base, {"d.txt": "x\n"}, settings=silent).reason == "missing"
+        judge(base, {"d.txt": "x\n"}, settings=silent).reason == "missing"
     )  # nothing shows that it is no worse
 
 
-def test_a_command_reads_protected_files_of_the_base(judged):
+def test_own_command_reads_protected_base_files(judge):
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
     changes = {"check.py": "", "d.txt": "bad"}
 
     assert (
-        judged(
-            base, changes, settings=own(["python", "check.py"], True, protected=["check.py"])
+        judge(
+            base,
+            changes,
+            settings=own_settings(["python", "check.py"], True, protected=["check.py"]),
         ).reason
         == "check"
     )
     assert (
-        judged(base, changes, settings=own(["python", "check.py"], True, protected=[])).reason
+        judge(
+            base, changes, settings=own_settings(["python", "check.py"], True, protected=[])
+        ).reason
         == "pass"
     )
 
 
-def test_tests_of_the_repositorys_own_that_passed_before_are_a_regression(tmp_path, scratch):
+def test_own_tests_that_fail_now_are_regression(tmp_path, scratch):
     settings = Settings(commands={"test": ["python", "check.py"]}, replaces=["test"])
     base = {"check.py": "import sys; sys.exit(open('d.txt').read() != 'good')", "d.txt": "good"}
-    job = made(tmp_path / "case", base, {"d.txt": "bad"}, scratch, settings=settings)
-    failing = made(
+    job = make_job(tmp_path / "case", base, {"d.txt": "bad"}, scratch, settings=settings)
+    failing = make_job(
         tmp_path / "failing",
         {**base, "d.txt": "bad"},
         {"d.txt": "worse"},
@@ -434,24 +444,23 @@ def test_tests_of_the_repositorys_own_that_passed_before_are_a_regression(tmp_pa
     assert own_gate.judge_base_command(failing, "test").reason == "pass"
 
 
-def test_a_command_of_the_repositorys_own_is_not_run_in_a_weaker_box_than_it_asks_for(
-    tmp_path, scratch, monkeypatch
-):
+def test_own_command_needs_the_minimum_sandbox(tmp_path, scratch, monkeypatch):
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
     settings = Settings(commands={"test": ["true"]}, replaces=["test"], minimum_level="L3")
-    job = made(
+    job = make_job(
         tmp_path / "case", {"d.txt": "good"}, {"d.txt": "better"}, scratch, settings=settings
     )
 
     for judge in (own_gate.judge_own_command, own_gate.judge_base_command):
         with pytest.raises(KaizenError):
             judge(job, "test")
+    assert static.judge_static(job).reason == "missing"
 
 
-def test_what_is_kept_about_a_base_is_plain_data(judged, tmp_path):
+def test_memo_of_a_base_is_json(judge, tmp_path):
     own = tmp_path / "own scratch"
     own.mkdir()
-    judged(BASE, {"app/main.py": GOOD}, scratch=str(own))
+    judge(BASE, {"app/main.py": GOOD}, scratch=str(own))
     (kept,) = own.glob("static-*.json")
 
     assert {tool: len(found) for tool, found in json.loads(kept.read_text()).items()} == {
@@ -459,5 +468,5 @@ def test_what_is_kept_about_a_base_is_plain_data(judged, tmp_path):
         "mypy": 1,
     }
     kept.write_text("{")
-    assert judged(BASE, {"app/main.py": GOOD}, scratch=str(own)).reason == "pass"
+    assert judge(BASE, {"app/main.py": GOOD}, scratch=str(own)).reason == "pass"
     shutil.rmtree(own)

@@ -1,4 +1,4 @@
-"""The target repository: read as committed, untouched until work is accepted, and then changed only as said."""
+"""Check the target repository: read as committed, and changed only when work is accepted."""
 
 import os
 import pathlib
@@ -31,10 +31,10 @@ def objects(tmp_path):
     return str(tmp_path / "run" / "objects")
 
 
-def exported(target, tmp_path, commit=None):
+def export(target, tmp_path, commit=None):
     folder = tmp_path / f"export {len(list(tmp_path.iterdir()))}"
     folder.mkdir()
-    target.export_commit(commit or target.head(), str(folder))
+    target.export_commit(commit or target.find_head(), str(folder))
     return folder
 
 
@@ -46,9 +46,7 @@ def files(folder):
     }
 
 
-def test_looking_and_building_leaves_the_repository_byte_for_byte_as_it_was(
-    repo, tmp_path, objects
-):
+def test_building_leaves_repository_unchanged(repo, tmp_path, objects):
     write(repo, {"app/main.py": "dirty = 1\n", "untracked.txt": "mine\n"})
     os.utime(
         repo / "tests" / "test_main.py", (1e9, 1e9)
@@ -56,43 +54,43 @@ def test_looking_and_building_leaves_the_repository_byte_for_byte_as_it_was(
     before = everything(repo)
 
     target = Target(str(repo))
-    base = target.head()
+    base = target.find_head()
     assert target.is_dirty()
-    exported(target, tmp_path)
-    head = target.commit(base, CHANGE, "A message", objects)
-    target.diff_text(base, head, objects)
-    target.changed_lines(base, head, objects)
-    target.tree(head, objects)
+    export(target, tmp_path)
+    head = target.write_commit(base, CHANGE, "A message", objects)
+    target.render_diff(base, head, objects)
+    target.find_changed_lines(base, head, objects)
+    target.hash_files(head, objects)
     target.close()
 
     assert everything(repo) == before
 
 
-def test_the_export_is_the_commit_and_not_the_dirty_tree(repo, tmp_path):
+def test_export_ignores_uncommitted_changes(repo, tmp_path):
     write(repo, {"app/main.py": "dirty = 1\n", "untracked.txt": "mine\n"})
 
-    assert files(exported(Target(str(repo)), tmp_path)) == {
+    assert files(export(Target(str(repo)), tmp_path)) == {
         name: text.encode() for name, text in FASTAPI.items()
     }
 
 
-def test_the_tree_hash_is_the_one_that_a_witnessed_proof_has(repo, tmp_path, objects):
+def test_tree_hash_equals_that_of_proof(repo, tmp_path, objects):
     (repo / "run.sh").write_text("#!/bin/sh\n")
     (repo / "run.sh").chmod(0o755)
     (repo / "link").symlink_to("app/main.py")
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "more")
     target = Target(str(repo))
-    base = target.head()
+    base = target.find_head()
 
-    assert target.tree(base) == read_working_tree(str(repo)).sha256
-    assert read_working_tree(str(exported(target, tmp_path))).sha256 == target.tree(base)
-    head = target.commit(base, {"app/main.py": b"x = 1\n"}, "m", objects)
+    assert target.hash_files(base) == read_working_tree(str(repo)).sha256
+    assert read_working_tree(str(export(target, tmp_path))).sha256 == target.hash_files(base)
+    head = target.write_commit(base, {"app/main.py": b"x = 1\n"}, "m", objects)
     write(repo, {"app/main.py": "x = 1\n"})
-    assert target.tree(head, objects) == read_working_tree(str(repo)).sha256
+    assert target.hash_files(head, objects) == read_working_tree(str(repo)).sha256
 
 
-def test_modes_and_inner_links_are_kept_and_links_that_lead_out_are_not_made(tmp_path):
+def test_export_keeps_modes_and_inner_links(tmp_path):
     repo = tmp_path / "r"
     (repo / "p" / "q").mkdir(parents=True)
     (repo / "run.sh").write_text("#!/bin/sh\n")
@@ -106,7 +104,7 @@ def test_modes_and_inner_links_are_kept_and_links_that_lead_out_are_not_made(tmp
     git(repo, "add", "-A")
     git(repo, "commit", "-qm", "first")
     target = Target(str(repo))
-    folder = exported(target, tmp_path)
+    folder = export(target, tmp_path)
 
     assert stat.S_IMODE((folder / "run.sh").stat().st_mode) & 0o111
     assert os.readlink(folder / "inner") == "run.sh"
@@ -114,7 +112,7 @@ def test_modes_and_inner_links_are_kept_and_links_that_lead_out_are_not_made(tmp
     assert sorted(os.listdir(folder)) == ["inner", "p", "run.sh"]
 
 
-def test_attributes_do_not_change_what_is_exported(tmp_path):
+def test_attributes_do_not_change_export(tmp_path):
     content = {
         ".gitattributes": "secret.py export-ignore\n*.py export-subst eol=crlf\n*.txt filter=shout\n",
         "secret.py": "x = 1\n",
@@ -123,15 +121,15 @@ def test_attributes_do_not_change_what_is_exported(tmp_path):
     }
     repo = repository(tmp_path / "r", content)
 
-    assert files(exported(Target(str(repo)), tmp_path))["secret.py"] == b"x = 1\n"
-    assert files(exported(Target(str(repo)), tmp_path))["subst.py"] == b"# $Format:%H$\n"
-    assert files(exported(Target(str(repo)), tmp_path))["crlf.bin"] == b"a\r\nb\n\0"
+    assert files(export(Target(str(repo)), tmp_path))["secret.py"] == b"x = 1\n"
+    assert files(export(Target(str(repo)), tmp_path))["subst.py"] == b"# $Format:%H$\n"
+    assert files(export(Target(str(repo)), tmp_path))["crlf.bin"] == b"a\r\nb\n\0"
 
 
-def test_no_configuration_changes_the_output_or_runs_anything(repo, tmp_path, objects, monkeypatch):
+def test_configuration_neither_changes_nor_runs_anything(repo, tmp_path, objects, monkeypatch):
     target = Target(str(repo))
-    base = target.head()
-    plain = target.diff_text(base, target.commit(base, CHANGE, "m", objects), objects)
+    base = target.find_head()
+    plain = target.render_diff(base, target.write_commit(base, CHANGE, "m", objects), objects)
     mark = tmp_path / "it ran"
     program = tmp_path / "program.sh"
     program.write_text(f'#!/bin/sh\ntouch "{mark}"\n')
@@ -147,9 +145,10 @@ def test_no_configuration_changes_the_output_or_runs_anything(repo, tmp_path, ob
         (hooks / hook).write_text(program.read_text())
         (hooks / hook).chmod(0o755)
     settings = {
-        "diff.noprefix": "true", "diff.mnemonicPrefix": "true", "core.quotePath": "true", "diff.external": str(program),
-        "core.fsmonitor": str(program), "commit.gpgSign": "true", "gpg.program": str(program), "color.ui": "always",
-        "diff.x.textconv": str(program), "diff.context": "9", "diff.algorithm": "patience", "core.pager": str(program),
+        "diff.noprefix": "true", "diff.mnemonicPrefix": "true", "core.quotePath": "true",
+        "diff.external": str(program), "core.fsmonitor": str(program), "commit.gpgSign": "true",
+        "gpg.program": str(program), "color.ui": "always", "diff.x.textconv": str(program),
+        "diff.context": "9", "diff.algorithm": "patience", "core.pager": str(program),
     }  # fmt: skip
     lines = "".join(f'[{name.rpartition(".")[0].replace(".", " ")}]\n\t{name.rpartition(".")[2]} = "{value}"\n'
                     for name, value in settings.items() if name.count(".") == 1)  # fmt: skip
@@ -159,31 +158,31 @@ def test_no_configuration_changes_the_output_or_runs_anything(repo, tmp_path, ob
     (repo / ".git" / "info" / "attributes").write_text("*.py diff=x binary\n")
 
     fresh = Target(str(repo))
-    head = fresh.commit(base, CHANGE, "m", objects)
-    assert fresh.diff_text(base, head, objects) == plain
+    head = fresh.write_commit(base, CHANGE, "m", objects)
+    assert fresh.render_diff(base, head, objects) == plain
     fresh.is_dirty()
     fresh.adopt_commit(objects, head)
     fresh.create_branch("kaizen/run_1", head)
     assert not mark.exists()
 
 
-def test_a_candidates_attributes_hide_nothing_from_a_reviewer(repo, objects):
+def test_attributes_of_candidate_hide_nothing(repo, objects):
     target = Target(str(repo))
-    base = target.head()
+    base = target.find_head()
     change = {
         "app/main.py": NEW_MAIN,
         ".gitattributes": b"*.py binary -diff\n",
         "logo.png": b"\x89PNG\0\0",
     }
-    said = target.diff_text(base, target.commit(base, change, "m", objects), objects)
+    said = target.render_diff(base, target.write_commit(base, change, "m", objects), objects)
 
     assert '+@app.get("/health")' in said
     assert "Binary files /dev/null and b/logo.png differ" in said
 
 
-def test_changed_lines_are_those_of_the_new_text_whatever_the_files_are_called(repo, objects):
+def test_changed_lines_with_odd_names(repo, objects):
     target = Target(str(repo))
-    base = target.head()
+    base = target.find_head()
     odd = 'o"dd\tnäme\n.py'
     lines = FASTAPI["app/main.py"].splitlines(keepends=True)
     edited = "".join([lines[0], "# new\n", *lines[1:7], '    return {"service": "other"}'])
@@ -193,20 +192,24 @@ def test_changed_lines_are_those_of_the_new_text_whatever_the_files_are_called(r
         "tests/test_main.py": None,
         "e": b"",
     }
-    head = target.commit(base, change, "m", objects)
+    head = target.write_commit(base, change, "m", objects)
 
-    assert target.changed_lines(base, head, objects) == {
+    assert target.find_changed_lines(base, head, objects) == {
         "app/main.py": {2, 9},
         odd: {1, 2},
         "e": set(),
     }
 
 
-def test_the_same_change_is_the_same_commit_and_nobody_wrote_it(repo, tmp_path, objects):
-    one = Target(str(repo)).commit(Target(str(repo)).head(), CHANGE, "Title\n\nText\n", objects)
+def test_same_change_gives_same_commit(repo, tmp_path, objects):
+    one = Target(str(repo)).write_commit(
+        Target(str(repo)).find_head(), CHANGE, "Title\n\nText\n", objects
+    )
     target = Target(str(repo))
     assert (
-        target.commit(target.head(), CHANGE, "Title\n\nText\n", str(tmp_path / "other objects"))
+        target.write_commit(
+            target.find_head(), CHANGE, "Title\n\nText\n", str(tmp_path / "other objects")
+        )
         == one
     )
 
@@ -218,7 +221,7 @@ def test_the_same_change_is_the_same_commit_and_nobody_wrote_it(repo, tmp_path, 
     assert "Kaizen <kaizen@localhost>" in said
 
 
-def test_any_name_and_any_content_come_into_a_commit_as_they_are(repo, objects):
+def test_commit_keeps_odd_names_and_content(repo, objects):
     change = {
         'qu"o\\te.py': b"",
         "line\nbreak": b"data 3\nabc",
@@ -226,7 +229,7 @@ def test_any_name_and_any_content_come_into_a_commit_as_they_are(repo, objects):
         "a b/.gitkeep": b"done\n",
     }
     target = Target(str(repo))
-    head = target.commit(target.head(), change, "m", objects)
+    head = target.write_commit(target.find_head(), change, "m", objects)
 
     found = {
         entry.path: target.store.read_object(entry.id, objects)
@@ -235,23 +238,25 @@ def test_any_name_and_any_content_come_into_a_commit_as_they_are(repo, objects):
     assert found == {**{name: text.encode() for name, text in FASTAPI.items()}, **change}
 
 
-def test_a_file_may_take_the_place_of_a_folder_and_the_other_way_round(repo, objects):
+def test_file_may_replace_folder_and_back(repo, objects):
     target = Target(str(repo))
-    base = target.head()
-    head = target.commit(base, {"tests/test_main.py": None, "tests": b"a file\n"}, "m", objects)
-    back = target.commit(head, {"tests": None, "tests/deep/x": b"1"}, "m", objects)
+    base = target.find_head()
+    head = target.write_commit(
+        base, {"tests/test_main.py": None, "tests": b"a file\n"}, "m", objects
+    )
+    back = target.write_commit(head, {"tests": None, "tests/deep/x": b"1"}, "m", objects)
 
-    assert "tests/deep/x" in target.diff_text(head, back, objects)
+    assert "tests/deep/x" in target.render_diff(head, back, objects)
 
 
-def test_a_link_is_not_written_through(repo, objects):
+def test_link_is_not_written_through(repo, objects):
     (repo / "link").symlink_to("app/main.py")
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "link")
     target = Target(str(repo))
 
     with pytest.raises(Refused):
-        target.commit(target.head(), {"link": b"x"}, "m", objects)
+        target.write_commit(target.find_head(), {"link": b"x"}, "m", objects)
 
 
 DISGUISED = [
@@ -266,35 +271,35 @@ DISGUISED = [
 @pytest.mark.parametrize(
     "path", ["../x", ".git/config", "a/../../x", ".GIT/hooks/x", "/etc/x", *DISGUISED]
 )
-def test_a_path_that_leads_out_is_refused(repo, objects, path):
+def test_path_leading_out_is_refused(repo, objects, path):
     target = Target(str(repo))
 
     with pytest.raises(Refused):
-        target.commit(target.head(), {path: b"x"}, "m", objects)
+        target.write_commit(target.find_head(), {path: b"x"}, "m", objects)
 
 
-def test_a_folder_of_a_repository_is_a_target_of_its_own(tmp_path, objects):
+def test_folder_of_repository_is_target(tmp_path, objects):
     repo = repository(
         tmp_path / "mono",
         {f"apps/öne/{name}": text for name, text in FASTAPI.items()} | {"other.py": ""},
     )
     target = Target(str(repo / "apps" / "öne"))
-    base = target.head()
-    head = target.commit(base, CHANGE, "m", objects)
+    base = target.find_head()
+    head = target.write_commit(base, CHANGE, "m", objects)
 
-    assert target.paths(base) == sorted(FASTAPI)
-    assert files(exported(target, tmp_path)).keys() == FASTAPI.keys()
-    assert target.blob(base, "other.py") is None
-    assert set(target.changed_lines(base, head, objects)) == {"app/main.py", "app/new.py"}
-    assert "a/app/main.py" in target.diff_text(base, head, objects)
+    assert target.list_paths(base) == sorted(FASTAPI)
+    assert files(export(target, tmp_path)).keys() == FASTAPI.keys()
+    assert target.read_blob(base, "other.py") is None
+    assert set(target.find_changed_lines(base, head, objects)) == {"app/main.py", "app/new.py"}
+    assert "a/app/main.py" in target.render_diff(base, head, objects)
     target.adopt_commit(objects, head)
     target.apply_to_worktree(base, head)
     assert (repo / "apps" / "öne" / "app" / "main.py").read_bytes() == NEW_MAIN
     assert target.is_applied(base, head)
-    assert target.tree(head) == read_working_tree(str(repo / "apps" / "öne")).sha256
+    assert target.hash_files(head) == read_working_tree(str(repo / "apps" / "öne")).sha256
 
 
-def test_a_worktree_a_shallow_clone_and_a_sha256_repository_are_targets(repo, tmp_path, objects):
+def test_special_clones_are_targets(repo, tmp_path, objects):
     git(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(tmp_path / "shallow"))
     git(tmp_path, "clone", "-q", "--shared", str(repo), str(tmp_path / "shared"))
@@ -302,8 +307,8 @@ def test_a_worktree_a_shallow_clone_and_a_sha256_repository_are_targets(repo, tm
     repository(tmp_path / "long", FASTAPI)
     for name in ("tree", "shallow", "shared", "long"):
         target = Target(str(tmp_path / name))
-        base = target.head()
-        head = target.commit(base, CHANGE, "m", objects + name)
+        base = target.find_head()
+        head = target.write_commit(base, CHANGE, "m", objects + name)
         target.adopt_commit(objects + name, head)
         target.create_branch(f"kaizen/{name}", head)
         target.apply_to_worktree(base, head)
@@ -314,17 +319,17 @@ def test_a_worktree_a_shallow_clone_and_a_sha256_repository_are_targets(repo, tm
 @pytest.mark.parametrize(
     "name", ["a\n--kaizen-next-path\nb", "a\n--next/path\nb", "a\n", " --next"]
 )
-def test_a_folder_may_have_lines_in_its_name(tmp_path, objects, name):
+def test_folder_name_may_have_lines(tmp_path, objects, name):
     target = Target(str(repository(tmp_path / name / "apps", FASTAPI)))
-    base = target.head()
-    head = target.commit(base, CHANGE, "m", objects)
+    base = target.find_head()
+    head = target.write_commit(base, CHANGE, "m", objects)
     target.adopt_commit(objects, head)
     target.apply_to_worktree(base, head)
 
     assert (tmp_path / name / "apps" / "app" / "new.py").read_bytes() == b"ONE = 1\n"
 
 
-def test_a_submodule_is_left_out_and_named(repo, tmp_path):
+def test_submodule_is_left_out_and_named(repo, tmp_path):
     inner = repository(tmp_path / "inner", {"x.py": ""})
     git(
         repo,
@@ -338,14 +343,14 @@ def test_a_submodule_is_left_out_and_named(repo, tmp_path):
     )
     git(repo, "commit", "-q", "-m", "submodule")
     target = Target(str(repo))
-    folder = exported(target, tmp_path)
+    folder = export(target, tmp_path)
 
-    assert target.left_out == target.submodules(target.head()) == ["vendor/inner"]
+    assert target.left_out == target.list_submodules(target.find_head()) == ["vendor/inner"]
     assert not (folder / "vendor").exists()
-    assert "vendor/inner" not in target.paths(target.head())
+    assert "vendor/inner" not in target.list_paths(target.find_head())
 
 
-def test_what_is_no_repository_with_files_and_a_commit_is_refused_with_the_reason(tmp_path):
+def test_unusable_repository_is_refused_with_reason(tmp_path):
     (tmp_path / "plain").mkdir()
     git(tmp_path, "init", "-q", "--bare", str(tmp_path / "bare"))
     git(tmp_path, "init", "-q", str(tmp_path / "empty"))
@@ -354,17 +359,17 @@ def test_what_is_no_repository_with_files_and_a_commit_is_refused_with_the_reaso
     codes = {}
     for name in ("missing", "plain", "bare", "empty", "r/.git", "r/build"):
         with pytest.raises((NotFound, Refused)) as caught:
-            Target(str(tmp_path / name)).head()
+            Target(str(tmp_path / name)).find_head()
         codes[name] = caught.value.code
         assert caught.value.next
 
     assert codes == {
-        "missing": "no_target", "plain": "not_a_repository", "bare": "target_without_files", "empty": "no_commit",
-        "r/.git": "target_without_files", "r/build": "nothing_committed",
+        "missing": "no_target", "plain": "not_a_repository", "bare": "target_without_files",
+        "empty": "no_commit", "r/.git": "target_without_files", "r/build": "nothing_committed",
     }  # fmt: skip
 
 
-def test_a_missing_object_is_an_error_of_ours(repo, tmp_path):
+def test_missing_object_is_integrity_error(repo, tmp_path):
     target = Target(str(repo))
     id = subprocess.run(
         ["git", "rev-parse", "HEAD:app/main.py"], cwd=repo, capture_output=True, text=True
@@ -372,10 +377,10 @@ def test_a_missing_object_is_an_error_of_ours(repo, tmp_path):
     os.unlink(repo / ".git" / "objects" / id[:2] / id[2:].strip())
 
     with pytest.raises(Integrity):
-        exported(target, tmp_path)
+        export(target, tmp_path)
 
 
-def test_a_name_that_is_no_text_is_exported_and_not_listed(repo, tmp_path):
+def test_undecodable_name_is_exported_but_not_listed(repo, tmp_path):
     name = os.fsdecode(b"bad-\xff.py")
     try:
         (repo / name).write_text("x = 1\n")
@@ -385,16 +390,16 @@ def test_a_name_that_is_no_text_is_exported_and_not_listed(repo, tmp_path):
     git(repo, "commit", "-q", "-m", "bad")
     target = Target(str(repo))
 
-    assert (exported(target, tmp_path) / name).exists()
-    assert target.paths(target.head()) == sorted(FASTAPI)
+    assert (export(target, tmp_path) / name).exists()
+    assert target.list_paths(target.find_head()) == sorted(FASTAPI)
 
 
 @pytest.fixture
 def accepted(repo, objects):
-    """(target, base, head) of a change that was taken over."""
+    """Return (target, base, head) of an adopted change."""
     target = Target(str(repo))
-    base = target.head()
-    head = target.commit(base, CHANGE, "m", objects)
+    base = target.find_head()
+    head = target.write_commit(base, CHANGE, "m", objects)
     target.adopt_commit(objects, head)
     return target, base, head
 
@@ -403,11 +408,11 @@ def index(repo):
     return (repo / ".git" / "index").read_bytes()
 
 
-def test_adopting_takes_the_accepted_commit_and_no_other(repo, objects):
+def test_adopting_imports_only_accepted_commit(repo, objects):
     target = Target(str(repo))
-    base = target.head()
-    rejected = target.commit(base, {"app/bad.py": b"BAD = 1\n"}, "m", objects)
-    head = target.commit(base, CHANGE, "m", objects)
+    base = target.find_head()
+    rejected = target.write_commit(base, {"app/bad.py": b"BAD = 1\n"}, "m", objects)
+    head = target.write_commit(base, CHANGE, "m", objects)
     target.adopt_commit(objects, head)
     target.adopt_commit(objects, head)
 
@@ -417,7 +422,7 @@ def test_adopting_takes_the_accepted_commit_and_no_other(repo, objects):
         git(repo, "cat-file", "-e", rejected)
 
 
-def test_a_branch_is_made_once_and_never_moved(repo, accepted):
+def test_branch_is_created_once_and_never_moved(repo, accepted):
     target, base, head = accepted
     target.create_branch("kaizen/run_1", head)
     target.create_branch("kaizen/run_1", head)
@@ -432,7 +437,7 @@ def test_a_branch_is_made_once_and_never_moved(repo, accepted):
     assert said.split() == [head, base]
 
 
-def test_applying_changes_the_files_and_nothing_else(repo, accepted):
+def test_applying_changes_only_the_files(repo, accepted):
     target, base, head = accepted
     write(repo, {"notes.txt": "mine\n"})
     staged = index(repo)
@@ -442,12 +447,12 @@ def test_applying_changes_the_files_and_nothing_else(repo, accepted):
     assert not (repo / "tests" / "test_main.py").exists()
     assert (repo / "notes.txt").read_text() == "mine\n"
     assert index(repo) == staged
-    assert target.head() == base
+    assert target.find_head() == base
     assert target.is_applied(base, head)
 
 
 @pytest.mark.parametrize("path", ["app/main.py", "app/new.py", "tests/test_main.py"])
-def test_changes_of_the_users_own_are_named_and_not_written_over(repo, accepted, path):
+def test_local_changes_are_named_and_kept(repo, accepted, path):
     target, base, head = accepted
     write(repo, {path: "mine = 1\n"})
     before = everything(repo)
@@ -457,7 +462,7 @@ def test_changes_of_the_users_own_are_named_and_not_written_over(repo, accepted,
     assert everything(repo) == before
 
 
-def test_an_ignored_file_and_a_staged_one_are_not_written_over(repo, accepted):
+def test_ignored_and_staged_files_are_kept(repo, accepted):
     target, base, head = accepted
     (repo / ".git" / "info" / "exclude").write_text("new.py\n")
     write(repo, {"app/new.py": "mine = 1\n", "app/main.py": "staged = 1\n"})
@@ -467,7 +472,7 @@ def test_an_ignored_file_and_a_staged_one_are_not_written_over(repo, accepted):
         target.apply_to_worktree(base, head)
 
 
-def test_a_file_that_somebody_else_changed_meanwhile_is_a_conflict(repo, accepted):
+def test_file_changed_meanwhile_is_conflict(repo, accepted):
     target, base, head = accepted
     write(repo, {"app/main.py": "nothing = 'in common'\n"})
     git(repo, "commit", "-q", "-a", "-m", "meanwhile")
@@ -478,7 +483,7 @@ def test_a_file_that_somebody_else_changed_meanwhile_is_a_conflict(repo, accepte
     assert everything(repo / "app") == before
 
 
-def test_applying_goes_on_where_it_was_cut_off(repo, accepted):
+def test_applying_continues_after_interruption(repo, accepted):
     target, base, head = accepted
     write(repo, {"app/main.py": NEW_MAIN})
     assert not target.is_applied(base, head)
@@ -488,7 +493,7 @@ def test_applying_goes_on_where_it_was_cut_off(repo, accepted):
     target.apply_to_worktree(base, head)
 
 
-def test_a_tree_with_the_line_endings_of_windows_keeps_them(repo, accepted):
+def test_windows_line_ends_are_kept(repo, accepted):
     target, base, head = accepted
     git(repo, "config", "core.autocrlf", "true")
     for path in ("app/main.py", "tests/test_main.py"):

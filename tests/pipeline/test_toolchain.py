@@ -1,4 +1,4 @@
-"""The target's own tools are found, asked, and never installed."""
+"""Check that the target's own tools are found and never installed."""
 
 import os
 import subprocess
@@ -21,11 +21,11 @@ def repo(tmp_path):
 
 
 def environment(folder):
-    """An environment without pip or tools, which is quick to make."""
+    """Create an environment without pip or tools, which is quick."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
 
 
-def test_the_named_interpreter_is_asked_for_the_versions_of_the_tools(repo):
+def test_named_interpreter_reports_tool_versions(repo):
     found = find_tools(Target(str(repo)), sys.executable)
 
     assert found.python == [sys.executable]
@@ -37,7 +37,7 @@ def test_the_named_interpreter_is_asked_for_the_versions_of_the_tools(repo):
     assert os.path.expanduser("~") not in found.reads
 
 
-def test_an_interpreter_that_is_not_there_or_does_not_answer_is_an_error(repo, tmp_path):
+def test_missing_or_broken_interpreter_is_error(repo, tmp_path):
     with pytest.raises(NotFound):
         find_tools(Target(str(repo)), "no-such-python")
     dumb = tmp_path / "dumb"
@@ -47,7 +47,7 @@ def test_an_interpreter_that_is_not_there_or_does_not_answer_is_an_error(repo, t
         find_tools(Target(str(repo)), str(dumb))
 
 
-def test_the_targets_own_environment_comes_first_and_what_it_lacks_has_its_install_line(repo):
+def test_targets_environment_comes_first(repo):
     environment(repo / ".venv")
     found = find_tools(Target(str(repo)))
 
@@ -62,7 +62,7 @@ def test_the_targets_own_environment_comes_first_and_what_it_lacks_has_its_insta
     ]
 
 
-def test_a_folder_of_a_repository_uses_the_environment_further_up(tmp_path):
+def test_folder_uses_environment_further_up(tmp_path):
     repo = repository(tmp_path / "mono", {f"app/{name}": text for name, text in FASTAPI.items()})
     environment(repo / "venv")
     environment(tmp_path / ".venv")  # outside of the repository: nobody's
@@ -70,7 +70,7 @@ def test_a_folder_of_a_repository_uses_the_environment_further_up(tmp_path):
     assert find_tools(Target(str(repo / "app"))).python == [str(repo / "venv" / "bin" / "python")]
 
 
-def test_modules_in_the_target_or_in_pythonpath_do_not_pass_for_tools(repo, monkeypatch):
+def test_modules_named_like_tools_are_ignored(repo, monkeypatch):
     environment(repo / ".venv")
     for name in ("ruff", "mypy"):
         (repo / f"{name}.py").write_text("print('ruff 9.9.9')\n")
@@ -81,7 +81,7 @@ def test_modules_in_the_target_or_in_pythonpath_do_not_pass_for_tools(repo, monk
     assert set(find_tools(Target(str(repo))).versions) == {"python"}
 
 
-def test_a_project_of_uv_is_asked_about_and_nothing_is_made(repo, monkeypatch):
+def test_uv_project_is_only_looked_at(repo, monkeypatch):
     scripts = sysconfig.get_path("scripts")
     (repo / "uv.lock").write_text("version = 1\n")
     monkeypatch.setenv("PATH", f"{scripts}:{os.environ['PATH']}")
@@ -93,9 +93,7 @@ def test_a_project_of_uv_is_asked_about_and_nothing_is_made(repo, monkeypatch):
     assert everything(repo) == before
 
 
-def test_without_anything_else_it_is_the_python_on_the_path_itself_and_not_a_script_before_it(
-    repo, tmp_path, monkeypatch
-):
+def test_python_on_path_is_last_choice(repo, tmp_path, monkeypatch):
     shim = tmp_path / "shims" / "python3"
     shim.parent.mkdir()
     shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
@@ -105,7 +103,7 @@ def test_without_anything_else_it_is_the_python_on_the_path_itself_and_not_a_scr
     assert find_tools(Target(str(repo))).python == [sys.executable]
 
 
-def test_packages_below_src_are_found_there(tmp_path):
+def test_packages_below_src_are_found(tmp_path):
     flat = repository(tmp_path / "flat", FASTAPI)
     nested = repository(
         tmp_path / "nested", {f"src/{name}": text for name, text in FASTAPI.items()}

@@ -20,8 +20,8 @@ from kaizen_components.errors import KaizenError
 from . import fast_gates
 from .factory import GOOD, QUICK, REQUEST, main_with, target, whole
 from .protocols import NOTES, SCRIPT, changed, put
+from .run_records import Records, branches
 from .targets import repository
-from .witnessed import Records, branches
 
 RUNS_MAX = 2
 EASY = QUICK.replace("'/health'", "'nothing'")

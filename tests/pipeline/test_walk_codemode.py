@@ -10,11 +10,11 @@ from hypothesis.stateful import rule
 
 from kaizen_components.pipeline.codemode import fixture
 
+from .agent_life import CODEMODE
 from .codemode_answers import ANALYSIS, GOOD, MORE, REQUEST, SNIPPETS, SOURCE, SPEC
-from .lived import CODEMODE
+from .run_records_codemode import CodemodeRecords
 from .targets import repository
 from .test_walk import ACTORS, Held, Walk
-from .witnessed_codemode import CodemodeRecords
 
 WRONG = [
     *CODEMODE["bad"].values(), MORE, ANALYSIS.replace('"S12"', '"S99"'), SNIPPETS.replace('"S1"', '"S2"'),

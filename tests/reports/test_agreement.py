@@ -1,4 +1,4 @@
-"""Reports about the same records say the same."""
+"""Reports about the same records agree."""
 
 import json
 
@@ -6,8 +6,8 @@ import pytest
 
 
 @pytest.fixture
-def told(kaizen):
-    """The data of a report, which writes nothing."""
+def report_data(kaizen):
+    """`report_data(code)`: the data of a report; nothing is written."""
     return lambda code, **options: kaizen(code, out="-", format="json", timezone="UTC", **options)
 
 
@@ -15,40 +15,40 @@ def start(kaizen, title="A task"):
     return kaizen("W1", title=title, summary="To be done.")["id"]
 
 
-def test_a_task_that_is_told_to_be_done_twice_is_done_once(kaizen, told):
+def test_task_marked_done_twice_counts_once(kaizen, report_data):
     task = start(kaizen)
     kaizen("W2", id=task, status="done")
-    first = told("R1", id=task)["data"]["lead_time_ms"]
+    first = report_data("R1", id=task)["data"]["lead_time_ms"]
     kaizen("W2", id=task, status="done")
 
-    assert told("R8")["data"]["numbers"]["now"]["done"] == 1
-    assert sum(told("R1")["data"]["throughput"]["done"]) == 1
-    assert told("R1", id=task)["data"]["lead_time_ms"] == first
+    assert report_data("R8")["data"]["numbers"]["now"]["done"] == 1
+    assert sum(report_data("R1")["data"]["throughput"]["done"]) == 1
+    assert report_data("R1", id=task)["data"]["lead_time_ms"] == first
 
 
-def test_what_a_part_of_a_trace_costs_is_the_cost_of_its_task_in_every_report(kaizen, told):
+def test_span_cost_counts_for_task_in_every_report(kaizen, report_data):
     task = start(kaizen)
     whole = kaizen("T1", name="whole", task_id=task, cost_usd=1)["id"]
     kaizen("T1", name="part", parent=whole, cost_usd=9)
 
-    (dearest,) = told("R8")["data"]["dearest"]
+    (dearest,) = report_data("R8")["data"]["dearest"]
     assert (dearest["task_id"], dearest["cost_usd"]) == (task, 10)
-    assert told("R1", id=task)["data"]["cost"]["cost_usd"] == 10
+    assert report_data("R1", id=task)["data"]["cost"]["cost_usd"] == 10
 
 
-def test_a_canceled_task_has_no_objection_to_look_at(kaizen, told):
+def test_canceled_task_has_no_open_objection(kaizen, report_data):
     task = start(kaizen)
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It does not work.")
-    assert [point["what"] for point in told("R8")["data"]["next"]] == ["Open objection"]
+    assert [point["what"] for point in report_data("R8")["data"]["next"]] == ["Open objection"]
     kaizen("W2", id=task, status="canceled")
 
-    assert told("R8")["data"]["next"] == []
+    assert report_data("R8")["data"]["next"] == []
     assert "does not work" not in next(
         (one["items"] for one in kaizen("R0")["parts"] if one["name"] == "verdicts"), ""
     )
 
 
-def test_a_flow_counts_from_the_number_that_it_names(kaizen, told):
+def test_flow_names_its_starting_counts(kaizen, report_data):
     tasks = [start(kaizen) for _ in range(3)]
     for task in tasks:
         kaizen("W2", id=task, status="done")
@@ -58,14 +58,14 @@ def test_a_flow_counts_from_the_number_that_it_names(kaizen, told):
     assert "Done and canceled are counted from 0 and 0 on." in text
 
 
-def test_a_narrowing_that_fits_nothing_does_not_say_that_nothing_is_recorded(kaizen):
+def test_filter_without_hits_does_not_claim_empty_database(kaizen):
     kaizen("Q1", title="Looked at it.")
 
     assert "No proof fits." in kaizen("R4", out="-", format="md", since="9990-01-01")["document"]
     assert "No proof fits." in kaizen("R4", out="-", format="md", scope="elsewhere")["document"]
 
 
-def test_times_are_meant_in_the_timezone_that_is_asked_for(kaizen, monkeypatch, told):
+def test_times_are_read_in_the_given_timezone(kaizen, monkeypatch, report_data):
     start(kaizen)
     found = []
     for zone in ("UTC", "Asia/Kathmandu"):
@@ -79,7 +79,7 @@ def test_times_are_meant_in_the_timezone_that_is_asked_for(kaizen, monkeypatch, 
     assert found[0] == found[1] and "since 2026-11-12 00:00" in found[0]
 
 
-def test_the_screen_gets_the_bytes_of_the_file(cli, root):
+def test_screen_output_equals_file_bytes(cli, root):
     cli("W1", "--title", "Prix\u00a010\u202f% \u009b31m", "--summary", "a\tb")
     for ending in ("html", "md", "json"):
         cli("R1", "--id", "@last", "--format", ending, "--out", str(root / f"one.{ending}"))
@@ -90,7 +90,7 @@ def test_the_screen_gets_the_bytes_of_the_file(cli, root):
     assert json.loads(shown)["data"]["record"]["title"] == "Prix\u00a010\u202f% \u009b31m"
 
 
-def test_an_op_id_brings_the_first_answer_again(kaizen, root):
+def test_op_id_repeats_first_answer(kaizen, root):
     start(kaizen)
     first = kaizen("R1", op_id="once")
     again = kaizen("R1", op_id="once")
@@ -99,7 +99,7 @@ def test_an_op_id_brings_the_first_answer_again(kaizen, root):
     assert len(list((root / "AI/db/exports").iterdir())) == 1
 
 
-def test_a_file_outside_the_project_is_called_as_its_reader_called_it(kaizen, tmp_path):
+def test_file_outside_project_keeps_the_given_path(kaizen, tmp_path):
     kaizen("K1")
     out = str(tmp_path / "elsewhere.html")
 
@@ -107,13 +107,13 @@ def test_a_file_outside_the_project_is_called_as_its_reader_called_it(kaizen, tm
 
 
 @pytest.mark.parametrize("name", ["localtime", "posixrules", "Nowhere/City"])
-def test_a_zone_that_is_another_one_elsewhere_is_refused(cli, name):
+def test_machine_dependent_timezone_is_refused(cli, name):
     cli("K1")
 
     assert cli("R8", "--timezone", name, "--out", "-").exit_code == 2
 
 
-def test_a_time_without_a_day_in_the_zone_is_refused(cli):
+def test_time_outside_calendar_is_refused(cli):
     cli("K1")
     answer = cli(
         "R1",
@@ -129,16 +129,14 @@ def test_a_time_without_a_day_in_the_zone_is_refused(cli):
     assert (answer.exit_code, answer.error["code"]) == (2, "time_out_of_range")
 
 
-def test_ordinary_letters_and_spaces_stay_as_they_are(kaizen):
+def test_ordinary_letters_and_spaces_are_kept(kaizen):
     title = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469"
     task = start(kaizen, title)
 
     assert title in kaizen("R1", id=task, out="-", format="html")["document"]
 
 
-def test_a_named_period_is_the_same_on_every_day_and_a_note_says_what_else_there_is(
-    kaizen, monkeypatch
-):
+def test_named_period_is_reproducible_on_later_days(kaizen, monkeypatch):
     from kaizen_components.records import ids
 
     start(kaizen)
@@ -151,7 +149,7 @@ def test_a_named_period_is_the_same_on_every_day_and_a_note_says_what_else_there
     assert kaizen("R9", month=month, out="-", format="md", timezone="UTC")["document"] == today
 
 
-def test_a_digest_without_room_for_what_changed_says_since_when(kaizen):
+def test_digest_without_room_names_since(kaizen):
     start(kaizen)
     kaizen("R0", actor="reader")
     for number in range(5):

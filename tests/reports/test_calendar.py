@@ -43,7 +43,7 @@ def period(unit, zone="UTC", at=NOW, **given):
         ("year", 9998, date(9998, 1, 1), date(9998, 12, 31), "year 9997"),
     ],
 )
-def test_a_period_has_its_days_and_the_one_before_it(unit, given, first, last, before):
+def test_period_knows_days_and_period_before(unit, given, first, last, before):
     found = period(unit, given=given)
 
     assert (found.first, found.last, found.before_name) == (first, last, before)
@@ -54,7 +54,7 @@ def test_a_period_has_its_days_and_the_one_before_it(unit, given, first, last, b
     [("week", None, False, "2026-W47"), ("week", None, True, "2026-W46"), ("month", None, True, "2026-10"),
      ("month", None, False, "2026-11"), ("year", None, True, "2025"), ("year", 2024, False, "2024")],
 )  # fmt: skip
-def test_what_this_and_last_mean_is_made_exact(unit, given, last, exact):
+def test_this_and_last_are_made_exact(unit, given, last, exact):
     assert asked(unit, given=given, last=last)[unit] == exact
 
 
@@ -85,7 +85,7 @@ def test_today_is_that_of_the_reader():
         ),
     ],
 )
-def test_a_period_that_does_not_exist_is_refused_with_an_example(unit, wrong):
+def test_unknown_period_is_refused_with_example(unit, wrong):
     with pytest.raises(Usage) as refused:
         asked(unit, given=wrong)
 
@@ -113,7 +113,7 @@ def test_until_belongs_to_days():
         asked("week", days=3660, until="0001-01-01T00:00:00.000Z")
 
 
-def test_days_end_today_and_are_compared_with_as_many_before():
+def test_days_end_today_and_compare_equally_many():
     found = period("week", "Europe/Berlin", days=3)
 
     assert (found.first, found.last, found.before_first) == (
@@ -128,7 +128,7 @@ def test_days_end_today_and_are_compared_with_as_many_before():
     "zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "UTC"]
 )
 @pytest.mark.parametrize("month", ["2026-03", "2026-04", "2026-10", "2026-11"])
-def test_every_hour_falls_on_the_day_that_a_calendar_here_shows(zone, month):
+def test_every_hour_falls_on_its_local_day(zone, month):
     found, clock = period("month", zone, given=month), Zone(zone)
     fold, moment = BarIndex(found), datetime.fromisoformat(found.since)
     while ids.format_time(round(moment.timestamp() * 1000)) < found.until:
@@ -140,7 +140,7 @@ def test_every_hour_falls_on_the_day_that_a_calendar_here_shows(zone, month):
 @pytest.mark.parametrize(
     "zone", ["Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Europe/Berlin"]
 )
-def test_a_zone_off_by_half_an_hour_or_a_quarter_is_exact_to_the_minute(zone):
+def test_zones_with_odd_minutes_are_exact(zone):
     found, clock = period("week", zone, given="2026-W46"), Zone(zone)
     fold, midnight = BarIndex(found), datetime.fromisoformat(found.limits()[3])
 
@@ -152,7 +152,7 @@ def test_a_zone_off_by_half_an_hour_or_a_quarter_is_exact_to_the_minute(zone):
 @pytest.mark.parametrize(
     "day, hours", [(date(2026, 3, 29), 23), (date(2026, 10, 25), 25), (date(2026, 11, 9), 24)]
 )
-def test_a_day_on_which_the_clock_changes_has_23_or_25_hours(day, hours):
+def test_clock_change_makes_23_or_25_hours(day, hours):
     found = period("week", "Europe/Berlin", given=f"2026-W{day.isocalendar()[1]:02d}")
     begins = [*found.limits(), found.until]
     at = found.steps().index(day)
@@ -185,14 +185,14 @@ def test_a_day_on_which_the_clock_changes_has_23_or_25_hours(day, hours):
         ),  # a day longer than the year before
     ],
 )
-def test_a_period_under_way_is_compared_with_the_same_part_of_the_one_before(unit, given, at, cut):
+def test_current_period_compares_same_part(unit, given, at, cut):
     found = period(unit, "Europe/Berlin" if unit != "week" else "UTC", at, given=given, so_far=True)
 
     assert found.is_cut
     assert found.before_until == cut
 
 
-def test_a_period_that_is_over_is_compared_with_the_whole_even_if_the_last_record_is_old():
+def test_past_period_compares_with_whole():
     found = period("week", given="2026-W46", at="2026-11-13T17:00:00.000Z")
 
     assert not found.is_cut
@@ -209,7 +209,7 @@ def test_a_period_that_is_over_is_compared_with_the_whole_even_if_the_last_recor
         (3660, "30 days", 122),
     ],
 )
-def test_long_spans_of_days_are_shown_in_fewer_bars(days, step, bars):
+def test_long_spans_use_fewer_bars(days, step, bars):
     found = period("year", days=days)
 
     assert (found.step, len(found.labels())) == (step, bars)

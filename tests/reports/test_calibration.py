@@ -89,7 +89,7 @@ def test_the_scores_are_those_computed_by_hand(kaizen, closed):
     assert "better than" in report["reading"]
 
 
-def test_the_table_has_ten_ranges_with_mean_and_observed_frequency(kaizen, closed):
+def test_table_has_ten_ranges(kaizen, closed):
     closed(BY_HAND)
     report = kaizen("I5")
 
@@ -108,13 +108,13 @@ def test_the_table_has_ten_ranges_with_mean_and_observed_frequency(kaizen, close
 
 
 @pytest.mark.parametrize("tenth", range(11))
-def test_a_probability_on_a_border_belongs_to_the_upper_range_and_1_to_the_last(tenth):
+def test_border_belongs_to_upper_range(tenth):
     table = calibration.group_predictions([(tenth / 10, True)])
 
     assert [at for at, row in enumerate(table) if row["count"]] == [min(tenth, 9)]
 
 
-def test_the_mean_of_a_range_is_that_of_its_probabilities(kaizen, closed):
+def test_mean_of_range_is_of_probabilities(kaizen, closed):
     closed([(0.61, "happened"), (0.62, "did-not-happen"), (0.66, "happened")])
 
     assert filled(kaizen("I5")) == {"60-70 %": (3, 0.63, 0.6667)}
@@ -130,9 +130,7 @@ def test_the_mean_of_a_range_is_that_of_its_probabilities(kaizen, closed):
         ([(0.2, "happened")], 0.64, 0, "worse than"),
     ],
 )
-def test_the_score_is_compared_with_always_saying_the_base_rate(
-    kaizen, closed, predictions, brier, base_brier, said
-):
+def test_score_is_compared_with_base_rate(kaizen, closed, predictions, brier, base_brier, said):
     closed(predictions)
     report = kaizen("I5")
 
@@ -153,7 +151,7 @@ def test_without_closed_predictions_there_is_no_score(kaizen, closed, root, pred
         assert "svg" not in Page((root / report["path"]).read_text()).tags
 
 
-def test_a_report_is_of_one_review_or_of_all(kaizen, closed):
+def test_report_covers_one_review_or_all(kaizen, closed):
     good = closed([(1, "happened")], "Good")
     closed([(0, "happened"), (0.5, None)], "Bad")
     kaizen("I3", irl_id=good, summary="S")
@@ -171,7 +169,7 @@ def test_a_report_is_of_one_review_or_of_all(kaizen, closed):
         kaizen("I5", id="irl_1999")
 
 
-def test_trials_count_only_in_the_report_of_a_trial(kaizen, closed):
+def test_trials_count_only_in_trial_report(kaizen, closed):
     closed([(1, "happened")])
     trial = closed([(0, "happened")], test=True)
     kaizen("I3", irl_id=trial, summary="S")
@@ -181,7 +179,7 @@ def test_trials_count_only_in_the_report_of_a_trial(kaizen, closed):
     assert (kaizen("I5", id=trial)["brier"], kaizen("I5", id=trial)["corrections"]) == (1, 1)
 
 
-def test_a_trial_outcome_leaves_a_real_prediction_open(kaizen, closed):
+def test_trial_outcome_leaves_prediction_open(kaizen, closed):
     closed([(0.5, None)])
     kaizen("I4", prediction_id="@last", outcome="happened", summary="S", test=True)
     report = kaizen("I5")
@@ -211,7 +209,7 @@ def test_the_text_plot_is_this(kaizen, closed):
     ]
 
 
-def test_the_text_report_fits_a_narrow_terminal_and_keeps_the_plot_whole(kaizen, closed, cli):
+def test_text_report_fits_narrow_terminal(kaizen, closed, cli):
     closed([*BY_HAND, (0.5, None)], "A long title " * 10)
     out = cli("I5", "--id", "@last", env={"COLUMNS": "80"}).out
 
@@ -232,7 +230,7 @@ def test_json_has_the_data_and_no_drawing(kaizen, closed):
 # As a page
 
 
-def test_the_page_is_well_formed_and_holds_the_numbers_and_the_plot(kaizen, closed, root):
+def test_page_has_numbers_and_plot(kaizen, closed, root):
     closed([*BY_HAND, (0.5, None)])
     text = page_of(kaizen, root)
     page = Page(text)
@@ -266,7 +264,7 @@ def test_a_point_stands_where_its_numbers_say():
     assert plot["points"][0]["r"] > plot["points"][1]["r"]
 
 
-def test_the_page_needs_nothing_from_elsewhere(kaizen, closed, root):
+def test_page_loads_nothing_external(kaizen, closed, root):
     closed(BY_HAND)
     page = Page(page_of(kaizen, root))
 
@@ -277,7 +275,7 @@ def test_the_page_needs_nothing_from_elsewhere(kaizen, closed, root):
 HOSTILE = "<script>alert(1)</script>"
 
 
-def test_the_page_shows_hostile_text_and_does_not_obey_it(kaizen, root):
+def test_page_shows_hostile_text_inert(kaizen, root):
     review = kaizen("I1", title=HOSTILE, summary="S")["id"]
     summary = HOSTILE + "\"' onload=x </svg> &amp; {{ 7 * 7 }}"
     kaizen("I2", irl_id=review, summary=summary, probability=0.5, deadline="+7d")
@@ -296,7 +294,7 @@ def test_the_page_is_anchored_to_the_log(kaizen, closed, root):
     assert log["root"] in text and f"{log['entries']} entries" in text
 
 
-def test_a_page_is_written_below_exports_or_where_told_and_never_over_another(kaizen, closed, root):
+def test_page_is_never_overwritten(kaizen, closed, root):
     closed(BY_HAND)
 
     first, second = (kaizen("I5", format="html")["path"] for _ in range(2))
@@ -313,7 +311,7 @@ def test_a_page_is_written_below_exports_or_where_told_and_never_over_another(ka
     assert target.read_bytes() == before
 
 
-def test_a_page_that_cannot_be_written_says_so(kaizen, closed, root):
+def test_unwritable_page_says_so(kaizen, closed, root):
     closed(BY_HAND)
     (root / "file").write_text("")
     for folder in ("file", "file/below"):

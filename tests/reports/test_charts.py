@@ -52,7 +52,7 @@ def texts(ticks):
         (40 * 24 * HOUR, format_duration, False, ["0 d", "10 d", "20 d", "30 d", "40 d"]),
     ],
 )
-def test_ticks_are_round_in_the_unit_of_what_is_shown(most, show, whole, ticks):
+def test_ticks_are_round_in_their_unit(most, show, whole, ticks):
     assert [text for _, text in choose_scale(most, show, whole)[1]] == ticks
 
 
@@ -61,7 +61,7 @@ def test_ticks_are_round_in_the_unit_of_what_is_shown(most, show, whole, ticks):
     st.floats(1e-6, 1e12),
     st.sampled_from([format_count, format_percent, format_dollars, format_duration]),
 )
-def test_an_axis_reaches_what_it_shows_in_a_few_even_steps(most, show):
+def test_axis_has_few_even_steps(most, show):
     top, ticks = choose_scale(most, show, False)
     values = [value for value, _ in ticks]
 
@@ -87,11 +87,11 @@ def test_counts_have_no_halves():
         (["2026-11-16", "later"], ["2026-11-16", "later"], ""),
     ],
 )
-def test_the_year_is_said_once_where_it_is_clear(labels, short, year):
+def test_common_year_is_shown_once(labels, short, year):
     assert shorten_labels(labels) == (short, year)
 
 
-def test_the_year_stands_with_the_name_of_the_axis_and_the_table_has_whole_dates():
+def test_year_is_in_axis_name_dates_in_table():
     made = drawn(labels=DAYS, series={"one": [1] * 30})
 
     assert (made["x_label"], made["data"]["rows"][0][0]) == ("x, 2026", "2026-11-01")
@@ -102,7 +102,7 @@ def test_the_year_stands_with_the_name_of_the_axis_and_the_table_has_whole_dates
 @given(
     st.lists(st.text("abcdé世", min_size=1, max_size=40), min_size=1, max_size=400), st.booleans()
 )
-def test_labels_do_not_run_into_each_other_and_the_last_is_there(labels, cuts):
+def test_labels_do_not_overlap_and_keep_last(labels, cuts):
     place = 490 / len(labels)
     kept = thin_labels(labels, place, cuts)
 
@@ -111,7 +111,7 @@ def test_labels_do_not_run_into_each_other_and_the_last_is_there(labels, cuts):
         assert (after - at) * place >= (measure_text(text) + measure_text(other)) / 2
 
 
-def test_names_are_cut_before_one_is_left_out():
+def test_names_are_cut_before_any_is_dropped():
     made = drawn(
         labels=["a rather long name of a thing " + c for c in "abcdef"], series={"one": [1] * 6}
     )
@@ -123,19 +123,19 @@ def test_names_are_cut_before_one_is_left_out():
 @pytest.mark.parametrize(
     "ms, said", [(0, "0 ms"), (60_000, "1 min"), (24 * HOUR, "1 d"), (90_000, "90 s")]
 )
-def test_an_edge_is_said_in_the_largest_unit_that_fits_it(ms, said):
+def test_exact_value_uses_largest_fitting_unit(ms, said):
     assert format_exact(ms, format_duration) == said
 
 
 # The marks
 
 
-def test_a_chart_without_any_value_is_left_out():
+def test_chart_without_values_is_left_out():
     assert drawn(series={"one": [0, 0]}) is None
     assert drawn(chart.draw_lines, series={"one": [None, 0]}) is None
 
 
-def test_bars_stand_on_the_zero_line_and_on_each_other():
+def test_bars_start_at_zero_and_stack():
     made = drawn(series={"passed": [3, 0], "failed": [1, 2]})
     lower, upper, alone = made["marks"]
 
@@ -148,25 +148,25 @@ def test_bars_stand_on_the_zero_line_and_on_each_other():
     assert [mark["says"] for mark in made["marks"]] == ["a: 3 passed", "a: 1 failed", "b: 2 failed"]
 
 
-def test_outcomes_have_the_colours_of_their_tones_and_others_do_not_look_like_them():
+def test_outcomes_have_colours_of_their_tones():
     made = drawn(series={"passed": [1, 1], "failed": [1, 1], "blocked": [1, 1], "unknown": [1, 1]})
 
     assert [entry["color"] for entry in made["legend"]] == ["good", "bad", "warn", "s1"]
 
 
-def test_told_tones_win_and_every_series_has_a_pattern_of_its_own():
+def test_given_tones_win_and_patterns_differ():
     made = drawn(series={"passed": [1, 1], "x": [1, 1], "y": [1, 1]}, tones={"x": "bad"})
 
     assert [entry["color"] for entry in made["legend"]] == ["s1", "bad", "s4"]
     assert [entry["pattern"] for entry in made["legend"]] == [0, 1, 2]
 
 
-def test_the_legend_has_what_is_drawn_and_is_not_needed_for_one_series():
+def test_legend_lists_drawn_series():
     assert drawn()["legend"] == []
     assert texts(drawn(series={"passed": [1, 0], "timeout": [0, 0]})["legend"]) == ["passed"]
 
 
-def test_a_line_has_a_gap_where_nothing_is_known():
+def test_line_has_gap_at_unknown_value():
     made = drawn(
         chart.draw_lines,
         labels="abcde",
@@ -188,13 +188,13 @@ def test_areas_end_where_the_next_begin():
     assert still_open[0][1] == still_open[1][1] == made["top"]
 
 
-def test_an_area_of_one_moment_can_be_seen():
+def test_area_of_one_moment_has_width():
     made = drawn(chart.draw_areas, labels=["2026-11-16"], series={"done": [1], "open": [1]})
 
     assert len({point.split(",")[0] for point in made["marks"][0]["points"].split()}) == 2
 
 
-def test_a_broad_number_has_room_beside_the_axis():
+def test_wide_number_has_room_beside_axis():
     made = drawn(series={"one": [1, 2_000_000]})
 
     assert made["left"] > drawn()["left"]

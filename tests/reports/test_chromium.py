@@ -132,9 +132,7 @@ def wrong(browser):
 
 
 @pytest.mark.parametrize("code", world.codes())
-def test_a_report_with_hostile_records_is_sound_in_every_view(
-    browser, hostile_project, tmp_path, code
-):
+def test_hostile_report_is_sound_in_every_view(browser, hostile_project, tmp_path, code):
     path = world.made(code, hostile_project, tmp_path / "report.html")
     browser.open(path)
     found = {}
@@ -148,9 +146,7 @@ def test_a_report_with_hostile_records_is_sound_in_every_view(
 
 
 @pytest.mark.parametrize("code", [code for code in world.codes() if code.startswith("R")])
-def test_a_report_of_an_empty_project_is_sound_or_says_that_nothing_is_there(
-    browser, cli, tmp_path, code
-):
+def test_empty_report_is_sound_or_says_so(browser, cli, tmp_path, code):
     cli("K1")
     done = cli(code, *world.words(code, format="html", out=tmp_path / "report.html"))
 
@@ -160,7 +156,7 @@ def test_a_report_of_an_empty_project_is_sound_or_says_that_nothing_is_there(
         assert (wrong(browser), browser.complaints()) == ({}, [])
 
 
-def test_every_kind_of_block_is_sound_in_every_view(browser, gallery):
+def test_every_block_is_sound_in_every_view(browser, gallery):
     browser.open(gallery)
     for view in VIEWS:
         browser.look(**view)
@@ -183,7 +179,7 @@ def test_dark_is_dark_and_print_is_light(browser, gallery):
     )  # fmt: skip
 
 
-def test_on_paper_the_data_is_open_and_nothing_asks_for_input(browser, gallery):
+def test_print_opens_data_and_hides_inputs(browser, gallery):
     browser.open(gallery)
     browser.look(media="print")
     seen = "[...document.querySelectorAll('{}')].filter((one) => one.checkVisibility()).length"
@@ -199,7 +195,7 @@ def test_on_paper_the_data_is_open_and_nothing_asks_for_input(browser, gallery):
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
 
 
-def test_the_filter_shows_the_rows_that_have_every_word(browser, gallery):
+def test_filter_shows_rows_with_every_word(browser, gallery):
     browser.open(gallery)
     rows = "[...document.querySelectorAll('#b3-1 tbody tr')].filter((one) => one.checkVisibility()).length"
     typed = """(() => {{ const input = document.getElementById("b3-1-input"); input.value = {};
@@ -215,7 +211,7 @@ def test_the_filter_shows_the_rows_that_have_every_word(browser, gallery):
     assert counted == [(6, "6 of 12 rows"), (1, "1 of 12 rows"), (0, "0 of 12 rows"), (12, "")]
 
 
-def test_a_link_leads_to_the_row_of_its_record(browser, gallery):
+def test_link_leads_to_row_of_record(browser, gallery):
     browser.open(gallery)
     browser.evaluate("""document.querySelector('a[href="#proof_1"]').click()""")
 
@@ -252,20 +248,20 @@ BREAK = {
 
 
 @pytest.mark.parametrize("name", BREAK)
-def test_a_check_finds_what_it_is_there_for(browser, gallery, name):
+def test_check_finds_its_fault(browser, gallery, name):
     browser.open(gallery)
     browser.evaluate(BREAK[name] + "; 0")
 
     assert name in wrong(browser)
 
 
-def test_there_is_a_broken_page_for_every_check(browser, gallery):
+def test_every_check_has_a_broken_page(browser, gallery):
     browser.open(gallery)
 
     assert set(browser.checked()) == set(BREAK)
 
 
-def test_a_contrast_that_fails_only_in_the_dark_is_found(browser, gallery):
+def test_low_contrast_in_dark_mode_is_found(browser, gallery):
     browser.open(gallery)
     browser.evaluate("document.querySelector('figcaption').style.color = '#444'; 0")
     light = wrong(browser)
@@ -277,9 +273,7 @@ def test_a_contrast_that_fails_only_in_the_dark_is_found(browser, gallery):
 @pytest.mark.parametrize(
     "script", ["console.error('x')", "throw new Error('x')", "document.write('<img src=x.png>')"]
 )
-def test_a_script_that_is_not_ours_does_not_run_and_is_complained_about(
-    browser, gallery, tmp_path, script
-):
+def test_foreign_script_is_blocked_and_reported(browser, gallery, tmp_path, script):
     path = tmp_path / "hacked.html"
     path.write_text(
         gallery.read_text().replace("<main>", f"<script>hacked = 1; {script}</script><main>")
@@ -290,7 +284,7 @@ def test_a_script_that_is_not_ours_does_not_run_and_is_complained_about(
     assert any("Content Security Policy" in said for said in browser.complaints())
 
 
-def test_what_a_page_asks_from_elsewhere_and_says_to_the_console_is_seen(browser, tmp_path):
+def test_requests_and_console_messages_are_seen(browser, tmp_path):
     path = tmp_path / "page.html"
     path.write_text(
         "<img src=elsewhere.png><script>console.error('said'); throw new Error('thrown')</script>"

@@ -1,4 +1,4 @@
-"""P8: two sides of runs on the same requests, with how sure the numbers are."""
+"""P8: two sides of runs on the same requests, with confidence intervals."""
 
 import html
 import itertools
@@ -16,10 +16,10 @@ from kaizen_components.reports.charts.interval import compute_mean_interval, com
 from kaizen_components.reports.runs import compare
 
 from ..model_server import Answer
+from ..pipeline.agent_life import OWN, run_agents
 from ..pipeline.codemode_answers import REQUEST as FUNCTION_REQUEST
 from ..pipeline.codemode_answers import SOURCE
 from ..pipeline.factory import GOOD, QUICK, Model, environment, server, target
-from ..pipeline.lived import OWN, life
 from ..pipeline.protocols import EMPTY_NOTES, GOOD_NOTES, NOTES, SCRIPT, changed, put
 from ..pipeline.targets import repository
 from ..pipeline.test_codemode import model as codemode_model
@@ -29,23 +29,26 @@ REJECT = json.dumps({"verdict": "reject", "reasons": [{"criterion": "C1", "text"
 
 @pytest.fixture
 def run(kaizen, tmp_path, monkeypatch):
-    """`run(model, name)`: a run of the factory by the model of that name."""
+    """`run(model, name)`: a factory run by the model of that name."""
     repo = target(tmp_path / "targetapp", QUICK)
 
-    def made(model, name="small", request="add a /health endpoint returning status ok"):
+    def start_run(model, name="small", request="add a /health endpoint returning status ok"):
         with server(model) as serving:
             for key, value in {**environment(serving.url), "KAIZEN_LLM_MODEL": name}.items():
                 monkeypatch.setenv(key, value)
             monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
             return kaizen("P1", request=request, repo=str(repo))
 
-    return made
+    return start_run
 
 
 def answers(name, **given):
-    return Model(**{
-        step: [Answer(text, model=name) for text in given.get(step, texts)] for step, texts in GOOD.items()
-    })  # fmt: skip
+    return Model(
+        **{
+            step: [Answer(text, model=name) for text in given.get(step, texts)]
+            for step, texts in GOOD.items()
+        }
+    )
 
 
 def test_models_are_compared_on_shared_requests(kaizen, run):
@@ -85,7 +88,7 @@ def test_runs_are_selected_by_id_and_page_is_reproducible(kaizen, run):
     ].startswith("# run\\_")
 
 
-# Two notes by a model, and two by agents: what somebody sees who asks which is better.
+# Two notes by a model, and two by agents.
 
 
 @pytest.fixture
@@ -95,11 +98,11 @@ def own(tmp_path):
 
 @pytest.fixture
 def notes(kaizen, root, own, monkeypatch):
-    """`notes(GOOD_NOTES)`: a run of a protocol of a user's own by a model that answers so."""
+    """`notes(GOOD_NOTES)`: a run of a user's protocol; the model gives these answers."""
     put(root, NOTES)
     monkeypatch.setenv("KAIZEN_SANDBOX_MAX", "L1")
 
-    def made(*texts, repo=own, **more):
+    def start_run(*texts, repo=own, **more):
         with server([Answer(text) for text in texts]) as serving:
             for key, value in environment(serving.url).items():
                 monkeypatch.setenv(key, value)
@@ -110,17 +113,17 @@ def notes(kaizen, root, own, monkeypatch):
             }
             return kaizen("P1", **{**words, "repo": str(repo), **more})
 
-    return made
+    return start_run
 
 
 def rows(found):
-    """The table on the screen: what each row says about the left side and about the right one."""
+    """Return {row label: [left, right]} of the table on the screen."""
     lines = found["text"].split("\n\n")[1].splitlines()
     return {label: cells for label, *cells in (re.split(r"  +", line) for line in lines)}
 
 
-def refused_caught_and_aborted(kaizen, repo, file):
-    """An agent's run with an answer for another commit, one that the gate refuses, and no other."""
+def abort_after_refusals(kaizen, repo, file):
+    """Abort an agent's run after an answer for another commit and one that the gate refuses."""
     words = {
         "protocol": "release-notes",
         "request": "2.0 adds /health.",
@@ -139,8 +142,8 @@ def test_model_and_agents_are_compared_in_every_number(kaizen, root, notes, own)
     first = notes("nothing", EMPTY_NOTES, GOOD_NOTES)
     notes(GOOD_NOTES)
     kaizen("P6", id=first["id"])
-    life(kaizen, "honest", own, given=OWN)
-    refused_caught_and_aborted(kaizen, own, root / "answer.json")
+    run_agents(kaizen, "honest", own, given=OWN)
+    abort_after_refusals(kaizen, own, root / "answer.json")
     found = kaizen("P8", left="driver=model", right="driver=agent")
     shown = rows(found)
 

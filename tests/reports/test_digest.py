@@ -21,20 +21,23 @@ from ..conftest import ROOT, git
 from ..records.test_statements import plan
 
 TEXT = {"title": "A title", "summary": "In short."}
-HOSTILE = "</h1><script>alert(1)</script> [a](javascript:x) `b` **c** \x1b[31mred\x1b[0m \u202egnp.exe \n\n# Heading\n- item"
+HOSTILE = (
+    "</h1><script>alert(1)</script> [a](javascript:x) `b` **c** \x1b[31mred\x1b[0m \u202egnp.exe "
+    "\n\n# Heading\n- item"
+)
 DAY_MS = 86_400_000
 
 
 @pytest.fixture
 def digest(kaizen):
-    """`digest(budget=…)`: the answer of R0; the database is there."""
+    """`digest(budget=…)`: the answer of R0 in a new database."""
     kaizen("K1")
     return lambda **options: kaizen("R0", **options)
 
 
 @pytest.fixture
 def on_day(monkeypatch):
-    """`on_day(8)`: the clock is so many days ahead."""
+    """`on_day(8)`: set the clock eight days ahead."""
     real = ids.now_ms
 
     def move(days):
@@ -48,7 +51,7 @@ def task(kaizen, title="A task", **more):
 
 
 def of(answer, name):
-    """The items of a part."""
+    """Return the items of a part."""
     return next((one["items"] for one in answer["parts"] if one["name"] == name), [])
 
 
@@ -56,8 +59,8 @@ def ids_of(answer, name):
     return [one["id"] for one in of(answer, name)]
 
 
-def assert_tells(answer, name, id, command):
-    """The part names the record, and the text has the command that tells more of it."""
+def assert_lists(answer, name, id, command):
+    """Assert that the part has the record, and the text the command that shows it."""
     assert id in ids_of(answer, name)
     assert f"`kaizen {command} {id}`" in answer["text"]
 
@@ -72,7 +75,7 @@ def test_critical_rules_come_first_and_whole(kaizen, digest):
     id = kaizen("X1", title="Main", summary=rule, trigger="releasing", priority="critical")["id"]
     answer = digest()
 
-    assert_tells(answer, "rules", id, "X4 --id")
+    assert_lists(answer, "rules", id, "X4 --id")
     assert f"- Main: {rule.strip()} When: releasing" in answer["text"]
     assert "No tabs" not in answer["text"] and "- 1 more: `kaizen X5`" in answer["text"]
     assert answer["text"].index("## Critical rules") < answer["text"].index("## Ready")
@@ -117,7 +120,7 @@ def test_my_tasks_show_lease_and_proof_state(kaizen, digest, on_day):
     answer = digest()
 
     assert ids_of(answer, "my tasks") == [held, begun]
-    assert_tells(answer, "my tasks", held, "W10 --id")
+    assert_lists(answer, "my tasks", held, "W10 --id")
     assert "git --version: last passed; pytest -q: never witnessed" in answer["text"]
     assert "mine until" in answer["text"] and "not claimed" in answer["text"]
     on_day(1)
@@ -134,7 +137,7 @@ def test_ready_work_matches_w12_order(kaizen, digest):
         == [row["id"] for row in kaizen("W12")["records"]]
         == [high, low]
     )
-    assert_tells(answer, "ready work", high, "W10 --id")
+    assert_lists(answer, "ready work", high, "W10 --id")
 
 
 def test_blocking_verdict_stays_until_later_verdict_clears_it(kaizen, digest):
@@ -147,7 +150,7 @@ def test_blocking_verdict_stays_until_later_verdict_clears_it(kaizen, digest):
     ]
     assert ids_of(digest(), "verdicts that block") == failed[::-1], "the severe first"
     kaizen("Q2", task_id=first, conclusion="VERIFIED_ACCEPTABLE", summary="Yes.", scope="elsewhere")
-    assert_tells(digest(), "verdicts that block", failed[0], "Q7 --id")
+    assert_lists(digest(), "verdicts that block", failed[0], "Q7 --id")
     kaizen("Q2", task_id=first, conclusion="VERIFIED_ACCEPTABLE", summary="Yes.")
     assert ids_of(digest(), "verdicts that block") == failed[1:]
     kaizen("W2", id=second, status="canceled")
@@ -163,7 +166,7 @@ def test_blockers_show_waiting_tasks_and_blocked_reason(kaizen, digest):
     answer = digest()
 
     assert ids_of(answer, "blockers") == [blocker, stuck]
-    assert_tells(answer, "blockers", blocker, "W10 --id")
+    assert_lists(answer, "blockers", blocker, "W10 --id")
     assert "2 tasks wait for it" in answer["text"] and "The key is missing" in answer["text"]
     kaizen("W2", id=blocker, status="done")
     assert ids_of(digest(), "blockers") == [stuck]
@@ -175,7 +178,7 @@ def test_failure_stays_until_pass_and_pass_for_a_week(kaizen, digest, on_day):
     answer = digest()
 
     assert ids_of(answer, "proofs") == [failed, passed]
-    assert_tells(answer, "proofs", failed, "Q7 --id")
+    assert_lists(answer, "proofs", failed, "Q7 --id")
     on_day(8)
     assert ids_of(digest(), "proofs") == [failed]
     again = kaizen("Q1", title="Tests", command="pytest -q", exit_code=0)["id"]
@@ -192,7 +195,7 @@ def test_open_predictions_are_ordered_by_deadline(kaizen, digest, on_day):
     answer = digest()
 
     assert ids_of(answer, "predictions") == [sooner, later]
-    assert_tells(answer, "predictions", sooner, "I4 --prediction-id")
+    assert_lists(answer, "predictions", sooner, "I4 --prediction-id")
     assert "80 % by agent, due" in answer["text"] and "was due" not in answer["text"]
     on_day(3)
     assert "was due" in digest()["text"]
@@ -214,7 +217,7 @@ def test_lessons_match_recently_changed_files(kaizen, digest, root):
 
     assert ids_of(answer, "lessons") == [for_new, for_old]
     assert "learning (new.py): About new. S" in answer["text"]
-    assert_tells(answer, "lessons", for_old, "G4 --id")
+    assert_lists(answer, "lessons", for_old, "G4 --id")
 
 
 def test_query_selects_lessons_instead_of_files(kaizen, digest):
@@ -278,9 +281,14 @@ def test_notable_changes_are_listed_newest_first(kaizen, digest):
     kaizen("X6", id="@last", reason="Old.")
 
     assert [one["text"].partition(":")[0] for one in of(digest(budget=5000), "changes")] == [
-        "rule retired", "new rule", "promoted to learned", "promoted to learning", "acceptable with concerns",
-        "reopened", "done",
-    ]  # fmt: skip
+        "rule retired",
+        "new rule",
+        "promoted to learned",
+        "promoted to learning",
+        "acceptable with concerns",
+        "reopened",
+        "done",
+    ]
 
 
 def test_since_overrides_last_digest(kaizen, digest, on_day):
@@ -309,7 +317,7 @@ def test_long_log_is_read_only_from_its_end(kaizen, digest, monkeypatch):
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory):
-    """A project with hostile and huge texts in everything that a digest tells."""
+    """A project with hostile and huge texts in every part of a digest."""
     from kaizen_components.call import Door
 
     root = tmp_path_factory.mktemp("full")

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def case(kaizen):
-    """`case("passed failed", title=…)`: an eval case with these runs; its id. A score stands behind a colon."""
+    """`case("passed failed:0.5", title=…)`: the id of a new case with these runs and scores."""
 
     def add(runs="", title="A case", category="behavior", **more):
         made = kaizen("Q3", title=title, summary="S", category=category, **more)["id"]
@@ -142,9 +142,15 @@ def test_pass_rate_over_time_uses_reader_days(kaizen, case, monkeypatch):
         case(outcome)
     made = kaizen("R5", out="-", format="html", timezone="UTC")
 
-    assert [(row["label"], row["passed"], row["decided"]) for row in made["data"]["over_time"]["periods"]] == [
-        ("2026-11-10", 0, 1), ("2026-11-11", 1, 1), ("2026-11-12", 0, 0), ("2026-11-13", 1, 1),
-    ]  # fmt: skip
+    assert [
+        (row["label"], row["passed"], row["decided"])
+        for row in made["data"]["over_time"]["periods"]
+    ] == [
+        ("2026-11-10", 0, 1),
+        ("2026-11-11", 1, 1),
+        ("2026-11-12", 0, 0),
+        ("2026-11-13", 1, 1),
+    ]
     assert "From 0 % to 100 % of the decided runs, by day." in made["document"]
 
 

@@ -44,7 +44,7 @@ def test_every_kind_has_a_sentence_for_many():
     assert all("40" in summarize_entries(kind, 40) for kind in KINDS)
 
 
-def test_a_record_of_every_kind_is_told_from_its_own_table(kaizen, root):
+def test_every_kind_is_told_from_its_table(kaizen, root):
     record_every_kind(kaizen, root)
 
     found = told(kaizen)
@@ -74,7 +74,7 @@ def test_what_was_done_is_said_in_words(kaizen):
     ]
 
 
-def test_the_json_of_a_command_line_has_the_newest_entries_first(cli):
+def test_json_has_newest_entries_first(cli):
     for number in range(5):
         cli("W1", "--title", f"Task {number}", "--summary", "s")
 
@@ -86,7 +86,7 @@ def test_the_json_of_a_command_line_has_the_newest_entries_first(cli):
     assert answer["data"]["more"] is True and answer["data"]["log_entries"] == 5
 
 
-def test_a_report_is_told_as_a_report_once_something_follows_it(kaizen):
+def test_earlier_report_is_told_as_report(kaizen):
     start(kaizen)
     kaizen("R4")
     assert whats(kaizen) == ['opened task "README polish"']
@@ -99,7 +99,7 @@ def test_a_report_is_told_as_a_report_once_something_follows_it(kaizen):
     ]
 
 
-def test_a_purged_test_record_is_named_as_one_and_several_are_counted(kaizen):
+def test_purged_records_are_named_or_counted(kaizen):
     for _ in range(5):
         start(kaizen, test=True)
     assert "(test record)" in written(kaizen, limit=2)
@@ -109,7 +109,7 @@ def test_a_purged_test_record_is_named_as_one_and_several_are_counted(kaizen):
     assert "removed 5 test records" in whats(kaizen)
 
 
-def test_many_of_a_kind_in_a_row_become_one_line_with_the_first_and_the_last_id(kaizen):
+def test_many_of_one_kind_become_one_line(kaizen):
     first = kaizen("T1", name="step")["id"]
     spans = [kaizen("T1", name="step")["id"] for _ in range(39)]
     start(kaizen)
@@ -123,7 +123,7 @@ def test_many_of_a_kind_in_a_row_become_one_line_with_the_first_and_the_last_id(
 # Days and actors
 
 
-def test_days_are_those_of_the_reader_the_newest_first_and_each_in_order(kaizen, at):
+def test_days_are_local_and_newest_first(kaizen, at):
     at(0)
     start(kaizen, "Noon")
     at(11.5)
@@ -144,7 +144,7 @@ def test_days_are_those_of_the_reader_the_newest_first_and_each_in_order(kaizen,
     assert "08:30 opened task" in tokyo
 
 
-def test_a_day_without_entries_is_a_gap_in_the_drawing(kaizen, at):
+def test_day_without_entries_is_a_gap(kaizen, at):
     for hours in (0, 72):
         at(hours)
         start(kaizen)
@@ -154,7 +154,7 @@ def test_a_day_without_entries_is_a_gap_in_the_drawing(kaizen, at):
     assert "the busiest of 2 days with entries" in text
 
 
-def test_each_actor_of_a_day_has_a_story(kaizen):
+def test_each_actor_has_a_daily_story(kaizen):
     start(kaizen, "One", actor="ada")
     start(kaizen, "Two", actor="ben")
     start(kaizen, "Three", actor="ada")
@@ -235,7 +235,7 @@ def test_an_empty_ledger_says_what_to_do(kaizen):
 # --verify
 
 
-def test_a_verified_report_says_so_and_says_it_again(kaizen):
+def test_verified_report_says_so_again(kaizen):
     for number in range(3):
         start(kaizen, f"Task {number}")
 
@@ -247,7 +247,7 @@ def test_a_verified_report_says_so_and_says_it_again(kaizen):
     assert "Verified" not in written(kaizen)
 
 
-def test_a_ledger_that_was_changed_exits_7_and_no_report_is_written(cli, root):
+def test_tampered_ledger_exits_7_without_report(cli, root):
     cli("W1", "--title", "A task", "--summary", "s")
     with sqlite3.connect(root / "AI" / "db" / "kaizen.db") as connection:
         connection.execute("DROP TRIGGER task_no_update")
@@ -258,7 +258,7 @@ def test_a_ledger_that_was_changed_exits_7_and_no_report_is_written(cli, root):
     assert list((root / "AI" / "db" / "exports").glob("*")) == []
 
 
-def test_a_moment_that_never_was_is_not_found(kaizen):
+def test_unknown_moment_is_not_found(kaizen):
     start(kaizen)
 
     with pytest.raises(NotFound):

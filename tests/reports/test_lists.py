@@ -1,4 +1,4 @@
-"""What R3, R5, R6, R7 and R11 have in common: the same bytes again, nothing hostile, nothing of tests."""
+"""R3, R5, R6, R7 and R11: reproducible bytes, hostile texts, no test records."""
 
 import json
 
@@ -16,7 +16,7 @@ def asked(code, **more):
 
 
 def fill(kaizen, text="The gate", scope="project", test=False):
-    """Something for each of the reports."""
+    """Add records for each of the reports."""
     more = {"scope": scope, "test": test}
     kaizen("G1", title=text, summary=text, body=text, evidence=[text], **more)
     case = kaizen("Q3", title=text, summary=text, category="security", **more)["id"]

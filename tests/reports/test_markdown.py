@@ -44,7 +44,7 @@ def one_line(text):
 
 @settings(max_examples=500, deadline=None)
 @given(NASTY)
-def test_plain_text_reads_as_it_was_and_holds_no_markup(text):
+def test_plain_text_reads_the_same(text):
     escaped = markdown.escape_text(text)
 
     assert unescaped(escaped) == one_line(text)
@@ -69,7 +69,7 @@ def test_nothing_as_code_is_nothing():
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(NASTY, min_size=3, max_size=3), st.sampled_from([str, Code, Ref, Own]))
-def test_a_row_has_as_many_cells_as_the_table_has_columns(row, kind):
+def test_row_has_one_cell_per_column(row, kind):
     block = table("Caption", {"a": "", "b": "number", "c": "whole"}, [[kind(text) for text in row]])
     lines = markdown.render_markdown(document("T", [], [section("S", block)]), []).split("\n")
     line = lines[lines.index("|---|--:|---|") + 1]
@@ -79,7 +79,7 @@ def test_a_row_has_as_many_cells_as_the_table_has_columns(row, kind):
 
 @settings(max_examples=300, deadline=None)
 @given(NASTY)
-def test_no_text_begins_a_block_of_its_own(text):
+def test_no_text_begins_a_block(text):
     made = document(text, [text], [
         section(text or "x", paragraph(text), points([text]), prose("Body", text),
                 story([{"at": "now", "what": text, "by": text, "text": text}])),
@@ -103,9 +103,7 @@ def test_every_line_of_prose_stays_quoted():
 @pytest.mark.parametrize(
     "code", [code for code in world.codes("md") if code.startswith("R") and code != "R0"]
 )
-def test_a_report_of_hostile_records_holds_no_tag_and_no_escape_sequence(
-    code, hostile_project, tmp_path
-):
+def test_hostile_report_has_no_tag_or_escape(code, hostile_project, tmp_path):
     for format in ("md", "json", "html"):
         text = world.made(code, hostile_project, tmp_path / f"report.{format}", format).read_text(
             encoding="utf-8"

@@ -42,7 +42,7 @@ def rendered(*blocks, anchors=(), **ledger):
     )
 
 
-def test_the_policy_allows_the_one_script_of_the_page_and_nothing_else():
+def test_policy_allows_only_our_script():
     html = rendered(paragraph("x"))
     (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -72,7 +72,7 @@ def test_a_cell_is_text_whatever_it_holds(kind):
     assert "&lt;script&gt;hacked=1&lt;/script&gt;" in html
 
 
-def test_only_a_record_that_is_shown_is_linked():
+def test_only_shown_records_are_linked():
     rows = [[Own("x_1"), Ref("x_2")], [Own("x_2"), Ref("x_3")]]
     html = rendered(table("T", {"a": "", "b": ""}, rows), anchors=["x_1", "x_2"])
 
@@ -80,19 +80,19 @@ def test_only_a_record_that_is_shown_is_linked():
     assert 'href="#x_3"' not in html and "<code>x_3</code>" in html
 
 
-def test_an_entry_of_a_story_needs_no_text_nobody_and_no_record():
+def test_story_entry_needs_only_its_sentence():
     assert "2026-11-16 10:00" in rendered(story([{"at": "2026-11-16 10:00", "what": "begun"}]))
 
 
 @pytest.mark.parametrize("entries, said", [(1, "1 entry"), (2_000, "2,000 entries")])
-def test_the_footer_names_the_log_and_its_root(entries, said):
+def test_footer_names_log_and_root(entries, said):
     html = rendered(paragraph("x"), entries=entries)
 
     assert f"Log <code>kaizen.local/1</code>, {said}, root <code>{'ab' * 32}</code>" in html
     assert html.endswith("</html>\n")
 
 
-def test_short_tables_have_no_filter_and_narrow_ones_are_not_stacked():
+def test_small_tables_have_no_filter_or_stacking():
     short = rendered(table("T", {"a": ""}, [["x"]] * 10))
     long = rendered(table("T", dict.fromkeys("abcd", ""), [["x"] * 4] * 11))
 
@@ -107,7 +107,7 @@ def test_patterns_are_there_only_for_charts():
     assert "<pattern" not in rendered(paragraph("x"))
 
 
-def test_a_report_is_saved_once_and_never_over_another(kaizen, root):
+def test_saved_report_is_never_overwritten(kaizen, root):
     kaizen("K1")
     path = root / "folder" / "report.html"
     page.save_report(kaizen.store, "x", "html", "first", str(path))

@@ -80,7 +80,7 @@ def change_everything(door, root):
 @pytest.mark.parametrize(
     "code, format", [*((code, "html") for code in REPORTS), ("R4", "md"), ("R4", "json")]
 )
-def test_as_of_a_moment_is_byte_for_byte_the_report_of_a_copy_made_then(project, code, format):
+def test_as_of_equals_report_on_old_copy(project, code, format):
     root, copy, size = project
     words = asked(code, format=format)
     then = printed(code, copy, *words)
@@ -90,7 +90,7 @@ def test_as_of_a_moment_is_byte_for_byte_the_report_of_a_copy_made_then(project,
     assert now != then
 
 
-def test_every_table_and_view_has_what_it_had_then(project):
+def test_every_table_and_view_shows_the_past(project):
     root, copy, size = project
     now, then = Door(str(root)), Door(str(copy))
     compared = 0
@@ -105,7 +105,7 @@ def test_every_table_and_view_has_what_it_had_then(project):
     assert compared > 40
 
 
-def test_the_root_of_every_moment_is_the_one_that_was_anchored(kaizen, root):
+def test_root_of_every_moment_was_anchored(kaizen, root):
     for number in range(70):
         kaizen("W1", title=f"Task {number}", summary="s")
     anchored = {
@@ -129,9 +129,7 @@ def test_the_past_has_its_own_clock(kaizen):
         assert db.at == moment.at == db.value("SELECT at FROM task WHERE id = ?", (first["id"],))
 
 
-def test_a_second_report_right_after_the_first_is_the_same_though_the_first_was_recorded(
-    kaizen, root
-):
+def test_report_does_not_change_the_next_report(kaizen, root):
     kaizen("Q1", title="Seen")
     made = [kaizen("R4", format=format) for format in ("html", "md", "json") for _ in range(2)]
     texts = [(root / one["path"]).read_bytes() for one in made]
@@ -140,7 +138,7 @@ def test_a_second_report_right_after_the_first_is_the_same_though_the_first_was_
     assert len({one["artifact_id"] for one in made}) == 6
 
 
-def test_an_open_connection_has_the_present_again_afterwards(kaizen):
+def test_connection_shows_the_present_again(kaizen):
     for title in "abc":
         kaizen("W1", title=title, summary="s")
         kaizen("Q1", title="Seen")
@@ -150,7 +148,7 @@ def test_an_open_connection_has_the_present_again_afterwards(kaizen):
     assert (db.value(VIEWS), db.value(TASKS)) == (0, 3)
 
 
-def test_a_report_that_fails_leaves_the_present_too(kaizen):
+def test_failed_report_leaves_the_present(kaizen):
     kaizen("W1", title="a", summary="s")
     kaizen("W1", title="b", summary="s")
     db = reading(kaizen)
@@ -161,7 +159,7 @@ def test_a_report_that_fails_leaves_the_present_too(kaizen):
     assert (db.value(VIEWS), db.value(TASKS)) == (0, 2)
 
 
-def test_what_others_write_meanwhile_is_not_in_the_report(kaizen, root):
+def test_concurrent_writes_are_not_in_the_report(kaizen, root):
     kaizen("W1", title="a", summary="s")
     other = Door(str(root))
     seen = []
@@ -183,7 +181,7 @@ def test_what_others_write_meanwhile_is_not_in_the_report(kaizen, root):
     assert reading(kaizen).value(TASKS) == 4
 
 
-def test_a_report_made_while_others_write_can_be_made_again(kaizen, root, cli):
+def test_report_beside_writers_can_be_repeated(kaizen, root, cli):
     script = "from kaizen_components.call import Door\nd = Door()\nfor n in range(40): d('Q1', title=f'Seen {n}')"
     kaizen("Q1", title="Seen")
     writer = subprocess.Popen(
@@ -207,6 +205,22 @@ def test_there_is_no_moment_beyond_the_end(kaizen):
         kaizen("R4", as_of=2)
 
     assert refused.value.code == "no_such_checkpoint"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_later_lease_is_not_in_the_past(kaizen, kept):
+    """Only a lease is later: every other kind of the task's state is as it was."""
+    task = kaizen("W1", title="a", summary="s")["id"]
+    if kept:
+        kaizen("W13", id=task, action="take", actor="before")
+    size = anchor.read_last_anchor(kaizen.store.place.anchors)[1]
+    if kept:
+        kaizen("W13", id=task, action="break", note="Gone.", actor="after")
+    kaizen("W13", id=task, action="take", actor="after")
+    made = kaizen("R1", id=task, as_of=size, out="-", format="json")
+
+    assert made["data"]["record"]["holder"] == ("before" if kept else None)
+    assert "after" not in made["document"]
 
 
 def test_before_the_first_entry_there_is_nothing(kaizen):

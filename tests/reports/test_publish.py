@@ -31,7 +31,7 @@ def entries(kaizen):
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_what_is_written_becomes_an_artifact_with_its_hash_and_an_anchor(seen, root, format):
+def test_report_becomes_artifact_with_hash_and_anchor(seen, root, format):
     before = entries(seen)
     made = seen("R4", format=format)
     data = (root / made["path"]).read_bytes()
@@ -50,7 +50,7 @@ def test_what_is_written_becomes_an_artifact_with_its_hash_and_an_anchor(seen, r
     assert entries(seen) == before + 1 == seen("K8")["entries"]
 
 
-def test_a_report_that_was_changed_is_found_by_its_hash(seen, root, cli):
+def test_changed_report_fails_its_hash(seen, root, cli):
     made = seen("R4")
     (root / made["path"]).write_text("<h1>All is well</h1>")
 
@@ -58,9 +58,7 @@ def test_a_report_that_was_changed_is_found_by_its_hash(seen, root, cli):
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_the_footer_names_the_log_its_size_its_root_and_the_command_that_makes_it_again(
-    seen, root, format
-):
+def test_footer_names_log_root_and_command(seen, root, format):
     origin, size, top = anchor.read_last_anchor(seen.store.place.anchors)
     made = seen("R4", format=format, timezone="Europe/Berlin")
     text = (root / made["path"]).read_text()
@@ -73,7 +71,7 @@ def test_the_footer_names_the_log_its_size_its_root_and_the_command_that_makes_i
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_the_command_in_the_footer_makes_the_same_bytes_again(seen, root, cli, format):
+def test_footer_command_makes_same_bytes(seen, root, cli, format):
     first = seen("R4", format=format, query="Seen", since="2026-01-01")
     seen("Q1", title="Seen later")
     again = cli(*first["again"].split()[1:], "--out", "again")
@@ -91,7 +89,7 @@ def test_a_file_is_never_overwritten(seen, root):
     assert (root / "mine.html").read_text() == "mine" and entries(seen) == before
 
 
-def test_a_file_inside_of_the_project_is_recorded_by_its_path(seen, root):
+def test_inside_file_is_recorded_by_path(seen, root):
     made = seen("R4", out=str(root / "new folder" / "report.html"))
     artifact = artifact_of(seen, made)
 
@@ -99,7 +97,7 @@ def test_a_file_inside_of_the_project_is_recorded_by_its_path(seen, root):
     assert (artifact["kind"], (root / made["path"]).is_file()) == ("file", True)
 
 
-def test_a_file_outside_of_the_project_is_recorded_by_its_name(seen, root, tmp_path):
+def test_outside_file_is_recorded_by_name(seen, root, tmp_path):
     made = seen("R4", out=str(tmp_path / "elsewhere" / "report.html"))
     artifact = artifact_of(seen, made)
 
@@ -118,7 +116,7 @@ def test_a_file_outside_of_the_project_is_recorded_by_its_name(seen, root, tmp_p
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_the_screen_gets_the_same_bytes_and_nothing_is_written_or_recorded(seen, root, cli, format):
+def test_out_dash_prints_and_records_nothing(seen, root, cli, format):
     before = entries(seen)
     shown = cli("R4", "--format", format, "--out", "-")
 
@@ -126,7 +124,7 @@ def test_the_screen_gets_the_same_bytes_and_nothing_is_written_or_recorded(seen,
     assert shown.out == (root / seen("R4", format=format)["path"]).read_text()
 
 
-def test_a_folder_that_cannot_be_written_to_says_so_and_nothing_is_recorded(seen, root, cli):
+def test_unwritable_folder_records_nothing(seen, root, cli):
     (root / "AI" / "db" / "exports").rmdir()
     (root / "AI" / "db" / "exports").write_text("in the way")
     before = entries(seen)
@@ -135,7 +133,7 @@ def test_a_folder_that_cannot_be_written_to_says_so_and_nothing_is_recorded(seen
     assert entries(seen) == before
 
 
-def test_a_report_that_cannot_be_recorded_leaves_no_file(seen, root, cli):
+def test_unrecorded_report_leaves_no_file(seen, root, cli):
     with seen.store.begin_write_transaction():
         refused = cli("R4", "--json", env={"KAIZEN_BUSY_TIMEOUT_S": "0.2"})
 
@@ -151,7 +149,7 @@ def test_open_hands_the_file_to_the_browser(seen, root, cli, tmp_path):
     assert (tmp_path / "asked").read_text() == (root / done.json["path"]).as_uri()
 
 
-def test_without_a_browser_the_report_is_there_and_says_so(seen, root, cli, tmp_path):
+def test_open_without_browser_says_so(seen, root, cli, tmp_path):
     done = cli(
         "R4",
         "--open",
@@ -168,7 +166,7 @@ def test_only_an_html_file_can_be_opened(seen, root, cli, words):
     assert exports(root) == []
 
 
-def test_the_record_of_a_report_can_be_a_test_record(seen):
+def test_report_record_can_be_test_record(seen):
     made = seen("R4", test=True)
 
     assert artifact_of(seen, made)["test"] is True
@@ -177,20 +175,20 @@ def test_the_record_of_a_report_can_be_a_test_record(seen):
         seen("A3", id=made["artifact_id"])
 
 
-def test_the_same_op_id_again_writes_no_second_file(seen, root):
+def test_same_op_id_writes_no_second_file(seen, root):
     first = seen("R4", op_id="once")
     again = seen("R4", op_id="once")
 
     assert (again["path"], again["replayed"], len(exports(root))) == (first["path"], True, 1)
 
 
-def test_without_a_database_a_report_says_what_to_do(cli):
+def test_report_without_database_says_what_to_do(cli):
     refused = cli("R4", "--json")
 
     assert refused.exit_code != 0 and refused.error["next"]
 
 
-def test_a_terminal_gets_the_numbers_the_path_and_the_command(seen, cli):
+def test_terminal_gets_numbers_path_and_command(seen, cli):
     done = cli("R4")
 
     assert (

@@ -1,4 +1,4 @@
-"""P2 as a page: the same numbers as the card, and everything that the card has no room for."""
+"""P2 as a page: the numbers of the card, and the details."""
 
 import json
 import sys
@@ -22,14 +22,23 @@ BROKEN = main_with(ROUTE).replace("def health()", "def health(")
 MADE = {"out": "-", "timezone": "UTC"}
 LONG = ROUTE + "".join(f"# line {number}\n" for number in range(500))
 SAME = (
-    "outcome", "why", "seconds", "build_attempts", "tokens_in", "tokens_out", "cost_usd", "rejected_answers",
-    "rejected_cost_usd", "branch", "gates",
-)  # fmt: skip
+    "outcome",
+    "why",
+    "seconds",
+    "build_attempts",
+    "tokens_in",
+    "tokens_out",
+    "cost_usd",
+    "rejected_answers",
+    "rejected_cost_usd",
+    "branch",
+    "gates",
+)
 
 
 @pytest.fixture
 def run(kaizen, tmp_path, monkeypatch):
-    """`run(model)`: a run of the factory with gates that take no time."""
+    """`run(model)`: a factory run with fast gates."""
     repo = target(tmp_path / "targetapp", QUICK)
 
     def made(model):

@@ -1,4 +1,4 @@
-"""R6: tiers, lines of versions, and who stands on a superseded source."""
+"""R6: tiers, lines of versions, and records that cite a superseded source."""
 
 import pytest
 

@@ -39,7 +39,7 @@ def events(kaizen, id, **asked):
 # What happened
 
 
-def test_everything_that_names_the_task_is_told_in_the_order_of_the_log(kaizen):
+def test_records_of_task_follow_log_order(kaizen):
     task, other = start(kaizen, done_when=["true"]), start(kaizen, "Release")
     kaizen("W11", id=task, kind="blocks", target_id=other)
     kaizen("W11", id=other, kind="relates-to", target_id=task)
@@ -92,7 +92,7 @@ def test_everything_that_names_the_task_is_told_in_the_order_of_the_log(kaizen):
     assert "> \\- First" in text and "> No network." in text
 
 
-def test_only_the_uppermost_span_of_a_task_is_told_with_what_all_below_it_took(kaizen):
+def test_uppermost_span_is_told_with_totals(kaizen):
     task, other = start(kaizen), start(kaizen, "Other")
     top = kaizen("T1", name="run", kind="run", task_id=task, duration_ms=9_000, cost_usd=0.5)["id"]
     inner = kaizen(
@@ -112,9 +112,7 @@ def test_only_the_uppermost_span_of_a_task_is_told_with_what_all_below_it_took(k
     }
 
 
-def test_of_a_task_with_ten_thousand_events_the_newest_are_told_and_the_others_counted(
-    kaizen, tmp_path
-):
+def test_newest_of_many_events_are_told(kaizen, tmp_path):
     task = start(kaizen)
     lines = tmp_path / "notes.jsonl"
     lines.write_text(
@@ -132,7 +130,7 @@ def test_of_a_task_with_ten_thousand_events_the_newest_are_told_and_the_others_c
 # How far it is
 
 
-def test_the_numbers_say_how_old_it_is_and_how_long_it_took(kaizen, at):
+def test_numbers_show_age_and_lead_time(kaizen, at):
     at(0)
     task = start(kaizen, priority="critical")
     at(3)
@@ -162,7 +160,7 @@ def test_proofs_are_counted_by_outcome_and_tier(kaizen):
     assert "| proofs passed, reported | 1 |" in text
 
 
-def test_a_command_of_the_definition_of_done_is_witnessed_on_a_tree_or_never(kaizen):
+def test_condition_is_witnessed_on_tree_or_never(kaizen):
     task = start(kaizen, done_when=["true", "pytest -q"])
     proof = kaizen("Q1", run=["true"], task_id=task)
 
@@ -182,7 +180,7 @@ def test_the_report_knows_no_working_tree(kaizen, root):
     assert written(kaizen, "html", id=task) == before
 
 
-def test_a_verdict_stands_until_a_later_one_supersedes_it(kaizen):
+def test_verdict_stands_until_superseded(kaizen):
     task = start(kaizen)
     kaizen("Q2", task_id=task, conclusion="VERIFICATION_FAILED", summary="It breaks.")
     assert "## Objections that stand" in written(kaizen, id=task)
@@ -195,7 +193,7 @@ def test_a_verdict_stands_until_a_later_one_supersedes_it(kaizen):
 # The drawing
 
 
-def test_the_trace_of_a_task_is_drawn_in_html_and_a_table_in_markdown(kaizen):
+def test_trace_is_drawing_or_markdown_table(kaizen):
     task = start(kaizen)
     top = kaizen("T1", name="run <b>", kind="run", task_id=task, duration_ms=1_000)["id"]
     kaizen("T1", name="tool", kind="tool", parent=top, duration_ms=400, status="error")
@@ -209,7 +207,7 @@ def test_the_trace_of_a_task_is_drawn_in_html_and_a_table_in_markdown(kaizen):
     assert "| · tool | tool | error |" in written(kaizen, id=task)
 
 
-def test_a_trace_with_too_many_spans_is_counted_and_not_drawn(kaizen, tmp_path):
+def test_huge_trace_is_counted_not_drawn(kaizen, tmp_path):
     task = start(kaizen)
     lines = tmp_path / "spans.jsonl"
     lines.write_text(
@@ -229,7 +227,7 @@ def scans(kaizen, sql):
     return {row[3] for row in steps if row[3].startswith("SCAN") and "VIRTUAL" not in row[3]}
 
 
-def test_no_question_about_one_task_reads_a_whole_table(kaizen):
+def test_task_queries_scan_no_table(kaizen):
     kaizen("K1")
 
     for sql in (
@@ -249,7 +247,7 @@ def test_no_question_about_one_task_reads_a_whole_table(kaizen):
 # Which task
 
 
-def test_a_test_task_is_reported_and_says_what_it_is(kaizen):
+def test_test_task_report_says_so(kaizen):
     task = start(kaizen, test=True)
     kaizen("W2", id=task, note="Only a try.")
 
@@ -257,7 +255,7 @@ def test_a_test_task_is_reported_and_says_what_it_is(kaizen):
     assert len(events(kaizen, task)) == 2
 
 
-def test_what_is_only_a_test_does_not_belong_to_the_story_of_a_real_task(kaizen):
+def test_test_records_are_not_in_real_story(kaizen):
     task = start(kaizen)
     kaizen("Q1", task_id=task, title="Try", test=True)
 
@@ -271,7 +269,7 @@ def test_the_footer_names_the_whole_id(kaizen):
     assert f"--id {task} " in kaizen("R1", id="@last", out="-")["again"]
 
 
-def test_an_unknown_task_exits_3_and_a_filter_beside_an_id_is_refused(cli, kaizen):
+def test_unknown_task_exits_3_filter_with_id_is_refused(cli, kaizen):
     start(kaizen)
 
     assert cli("R1", "--id", "task_2000", "--json").exit_code == 3
@@ -281,7 +279,7 @@ def test_an_unknown_task_exits_3_and_a_filter_beside_an_id_is_refused(cli, kaize
         kaizen("R1", id="@last", scope="docs")
 
 
-def test_the_past_of_a_task_is_told_as_it_was(kaizen):
+def test_past_of_task_is_told_unchanged(kaizen):
     task = start(kaizen)
     kaizen("W2", id=task, status="active", title="Renamed")
 

@@ -12,7 +12,7 @@ from .test_task_story import DAY_MS, NOON_MS, start, told, written
 
 @pytest.fixture
 def at(monkeypatch):
-    """`at(days)`: what is recorded from now on happens so many days after a certain noon, UTC."""
+    """`at(days)`: set the clock to so many days after a fixed noon, UTC."""
     return lambda days: monkeypatch.setattr(ids, "now_ms", lambda: NOON_MS + int(days * DAY_MS))
 
 
@@ -57,8 +57,11 @@ def test_opened_and_done_use_reader_days(kaizen, at):
     kaizen("W2", id="@last", status="done")
 
     assert told(kaizen)["throughput"] == {
-        "per": "day", "periods": ["2026-11-16", "2026-11-17", "2026-11-18"], "opened": [2, 0, 0], "done": [0, 0, 1],
-    }  # fmt: skip
+        "per": "day",
+        "periods": ["2026-11-16", "2026-11-17", "2026-11-18"],
+        "opened": [2, 0, 0],
+        "done": [0, 0, 1],
+    }
     kathmandu = kaizen("R1", out="-", format="json", timezone="Asia/Kathmandu")["data"][
         "throughput"
     ]

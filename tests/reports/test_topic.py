@@ -1,4 +1,4 @@
-"""R11: whatever is recorded about some words."""
+"""R11: records of all kinds that contain some words."""
 
 import shlex
 
@@ -58,7 +58,10 @@ def test_query_may_be_positional(cli):
 
 def test_every_hit_names_a_working_command(kaizen, cli, root):
     record_every_kind(kaizen, root)
-    words = "title short text seen fine case pattern source name later often long passed b s n t h two c file do"
+    words = (
+        "title short text seen fine case pattern source name later often long "
+        "passed b s n t h two c file do"
+    )
     records = report(kaizen, words, limit=500)["data"]["records"]
 
     assert {row["kind"] for row in records} == set(SEARCHABLE)
@@ -108,7 +111,7 @@ def test_missing_query_fails_and_no_hit_succeeds(kaizen, query):
 
 
 def test_order_is_stable_after_other_reports(kaizen):
-    """By BM25 it would not: a report's own title has the words, and makes them common."""
+    """With BM25 it would change: a report's title has the words and makes them common."""
     for title in ("The gate", "A valve", "Gate and valve", "Some gate", "Other"):
         task(kaizen, title, summary="valve" if title == "Other" else "S")
     first = best(kaizen, "gate valve")

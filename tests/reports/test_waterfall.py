@@ -1,4 +1,4 @@
-"""The numbers and the drawings of a trace, from rows as the database gives them."""
+"""The numbers and drawings of a trace, from rows as the database returns them."""
 
 import random
 import re
@@ -19,8 +19,10 @@ BEGAN_MS = 1_794_000_000_000
 
 def span(id, start=0, ms=0, parent=None, **more):
     return {
-        "id": id, "at": "", "actor": "agent", "test": 0, "parent_id": parent, "task_id": None, "name": id,
-        "kind": "other", "status": "ok", "started_at": ids.format_time(BEGAN_MS + start), "duration_ms": ms, "model": None,
+        "id": id, "at": "", "actor": "agent", "test": 0, "parent_id": parent, "task_id": None,
+        "name": id,
+        "kind": "other", "status": "ok", "started_at": ids.format_time(BEGAN_MS + start),
+        "duration_ms": ms, "model": None,
         "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0, "summary": None, **more,
     }  # fmt: skip
 
@@ -39,7 +41,8 @@ def report(*spans):
         },
     }
     return {
-        "trace_ids": ["t"], "total": {**total, "wall_ms": found["wall_ms"]}, "kinds": trace.sum_by_kind(found["spans"]),
+        "trace_ids": ["t"], "total": {**total, "wall_ms": found["wall_ms"]},
+        "kinds": trace.sum_by_kind(found["spans"]),
         "traces": [found],
     }  # fmt: skip
 
@@ -131,7 +134,8 @@ def test_self_time_matches_counting_milliseconds(seed):
 
 def test_path_follows_child_that_ended_last():
     assert path(
-        span("run", 0, 100), span("a", 0, 40, "run"), span("beside", 5, 20, "run"), span("b", 45, 50, "run"),
+        span("run", 0, 100), span("a", 0, 40, "run"), span("beside", 5, 20, "run"),
+        span("b", 45, 50, "run"),
         span("b1", 50, 10, "b"), span("b2", 60, 35, "b"),
     ) == {"run": 10, "a": 40, "b": 5, "b1": 10, "b2": 35}  # fmt: skip
 
@@ -144,7 +148,7 @@ def test_overlapping_span_is_off_the_path():
 
 
 def test_parent_without_duration_lasts_as_long_as_children():
-    """What the command line gives: the parent is recorded first, when nobody knows how long it will take."""
+    """From the command line a parent is recorded first, without a duration."""
     assert path(span("run", 0, 0), span("a", 0, 30, "run"), span("b", 40, 60, "run")) == {
         "run": 10,
         "a": 30,
@@ -188,7 +192,7 @@ def rows_of(block):
 
 
 @pytest.mark.parametrize("width", [80, 90, 100])
-def test_no_line_of_the_drawing_is_broader_than_the_width_and_the_bars_line_up(width):
+def test_drawing_fits_the_width_and_bars_align(width):
     names = [
         "run",
         "漢字かな" * 20,
@@ -222,9 +226,10 @@ def test_no_line_of_the_drawing_is_broader_than_the_width_and_the_bars_line_up(w
     assert "\x1b" not in block and "\u202e" not in block and "\t" not in block
 
 
-def test_a_bar_stands_where_its_span_lies_and_marks_the_critical_path():
+def test_bar_position_and_critical_path_mark():
     block = waterfall.draw_text(report(
-        span("run", 0, 100), span("first", 0, 50, "run"), span("beside", 10, 10, "run"), span("mark", 99, 0, "run"),
+        span("run", 0, 100), span("first", 0, 50, "run"), span("beside", 10, 10, "run"),
+        span("mark", 99, 0, "run"),
         span("second", 50, 50, "run"),
     ), 100)  # fmt: skip
     bars = {line.split()[0]: line.split("|")[1] for line in rows_of(block)[1:]}
@@ -237,13 +242,13 @@ def test_a_bar_stands_where_its_span_lies_and_marks_the_critical_path():
     assert bars["mark"].strip() == "◆" and bars["mark"].index("◆") == 99 * room // 100
 
 
-def test_a_trace_without_any_time_is_drawn_too():
+def test_trace_without_duration_is_drawn():
     block = waterfall.draw_text(report(span("a"), span("b", parent="a")), 80)
 
     assert [line.split("|")[1].strip() for line in rows_of(block)[1:]] == ["◆", "◆"]
 
 
-def test_columns_that_nobody_needs_leave_their_room_to_the_bars():
+def test_empty_columns_leave_room_to_bars():
     plain = rows_of(waterfall.draw_text(report(span("a", 0, 5)), 100))[0]
     full = rows_of(waterfall.draw_text(report(span("a", 0, 5, tokens_in=1, cost_usd=1)), 100))[0]
 
@@ -252,7 +257,7 @@ def test_columns_that_nobody_needs_leave_their_room_to_the_bars():
     assert len(plain.split("|")[1]) > len(full.split("|")[1])
 
 
-def test_a_long_critical_path_is_cut_and_says_so():
+def test_long_critical_path_is_cut_with_note():
     spans = [span("run", 0, 500), *(span(f"s{n}", n * 10, 10, "run") for n in range(50))]
 
     assert "21 more spans are on it" in waterfall.draw_text(report(*spans))
@@ -260,10 +265,11 @@ def test_a_long_critical_path_is_cut_and_says_so():
 
 @pytest.mark.parametrize(
     "ms, shown",
-    [(0, "0 ms"), (999, "999 ms"), (1_000, "1.00 s"), (9_994, "9.99 s"), (12_345, "12.3 s"), (3_600_000, "3,600 s"),
+    [(0, "0 ms"), (999, "999 ms"), (1_000, "1.00 s"), (9_994, "9.99 s"), (12_345, "12.3 s"),
+    (3_600_000, "3,600 s"),
      (99_999_000, "99,999 s"), (100_000_000, "27 h"), (10**12, "11,574 d")],
 )  # fmt: skip
-def test_a_duration_is_in_ms_or_s_and_short(ms, shown):
+def test_durations_are_short_in_ms_or_s(ms, shown):
     assert drawing.format_ms(ms) == shown
     assert len(shown) <= waterfall.TIME
 
@@ -279,12 +285,12 @@ def test_a_duration_is_in_ms_or_s_and_short(ms, shown):
         (10**9, "$1,000M"),
     ],
 )
-def test_money_is_exact_where_it_is_small_and_never_shown_as_nothing(usd, shown):
+def test_small_amounts_are_never_shown_as_zero(usd, shown):
     assert drawing.format_money(usd) == shown
     assert len(shown) <= waterfall.COST
 
 
-def test_a_ready_block_is_printed_as_it_is_but_cannot_steer_the_terminal():
+def test_preformatted_text_cannot_steer_the_terminal():
     assert (
         face.render_result({"status": "OK", "text": "a  b\n  c\x1b[0m", "other": 1}, Command("T3"))
         == "a  b\n  c\\x1b[0m\n"
@@ -323,7 +329,7 @@ def test_no_name_becomes_markup(page):
     assert "&lt;script&gt;alert(1)" in html
 
 
-def test_the_drawing_has_a_title_a_text_alternative_an_axis_and_a_table_with_every_span(page):
+def test_drawing_has_title_alternative_axis_and_table(page):
     html = page(
         span("run", 0, 5_000), span("part", 1_000, 2_000, "run"), span("mark", 4_000, 0, "run")
     )
@@ -340,13 +346,13 @@ def test_the_drawing_has_a_title_a_text_alternative_an_axis_and_a_table_with_eve
     assert all(f">{name}</td>" in table for name in ("run", "part", "mark"))
 
 
-def test_the_page_needs_nothing_from_elsewhere(page):
+def test_page_loads_nothing_external(page):
     html = page(span("run", 0, 10))
 
     assert not re.search(r"""(src|href)=|@import|url\(|https?://""", html)
 
 
-def test_a_huge_trace_is_drawn_in_part_and_listed_whole(page):
+def test_huge_trace_is_drawn_partly_and_listed_whole(page):
     html = page(span("run", 0, 2_000), *(span(f"s{n}", n, 1, "run") for n in range(1_500)))
 
     assert html.count("<rect") == drawing.ROWS_MAX
@@ -355,7 +361,7 @@ def test_a_huge_trace_is_drawn_in_part_and_listed_whole(page):
 
 
 @pytest.mark.parametrize("wall_ms", [0, 1, 7, 8, 99, 1_000, 59_999, 10**12])
-def test_ticks_are_round_start_at_zero_and_are_few(wall_ms):
+def test_ticks_are_round_few_and_start_at_zero(wall_ms):
     found = drawing.choose_ticks(wall_ms)
 
     assert found[0] == 0 and found[-1] <= wall_ms

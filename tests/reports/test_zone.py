@@ -39,14 +39,14 @@ def localtime(tmp_path, monkeypatch):
         ("Europe", "UTC"),
     ],
 )
-def test_tz_says_the_zone_and_what_is_no_name_means_utc(monkeypatch, said, meant):
+def test_tz_names_the_zone_or_means_utc(monkeypatch, said, meant):
     monkeypatch.setenv("TZ", said)
 
     assert find_local_timezone() == meant == Zone().name
 
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "America/Argentina/Ushuaia"])
-def test_without_tz_the_zone_is_the_one_of_the_machine(localtime, name):
+def test_without_tz_the_machine_decides(localtime, name):
     localtime(name)
 
     assert Zone().name == name
@@ -69,14 +69,14 @@ def test_a_zone_that_is_told_wins(monkeypatch):
 @pytest.mark.parametrize(
     "name", ["Nowhere/Else", "../../etc/passwd", "\x1b[31m", "", "Europe/Berlin "]
 )
-def test_an_unknown_timezone_is_refused_with_what_would_do(cli, name):
+def test_unknown_timezone_is_refused_with_advice(cli, name):
     cli("K1")
     refused = cli("R4", "--timezone", name, "--json")
 
     assert refused.exit_code == Usage.exit_code and refused.error["next"]
 
 
-def test_a_day_begins_at_the_readers_midnight_also_when_clocks_change():
+def test_day_begins_at_local_midnight():
     berlin = Zone("Europe/Berlin")
 
     assert [berlin.midnight(date(2026, 3, day)) for day in (29, 30)] == [
@@ -87,7 +87,7 @@ def test_a_day_begins_at_the_readers_midnight_also_when_clocks_change():
     ]  # fmt: skip
 
 
-def test_where_midnight_is_skipped_the_day_begins_with_its_first_moment():
+def test_day_without_midnight_begins_at_first_moment():
     assert (
         Zone("America/Sao_Paulo").midnight(date(2018, 11, 4)) == "2018-11-04T03:00:00.000Z"
     )  # 01:00 there
@@ -96,7 +96,7 @@ def test_where_midnight_is_skipped_the_day_begins_with_its_first_moment():
 @pytest.mark.parametrize(
     "name", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Kiritimati", "UTC"]
 )
-def test_every_moment_belongs_to_the_day_whose_midnight_it_follows(name):
+def test_moment_belongs_to_day_of_last_midnight(name):
     there = Zone(name)
     for month in range(1, 13):
         for day in (1, 8, 25, 28):

@@ -650,7 +650,7 @@ def test_a_read_only_folder_can_be_read_and_refuses_writes_clearly(read_only):
 
     assert listed.returncode == 0 and "Readable" in listed.stdout, listed.stderr
     assert verified.returncode == 0, verified.stderr
-    assert doctor.returncode == 0 and "cannot be written" in doctor.stdout
+    assert doctor.returncode == 0 and "is read-only" in doctor.stdout
     assert refused.returncode == 5 and "writable" in refused.stderr
 
 

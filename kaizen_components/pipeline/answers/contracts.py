@@ -46,7 +46,7 @@ class Brief(Contract):
     files: list[str] = Field(
         min_length=1, max_length=20, description="Existing files to read or change"
     )
-    new_files: list[str] = Field(default=[], max_length=10, description="Files that should be made")
+    new_files: list[str] = Field(default=[], max_length=10, description="Files to create")
     conventions: list[str] = Field(default=[], max_length=12)
     prior_art: list[str] = Field(
         default=[], max_length=12, description="What is there already and can be used"

@@ -54,7 +54,7 @@ class Kind:
         return None
 
 
-class Structured(Kind):
+class StructuredKind(Kind):
     """A JSON object that keeps to one of our contracts."""
 
     how = "one JSON object"

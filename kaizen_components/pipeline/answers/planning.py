@@ -9,13 +9,13 @@ from ..spec import check_spec, render_spec
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
 from .context import StepContext
-from .kind import Structured, count_faults
+from .kind import StructuredKind, count_faults
 
 # A small model plans a route for a function if the example in its prompt is a route.
 ROUTE = re.compile(r"(?:^|\s)[`\"']?/\w")
 
 
-class SpecKind(Structured):
+class SpecKind(StructuredKind):
     contract = "spec"
     is_result = False
     checked = """\
@@ -23,7 +23,7 @@ Keeps to the schema; no vague words (the lint of `Q10`); every name, path and va
 is in a criterion or a constraint."""
 
     def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        name, text = work.readme()
+        name, text = work.read_readme()
         return {"readme_name": name, "readme": text, "is_web": bool(ROUTE.search(context.request))}
 
     def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
@@ -37,7 +37,7 @@ is in a criterion or a constraint."""
         return "spec.md", "The spec", render_spec(self.read(text))
 
 
-class BriefKind(Structured):
+class BriefKind(StructuredKind):
     contract = "brief"
     is_result = False
     needs = ("spec",)
@@ -51,7 +51,7 @@ class BriefKind(Structured):
 
     def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         brief = self.read(text)
-        there = set(work.paths())
+        there = set(work.list_paths())
         wrong = [
             Finding("no-such-file", f"{path} is not in the repository.", path)
             for path in brief["files"]

@@ -7,12 +7,12 @@ from ..target.review import find_objections
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
 from .context import StepContext
-from .kind import Structured, count_faults
+from .kind import StructuredKind, count_faults
 
 DIFF_CHARS_MAX = 60_000
 
 
-class ReviewKind(Structured):
+class ReviewKind(StructuredKind):
     contract = "review"
     reasons = ("pass", "malformed", "reject", "check")
     needs = ("spec", "edits")
@@ -27,20 +27,20 @@ schemas are checked before."""
 
     def _diff(self, work: Workspace, context: StepContext) -> str:
         edits, tests = context.text("edits") or "", context.text("tests")
-        return work.diff_text(work.candidate(context.spec, edits, tests))
+        return work.render_diff(work.write_candidate(context.spec, edits, tests))
 
     def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         review = self.read(text)
         if review["verdict"] == "approve":
             return Verdict("pass", "The reviewer approves.")
         reasons = [Finding(reason["criterion"], reason["text"]) for reason in review["reasons"]]
-        says = "; ".join(f"{one.rule}: {one.text}" for one in reasons)[:2000]
+        says = "; ".join(f"{reason.rule}: {reason.text}" for reason in reasons)[:2000]
         return Verdict("reject", says, reasons)
 
     def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:
         """Refuse a change that the spec does not allow, or that is too long to be shown."""
-        changes = work.changes(context.text("edits"), context.text("tests"))
-        wrong = find_objections(context.spec, changes, work.read, set(work.paths()))
+        changes = work.collect_changes(context.text("edits"), context.text("tests"))
+        wrong = find_objections(context.spec, changes, work.read, set(work.list_paths()))
         if wrong:
             says = f"The spec does not allow {count_faults(wrong, 'thing')}."
             return Verdict("check", says, wrong)

@@ -48,7 +48,7 @@ def write_feedback(history: list[Judged], step: str, plans: frozenset[str]) -> s
             parts.append("Not looked at again yet:\n" + _describe_verdict(last, set()))
     fixed: dict[Key, str] = {}
     for event in sent:
-        last = next(one for one in reversed(history) if one["step"] == event["step"])
+        last = next(later for later in reversed(history) if later["step"] == event["step"])
         there = _list_keys(last)
         for finding, key in zip(_findings(event), _list_keys(event), strict=True):
             if last is not event and key not in there and finding["rule"] not in FORM:
@@ -60,11 +60,14 @@ def write_feedback(history: list[Judged], step: str, plans: frozenset[str]) -> s
 
 
 def fingerprint_verdict(verdict: Verdict) -> str:
-    """Return the same text for the same failure, whatever its lines and times; "" for a pass."""
+    """Return a hash that ignores lines, times and addresses of a failure; "" for a pass."""
     if verdict.is_pass:
         return ""
     texts: list[Any] = sorted(
-        {(one.path, one.rule, mask_variable_parts(one.text)) for one in verdict.findings}
+        {
+            (finding.path, finding.rule, mask_variable_parts(finding.text))
+            for finding in verdict.findings
+        }
     )
     texts = texts or [mask_variable_parts(verdict.says)]
     return hashlib.sha256(repr((verdict.reason, texts)).encode("utf-8", "replace")).hexdigest()[:32]
@@ -86,16 +89,17 @@ def select_current(history: list[Judged], step: str, plans: frozenset[str]) -> l
 def _describe_verdict(event: Judged, before: set[Key]) -> str:
     """Return a heading and the sorted findings; those in `before` are marked."""
     findings = sorted(
-        _findings(event), key=lambda one: (one["path"], one["line"], one["rule"], one["text"])
+        _findings(event),
+        key=lambda finding: (finding["path"], finding["line"], finding["rule"], finding["text"]),
     )
     says = event["says"] or ""
     head = f"{event['step']} {event['attempt']} ended with {event['reason']}: "
     head += _cut_text(says, TEXT_CHARS_MAX)
-    if [one["text"] for one in findings] == [event["says"]]:
+    if [finding["text"] for finding in findings] == [event["says"]]:
         return head  # the finding would only repeat it
     lines = [
-        f"- {describe_finding(one)}{' (again)' if _finding_key(one) in before else ''}"
-        for one in findings[:FINDINGS_MAX]
+        f"- {describe_finding(finding)}{' (again)' if _finding_key(finding) in before else ''}"
+        for finding in findings[:FINDINGS_MAX]
     ]
     if len(findings) > FINDINGS_MAX:
         lines.append(f"- … and {len(findings) - FINDINGS_MAX} more")

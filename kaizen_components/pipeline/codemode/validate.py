@@ -7,7 +7,7 @@ from ..edits.format import quote_text
 from ..job import Job
 from ..verdict import Finding, Verdict
 from . import evidence, execute, mutate
-from .cases import Case, Spec
+from .cases import Spec
 from .function import Function
 from .gate import fail_closed
 
@@ -35,10 +35,14 @@ def validate_spec(job: Job, function: Function, spec: Spec, request: str) -> Ver
         ("check", failing, "Cases fail"),
     ):
         if cases:
-            findings = [
-                Finding(RULES[reason], _explain_failure(reason, case, by_id[case.id]["got"]))
-                for case in cases
-            ]
+            findings = []
+            for case in cases:
+                call, got = quote_text(case.call, CALL_CHARS), by_id[case.id]["got"]
+                source = "by the requirement" if reason == "reject" else f"as {case.source} showed"
+                text = f"{quote_text(case.end, CALL_CHARS)} {source}; here it {got}."
+                if reason == "flaky":
+                    text = "ended differently in two runs. Expect what does not change."
+                findings.append(Finding(RULES[reason], f"{case.id}: {call} {text}"))
             says = f"{says}: {', '.join(case.id for case in cases)}."
             return Verdict(reason, says, findings, runs, facts)
     return _judge_mutants(job, function, spec, runs, facts)
@@ -63,14 +67,6 @@ def run_cases(
         }
         for case, result in zip(spec.cases, results, strict=True)
     ], runs
-
-
-def _explain_failure(reason: str, case: Case, got: str) -> str:
-    call = quote_text(case.call, CALL_CHARS)
-    if reason == "flaky":
-        return f"{case.id}: {call} ended differently in two runs. Expect what does not change."
-    source = "by the requirement" if reason == "reject" else f"as {case.source} showed"
-    return f"{case.id}: {call} {quote_text(case.end, CALL_CHARS)} {source}; here it {got}."
 
 
 def _judge_mutants(

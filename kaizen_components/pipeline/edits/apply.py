@@ -72,10 +72,10 @@ def apply_edits(
 
 
 def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | None:
-    first = blocks[0]
+    first, data = blocks[0], base or b""
     # A block with an empty search, in a file that is missing or empty, is the whole file.
     has_whole = any(
-        edit.kind != "replace" or (not base and not any(line.strip() for line in edit.search))
+        edit.kind != "replace" or (not data and not any(line.strip() for line in edit.search))
         for edit in blocks
     )
     if has_whole and len(blocks) > 1:
@@ -91,7 +91,22 @@ def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | N
                 f"{first.name} deletes a file that is not there.", "", "Leave it out."
             )
         return None
-    old = _decode_base(path, base or b"")
+    if len(data) > FILE_BYTES_MAX:
+        raise EditRefused(
+            f"{quote_text(path)} has {len(data):,} bytes.",
+            f"At most {FILE_BYTES_MAX:,} can be edited.",
+            "Leave it as it is.",
+        )
+    try:
+        old = data.decode()
+    except UnicodeDecodeError:
+        old = "\0"
+    if "\0" in old:
+        raise EditRefused(
+            f"{quote_text(path)} is not a text file.",
+            "It is binary or not UTF-8.",
+            "Leave it as it is.",
+        )
     if has_whole:
         # A file without a line break at its end stays without one.
         end = _line_end(old)
@@ -108,26 +123,6 @@ def _change_file(path: str, blocks: list[Edit], base: bytes | None) -> bytes | N
     else:
         new = _replace_blocks(path, blocks, old)
     return _encode_checked(path, old, new)
-
-
-def _decode_base(path: str, base: bytes) -> str:
-    if len(base) > FILE_BYTES_MAX:
-        raise EditRefused(
-            f"{quote_text(path)} has {len(base):,} bytes.",
-            f"At most {FILE_BYTES_MAX:,} can be edited.",
-            "Leave it as it is.",
-        )
-    try:
-        text = base.decode()
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise EditRefused(
-            f"{quote_text(path)} is not a text file.",
-            "It is binary or not UTF-8.",
-            "Leave it as it is.",
-        )
-    return text
 
 
 def _line_end(text: str) -> str:

@@ -9,7 +9,7 @@ from ..target.workspace import Workspace
 from .journal import Journal
 
 
-def deliver(book: Journal, work: Workspace, context: StepContext) -> dict[str, Any]:
+def deliver(journal: Journal, work: Workspace, context: StepContext) -> dict[str, Any]:
     """Create a branch with the change, apply it if --apply was given, and return where it is.
 
     A protocol that changes no files delivers a fixture of cases, or nothing but its artifacts.
@@ -17,11 +17,11 @@ def deliver(book: Journal, work: Workspace, context: StepContext) -> dict[str, A
     build = context.text("edits")
     if not build:
         if context.text("cases"):
-            return eval_case.deliver_fixture(book.store.place.root, book.run, context)
+            return eval_case.deliver_fixture(journal.store.place.root, journal.run, context)
         return {}
-    commit = work.candidate(context.spec, build, context.text("tests"))
+    commit = work.write_candidate(context.spec, build, context.text("tests"))
     work.target.adopt_commit(work.objects, commit)
-    name = f"kaizen/{book.run['id']}"
+    name = f"kaizen/{journal.run['id']}"
     work.target.create_branch(name, commit)
     delivered = {"branch": name, "commit": commit, "applied": False}
     if work.options.get("apply"):

@@ -36,26 +36,26 @@ NO_QUESTION = [{"role": "system", "content": "No question could be made."}]
 class Engine:
     """`driver` answers the steps that ask; None for an agent, which answers through `turn`."""
 
-    def __init__(self, book: Journal, work: Workspace, driver: Driver, progress: Progress):
+    def __init__(self, journal: Journal, work: Workspace, driver: Driver, progress: Progress):
         self.waits = False
-        self.book = book
+        self.journal = journal
         self.work = work
         self.driver = driver
         self.progress = progress
-        self.protocol = recorder.load_protocol(book.run)
+        self.protocol = recorder.load_protocol(journal.run)
         self._questions: dict[tuple[str, int], Question] = {}
 
     def drive(self) -> None:
         """Run until the end or an agent's turn; raise Unavailable if a model does not answer."""
         while not self.waits:
-            state = self.book.state
+            state = self.journal.state
             step = self.protocol.steps[state["step"]]
             match state["phase"]:
                 case "due" if step.kind == "gate":
-                    self.book.add("started", step.name, state["tries"].get(step.name, 0) + 1)
+                    self.journal.add("started", step.name, state["tries"].get(step.name, 0) + 1)
                 case "due":
                     question, error = self.try_question(step, state)
-                    self.book.ask(step.name, state["tries"].get(step.name, 0) + 1, question)
+                    self.journal.ask(step.name, state["tries"].get(step.name, 0) + 1, question)
                     if error:
                         self._judge(step, _explain_missing("question", error))
                 case "asked":
@@ -69,19 +69,19 @@ class Engine:
                     facts = [event["payload"]["facts"] for event in self._list_verdicts()]
                     levels = [
                         self.work.options.get("sandbox"),
-                        *(one.get("level") for one in facts),
+                        *(fact.get("level") for fact in facts),
                     ]
                     sandbox.require_level(next(filter(None, levels), "L0"))
                     self.progress.step(step.name, state["attempt"])
                     began = time.monotonic()
                     self._judge(step, self.run_gate(step, state), began)
                 case "ending" if state["outcome"] == "accepted":
-                    self.book.add("delivering")
+                    self.journal.add("delivering")
                 case "ending":
-                    self.book.end(self.work, {})
+                    self.journal.end(self.work, {})
                 case "delivering":
                     context = self.build_context(step, state)
-                    self.book.end(self.work, delivery.deliver(self.book, self.work, context))
+                    self.journal.end(self.work, delivery.deliver(self.journal, self.work, context))
                 case "ended":
                     return
 
@@ -114,15 +114,15 @@ class Engine:
             # Pause: let go, say why, and leave everything else as it is.
             seconds = round(time.monotonic() - began, 3)
             spent = {**getattr(error, "total_spent", {}), "seconds": seconds}
-            self.book.add("released", why=f"{error.what} {error.why}".strip(), spent=spent)
-            if self.book.state["phase"] == "asked":  # else the time of the run is up
-                error.next = f"{error.next} Then go on with it: `P7 --id {self.book.run['id']}`."
+            self.journal.add("released", why=f"{error.what} {error.why}".strip(), spent=spent)
+            if self.journal.state["phase"] == "asked":  # else the time of the run is up
+                error.next = f"{error.next} Then go on with it: `P7 --id {self.journal.run['id']}`."
                 raise
             return
         except KaizenError as error:  # such as a secret in the question: waiting would not help
             self._judge(step, _explain_missing("question", error), began)
             return
-        self.book.answer(step.name, state["attempt"], reply)
+        self.journal.answer(step.name, state["attempt"], reply)
 
     def find_objection(self, step: Step, state: machine.State) -> Verdict | None:
         """Return the verdict that makes asking pointless, if there is one."""
@@ -130,7 +130,7 @@ class Engine:
 
     def check_answer(self, step: Step, state: machine.State) -> Verdict:
         """Return what the checks say about the newest answer to a step."""
-        text = recorder.load_answer(self.book.db, state, step.name) or ""
+        text = recorder.load_answer(self.journal.db, state, step.name) or ""
         return check_answer(step, self.work, self.build_context(step, state), text)
 
     def run_gate(self, step: Step, state: machine.State) -> Verdict:
@@ -142,8 +142,8 @@ class Engine:
 
     def _judge(self, step: Step, verdict: Verdict, began: float | None = None) -> None:
         seconds = 0.0 if began is None else round(max(0.0, time.monotonic() - began), 3)
-        attempt = self.book.state["attempt"]
-        self.book.judge(step, attempt, verdict, fingerprint_verdict(verdict), seconds)
+        attempt = self.journal.state["attempt"]
+        self.journal.judge(step, attempt, verdict, fingerprint_verdict(verdict), seconds)
         self.progress.end_step(step.name, attempt, verdict)
 
     def build_question(self, step: Step, state: machine.State) -> Question:
@@ -156,11 +156,11 @@ class Engine:
         return self._questions[step.name, attempt]
 
     def _list_verdicts(self) -> list[dict[str, Any]]:
-        return [event for event in self.book.events() if event["event"] == "judged"]
+        return [event for event in self.journal.events() if event["event"] == "judged"]
 
     def build_context(self, step: Step, state: machine.State) -> StepContext:
         texts = {
-            name: recorder.load_answer(self.book.db, state, name) for name in self.protocol.steps
+            name: recorder.load_answer(self.journal.db, state, name) for name in self.protocol.steps
         }
         history, plans = self._list_verdicts(), self.protocol.planning_steps
         feedback, previous = write_feedback(history, step.name, plans), None
@@ -173,7 +173,7 @@ class Engine:
             ]
             advice = edits.advise_whole_files(len(refused)) if feedback else ""
             feedback = "\n\n".join(filter(None, (feedback, advice)))
-        request, options = self.book.run["request"], self.work.options
+        request, options = self.journal.run["request"], self.work.options
         return StepContext(self.protocol, request, texts, feedback, previous, history, options)
 
 

@@ -94,9 +94,7 @@ class Journal:
     def answer(self, step: str, attempt: int, reply: Reply, lease: str | None = None) -> None:
         """Record an answer and its cost; secrets are redacted first."""
         text = scan.redact_secrets(reply.text)
-        if (
-            len(text) > BODY_CHARS_MAX
-        ):  # no column holds it, so the kept part must say that it was cut
+        if len(text) > BODY_CHARS_MAX:  # no column holds it
             text = text[: BODY_CHARS_MAX - 100] + "\n" + CUT
         spent = {
             "tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out,
@@ -212,7 +210,10 @@ def _shorten(says: str) -> str | None:
 def _render_log(step: Step, verdict: Verdict) -> str:
     """Return a gate's verdict, its findings, and each command with its output."""
     lines = [f"gate {step.gate}: {verdict.reason}. {verdict.says}", ""]
-    lines += [f"{one.path}:{one.line}: {one.rule}: {one.text}" for one in verdict.findings]
+    lines += [
+        f"{finding.path}:{finding.line}: {finding.rule}: {finding.text}"
+        for finding in verdict.findings
+    ]
     for run in verdict.runs:
         ended = f"exit {run.exit_code}, {run.duration_ms} ms, {run.protection}"
         if run.stopped:

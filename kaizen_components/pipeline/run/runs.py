@@ -55,7 +55,7 @@ def begin_run(
 ) -> dict[str, Any]:  # fmt: skip
     """Record a new run with its task and its root span; it has no event yet."""
     target = Target(repo)
-    commit = target.head()
+    commit = target.find_head()
     if options["python"]:
         find_interpreter(target, options["python"])  # refuse a bad one before anything is recorded
     inside = os.path.relpath(target.path, store.place.root).replace(os.sep, "/")
@@ -67,7 +67,7 @@ def begin_run(
         store.notes.append(
             "The target has uncommitted changes; the run starts from its last commit without them."
         )
-    submodules = target.submodules(commit)
+    submodules = target.list_submodules(commit)
     if submodules:
         store.notes.append(f"Submodules are not part of the run: {', '.join(submodules[:5])}.")
 
@@ -93,39 +93,39 @@ def begin_run(
 def drive_run(
     write: WriteLater, look: ReadNow, store: Store, run_id: str, driver: Driver
 ) -> dict[str, Any]:
-    """Drive a model's run from where it stands to its end; one process at a time."""
-    with _open_run(write, look, store, run_id) as (book, work):
-        if book.state["phase"] == "ended":
+    """Resume a model's run and drive it to its end; one process at a time."""
+    with _open_run(write, look, store, run_id) as (journal, work):
+        if journal.state["phase"] == "ended":
             raise Conflict(
                 "run_ended",
                 f"{run_id} has ended.",
-                f"It was {book.state['outcome']}.",
+                f"It was {journal.state['outcome']}.",
                 "Begin another: `P1`.",
             )
-        if book.state["lease"]:
-            book.add("released")  # we hold the lock, so its holder is gone
+        if journal.state["lease"]:
+            journal.add("released")  # we hold the lock, so its holder is gone
         until = ids.format_time(ids.now_ms() + LEASE_MS)
-        book.add("leased", holder=f"{book.actor} {os.getpid()}", until=until)
+        journal.add("leased", holder=f"{journal.actor} {os.getpid()}", until=until)
         if driver is not None:
             driver.work = work  # the files that a scout may read
-        _drive(book, work, driver)
-        return describe_end(book)
+        _drive(journal, work, driver)
+        return describe_end(journal)
 
 
 def give_turn(
     write: WriteLater, look: ReadNow, store: Store, run_id: str, ttl_s: int
 ) -> dict[str, Any]:
     """Do the steps that need no agent, then lease the next question and return it."""
-    with _open_run(write, look, store, run_id) as (book, work):
-        _refuse_other_driver(book)
-        engine = _drive(book, work, None)
-        if book.state["phase"] == "ended":
-            return describe_end(book)
-        turn.take_lease(book, book.actor, ttl_s)
-        step = engine.protocol.steps[book.state["step"]]
-        context = engine.build_context(step, book.state)
-        question = engine.build_question(step, book.state)
-        return turn.build_contract(book, work, engine.protocol, context, question)
+    with _open_run(write, look, store, run_id) as (journal, work):
+        _refuse_other_driver(journal)
+        engine = _drive(journal, work, None)
+        if journal.state["phase"] == "ended":
+            return describe_end(journal)
+        turn.take_lease(journal, journal.actor, ttl_s)
+        step = engine.protocol.steps[journal.state["step"]]
+        context = engine.build_context(step, journal.state)
+        question = engine.build_question(step, journal.state)
+        return turn.build_contract(journal, work, engine.protocol, context, question)
 
 
 def take_answer(
@@ -141,66 +141,66 @@ def take_answer(
         if waiting:
             with (
                 suppress(KaizenError),
-                _open_run(write, look, store, waiting, needs_target=False) as (book, work),
+                _open_run(write, look, store, waiting, needs_target=False) as (journal, work),
             ):
-                book.record_refusal("unknown-lease", "A lease was named that does not exist.")
-                _end_if_failed(book, work)
+                journal.record_refusal("unknown-lease", "A lease was named that does not exist.")
+                _end_if_failed(journal, work)
         raise
-    with _open_run(write, look, store, run["id"]) as (book, work):
-        _refuse_other_driver(book, answering=True)
-        engine = Engine(book, work, None, Progress())
-        step = engine.protocol.steps[book.state["step"]]
+    with _open_run(write, look, store, run["id"]) as (journal, work):
+        _refuse_other_driver(journal, answering=True)
+        engine = Engine(journal, work, None, Progress())
+        step = engine.protocol.steps[journal.state["step"]]
         try:
-            past = turn.find_same_answer(book, given["lease"], given["text"])
+            past = turn.find_same_answer(journal, given["lease"], given["text"])
             if past is None:
-                turn.check_submission(book, step, given)
-                context = engine.build_context(step, book.state)
-                turn.check_paths(book, work, step, context, given["text"])
+                turn.check_submission(journal, step, given)
+                context = engine.build_context(step, journal.state)
+                turn.check_paths(journal, work, step, context, given["text"])
         except KaizenError:
-            _end_if_failed(book, work)
+            _end_if_failed(journal, work)
             raise
         if past is None:
             leased_ms = round(datetime.fromisoformat(lease["at"]).timestamp() * 1000)
             seconds = max(0, ids.now_ms() - leased_ms) / 1000
-            reply = Reply(given["text"], served_by=f"agent {book.actor}", seconds=seconds)
-            book.answer(step.name, book.state["attempt"], reply, given["lease"])
-            book.add("released")
-        place = past or book.state
+            reply = Reply(given["text"], served_by=f"agent {journal.actor}", seconds=seconds)
+            journal.answer(step.name, journal.state["attempt"], reply, given["lease"])
+            journal.add("released")
+        place = past or journal.state
         step_name, attempt = place["step"], place["attempt"]
-        _drive(book, work, None)
-        result = _describe_verdict(book, step_name, attempt)
+        _drive(journal, work, None)
+        result = _describe_verdict(journal, step_name, attempt)
         return {**result, "replayed": True} if past else result
 
 
-def _end_if_failed(book: Journal, work: Workspace) -> None:
+def _end_if_failed(journal: Journal, work: Workspace) -> None:
     """End a run whose last allowed illegal move was this one."""
-    if book.state["phase"] == "ending" and book.state["outcome"] == "failed":
-        book.end(work, {})
+    if journal.state["phase"] == "ending" and journal.state["outcome"] == "failed":
+        journal.end(work, {})
 
 
-def _describe_verdict(book: Journal, step: str, attempt: int) -> dict[str, Any]:
+def _describe_verdict(journal: Journal, step: str, attempt: int) -> dict[str, Any]:
     """Return the verdict on an answer and what followed; a run aborted meanwhile has none."""
-    judged = [event for event in book.events() if event["event"] == "judged"]
+    judged = [event for event in journal.events() if event["event"] == "judged"]
     own = [(event["step"], event["attempt"]) == (step, attempt) for event in judged]
     verdict = judged[own.index(True)] if any(own) else NOT_JUDGED
     since = judged[own.index(True) + 1 :] if any(own) else []
     findings = verdict["payload"]["findings"][:FINDINGS_SHOWN]
     result = {
-        "id": book.run["id"], "kind": "run", "step": step, "attempt": attempt,
+        "id": journal.run["id"], "kind": "run", "step": step, "attempt": attempt,
         "reason": verdict["reason"], "passed": verdict["reason"] == "pass", "says": verdict["says"],
-        "findings": [describe_finding(one) for one in findings],
+        "findings": [describe_finding(finding) for finding in findings],
         "then": [
-            f"{one['step']} {one['attempt']}: {one['reason']}. {one['says'] or ''}".strip()
-            for one in since
+            f"{event['step']} {event['attempt']}: {event['reason']}. {event['says'] or ''}".strip()
+            for event in since
         ],
     }  # fmt: skip
-    if book.state["phase"] != "ended":
-        hint = f"`P5 --id {book.run['id']}` gives the next step."
-        return {**result, "next_step": book.state["step"], "hint": hint}
-    end = describe_end(book)
+    if journal.state["phase"] != "ended":
+        hint = f"`P5 --id {journal.run['id']}` gives the next step."
+        return {**result, "next_step": journal.state["step"], "hint": hint}
+    end = describe_end(journal)
     # The exit code is that of the run: `P4 && deploy` must not deploy rejected work.
     code = {"exit_code": end.pop("exit_code")} if "exit_code" in end else {}
-    return {**result, "run": end, "outcome": book.state["outcome"], **code}
+    return {**result, "run": end, "outcome": journal.state["outcome"], **code}
 
 
 @contextmanager
@@ -223,49 +223,49 @@ def _open_run(
                         f"Restore it, or end the run: `P7 --id {run['id']} --abort`.",
                     ) from None
             if run["driver"] == "agent":
-                work.forget()
+                work.delete_gate_files()
             yield Journal(write, look, store, run), work
         finally:
             work.close()
 
 
-def _drive(book: Journal, work: Workspace, driver: Driver) -> Engine:
+def _drive(journal: Journal, work: Workspace, driver: Driver) -> Engine:
     progress = Progress()
     try:
-        request = " ".join(book.run["request"].split())[:100]
-        progress.begin(book.run["id"], f"{book.run['protocol']}: {request}")
-        engine = Engine(book, work, driver, progress)
+        request = " ".join(journal.run["request"].split())[:100]
+        progress.begin(journal.run["id"], f"{journal.run['protocol']}: {request}")
+        engine = Engine(journal, work, driver, progress)
         engine.drive()
         return engine
     finally:
         progress.close()
 
 
-def _refuse_other_driver(book: Journal, answering: bool = False) -> None:
-    if book.run["driver"] != "agent":
+def _refuse_other_driver(journal: Journal, answering: bool = False) -> None:
+    if journal.run["driver"] != "agent":
         if answering:
-            book.record_refusal("not-an-agents-run", "An agent has answered.")
+            journal.record_refusal("not-an-agents-run", "An agent has answered.")
         raise Conflict(
             "not_an_agents_run",
-            f"{book.run['id']} is driven by a {book.run['driver']}.",
+            f"{journal.run['id']} is driven by a {journal.run['driver']}.",
             "Rule not-an-agents-run. Expected is a run that was begun with --driver agent.",
-            f"Go on with it: `P7 --id {book.run['id']}`.",
+            f"Go on with it: `P7 --id {journal.run['id']}`.",
         )
 
 
-def describe_end(book: Journal) -> dict[str, Any]:
+def describe_end(journal: Journal) -> dict[str, Any]:
     """Return what P1 and P7 say about a run that has ended."""
-    run, events = book.run, book.events()
+    run, events = journal.run, journal.events()
     end = next(event["payload"] for event in reversed(events) if event["event"] == "ended")
     delivered = end["delivered"]
     failures = [
         event for event in events if event["event"] == "judged" and event["reason"] != "pass"
     ]
     last_failure: dict[str, Any] = {}
-    if book.state["outcome"] != "accepted" and failures:
+    if journal.state["outcome"] != "accepted" and failures:
         findings = failures[-1]["payload"]["findings"][:FINDINGS_SHOWN]
         last_failure["says"] = failures[-1]["says"]
-        last_failure["findings"] = [describe_finding(one) for one in findings]
+        last_failure["findings"] = [describe_finding(finding) for finding in findings]
     if delivered.get("not_applied"):
         hint = f"The work is on the branch {delivered['branch']}, but not in the tree: "
         hint += delivered["not_applied"]
@@ -276,10 +276,10 @@ def describe_end(book: Journal) -> dict[str, Any]:
         hint = f"Look at it: git -C {run['repo']} diff {base} {delivered['branch']}"
     else:
         hint = f"`P2 --id {run['id']}` shows every gate and attempt."
-    code = EXIT_CODES.get(book.state["outcome"], 1)
+    code = EXIT_CODES.get(journal.state["outcome"], 1)
     return {
         "id": run["id"], "kind": "run", "task_id": run["task_id"], "protocol": run["protocol"],
-        **summarize_run(book.state, events), **last_failure, **delivered,
+        **summarize_run(journal.state, events), **last_failure, **delivered,
         "artifacts": list(end["artifacts"].values()), "hint": hint,
         **({"exit_code": code} if code else {}),
     }  # fmt: skip
@@ -289,23 +289,23 @@ def abort_run(
     write: WriteLater, look: ReadNow, store: Store, run_id: str, why: str
 ) -> dict[str, Any]:
     """End a run that no process drives."""
-    with _open_run(write, look, store, run_id, needs_target=False) as (book, work):
-        phase, outcome = book.state["phase"], book.state["outcome"]
+    with _open_run(write, look, store, run_id, needs_target=False) as (journal, work):
+        phase, outcome = journal.state["phase"], journal.state["outcome"]
         ends_otherwise = phase == "ending" and outcome != "accepted"
         if phase in ("ending", "delivering", "ended") and not ends_otherwise:
-            book.record_refusal("run-ended", "Somebody wanted to abort it.")
+            journal.record_refusal("run-ended", "An abort was requested.")
             raise Conflict(
                 "run_ended",
-                f"{book.run['id']} is {outcome} already.",
+                f"{journal.run['id']} is {outcome} already.",
                 "Rule run-ended. Expected is a run that has not come to its end.",
-                f"`P2 --id {book.run['id']}` shows it."
+                f"`P2 --id {journal.run['id']}` shows it."
                 if phase == "ended"
-                else f"Let it come to its end: `P7 --id {book.run['id']}`.",
+                else f"Let it come to its end: `P7 --id {journal.run['id']}`.",
             )
         if not ends_otherwise:
-            book.add("aborted", why=why)
-        book.end(work, {})
-        return {**describe_end(book), "exit_code": 0}  # the abort itself has succeeded
+            journal.add("aborted", why=why)
+        journal.end(work, {})
+        return {**describe_end(journal), "exit_code": 0}  # the abort itself has succeeded
 
 
 @contextmanager
@@ -341,7 +341,7 @@ def read_target_settings(repo: str) -> Settings:
 
     target = Target(repo)
     try:
-        return parse_settings(target.blob(target.head(), PATH))
+        return parse_settings(target.read_blob(target.find_head(), PATH))
     finally:
         target.close()
 

@@ -91,7 +91,7 @@ def list_gates(events: list[dict[str, Any]], protocol: Protocol) -> list[dict[st
             rows.append({
                 "step": event["step"], "stage": step.stage if step else event["step"],
                 "attempt": event["attempt"], "reason": event["reason"],
-                "seconds": round(sum(one or 0 for one in seconds), 3) if any(seconds) else None,
+                "seconds": round(sum(part or 0 for part in seconds), 3) if any(seconds) else None,
                 "findings": len(findings), "first": findings[0] if findings else None,
                 "says": (event["says"] or "")[:SAYS_CHARS_MAX],
                 "proof_id": payload.get("proof_id"),

@@ -29,13 +29,13 @@ def describe_place(state: machine.State) -> str:
     return f"{state['step']} {state['attempt']}"
 
 
-def take_lease(book: Journal, actor: str, ttl_s: int) -> str:
+def take_lease(journal: Journal, actor: str, ttl_s: int) -> str:
     """Return the actor's lease on the open question; raise Conflict if another has one."""
-    held, place = book.state["lease"], describe_place(book.state)
+    held, place = journal.state["lease"], describe_place(journal.state)
     if held and held.get("place") == place and held["until"] > ids.format_time(ids.now_ms()):
         if held["holder"] == actor:
             return held["id"]
-        book.record_refusal("step-is-leased", f"{held['holder']} has the lease.")
+        journal.record_refusal("step-is-leased", f"{held['holder']} has the lease.")
         raise Conflict(
             "step_is_leased",
             f"{held['holder']} answers {place}.",
@@ -43,26 +43,26 @@ def take_lease(book: Journal, actor: str, ttl_s: int) -> str:
             "Wait for it, or work on another run: `P3`.",
         )
     if held:
-        book.add("released")
+        journal.add("released")
     until = ids.format_time(ids.now_ms() + ttl_s * 1000)
-    book.add("leased", holder=actor, until=until, place=place)
-    return book.state["lease"]["id"]
+    journal.add("leased", holder=actor, until=until, place=place)
+    return journal.state["lease"]["id"]
 
 
 def build_contract(
-    book: Journal, work: Workspace, protocol: Protocol, context: StepContext, question: Question
+    journal: Journal, work: Workspace, protocol: Protocol, context: StepContext, question: Question
 ) -> dict[str, Any]:
     """Return what is legal now: the step, its inputs, its answer's form and the budget left."""
-    state = book.state
+    state = journal.state
     step = protocol.steps[state["step"]]
     kind, lease = kind_of(step), state["lease"] or {}
     spent = state["spent"]
     totals = {**spent, "asks": state["asks"], "tokens": spent["tokens_in"] + spent["tokens_out"]}
     return {
-        "id": book.run["id"], "kind": "run", "protocol": protocol.name, "phase": state["phase"],
+        "id": journal.run["id"], "kind": "run", "protocol": protocol.name, "phase": state["phase"],
         "step": step.name, "stage": step.stage, "about": step.about, "attempt": state["attempt"],
         "attempts_max": step.attempts, "lease": lease.get("id"), "until": lease.get("until"),
-        "base_commit": book.run["base_commit"],
+        "base_commit": journal.run["base_commit"],
         "question": "\n\n".join(message["content"] for message in question),
         "inputs": work.export_inputs(), "answer": kind.how, **kind.form(step),
         "write_set": kind.write_set(work, context),
@@ -88,52 +88,53 @@ def find_leased_run(db: Reader, lease_id: str) -> tuple[Row, Row]:
     return db.find("run", lease["run_id"]), lease
 
 
-def find_same_answer(book: Journal, lease_id: str, text: str) -> dict[str, Any] | None:
+def find_same_answer(journal: Journal, lease_id: str, text: str) -> dict[str, Any] | None:
     """Return the event of the same answer under the same lease, if there is one."""
     sha256 = hash_text(scan.redact_secrets(text))
-    for event in book.events():
+    for event in journal.events():
         if event["event"] == "answered" and event["payload"].get("lease") == lease_id:
             if event["payload"]["sha256"] == sha256:
                 return event
             what = "This lease has been used for another answer."
-            raise _refuse(book, "lease-used", what, Conflict)
+            raise _refuse(journal, "lease-used", what, Conflict)
     return None
 
 
-def check_submission(book: Journal, step: Step, given: dict[str, Any]) -> None:
+def check_submission(journal: Journal, step: Step, given: dict[str, Any]) -> None:
     """Refuse an answer that may not be submitted; the step's checks judge what it says."""
-    state = book.state
+    state = journal.state
     held = state["lease"]
     if state["phase"] != "asked" or not held or held.get("id") != given["lease"]:
-        raise _refuse(book, "stale-lease", "This lease is not the present one.", Conflict)
+        raise _refuse(journal, "stale-lease", "This lease is not the current one.", Conflict)
     if held["until"] <= ids.format_time(ids.now_ms()):
-        raise _refuse(book, "stale-lease", f"This lease ended at {held['until']}.", Conflict)
+        raise _refuse(journal, "stale-lease", f"This lease ended at {held['until']}.", Conflict)
     if given["step"] and given["step"] != state["step"]:
-        raise _refuse(book, "another-step", f"The answer is for {given['step'][:60]}.", Conflict)
-    if given["base"] and not book.run["base_commit"].startswith(given["base"]):
-        raise _refuse(book, "changed-base", "The answer was made for another commit.", Conflict)
-    if hash_text(scan.redact_secrets(given["text"])) in _list_rejected_hashes(book, state["step"]):
-        raise _refuse(book, "rejected-before", "The same answer was rejected before.", Refused)
+        raise _refuse(journal, "another-step", f"The answer is for {given['step'][:60]}.", Conflict)
+    if given["base"] and not journal.run["base_commit"].startswith(given["base"]):
+        raise _refuse(journal, "changed-base", "The answer was made for another commit.", Conflict)
+    sha256 = hash_text(scan.redact_secrets(given["text"]))
+    if sha256 in _list_rejected_hashes(journal, state["step"]):
+        raise _refuse(journal, "rejected-before", "The same answer was rejected before.", Refused)
     words = _find_gate_words(step, given["text"])
     if words:
         what = f"The answer offers the result of a gate: it says {', '.join(words)}."
-        raise _refuse(book, "gates-are-ours", what, Refused)
+        raise _refuse(journal, "gates-are-ours", what, Refused)
 
 
 def check_paths(
-    book: Journal, work: Workspace, step: Step, context: StepContext, text: str
+    journal: Journal, work: Workspace, step: Step, context: StepContext, text: str
 ) -> None:
     """Refuse an answer that writes where its step may not."""
     wrong = kind_of(step).find_forbidden(work, context, text)
     if wrong:
         what = f"{', '.join(wrong[:5])} is outside of what this step may write."
-        raise _refuse(book, "write-set", what, Refused)
+        raise _refuse(journal, "write-set", what, Refused)
 
 
-def _list_rejected_hashes(book: Journal, step: str) -> set[str]:
+def _list_rejected_hashes(journal: Journal, step: str) -> set[str]:
     """Return the hashes of answers to this step that it or a later step has rejected."""
     newest, failed, hashes = None, False, set()
-    for event in book.events():
+    for event in journal.events():
         if (event["event"], event["step"]) == ("answered", step):
             newest = event["payload"]["sha256"]
         elif event["event"] == "judged":
@@ -165,15 +166,15 @@ def _find_gate_words(step: Step, text: str) -> list[str]:
         return []
 
 
-def _refuse(book: Journal, rule: str, what: str, kind: type[KaizenError]) -> KaizenError:
+def _refuse(journal: Journal, rule: str, what: str, kind: type[KaizenError]) -> KaizenError:
     """Record a refusal and return its error: the rule, what was expected, what is legal now."""
-    book.record_refusal(rule, what)
-    state, run = book.state, book.run
+    journal.record_refusal(rule, what)
+    state, run = journal.state, journal.run
     if state["phase"] in machine.ENDS:
         expected = f"nothing, for the run is {state['outcome']}"
         legal = f"`P2 --id {run['id']}` shows it."
     else:
-        expected = f"the answer to {describe_place(state)} under its present lease, "
+        expected = f"the answer to {describe_place(state)} under its current lease, "
         expected += f"on {run['base_commit'][:10]}"
         legal = f"`P5 --id {run['id']}` says what is legal now."
     return kind(rule.replace("-", "_"), what, f"Rule {rule}. Expected is {expected}.", legal)

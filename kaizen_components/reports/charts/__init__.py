@@ -1,1 +1,1 @@
-"""Drawings and plots: axes, waterfalls, calibration, spread over time."""
+"""Drawings and plots: axes, bars, lines, areas, waterfalls, calibration."""

@@ -29,7 +29,7 @@ DAYS = re.compile(r"(\d{4})-(\d\d-\d\d|W\d\d)$")
 def choose_scale(
     most: float, show: Callable[[Any], str], is_whole: bool
 ) -> tuple[float, list[tuple[float, str]]]:
-    """Return the end of the axis, at or above `most`, and the value and text of each tick from 0 on.
+    """Return the end of the axis (at or above `most`), and the value and text of each tick.
 
     A step is 1, 2, 2.5 or 5 times a power of ten, or a round time; counted things have no halves.
     """
@@ -85,7 +85,7 @@ def shorten_labels(labels: list[str]) -> tuple[list[str], str]:
 
 
 def thin_labels(labels: list[str], place: float, cuts: bool = False) -> list[tuple[int, str]]:
-    """Return (position, text) of the labels that fit with `place` for each, from the last one back."""
+    """Return (position, text) of the labels that fit with `place` for each; the last is one."""
     if cuts:
         letters = int((place - APART) / LETTER)
         labels = [cut_line(label, max(letters, CUT_LEAST)) for label in labels]

@@ -185,7 +185,7 @@ def draw_svg_plot(calibration: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def build_block(calibration: list[dict[str, Any]], says: str) -> Block | None:
-    """Return the plot as a block of a report, with its data as a table; None if nothing is closed."""
+    """Return the plot and its data as a block of a report; None if nothing is closed."""
     if not any(row["count"] for row in calibration):
         return None
     columns = {"predicted": "whole", "count": "number", "mean": "number", "happened": "number"}

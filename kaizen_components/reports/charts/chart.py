@@ -1,7 +1,7 @@
 """Charts as geometry: the place of each mark, label and tick of a drawing. The template only draws.
 
 Every chart has a title, named axes, a sentence that says the same (`says`) and its data as a table.
-Series differ in colour and in pattern; one that is named like an outcome has the colour of its tone.
+Series differ in colour and in pattern; one named like an outcome has the colour of its tone.
 """
 
 from __future__ import annotations

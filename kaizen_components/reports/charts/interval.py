@@ -13,7 +13,7 @@ T = (
 
 
 def compute_share_interval(hits: int, total: int) -> tuple[float, float] | None:
-    """Return Wilson's interval, which is sensible for few runs and for 0 and 100 %; None for no run."""
+    """Return Wilson's interval, sensible for few runs and for 0 and 100 %; None for no run."""
     if not total:
         return None
     share, square = hits / total, Z * Z / total

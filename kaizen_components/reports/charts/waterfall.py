@@ -48,7 +48,7 @@ def render_page(db: Reader, report: dict[str, Any], format: str) -> str:
 
 
 def draw_text(report: dict[str, Any], width: int | None = None) -> str:
-    """Return the whole report as lines; its drawings are never wider than `width` or the terminal."""
+    """Return the whole report as lines; no drawing is wider than `width` or the terminal."""
     if width is None:
         columns = shutil.get_terminal_size((WIDTH_MAX, 24)).columns
         width = min(max(columns, WIDTH_MIN), WIDTH_MAX)

@@ -86,14 +86,26 @@ def collect_parts(
     db: Reader, scope: str | None, query: str | None, paths: Sequence[str]
 ) -> list[Part]:
     """Return the parts in their order; some may be empty."""
+    ready = []
+    for row in ready_tasks(db, scope, GATHERED + 1, False):
+        note = ", its holder left it" if row["abandoned"] else ""
+        text = f"{row['title']} ({row['priority']}{note})"
+        ready.append(make_item(row["id"], text, f"kaizen W10 --id {row['id']}"))
+    ready_heading = "Ready to start, taken by `kaizen W13 --id ID`"
+    predictions = []
+    for row in db.rows(PREDICTIONS, (LOOKED, scope, scope, GATHERED + 1)):
+        due = f"{'was due' if row['deadline'] <= db.at else 'due'} {format_clock(row['deadline'])}"
+        text = f"{row['probability'] * 100:.0f} % by {row['actor']}, {due}: {row['summary']}"
+        command = f"kaizen I4 --prediction-id {row['id']}"
+        predictions.append(make_item(row["id"], text, command))
     return [
         _list_my_tasks(db, scope),
-        _list_ready_work(db, scope),
+        _make_part("ready work", ready_heading, ready, _add_scope("W12", scope)),
         _list_objections(db, scope),
         _list_blockers(db, scope),
         _list_proofs(db, scope),
         _list_lessons(db, scope, query, paths),
-        _list_predictions(db, scope),
+        _make_part("predictions", "Predictions without an outcome", predictions, "kaizen I5"),
     ]
 
 
@@ -119,16 +131,6 @@ def _list_my_tasks(db: Reader, scope: str | None) -> Part:
         items.append(make_item(row["id"], text, f"kaizen W10 --id {row['id']}"))
     command = join_words(["kaizen", "W9", "--holder", db.actor])
     return _make_part("my tasks", "My tasks", items, command)
-
-
-def _list_ready_work(db: Reader, scope: str | None) -> Part:
-    items = []
-    for row in ready_tasks(db, scope, GATHERED + 1, False):
-        note = ", its holder left it" if row["abandoned"] else ""
-        text = f"{row['title']} ({row['priority']}{note})"
-        items.append(make_item(row["id"], text, f"kaizen W10 --id {row['id']}"))
-    heading = "Ready to start, taken by `kaizen W13 --id ID`"
-    return _make_part("ready work", heading, items, _add_scope("W12", scope))
 
 
 def _list_objections(db: Reader, scope: str | None) -> Part:
@@ -190,12 +192,14 @@ def _list_lessons(db: Reader, scope: str | None, query: str | None, paths: Seque
     items = []
     for kind, id, reasons in matches:
         sql = (
-            f"SELECT title, substr(summary, 1, {TEXT_CHARS}) AS summary "
+            f"SELECT title, substr(summary, 1, {TEXT_CHARS}) AS summary, evidence "
             f"FROM {kind}_current WHERE id = ? AND test = 0"
         )
         path, fits, _ = reasons[0].partition(" fits ") if reasons else ("", "", "")
         for row in db.rows(sql, (id,)):
-            text = f"{kind}{f' ({path})' if fits else ''}: {row['title']}. {row['summary']}"
+            is_unproven = kind == "learning" and row["evidence"] is None
+            head = kind + ", unproven" * is_unproven + (f" ({path})" if fits else "")
+            text = f"{head}: {row['title']}. {row['summary']}"
             items.append(make_item(id, text, f"kaizen {KINDS[kind].shows} --id {id}"))
     if query:
         heading = "Lessons for the query"
@@ -206,15 +210,6 @@ def _list_lessons(db: Reader, scope: str | None, query: str | None, paths: Seque
     else:
         heading, words = "Newest proven lessons", []
     return make_part("lessons", heading, items, join_words(["kaizen", "L10", *words]), more)
-
-
-def _list_predictions(db: Reader, scope: str | None) -> Part:
-    items = []
-    for row in db.rows(PREDICTIONS, (LOOKED, scope, scope, GATHERED + 1)):
-        due = f"{'was due' if row['deadline'] <= db.at else 'due'} {format_clock(row['deadline'])}"
-        text = f"{row['probability'] * 100:.0f} % by {row['actor']}, {due}: {row['summary']}"
-        items.append(make_item(row["id"], text, f"kaizen I4 --prediction-id {row['id']}"))
-    return _make_part("predictions", "Predictions without an outcome", items, "kaizen I5")
 
 
 def _make_part(name: str, heading: str, items: list[Item], rest: str) -> Part:

@@ -43,7 +43,8 @@ class Tone(str):
 
 
 WORDS = {
-    "good": """done passed completed VERIFIED_ACCEPTABLE ok happened fresh witnessed accepted pass""",
+    "good": """done passed completed VERIFIED_ACCEPTABLE ok happened fresh witnessed accepted
+        pass""",
     "bad": """failed timeout error VERIFICATION_FAILED STRUCTURAL_REWORK_RECOMMENDED critical
         rejected exhausted stuck malformed check regression weak reject""",
     "warn": """blocked partial ACCEPTABLE_WITH_CONCERNS NEEDS_HUMAN_DECISION stale waived overdue
@@ -94,7 +95,7 @@ def fact(
     better: str | None = None,
     show: Callable[[Any], str | None] | None = None,
 ) -> Block:
-    """Show one number, and what it was in the period before. `better` is "higher", "lower" or None."""
+    """Show one number and what it was before. `better` is "higher", "lower" or None."""
     show = show or format_count
     change = None if before is None or value is None else value - before
     tone = direction = None
@@ -114,7 +115,7 @@ def fact(
 def table(
     caption: str, columns: dict[str, str], rows: list[list[Any]], more: int = 0
 ) -> Block | None:
-    """Show rows. `columns` maps a heading to "number", "whole" (never broken) or ""; `more` rows are left out."""
+    """Show rows; `more` are left out. `columns` maps headings to number, whole (unbroken) or ""."""
     block = {"block": "table", "caption": caption, "columns": columns, "rows": rows, "more": more}
     return block if rows else None
 
@@ -134,7 +135,7 @@ def record_table(
 
 
 def story(entries: list[dict[str, Any]], label: str = "") -> Block | None:
-    """Tell what happened, in order: `at` (as shown), `what` (a cell), `by`, `refs` (ids), `text`."""
+    """Tell what happened: `at` (as shown), `what` (a cell), `by`, `refs` (ids), `text`."""
     filled = [{"by": None, "refs": [], "text": None, **entry} for entry in entries]
     return {"block": "story", "label": label, "entries": filled} if entries else None
 

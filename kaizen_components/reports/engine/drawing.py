@@ -1,4 +1,4 @@
-"""The geometry of a waterfall drawing: the place of each bar, label and tick, in units of the SVG."""
+"""The geometry of a waterfall drawing: the place of each bar, label and tick, in SVG units."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARKS_MEAN = (
 
 
 def draw_waterfall(trace: dict[str, Any]) -> dict[str, Any]:
-    """Place one trace as rows and ticks: the first ROWS_MAX spans; the table below has every span."""
+    """Place the first ROWS_MAX spans of a trace as rows, and the ticks above them."""
     wall_ms = max(trace["wall_ms"], 1)
     spans = trace["spans"][:ROWS_MAX]
 

@@ -1,4 +1,4 @@
-"""One self-contained HTML file per report: no network, light and dark, prints well, readable on a phone."""
+"""One self-contained HTML file per report: light and dark, on paper and on a phone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""From a question to a file: gather once, lay out once, write HTML, Markdown or JSON, and record what was written.
+"""From a question to a file: gather, lay out, write HTML, Markdown or JSON, and record the file.
 
-The same database, checkpoint and options give the same bytes: the only clock of a report is that of the newest entry
-it is made from, and its footer names the command that makes it again.
+The same database, checkpoint and options give the same bytes: the only clock of a report is that of
+the newest entry it is made from, and its footer names the command that makes it again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NOT_PRINTABLE = re.compile(r"[^\n\x20-\x7e]")  # perhaps: most of them are
 
 
 class Output:
-    """The engine's parameter `output`: how and where a report is wanted, and what it needs to be made."""
+    """The engine's parameter `output`: how and where a report is wanted, and what makes it."""
 
     def __init__(
         self,
@@ -80,10 +80,10 @@ class Output:
             db.let_go()
 
     def publish(self, gather: Gather, layout: Layout, **options: Any) -> dict[str, Any]:
-        """Return the answer of a report command; write and record the report unless it is for the screen.
+        """Return the answer of a report command; write and record the report, unless --out is -.
 
-        The footer repeats `options`, except None and False. `gather` therefore replaces what would mean
-        something else later: @last by the id, "this week" by the week.
+        The footer repeats `options`, except None and False. `gather` therefore replaces what would
+        mean something else later: @last by the id, "this week" by the week.
         """
         data, moment = self.gather(gather, options)
         made = layout(data, self.zone)

@@ -1,8 +1,8 @@
-"""What an entry of the log says in words: the question that reads the records of a kind, and the sentence.
+"""What an entry of the log says in words: a query for the records of a kind, and a sentence.
 
-A question reads many records of one kind at once (`{asked}` chooses them by `seq`). Its columns fill
+A query reads many records of one kind at once (`{asked}` chooses them by `seq`). Its columns fill
 the sentence, `text` is shown below it, and `about` is the record it leads to. The actor is the
-subject of every sentence. Most kinds declare both in `records/kinds.py`; here are the questions that
+subject of every sentence. Most kinds declare both in `records/kinds.py`; here are the queries that
 need other tables and the sentences that need code.
 """
 
@@ -39,7 +39,7 @@ LEASE_VERBS = {
 
 
 def _select_value_before(kind: str, name: str) -> str:
-    """Return SQL for the value before a revision: of the last revision that set it, or the first."""
+    """Return SQL for the value before a revision: the last one set, or the first."""
     return f"""CASE WHEN e.{name} IS NOT NULL THEN coalesce(
            (SELECT r.{name} FROM {kind}_revision r WHERE r.{kind}_id = e.{kind}_id AND r.rev < e.rev
             AND r.{name} IS NOT NULL ORDER BY r.rev DESC LIMIT 1), f.{name}) END AS {name}_before"""
@@ -48,13 +48,15 @@ def _select_value_before(kind: str, name: str) -> str:
 QUESTIONS = {
     "purge": "SELECT e.seq, json_array_length(e.records) AS records FROM purge e WHERE {asked}",
     "task_revision": f"""
-SELECT e.seq, e.task_id AS about, e.note AS text, t.title AS task, e.status, e.priority, e.scope, e.title,
+SELECT e.seq, e.task_id AS about, e.note AS text, t.title AS task,
+       e.status, e.priority, e.scope, e.title,
        e.summary IS NOT NULL AS summary, e.body IS NOT NULL AS body,
        {", ".join(_select_value_before("task", name) for name in CHANGEABLE)}
 FROM task_revision e JOIN task f ON f.id = e.task_id JOIN task_current t ON t.id = e.task_id
 WHERE {{asked}}""",
     "task_link": """
-SELECT e.seq, e.kind AS link, e.state, e.task_id, e.target_id AS about, t.title AS task, o.title AS other
+SELECT e.seq, e.kind AS link, e.state, e.task_id, e.target_id AS about, t.title AS task,
+       o.title AS other
 FROM task_link e JOIN task_current t ON t.id = e.task_id JOIN task_current o ON o.id = e.target_id
 WHERE {asked}""",
     "lease": """
@@ -63,7 +65,8 @@ FROM lease e JOIN task_current t ON t.id = e.task_id WHERE {asked}""",
     "plan_revision": f"""
 SELECT e.seq, p.title, e.status, e.note AS text, e.plan_id AS about,
        {_select_value_before("plan", "status")}
-FROM plan_revision e JOIN plan f ON f.id = e.plan_id JOIN plan_current p ON p.id = e.plan_id WHERE {{asked}}""",
+FROM plan_revision e JOIN plan f ON f.id = e.plan_id JOIN plan_current p ON p.id = e.plan_id
+WHERE {{asked}}""",
     "packet_result": """
 SELECT e.seq, p.title, e.outcome, e.summary AS text, e.packet_id AS about
 FROM packet_result e JOIN packet p ON p.id = e.packet_id WHERE {asked}""",
@@ -83,8 +86,9 @@ FROM verification e JOIN verification_current v ON v.id = e.id WHERE {asked}""",
 SELECT e.seq, c.title, e.outcome, e.score, e.summary AS text, e.case_id AS about
 FROM eval_run e JOIN eval_case c ON c.id = e.case_id WHERE {asked}""",
     "run_event": """
-SELECT e.seq, e.event, e.step, e.attempt, e.reason, e.outcome, length(e.body) AS chars, e.run_id AS about,
-       coalesce(json_array_length(e.payload, '$.findings'), 0) AS findings,
+SELECT e.seq, e.event, e.step, e.attempt, e.reason, e.outcome, length(e.body) AS chars,
+       e.run_id AS about,
+       coalesce(json_array_length(e.payload, '$.findings'), 0) AS finding_count,
        coalesce(e.says, json_extract(e.payload, '$.why')) AS text
 FROM run_event e WHERE {asked}""",
     **{
@@ -169,10 +173,13 @@ def _describe_proof(row: Row) -> str:
 def _describe_run_event(row: Row) -> str:
     """Describe a step of a run; the page of the run says who waits for whom."""
     place = f"{row['step']} {row['attempt']}"
-    findings = f", {format_quantity(row['findings'], 'finding')}" if row["findings"] else ""
+    chars = format_quantity(row["chars"] or 0, "character")
+    findings = (
+        f", {format_quantity(row['finding_count'], 'finding')}" if row["finding_count"] else ""
+    )
     return {
         "asked": f"asked for {place}",
-        "answered": f"got an answer for {place} ({format_quantity(row['chars'] or 0, 'character')})",
+        "answered": f"got an answer for {place} ({chars})",
         "started": f"started the gate {place}",
         "judged": f"judged {place}: {row['reason']}{findings}",
         "delivering": "began to deliver what a run made",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..engine.zone import Zone
 
 DAYS_MAX = 366  # in the drawing
-# By seq, the order of the log: it stops after so many rows, and reads on only for --since and --until.
+# By seq, the order of the log: stops after LIMIT rows, and reads on only for --since and --until.
 NEWEST = """
 SELECT seq, idx, at, actor, command, kind, record_id, test FROM log
 WHERE {asked} ORDER BY seq DESC LIMIT ?"""
@@ -74,7 +74,8 @@ def layout(found: dict[str, Any], zone: Zone) -> dict[str, Any]:
     days = dict(sorted(days.items(), reverse=True))
     shown, total = len(found["entries"]), found["log_entries"]
     if not total:
-        lead = "Nothing is recorded yet. `kaizen W1 --title … --summary …` starts a task, and the story with it."
+        start = "`kaizen W1 --title … --summary …` starts a task, and the story with it."
+        lead = f"Nothing is recorded yet. {start}"
     elif not days:
         lead = f"None of {format_quantity(total, 'entry')} fits."
     elif found["more"]:

@@ -94,8 +94,8 @@ WAIVERS = "SELECT count(*) FROM waiver WHERE task_id = ? AND gate = 'done' AND t
 OBJECTIONS = """
 SELECT id, at, conclusion, summary FROM verification_current
 WHERE task_id = ? AND blocking AND superseded_by IS NULL AND test <= ? ORDER BY seq DESC LIMIT ?"""
-# A span below one that names the task belongs to it too, unless it names another. CROSS JOIN because
-# the planner expects few spans and would read them all.
+# A span below one that names the task belongs to it too, unless it names another. CROSS JOIN
+# because the planner expects few spans and would read them all.
 COST = """
 WITH RECURSIVE own (task_id, id) AS (
     SELECT task_id, id FROM span WHERE task_id IN (SELECT value FROM json_each(?)) AND test <= ?
@@ -103,7 +103,8 @@ WITH RECURSIVE own (task_id, id) AS (
     SELECT own.task_id, s.id FROM own CROSS JOIN span s ON s.parent_id = own.id
     WHERE s.task_id IS NULL AND s.test <= ?
 )
-SELECT own.task_id, count(*) AS spans, sum(s.tokens_in) AS tokens_in, sum(s.tokens_out) AS tokens_out,
+SELECT own.task_id, count(*) AS spans,
+       sum(s.tokens_in) AS tokens_in, sum(s.tokens_out) AS tokens_out,
        round(sum(s.cost_usd), 9) AS cost_usd
 FROM own CROSS JOIN span s ON s.id = own.id GROUP BY own.task_id ORDER BY own.task_id"""
 TRACES = """
@@ -117,7 +118,8 @@ WITH RECURSIVE below (top, id) AS (
     UNION
     SELECT below.top, s.id FROM below CROSS JOIN span s ON s.parent_id = below.id
 )
-SELECT below.top AS id, count(*) AS spans, sum(s.tokens_in) AS tokens_in, sum(s.tokens_out) AS tokens_out,
+SELECT below.top AS id, count(*) AS spans,
+       sum(s.tokens_in) AS tokens_in, sum(s.tokens_out) AS tokens_out,
        round(sum(s.cost_usd), 9) AS cost_usd
 FROM below CROSS JOIN span s ON s.id = below.id GROUP BY below.top"""
 NO_COST = {"spans": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}

@@ -41,23 +41,23 @@ REFERENCES_MAX = 20  # of one pattern
 TOTALS = """
 SELECT count(*) AS patterns, count(DISTINCT scope) AS scopes,
        coalesce(sum(verification IS NULL), 0) AS unchecked
-FROM anti_pattern WHERE {asked}"""
+FROM anti_pattern WHERE {condition}"""
 NEWEST = """
 SELECT id, at, actor, title, scope, task_id, symptom, harm, trigger, correction, exceptions,
        verification, summary, body
-FROM anti_pattern WHERE {asked} ORDER BY seq DESC LIMIT ?"""
+FROM anti_pattern WHERE {condition} ORDER BY seq DESC LIMIT ?"""
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
     """Return the newest anti-patterns, each with the records that refer to it."""
     condition, values = build_condition(db, "anti_pattern", options)
-    patterns = db.rows(NEWEST.format(asked=condition), (*values, options["limit"]))
+    patterns = db.rows(NEWEST.format(condition=condition), (*values, options["limit"]))
     references = find_citations(db, "anti", [pattern["id"] for pattern in patterns])
     for pattern in patterns:
         pattern["references"] = references.get(pattern["id"], [])
     return {
         "narrowed": describe_filters(options, zone),
-        "totals": db.one(TOTALS.format(asked=condition), values),
+        "totals": db.one(TOTALS.format(condition=condition), values),
         "patterns": patterns,
     }
 

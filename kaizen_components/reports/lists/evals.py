@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..engine.zone import Zone
 
 FLAKY_FLIPS = 2  # one change is a repair or a break; two are neither
-CASES = "SELECT seq, id, at, title, category, scope FROM eval_case WHERE {asked}"
+CASES = "SELECT seq, id, at, title, category, scope FROM eval_case WHERE {condition}"
 # The runs of a case as one word, a letter each: 500,000 runs in 1 s, where window functions took
 # 5 s. `at` is that of the row with max(seq). The + keeps the planner from reading runs case by
 # case, which is random access.
@@ -55,7 +55,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         values += case_values
     where = "WHERE " + run_condition
     runs = {row["case_id"]: row for row in db.rows(RUNS.format(where=where), values)}
-    rows = db.rows(CASES.format(asked=condition), case_values)
+    rows = db.rows(CASES.format(condition=condition), case_values)
     cases = [_summarize_case(row, runs.get(row["id"])) for row in rows]
     cases.sort(
         key=lambda case: (not _fails(case), -case["flips"], case["pass_rate"] or 0, -case["seq"])
@@ -142,7 +142,9 @@ def layout(data: Row, zone: Zone) -> Row:
             f"{format_count(sums['never_run'])} never ran."
         )
     else:
-        lead = f"{number}, and no run of any. `kaizen Q4 --case-id … --outcome passed` records one."
+        lead = (
+            f"{number}, none of them run yet. `kaizen Q4 --case-id … --outcome passed` records one."
+        )
     numbers = facts(
         fact("Cases", sums["cases"]),
         fact("Runs", sums["runs"]),

@@ -70,7 +70,7 @@ def layout(data: Row, zone: Zone) -> Row:
         fact(
             "Proven by a proof or a verdict", backed.get("proof", 0) + backed.get("verification", 0)
         ),
-        fact("Let pass by a waiver", backed.get("waiver", 0)),
+        fact("Passed by a waiver", backed.get("waiver", 0)),
     )
     periods, unit = data["promoted"]["periods"], data["promoted"]["unit"]
     series = {

@@ -24,15 +24,18 @@ IN_FORCE = "status IN ('active', 'resolved')"
 CHECKED_MAX = 5_000  # lessons of a kind whose files are checked: a query and some stats each
 FIELDS = ("id", "at", "actor", "status", "scope", "title", "summary", "task_id")
 NEWEST = f"""
-SELECT * FROM {{kind}}_current WHERE {{asked}} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?"""
+SELECT * FROM {{kind}}_current WHERE {{condition}} AND {IN_FORCE} ORDER BY seq DESC LIMIT ?"""
 WITH_FILES = f"""
 SELECT id, at, title, status, paths, paths_hash FROM {{kind}}_current
-WHERE {{asked}} AND {IN_FORCE} AND paths_hash IS NOT NULL ORDER BY seq DESC LIMIT {CHECKED_MAX}"""
-BY_STATUS = "SELECT status, count(*) AS number FROM {kind}_current WHERE {asked} GROUP BY status"
+WHERE {{condition}} AND {IN_FORCE} AND paths_hash IS NOT NULL
+ORDER BY seq DESC LIMIT {CHECKED_MAX}"""
+BY_STATUS = (
+    "SELECT status, count(*) AS number FROM {kind}_current WHERE {condition} GROUP BY status"
+)
 PROMOTED_TO = """
 WITH step AS MATERIALIZED (
     SELECT julianday(n.at) - julianday(o.at) AS days
-    FROM (SELECT id, at FROM {kind} WHERE {asked}) o
+    FROM (SELECT id, at FROM {kind} WHERE {condition}) o
     LEFT JOIN {next_kind} n ON n.{kind}_id = o.id AND n.test = 0
 )
 SELECT count(*) AS lessons, count(days) AS became,
@@ -40,14 +43,14 @@ SELECT count(*) AS lessons, count(days) AS became,
         LIMIT 1 OFFSET (SELECT (count(days) - 1) / 2 FROM step)) AS median_days
 FROM step"""
 WHOLE_WAY = """
-SELECT count(*) AS number FROM (SELECT learning_id FROM learned WHERE {asked}) d
+SELECT count(*) AS number FROM (SELECT learning_id FROM learned WHERE {condition}) d
 JOIN learning l ON l.id = d.learning_id WHERE l.gotcha_id IS NOT NULL"""
 BACKED = """
 SELECT CASE WHEN proof_id IS NOT NULL THEN 'proof'
             WHEN verification_id IS NOT NULL THEN 'verification'
             WHEN waiver_id IS NOT NULL THEN 'waiver' ELSE 'none' END AS backing,
        count(*) AS number
-FROM learned WHERE {asked} GROUP BY 1"""
+FROM learned WHERE {condition} GROUP BY 1"""
 PROMOTED = f"""
 SELECT at, sum(learning) AS became_learning, sum(learned) AS became_learned FROM (
     SELECT {QUARTER} AS at, 1 AS learning, 0 AS learned FROM learning
@@ -58,7 +61,7 @@ SELECT at, sum(learning) AS became_learning, sum(learned) AS became_learned FROM
 # Retired and superseded ones with the reason of the revision that closed them.
 CLOSED = """
 SELECT '{kind}' AS kind, c.id, c.title, c.status, c.superseded_by, r.at, r.actor, r.note AS reason
-FROM (SELECT * FROM {kind}_current WHERE {asked} AND status IN ('retired', 'superseded')) c
+FROM (SELECT * FROM {kind}_current WHERE {condition} AND status IN ('retired', 'superseded')) c
 JOIN {kind}_revision r ON r.{kind}_id = c.id AND r.rev = (
     SELECT max(n.rev) FROM {kind}_revision n WHERE n.{kind}_id = c.id AND n.status IS NOT NULL)
 ORDER BY r.seq DESC LIMIT ?"""
@@ -66,12 +69,12 @@ ORDER BY r.seq DESC LIMIT ?"""
 
 def gather(db: Reader, zone: Zone, options: Row, root: str) -> Row:
     """Return the lessons in force, how far they came, and which are stale or closed."""
-    asked = {kind: build_condition(db, kind, options) for kind in LESSONS}
+    conditions = {kind: build_condition(db, kind, options) for kind in LESSONS}
     matcher, limit = FileMatcher(root), options["limit"]
 
     def fetch_rows(sql: str, kind: str, *more: Any, **names: str) -> list[Row]:
-        condition, values = asked[kind]
-        return db.rows(sql.format(kind=kind, asked=condition, **names), (*values, *more))
+        condition, values = conditions[kind]
+        return db.rows(sql.format(kind=kind, condition=condition, **names), (*values, *more))
 
     with_files = {kind: fetch_rows(WITH_FILES, kind) for kind in LESSONS}
     stale = []
@@ -82,7 +85,10 @@ def gather(db: Reader, zone: Zone, options: Row, root: str) -> Row:
                 fields = {name: row[name] for name in ("id", "at", "title")}
                 stale.append({"kind": kind, **fields, "because": state["stale_because"]})
     whole_way = fetch_rows(WHOLE_WAY, "learned")
-    (learning, learning_values), (learned, learned_values) = asked["learning"], asked["learned"]
+    (learning, learning_values), (learned, learned_values) = (
+        conditions["learning"],
+        conditions["learned"],
+    )
     promoted = db.rows(
         PROMOTED.format(learning=learning, learned=learned), (*learning_values, *learned_values)
     )

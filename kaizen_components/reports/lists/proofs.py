@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 HOW = "`kaizen Q1 --run -- pytest -q` runs a command and records what was seen."
 BY_OUTCOME = (
-    "SELECT tier, outcome, count(*) AS number FROM proof WHERE {asked} GROUP BY tier, outcome"
+    "SELECT tier, outcome, count(*) AS number FROM proof WHERE {condition} GROUP BY tier, outcome"
 )
 BY_COMMAND = """
 SELECT command, count(*) AS runs, sum(outcome = 'passed') AS passed, avg(duration_ms) AS mean_ms,
        max(at) AS newest
-FROM proof WHERE {asked} AND tier = 'witnessed' AND command IS NOT NULL
+FROM proof WHERE {condition} AND tier = 'witnessed' AND command IS NOT NULL
 GROUP BY command ORDER BY sum(outcome <> 'passed') DESC, count(*) DESC, command LIMIT ?"""
 NEWEST = """
 SELECT id, at, actor, tier, outcome, command, title, duration_ms, task_id
-FROM proof WHERE {asked} ORDER BY seq DESC LIMIT ?"""
+FROM proof WHERE {condition} ORDER BY seq DESC LIMIT ?"""
 
 
 def gather(db: Reader, zone: Zone, options: Row) -> Row:
@@ -48,7 +48,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         condition, values = f"{condition} AND {OF_TASK}", [*values, options["scope"]]
     limit = options["limit"]
     outcomes = {tier: dict.fromkeys(PROOF_OUTCOME, 0) for tier in PROOF_TIER}
-    for row in db.rows(BY_OUTCOME.format(asked=condition), values):
+    for row in db.rows(BY_OUTCOME.format(condition=condition), values):
         outcomes[row["tier"]][row["outcome"]] = row["number"]
     tiers = {}
     for tier, numbers in outcomes.items():
@@ -59,8 +59,8 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
     return {
         "narrowed": describe_filters(options, zone),
         "tiers": tiers,
-        "commands": db.rows(BY_COMMAND.format(asked=condition), (*values, limit)),
-        "proofs": db.rows(NEWEST.format(asked=condition), (*values, limit)),
+        "commands": db.rows(BY_COMMAND.format(condition=condition), (*values, limit)),
+        "proofs": db.rows(NEWEST.format(condition=condition), (*values, limit)),
     }
 
 

@@ -44,20 +44,20 @@ SELECT tier, count(*) AS sources,
        coalesce(sum(version IS NULL AND commit_hash IS NULL), 0) AS without_version,
        avg(julianday(?) - julianday(retrieved_at)) AS mean_age_days,
        min(retrieved_at) AS oldest
-FROM source_current WHERE {asked} GROUP BY tier"""
+FROM source_current WHERE {condition} GROUP BY tier"""
 NEWEST = """
 SELECT id, at, tier, title, scope, version, commit_hash, url, path, license, content_hash,
        retrieved_at, superseded_by
-FROM source_current WHERE {asked} ORDER BY seq DESC LIMIT ?"""
+FROM source_current WHERE {condition} ORDER BY seq DESC LIMIT ?"""
 SUPERSEDED = """
 SELECT id, title, version, superseded_by FROM source_current
-WHERE {asked} AND superseded_by IS NOT NULL ORDER BY seq DESC"""
+WHERE {condition} AND superseded_by IS NOT NULL ORDER BY seq DESC"""
 # From the selected sources up to the newest of their line, and from there back. CROSS JOIN makes
 # SQLite read the chain first.
 CHAINS = """
 WITH RECURSIVE up (id) AS (
     SELECT id FROM source_current
-    WHERE {asked} AND (supersedes_id IS NOT NULL OR superseded_by IS NOT NULL)
+    WHERE {condition} AND (supersedes_id IS NOT NULL OR superseded_by IS NOT NULL)
     UNION
     SELECT n.id FROM up JOIN source n ON n.supersedes_id = up.id WHERE n.test = 0
 ),
@@ -79,8 +79,10 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
     """Return the sources by tier, their lines of versions, and who still cites an old version."""
     condition, values = build_condition(db, "source", options, tier=options["tier"])
     limit = options["limit"]
-    tiers = {row["tier"]: row for row in db.rows(BY_TIER.format(asked=condition), (db.at, *values))}
-    superseded = {row["id"]: row for row in db.rows(SUPERSEDED.format(asked=condition), values)}
+    tiers = {
+        row["tier"]: row for row in db.rows(BY_TIER.format(condition=condition), (db.at, *values))
+    }
+    superseded = {row["id"]: row for row in db.rows(SUPERSEDED.format(condition=condition), values)}
     citations = find_citations(db, "src", list(superseded))
     standing = [
         {
@@ -94,7 +96,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         if row["says"] not in CLOSED_STATUSES  # what was promoted is listed as what it became
     ]
     chains: dict[int, list[Row]] = {}
-    for row in db.rows(CHAINS.format(asked=condition), (*values, limit)):
+    for row in db.rows(CHAINS.format(condition=condition), (*values, limit)):
         chains.setdefault(row.pop("head_seq"), []).append(row)
     tier = f"Only tier {options['tier']}." if options["tier"] else ""
     return {
@@ -105,7 +107,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         "standing_records": len({row["id"] for row in standing}),
         "standing": standing[:limit],
         "standing_more": max(len(standing) - limit, 0),
-        "sources": db.rows(NEWEST.format(asked=condition), (*values, limit)),
+        "sources": db.rows(NEWEST.format(condition=condition), (*values, limit)),
     }
 
 
@@ -120,7 +122,7 @@ def layout(data: Row, zone: Zone) -> Row:
     lead = (
         f"{format_quantity(sums['sources'], 'source')} {'is' if sums['sources'] == 1 else 'are'} "
         f"locked, {format_count(sums['superseded'])} of them superseded. "
-        f"{format_quantity(citing, 'record')} still {'names' if citing == 1 else 'name'} a "
+        f"{format_quantity(citing, 'record')} still {'cites' if citing == 1 else 'cite'} a "
         "superseded one."
     )
     numbers = facts(
@@ -166,8 +168,8 @@ def layout(data: Row, zone: Zone) -> Row:
         [lead, data["narrowed"]],
         [
             section("In numbers", numbers, chart, by_tier),
-            section("Records that stand on a superseded source", *_list_standing(data, zone)),
-            section("Lines of versions, the oldest first", _tabulate_lines(data["chains"], zone)),
+            section("Records that cite a superseded source", *_list_standing(data, zone)),
+            section("Versions, the oldest first", _tabulate_lines(data["chains"], zone)),
             section("Newest", _tabulate_newest(data, zone, sums["sources"])),
         ],
     )
@@ -208,7 +210,7 @@ def _tabulate_lines(chains: list[list[Row]], zone: Zone) -> Row | None:
                 content = "the same" if is_same else "changed"
             rows.append({**source, "line": line, "content": content})
     return record_table(
-        "Each line from its oldest version to the one that holds now",
+        "The versions of each source, from the oldest to the current one",
         rows,
         {
             "Line": ("number", "line"),

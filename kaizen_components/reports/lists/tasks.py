@@ -35,18 +35,18 @@ DAYS_MAX = 31  # a longer time is shown by weeks
 WEEKS_MAX = 53
 # Test entries are few and have an index; the tasks are many.
 NOT_TEST = "seq NOT IN (SELECT seq FROM log WHERE test = 1)"
-BY_STATUS = "SELECT status, count(*) AS number FROM task_state WHERE {asked} GROUP BY status"
+BY_STATUS = "SELECT status, count(*) AS number FROM task_state WHERE {condition} GROUP BY status"
 NEWEST = """
 SELECT id, at, actor, title, status, priority, scope, changed_at
-FROM task_current WHERE {asked} ORDER BY seq DESC LIMIT ?"""
+FROM task_current WHERE {condition} ORDER BY seq DESC LIMIT ?"""
 # By the minute, which is the same in every timezone; days are the reader's.
 OPENED = """
 SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task
-WHERE {asked} GROUP BY minute ORDER BY minute"""
+WHERE {condition} GROUP BY minute ORDER BY minute"""
 # Only what no later revision took back: as many as are done.
 DONE = """
 SELECT substr(at, 1, 16) AS minute, count(*) AS number FROM task_revision d
-WHERE status = 'done' AND test = 0 AND {asked}
+WHERE status = 'done' AND test = 0 AND {condition}
   AND NOT EXISTS (SELECT 1 FROM task_revision r
                   WHERE r.task_id = d.task_id AND r.rev > d.rev AND r.status <> 'done'
                     AND r.test = 0)
@@ -61,7 +61,7 @@ SELECT t.id, t.title, t.status, l.task_id AS blocker_id,
        (SELECT status FROM task_current WHERE id = l.task_id) AS blocker_status
 FROM (SELECT seq, id, title, status FROM task_current
       WHERE seq IN (SELECT seq FROM task_state WHERE status IN ('open', 'active', 'blocked')
-                    AND (open_blockers > 0 OR status = 'blocked')) AND {asked}
+                    AND (open_blockers > 0 OR status = 'blocked')) AND {condition}
       ORDER BY +seq DESC LIMIT ?) t
 LEFT JOIN task_link_current l ON l.target_id = t.id AND l.kind = 'blocks' AND l.test = 0
      AND (SELECT status FROM task_current WHERE id = l.task_id) NOT IN ('done', 'canceled')
@@ -79,9 +79,9 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         values = [*values, options["scope"]]
     filters = describe_filters(options, zone)
     every = f"seq IN (SELECT seq FROM task WHERE {condition})" if filters else NOT_TEST
-    rows = db.rows(BY_STATUS.format(asked=every), values)
+    rows = db.rows(BY_STATUS.format(condition=every), values)
     numbers = {row["status"]: row["number"] for row in rows}
-    tasks = db.rows(NEWEST.format(asked=condition), (*values, options["limit"]))
+    tasks = db.rows(NEWEST.format(condition=condition), (*values, options["limit"]))
     ids = [row["id"] for row in tasks]
     costs = sum_costs(db, ids, 0)
     proofs = {row["task_id"]: row for row in db.rows(PROOFS, (json.dumps(ids),))}
@@ -101,10 +101,10 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         "statuses": {status: numbers.get(status, 0) for status in TASK_STATUS},
         "throughput": _count_by_period(
             zone,
-            opened=db.rows(OPENED.format(asked=condition), values),
-            done=db.rows(DONE.format(asked=done_condition), done_values),
+            opened=db.rows(OPENED.format(condition=condition), values),
+            done=db.rows(DONE.format(condition=done_condition), done_values),
         ),
-        "blocked": db.rows(BLOCKED.format(asked=condition), (*values, options["limit"])),
+        "blocked": db.rows(BLOCKED.format(condition=condition), (*values, options["limit"])),
         "tasks": tasks,
     }
 

@@ -31,7 +31,8 @@ DEAREST = """
 SELECT task_id, trace_id, cost_usd, tokens, spans,
        (SELECT c.title FROM task_current c WHERE c.id = s.task_id) AS title
 FROM (SELECT task_id, CASE WHEN task_id IS NULL THEN trace_id END AS trace_id,
-             round(sum(cost_usd), 6) AS cost_usd, sum(tokens_in + tokens_out) AS tokens, count(*) AS spans
+             round(sum(cost_usd), 6) AS cost_usd,
+             sum(tokens_in + tokens_out) AS tokens, count(*) AS spans
       FROM span WHERE test = 0 AND at >= ? AND at < ? AND {asked} GROUP BY 1, 2
       HAVING sum(cost_usd) > 0 OR sum(tokens_in + tokens_out) > 0
       ORDER BY 3 DESC, 4 DESC, 1, 2 LIMIT ?) AS s
@@ -41,7 +42,8 @@ SELECT id, at, actor, gate, subject_id, task_id, reason FROM waiver
 WHERE test = 0 AND at >= ? AND at < ? AND {asked} ORDER BY seq DESC LIMIT ?"""
 PROMOTED = """
 SELECT id, at, actor, title, came_from, kind FROM (
-    SELECT seq, id, at, actor, title, gotcha_id AS came_from, 'learning' AS kind, scope FROM learning
+    SELECT seq, id, at, actor, title, gotcha_id AS came_from, 'learning' AS kind, scope
+    FROM learning
     WHERE test = 0 AND gotcha_id IS NOT NULL
     UNION ALL
     SELECT seq, id, at, actor, title, learning_id, 'learned', scope FROM learned
@@ -55,7 +57,8 @@ WHERE test = 0 AND conclusion IN (
   AND superseded_by IS NULL AND {asked}
   AND NOT EXISTS (SELECT 1 FROM task t JOIN task_state s ON s.seq = t.seq
                   WHERE t.id = task_id AND s.status = 'canceled')
-ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 WHEN 'low' THEN 4
+ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2
+         WHEN 'low' THEN 4
          WHEN 'info' THEN 5 ELSE 3 END, seq DESC LIMIT 1"""
 BLOCKED = """
 SELECT b.*, (SELECT c.title FROM task_current c WHERE c.id = b.id) AS title FROM (
@@ -92,7 +95,7 @@ LISTS = {
 def list_highlights(
     db: Reader, period: Period, scope: str | None, limit: int
 ) -> dict[str, list[Row]]:
-    """Return the lists of a period: flakiest commands, dearest tasks or traces, waivers, promotions."""
+    """Return the lists of a period: flaky commands, dearest tasks, waivers, promotions."""
     limits = (period.since, period.until)
     return {
         name: fetch_scoped_rows(db, sql, limits, scope, condition, limit)

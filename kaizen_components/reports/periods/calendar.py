@@ -93,10 +93,10 @@ def name_period(unit: str, day: date) -> str:
 
 
 class Period:
-    """The days from `first` to `last`, as many before them, and the moments in UTC where those begin and end.
+    """The days from `first` to `last`, as many before them, and where those begin and end in UTC.
 
     `at` is the newest moment that the record knows. With `so_far`, the period before is cut at the
-    same weekday and hour, or day of the month and hour, so that three days are not compared with seven.
+    same weekday or day of the month and hour, so that three days are not compared with seven.
     """
 
     def __init__(self, zone: Zone, options: dict[str, Any], at: str) -> None:

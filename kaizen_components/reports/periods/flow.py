@@ -19,15 +19,17 @@ PARTS = ("now", "before")
 HOUR_CHARS, MINUTE = 13, slice(14, 16)  # of a time as records write it
 LEAD_CLASSES = ("< 1 h", "1-4 h", "4-24 h", "1-3 d", "3-7 d", "1-2 w", "2-4 w", "> 4 w")
 
-# The status before a change is looked up, not taken from the present: a past period stays what it was.
-# Most changes are the first of their task (rev 2), and most tasks are done once: an index tells both.
+# The status before a change is looked up, not taken from the present: a past period stays as it
+# was. Most changes are the first of their task (rev 2), and most tasks are done once: an index
+# answers both.
 CHANGES = """
 WITH limits (since, until, before_since, before_until, minute) AS (VALUES (?, ?, ?, ?, ?)),
 change AS MATERIALIZED (
     SELECT r.task_id, r.at, r.rev, r.status,
            CASE r.rev WHEN 2 THEN 'open' ELSE coalesce(
                (SELECT p.status FROM task_revision p
-                WHERE p.task_id = r.task_id AND p.rev < r.rev AND p.status IS NOT NULL AND p.test = 0
+                WHERE p.task_id = r.task_id AND p.rev < r.rev AND p.status IS NOT NULL
+                  AND p.test = 0
                 ORDER BY p.rev DESC LIMIT 1), 'open') END AS was,
            CASE WHEN r.at >= since THEN 'now' WHEN r.at < before_until THEN 'before'
                 ELSE 'between' END AS part,
@@ -70,7 +72,8 @@ again AS (
 SELECT 'step' AS what, part, key,
        sum(was IN ('done', 'canceled') AND status NOT IN ('done', 'canceled')) AS a,
        sum(status = 'canceled' AND was <> 'canceled') AS b,
-       sum((status = 'done') - (was = 'done')) AS c, sum((status = 'canceled') - (was = 'canceled')) AS d
+       sum((status = 'done') - (was = 'done')) AS c,
+       sum((status = 'canceled') - (was = 'canceled')) AS d
 FROM change GROUP BY 2, 3
 UNION ALL
 SELECT 'done', part, key, count(*), 0, 0, 0 FROM closing GROUP BY 2, 3
@@ -106,7 +109,7 @@ OF_TASK_OR_OWN = f"({OF_TASK} OR (task_id IS NULL AND scope = ?))"
 def fetch_scoped_rows(
     db: Reader, sql: str, before: tuple[Any, ...], scope: str | None, condition: str, *after: Any
 ) -> list[Row]:
-    """Return the rows of a statement, of one scope if given; `before` and `after` are its other values."""
+    """Return the rows of a statement, of one scope if given, between its other values."""
     values = [scope] * condition.count("?") if scope else []
     filled = sql.format(asked=condition if scope else "1")
     return db.rows(filled, (*before, *values * sql.count("{asked}"), *after))
@@ -136,7 +139,7 @@ class BarIndex:
 
 
 class TaskFlow:
-    """The numbers of `now` and `before` in `parts`, the series of charts in `bars`, the sums before in `at_start`."""
+    """The numbers of both periods in `parts`, series in `bars`, the sums before in `at_start`."""
 
     def __init__(self, db: Reader, period: Period, scope: str | None) -> None:
         self.index = BarIndex(period)

@@ -1,4 +1,4 @@
-"""The pages of R8, R9 and R10, in the order in which a lead reads: numbers, what to do, pictures."""
+"""The pages of R8, R9 and R10, as a lead reads them: numbers, what to do, pictures."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from ..engine.zone import Zone
 
 COUNTED = (
-    "Opened: tasks started. Done: tasks that became done, once each. Reopened: changes from done or "
-    "canceled back to open, active or blocked.",
-    "Lead time: from the start of a task to the last time it became done in the period. Half of the "
-    "tasks took no longer than the median, 85 of 100 no longer than the 85th percentile.",
-    "Rework: tasks reopened, or judged failed or to be reworked after they were done, as a share of "
-    "the tasks done.",
-    "Verification pass rate: VERIFIED_ACCEPTABLE and ACCEPTABLE_WITH_CONCERNS among all verdicts but "
-    "PROOF_RECORDED.",
-    "Flaky: a witnessed command that passed and failed on the same tree; after those, commands that "
-    "fail, of at least two runs.",
-    "Tokens and cost are those of spans, on the day they were recorded. A span, a proof or a waiver "
-    "has the scope of its task.",
-    "Brier score: the mean squared error of predictions closed in the period; 0 is perfect. Test "
-    "records do not count.",
+    "Opened: tasks started. Done: tasks that became done, once each. Reopened: changes from "
+    "done or canceled back to open, active or blocked.",
+    "Lead time: from the start of a task to the last time it became done in the period. Half of "
+    "the tasks took no longer than the median, 85 of 100 no longer than the 85th percentile.",
+    "Rework: tasks reopened, or judged failed or to be reworked after they were done, as a "
+    "share of the tasks done.",
+    "Verification pass rate: VERIFIED_ACCEPTABLE and ACCEPTABLE_WITH_CONCERNS among all "
+    "verdicts but PROOF_RECORDED.",
+    "Flaky: a witnessed command that passed and failed on the same tree; after those, commands "
+    "that fail, of at least two runs.",
+    "Tokens and cost are those of spans, on the day they were recorded. A span, a proof or a "
+    "waiver has the scope of its task.",
+    "Brier score: the mean squared error of predictions closed in the period; 0 is perfect. "
+    "Test records do not count.",
 )
 VERDICTS = {
     "acceptable": ("VERIFIED_ACCEPTABLE",),

@@ -28,7 +28,7 @@ def report_period(
     so_far: bool,
     **options: Any,
 ) -> dict[str, Any]:
-    """Publish the report of a period; its footer names the days exactly, whatever the command left open."""
+    """Publish the report of a period; its footer names the days exactly."""
     exact = resolve_period(unit, output.zone, given, last, days, until, so_far)
     if given is not None and not exact["so_far"] and is_under_way(output.zone, exact):
         output.store.notes.append(

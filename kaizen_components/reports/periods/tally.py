@@ -1,4 +1,4 @@
-"""The numbers of a period besides its tasks: verdicts, proofs, lessons, waivers, cost, predictions."""
+"""The numbers of a period besides its tasks: verdicts, proofs, lessons, cost, predictions."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ REQUESTS_MAX = 100
 VERSION_CHARS_MIN = 4
 VERSION_CHARS_SHOWN = 12
 HOW = (
-    "Such as driver=agent, model=NAME, protocol=factory, version=HASH, "
+    "Give driver=agent, model=NAME, protocol=factory, version=HASH, "
     "or the ids of runs, separated by commas."
 )
 
@@ -119,7 +119,7 @@ def _select_runs(db: Reader, runs: list[Row], words: str, side: str) -> list[Row
     if key == "version" and 0 < len(value) < VERSION_CHARS_MIN:
         raise Usage(
             "bad_side",
-            f"--{side} is too short.",
+            f"--{side} {words!r} is too short.",
             f"A version is at least {VERSION_CHARS_MIN} characters of a hash.",
             "`P11 --name NAME` shows the whole hash.",
         )
@@ -130,9 +130,7 @@ def _select_runs(db: Reader, runs: list[Row], words: str, side: str) -> list[Row
         "version": lambda run: run["version"].startswith(value),
     }
     if key not in tests or not value:
-        raise Usage(
-            "bad_side", f"--{side} cannot be read.", f"It is {clip_text(words, 60)!r}.", HOW
-        )
+        raise Usage("bad_side", f"--{side} {clip_text(words, 60)!r} selects no runs.", "", HOW)
     return list(filter(tests[key], runs))
 
 
@@ -253,11 +251,6 @@ def _describe_request(request: Row) -> list[str | None]:
     ]
 
 
-def _format_success(side: Row) -> str:
-    low, high = side["accepted_interval"]
-    return f"{side['accepted']} of {side['runs']} ({format_percent(low)} to {format_percent(high)})"
-
-
 def _show_sum(name: str) -> Cell:
     return lambda side: f"{format_count(side[name])} in {format_quantity(side['runs'], 'run')}"
 
@@ -281,7 +274,10 @@ def _format_seconds(value: float) -> str:
 
 
 ROWS: dict[str, Cell] = {
-    "accepted": _format_success,
+    "accepted": lambda side: (
+        f"{side['accepted']} of {side['runs']} "
+        f"({' to '.join(map(format_percent, side['accepted_interval']))})"
+    ),
     "caught by gates": _show_sum("caught"),
     "illegal moves refused": _show_sum("refused"),
     "rounds: how often somebody was asked": _show_mean("rounds", lambda value: f"{value:.2f}"),

@@ -212,7 +212,7 @@ def _tabulate_answers(answers: list[Row]) -> Row | None:
         return clip_text(f"{name} (served by {server})" if server and server != name else name, 120)
 
     return record_table(
-        "What was answered, and what it took; kept is what is part of accepted work",
+        "The answers and their cost; a kept answer is part of accepted work",
         answers,
         {
             "Answer": ("", lambda row: Own(row["id"])),

@@ -187,7 +187,7 @@ def test_snippets_out_of_time_are_no_evidence(job):
         for number in range(1, 13)
     ]
 
-    verdict = execute.execute_snippets(job(WILD, timeout_s=6.0), WILD_FUNCTION, items)
+    verdict = execute.execute_snippets(job(WILD, timeout_s=3.0), WILD_FUNCTION, items)
 
     results = verdict.facts["results"]
     assert (results[0]["error_type"], results[-1]["error_type"]) == ("Timeout", "NotRun")

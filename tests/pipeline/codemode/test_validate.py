@@ -109,7 +109,7 @@ def test_function_that_writes_files_gets_a_tidy_tree(validate):
 
 def test_no_time_for_mutants_is_missing(validate):
     verdict = validate(
-        HONEST.replace("import re\n", "import re, time\n\ntime.sleep(3)\n"), mutation_s=0.5
+        HONEST.replace("import re\n", "import re, time\n\ntime.sleep(1)\n"), mutation_s=0.5
     )
 
     assert verdict.reason == "missing" and "mutation_s" in finding_texts(verdict)

@@ -161,14 +161,14 @@ def test_sandbox_below_minimum_blocks(verdict, monkeypatch):
     assert verdict(minimum_level="L3").reason == "missing"
 
 
-def test_session_that_never_ends_is_not_believed(candidate, run_head):
+def test_endless_session_is_not_believed(candidate, run_head):
     endless = "\n\ndef double(number):\n    while True:\n        pass\n"
     report = run_head(candidate({"app/main.py": MAIN + endless}), [NEW], timeout_s=1.0)
 
     assert report.list_doubts() == ["it did not end in time"]
 
 
-def test_session_that_ends_early_shows_its_last_lines(candidate, run_head):
+def test_early_end_shows_last_lines(candidate, run_head):
     leaves = "import os\n\nos.write(2, b'first\\nlast words\\n')\nos._exit(0)\n"
     base = {**BASE, "pytest.ini": "[pytest]\naddopts = -s\n"}
     report = run_head(candidate({"app/main.py": leaves}, base=base))
@@ -183,7 +183,7 @@ def test_proof_without_interpreter_fails():
     assert [(row["got"], row["ok"]) for row in rows] == [("missing", False)] * 2
 
 
-def test_any_layout_and_kind_of_test_is_judged(verdict):
+def test_src_layout_and_unittest_are_judged(verdict):
     base = {
         "src/pack/__init__.py": "",
         "src/pack/deep/__init__.py": "",

@@ -26,7 +26,7 @@ def describe_mutants(source, lines=range(1, 99)):
         ("a = b[:c]\n", ":c  ->  :c - 1"),
     ],
 )
-def test_each_kind_of_mistake_is_describe_mutants(source, change):
+def test_each_kind_of_mistake_has_a_mutant(source, change):
     assert change in describe_mutants(source)
 
 

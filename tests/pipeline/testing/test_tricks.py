@@ -52,7 +52,7 @@ def test_tricks_do_not_hide_wrong_code(candidate, run_head):
     assert report.list_doubts() == []
 
 
-def test_base_that_rewrites_reports_is_not_believed(verdict):
+def test_base_rewriting_reports_is_not_believed(verdict):
     fails = {"conftest.py": PASSES, "tests/test_fails.py": "def test_fails():\n    assert 0\n"}
     seen = verdict(base={**BASE, **fails})
 
@@ -116,9 +116,7 @@ def test_it():
 """
 
 
-def test_session_hides_key_and_environment_and_sees_forger(
-    candidate, run_head, monkeypatch, tmp_path
-):
+def test_session_hides_key_and_notices_forger(candidate, run_head, monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYTEST_ADDOPTS", "--collect-only")
     environment = ENVIRONMENT.replace("OUTSIDE", repr(str(tmp_path)))

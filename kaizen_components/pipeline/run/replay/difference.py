@@ -51,8 +51,8 @@ def compare_verdict(
 def _list_keys(findings: list[dict[str, Any]]) -> list[FindingKey]:
     """Return the findings without times, addresses and temporary folders."""
     return sorted(
-        (one["path"], one["line"], one["rule"], mask_variable_parts(one["text"]))
-        for one in findings
+        (finding["path"], finding["line"], finding["rule"], mask_variable_parts(finding["text"]))
+        for finding in findings
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ....errors import KaizenError
 from ....records.files import artifact
 from ....records.ledger.hashing import hash_text
-from .. import recorder as ledger
+from .. import recorder
 from .difference import Row
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ CHANGED = "changed"
 
 def explain_changed_answer(db: Reader, event: dict[str, Any]) -> str:
     """Say how the recorded text differs from the answer that was given; "" if it does not."""
-    was, now = event["payload"].get("sha256"), hash_text(ledger.load_body(db, event["id"]))
+    was, now = event["payload"].get("sha256"), hash_text(recorder.load_body(db, event["id"]))
     if was in (None, now):
         return ""
     hashes = f"its sha256 was {was[:HASH_CHARS]} and is {now[:HASH_CHARS]}"

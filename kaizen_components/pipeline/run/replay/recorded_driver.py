@@ -12,7 +12,7 @@ from ....backends.reply import Reply
 from ....errors import Conflict, NotFound, Usage
 from ...ask.question import Question, describe_difference, hash_question, render_question
 from ...protocol import Step
-from .. import recorder as ledger
+from .. import recorder
 from . import integrity
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RecordedDriver:
         self.run = db.find("run", source)
         self.questions: dict[Place, dict[str, Any]] = {}
         self.answers: dict[Place, dict[str, Any]] = {}
-        events = ledger.load_events(db, self.run)
+        events = recorder.load_events(db, self.run)
         for event in events:
             place = event["step"], event["attempt"]
             if event["event"] == "asked":
@@ -46,7 +46,7 @@ class RecordedDriver:
             elif event["event"] == "answered":
                 self.answers[place] = event
         self.texts = {
-            event["id"]: ledger.load_body(db, event["id"])
+            event["id"]: recorder.load_body(db, event["id"])
             for event in (*self.questions.values(), *self.answers.values())
         }
         self.changed = {

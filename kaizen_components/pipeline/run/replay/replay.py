@@ -22,8 +22,7 @@ from ...ask.question import describe_difference, hash_question, render_question
 from ...target.clearing import delete_path
 from ...target.workspace import Workspace
 from ...verdict import Verdict
-from .. import machine
-from .. import recorder as ledger
+from .. import machine, recorder
 from ..engine import Engine
 from ..journal import Journal
 from ..progress import Progress
@@ -46,7 +45,7 @@ class PastJournal(Journal):
 
         super().__init__(refuse_write, look, store, run)
         self.all = super().events()
-        self.states = ledger.load_states(self.db, run)
+        self.states = recorder.load_states(self.db, run)
 
     def go_before(self, event: dict[str, Any]) -> machine.State:
         """Go back to the moment before an event and return the state there."""
@@ -77,7 +76,7 @@ class Replay:
                 question, _ = self.engine.try_question(step, state)
                 same, why = hash_question(question) == event["payload"]["input_hash"], ""
                 if not same:
-                    recorded = ledger.load_body(db, event["id"])
+                    recorded = recorder.load_body(db, event["id"])
                     why = describe_difference(recorded, render_question(question))
                 place = {"step": event["step"], "attempt": event["attempt"]}
                 questions.append({**place, "same": same, "why": why})
@@ -124,7 +123,7 @@ class Replay:
             now = {**then, "phase": "illegal", "why": str(error)}
         if now == then:
             return []
-        was, is_now = (f"{one['phase']} {one['outcome'] or one['step']}" for one in (then, now))
+        was, is_now = (f"{at['phase']} {at['outcome'] or at['step']}" for at in (then, now))
         after = f"{event['event']} of {state['step']}"
         return [{
             "step": event["step"] or event["event"], "attempt": event["attempt"], "recorded": was,
@@ -145,7 +144,7 @@ def replay_run(
             again = Replay(PastJournal(look, store, run), work, progress)
             report = again.build_report()
             return report, {
-                "tree_hash": work.target.tree(run["base_commit"]),
+                "tree_hash": work.target.hash_files(run["base_commit"]),
                 "protection": again.box or "no command was run",
                 "duration_ms": round((time.monotonic() - began) * 1000),
             }
@@ -167,7 +166,7 @@ def _open_copy(store: Store, run: dict[str, Any]) -> Iterator[Workspace]:
     try:
         try:
             work = Workspace(store.place, run, json.loads(run["options"]), folder)
-            work.paths()
+            work.list_paths()
         except KaizenError as error:
             commit = f"{run['base_commit'][:12]} in {run['repo']}"
             raise Unavailable(

@@ -3,8 +3,7 @@
 import json
 import subprocess
 
-from kaizen_components.pipeline.run import machine
-from kaizen_components.pipeline.run import recorder as ledger
+from kaizen_components.pipeline.run import machine, recorder
 from kaizen_components.pipeline.target.target import Target
 from kaizen_components.records.ledger.transaction import RecordReader
 
@@ -27,15 +26,15 @@ class Records:
         return [dict(row) for row in self.db.rows(RUNS, ())] if self.door.store.exists() else []
 
     def events(self, run):
-        return ledger.load_events(self.db, run)
+        return recorder.load_events(self.db, run)
 
     def state(self, run):
-        return ledger.load_state(self.db, run)[1]
+        return recorder.load_state(self.db, run)[1]
 
     def check(self, run):
         """Every promise about one run."""
-        protocol, events, state = ledger.load_protocol(run), self.events(run), self.state(run)
-        assert folded(protocol, events) == state
+        protocol, events, state = recorder.load_protocol(run), self.events(run), self.state(run)
+        assert fold_events(protocol, events) == state
         assert all(
             tries <= protocol.steps[name].attempts for name, tries in state["tries"].items()
         ), state["tries"]
@@ -75,12 +74,12 @@ class Records:
 def tree(door, run, commit):
     target = Target(f"{door.store.place.root}/{run['repo']}")
     try:
-        return target.tree(commit)
+        return target.hash_files(commit)
     finally:
         target.close()
 
 
-def folded(protocol, events):
+def fold_events(protocol, events):
     """The state that the events alone make."""
     state = machine.initial_state(protocol)
     for event in events:

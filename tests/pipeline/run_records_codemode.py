@@ -1,6 +1,6 @@
 """What the records of every accepted codemode run must show."""
 
-from .witnessed import PASSED, Records
+from .run_records import PASSED, Records
 
 
 class CodemodeRecords(Records):

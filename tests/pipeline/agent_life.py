@@ -9,7 +9,7 @@ from .. import warm
 from . import codemode_answers
 from .factory import GOOD, REQUEST
 from .protocols import EMPTY_NOTES, GOOD_NOTES
-from .witnessed import Records
+from .run_records import Records
 
 SCRIPT = os.path.join(os.path.dirname(__file__), "agent.py")
 # What an agent is told about a protocol: how a run begins, right answers, wrong ones, and files that would like those.
@@ -38,19 +38,19 @@ CHEATS = {  # what a malicious agent tries under every protocol -> what it is to
 }  # fmt: skip
 
 
-class Lived:
+class AgentLife:
     """What an agent did and was told, and what the records say about it."""
 
     def __init__(self, lines, records):
         self.moves = [json.loads(line) for line in lines]
         self.records = records
 
-    def told(self, move):
+    def answers_to(self, move):
         """(exit code, code) each time that this move was made."""
         return [(one["exit_code"], one["code"]) for one in self.moves if one["move"] == move]
 
-    def told_of_cheats(self):
-        return {move: told for move in CHEATS for told in self.told(move)}
+    def answers_to_cheats(self):
+        return {move: told for move in CHEATS for told in self.answers_to(move)}
 
     def states(self):
         for run in self.records.runs():
@@ -62,7 +62,7 @@ class Lived:
         return [event["reason"] for event in events if event["event"] == "refused"]
 
 
-def life(door, character, target, *names, given=FACTORY, records=Records):
+def run_agents(door, character, target, *names, given=FACTORY, records=Records):
     """One agent of that character, or as many at once as there are names."""
     root = door.store.place.root
     answers = os.path.join(root, "answers.json")
@@ -84,4 +84,4 @@ def life(door, character, target, *names, given=FACTORY, records=Records):
     ]  # fmt: skip
     said = [process.communicate(timeout=300)[0] for process in started]
     assert [process.returncode for process in started] == [0] * len(started), said
-    return Lived("".join(said).splitlines(), records(door))
+    return AgentLife("".join(said).splitlines(), records(door))
