@@ -50,7 +50,7 @@ def lines_of(kaizen, **options):
     return kaizen("P2", id="@last", **options)["text"].split("\n")
 
 
-def test_card_has_outcome_and_a_line_per_attempt(kaizen, run):
+def test_card_has_a_line_per_attempt(kaizen, run):
     made = run(Model(build=[BROKEN, main_with(ROUTE)]))
     lines = lines_of(kaizen)
 

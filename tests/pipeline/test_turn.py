@@ -114,15 +114,16 @@ def test_contract_is_enough_to_be_accepted(agent):
     assert (card["tokens_in"], card["usage_unknown"], card["driver"]) == (None, 5, "agent")
 
 
-def test_inputs_are_found_and_own_review_is_marked(
-    agent,
-):
-    first = agent.begin()
+def test_inputs_are_found_from_any_folder(agent):
+    inputs = agent.begin()["inputs"]
 
-    assert os.path.isabs(first["inputs"]) and os.path.isfile(
-        os.path.join(first["inputs"], "app", "main.py")
-    )
+    assert os.path.isabs(inputs) and os.path.isfile(os.path.join(inputs, "app", "main.py"))
+
+
+def test_review_by_the_builder_is_marked(agent):
+    agent.begin()
     agent.answer()
+
     assert (
         "reviewed by  agent, who built it too: only the gates are independent here"
         in agent.cli("P2", "--id", "@last").out
