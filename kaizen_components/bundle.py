@@ -4,7 +4,7 @@ python -m kaizen_components.bundle
 """
 
 from __future__ import annotations
-import __future__
+import __future__  # by name: the import above is removed in the bundle
 
 import ast
 import glob
