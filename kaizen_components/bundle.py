@@ -4,6 +4,7 @@ python -m kaizen_components.bundle
 """
 
 from __future__ import annotations
+import __future__  # by name: the import above is removed in the bundle
 
 import ast
 import glob
@@ -12,7 +13,7 @@ import os
 
 from . import BUNDLE
 
-FLAGS = annotations.compiler_flag
+FLAGS = __future__.annotations.compiler_flag
 ENGINE = os.path.dirname(os.path.abspath(__file__))
 HOT_MODULES = (
     "[!a]*.py",

@@ -1,7 +1,8 @@
 """Set Kaizen up, or test it, on a machine that has Python 3.11+ and git and nothing else.
 
-The doors beside this file (setup.sh, setup.ps1, setup.cmd, test.sh) only find a Python; the work is here.
-Standard library only, in syntax that Python 3.6 can read: one too old gets a sentence, not a SyntaxError.
+The doors beside this file (setup.sh, setup.ps1, setup.cmd, test.sh) only find a Python; the work is
+here. Standard library only, in syntax that Python 3.6 can read: an old one gets a sentence, not a
+SyntaxError.
 """
 
 import json
@@ -12,6 +13,10 @@ import shutil
 import signal
 import subprocess
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NEEDED = (3, 11)
 if sys.version_info < NEEDED:  # here, because the annotations below fail on an old Python
@@ -48,7 +53,7 @@ FIRST_LOOP = (
     ("K8",),
 )
 
-# Runs inside .venv: which Python is this, and which versions of these packages does it hold?
+# Runs inside .venv and prints its Python's version and those of the packages.
 PROBE = """
 import json, sys
 def version(name):
@@ -109,8 +114,8 @@ def run(argv: list[str]) -> int:
     raise Stop(f"Unknown argument: {unknown}\n{USAGE}", 2)
 
 
-def take_steps(*steps) -> None:
-    """One line a step: its name before it starts, how it ended after."""
+def take_steps(*steps: "tuple[str, Callable[[], str]]") -> None:
+    """Take the steps, with one line for each: its name before it starts, its outcome after."""
     for number, (name, action) in enumerate(steps, 1):
         print(f"[{number}/{len(steps)}] {name} … ", end="", flush=True)
         try:
@@ -126,7 +131,7 @@ def say_why(message: str, code: int) -> int:
     return code
 
 
-# -- the virtual environment -----------------------------------------------------------------------------
+# the virtual environment
 
 
 def make_venv() -> str:
@@ -143,7 +148,7 @@ def make_venv() -> str:
 
 
 def find_ailment() -> str:
-    """Why the .venv that is there cannot be used; empty when it can."""
+    """Say why the .venv that is there cannot be used, or return ""."""
     if not os.path.isfile(VENV_CONFIG):
         return "it has no pyvenv.cfg"
     found = probe()
@@ -151,11 +156,11 @@ def find_ailment() -> str:
         return "its Python does not run"
     if tuple(found["python"]) < NEEDED:
         return "it holds Python {}.{}".format(*found["python"])
-    # Its Python still runs after a move, but every script in it names the old folder. Absent in a venv made
-    # by other tools, which we then take as it is.
+    # Its Python still runs after a move, but every script in it names the old folder. Other tools
+    # write no such line; their venvs are used as they are.
     with open(VENV_CONFIG, encoding="utf-8") as config:
         made_for = re.search(r"^command = .* -m venv (?:--\S+ )*(.+)$", config.read(), re.MULTILINE)
-    if made_for and real(made_for.group(1)) != real(VENV):
+    if made_for and resolve_path(made_for.group(1)) != resolve_path(VENV):
         return "its folder was moved"
     return ""
 
@@ -173,17 +178,17 @@ def remove_venv() -> None:
 
 
 def create_venv() -> None:
-    """Quick, because without pip: find_pip adds it when there is something to install."""
+    """Make .venv, quickly because without pip; find_pip adds it when it is needed."""
     made = capture([BASE_PYTHON, "-I", "-m", "venv", "--without-pip", VENV])
     if made.returncode:
         raise Stop(
-            f"{last_words(made.stdout)}No virtual environment could be made: is the venv module there (Debian, Ubuntu: "
-            "apt install python3-venv), is the disk full, may you write here?"
+            f"{indent_end(made.stdout)}No virtual environment could be made: is the venv module "
+            "there (Debian, Ubuntu: apt install python3-venv), is the disk full, may you write here?"
         )
 
 
 def probe(*packages: str) -> dict:
-    """What .venv's Python says of itself; empty when it does not run. Isolated: PYTHONPATH proves nothing."""
+    """Ask .venv's Python for its version and packages; return {} if it does not run."""
     try:
         answer = capture([PYTHON, "-I", "-c", PROBE, *packages], timeout_s=60)
         return json.loads(answer.stdout) if answer.returncode == 0 else {}
@@ -191,11 +196,11 @@ def probe(*packages: str) -> dict:
         return {}
 
 
-def real(path: str) -> str:
+def resolve_path(path: str) -> str:
     return os.path.normcase(os.path.realpath(path.strip()))
 
 
-# -- packages --------------------------------------------------------------------------------------------
+# packages
 
 
 def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
@@ -204,24 +209,16 @@ def install_packages(requirements: str = "requirements-kaizen.txt") -> str:
     if not missing:
         return "already there: " + ", ".join(wanted)
     print("installing … ", end="", flush=True)
-    options = [
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-        "-r",
-        requirements,
-    ]
-    if not shutil.which("cargo"):
-        options += [
-            "--only-binary",
-            "libsql",
-        ]  # else pip spends minutes on a build that cannot work
+    options = ["install", "--quiet", "--disable-pip-version-check", "--no-input", "-r"]
+    options.append(requirements)
+    if not shutil.which("cargo"):  # else pip spends minutes on a build that cannot work
+        options += ["--only-binary", "libsql"]
     installed = capture(find_pip() + options, env=dict(os.environ, PIP_USER="0"))
     if installed.returncode:
         raise Stop(
-            f"{last_words(installed.stdout)}pip could not install {', '.join(missing)}. Check the network, pip's index "
-            "(pip config list) or PIP_FIND_LINKS, the disk, and in setup/SETUP.md who has a wheel of libsql."
+            f"{indent_end(installed.stdout)}pip could not install {', '.join(missing)}. Check the "
+            "network, pip's index (pip config list) or PIP_FIND_LINKS, the disk, and in "
+            "setup/SETUP.md who has a wheel of libsql."
         )
     return ", ".join(wanted)
 
@@ -231,7 +228,7 @@ def install_test_packages() -> str:
 
 
 def read_pins(requirements: str) -> list[str]:
-    """The lines of a requirements file and of those it includes, without comments."""
+    """Return the lines of a requirements file and of those it includes, without comments."""
     path = os.path.join(ROOT, requirements)
     if not os.path.isfile(path):
         raise Stop(f"{requirements} is missing: this is not a whole copy of the repository.")
@@ -247,7 +244,7 @@ def read_pins(requirements: str) -> list[str]:
 
 
 def find_missing(wanted: list[str]) -> list[str]:
-    """The pins .venv does not meet. A line that is more than name==version counts: only pip can judge it."""
+    """Return the pins that .venv does not meet, and lines that are more than name==version."""
     pins = {pin: pin.partition("==") for pin in wanted}
     packages = probe(*[name for name, _, _ in pins.values()]).get("packages", {})
     return [
@@ -258,7 +255,7 @@ def find_missing(wanted: list[str]) -> list[str]:
 
 
 def find_pip() -> list[str]:
-    """.venv's own pip, put there by ensurepip; where Debian has cut that out, this Python's from outside."""
+    """Return the command of .venv's pip; without ensurepip (Debian), that of this Python's pip."""
     inside = [PYTHON, "-I", "-m", "pip"]
     if probe("pip").get("packages", {}).get("pip"):
         return inside
@@ -269,44 +266,41 @@ def find_pip() -> list[str]:
     if "No module named" in ensured.stdout and capture([*outside, "--version"]).returncode == 0:
         return outside
     raise Stop(
-        f"{last_words(ensured.stdout)}.venv has no pip: is the ensurepip module there (Debian, Ubuntu: apt install "
-        "python3-venv; elsewhere: install pip), is the disk full?"
+        f"{indent_end(ensured.stdout)}.venv has no pip: is the ensurepip module there (Debian, "
+        "Ubuntu: apt install python3-venv; elsewhere: install pip), is the disk full?"
     )
 
 
-# -- the engine ------------------------------------------------------------------------------------------
+# the engine
 
 
 def compile_engine() -> str:
-    """Bytecode counts for cold start. An engine that cannot be written to is slower, not broken: go on."""
+    """Compile the engine for its cold start. If that fails it is slower, not broken."""
     if not os.path.isdir(os.path.join(ROOT, "kaizen_components")):
         raise Stop("kaizen_components is missing: this is not a whole copy of the repository.")
-    compiled = capture([PYTHON, "-m", "compileall", "-q", "kaizen_components"])
-    if compiled.returncode == 0 and os.path.isfile(
-        os.path.join(ROOT, "kaizen_components", "bundle.py")
-    ):
-        compiled = capture([PYTHON, "-m", "kaizen_components.bundle"])
-    if compiled.returncode:
-        return (
-            "not written: "
-            + (compiled.stdout.strip().splitlines() or ["compileall failed"])[-1].strip()
-        )
+    done = capture([PYTHON, "-m", "compileall", "-q", "kaizen_components"])
+    bundle = os.path.join(ROOT, "kaizen_components", "bundle.py")
+    if done.returncode == 0 and os.path.isfile(bundle):
+        done = capture([PYTHON, "-m", "kaizen_components.bundle"])
+    if done.returncode:
+        lines = done.stdout.strip().splitlines() or ["compileall failed"]
+        return "not written: " + lines[-1].strip()
     return "compiled"
 
 
 def create_database() -> str:
     if not os.path.isfile(os.path.join(ROOT, "kaizen.py")):
         raise Stop("kaizen.py is missing: this is not a whole copy of the repository.")
-    answer_of("K1")
+    run_kaizen("K1")
     return "ready, in KAIZEN_REPO_ROOT" if os.environ.get("KAIZEN_REPO_ROOT") else "ready"
 
 
 def record_first_loop() -> str:
-    if json.loads(answer_of("W9", "--json"))["records"]:
+    if json.loads(run_kaizen("W9", "--json"))["records"]:
         return "skipped, the database has tasks already"
     print("one task, as you would type it:", flush=True)
     for words in FIRST_LOOP:
-        print(f"\n$ {typed(*words)}", flush=True)
+        print(f"\n$ {format_command(*words)}", flush=True)
         code = subprocess.call([PYTHON, "kaizen.py", *words], cwd=ROOT)
         if code:
             raise Stop(f"{words[0]} failed with exit code {code}.", code)
@@ -314,49 +308,45 @@ def record_first_loop() -> str:
 
 
 def make_demo() -> str:
-    """Weeks of records to look at, in a folder of their own. Nothing depends on it: what goes wrong is only a note."""
+    """Make a project with weeks of records. Nothing depends on it, so a failure is only a note."""
     folder = os.path.join(os.environ.get("KAIZEN_REPO_ROOT") or ROOT, "AI", "work", "demo")
     if os.path.isfile(os.path.join(folder, "weekly.html")):
-        return "already there: " + seen_from_root(folder)
+        return "already there: " + shorten_path(folder)
     if not os.path.isfile(os.path.join(ROOT, DEMO)):
         return f"left out, nothing depends on it: {DEMO} is not here"
     try:
         env = dict(os.environ, PYTHONIOENCODING="utf-8")  # as `capture` reads it, also on Windows
-        made = capture(
-            [PYTHON, DEMO, seen_from_root(folder)], env=env, timeout_s=60, stderr=subprocess.PIPE
-        )
+        command = [PYTHON, DEMO, shorten_path(folder)]
+        made = capture(command, env=env, timeout_s=60, stderr=subprocess.PIPE)
     except (OSError, subprocess.TimeoutExpired):
         return "left out, nothing depends on it: it did not end within a minute"
     if made.returncode:
-        return (
-            "left out, nothing depends on it: "
-            + (made.stderr.strip().splitlines() or ["it failed"])[-1]
-        )
+        lines = made.stderr.strip().splitlines() or ["it failed"]
+        return "left out, nothing depends on it: " + lines[-1]
     return "what weeks of records tell, in an invented project:\n\n" + made.stdout.rstrip()
 
 
-def seen_from_root(path: str) -> str:
+def shorten_path(path: str, start: str = ROOT) -> str:
+    """Return a path relative to `start`, unless that is on another drive."""
     try:
-        return os.path.relpath(path, ROOT)
-    except ValueError:  # another drive
+        return os.path.relpath(path, start)
+    except ValueError:
         return path
 
 
 def run_tests(arguments: list[str]) -> int:
-    print(f"$ {quoted(TYPED_PYTHON, '-m', 'pytest', *arguments)}", flush=True)
-    signal.signal(
-        signal.SIGINT, lambda *_: None
-    )  # Ctrl-C is pytest's to answer: it has a summary to print
+    print(f"$ {quote_words(TYPED_PYTHON, '-m', 'pytest', *arguments)}", flush=True)
+    signal.signal(signal.SIGINT, lambda *_: None)  # pytest answers Ctrl-C with a summary
     return subprocess.call([PYTHON, "-m", "pytest", *arguments], cwd=ROOT)
 
 
 def say_what_is_next() -> None:
     print("\nReady. Next:")
-    if real(os.getcwd()) != real(ROOT):
-        print(f"  $ cd {quoted(relative(ROOT))}")
+    if resolve_path(os.getcwd()) != resolve_path(ROOT):
+        print(f"  $ cd {quote_words(shorten_path(ROOT, os.getcwd()))}")
     for command, purpose in (
-        (typed("K0", "what can I start now"), "finds a command"),
-        (typed("--help"), "all commands"),
+        (format_command("K0", "what can I start now"), "finds a command"),
+        (format_command("--help"), "all commands"),
         (TYPED_TEST, "the test suite"),
     ):
         print(f"  $ {command:<55}# {purpose}")
@@ -367,7 +357,7 @@ def say_what_is_next() -> None:
 
 
 def find_sandbox_advice() -> str:
-    """Return what K11 advises about the sandbox; empty where it is the strongest, or K11 gives no answer."""
+    """Return what K11 advises about the sandbox; "" if it is the strongest or K11 fails."""
     answer = capture([PYTHON, "kaizen.py", "K11", "--json"], stderr=subprocess.DEVNULL)
     try:
         checks = json.loads(answer.stdout)["checks"]
@@ -378,57 +368,43 @@ def find_sandbox_advice() -> str:
     )
 
 
-def answer_of(*words: str) -> str:
-    """What a kaizen command prints; its own words and its exit code when it refuses."""
+def run_kaizen(*words: str) -> str:
+    """Return what a kaizen command prints; stop with its words and exit code if it fails."""
     answer = capture([PYTHON, "kaizen.py", *words], stderr=subprocess.PIPE)
     if answer.returncode:
-        raise Stop(
-            f"{last_words(answer.stdout + answer.stderr)}{typed(*words)} failed with exit code {answer.returncode}.",
-            answer.returncode,
-        )
+        output, code = indent_end(answer.stdout + answer.stderr), answer.returncode
+        raise Stop(f"{output}{format_command(*words)} failed with exit code {code}.", code)
     return answer.stdout
 
 
-# -- words and processes ---------------------------------------------------------------------------------
+# words and processes
 
 
 def capture(
-    command, *, env=None, timeout_s=None, stderr=subprocess.STDOUT
-) -> subprocess.CompletedProcess:
+    command: "list[str]",
+    *,
+    env: "dict[str, str] | None" = None,
+    timeout_s: "float | None" = None,
+    stderr: int = subprocess.STDOUT,
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        command,
-        cwd=ROOT,
-        env=env,
-        timeout=timeout_s,
-        encoding="utf-8",
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        check=False,
-    )
+        command, cwd=ROOT, env=env, timeout=timeout_s, encoding="utf-8", errors="replace",
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, check=False,
+    )  # fmt: skip
 
 
-def relative(path: str) -> str:
-    """As seen from where the user stands; another drive has no such view."""
-    try:
-        return os.path.relpath(path)
-    except ValueError:
-        return path
+def format_command(*words: str) -> str:
+    return quote_words(TYPED_PYTHON, "kaizen.py", *words)
 
 
-def typed(*words: str) -> str:
-    return quoted(TYPED_PYTHON, "kaizen.py", *words)
-
-
-def quoted(*words: str) -> str:
-    """A command line as a person would type it; to PowerShell a bare @ means something else."""
+def quote_words(*words: str) -> str:
+    """Return a command line as a person would type it; PowerShell wants @ in quotes."""
     plain = r"[\w+=:,./\\-]+" if os.name == "nt" else r"[\w@+=:,./-]+"
     return " ".join(word if re.fullmatch(plain, word) else f'"{word}"' for word in words)
 
 
-def last_words(output: str) -> str:
-    """The end of what a failed command printed, set in before our own line."""
+def indent_end(output: str) -> str:
+    """Return the last lines of what a failed command printed, indented."""
     return "".join(f"    {line}\n" for line in output.strip().splitlines()[-6:])
 
 

@@ -3,8 +3,8 @@
 
     python support_scripts/bench.py [names…] [--records N] [--keep DIR] [--quick] [--json]
 
-Machines are noisy: a speed is a ratio of medians, its variants taken in turns within one run; the min is shown too.
-Exit codes: 0 every promise is met, 1 one is not, 2 usage.
+Machines are noisy: a speed is a ratio of medians, its variants taken in turns within one run; the
+min is shown too. Exit codes: 0 every promise is met, 1 one is not, 2 usage.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Measure a session's digest in a large database that has something of everything a digest tells."""
+"""Measure a session's digest in a large database with something of everything it tells."""
 
 import pathlib
 import random
@@ -77,7 +77,7 @@ def _fill_project(root: pathlib.Path, share: int) -> None:
 
 
 def _list_calls(rng: random.Random, share: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield commands with their arguments: rules, lessons, verdicts, proofs, predictions, claims."""
+    """Yield commands with their arguments, for each kind of record that a digest shows."""
 
     def texts(title_words: int, summary_words: int) -> dict[str, Any]:
         return {"title": make_text(rng, title_words), "summary": make_text(rng, summary_words)}

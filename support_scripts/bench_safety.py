@@ -126,7 +126,8 @@ def measure_kills(options: BenchOptions) -> Iterator[Row]:
 
 
 def _kill_writer(root: pathlib.Path, rng: random.Random, number: int) -> list[str]:
-    """Return the ids that a writer reported before its end; every other one keeps its connection."""
+    """Return the ids that a writer reported before its end; every other one keeps its
+    connection."""
     receiver, sender = spawning.Pipe(duplex=False)
     child = spawning.Process(target=_write_until_killed, args=(str(root), number % 2 == 1, sender))
     child.start()

@@ -40,7 +40,8 @@ Calls = dict[str, Callable[[], Any]]
 SMALL = 1_000
 W1_ARGV = ("W1", *(word for name, value in W1.items() for word in (f"--{name}", value)), "--json")
 G1_ARGV = (
-    "G1", "--title", "WAL grows", "--summary", "A reader pins the checkpoint.", "--body", "Close it.",
+    "G1", "--title", "WAL grows", "--summary", "A reader pins the checkpoint.", "--body",
+    "Close it.",
 )  # fmt: skip
 COLD: dict[str, tuple[tuple[str, ...], float]] = {
     "`W1 --json`": (W1_ARGV, 2.5),

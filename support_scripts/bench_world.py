@@ -153,7 +153,7 @@ def temporary_project(records: int = 0, only_searched: bool = False) -> Iterator
 
 @contextmanager
 def large_project(options: BenchOptions, only_searched: bool = False) -> Iterator[pathlib.Path]:
-    """Make the project of `--records`; below `--keep` it stays, and is completed by the next run."""
+    """Make the project of `--records`; below `--keep` it stays for the next run to complete."""
     if options.keep is None:
         with temporary_project(options.records, only_searched) as folder:
             yield folder

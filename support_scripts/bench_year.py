@@ -25,12 +25,12 @@ FIRST_MS, LAST_MS = 1_761_955_200_000, 1_798_758_000_000
 RECORDS_A_COMMIT = 20_000
 SECONDS_MOST, MEGABYTES_MOST = 10, 300
 KINDS = {
-    "task": 25, "active": 12, "done": 22, "blocked": 1, "reopened": 1, "span": 22, "verification": 9, "proof": 6,
-    "gotcha": 1, "learning": 0.3, "waiver": 0.2, "prediction": 0.2,
+    "task": 25, "active": 12, "done": 22, "blocked": 1, "reopened": 1, "span": 22,
+    "verification": 9, "proof": 6, "gotcha": 1, "learning": 0.3, "waiver": 0.2, "prediction": 0.2,
 }  # fmt: skip
 CONCLUSIONS = {
-    "VERIFIED_ACCEPTABLE": 70, "ACCEPTABLE_WITH_CONCERNS": 12, "VERIFICATION_FAILED": 8, "PROOF_RECORDED": 6,
-    "NEEDS_HUMAN_DECISION": 3, "STRUCTURAL_REWORK_RECOMMENDED": 1,
+    "VERIFIED_ACCEPTABLE": 70, "ACCEPTABLE_WITH_CONCERNS": 12, "VERIFICATION_FAILED": 8,
+    "PROOF_RECORDED": 6, "NEEDS_HUMAN_DECISION": 3, "STRUCTURAL_REWORK_RECOMMENDED": 1,
 }  # fmt: skip
 STATUSES = {"active": "active", "done": "done", "blocked": "blocked", "reopened": "open"}
 CHECKS = ("pytest -q", "ruff check .", "mypy", "make docs", "npm test", "cargo test")
@@ -116,7 +116,8 @@ class World:
             self._add(
                 "span", trace_id=f"run {self.count // 20}", task_id=self._pick_task(),
                 name="review", kind="model", status="ok", started_at=self.tx.at,
-                duration_ms=tokens, tokens_in=tokens, tokens_out=tokens // 9, cost_usd=tokens * 3e-6,
+                duration_ms=tokens, tokens_in=tokens, tokens_out=tokens // 9,
+                cost_usd=tokens * 3e-6,
             )  # fmt: skip
         elif kind == "verification":
             conclusion = rng.choices(list(CONCLUSIONS), list(CONCLUSIONS.values()))[0]

@@ -1,5 +1,6 @@
-"""The inline charts of an HTML report as image files: colours resolved, the legend inside, a paper behind them, so that
-they are readable wherever a page shows them, light or dark.
+"""Turn the inline charts of an HTML report into image files that are readable in light and dark.
+
+Colours are resolved, the legend is inside, and a paper is behind them.
 """
 
 import re
@@ -28,86 +29,82 @@ class Image(NamedTuple):
 
 
 def extract_images(page: str) -> list[Image]:
-    """One for each chart of the page, in its order."""
+    """Return an image for each chart of the page, in its order."""
     style = "".join(re.findall(r"<style>(.*?)</style>", page, re.S))
-    found = [(figure, CHART.search(figure)) for figure in FIGURE.findall(page)]
-    return [_image(page, style, figure, chart) for figure, chart in found if chart]
+    charts = [(figure, CHART.search(figure)) for figure in FIGURE.findall(page)]
+    return [_make_image(page, style, figure, chart) for figure, chart in charts if chart]
 
 
-def _image(page, style, figure, chart):
+def _make_image(page: str, style: str, figure: str, chart: re.Match[str]) -> Image:
     attributes, inside = chart.group(1), chart.group(2).replace(BELOW, "")
-    width, height = (
-        float(number) for number in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', attributes)[0]
-    )
-    legend, lines = _legend(KEY.findall(figure), width, height)
+    sizes = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', attributes)[0]
+    width, height = float(sizes[0]), float(sizes[1])
+    legend, lines = _draw_legend(KEY.findall(figure), width, height)
     box = (-MARGIN, -MARGIN, width + 2 * MARGIN, height + lines * LINE + 2 * MARGIN)
-    named = re.search(r'aria-labelledby="[^"]*"', attributes)
+    label = re.search(r'aria-labelledby="[^"]*"', attributes)
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="{box[2]:g}" height="{box[3]:g}" '
-        f'viewBox="{box[0]} {box[1]} {box[2]:g} {box[3]:g}" role="img" {named.group() if named else ""}>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="{box[2]:g}" '
+        f'height="{box[3]:g}" viewBox="{box[0]} {box[1]} {box[2]:g} {box[3]:g}" role="img" '
+        f"{label.group() if label else ''}>"
     )
-    paper = f'<rect class="paper" x="{box[0]}" y="{box[1]}" width="{box[2]:g}" height="{box[3]:g}" rx="6"/>'
-    drawn = f"{_patterns(page, inside + legend)}{inside.strip()}\n{legend}"
-    whole = f"{head}\n<style>\n{_style(style, drawn)}\n</style>\n{paper}\n{drawn}</svg>\n"
-    return Image(_text("title", inside), _text("desc", inside), whole)
+    paper = (
+        f'<rect class="paper" x="{box[0]}" y="{box[1]}" width="{box[2]:g}" height="{box[3]:g}" '
+        'rx="6"/>'
+    )
+    # What fills the marks; the page defines it once for all charts.
+    names = sorted(set(re.findall(r"url\(#([\w-]+)\)", inside + legend)))
+    matches = [re.search(PATTERN.format(name), page, re.S) for name in names]
+    patterns = "".join(match.group() for match in matches if match)
+    defs = f'<defs class="hatches">{patterns}</defs>\n' if patterns else ""
+    drawn = f"{defs}{inside.strip()}\n{legend}"
+    svg = f"{head}\n<style>\n{_select_rules(style, drawn)}\n</style>\n{paper}\n{drawn}</svg>\n"
+    texts = []
+    for element in ("title", "desc"):
+        text = re.search(rf"<{element}\b[^>]*>(.*?)</{element}>", inside, re.S)
+        texts.append(" ".join(text.group(1).split()) if text else "")
+    return Image(texts[0], texts[1], svg)
 
 
-def _legend(keys, width, height):
-    """(elements, lines) of the keys that the page shows below the chart."""
+def _draw_legend(keys: list[tuple[str, str, str]], width: float, height: float) -> tuple[str, int]:
+    """Return (elements, lines) of the keys that the page shows below the chart."""
     x, line, drawn = 0.0, 1, []
-    for size, swatch, text in keys:
-        text = " ".join(text.split())
-        broad = float(size) + 6 + LETTER * len(text) + 14
-        if x and x + broad > width:
+    for size, swatch, key_text in keys:
+        text = " ".join(key_text.split())
+        key_width = float(size) + 6 + LETTER * len(text) + 14
+        if x and x + key_width > width:
             x, line = 0.0, line + 1
         y = height + (line - 1) * LINE + 2
         drawn.append(f'<g transform="translate({x:g} {y:g})">{swatch.strip()}')
         drawn.append(f'<text x="{float(size) + 6:g}" y="10">{text}</text></g>\n')
-        x = round(x + broad, 1)
+        x = round(x + key_width, 1)
     return "".join(drawn), line if drawn else 0
 
 
-def _patterns(page, drawn):
-    """What the chart fills its marks with, and the page defines once for all charts."""
-    names = sorted(set(re.findall(r"url\(#([\w-]+)\)", drawn)))
-    found = [
-        pattern for name in names for pattern in re.findall(PATTERN.format(name), page, re.S)[:1]
-    ]
-    return f'<defs class="hatches">{"".join(found)}</defs>\n' if found else ""
-
-
-def _text(element, inside):
-    found = re.search(rf"<{element}\b[^>]*>(.*?)</{element}>", inside, re.S)
-    return " ".join(found.group(1).split()) if found else ""
-
-
-def _style(css, drawn):
-    """The rules that concern what is drawn, in the colours of the page by day; by night only what differs."""
-    classes = {"chart", "paper"} | {
-        name for text in re.findall(r'class="([^"]*)"', drawn) for name in text.split()
-    }
+def _select_rules(css: str, drawn: str) -> str:
+    """Return the rules that concern what is drawn, in day colours; for the night what differs."""
+    classes = {"chart", "paper"}
+    for text in re.findall(r'class="([^"]*)"', drawn):
+        classes |= set(text.split())
     elements = {"svg"} | set(re.findall(r"<([a-zA-Z]+)", drawn))
     dark_blocks = [rules for condition, rules in BLOCK.findall(css) if "dark" in condition]
     plain = BLOCK.sub("", css)
-    light, dark = _colours(plain), {**_colours(plain), **_colours("".join(dark_blocks))}
-    rules = [
-        (_fitting(selectors, classes, elements), body.strip())
-        for selectors, body in RULE.findall(plain)
-    ]
-    rules = [
-        (".paper", "fill: var(--paper);"),
-        *((selectors, body) for selectors, body in rules if selectors),
-    ]
-    day = [f"{selectors} {{ {_resolved(body, light)} }}" for selectors, body in rules]
-    night = [
-        f"{selectors} {{ {_resolved(_varying(body), dark)} }}"
-        for selectors, body in rules
-        if _varying(body)
-    ]
+    light = _read_colours(plain)
+    dark = light | _read_colours("".join(dark_blocks))
+    rules = [(".paper", "fill: var(--paper);")]
+    for selectors, body in RULE.findall(plain):
+        chosen = _choose_selectors(selectors, classes, elements)
+        if chosen:
+            rules.append((chosen, body))
+    day = [f"{selectors} {{ {_fill_colours(body, light)} }}" for selectors, body in rules]
+    night = []
+    for selectors, body in rules:
+        parts = [f"{part.strip()};" for part in body.split(";") if "var(" in part]
+        if parts:
+            night.append(f"{selectors} {{ {_fill_colours(' '.join(parts), dark)} }}")
     return "\n".join([*day, "@media (prefers-color-scheme: dark) {", *night, "}"])
 
 
-def _colours(css):
+def _read_colours(css: str) -> dict[str, str]:
     return {
         name: value.strip()
         for selector, body in RULE.findall(css)
@@ -116,28 +113,18 @@ def _colours(css):
     }
 
 
-def _fitting(selectors, classes, elements):
-    """Those of the selectors that name nothing but what is drawn."""
-    kept = []
+def _choose_selectors(selectors: str, classes: set[str], elements: set[str]) -> str:
+    """Return those of the selectors that name nothing but what is drawn."""
+    chosen = []
     for selector in (part.strip() for part in selectors.split(",")):
         names = set(re.findall(r"\.([\w-]+)", selector))
         kinds = set(re.findall(r"(?<![\w.#-])([a-zA-Z]\w*)", selector))
-        of_the_page = re.fullmatch(r"svg(\.[\w-]+)?", selector)  # how broad the page shows it
-        if (
-            re.fullmatch(r"[\w.\s>-]+", selector)
-            and names <= classes
-            and kinds <= elements
-            and not of_the_page
-        ):
-            kept.append(selector)
-    return ", ".join(kept)
+        is_page_width = re.fullmatch(r"svg(\.[\w-]+)?", selector)  # how broad the page shows it
+        is_plain = re.fullmatch(r"[\w.\s>-]+", selector) and not is_page_width
+        if is_plain and names <= classes and kinds <= elements:
+            chosen.append(selector)
+    return ", ".join(chosen)
 
 
-def _varying(body):
-    return " ".join(f"{part.strip()};" for part in body.split(";") if "var(" in part)
-
-
-def _resolved(body, colours):
-    return re.sub(
-        r"var\((--[\w-]+)\)", lambda found: colours[found.group(1)], " ".join(body.split())
-    )
+def _fill_colours(body: str, colours: dict[str, str]) -> str:
+    return re.sub(r"var\((--[\w-]+)\)", lambda match: colours[match[1]], " ".join(body.split()))

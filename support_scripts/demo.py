@@ -1,9 +1,9 @@
-"""Make a demo project: six weeks of a small team, told by Kaizen's own commands, the same bytes in every run.
+"""Make a demo project: six weeks of a small team, by Kaizen's own commands, the same in every run.
 
     python support_scripts/demo.py FOLDER
 
-FOLDER then has records (AI/db), a few files that lessons name, a launcher of its own and its weekly report. A demo that
-is there already is only shown.
+FOLDER then has records (AI/db), a few files that lessons name, a launcher and its weekly report. An
+existing demo is only shown.
 """
 
 import os
@@ -15,7 +15,7 @@ import textwrap
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from demo_lives import lives
+from demo_lives import list_lives
 from demo_stage import ROOT, Stage
 from demo_work import Team
 
@@ -43,14 +43,11 @@ def main(argv: list[str]) -> int:
         return 0 if argv in (["-h"], ["--help"]) else 2
     folder = pathlib.Path(argv[0])
     if folder.exists() and not is_demo(folder):
-        print(
-            f"{folder} is there and is not the demo: name a folder that is not there yet.",
-            file=sys.stderr,
-        )
+        problem = f"{folder} exists and is not the demo: name a folder that does not exist yet."
+        print(problem, file=sys.stderr)
         return 1
-    print(
-        f"The demo is there already: {folder}" if is_demo(folder) else wrap_text(make_demo(folder))
-    )
+    is_there = is_demo(folder)
+    print(f"The demo is there already: {folder}" if is_there else wrap_text(make_demo(folder)))
     here = os.path.join(os.getcwd(), "")
     look = [path.removeprefix(here) for path in (sys.executable, str(folder / LAUNCHER))]
     typed = " ".join(f'"{path}"' if " " in path else path for path in look)
@@ -59,7 +56,7 @@ def main(argv: list[str]) -> int:
 
 
 def wrap_text(text: str) -> str:
-    """Sentences as a terminal of 80 columns shows them; numbers stay aligned."""
+    """Wrap sentences for a terminal of 80 columns; numbers stay aligned."""
     lines = text.split("\n")
     return "\n".join(line if line.startswith(" ") else textwrap.fill(line, 79) for line in lines)
 
@@ -69,36 +66,36 @@ def is_demo(folder: pathlib.Path) -> bool:
 
 
 def make_demo(folder: pathlib.Path) -> str:
-    """Make the demo with its report and its launcher; what a terminal shows of the report.
+    """Make the demo with its report and its launcher; return the report as text.
 
-    It is made beside and then moved, so that one that was interrupted is never taken for the demo.
+    It is made elsewhere and then moved, so that a part of a demo is never taken for one.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = pathlib.Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
     try:
         with Stage(beside) as stage:
             play_demo(stage)
-            said = show_report(stage)
+            report = show_report(stage)
         write_file(beside / LAUNCHER, LAUNCHER_TEXT.format(engine=os.path.relpath(ROOT, folder)))
         beside.rename(folder)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
-    return said
+    return report
 
 
 def play_demo(stage: Stage) -> None:
-    """The project's files, and its records."""
+    """Make the project's files and its records."""
     team = Team(stage)
     for name, text in team.text["file"].items():
         write_file(stage.root / name, text)
-    stage.play(*lives(team))
+    stage.play(*list_lives(team))
 
 
 def show_report(stage: Stage) -> str:
-    """The weekly report as a page, and as a terminal shows it."""
-    said = stage.call("lead", "R8", out=str(stage.root / PAGE), timezone="UTC", week=WEEK)["text"]
-    return said.partition("\n\nHTML: ")[0]
+    """Write the weekly report as a page, and return it as text."""
+    report = stage.call("lead", "R8", out=str(stage.root / PAGE), timezone="UTC", week=WEEK)["text"]
+    return report.partition("\n\nHTML: ")[0]
 
 
 def write_file(path: pathlib.Path, text: str) -> None:

@@ -1,7 +1,7 @@
-"""The lives of the demo beside its tasks: lessons, rules, evals, sources, predictions, scores, proposals.
+"""The lives of the demo beside its tasks: lessons, rules, evals, sources, predictions, scores.
 
-Each is a generator that calls commands and yields how many minutes of work pass until it goes on; the stage plays them
-side by side.
+Each is a generator that calls commands and yields the minutes of work until it goes on; the stage
+plays them side by side.
 """
 
 import itertools
@@ -12,49 +12,49 @@ from demo_stage import Life
 from demo_work import LEAD, NIGHTLY, OFFICE, REVIEWER, SCOUT, Team, Work, days
 
 
-def lives(team: Team) -> list[Life]:
-    """Everybody's; who comes first here goes first when two have the same moment."""
+def list_lives(team: Team) -> list[Life]:
+    """List all lives; the first goes first when two have the same moment."""
     return [
         *(Work(team, key, task).life() for key, task in team.text["task"].items()),
-        *(gotcha(team, one) for one in team.text["gotcha"]),
-        *(policy(team, one) for one in team.text["policy"]),
-        *(eval_case(team, one) for one in team.text["case"]),
-        *(anti_pattern(team, one) for one in team.text["anti_pattern"]),
-        *(source(team, key, one) for key, one in team.text["source"].items()),
-        *(prediction(team, one) for one in team.text["prediction"]),
+        *(gotcha(team, item) for item in team.text["gotcha"]),
+        *(policy(team, item) for item in team.text["policy"]),
+        *(eval_case(team, item) for item in team.text["case"]),
+        *(anti_pattern(team, item) for item in team.text["anti_pattern"]),
+        *(source(team, key, item) for key, item in team.text["source"].items()),
+        *(prediction(team, item) for item in team.text["prediction"]),
         review(team),
         scores(team),
         rehearsal(team),
     ]
 
 
-def gotcha(team: Team, said: dict[str, Any]) -> Life:
+def gotcha(team: Team, spec: dict[str, Any]) -> Life:
     """A pitfall, and what is learned from it."""
-    yield days(said["day"])
-    builder, fate = team.text["scope"][said["scope"]]["builder"], said.get("fate", "")
-    words = {name: said[name] for name in ("title", "summary", "body", "scope")}
-    evidence = [said["evidence"], *([team.ids[said["source"]]] if "source" in said else [])]
+    yield days(spec["day"])
+    builder, fate = team.text["scope"][spec["scope"]]["builder"], spec.get("fate", "")
+    words = {name: spec[name] for name in ("title", "summary", "body", "scope")}
+    evidence = [spec["evidence"], *([team.ids[spec["source"]]] if "source" in spec else [])]
     about = {
         "evidence": evidence,
-        "paths": said.get("paths", []),
-        "task_id": team.tasks[said["task"]],
+        "paths": spec.get("paths", []),
+        "task_id": team.tasks[spec["task"]],
     }
     found = team.call(builder, "G1", **words, **about)["id"]
     if not fate:
         return
-    yield days(said["days"])
+    yield days(spec["days"])
     if fate == "retired":
         team.call(LEAD, "G5", id=found, status=fate, note="It has not come back since the change.")
         return
     learning = team.call(REVIEWER, "L2", id=found)["id"]
     if fate == "learning":
         return
-    yield days(said["days"])
+    yield days(spec["days"])
     if fate == "waiver":
         backing = {"waive": "Seen in every rehearsal since; a test of it needs a storm."}
     elif fate == "proof":
-        scope = team.text["scope"][said["scope"]]
-        team.stage.tree = "lesson " + said["title"]
+        scope = team.text["scope"][spec["scope"]]
+        team.stage.tree = "lesson " + spec["title"]
         proof = team.stage.witness(
             REVIEWER, scope["command"], 0, scope["passed"] + "\n", about=learning
         )
@@ -65,55 +65,49 @@ def gotcha(team: Team, said: dict[str, Any]) -> Life:
     team.call(LEAD, "L3", id=learning, **backing)
 
 
-def policy(team: Team, said: dict[str, Any]) -> Life:
-    yield days(said["day"])
+def policy(team: Team, spec: dict[str, Any]) -> Life:
+    yield days(spec["day"])
     row = team.call(
-        LEAD, "X1", title=said["title"], summary=said["summary"], priority=said["priority"]
+        LEAD, "X1", title=spec["title"], summary=spec["summary"], priority=spec["priority"]
     )
-    if "retired" in said:
-        yield days(said["retired"] - said["day"])
-        team.call(LEAD, "X6", id=row["id"], reason=said["reason"])
+    if "retired" in spec:
+        yield days(spec["retired"] - spec["day"])
+        team.call(LEAD, "X6", id=row["id"], reason=spec["reason"])
 
 
-def eval_case(team: Team, said: dict[str, Any]) -> Life:
+def eval_case(team: Team, spec: dict[str, Any]) -> Life:
     """A case, run every other day; what it is about gets better."""
-    yield days(said["day"])
+    yield days(spec["day"])
     words = {
-        name: said[name] for name in ("title", "summary", "category", "command") if name in said
+        name: spec[name] for name in ("title", "summary", "category", "command") if name in spec
     }
     case = team.call(REVIEWER, "Q3", **words)["id"]
-    if "chance" not in said:
+    if "chance" not in spec:
         return
-    first, last = said["chance"]
+    first, last = spec["chance"]
     while True:
         yield days(2) - team.dice.uniform(0, 30)
-        share = (team.stage.now_ms - team.stage.start_ms) / (
-            team.stage.end_ms - team.stage.start_ms
-        )
+        stage = team.stage
+        share = (stage.now_ms - stage.start_ms) / (stage.end_ms - stage.start_ms)
         chance = first + (last - first) * share
         score = round(min(1.0, max(0.0, chance + team.dice.uniform(-0.12, 0.12))), 2)
         outcome = "passed" if team.dice.random() < chance else "failed"
-        team.call(
-            NIGHTLY,
-            "Q4",
-            case_id=case,
-            outcome=outcome,
-            score=score,
-            duration_ms=team.dice.randrange(800, 9_000),
-        )
+        duration_ms = team.dice.randrange(800, 9_000)
+        run = {"outcome": outcome, "score": score, "duration_ms": duration_ms}
+        team.call(NIGHTLY, "Q4", case_id=case, **run)
 
 
-def anti_pattern(team: Team, said: dict[str, Any]) -> Life:
-    yield days(said["day"])
-    words = {name: value for name, value in said.items() if name != "day"}
-    team.ids[said["title"]] = team.call(REVIEWER, "Q5", **words)["id"]
+def anti_pattern(team: Team, spec: dict[str, Any]) -> Life:
+    yield days(spec["day"])
+    words = {name: value for name, value in spec.items() if name != "day"}
+    team.ids[spec["title"]] = team.call(REVIEWER, "Q5", **words)["id"]
 
 
-def source(team: Team, key: str, said: dict[str, Any]) -> Life:
-    yield days(said["day"])
-    words = {name: said[name] for name in ("title", "tier", "version", "license") if name in said}
-    before = {"supersedes": team.ids[said["supersedes"]]} if "supersedes" in said else {}
-    read = {"content_hash": sha256(key.encode()).hexdigest()} if said["tier"] == "canonical" else {}
+def source(team: Team, key: str, spec: dict[str, Any]) -> Life:
+    yield days(spec["day"])
+    words = {name: spec[name] for name in ("title", "tier", "version", "license") if name in spec}
+    before = {"supersedes": team.ids[spec["supersedes"]]} if "supersedes" in spec else {}
+    read = {"content_hash": sha256(key.encode()).hexdigest()} if spec["tier"] == "canonical" else {}
     row = team.call(SCOUT, "S1", **words, **before, **read, url=f"https://example.org/{key}")
     team.ids[key] = row["id"]
 
@@ -125,20 +119,20 @@ def review(team: Team) -> Life:
         "summary": "Does what we expect come true on the pier?",
     }
     team.ids["review"] = team.call(LEAD, "I1", **words)["id"]
-    for said in team.text["correction"]:
-        yield days(said["days"])
-        team.call(OFFICE, "I3", irl_id=team.ids["review"], summary=said["summary"])
+    for spec in team.text["correction"]:
+        yield days(spec["days"])
+        team.call(OFFICE, "I3", irl_id=team.ids["review"], summary=spec["summary"])
 
 
-def prediction(team: Team, said: dict[str, Any]) -> Life:
-    yield days(said["day"])
-    deadline = team.stage.moment(team.stage.now_ms + round(said["days"] * 1.4 * 86_400_000))
-    words = {"summary": said["summary"], "probability": said["probability"], "deadline": deadline}
+def prediction(team: Team, spec: dict[str, Any]) -> Life:
+    yield days(spec["day"])
+    deadline = team.stage.moment(team.stage.now_ms + round(spec["days"] * 1.4 * 86_400_000))
+    words = {"summary": spec["summary"], "probability": spec["probability"], "deadline": deadline}
     row = team.call(LEAD, "I2", irl_id=team.ids["review"], **words)
-    if "outcome" in said:
-        yield days(said["days"])
-        summary = "It did." if said["outcome"] == "happened" else "It did not, or nobody can tell."
-        team.call(OFFICE, "I4", prediction_id=row["id"], outcome=said["outcome"], summary=summary)
+    if "outcome" in spec:
+        yield days(spec["days"])
+        summary = "It did." if spec["outcome"] == "happened" else "It did not, or nobody can tell."
+        team.call(OFFICE, "I4", prediction_id=row["id"], outcome=spec["outcome"], summary=summary)
 
 
 def scores(team: Team) -> Life:
@@ -154,7 +148,8 @@ def scores(team: Team) -> Life:
 
 
 def rehearsal(team: Team) -> Life:
-    """A record for practice, which is removed again; later a file that a lesson names is changed."""
+    """A record for practice, which is removed again; later a file that a lesson names is
+    changed."""
     yield days(0.6)
     team.call(LEAD, "W1", title="Only to practise", summary="Removed at once.", test=True)
     team.call(LEAD, "K7")

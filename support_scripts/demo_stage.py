@@ -1,8 +1,7 @@
-"""The stage of the demo: a door on a project whose clock, dice and machine are its own, so that every run of the demo
-gives the same bytes on every machine.
+"""The stage of the demo: a door on a project with a clock, dice and a machine of its own.
 
-What the engine asks the world for (the time, random numbers, a command to run, the working tree, the platform) is
-answered here while the stage is open. Real projects are not touched by it.
+Every run gives the same bytes on every machine: while the stage is open, it answers what the engine
+asks the world for (time, random numbers, commands, working tree, platform).
 """
 
 import hashlib
@@ -34,9 +33,8 @@ DAY_MS = 24 * 60 * MINUTE_MS
 DAY_MINUTES = 9 * 60  # a working day, from 08:30 to 17:30 UTC
 START_MS = 1_791_189_000_000  # Monday 2026-10-05 08:30 UTC
 END_MS = START_MS + 42 * DAY_MS + 30 * MINUTE_MS  # Monday 2026-11-16 09:00 UTC
-Life = Iterator[
-    float
-]  # what somebody does; each value is how many minutes of work pass until the next step
+Life = Iterator[float]  # what somebody does; each value is minutes of work until the next step
+PLATFORM = {"system": "Linux", "release": "6.8.0", "machine": "x86_64"}
 
 
 class Stage:
@@ -58,9 +56,7 @@ class Stage:
             self._before.append((place, name, getattr(place, name)))
             setattr(place, name, stand_in)
         self.door = Door(str(self.root), keep_open=True)
-        with (
-            self.door.store.gate
-        ):  # an invented project may be lost in a power cut; a slow disk would cost minutes
+        with self.door.store.gate:  # without fsync: an invented project may be lost in a power cut
             self.door.store.open_writer().execute("PRAGMA synchronous = OFF")
         return self
 
@@ -73,43 +69,39 @@ class Stage:
         clock = SimpleNamespace(
             strftime=time.strftime, gmtime=lambda: time.gmtime(self.now_ms // 1000)
         )
-        statements = migrate.split_statements
+        statements, pin = migrate.split_statements, (RANDOM_ORIGIN, f"'{ORIGIN}'")
         return [
             (ids, "now_ms", lambda: self.now_ms),
             (ids, "random_number", lambda: self._ids.getrandbits(40)),
             (lease, "read_host_session", lambda: None),
             (migrate, "time", clock),
-            (
-                migrate,
-                "split_statements",
-                lambda text: (_pinned(statement) for statement in statements(text)),
-            ),
-            (runner, "run_process", lambda argv, cwd, timeout_s: self._ran()),
-            (
-                working_tree,
-                "read_working_tree",
-                lambda root, cache=None: working_tree.WorkingTree(
-                    _hash(self.tree), _hash(self.tree)[:40], 64
-                ),
-            ),
-            *((platform, name, lambda said=said: said) for name, said in PLATFORM.items()),
-        ]
+            (migrate, "split_statements", lambda text: [
+                statement.replace(*pin) for statement in statements(text)
+            ]),
+            (runner, "run_process", lambda argv, cwd, timeout_s: self._make_result()),
+            (working_tree, "read_working_tree", lambda root, cache=None: self._make_tree()),
+            *((platform, name, lambda value=value: value) for name, value in PLATFORM.items()),
+        ]  # fmt: skip
 
-    def _ran(self) -> runner.ProcessResult:
+    def _make_tree(self) -> working_tree.WorkingTree:
+        sha256 = hashlib.sha256(self.tree.encode()).hexdigest()
+        return working_tree.WorkingTree(sha256, sha256[:40], 64)
+
+    def _make_result(self) -> runner.ProcessResult:
         exit_code, output, duration_ms = self.outcome
         stdout = runner.Stream()
         stdout.take(output.encode())
         return runner.ProcessResult(exit_code, False, duration_ms, stdout, runner.Stream())
 
     def call(self, actor: str, code: str, **given: Any) -> dict[str, Any]:
-        """One command, a few seconds after the one before."""
+        """Run a command, a few seconds after the one before."""
         self.now_ms += self.dice.randrange(900, 9_000)
         return self.door(code, actor=actor, **given)
 
     def witness(
         self, actor: str, command: str, exit_code: int, output: str, **given: Any
     ) -> dict[str, Any]:
-        """Q1 --run, as if the command had been there and had ended so."""
+        """Run Q1 --run, as if the command had ended with this exit code and output."""
         duration_ms = self.dice.randrange(9_000, 95_000)
         self.outcome = (exit_code, output, duration_ms)
         self.now_ms += duration_ms
@@ -119,7 +111,7 @@ class Stage:
         return ids.format_time(at_ms)
 
     def play(self, *lives: Life) -> None:
-        """All lives side by side, each step at its time, until the demo ends."""
+        """Run all lives side by side, each step at its time, until the demo ends."""
         queue = [(START_MS, number, life) for number, life in enumerate(lives)]
         while queue and queue[0][0] < END_MS:
             at_ms, number, life = heapq.heappop(queue)
@@ -130,29 +122,13 @@ class Stage:
         self.now_ms = END_MS
 
 
-PLATFORM: dict[str, str] = {"system": "Linux", "release": "6.8.0", "machine": "x86_64"}
-
-
 def add_work_minutes(now_ms: int, minutes: float) -> int:
-    """So many minutes of work after a moment: nobody works at night or at the weekend."""
-    worked = _worked(now_ms) + minutes
-    days, rest = divmod(worked, DAY_MINUTES)
+    """Return the moment so many minutes of work later: nobody works at night or at the weekend."""
+    past_days, rest_ms = divmod(now_ms - START_MS, DAY_MS)
+    weeks, weekday = divmod(past_days, 7)
+    worked: float = (weeks + 1) * 5 * DAY_MINUTES  # at the weekend
+    if weekday < 5:
+        worked = (weeks * 5 + weekday) * DAY_MINUTES + min(rest_ms / MINUTE_MS, DAY_MINUTES)
+    days, rest = divmod(worked + minutes, DAY_MINUTES)
     weeks, weekday = divmod(int(days), 5)
     return START_MS + (weeks * 7 + weekday) * DAY_MS + round(rest * MINUTE_MS)
-
-
-def _worked(now_ms):
-    """Minutes of work between the start and a moment."""
-    days, rest_ms = divmod(now_ms - START_MS, DAY_MS)
-    weeks, weekday = divmod(days, 7)
-    if weekday >= 5:
-        return (weeks + 1) * 5 * DAY_MINUTES
-    return (weeks * 5 + weekday) * DAY_MINUTES + min(rest_ms / MINUTE_MS, DAY_MINUTES)
-
-
-def _pinned(statement):
-    return statement.replace(RANDOM_ORIGIN, f"'{ORIGIN}'")
-
-
-def _hash(text):
-    return hashlib.sha256(text.encode()).hexdigest()

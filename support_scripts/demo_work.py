@@ -1,4 +1,4 @@
-"""Who is on the stage of the demo, and the life of a task: opened, taken, tried, proven, judged, closed, reopened."""
+"""Who is on the stage of the demo, and the life of a task from its opening to its end."""
 
 import itertools
 import pathlib
@@ -11,10 +11,8 @@ from demo_stage import DAY_MINUTES, Life, Stage
 LEAD, OFFICE = "lead", "ferry-office"  # people; the others are agents
 REVIEWER, SCOUT, NIGHTLY = "reviewer", "scout", "nightly"
 WEEK_S = 604_800
-MODELS = {
-    "large": (3.0, 15.0),
-    "small": (0.25, 1.25),
-}  # invented prices: dollars for a million tokens in and out
+# Invented prices: dollars for a million tokens in and out.
+MODELS = {"large": (3.0, 15.0), "small": (0.25, 1.25)}
 ASKS_AFTER = {"critical": 7, "high": 11, "normal": 29, "low": 83}  # minutes
 
 
@@ -32,9 +30,9 @@ class Team:
         self._turn: dict[str, Iterator[Any]] = {}
 
     def turn(self, name: str, scope: str) -> Any:
-        """Return what is said next of this sort, in this part of the project; after the last comes the first."""
-        said = [one for one in self.text[name] if scope in one["scope"]]
-        return next(self._turn.setdefault(f"{name} {scope}", itertools.cycle(said)))
+        """Return the next text of this sort for a scope; the first comes again after the last."""
+        items = [item for item in self.text[name] if scope in item["scope"]]
+        return next(self._turn.setdefault(f"{name} {scope}", itertools.cycle(items)))
 
 
 def days(number: float) -> float:
@@ -46,8 +44,8 @@ class Work:
 
     def __init__(self, team: Team, key: str, task: dict[str, Any]):
         self.team, self.call, self.dice, self.key, self.task = team, team.call, team.dice, key, task
-        self.said = team.text["scope"][task["scope"]]
-        self.builder = self.said["builder"]
+        self.spec = team.text["scope"][task["scope"]]
+        self.builder = self.spec["builder"]
         self.extras = task.get("extras", [])
         self.version = 0
         self.token: int | None = None
@@ -75,7 +73,7 @@ class Work:
         task, tasks = self.task, self.team.tasks
         optional = {"priority": task["priority"]} if "priority" in task else {}
         if set(task["tries"]) & set("prckf"):
-            optional["done_when"] = [self.said["command"]]
+            optional["done_when"] = [self.spec["command"]]
         row = self.call(
             LEAD, "W1", title=task["title"], summary=task["summary"], scope=task["scope"],
             depends_on=[tasks[key] for key in task.get("after", ())], **optional,
@@ -84,7 +82,7 @@ class Work:
         self.team.state[self.key] = "open"
 
     def wait(self) -> Life:
-        """Until all that it depends on is closed, and its builder has time; what is urgent asks more often."""
+        """Wait until its dependencies are closed and its builder is free; ask often if urgent."""
         yield self.dice.uniform(10, 60)
         while self.builder in self.team.busy or any(
             self.team.state[key] not in ("done", "canceled") for key in self.task.get("after", ())
@@ -102,25 +100,19 @@ class Work:
             self.team.state[self.key] = given["status"]
 
     def prepare(self) -> Life:
-        """What comes before the work: a plan, and what a scout finds out."""
+        """Record what comes before the work: a plan, and what a scout finds out."""
         if "plan" in self.extras:
             text = self.team.text["said"]["plan"]
-            plan = self.call(
-                self.builder,
-                "W3",
-                task_id=self.id,
-                title="Four steps",
-                summary="Cases first.",
-                body=text,
-            )
+            words = {"title": "Four steps", "summary": "Cases first.", "body": text}
+            plan = self.call(self.builder, "W3", task_id=self.id, **words)
             yield 20
             self.call(LEAD, "W4", id=plan["id"], status="active", note="Agreed.")
         if "packet" in self.extras:
-            said = self.team.turn("packet", self.task["scope"])
-            words = {"title": said["title"], "summary": said["summary"], "recipient": SCOUT}
+            spec = self.team.turn("packet", self.task["scope"])
+            words = {"title": spec["title"], "summary": spec["summary"], "recipient": SCOUT}
             packet = self.call(self.builder, "W5", task_id=self.id, **words)
             yield self.dice.uniform(25, 90)
-            self.call(SCOUT, "W6", id=packet["id"], summary=said["result"], outcome=said["outcome"])
+            self.call(SCOUT, "W6", id=packet["id"], summary=spec["result"], outcome=spec["outcome"])
 
     # How an attempt ends
 
@@ -139,9 +131,7 @@ class Work:
             self.judge(
                 "VERIFIED_ACCEPTABLE", self.dice.choice(self.team.text["said"]["accepted"]), proof
             )
-        self.team.stage.tree = (
-            f"{self.key} {self.version}"  # others have worked on theirs meanwhile
-        )
+        self.team.stage.tree = f"{self.key} {self.version}"  # others have changed it meanwhile
         self.update(self.builder, status="done", token=self.token)
 
     def try_c(self) -> Life:
@@ -151,7 +141,7 @@ class Work:
         self.build(status="error")
         self.prove(passes=False)
         yield 15
-        self.update(self.builder, note=self.said["note"])
+        self.update(self.builder, note=self.spec["note"])
 
     def try_k(self) -> Life:
         """The command fails and passes on the same files."""
@@ -167,13 +157,13 @@ class Work:
         self.build()
         proof = self.prove(passes=True)
         yield self.dice.uniform(20, 90)
-        said = self.team.turn("rejected", self.task["scope"])
-        known = self.team.ids.get(said.get("pattern", ""))  # the anti-pattern that it is a case of
+        spec = self.team.turn("rejected", self.task["scope"])
+        known = self.team.ids.get(spec.get("pattern", ""))  # the anti-pattern that it is a case of
         self.judge(
-            "VERIFICATION_FAILED", said["summary"], proof, [known] if known else [], severity="high",
-            findings=[said["finding"]], remedies=[said["remedy"]],
+            "VERIFICATION_FAILED", spec["summary"], proof, [known] if known else [],
+            severity="high", findings=[spec["finding"]], remedies=[spec["remedy"]],
         )  # fmt: skip
-        self.update(self.builder, note="Back to work: " + said["remedy"])
+        self.update(self.builder, note="Back to work: " + spec["remedy"])
 
     def try_w(self) -> Life:
         self.build()
@@ -184,12 +174,8 @@ class Work:
         yield 1
 
     def try_b(self) -> Life:
-        self.update(
-            self.builder,
-            status="blocked",
-            token=self.token,
-            note="Nobody is on the pier in this weather.",
-        )
+        note = "Nobody is on the pier in this weather."
+        self.update(self.builder, status="blocked", token=self.token, note=note)
         yield 1
 
     def try_x(self) -> Life:
@@ -207,48 +193,44 @@ class Work:
     # Steps of an attempt
 
     def build(self, status: str = "ok") -> None:
-        """An attempt as a trace: one model drafts, another explains, the gate decides."""
+        """Record an attempt as a trace: one model drafts, another explains, the gate decides."""
         self.version += 1
         parts = [
-            ("draft the change", "model", "large", 0.5), ("explain the change", "model", "small", 0.12),
-            (self.said["command"], "gate", "", 0.38),
+            ("draft the change", "model", "large", 0.5),
+            ("explain the change", "model", "small", 0.12),
+            (self.spec["command"], "gate", "", 0.38),
         ]  # fmt: skip
         wall_ms = self.dice.randrange(240_000, 1_500_000)
         start_ms, stage = self.team.stage.now_ms - wall_ms, self.team.stage
         title = f"attempt {self.version}: {self.task['title']}"[:200]
         around = self.call(
-            self.builder, "T1", name=title, kind="run", status=status, task_id=self.id, duration_ms=wall_ms,
-            started_at=stage.moment(start_ms),
+            self.builder, "T1", name=title, kind="run", status=status, task_id=self.id,
+            duration_ms=wall_ms, started_at=stage.moment(start_ms),
         )["id"]  # fmt: skip
         for name, kind, model, share in parts:
             duration_ms = round(wall_ms * share)
             self.call(
-                self.builder, "T1", name=name, kind=kind, parent=around, duration_ms=duration_ms, task_id=self.id,
-                started_at=stage.moment(start_ms), status=status if kind == "gate" else "ok", **self.asked(model),
+                self.builder, "T1", name=name, kind=kind, parent=around, duration_ms=duration_ms,
+                task_id=self.id, started_at=stage.moment(start_ms),
+                status=status if kind == "gate" else "ok", **self.make_usage(model),
             )  # fmt: skip
             start_ms += duration_ms
 
-    def asked(self, model: str) -> dict[str, Any]:
+    def make_usage(self, model: str) -> dict[str, Any]:
         if not model:
             return {}
-        tokens_in, tokens_out = (
-            self.dice.randrange(60_000, 700_000),
-            self.dice.randrange(4_000, 40_000),
-        )
+        tokens_in = self.dice.randrange(60_000, 700_000)
+        tokens_out = self.dice.randrange(4_000, 40_000)
         price_in, price_out = MODELS[model]
         cost = round((tokens_in * price_in + tokens_out * price_out) / 1e6, 4)
-        return {
-            "model": f"model-{model}",
-            "tokens_in": tokens_in,
-            "tokens_out": tokens_out,
-            "cost_usd": cost,
-        }
+        tokens = {"tokens_in": tokens_in, "tokens_out": tokens_out}
+        return {"model": f"model-{model}", **tokens, "cost_usd": cost}
 
     def prove(self, passes: bool) -> str:
         self.team.stage.tree = f"{self.key} {self.version}"
-        said = self.said["passed" if passes else "failed"] + "\n"
-        given = {"exit_code": 0 if passes else 1, "output": said, "task_id": self.id}
-        return self.team.stage.witness(self.builder, self.said["command"], **given)["id"]
+        spec = self.spec["passed" if passes else "failed"] + "\n"
+        given = {"exit_code": 0 if passes else 1, "output": spec, "task_id": self.id}
+        return self.team.stage.witness(self.builder, self.spec["command"], **given)["id"]
 
     def judge(
         self,
@@ -260,8 +242,8 @@ class Work:
     ) -> None:
         about = {"proof_id": proof, "evidence": [proof, *(cited or [])]} if proof else {}
         self.call(
-            REVIEWER, "Q2", task_id=self.id, conclusion=conclusion, summary=summary, scope=self.task["scope"],
-            **about, **given,
+            REVIEWER, "Q2", task_id=self.id, conclusion=conclusion, summary=summary,
+            scope=self.task["scope"], **about, **given,
         )  # fmt: skip
 
     def reopen(self) -> Life:

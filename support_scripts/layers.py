@@ -103,7 +103,8 @@ def draw_layers() -> str:
 
 
 def list_packages() -> str:
-    """Return a table of the layers and their sub-packages, with the first line of each docstring."""
+    """Return a table of the layers and their sub-packages, with the first line of each
+    docstring."""
     modules = find_modules()
     lines = ["| part | what is in it |", "|---|---|"]
     for layer in (layer for row in LAYERS for layer in row):

@@ -86,7 +86,8 @@ def serve_model(model: Path, port: int, threads: int) -> None:
     params.hostname, params.port = "127.0.0.1", port
     params.n_ctx, params.n_parallel, params.n_predict = CONTEXT_TOKENS, 1, ANSWER_TOKENS_MAX
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    # Without jinja the server refuses tools, and the scout is asked without: small models call in circles.
+    # Without jinja the server refuses tools, and the scout is asked without: small models call in
+    # circles.
     params.use_jinja, params.webui = False, False
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)

@@ -1,4 +1,5 @@
-"""Write the generated parts of docs/ and README.md: commands, settings, samples. A test fails when one is stale."""
+"""Write the generated parts of docs/ and README.md: commands, settings, samples. A test fails when
+one is stale."""
 
 import pathlib
 import sys
@@ -15,33 +16,32 @@ from kaizen_components.pipeline import protocol  # noqa: E402
 from kaizen_components.pipeline.protocols import skills  # noqa: E402
 from kaizen_components.pipeline.run import diagram  # noqa: E402
 
-GIVEN = ("README.md", "docs/reports.md")  # partly written by hand
+HANDMADE = ("README.md", "docs/reports.md")  # in part
 PROTOCOL_PAGES = (("pipeline", "factory"), ("pipeline-target", "factory"), ("codemode", "codemode"))
 
 
 def main() -> None:
-    made = build_documents()
+    documents = build_documents()
     for path in (ROOT / "docs" / "sample").glob("*"):
-        if f"docs/sample/{path.name}" not in made:  # of a report that has another name now
+        if f"docs/sample/{path.name}" not in documents:  # of a report that has another name now
             path.unlink()
-    for name, text in made.items():
+    for name, text in documents.items():
         (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def build_documents() -> dict[str, str]:
-    """path below the repository -> text."""
-    made = sample.render_documents(
-        {name: (ROOT / name).read_text(encoding="utf-8") for name in GIVEN}
-    )
+    """Return path below the repository -> text."""
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in HANDMADE}
     pages = {
         f"docs/{page}.md": diagram.fill_page(_page(page), protocol.load_shipped(name))
         for page, name in PROTOCOL_PAGES
     }
     return {
-        **made, "docs/commands.md": docs.render_reference(),
+        **sample.render_documents(texts), "docs/commands.md": docs.render_reference(),
         "kaizen_components/api.pyi": api.render_stub(),
-        **pages, "docs/architecture.md": layers.insert_layers(_page("architecture")), **build_skills(),
+        **pages, "docs/architecture.md": layers.insert_layers(_page("architecture")),
+        **build_skills(),
     }  # fmt: skip
 
 
@@ -50,9 +50,11 @@ def _page(name: str) -> str:
 
 
 def build_skills() -> dict[str, str]:
-    """path -> text of every step that somebody answers, of every protocol that we ship."""
-    found = [skills.render_skills(protocol.load_shipped(name)) for name in protocol.list_shipped()]
-    return {path: text for one in found for path, text in one.items()}
+    """Return path -> text of each step that an agent answers, of each protocol that we ship."""
+    pages: dict[str, str] = {}
+    for name in protocol.list_shipped():
+        pages |= skills.render_skills(protocol.load_shipped(name))
+    return pages
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The sample reports in docs/: made from the demo, by whatever reports the index has; `make docs` writes them anew.
+"""Make the sample reports in docs/ from the demo, one for each report; `make docs` writes them.
 
-docs/sample has each report as Markdown, its charts as images, and the weekly one as a page; docs/reports.md and the
-README show some of it between their markers.
+docs/sample has each report as Markdown, its charts as images, and the weekly one as a page;
+docs/reports.md and the README show some of it between their markers.
 """
 
 import pathlib
@@ -20,9 +20,8 @@ from kaizen_components.index import COMMANDS, Command, load_commands
 from kaizen_components.records.work.command_line import join_words
 
 TASK = "Cancel crossings above a wind speed"  # it has a bit of everything
-QUESTIONS: dict[
-    str, tuple[str, dict[str, Any]]
-] = {  # the question a report answers, and how the sample asks it
+Question = tuple[str, dict[str, Any]]
+QUESTIONS: dict[str, Question] = {  # the question a report answers, and the options of the sample
     "R0": ("What must I know before I begin?", {"actor": "builder"}),
     "R1": ("What became of this task?", {"id": TASK}),
     "R2": ("Who did what, day by day?", {"limit": 40}),
@@ -47,42 +46,41 @@ class Sample:
     def __init__(self, stage: Stage, command: Command):
         self.command = command
         self.name = command.name.removesuffix("-report")
-        self.question, asked = QUESTIONS.get(command.code, (command.help, {}))
-        self.asked = dict(asked)
-        if self.asked.get("id") == TASK:
-            self.asked["id"] = stage.door("W9", query=f'"{TASK}"', limit=1)["records"][0]["id"]
-        self.text = self._made(stage, "md")
-        self.page = self._made(stage, "html") if "out" in command.options else ""
+        self.question, options = QUESTIONS.get(command.code, (command.help, {}))
+        self.options = dict(options)
+        if self.options.get("id") == TASK:
+            self.options["id"] = stage.door("W9", query=f'"{TASK}"', limit=1)["records"][0]["id"]
+        self.text = self._make_report(stage, "md")
+        self.page = self._make_report(stage, "html") if "out" in command.options else ""
         self.charts = chart_image.extract_images(self.page)[: CHARTS.get(command.code, 1)]
 
-    def _made(self, stage, format):
+    def _make_report(self, stage: Stage, format: str) -> str:
         wanted = {"format": format, "out": "-", "timezone": "UTC"}
-        options = {name: value for name, value in wanted.items() if name in self.command.options}
-        answer = stage.door(self.command.code, **self.asked, **options)
+        common = {name: value for name, value in wanted.items() if name in self.command.options}
+        answer = stage.door(self.command.code, **self.options, **common)
         return answer.get("document") or answer["text"] + "\n"  # R0 has no file
 
-    def files(self) -> dict[str, str]:
-        """name -> text, for docs/sample."""
+    def list_files(self) -> dict[str, str]:
+        """Return name -> text, for docs/sample."""
         page = {f"{self.name}.html": self.page} if self.command.code == page_code() else {}
-        charts = {
-            f"{self.name}-{number}.svg": chart.svg for number, chart in enumerate(self.charts, 1)
-        }
+        numbers = enumerate(self.charts, 1)
+        charts = {f"{self.name}-{number}.svg": chart.svg for number, chart in numbers}
         return {f"{self.name}.md": self.text, **page, **charts}
 
-    def told(self) -> list[str]:
-        """What docs/reports.md says of it."""
-        words = [
-            word for name, value in self.asked.items() for word in (format_option(name), str(value))
-        ]
-        links = [f"[{name}](sample/{name})" for name in self.files() if not name.endswith(".svg")]
-        images = [self.image(number, "sample") for number in range(1, len(self.charts) + 1)]
+    def describe(self) -> list[str]:
+        """Return the lines of docs/reports.md about it."""
+        options = self.options.items()
+        words = [word for name, value in options for word in (format_option(name), str(value))]
+        names = [name for name in self.list_files() if not name.endswith(".svg")]
+        links = [f"[{name}](sample/{name})" for name in names]
+        images = [self.show_image(number, "sample") for number in range(1, len(self.charts) + 1)]
         return [
             f"### {self.command.code}: {self.question}", "", self.command.help, "",
             "```sh", join_words(["kaizen", self.command.code, *words]), "```", "",
             f"Sample: {', '.join(links)}", "", *(line for image in images for line in (image, "")),
         ]  # fmt: skip
 
-    def image(self, number: int, folder: str) -> str:
+    def show_image(self, number: int, folder: str) -> str:
         chart = self.charts[number - 1]
         return f"![{chart.title}. {chart.says}]({folder}/{self.name}-{number}.svg)"
 
@@ -92,35 +90,31 @@ def page_code() -> str:
 
 
 def make_samples() -> list[Sample]:
-    """All of them, from a demo made for this."""
+    """Make the sample of each report, from a new demo."""
     with tempfile.TemporaryDirectory() as folder, Stage(pathlib.Path(folder)) as stage:
         demo.play_demo(stage)
-        reports = sorted(
-            (one for one in load_commands() if one.family == "R"), key=lambda one: int(one.code[1:])
-        )
+        reports = [command for command in load_commands() if command.family == "R"]
+        reports.sort(key=lambda command: int(command.code[1:]))
         return [Sample(stage, command) for command in reports]
 
 
 def render_documents(pages: dict[str, str]) -> dict[str, str]:
-    """name -> text of everything that shows samples; `pages` are README.md and docs/reports.md as they are."""
-    made = make_samples()
-    chart = next(
-        (sample, number)
-        for code, number in ON_README
-        for sample in made
-        if sample.command.code == code
-    )
-    told = ["", *(line for sample in made for line in sample.told())]
+    """Return name -> text of all that shows samples; `pages` are README.md and docs/reports.md."""
+    samples = make_samples()
+    by_code = {sample.command.code: sample for sample in samples}
+    code, number = next((code, number) for code, number in ON_README if code in by_code)
+    chart = [by_code[code].show_image(number, "docs/sample")]
+    lines = ["", *(line for sample in samples for line in sample.describe())]
+    files = {name: text for sample in samples for name, text in sample.list_files().items()}
     return {
-        "README.md": _between(
-            pages["README.md"], "sample", [chart[0].image(chart[1], "docs/sample")]
-        ),
-        "docs/reports.md": _between(pages["docs/reports.md"], "reports", told),
-        **{f"docs/sample/{name}": text for sample in made for name, text in sample.files().items()},
+        "README.md": _replace_lines(pages["README.md"], "sample", chart),
+        "docs/reports.md": _replace_lines(pages["docs/reports.md"], "reports", lines),
+        **{f"docs/sample/{name}": text for name, text in files.items()},
     }
 
 
-def _between(text, name, lines):
+def _replace_lines(text: str, name: str, lines: list[str]) -> str:
+    """Replace the lines between the markers of a generated part."""
     begin, end = f"<!-- {name}: begin (generated by `make docs`) -->", f"<!-- {name}: end -->"
     before, _, rest = text.partition(begin)
     return "\n".join([before + begin, *lines, end]) + rest.partition(end)[2]

@@ -11,6 +11,7 @@ import collections
 import pathlib
 import re
 import sys
+from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 COLUMNS_MAX = 100
@@ -85,7 +86,7 @@ def count_style(files: list[pathlib.Path]) -> dict[str, float]:
     }
 
 
-def _used_names(tree):
+def _used_names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
@@ -93,7 +94,7 @@ def _used_names(tree):
             yield node.attr
 
 
-def _share(part, whole):
+def _share(part: float, whole: float) -> float:
     return round(100 * part / max(whole, 1), 1)
 
 

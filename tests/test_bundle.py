@@ -72,3 +72,10 @@ def test_bundle_leaves_out_types(engine):
     done = subprocess.run([sys.executable, "-c", script], cwd=engine, capture_output=True)
 
     assert done.stdout.split() == [b"_Bundle", b"{}"]
+
+
+def test_bundle_is_made_from_the_bundle(engine):
+    script = "from kaizen_components import bundle; bundle.write_bundle(); print(bundle.FLAGS)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=engine, capture_output=True)
+
+    assert done.returncode == 0, done.stderr

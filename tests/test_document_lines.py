@@ -75,6 +75,9 @@ def test_command_in_a_sentence_parses(page, span, tmp_path, monkeypatch):
     for name in ("plan.md", "FILE"):
         (tmp_path / name).write_text("text")
     for argv in typed(WHOLE.fullmatch(span)[1]):
+        if argv[0] == "relink":  # a word of the adopted launcher, which has only this option
+            assert argv[1:2] in ([], ["--engine"]) and len(argv) in (1, 3)
+            continue
         found = parsed(argv)
         assert found is None or bind_options(*found)
 

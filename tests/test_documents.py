@@ -54,7 +54,7 @@ def test_scripts_that_a_page_names_exist(page):
         assert (ROOT / path.replace("\\", "/")).exists(), path
 
 
-def test_agents_md_is_short_and_equals_claude_md():
+def test_agents_md_is_short_and_equals_claude():
     agents, claude = ((ROOT / name).read_text() for name in ("AGENTS.md", "CLAUDE.md"))
 
     assert len(agents.splitlines()) <= 80

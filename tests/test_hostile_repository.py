@@ -208,15 +208,15 @@ def test_delivery_sets_no_trap_off(hostile, tmp_path, monkeypatch):
     for name, value in hostile.environment().items():
         monkeypatch.setenv(name, value)
     target, objects = Target(str(hostile.root)), str(tmp_path / "objects")
-    base = target.head()
+    base = target.find_head()
     for path in hostile.root.glob("a.*"):
         path.write_text("one\n")
     changes = {
         f"{folder}a.{name}": b"three\n" for name in ("clean", "text") for folder in ("", "b/")
     }
-    head = target.commit(base, changes, "m", objects)
+    head = target.write_commit(base, changes, "m", objects)
     target.export_commit(base, str(tmp_path / "export"))
-    target.diff_text(base, head, objects)
+    target.render_diff(base, head, objects)
     target.is_dirty()
     target.adopt_commit(objects, head)
     target.create_branch("kaizen/x", head)

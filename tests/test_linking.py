@@ -167,7 +167,7 @@ def test_moved_engine_is_named_to_persons_not_hosts(sibling, engine):
 
     assert (
         asked.returncode == 5
-        and "engine is not beside" in asked.stderr
+        and "engine is missing" in asked.stderr
         and "Traceback" not in asked.stderr
     )
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, "", "")

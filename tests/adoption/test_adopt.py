@@ -120,7 +120,7 @@ def test_a_session_from_plan_to_removal(cli, repo):
     assert seen(repo) == before and (repo / "AI" / "db" / "kaizen.db").exists()
 
 
-def test_the_plan_names_every_file_and_the_second_apply_has_nothing_to_do(adopt, repo):
+def test_plan_names_every_file_and_apply_repeats(adopt, repo):
     assert [step["path"] for step in adopt()["steps"]] == SHAPE
     assert [step["path"] for step in adopt(apply=True)["steps"]] == SHAPE
     after = seen(repo)
@@ -130,7 +130,7 @@ def test_the_plan_names_every_file_and_the_second_apply_has_nothing_to_do(adopt,
     assert seen(repo) == after
 
 
-def test_what_is_committed_is_everything_but_the_link_and_the_records(adopt, repo):
+def test_everything_but_link_and_records_is_committed(adopt, repo):
     adopt(apply=True, **ALL)
     run(repo, "K1")
     git(repo, "add", "-A")
@@ -183,7 +183,7 @@ def test_relink_without_an_engine_says_how(clone, words):
     assert "relink --engine" in refused.stderr and not (clone / "kaizen_components").exists()
 
 
-def test_clone_of_adopted_repository_lacks_only_the_link(kaizen, clone):
+def test_clone_of_adopted_repository_lacks_only_link(kaizen, clone):
     assert [step["path"] for step in kaizen("D1", path=str(clone), check=True)["steps"]] == [
         "kaizen_components"
     ]
@@ -205,7 +205,7 @@ AGENTS = {
 
 
 @pytest.mark.parametrize("content", AGENTS.values(), ids=AGENTS)
-def test_their_file_gets_our_lines_at_its_end_and_loses_them_again(adopt, repo, content):
+def test_block_is_appended_and_removed_again(adopt, repo, content):
     commit(repo, **{"AGENTS.md": content, "CLAUDE.md": content, ".gitignore": content})
     (repo / "AGENTS.md").chmod(0o600)
     adopt(apply=True)
@@ -223,7 +223,7 @@ def test_their_file_gets_our_lines_at_its_end_and_loses_them_again(adopt, repo, 
         assert (repo / name).read_bytes().removesuffix(b"\n") == content.removesuffix(b"\n")
 
 
-def test_what_they_write_before_and_after_our_lines_stays_and_only_our_lines_go(adopt, repo):
+def test_removal_keeps_text_around_block(adopt, repo):
     adopt(apply=True)
     ours = (repo / "AGENTS.md").read_bytes()
     (repo / "AGENTS.md").write_bytes(b"First of all.\n" + ours + b"Last of all.\n")
@@ -233,7 +233,7 @@ def test_what_they_write_before_and_after_our_lines_stays_and_only_our_lines_go(
     assert (repo / "AGENTS.md").read_bytes() == b"First of all.\nLast of all.\n"
 
 
-def test_lines_that_are_edited_or_of_another_version_are_out_of_date(adopt, repo):
+def test_edited_or_older_block_is_outdated(adopt, repo):
     adopt(apply=True)
     text = (repo / "AGENTS.md").read_text()
     marker = text.splitlines()[0].replace(text.split()[2], "0123456789ab")
@@ -247,7 +247,7 @@ def test_lines_that_are_edited_or_of_another_version_are_out_of_date(adopt, repo
 @pytest.mark.parametrize(
     "text", ["<!-- kaizen:begin 0123456789ab -->\nno end\n", "<!-- kaizen:end -->\n"]
 )
-def test_markers_that_do_not_pair_are_refused_before_anything_is_touched(adopt, repo, text):
+def test_unpaired_markers_are_refused(adopt, repo, text):
     (repo / "CLAUDE.md").write_text(text)
     before = seen(repo)
     with pytest.raises(Conflict) as caught:
@@ -256,7 +256,7 @@ def test_markers_that_do_not_pair_are_refused_before_anything_is_touched(adopt, 
     assert caught.value.code == "block_broken" and seen(repo) == before
 
 
-def test_a_launcher_that_they_changed_stays_and_is_named(adopt, repo):
+def test_changed_launcher_stays_and_is_named(adopt, repo):
     adopt(apply=True)
     (repo / "kaizen.py").write_text("# mine now\n")
     assert [row["action"] for row in adopt(check=True)["steps"]] == ["changed"]
@@ -268,7 +268,7 @@ def test_a_launcher_that_they_changed_stays_and_is_named(adopt, repo):
 
 
 @pytest.mark.parametrize("name", ["kaizen.py", "kaizen_components"])
-def test_a_name_that_is_taken_by_something_else_is_refused(adopt, repo, name):
+def test_taken_name_is_refused(adopt, repo, name):
     (repo / name).mkdir() if name == "kaizen_components" else (repo / name).write_text(
         "print('another program')\n"
     )
@@ -291,7 +291,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_file_that_git_could_not_give_back_is_not_changed(adopt, repo, monkeypatch, change):
+def test_file_that_git_cannot_restore_stays(adopt, repo, monkeypatch, change):
     monkeypatch.setenv("PATH", os.environ["PATH"])
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     change(repo)
@@ -307,7 +307,7 @@ def test_a_file_that_git_could_not_give_back_is_not_changed(adopt, repo, monkeyp
     )
 
 
-def test_changes_in_files_that_adoption_leaves_alone_do_not_matter(adopt, repo):
+def test_changes_in_other_files_do_not_matter(adopt, repo):
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     (repo / "README.md").write_text("At work on this.\n")
     (repo / "new.txt").write_text("New.\n")
@@ -315,7 +315,7 @@ def test_changes_in_files_that_adoption_leaves_alone_do_not_matter(adopt, repo):
     assert adopt(apply=True)["applied"]
 
 
-def test_what_adoption_wrote_need_not_be_committed_before_the_next_time(adopt, repo, store):
+def test_adoption_repeats_without_a_commit(adopt, repo, store):
     commit(repo, **{".gitignore": "build/\n"})
     adopt(apply=True)
     assert adopt(apply=True, skills=str(store))["applied"]
@@ -326,7 +326,7 @@ def test_what_adoption_wrote_need_not_be_committed_before_the_next_time(adopt, r
         adopt(apply=True, skills=str(store))
 
 
-def test_a_file_that_git_checked_out_with_other_newlines_is_as_git_has_it(adopt, repo):
+def test_newlines_of_checkout_do_not_matter(adopt, repo):
     commit(repo, **{"AGENTS.md": "Theirs.\n"})
     (repo / "AGENTS.md").write_bytes(b"Theirs.\r\n")
 
@@ -344,7 +344,7 @@ def test_a_folder_without_git_can_adopt(kaizen, tmp_path):
     assert seen(tmp_path / "plain") == {}
 
 
-def test_a_repository_that_was_linked_by_hand_is_taken_over(adopt, repo, tmp_path):
+def test_repository_linked_by_hand_is_adopted(adopt, repo, tmp_path):
     shutil.copy(ROOT / "kaizen.py", repo)
     os.symlink(tmp_path / "an engine that went away", repo / "kaizen_components")
     commit(repo, **{".gitignore": "kaizen_components\n"})
@@ -360,7 +360,7 @@ def test_a_repository_that_was_linked_by_hand_is_taken_over(adopt, repo, tmp_pat
     assert (removed["kaizen.py"], removed["kaizen_components"]) == ("leave", "remove")
 
 
-def test_first_pages_and_stubs_are_theirs_from_then_on(adopt, repo):
+def test_seeds_belong_to_the_user(adopt, repo):
     commit(repo, **{STUBS[0]: "- Mine.\n"})
     adopt(apply=True)
     (repo / "evals" / "README.md").write_text("Rewritten.\n")
@@ -376,9 +376,7 @@ def test_first_pages_and_stubs_are_theirs_from_then_on(adopt, repo):
     assert (repo / STUBS[0]).read_text() == "- Mine.\n" and (repo / "evals" / "README.md").exists()
 
 
-def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_becomes_a_record(
-    adopt, repo
-):
+def test_lesson_in_stub_becomes_a_record(adopt, repo):
     adopt(apply=True)
     scanned = json.loads(run(repo, "M1", "--json").stdout)["records"]
     assert {(row["file"], row["state"]) for row in scanned} == {(path, "stub") for path in STUBS}
@@ -402,9 +400,7 @@ def test_the_stubs_of_lessons_are_known_as_such_and_what_is_written_into_one_bec
     "name", ["AGENTS.md", ".gitignore", "evals", ".kaizen", ".claude", "requirements-kaizen.txt"]
 )
 @pytest.mark.parametrize("leads", ["outside", "nowhere", "inside"])
-def test_a_link_in_the_place_of_a_file_is_refused_and_nothing_is_touched(
-    adopt, repo, tmp_path, name, leads
-):
+def test_link_in_place_of_file_is_refused(adopt, repo, tmp_path, name, leads):
     outside = tmp_path / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "file").write_text("Somebody else's.\n")
@@ -422,9 +418,7 @@ def test_a_link_in_the_place_of_a_file_is_refused_and_nothing_is_touched(
     assert seen(repo) == before and seen(outside) == theirs
 
 
-def test_a_link_in_the_place_of_the_file_that_is_being_written_is_not_followed(
-    adopt, repo, tmp_path
-):
+def test_link_in_place_of_part_is_not_followed(adopt, repo, tmp_path):
     (tmp_path / "outside").write_text("Somebody else's.\n")
     os.symlink(tmp_path / "outside", repo / "AGENTS.md.part")
     adopt(apply=True)
@@ -435,7 +429,7 @@ def test_a_link_in_the_place_of_the_file_that_is_being_written_is_not_followed(
 
 
 @pytest.mark.parametrize("link, file", [("CLAUDE.md", "AGENTS.md"), ("AGENTS.md", "CLAUDE.md")])
-def test_one_page_that_is_a_link_to_the_other_needs_the_lines_once(adopt, repo, link, file):
+def test_linked_page_gets_no_second_block(adopt, repo, link, file):
     os.symlink(file, repo / link)
     commit(repo, **{file: "Both.\n"})
     before = seen(repo)
@@ -447,7 +441,7 @@ def test_one_page_that_is_a_link_to_the_other_needs_the_lines_once(adopt, repo, 
     assert seen(repo) == before
 
 
-def test_a_repository_reached_through_a_link_is_the_one_it_leads_to(kaizen, repo, tmp_path):
+def test_linked_repository_is_resolved(kaizen, repo, tmp_path):
     os.symlink(repo, tmp_path / "short")
     kaizen("D1", path=str(tmp_path / "short"), apply=True)
 
@@ -477,7 +471,7 @@ def test_a_path_that_cannot_adopt_is_refused(kaizen, tmp_path, monkeypatch, path
     "given", [{"link": True, "copy": True}, {"check": True, "apply": True}, {"check": True, "remove": True},
               {"hooks": "emacs"}, {"hooks": ","}]
 )  # fmt: skip
-def test_words_that_do_not_go_together_are_refused(adopt, repo, given):
+def test_conflicting_options_are_refused(adopt, repo, given):
     before = seen(repo)
     with pytest.raises(Usage):
         adopt(**given)
@@ -488,7 +482,7 @@ def test_words_that_do_not_go_together_are_refused(adopt, repo, given):
 @pytest.mark.skipif(
     os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere"
 )
-def test_a_folder_that_cannot_be_written_is_an_error_in_words(repo, tmp_path):
+def test_unwritable_folder_is_unavailable(repo, tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from kaizen_components.call import Door\n"
@@ -510,7 +504,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_in_words(repo, tmp_path):
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "kaizen.py", ".gitignore"])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_what_is_no_file_is_not_waited_for_and_not_replaced(adopt, repo, name, make):
+def test_special_file_is_not_read_or_replaced(adopt, repo, name, make):
     make(repo / name)
     with pytest.raises(Conflict) as caught:
         adopt(apply=True)
@@ -518,7 +512,7 @@ def test_what_is_no_file_is_not_waited_for_and_not_replaced(adopt, repo, name, m
     assert caught.value.code == "not_a_file" and not (repo / ".kaizen").exists()
 
 
-def test_a_name_that_is_not_utf8_is_refused_because_records_could_not_be_kept_there(cli, repo):
+def test_path_that_is_not_utf8_is_refused(cli, repo):
     strange = os.path.join(os.fsencode(repo.parent), b"caf\xe9")
     os.rename(repo, strange)
     done = cli("adopt", strange, "--apply", "--json")
@@ -527,7 +521,7 @@ def test_a_name_that_is_not_utf8_is_refused_because_records_could_not_be_kept_th
     assert not os.path.exists(os.path.join(strange, b"kaizen.py"))
 
 
-def test_other_newlines_from_git_on_windows_are_no_change_of_theirs(adopt, repo):
+def test_windows_newlines_are_not_a_change(adopt, repo):
     before = seen(repo)
     adopt(apply=True, copy=True, vscode=True)
     for path in [
@@ -546,7 +540,7 @@ def test_other_newlines_from_git_on_windows_are_no_change_of_theirs(adopt, repo)
 # Link and copy
 
 
-def test_the_link_is_relative_beside_the_engine_and_works_after_both_move(tmp_path):
+def test_relative_link_survives_a_move(tmp_path):
     home, other = tmp_path / "here" / "kaizen", tmp_path / "here" / "other"
     home.mkdir(parents=True)
     for name in ("kaizen.py", "requirements-kaizen.txt", "Kaizen_System.md"):
@@ -589,7 +583,7 @@ def test_the_link_is_relative_beside_the_engine_and_works_after_both_move(tmp_pa
         )  # a hook never fails its host
 
 
-def test_a_copy_is_whole_committed_and_needs_no_engine_elsewhere(adopt, repo):
+def test_copy_is_complete_and_committed(adopt, repo):
     before = seen(repo)
     adopt(apply=True, copy=True)
     git(repo, "add", "-A")
@@ -604,7 +598,7 @@ def test_a_copy_is_whole_committed_and_needs_no_engine_elsewhere(adopt, repo):
     assert seen(repo) == before
 
 
-def test_a_copy_that_they_changed_stays_and_an_old_one_is_made_anew(adopt, repo, kaizen):
+def test_changed_copy_stays_and_old_is_renewed(adopt, repo, kaizen):
     adopt(apply=True, copy=True)
     mine = repo / "kaizen_components" / "mine.py"
     mine.write_text("")
@@ -644,7 +638,7 @@ def test_link_and_copy_take_each_others_place(adopt, repo):
     assert seen(repo) == before
 
 
-def test_a_link_that_git_knows_already_is_named_with_the_way_out(adopt, repo):
+def test_tracked_link_is_named_with_remedy(adopt, repo):
     os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
     git(repo, "add", "-f", "kaizen_components")
 
@@ -655,7 +649,7 @@ def test_a_link_that_git_knows_already_is_named_with_the_way_out(adopt, repo):
 # Hooks, VS Code, skills
 
 
-def test_hooks_and_vs_code_come_on_request_and_all_goes_again(adopt, repo):
+def test_hooks_and_vscode_are_added_and_removed(adopt, repo):
     commit(repo, **{SETTINGS: '{"model":"x",  "hooks": {"Stop": []}}'})
     before = seen(repo)
     adopt(apply=True, **ALL)
@@ -673,9 +667,7 @@ def test_hooks_and_vs_code_come_on_request_and_all_goes_again(adopt, repo):
     assert {**seen(repo), SETTINGS: before[SETTINGS]} == before
 
 
-def test_settings_that_they_changed_since_keep_the_change_through_a_repair_and_a_removal(
-    adopt, repo
-):
+def test_changed_settings_survive_repair_and_removal(adopt, repo):
     adopt(apply=True, hooks="claude")
     known = json.loads((repo / SETTINGS).read_text())
     del known["hooks"]["Stop"]
@@ -686,7 +678,7 @@ def test_settings_that_they_changed_since_keep_the_change_through_a_repair_and_a
     assert json.loads((repo / SETTINGS).read_text()) == {"model": "y"}
 
 
-def test_settings_that_they_broke_since_stay_and_the_rest_goes(adopt, repo):
+def test_removal_leaves_broken_settings(adopt, repo):
     adopt(apply=True, hooks="claude")
     path = repo / ".claude" / "settings.json"
     path.write_text("{ // mine now\n")
@@ -701,7 +693,7 @@ def test_settings_that_they_broke_since_stay_and_the_rest_goes(adopt, repo):
 @pytest.mark.parametrize(
     "text", ["{ // a comment\n}", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "\udcff"]
 )
-def test_settings_that_are_not_plain_json_are_left_alone(adopt, repo, text):
+def test_settings_with_invalid_json_are_refused(adopt, repo, text):
     (repo / ".claude").mkdir()
     (repo / ".claude" / "settings.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     before = seen(repo)
@@ -711,7 +703,7 @@ def test_settings_that_are_not_plain_json_are_left_alone(adopt, repo, text):
     assert seen(repo) == before
 
 
-def test_tasks_of_theirs_are_not_touched_and_they_hear_what_to_add(adopt, repo):
+def test_existing_vscode_tasks_stay(adopt, repo):
     (repo / ".vscode").mkdir()
     (repo / ".vscode" / "tasks.json").write_text("{ // mine\n}")
     said = adopt(apply=True, vscode=True)
@@ -726,7 +718,7 @@ def test_a_store_of_skills_must_be_there(adopt, tmp_path):
         adopt(skills=str(tmp_path / "none"))
 
 
-def test_the_skills_of_a_store_are_linked_ignored_and_taken_out_again(adopt, repo, tmp_path):
+def test_skills_are_linked_ignored_and_removed(adopt, repo, tmp_path):
     for name, page in (
         ("tidy", "---\nname: tidy\ndescription: Tidies.\n---\nTidy up.\n"),
         ("broken", "no front matter\n"),
@@ -750,7 +742,7 @@ def test_the_skills_of_a_store_are_linked_ignored_and_taken_out_again(adopt, rep
     assert (tmp_path / "store" / "tidy" / "SKILL.md").exists()
 
 
-def test_a_skill_that_was_linked_before_is_theirs_and_stays(adopt, repo, store):
+def test_skill_linked_before_stays(adopt, repo, store):
     (repo / ".claude" / "skills").mkdir(parents=True)
     os.symlink(store / "tidy", repo / LINKS[1])
     before = seen(repo)
@@ -764,7 +756,7 @@ def test_a_skill_that_was_linked_before_is_theirs_and_stays(adopt, repo, store):
     assert seen(repo) == before
 
 
-def test_a_link_to_a_skill_that_went_away_is_missed_and_made_again(adopt, repo, store):
+def test_lost_skill_link_is_named_and_restored(adopt, repo, store):
     adopt(apply=True, skills=str(store))
     (repo / LINKS[0]).unlink()
     checked = adopt(check=True)
@@ -779,7 +771,7 @@ def test_a_link_to_a_skill_that_went_away_is_missed_and_made_again(adopt, repo, 
     assert adopt(check=True)["steps"] == [] and (repo / LINKS[0]).exists()
 
 
-def test_a_check_ends_with_what_repairs_each_kind_of_fault(adopt, repo, store):
+def test_check_names_the_repair_of_each_fault(adopt, repo, store):
     adopt(apply=True, skills=str(store))
     (repo / "requirements-kaizen.txt").unlink()
     only_apply = adopt(check=True)["text"].splitlines()[-1]
@@ -798,7 +790,7 @@ def test_a_check_ends_with_what_repairs_each_kind_of_fault(adopt, repo, store):
     assert "--apply repairs" not in adopt(check=True)["text"]
 
 
-def test_a_skill_of_their_own_in_the_place_of_a_link_is_no_fault(adopt, repo, store):
+def test_own_skill_in_place_of_link_passes(adopt, repo, store):
     adopt(apply=True, skills=str(store))
     (repo / LINKS[0]).unlink()
     skill(repo / ".agents" / "skills", "tidy")
@@ -808,7 +800,7 @@ def test_a_skill_of_their_own_in_the_place_of_a_link_is_no_fault(adopt, repo, st
     assert (repo / LINKS[0] / "SKILL.md").exists() and not (repo / LINKS[1]).is_symlink()
 
 
-def test_a_folder_of_skills_that_became_a_link_is_not_reached_into(adopt, repo, store, tmp_path):
+def test_linked_skill_folder_is_not_followed(adopt, repo, store, tmp_path):
     adopt(apply=True, skills=str(store))
     os.rename(repo / ".agents" / "skills", tmp_path / "elsewhere")
     os.symlink(tmp_path / "elsewhere", repo / ".agents" / "skills")
@@ -836,7 +828,7 @@ def without_yaml(root, tmp_path):
 @pytest.mark.parametrize(
     "words", [["SK1"], ["SK2"], ["SK3"], ["adopt"]], ids=lambda words: words[0]
 )
-def test_skills_without_pyyaml_are_refused_with_the_install_line(without_yaml, repo, store, words):
+def test_skills_without_pyyaml_name_install_line(without_yaml, repo, store, words):
     named = [str(repo), "--skills", str(store)] if words == ["adopt"] else ["--store", str(store)]
     done = without_yaml(*words, *named)
     refusal = json.loads(done.stderr)
@@ -854,7 +846,7 @@ def test_adoption_without_skills_needs_no_pyyaml(without_yaml, repo):
 # The state file
 
 
-def test_a_lost_state_file_is_written_anew_and_everything_still_goes(adopt, repo):
+def test_lost_state_file_is_rebuilt(adopt, repo):
     before = seen(repo)
     adopt(apply=True, **ALL)
     (repo / ".kaizen" / "adopted.json").unlink()
@@ -892,9 +884,7 @@ def of_the_first_version(repo):
 
 
 @pytest.mark.parametrize("mode", ["link", "copy"])
-def test_an_adoption_of_the_version_before_is_checked_updated_and_removed(
-    adopt, repo, store, small_engine, mode
-):
+def test_adoption_of_version_1_is_updated_and_removed(adopt, repo, store, small_engine, mode):
     adopt(apply=True, skills=str(store), **ALL, **{mode: True})
     of_the_first_version(repo)
     assert adopt(check=True)["steps"] == []
@@ -916,7 +906,7 @@ def test_an_adoption_of_the_version_before_is_checked_updated_and_removed(
     }
 
 
-def test_a_state_file_of_a_newer_engine_is_not_called_damaged(adopt, repo):
+def test_newer_state_file_is_named_as_newer(adopt, repo):
     adopt(apply=True)
     path = repo / ".kaizen" / "adopted.json"
     known = json.loads(path.read_text())
@@ -931,7 +921,7 @@ def test_a_state_file_of_a_newer_engine_is_not_called_damaged(adopt, repo):
     assert seen(repo) == before
 
 
-def test_the_version_of_the_state_file_changes_with_what_may_stand_in_it():
+def test_state_version_changes_with_its_content():
     """Does it fail? Raise VERSION, then put the new number and hash here."""
     told = json.dumps([sorted(PLACES.items()), SKILL.pattern])
 
@@ -962,7 +952,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_a_damaged_state_file_is_refused_in_words_and_nothing_is_touched(adopt, repo, text):
+def test_damaged_state_file_is_refused(adopt, repo, text):
     adopt(apply=True)
     (repo / ".kaizen" / "adopted.json").write_text(text)
     before = seen(repo)
@@ -973,7 +963,7 @@ def test_a_damaged_state_file_is_refused_in_words_and_nothing_is_touched(adopt, 
     assert seen(repo) == before
 
 
-def test_removing_what_was_never_adopted_has_nothing_to_do(adopt, repo):
+def test_removal_without_adoption_does_nothing(adopt, repo):
     before = seen(repo)
 
     assert adopt(remove=True, apply=True)["applied"] is False and seen(repo) == before
@@ -992,7 +982,7 @@ def test_it_cannot_run_inside_a_batch(kaizen, repo):
 # What it brings
 
 
-def test_the_lines_for_agents_name_only_commands_and_options_that_exist():
+def test_agent_lines_name_existing_commands():
     text = (FILES / "agents.md").read_text()
     options = {
         fields.format_option(name)
@@ -1003,21 +993,21 @@ def test_the_lines_for_agents_name_only_commands_and_options_that_exist():
     assert set(re.findall(r"--[a-z-]+", text)) <= options
 
 
-def test_the_lines_for_agents_say_how_to_build_under_gates():
+def test_agent_lines_explain_gated_builds():
     text = (FILES / "agents.md").read_text()
 
     assert "P1 --driver agent" in text and "P5 --id" in text and "P4 --lease" in text
 
 
 @pytest.mark.parametrize("name", ["tasks.json", "kaizen.code-snippets"])
-def test_what_vs_code_gets_is_json_that_names_commands_which_exist(name):
+def test_vscode_files_name_existing_commands(name):
     text = (FILES / name).read_text()
 
     assert json.loads(text)
     assert set(re.findall(r"\b[A-Z]\d+\b", text)) <= set(COMMANDS)
 
 
-def test_every_part_may_be_named_in_the_state_file(repo):
+def test_state_file_accepts_every_part(repo):
     steps = plan_steps(Folder(str(repo)), None, State("link", ["claude", "codex"], True), {})
 
     assert {step.path for step in steps} == set(PLACES)
@@ -1026,7 +1016,7 @@ def test_every_part_may_be_named_in_the_state_file(repo):
 # The launcher
 
 
-def test_a_bare_python_finds_the_one_that_has_the_packages(adopt, repo, tmp_path, tool):
+def test_bare_python_finds_one_with_packages(adopt, repo, tmp_path, tool):
     adopt(apply=True)
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
@@ -1043,9 +1033,7 @@ def test_a_bare_python_finds_the_one_that_has_the_packages(adopt, repo, tmp_path
     )
 
 
-def test_without_any_python_that_has_the_packages_the_engine_says_what_is_missing(
-    adopt, repo, tmp_path
-):
+def test_missing_packages_are_named(adopt, repo, tmp_path):
     adopt(apply=True, copy=True)  # the engine's own .venv is not beside a copy
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
@@ -1063,7 +1051,7 @@ OLD = (
 @pytest.mark.parametrize(
     "launcher", [ROOT / "kaizen.py", FILES / "kaizen.py"], ids=["of the engine", "adopted"]
 )
-def test_a_python_that_is_too_old_is_named_to_a_person_and_never_blocks_a_host(repo, launcher):
+def test_old_python_is_named_and_hook_passes(repo, launcher):
     shutil.copy(launcher, repo / "kaizen.py")
     os.symlink(ROOT / "kaizen_components", repo / "kaizen_components")
     env = {**os.environ, "KAIZEN_PYTHON_CHOSEN": "1"}
@@ -1078,7 +1066,7 @@ def test_a_python_that_is_too_old_is_named_to_a_person_and_never_blocks_a_host(r
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
 
 
-def test_a_hook_on_a_python_without_the_packages_says_nothing(adopt, repo, tmp_path):
+def test_hook_without_packages_is_silent(adopt, repo, tmp_path):
     adopt(apply=True, copy=True)
     run(repo, "K1")
     bare = tmp_path / "bare"
@@ -1088,7 +1076,7 @@ def test_a_hook_on_a_python_without_the_packages_says_nothing(adopt, repo, tmp_p
         assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
-def test_an_explicit_root_wins_over_the_launchers_own(adopt, repo, tmp_path):
+def test_explicit_root_wins_over_launcher(adopt, repo, tmp_path):
     adopt(apply=True)
     (tmp_path / "shared").mkdir()
     run(repo, "K1", KAIZEN_REPO_ROOT=str(tmp_path / "shared"))
@@ -1097,7 +1085,7 @@ def test_an_explicit_root_wins_over_the_launchers_own(adopt, repo, tmp_path):
     assert list((repo / "AI" / "db").iterdir()) == []
 
 
-def test_the_adopted_repository_can_let_go_by_itself(adopt, repo):
+def test_adopted_repository_removes_itself(adopt, repo):
     before = seen(repo)
     adopt(apply=True)
     done = run(repo, "adopt", ".", "--remove", "--apply")
@@ -1106,7 +1094,7 @@ def test_the_adopted_repository_can_let_go_by_itself(adopt, repo):
     assert seen(repo) == before
 
 
-def test_a_broken_disk_is_unavailable_and_the_next_run_goes_on(adopt, repo, monkeypatch):
+def test_broken_disk_is_unavailable_and_retry_continues(adopt, repo, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 

@@ -14,7 +14,7 @@ paths = st.sampled_from(["AGENTS.md", ".gitignore"])
 
 
 @given(theirs, theirs, theirs, paths)
-def test_a_file_keeps_every_byte_but_the_end_of_its_last_line(content, above, below, path):
+def test_file_keeps_every_byte_but_final_newline(content, above, below, path):
     written = block.put_block(content, LINES, path)
     assert written.startswith(content) and block.put_block(written, LINES, path) == written
     assert block.cut_block(written, path).rstrip(b"\r\n") == content.rstrip(b"\r\n")
@@ -25,7 +25,7 @@ def test_a_file_keeps_every_byte_but_the_end_of_its_last_line(content, above, be
 
 
 @given(theirs, paths)
-def test_a_new_version_takes_the_place_of_the_old_one(content, path):
+def test_new_block_replaces_old_one(content, path):
     old = block.put_block(content, b"Old.\n", path) + b"Below.\n"
     new = block.put_block(old, LINES, path)
 

@@ -42,7 +42,7 @@ def commands(text):
 
 
 @every_host
-def test_a_new_file_has_one_command_for_each_event(host):
+def test_new_file_has_one_command_per_event(host):
     text = merge_hooks(None, host, HOOK_COMMAND)
 
     assert list(commands(text)) == list_events(host)
@@ -59,7 +59,7 @@ def test_a_new_file_has_one_command_for_each_event(host):
 
 @every_host
 @pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
-def test_theirs_stay_in_their_order_and_ours_go_again(host, indent):
+def test_user_hooks_stay_in_order(host, indent):
     before = json.dumps(THEIRS, indent=indent, ensure_ascii=False)
     text = merge_hooks(before, host, HOOK_COMMAND)
 
@@ -74,7 +74,7 @@ def test_theirs_stay_in_their_order_and_ours_go_again(host, indent):
 
 
 @every_host
-def test_a_command_of_an_older_version_is_replaced_and_not_doubled(host):
+def test_older_hook_command_is_replaced(host):
     old = merge_hooks(json.dumps(THEIRS), host, ["py", "kaizen.py", "hook"])
     new = merge_hooks(old, host, HOOK_COMMAND)
 
@@ -112,7 +112,7 @@ def test_any_settings_come_back_as_they_were(host, settings):
 
 
 @every_host
-def test_the_command_finds_the_launcher_from_any_folder_of_the_repository(host, repo):
+def test_hook_finds_launcher_from_any_folder(host, repo):
     """Where it is not found, Python exits 2, which a host takes for a refusal."""
     (repo / "kaizen.py").write_text("import sys; print(sys.argv[1:])\n")
     (repo / "deep").mkdir()

@@ -85,7 +85,7 @@ def proofs(kaizen):
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact"])
 @pytest.mark.parametrize("host", ["claude", "codex"])
-def test_a_session_begins_with_the_digest_whatever_began_it(hook, claimed, source, host):
+def test_session_start_prints_the_digest(hook, claimed, source, host):
     told = {**COMMON, "hook_event_name": "SessionStart", "source": source, "model": "m"}
     answer = hook("session-start", told, "--host", host)
 
@@ -108,7 +108,7 @@ def test_the_context_is_bounded(hook, kaizen):
 # Stop
 
 
-def test_an_unproven_task_is_not_left_and_the_reason_says_how_to_prove_it(hook, claimed):
+def test_stop_with_unproven_task_is_refused(hook, claimed):
     answer = hook("stop", STOP)
 
     assert answer.exit_code == 2 and answer.out == ""
@@ -117,11 +117,11 @@ def test_an_unproven_task_is_not_left_and_the_reason_says_how_to_prove_it(hook, 
     assert f"kaizen Q1 --task-id {claimed} --run -- git --version" in flat
 
 
-def test_a_host_that_was_refused_once_may_stop(hook, claimed):
+def test_second_stop_is_allowed(hook, claimed):
     assert is_silent(hook("stop", {**STOP, "stop_hook_active": True}))
 
 
-def test_a_proven_task_may_be_left_until_the_tree_changes(hook, cli, claimed, root):
+def test_stop_with_stale_proof_is_refused(hook, cli, claimed, root):
     assert cli("Q1", "--task-id", claimed, "--run", "--", "git", "--version").exit_code == 0
     assert is_silent(hook("stop", STOP))
 
@@ -130,13 +130,13 @@ def test_a_proven_task_may_be_left_until_the_tree_changes(hook, cli, claimed, ro
     assert answer.exit_code == 2 and "tree has changed since" in answer.err
 
 
-def test_a_reported_proof_does_not_let_anybody_go(hook, cli, claimed):
+def test_stop_with_reported_proof_is_refused(hook, cli, claimed):
     cli("Q1", "--task-id", claimed, "--command", "git --version", "--exit-code", "0")
 
     assert hook("stop", STOP).exit_code == 2
 
 
-def test_a_session_may_hold_a_task_by_its_own_id(hook, kaizen):
+def test_session_holds_task_by_its_id(hook, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     kaizen("W13", id=task, actor=SESSION)
 
@@ -153,9 +153,7 @@ def begin(hook, session, source="startup"):
 
 
 @pytest.mark.parametrize("variable", ["CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"])
-def test_a_task_that_another_session_took_under_the_same_name_holds_that_one_alone(
-    hook, cli, kaizen, variable
-):
+def test_task_holds_only_the_claiming_session(hook, cli, kaizen, variable):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     for session in (SESSION, OTHER):
         begin(hook, session)
@@ -171,7 +169,7 @@ def test_a_task_that_another_session_took_under_the_same_name_holds_that_one_alo
 @pytest.mark.parametrize(
     "sources", [["clear"], ["clear", "compact"], ["clear", "resume"], ["resume"], []], ids=str
 )
-def test_a_conversation_that_got_another_session_id_keeps_its_task(hook, cli, kaizen, sources):
+def test_new_session_id_keeps_the_task(hook, cli, kaizen, sources):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION}).exit_code == 0
@@ -182,7 +180,7 @@ def test_a_conversation_that_got_another_session_id_keeps_its_task(hook, cli, ka
     assert hook("stop", STOP).exit_code == 2
 
 
-def test_a_session_that_was_compacted_or_resumed_is_still_known(hook, cli, kaizen):
+def test_compacted_session_is_still_known(hook, cli, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     cli("W13", "--id", task, env={"CLAUDE_CODE_SESSION_ID": SESSION})
@@ -191,7 +189,7 @@ def test_a_session_that_was_compacted_or_resumed_is_still_known(hook, cli, kaize
         assert is_silent(hook("stop", {**STOP, "session_id": OTHER}))
 
 
-def test_a_session_that_renews_the_lease_of_another_is_held_from_then_on(hook, cli, kaizen):
+def test_renewing_session_holds_the_task(hook, cli, kaizen):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     for session in (SESSION, OTHER):
         begin(hook, session)
@@ -203,7 +201,7 @@ def test_a_session_that_renews_the_lease_of_another_is_held_from_then_on(hook, c
     assert hook("stop", {**STOP, "session_id": OTHER}).exit_code == 2
 
 
-def test_a_test_run_is_noted_for_the_task_of_its_own_session(hook, cli, kaizen):
+def test_test_run_is_recorded_for_own_task(hook, cli, kaizen):
     tasks = {session: kaizen("W1", title="t", summary="s")["id"] for session in (SESSION, OTHER)}
     for session, task in tasks.items():
         begin(hook, session)
@@ -222,9 +220,7 @@ def test_a_test_run_is_noted_for_the_task_of_its_own_session(hook, cli, kaizen):
         {"CLAUDE_CODE_SESSION_ID": "not an id"},
     ],
 )
-def test_a_claim_whose_session_is_not_known_for_sure_holds_every_session_of_its_actor(
-    hook, cli, kaizen, env
-):
+def test_claim_of_unknown_session_holds_all(hook, cli, kaizen, env):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     begin(hook, SESSION)
     assert cli("W13", "--id", task, env=env).exit_code == 0
@@ -235,7 +231,7 @@ def test_a_claim_whose_session_is_not_known_for_sure_holds_every_session_of_its_
 
 
 @pytest.mark.parametrize("ending", ["blocked", "canceled", "released", "waived"])
-def test_a_task_that_is_honestly_ended_may_be_left(hook, kaizen, claimed, ending):
+def test_ended_task_allows_stop(hook, kaizen, claimed, ending):
     if ending == "released":
         kaizen("W13", id=claimed, action="release", token=1)
     elif ending == "waived":
@@ -246,7 +242,7 @@ def test_a_task_that_is_honestly_ended_may_be_left(hook, kaizen, claimed, ending
     assert is_silent(hook("stop", STOP))
 
 
-def test_a_task_of_somebody_else_or_without_conditions_holds_nobody(hook, kaizen):
+def test_foreign_or_unconditional_task_allows_stop(hook, kaizen):
     kaizen(
         "W13", id=kaizen("W1", title="a", summary="s", done_when=["true"])["id"], actor="somebody"
     )
@@ -265,7 +261,7 @@ def test_every_unproven_task_is_named(hook, kaizen, claimed):
 # PostToolUse
 
 
-def test_a_test_run_that_the_host_saw_is_reported_and_not_witnessed(hook, kaizen, claimed):
+def test_host_test_run_is_a_reported_proof(hook, kaizen, claimed):
     assert is_silent(hook("post-tool-use", CODEX_BASH, "--host", "codex"))
 
     (row,) = proofs(kaizen)
@@ -274,9 +270,7 @@ def test_a_test_run_that_the_host_saw_is_reported_and_not_witnessed(hook, kaizen
     assert "codex" in row["summary"] and "did not run it" in row["summary"]
 
 
-def test_a_test_run_that_failed_is_noted_by_the_line_that_adoption_puts_into_the_settings(
-    kaizen, claimed, root
-):
+def test_failed_run_is_recorded_by_adopted_hook(kaizen, claimed, root):
     settings = json.loads(
         hook_files.merge_hooks(None, "claude", [sys.executable, "kaizen.py", "hook"])
     )
@@ -304,7 +298,7 @@ def test_a_test_run_that_failed_is_noted_by_the_line_that_adoption_puts_into_the
     )
 
 
-def test_an_exit_code_that_nobody_named_is_unknown(hook, kaizen, claimed):
+def test_missing_exit_code_is_unknown(hook, kaizen, claimed):
     assert is_silent(hook("post-tool-use", CLAUDE_BASH))
 
     (row,) = proofs(kaizen)
@@ -341,7 +335,7 @@ def test_an_exit_code_that_nobody_named_is_unknown(hook, kaizen, claimed):
         ({"tool_input": {"command": ["bash", "-lc", "pytest -q"]}, "tool_name": "shell"}, None),
     ],
 )
-def test_the_exit_code_is_read_from_what_hosts_say(hook, kaizen, told, code):
+def test_exit_code_is_read_from_host_answer(hook, kaizen, told, code):
     kaizen("K1")
     assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **told}))
 
@@ -351,7 +345,7 @@ def test_the_exit_code_is_read_from_what_hosts_say(hook, kaizen, told, code):
 @pytest.mark.parametrize(
     "line", ["pytest | tail -3", "pytest; echo done", "pytest || true", "pytest &", "pytest\nls"]
 )
-def test_an_exit_code_that_is_not_that_of_the_tests_is_not_taken_for_it(hook, kaizen, line):
+def test_foreign_exit_code_is_ignored(hook, kaizen, line):
     kaizen("K1")
     hook(
         "post-tool-use",
@@ -362,7 +356,7 @@ def test_an_exit_code_that_is_not_that_of_the_tests_is_not_taken_for_it(hook, ka
     assert (row["outcome"], row["exit_code"]) == ("unknown", None)
 
 
-def test_an_exit_code_behind_and_is_that_of_the_tests(hook, kaizen):
+def test_exit_code_after_and_counts(hook, kaizen):
     kaizen("K1")
     told = {
         "tool_input": {"command": "cd app && pytest -q 2>&1"},
@@ -377,7 +371,7 @@ def test_an_exit_code_behind_and_is_that_of_the_tests(hook, kaizen):
 @pytest.mark.parametrize(
     "line", ["pytest -q && git push", "(cd app && pytest) 2>&1 && echo ok", "a && tox && b"]
 )
-def test_an_exit_code_of_what_follows_the_tests_is_not_taken_for_theirs(hook, kaizen, line, code):
+def test_exit_code_of_later_command_is_ignored(hook, kaizen, line, code):
     kaizen("K1")
     hook(
         "post-tool-use",
@@ -397,7 +391,7 @@ def test_an_exit_code_of_what_follows_the_tests_is_not_taken_for_theirs(hook, ka
         "a && just check",
     ],
 )
-def test_what_is_redirected_and_tests_that_follow_tests_exit_as_the_tests(line):
+def test_redirected_and_joined_tests_exit_as_tests(line):
     assert exits_as_its_tests(line, [("just", "check")])
 
 
@@ -417,14 +411,14 @@ def test_what_is_redirected_and_tests_that_follow_tests_exit_as_the_tests(line):
         {"hook_event_name": "PostToolUseFailure", "error": "Interrupted", "is_interrupt": True},
     ],
 )
-def test_what_is_no_finished_test_run_is_not_recorded(hook, kaizen, told):
+def test_unfinished_test_run_is_not_recorded(hook, kaizen, told):
     kaizen("K1")
     assert is_silent(hook("post-tool-use", {**CLAUDE_BASH, **told}))
 
     assert proofs(kaizen) == []
 
 
-def test_a_command_with_a_secret_is_not_recorded(hook, kaizen, root):
+def test_command_with_secret_is_not_recorded(hook, kaizen, root):
     kaizen("K1")
     secret = "ghp_" + "a1B2" * 9
     assert is_silent(
@@ -442,7 +436,7 @@ def test_a_command_with_a_secret_is_not_recorded(hook, kaizen, root):
         "(cd x; cargo test) 2>&1", "coverage run -m pytest", "a\npytest", "./gradlew test", "npx vitest run",
     ],
 )  # fmt: skip
-def test_a_test_command_is_known_wherever_it_stands_in_the_line(line):
+def test_test_command_is_found_anywhere_in_line(line):
     assert runs_tests(line, [])
 
 
@@ -458,11 +452,11 @@ def test_a_test_command_is_known_wherever_it_stands_in_the_line(line):
         "npm",
     ],
 )
-def test_a_line_that_only_names_a_test_tool_is_none(line):
+def test_naming_a_test_tool_is_no_run(line):
     assert not runs_tests(line, [])
 
 
-def test_a_project_may_name_its_own_test_commands(hook, kaizen, root):
+def test_project_names_its_own_test_commands(hook, kaizen, root):
     kaizen("K1")
     (root / ".kaizen").mkdir()
     (root / ".kaizen" / "hooks.toml").write_text('tests = ["bash setup/test.sh"]\n')
@@ -479,7 +473,7 @@ EVENTS = ["session-start", "stop", "post-tool-use"]
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_outside_a_project_nothing_is_said_and_nothing_is_made(hook, root, event):
+def test_hook_outside_project_does_nothing(hook, root, event):
     assert is_silent(hook(event, {**COMMON, "source": "startup"}))
     assert list(root.iterdir()) == []
 
@@ -507,7 +501,7 @@ def test_what_is_no_event_is_passed_over(hook, claimed, event, stdin):
 @pytest.mark.parametrize(
     "stdin", [b"", b'{"hook_event_name"', json.dumps(STOP).encode()], ids=["none", "part", "all"]
 )
-def test_a_pipe_that_is_left_open_is_not_waited_for(root, claimed, stdin):
+def test_open_pipe_is_not_waited_for(root, claimed, stdin):
     reader, writer = os.pipe()
     os.write(writer, stdin)
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
@@ -534,7 +528,7 @@ def test_a_large_event_is_read(hook, claimed):
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_a_broken_database_is_a_line_in_the_log(hook, claimed, kaizen, root, event):
+def test_broken_database_is_logged(hook, claimed, kaizen, root, event):
     kaizen.close()
     for name in ("kaizen.db-wal", "kaizen.db-shm"):
         (root / "AI" / "db" / name).unlink(missing_ok=True)
@@ -546,7 +540,7 @@ def test_a_broken_database_is_a_line_in_the_log(hook, claimed, kaizen, root, eve
 
 
 @pytest.mark.skipif(os.name == "nt", reason="flock")
-def test_a_gate_that_somebody_keeps_is_not_waited_for(hook, claimed, kaizen, root):
+def test_held_gate_is_not_waited_for(hook, claimed, kaizen, root):
     import fcntl
 
     with open(root / "AI" / "db" / "kaizen.db.lock", "a") as lock:
@@ -559,7 +553,7 @@ def test_a_gate_that_somebody_keeps_is_not_waited_for(hook, claimed, kaizen, roo
     assert "post-tool-use: " in log_of(root) and proofs(kaizen) == []
 
 
-def test_a_database_that_is_locked_altogether_is_passed_over(hook, claimed, kaizen, root):
+def test_locked_database_is_skipped(hook, claimed, kaizen, root):
     kaizen.close()
     keeper = sqlite3.connect(root / "AI" / "db" / "kaizen.db")
     keeper.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -587,7 +581,7 @@ TOLD = {
 
 @pytest.mark.parametrize("host", ["claude", "codex"])
 @pytest.mark.parametrize("event", EVENTS)
-def test_a_hook_takes_no_more_than_a_few_starts_of_python(root, cli, claimed, event, host):
+def test_hook_takes_few_starts_of_python(root, cli, claimed, event, host):
     """By turns with an empty Python, the best of each: what else the machine does is in neither."""
     cli(
         "Q1", "--task-id", claimed, "--run", "--", "git", "--version"
@@ -610,7 +604,7 @@ def test_a_hook_takes_no_more_than_a_few_starts_of_python(root, cli, claimed, ev
 @pytest.mark.parametrize(
     "argv", [["stpo"], ["stop", "--hots", "claude"], ["stop", "--host", "emacs"], []]
 )
-def test_a_typo_in_the_settings_of_a_host_does_not_block_it(cli, claimed, argv):
+def test_typo_in_host_settings_does_not_block(cli, claimed, argv):
     """A host takes 2 for a refusal, which would hold it for ever."""
     answer = cli("hook", *argv, stdin=json.dumps(STOP).encode())
 
@@ -625,9 +619,7 @@ def test_closed_streams_are_no_trouble(root, claimed):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_the_log_does_not_grow_for_ever_and_is_written_through_no_link(
-    hook, kaizen, root, tmp_path
-):
+def test_log_is_bounded_and_follows_no_link(hook, kaizen, root, tmp_path):
     kaizen("K1")
     (root / ".kaizen").mkdir()
     (root / ".kaizen" / "hooks.toml").write_text("tests = [")
@@ -643,9 +635,7 @@ def test_the_log_does_not_grow_for_ever_and_is_written_through_no_link(
     assert not (tmp_path / "mine").exists()
 
 
-def test_the_settings_in_the_documents_are_json_that_calls_us_and_survive_a_missing_launcher(
-    root, claimed
-):
+def test_documented_settings_survive_a_missing_launcher(root, claimed):
     page = (ROOT / "docs" / "hooks.md").read_text()
     hooks = json.loads(page.split("```json\n")[1].split("```")[0])["hooks"]
     commands = [
@@ -670,7 +660,7 @@ def test_the_settings_in_the_documents_are_json_that_calls_us_and_survive_a_miss
     )
 
 
-def test_json_is_for_programs_and_fails_as_everywhere(hook, claimed):
+def test_hook_with_json_fails_as_usual(hook, claimed):
     answer = hook("stop", STOP, "--json")
 
     assert answer.exit_code == 2 and answer.error["code"] == "not_done"

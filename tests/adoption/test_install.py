@@ -78,7 +78,7 @@ def version(devroot):
     return (devroot / "engine" / "version").read_text()
 
 
-def test_one_file_installs_everything_and_running_it_again_changes_nothing(install, devroot):
+def test_one_file_installs_and_repeats(install, devroot):
     first = install()
     assert first.returncode == 0, first.stdout + first.stderr
     assert version(devroot) == "two" and (devroot / "engine" / "tasks").read_text() == "task_1"
@@ -101,7 +101,7 @@ def test_an_update_brings_what_is_new(install, devroot, origin, tmp_path):
     assert install().returncode == 0 and version(devroot) == "three"
 
 
-def test_a_tag_is_taken_and_kept_until_another_is_asked_for(install, devroot):
+def test_tag_is_kept_until_another_is_given(install, devroot):
     assert install("--ref", "v1").returncode == 0 and version(devroot) == "one"
     stays = install()
     assert (
@@ -127,9 +127,7 @@ def test_a_plan_creates_nothing(install, devroot, tmp_path, words):
         assert not devroot.exists()
 
 
-def test_a_door_in_a_clone_installs_from_where_that_came_from_or_else_from_itself(
-    install, devroot, origin, tmp_path
-):
+def test_door_in_clone_installs_from_its_origin(install, devroot, origin, tmp_path):
     clone = tmp_path / "source"
     door = clone / "setup" / "install-kaizen.sh"
     for name in ("install-kaizen.sh", "install_kaizen.py"):
@@ -145,7 +143,7 @@ def test_a_door_in_a_clone_installs_from_where_that_came_from_or_else_from_itsel
     assert done.returncode == 0 and version(devroot) == "with its door", done.stderr
 
 
-def test_a_plan_for_what_is_there_changes_nothing_either(install, devroot):
+def test_plan_for_existing_clone_changes_nothing(install, devroot):
     install("--ref", "v1")
     before = seen(devroot)
     planned = install("--plan-only", "--ref", "main")
@@ -154,7 +152,7 @@ def test_a_plan_for_what_is_there_changes_nothing_either(install, devroot):
     assert seen(devroot) == before
 
 
-def test_without_network_only_what_is_on_this_machine_is_used(install, devroot, origin, tmp_path):
+def test_no_network_uses_only_this_machine(install, devroot, origin, tmp_path):
     refused = install("--no-network", KAIZEN_REPO_URL="https://example.invalid/kaizen.git")
     assert refused.returncode == 1 and "--no-network" in refused.stderr and not devroot.exists()
     assert install("--no-network").returncode == 0 and version(devroot) == "two"
@@ -180,7 +178,7 @@ def test_a_clone_with_changes_is_never_overwritten(install, devroot):
     assert seen(devroot) == before
 
 
-def test_commits_of_ones_own_are_never_thrown_away(install, devroot, origin, tmp_path):
+def test_own_commits_are_kept(install, devroot, origin, tmp_path):
     install()
     release(devroot / "engine", "mine")
     release(tmp_path / "source", "theirs")
@@ -205,9 +203,7 @@ def test_commits_of_ones_own_are_never_thrown_away(install, devroot, origin, tmp
         ((), {"PYTHON": "/no/such/python"}, 2, "Python 3.11"),
     ],
 )
-def test_what_cannot_work_is_said_in_words_and_leaves_no_clone(
-    install, devroot, words, env, code, said
-):
+def test_failed_clone_is_explained_and_removed(install, devroot, words, env, code, said):
     refused = install(*words, **env)
 
     assert refused.returncode == code, refused.stdout + refused.stderr
@@ -224,16 +220,14 @@ NO_REFS = [
 
 
 @pytest.mark.parametrize("words, said", NO_REFS)
-def test_a_ref_that_is_an_option_or_missing_is_refused_before_anything_is_made(
-    install, devroot, words, said
-):
+def test_invalid_ref_is_refused(install, devroot, words, said):
     refused = install(*words)
 
     assert (refused.returncode, refused.stderr) == (2, said + "\n") and not devroot.exists()
     assert said.replace("-q", "$ref") in (SETUP / "install-kaizen.ps1").read_text()
 
 
-def test_what_only_the_installer_itself_refuses_leaves_no_part_of_a_clone(install, devroot):
+def test_refusal_of_installer_leaves_no_part(install, devroot):
     refused = install("--ref", "two\twords")
 
     assert (
@@ -241,9 +235,7 @@ def test_what_only_the_installer_itself_refuses_leaves_no_part_of_a_clone(instal
     )
 
 
-def test_another_repository_than_the_one_that_is_there_is_refused(
-    install, devroot, origin, tmp_path
-):
+def test_other_repository_is_refused(install, devroot, origin, tmp_path):
     install()
     shutil.copytree(origin, tmp_path / "another.git")
     refused = install("--url", str(tmp_path / "another.git"))
@@ -251,7 +243,7 @@ def test_another_repository_than_the_one_that_is_there_is_refused(
     assert refused.returncode == 1 and "choose another DEVROOT" in refused.stderr
 
 
-def test_a_folder_in_the_place_of_the_clone_is_not_touched(install, devroot):
+def test_folder_in_place_of_clone_stays(install, devroot):
     (devroot / "engine").mkdir(parents=True)
     (devroot / "engine" / "mine").write_text("mine")
     for door in (None, SETUP / "install-kaizen.sh"):
@@ -260,7 +252,7 @@ def test_a_folder_in_the_place_of_the_clone_is_not_touched(install, devroot):
     assert seen(devroot / "engine") == {"mine": (0o644, b"mine")}
 
 
-def test_one_that_was_interrupted_is_taken_up_again(install, devroot):
+def test_interrupted_installation_is_resumed(install, devroot):
     left, at_work = devroot / "engine.part.1", devroot / "engine.part.2"
     for part in (left, at_work):
         (part / "half").mkdir(parents=True)
@@ -272,7 +264,7 @@ def test_one_that_was_interrupted_is_taken_up_again(install, devroot):
     assert not left.exists() and at_work.exists()  # it may belong to one that clones right now
 
 
-def test_two_at_once_are_one_that_installs_and_one_that_says_so(install, devroot):
+def test_second_installer_at_once_is_refused(install, devroot):
     with ThreadPoolExecutor(4) as pool:
         done = list(pool.map(lambda _: install("--ref", "v1"), range(4)))
 
@@ -281,7 +273,7 @@ def test_two_at_once_are_one_that_installs_and_one_that_says_so(install, devroot
     assert not [path.name for path in devroot.iterdir() if "part" in path.name]
 
 
-def test_only_a_part_of_an_installation_is_ever_taken_for_one(install, devroot, tmp_path):
+def test_only_a_part_folder_is_adopted(install, devroot, tmp_path):
     (tmp_path / "precious").mkdir()
     done = install(
         door=SETUP / "install-kaizen.sh", KAIZEN_INSTALL_TAKEN=str(tmp_path / "precious")
@@ -290,7 +282,7 @@ def test_only_a_part_of_an_installation_is_ever_taken_for_one(install, devroot, 
     assert done.returncode == 0 and (tmp_path / "precious").exists()
 
 
-def test_a_clone_that_was_set_up_by_itself_keeps_its_environment(install, devroot, origin):
+def test_clone_keeps_its_own_environment(install, devroot, origin):
     devroot.mkdir()
     git(devroot, "clone", "-q", str(origin), "engine")
     subprocess.run(
@@ -302,9 +294,7 @@ def test_a_clone_that_was_set_up_by_itself_keeps_its_environment(install, devroo
     assert not (devroot / ".venv").exists()
 
 
-def test_it_can_come_through_a_pipe_and_trusts_nothing_in_the_folder_it_is_run_in(
-    devroot, origin, tmp_path
-):
+def test_piped_door_trusts_no_local_file(devroot, origin, tmp_path):
     (tmp_path / "install_kaizen.py").write_text("raise SystemExit('somebody else')")
     env = {**os.environ, "PYTHON": sys.executable, "DEVROOT": str(devroot), "PIP_NO_INDEX": "1"}
     env.pop("KAIZEN_REPO_URL", None)
@@ -321,7 +311,7 @@ def test_it_can_come_through_a_pipe_and_trusts_nothing_in_the_folder_it_is_run_i
     assert version(devroot) == "one"
 
 
-def test_a_password_in_the_address_is_neither_shown_nor_logged(install, devroot):
+def test_password_in_url_is_not_shown(install, devroot):
     word = "not-a-" + "word"
     address = f"https://somebody:{word}@127.0.0.1:9/kaizen.git"
     door = SETUP / "install-kaizen.sh"
@@ -369,7 +359,7 @@ WORKS = {
 
 
 @pytest.mark.parametrize("door", WORKS)
-def test_every_door_leads_to_the_one_file_that_does_the_work_with_all_words_and_its_exit_code(door):
+def test_doors_pass_arguments_and_exit_code(door):
     shell, power, cmd = ((SETUP / f"{door}.{kind}").read_text() for kind in ("sh", "ps1", "cmd"))
     runs = re.findall(r"& \S.*@args.*(?:\n.*)?", power)
 
@@ -379,7 +369,7 @@ def test_every_door_leads_to_the_one_file_that_does_the_work_with_all_words_and_
 
 
 @pytest.mark.parametrize("door", sorted(SETUP.glob("*.ps1")), ids=lambda door: door.name)
-def test_a_powershell_door_starts_nothing_of_ours_without_the_words_it_was_given(door):
+def test_powershell_door_passes_arguments(door):
     starts = [line for line in door.read_text().splitlines() if "& $" in line or "& py" in line]
 
     assert [line for line in starts if "-c $ask" not in line and "@args" not in line] == []
@@ -419,7 +409,7 @@ def without_git(tmp_path):
 
 @pytest.fixture
 def installer():
-    """install_kaizen.py as a module."""
+    """Load install_kaizen.py as a module."""
     spec = importlib.util.spec_from_file_location("install_kaizen", SETUP / "install_kaizen.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -427,7 +417,7 @@ def installer():
 
 
 @pytest.mark.parametrize("release, line", RELEASES.items())
-def test_on_a_linux_without_git_both_the_door_and_the_installer_name_its_own_package_tool(
+def test_linux_without_git_names_its_package_tool(
     without_git, installer, monkeypatch, tmp_path, release, line
 ):
     path = tmp_path / "os-release"
@@ -444,15 +434,13 @@ def test_on_a_linux_without_git_both_the_door_and_the_installer_name_its_own_pac
     monkeypatch.setattr(installer, "open", lambda name, **how: opened(path, **how), raising=False)
     monkeypatch.setattr(installer.platform, "system", lambda: "Linux")
 
-    assert line in said.stdout and said.stdout.strip() == installer.how_to_get()
+    assert line in said.stdout and said.stdout.strip() == installer.get_install_line()
 
 
 @pytest.mark.parametrize(
     "system, line", [("Darwin", "xcode-select --install"), ("Windows", "winget install Git.Git")]
 )
-def test_elsewhere_the_installer_names_what_that_system_has(
-    installer, monkeypatch, capsys, system, line
-):
+def test_missing_git_advice_fits_other_systems(installer, monkeypatch, capsys, system, line):
     monkeypatch.setattr(installer.platform, "system", lambda: system)
     monkeypatch.setattr(installer.shutil, "which", lambda name: None)
 
@@ -460,13 +448,11 @@ def test_elsewhere_the_installer_names_what_that_system_has(
     said = capsys.readouterr().err
     assert "git was not found" in said and line in said
     door = {"Darwin": "install-kaizen.sh", "Windows": "install-kaizen.ps1"}[system]
-    assert installer.HOW_TO_GET_GIT[system] in (SETUP / door).read_text()
+    assert installer.INSTALL_LINES[system] in (SETUP / door).read_text()
 
 
 @pytest.mark.parametrize("system, line", [("Darwin", "xcode-select"), ("Linux", "git")])
-def test_the_door_without_git_says_so_and_makes_nothing(
-    install, without_git, devroot, system, line
-):
+def test_door_without_git_makes_nothing(install, without_git, devroot, system, line):
     refused = install(PATH=without_git(system))
 
     assert (
@@ -477,7 +463,7 @@ def test_the_door_without_git_says_so_and_makes_nothing(
     assert not devroot.exists()
 
 
-def test_the_installer_needs_nothing_but_the_standard_library_and_an_old_python_can_read_it():
+def test_installer_uses_stdlib_in_old_syntax():
     tree = ast.parse((SETUP / "install_kaizen.py").read_text(), feature_version=(3, 6))
     found = {
         name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names

@@ -41,7 +41,7 @@ def found(cli):
     return run
 
 
-def test_a_clean_repository_passes_and_says_what_was_not_looked_at(cli, repo):
+def test_clean_repository_passes_with_remarks(cli, repo):
     answer = cli("D2", env=ME)
 
     assert (
@@ -51,7 +51,7 @@ def test_a_clean_repository_passes_and_says_what_was_not_looked_at(cli, repo):
     )
 
 
-def test_what_is_found_is_named_by_path_line_and_kind_and_the_list_exits_1(cli, repo):
+def test_findings_have_path_line_and_kind(cli, repo):
     (repo / "a.py").write_text(
         f"x = 1\npath = '{HOME}arthur/x'\nhost = 'http://build.internal/x'\n"
     )
@@ -69,7 +69,7 @@ def test_what_is_found_is_named_by_path_line_and_kind_and_the_list_exits_1(cli, 
     ]
 
 
-def test_a_secret_is_named_and_its_value_never_shown(cli, repo):
+def test_secret_is_named_without_its_value(cli, repo):
     (repo / "a.py").write_text(f"# at {HOME}arthur\nkey = '{TOKEN}'\n")
 
     for argv in (["D2"], ["D2", "--json"]):
@@ -78,14 +78,14 @@ def test_a_secret_is_named_and_its_value_never_shown(cli, repo):
         assert TOKEN[:12] not in answer.err + answer.out
 
 
-def test_a_private_key_over_many_lines_is_found_at_its_begin(found, repo):
+def test_private_key_is_found_at_its_begin(found, repo):
     key = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + ("MIIEpAIBAAKCAQEA7x9Qb2" * 3 + "\n") * 3
     (repo / "id").write_text("x\n\n" + key)
 
     assert found() == [("id:3", "secret: private key")]
 
 
-def test_an_ignored_file_that_could_be_forced_in_is_looked_at(cli, repo):
+def test_ignored_file_is_scanned(cli, repo):
     (repo / ".env").write_text(f"TOKEN={TOKEN}\n")
     (repo / ".venv").mkdir()
     (repo / ".venv" / "pyvenv.cfg").write_text(
@@ -98,7 +98,7 @@ def test_an_ignored_file_that_could_be_forced_in_is_looked_at(cli, repo):
     assert cli("D2", "--json", env=ME).json["left_out"] == [".venv"]
 
 
-def test_exports_and_artifacts_below_ai_are_looked_at(found, kaizen, repo):
+def test_exports_below_ai_are_scanned(found, kaizen, repo):
     kaizen("W1", title="t", summary="s")
     exports = repo / "AI" / "db" / "exports"
     (exports / "report.html").write_text(f"<p>{MAC}trillian/x</p>")
@@ -111,14 +111,14 @@ def test_exports_and_artifacts_below_ai_are_looked_at(found, kaizen, repo):
     ]
 
 
-def test_the_database_itself_is_looked_at_by_its_text(found, kaizen, repo):
+def test_text_of_database_is_scanned(found, kaizen, repo):
     kaizen("W1", title="t", summary=f"See {HOME}arthur/notes")
     kaizen.close()
 
     assert ("AI/db/kaizen.db", "personal path") in found()
 
 
-def test_bytes_count_once_for_each_kind_and_compressed_ones_are_not_opened(found, cli, repo):
+def test_binary_file_counts_once_per_kind(found, cli, repo):
     text = f"{HOME}arthur/a\n".encode()
     (repo / "a.bin").write_bytes(b"\0\1\2" + text * 5 + b"\xff" + f"{TOKEN}".encode() + b"\0")
     (repo / "b.z").write_bytes(zlib.compress(text * 5))
@@ -132,7 +132,7 @@ def test_utf_16_is_text(found, repo):
     assert found() == [("a.txt:2", "personal path")]
 
 
-def test_names_of_files_and_targets_of_links_count(found, repo):
+def test_file_names_and_link_targets_count(found, repo):
     (repo / "zaphodb.txt").write_text("x")
     os.symlink("/opt/engine", repo / "engine")
     os.symlink("README.md", repo / "inside")
@@ -151,7 +151,7 @@ def test_a_link_is_not_followed(cli, repo, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root may give files away")
-def test_a_repository_of_another_user_is_refused_and_not_taken_for_none(cli, repo, tmp_path):
+def test_repository_of_another_user_is_refused(cli, repo, tmp_path):
     for place in (repo, repo / ".git"):
         os.chown(place, 65534, 65534)
     answer = cli(
@@ -177,9 +177,7 @@ COMPLAINTS = {
 
 
 @pytest.mark.parametrize("complaint, code", COMPLAINTS.items())
-def test_a_git_that_will_not_answer_is_named_where_there_is_a_repository(
-    cli, repo, tmp_path, complaint, code
-):
+def test_failing_git_in_repository_is_named(cli, repo, tmp_path, complaint, code):
     (tmp_path / "git").write_text(
         f'#!/bin/sh\necho "{complaint}" >&2\nexit 128\n' if complaint else "no program"
     )
@@ -193,7 +191,7 @@ def test_a_git_that_will_not_answer_is_named_where_there_is_a_repository(
     "make", [lambda path: path.write_text("gitdir: /nope\n"), os.mkdir], ids=["file", "folder"]
 )
 @pytest.mark.parametrize("place", [".git", "../.git"])
-def test_a_broken_repository_is_not_taken_for_none(cli, root, make, place):
+def test_broken_repository_is_an_error(cli, root, make, place):
     make(root / place)
     answer = cli("D2", "--json", env=ME)
 
@@ -201,14 +199,14 @@ def test_a_broken_repository_is_not_taken_for_none(cli, root, make, place):
     assert "not a git repository" in answer.error["why"]
 
 
-def test_what_is_git_above_the_mount_that_a_project_is_on_is_not_its_repository(root, monkeypatch):
+def test_repository_above_mount_does_not_count(root, monkeypatch):
     (root.parent / ".git").mkdir()
     monkeypatch.setattr(os.path, "ismount", lambda path: os.path.samefile(path, root))
 
     assert not publish_git.is_repository(str(root))
 
 
-def test_without_git_every_file_is_looked_at_and_that_is_said(cli, root):
+def test_without_git_every_file_is_scanned(cli, root):
     (root / "a.txt").write_text("fine\n")
     answer = cli("D2", "--json", env=ME)
     assert answer.json["files"] == 1 and "Not a git repository" in answer.json["hint"]
@@ -251,7 +249,7 @@ def test_what_is_somebodys_is_found(text):
     assert len(list(finder.find(text))) == 1
 
 
-def test_everything_of_one_kind_in_one_line_is_listed_once(cli, repo):
+def test_each_finding_in_a_line_counts_once(cli, repo):
     people = [HOME + "arthur", HOME + "ford", WINDOWS + "Trillian"]
     hosts = ["alices-macbook.local", "nas-1.lan"]
     addresses = ["10.1" + ".2.3", "10.1" + ".2.4"]
@@ -264,7 +262,7 @@ def test_everything_of_one_kind_in_one_line_is_listed_once(cli, repo):
     assert {one["where"] for one in rows} == {"a.txt:2"}
 
 
-def test_ones_own_home_is_listed_once_beside_others():
+def test_own_home_is_listed_once():
     both = f"{HOME}zaphodb/x {HOME}ubuntu/x {HOME}ubuntu"
     finder = Finder(home=HOME + "ubuntu", names=[])
 
@@ -274,7 +272,7 @@ def test_ones_own_home_is_listed_once_beside_others():
     ]
 
 
-def test_a_home_elsewhere_counts_and_a_common_one_only_with_what_is_in_it():
+def test_common_home_counts_only_with_content():
     def hits(home, text):
         return [hit.text for hit in Finder(home, []).find(text)]
 
@@ -286,7 +284,7 @@ def test_a_home_elsewhere_counts_and_a_common_one_only_with_what_is_in_it():
 # What is allowed
 
 
-def test_an_allowance_names_a_glob_or_a_line_and_gives_its_reason(cli, repo):
+def test_allowance_covers_glob_or_line(cli, repo):
     (repo / "fixtures").mkdir()
     (repo / "fixtures" / "a.txt").write_text(f"{HOME}arthur\n{TOKEN}\n")
     (repo / "b.py").write_text(f"    x = '{HOME}arthur'\n")
@@ -304,7 +302,7 @@ def test_an_allowance_names_a_glob_or_a_line_and_gives_its_reason(cli, repo):
 @pytest.mark.parametrize(
     "entry", ["fixtures/**", "fixtures/** #", "# \n # x\nx #  ", "=" + TOKEN + " # why"]
 )
-def test_an_allowance_without_a_reason_or_with_a_secret_is_refused(cli, repo, entry):
+def test_allowance_without_reason_is_refused(cli, repo, entry):
     (repo / ".kaizen").mkdir()
     (repo / ".kaizen" / "publish-allow.txt").write_text(entry + "\n")
 
@@ -328,7 +326,7 @@ def test_strange_files_are_no_trouble(cli, repo):
     assert cli("D2", env=ME).exit_code == 0
 
 
-def test_a_long_file_is_read_to_its_end_in_pieces(found, repo):
+def test_long_file_is_read_in_pieces(found, repo):
     line = "nothing to see here, only words\n"
     (repo / "long.txt").write_text(line * 700_000 + f"{TOKEN}\nx\nat {HOME}arthur\n")
     (repo / "long.bin").write_bytes(b"\0" * 21_000_000 + TOKEN.encode())
@@ -340,7 +338,7 @@ def test_a_long_file_is_read_to_its_end_in_pieces(found, repo):
     ]
 
 
-def test_what_lies_across_two_pieces_is_found_once(monkeypatch):
+def test_secret_across_pieces_is_found_once(monkeypatch):
     monkeypatch.setattr(publish_scan, "PIECE_BYTES", 500)
     monkeypatch.setattr(publish_scan, "OVERLAP_BYTES", 100)
     finder = Finder(home="/nowhere", names=["zaphodb"])
@@ -360,7 +358,7 @@ def test_what_lies_across_two_pieces_is_found_once(monkeypatch):
         ], before  # fmt: skip
 
 
-def test_what_could_not_be_looked_at_is_a_finding_until_it_is_allowed(cli, repo):
+def test_unscanned_file_is_finding_until_allowed(cli, repo):
     with open(repo / "huge", "wb") as file:
         file.truncate(201_000_000)
     with open(repo / "wide.txt", "wb") as file:  # UTF-16 is not cut into pieces
@@ -383,7 +381,7 @@ def test_what_could_not_be_looked_at_is_a_finding_until_it_is_allowed(cli, repo)
     assert [one["file"] for one in answer.json["remarks"]] == ["huge", "wide.txt"]
 
 
-def test_a_file_that_cannot_be_read_is_a_finding(as_user, repo):
+def test_unreadable_file_is_a_finding(as_user, repo):
     (repo / "closed").write_text("x")
     (repo / "closed").chmod(0)
     answer = as_user("D2")
@@ -394,7 +392,7 @@ def test_a_file_that_cannot_be_read_is_a_finding(as_user, repo):
     ]
 
 
-def test_a_file_that_fails_while_it_is_opened_is_a_finding(tmp_path, monkeypatch):
+def test_file_that_fails_to_open_is_finding(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(13, "Permission denied")
 
@@ -407,7 +405,7 @@ def test_a_file_that_fails_while_it_is_opened_is_a_finding(tmp_path, monkeypatch
     ]
 
 
-def test_a_long_database_of_our_own_that_git_ignores_is_a_remark(cli, kaizen, repo):
+def test_large_own_database_is_a_remark(cli, kaizen, repo):
     kaizen("W1", title="t", summary="s")
     kaizen.close()
     with open(repo / "AI" / "db" / "kaizen.db", "ab") as file:
@@ -436,7 +434,7 @@ def mend(path):
 @pytest.mark.parametrize(
     "keep", [commit, lambda repo: git(repo, "add", ".")], ids=["committed", "staged"]
 )
-def test_what_is_only_mended_in_the_work_tree_is_still_published(cli, found, repo, keep, repair):
+def test_secret_in_index_is_still_found(cli, found, repo, keep, repair):
     (repo / "a.py").write_text(f"x = 1\nkey = '{TOKEN}'\n")
     keep(repo)
     repair(repo / "a.py")
@@ -448,7 +446,7 @@ def test_what_is_only_mended_in_the_work_tree_is_still_published(cli, found, rep
         assert cli("D2", env=ME).exit_code == 0
 
 
-def test_what_is_mended_in_the_index_is_published_until_it_is_committed(cli, found, repo):
+def test_secret_in_head_is_found_until_commit(cli, found, repo):
     (repo / "a.py").write_text(f"key = '{TOKEN}'\n")
     (repo / "b.py").write_text(f"key = '{TOKEN}'\n")
     commit(repo)
@@ -463,7 +461,7 @@ def test_what_is_mended_in_the_index_is_published_until_it_is_committed(cli, fou
     assert cli("D2", env=ME).exit_code == 0
 
 
-def test_what_git_was_told_not_to_compare_is_looked_at_in_git(found, repo):
+def test_assume_unchanged_file_is_read_from_git(found, repo):
     for name, flag in (("a.py", "--assume-unchanged"), ("b.py", "--skip-worktree")):
         (repo / name).write_text(f"key = '{TOKEN}'\n")
         git(repo, "add", name)
@@ -473,7 +471,7 @@ def test_what_git_was_told_not_to_compare_is_looked_at_in_git(found, repo):
     assert found() == [("a.py:1", "secret: GitHub token"), ("b.py:1", "secret: GitHub token")]
 
 
-def test_a_line_that_is_in_git_and_in_the_work_tree_counts_once(found, repo):
+def test_line_in_git_and_tree_counts_once(found, repo):
     (repo / "a.py").write_text(f"at {HOME}arthur\n")
     commit(repo)
     (repo / "a.py").write_text(f"# new\nat {HOME}arthur\n")
@@ -481,7 +479,7 @@ def test_a_line_that_is_in_git_and_in_the_work_tree_counts_once(found, repo):
     assert found() == [("a.py:2", "personal path")]
 
 
-def test_a_link_that_git_has_counts_as_a_link(found, repo):
+def test_link_in_git_is_scanned_as_link(found, repo):
     os.symlink("/opt/engine", repo / "engine")
     commit(repo)
     (repo / "engine").unlink()
@@ -489,7 +487,7 @@ def test_a_link_that_git_has_counts_as_a_link(found, repo):
     assert found() == [("engine", "link to a place on this machine")]
 
 
-def test_what_git_has_in_a_project_below_its_repository_is_found_by_its_path_here(found, root):
+def test_hidden_path_counts_from_the_project(found, root):
     git(root.parent, "init", "-q")
     (root / "a.py").write_text(f"key = '{TOKEN}'\n")
     git(root, "add", "a.py")
@@ -498,7 +496,7 @@ def test_what_git_has_in_a_project_below_its_repository_is_found_by_its_path_her
     assert found() == [("a.py:1", "secret: GitHub token")]
 
 
-def test_a_content_that_git_has_lost_is_a_finding(found, repo):
+def test_lost_blob_is_a_finding(found, repo):
     (repo / "a.py").write_text("x = 2\n")
     git(repo, "add", ".")
     objects = repo / ".git" / "objects"
@@ -510,7 +508,7 @@ def test_a_content_that_git_has_lost_is_a_finding(found, repo):
     assert found() == [("a.py", "not looked at")]
 
 
-def test_a_git_that_cannot_list_its_files_is_an_error(cli, repo):
+def test_git_that_cannot_list_is_an_error(cli, repo):
     (repo / "a.py").write_text(f"key = '{TOKEN}'\n")
     git(repo, "add", ".")
     (repo / ".git" / "index").write_bytes(b"DIRC nothing of the kind")
@@ -519,7 +517,7 @@ def test_a_git_that_cannot_list_its_files_is_an_error(cli, repo):
     assert answer.exit_code not in (0, 1) and answer.error["code"] == "git_failed"
 
 
-def test_a_submodule_is_said_not_to_be_looked_at(cli, repo):
+def test_submodule_is_named_as_not_checked(cli, repo):
     git(repo, "init", "-q", "part")
     (repo / "part" / "a.txt").write_text("x")
     commit(repo / "part")
@@ -532,7 +530,7 @@ def test_a_submodule_is_said_not_to_be_looked_at(cli, repo):
     )
 
 
-def test_many_findings_are_counted_and_the_first_are_shown(cli, repo):
+def test_many_findings_are_counted_and_limited(cli, repo):
     (repo / "a").write_text(f"{HOME}arthur\n" * 300)
     answer = cli("D2", "--limit", "5", "--json", env=ME)
 

@@ -36,7 +36,7 @@ def tree(root):
     )
 
 
-def test_a_plan_changes_nothing_and_its_hash_carries_it_out(cli, root, store):
+def test_plan_is_applied_by_its_hash(cli, root, store):
     plan = cli("SK3", "--store", store, "--json").json
     assert (
         plan["to_do"] == 4 and not (root / ".agents").exists() and not (root / ".claude").exists()
@@ -49,9 +49,7 @@ def test_a_plan_changes_nothing_and_its_hash_carries_it_out(cli, root, store):
         assert (root / folder / "two" / "SKILL.md").is_file()
 
 
-def test_once_linked_there_is_nothing_to_do_and_removal_leaves_the_store(
-    kaizen, root, store, tmp_path
-):
+def test_second_link_does_nothing_and_removal_works(kaizen, root, store, tmp_path):
     kaizen("SK3", store=store, apply=planned(kaizen, store=store)[1])
     assert set(planned(kaizen, store=store)[0].values()) == {"keep"}
     before = tree(tmp_path / "store")
@@ -62,7 +60,7 @@ def test_once_linked_there_is_nothing_to_do_and_removal_leaves_the_store(
     assert tree(root) == [] and tree(tmp_path / "store") == before
 
 
-def test_a_plan_is_refused_when_the_world_has_changed(cli, root, store, tmp_path):
+def test_outdated_plan_is_refused(cli, root, store, tmp_path):
     plan = cli("SK3", "--store", store, "--json").json["plan"]
     skill(tmp_path / "store", "three")
 
@@ -72,12 +70,12 @@ def test_a_plan_is_refused_when_the_world_has_changed(cli, root, store, tmp_path
 
 
 @pytest.mark.parametrize("wrong", ["0" * 16, "x", "'; rm -rf"])
-def test_a_hash_that_nobody_gave_out_is_refused(kaizen, store, wrong):
+def test_unknown_hash_is_refused(kaizen, store, wrong):
     with pytest.raises(Conflict):
         kaizen("SK3", store=store, apply=wrong)
 
 
-def test_a_real_folder_and_a_foreign_link_are_never_replaced(kaizen, root, store, tmp_path):
+def test_real_folder_and_foreign_link_stay(kaizen, root, store, tmp_path):
     mine = skill(root / ".agents" / "skills", "one")
     other = skill(tmp_path / "other", "two")
     os.symlink(other, root / ".agents" / "skills" / "two")
@@ -94,7 +92,7 @@ def test_a_real_folder_and_a_foreign_link_are_never_replaced(kaizen, root, store
     assert not (root / ".claude" / "skills" / "one").is_symlink()
 
 
-def test_broken_links_are_named_and_only_ours_are_removed(kaizen, root, store):
+def test_only_our_broken_links_are_removed(kaizen, root, store):
     folder = root / ".agents" / "skills"
     folder.mkdir(parents=True)
     os.symlink("/nowhere/at/all", folder / "foreign")
@@ -112,7 +110,7 @@ def test_a_skill_with_problems_is_not_linked(kaizen, store, tmp_path):
     assert planned(kaizen, store=store)[0][".agents/skills/Bad Name"] == "skip"
 
 
-def test_without_a_store_claude_gets_links_to_our_own_skills_that_can_be_committed(kaizen, root):
+def test_own_skills_get_relative_links(kaizen, root):
     skill(root / ".agents" / "skills", "mine")
     steps, plan = planned(kaizen)
     assert steps == {".claude/skills/mine": "link"}
@@ -124,7 +122,7 @@ def test_without_a_store_claude_gets_links_to_our_own_skills_that_can_be_committ
     assert (root / ".claude" / "skills" / "mine" / "SKILL.md").is_file()
 
 
-def test_two_folders_that_are_one_get_one_link(kaizen, root, store):
+def test_same_folder_twice_gets_one_link(kaizen, root, store):
     (root / ".agents" / "skills").mkdir(parents=True)
     (root / ".claude").mkdir()
     os.symlink("../.agents/skills", root / ".claude" / "skills")
@@ -132,7 +130,7 @@ def test_two_folders_that_are_one_get_one_link(kaizen, root, store):
     assert list(planned(kaizen, store=store)[0]) == [".agents/skills/one", ".agents/skills/two"]
 
 
-def test_a_folder_that_leads_out_of_the_project_is_left_alone(kaizen, root, store, tmp_path):
+def test_folder_that_leads_out_is_skipped(kaizen, root, store, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", root / ".claude")
 
@@ -142,7 +140,7 @@ def test_a_folder_that_leads_out_of_the_project_is_left_alone(kaizen, root, stor
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_a_file_in_the_place_of_a_folder_stays(kaizen, root, store):
+def test_file_in_place_of_folder_stays(kaizen, root, store):
     (root / ".claude").write_text("mine")
 
     steps, plan = planned(kaizen, store=store)
@@ -151,7 +149,7 @@ def test_a_file_in_the_place_of_a_folder_stays(kaizen, root, store):
     assert (root / ".claude").read_text() == "mine"
 
 
-def test_a_step_that_fails_takes_back_those_before_it(root, store, monkeypatch):
+def test_failed_step_undoes_earlier_steps(root, store, monkeypatch):
     plan = skill_links.plan_links(str(root), store, False)
     (root / ".claude" / "skills").mkdir(parents=True)
     (root / ".claude" / "skills" / "one").write_text("it came just now")
@@ -161,7 +159,7 @@ def test_a_step_that_fails_takes_back_those_before_it(root, store, monkeypatch):
     assert tree(root) == [".claude/skills/one"]
 
 
-def test_a_read_only_folder_is_said_and_nothing_is_half_done(kaizen, root, store, as_user):
+def test_read_only_folder_changes_nothing(kaizen, root, store, as_user):
     (root / ".claude" / "skills").mkdir(parents=True)
     (root / ".claude" / "skills").chmod(0o555)
     try:
@@ -172,7 +170,7 @@ def test_a_read_only_folder_is_said_and_nothing_is_half_done(kaizen, root, store
         (root / ".claude" / "skills").chmod(0o755)
 
 
-def test_of_two_at_once_one_links_and_nothing_is_lost(cli, root, store):
+def test_one_of_two_at_once_links(cli, root, store):
     plan = cli("SK3", "--store", store, "--json").json["plan"]
     argv = [sys.executable, str(ROOT / "kaizen.py"), "SK3", "--store", store, "--apply", plan]
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root)}
@@ -190,7 +188,7 @@ def test_of_two_at_once_one_links_and_nothing_is_lost(cli, root, store):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
-def test_the_script_is_a_door_to_the_command(root, store, tmp_path):
+def test_script_calls_the_command(root, store, tmp_path):
     env = {**os.environ, "KAIZEN_REPO_ROOT": str(root), "PYTHON": sys.executable}
     argv = ["bash", str(ROOT / "setup" / "link-skills.sh"), "--store", store]
     done = subprocess.run(argv, env=env, capture_output=True, text=True, cwd=tmp_path)
@@ -201,7 +199,7 @@ def test_the_script_is_a_door_to_the_command(root, store, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="this is the bash door")
 @pytest.mark.parametrize("python", [None, "/no/such/python"])
-def test_the_script_says_in_one_line_that_kaizen_is_to_be_set_up_first(tmp_path, python):
+def test_script_without_set_up_says_so(tmp_path, python):
     (tmp_path / "setup").mkdir()
     shutil.copy(ROOT / "setup" / "link-skills.sh", tmp_path / "setup")
     env = {name: value for name, value in os.environ.items() if name != "PYTHON"} | (

@@ -23,7 +23,7 @@ def says(kaizen, **given):
     return [f"{one['where']} {one['says']}" for one in caught.value.findings]
 
 
-def test_the_inventory_names_every_skill_where_it_is_and_what_it_is(kaizen, mine, root, tmp_path):
+def test_inventory_names_every_skill(kaizen, mine, root, tmp_path):
     skill(mine, "plain")
     skill(tmp_path / "store", "shared")
     (root / ".claude" / "skills").mkdir(parents=True)
@@ -41,12 +41,12 @@ def test_the_inventory_names_every_skill_where_it_is_and_what_it_is(kaizen, mine
     assert rows[1]["description"].startswith("Does it well")
 
 
-def test_a_project_without_skills_has_none_and_that_is_fine(cli):
+def test_project_without_skills_passes(cli):
     assert cli("SK1", "--json").json["records"] == []
     assert cli("skill-validate", "--json").json["skills"] == 0
 
 
-def test_a_good_skill_passes_and_missing_evals_are_a_remark(cli, mine):
+def test_missing_evals_are_a_remark(cli, mine):
     skill(
         mine,
         "good",
@@ -65,7 +65,7 @@ def test_our_own_skills_are_valid(cli, root):
     assert cli("SK2").exit_code == 0
 
 
-def test_a_bad_skill_exits_1_with_a_list_that_names_file_and_line(cli, mine):
+def test_bad_skill_names_file_and_line(cli, mine):
     skill(mine, "bad", "---\nname: other\ndescription: x\n---\n\n[a](gone.md)\n")
 
     answer = cli("SK2", "--json")
@@ -110,7 +110,7 @@ def test_a_bad_skill_exits_1_with_a_list_that_names_file_and_line(cli, mine):
         (b"---\nname: it\ndescription: \xff\n---\nx\n".decode("latin-1"), "SKILL.md"),
     ],
 )
-def test_what_a_host_would_stumble_over_is_named(kaizen, mine, text, expected):
+def test_invalid_skill_is_explained(kaizen, mine, text, expected):
     if "\xff" in text:
         place = skill(mine, "it")
         (place / "SKILL.md").write_bytes(text.encode("latin-1"))
@@ -121,25 +121,25 @@ def test_what_a_host_would_stumble_over_is_named(kaizen, mine, text, expected):
     assert any(expected in one for one in says(kaizen))
 
 
-def test_a_nul_byte_in_a_page_is_named(kaizen, mine):
+def test_nul_byte_in_page_is_named(kaizen, mine):
     skill(mine, "it", GOOD + "a\0b")
 
     assert "NUL" in says(kaizen)[0]
 
 
-def test_a_skill_page_that_is_a_folder_is_named(kaizen, mine):
+def test_page_that_is_a_folder_is_named(kaizen, mine):
     (mine / "it" / "SKILL.md").mkdir(parents=True)
 
     assert "is not a file" in says(kaizen)[0]
 
 
-def test_what_stands_in_code_is_an_example_and_not_a_link(kaizen, mine):
+def test_link_in_code_does_not_count(kaizen, mine):
     skill(mine, "it", GOOD + "```\n[a](gone.md)\n```\n`[b](gone.md)`\n~~~\n[c](gone.md)\n")
 
     assert kaizen("SK2")["valid"] is True
 
 
-def test_a_link_through_a_symbolic_link_leads_out_too(kaizen, mine, tmp_path):
+def test_symbolic_link_out_of_skill_is_found(kaizen, mine, tmp_path):
     (tmp_path / "secret.md").write_text("x")
     place = skill(mine, "it", GOOD + "[a](inside.md)")
     os.symlink(tmp_path / "secret.md", place / "inside.md")
@@ -147,7 +147,7 @@ def test_a_link_through_a_symbolic_link_leads_out_too(kaizen, mine, tmp_path):
     assert "leads out" in says(kaizen)[0]
 
 
-def test_the_links_of_other_pages_count_from_where_those_are(kaizen, mine):
+def test_links_are_relative_to_their_page(kaizen, mine):
     skill(
         mine,
         "it",
@@ -158,7 +158,7 @@ def test_the_links_of_other_pages_count_from_where_those_are(kaizen, mine):
     assert says(kaizen) == [".agents/skills/it/reference/a.md:1 The link to c.md leads nowhere."]
 
 
-def test_a_script_may_be_in_the_skill_or_in_the_project(kaizen, mine, root):
+def test_script_is_found_in_skill_or_project(kaizen, mine, root):
     (root / "scripts").mkdir()
     (root / "scripts" / "b.sh").write_text("")
     skill(
@@ -186,13 +186,13 @@ def test_evals_are_readable_or_named(kaizen, mine):
     ]
 
 
-def test_a_list_of_triggers_is_an_eval_surface(kaizen, mine):
+def test_trigger_list_counts_as_evals(kaizen, mine):
     skill(mine, "it", GOOD.replace("\n---\n\n", "\nshould_trigger:\n- do it\n---\n\n"))
 
     assert kaizen("SK2") == {"status": "OK", "valid": True, "skills": 1, "remarks": []}
 
 
-def test_one_skill_can_be_checked_by_its_folder_or_its_page(kaizen, mine):
+def test_skill_is_checked_by_folder_or_page(kaizen, mine):
     skill(mine, "good")
     skill(mine, "bad", "")
 
@@ -202,11 +202,11 @@ def test_one_skill_can_be_checked_by_its_folder_or_its_page(kaizen, mine):
         kaizen("SK2", path="nothing")
 
 
-def test_a_store_that_is_not_there_is_not_found(cli):
+def test_missing_store_is_not_found(cli):
     assert cli("SK1", "--store", "../nothing").exit_code == 3
 
 
-def test_a_folder_that_may_not_be_read_is_said(as_user, mine):
+def test_unreadable_folder_is_named(as_user, mine):
     skill(mine, "it")
     mine.chmod(0)
     try:

@@ -74,7 +74,7 @@ class Records:
 def tree(door, run, commit):
     target = Target(f"{door.store.place.root}/{run['repo']}")
     try:
-        return target.tree(commit)
+        return target.hash_files(commit)
     finally:
         target.close()
 

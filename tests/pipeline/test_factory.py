@@ -250,11 +250,11 @@ def test_fast_gates_decide_like_real_ones(tmp_path, root, reason):
     run = {
         "id": "run_1",
         "repo": "../targetapp",
-        "base_commit": Target(str(repo)).head(),
+        "base_commit": Target(str(repo)).find_head(),
         "request": "r",
     }
     workspace = Workspace(Place(str(root)), run, {"python": sys.executable})
-    job = workspace.job(
+    job = workspace.make_job(
         {**SPEC, "constraints": [], "out_of_scope": [], "grants": []}, *FAST_CASES[reason]
     )
 

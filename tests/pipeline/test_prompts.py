@@ -38,7 +38,7 @@ def asks(tmp_path, root):
     def ask(step, files=None, request="add /health", **answers):
         repo = repository(tmp_path / "target", {**FASTAPI, **(files or {})})
         run = {
-            "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(), "request": "r",
+            "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).find_head(), "request": "r",
         }  # fmt: skip
         texts = {
             "plan": json.dumps(SPEC),
@@ -133,7 +133,7 @@ def test_file_written_twice_is_refused(tmp_path, root):
     run = {
         "id": "run_1",
         "repo": os.path.relpath(repo, root),
-        "base_commit": Target(str(repo)).head(),
+        "base_commit": Target(str(repo)).find_head(),
         "request": "r",
     }
     asked = StepContext(FACTORY, "add /health", {"plan": json.dumps(SPEC)})

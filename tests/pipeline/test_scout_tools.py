@@ -15,7 +15,7 @@ class Base:
     def __init__(self, files):
         self.files = files
 
-    def paths(self):
+    def list_paths(self):
         return sorted(self.files)
 
     def read(self, path):

@@ -50,7 +50,7 @@ def lines_of(kaizen, **options):
     return kaizen("P2", id="@last", **options)["text"].split("\n")
 
 
-def test_card_has_outcome_and_a_line_per_attempt(kaizen, run):
+def test_card_has_a_line_per_attempt(kaizen, run):
     made = run(Model(build=[BROKEN, main_with(ROUTE)]))
     lines = lines_of(kaizen)
 
@@ -73,6 +73,14 @@ def test_rejected_run_shows_reason_and_no_branch(kaizen, run):
 
     assert lines[0] == "REJECTED: review ended with reject. C1: It answers with a list."
     assert not [line for line in lines if line.startswith("branch")]
+
+
+def test_review_by_another_requested_model_is_independent(kaizen, run, monkeypatch):
+    monkeypatch.setenv("KAIZEN_REVIEW_MODEL", "critic")
+    run(Model())
+    card = kaizen("P2", id="@last")
+
+    assert (card["reviewed_by"], card["reviewed_by_author"]) == ("critic", False)
 
 
 def test_blocked_run_says_what_to_fix(kaizen, run, real_gates):

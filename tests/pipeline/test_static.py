@@ -60,7 +60,7 @@ def judge(tmp_path, scratch):
 
 def make_job(place, base, changes, scratch, tests=(), granted=(), settings=None, versions=None):
     target = Target(str(repository(place / "repo", base)))
-    commit = target.head()
+    commit = target.find_head()
     folders = [str(place / name) for name in ("base", "head")]
     for folder in folders:
         os.mkdir(folder)
@@ -72,14 +72,14 @@ def make_job(place, base, changes, scratch, tests=(), granted=(), settings=None,
     as_bytes = {
         path: data.encode() if isinstance(data, str) else data for path, data in changes.items()
     }
-    head = target.commit(commit, as_bytes, "m", objects)
+    head = target.write_commit(commit, as_bytes, "m", objects)
     found = find_tools(target, sys.executable)
     if versions is not None:
         found = Tools(
             found.python, found.reads, found.paths, {**found.versions, **versions}, found.install
         )
     return Job(
-        *folders, target.tree(commit), target.tree(head, objects), target.changed_lines(commit, head, objects), found,
+        *folders, target.hash_files(commit), target.hash_files(head, objects), target.find_changed_lines(commit, head, objects), found,
         settings or Settings(minimum_level="L0"), tests, granted, scratch,
     )  # fmt: skip
 

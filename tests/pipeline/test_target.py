@@ -34,7 +34,7 @@ def objects(tmp_path):
 def export(target, tmp_path, commit=None):
     folder = tmp_path / f"export {len(list(tmp_path.iterdir()))}"
     folder.mkdir()
-    target.export_commit(commit or target.head(), str(folder))
+    target.export_commit(commit or target.find_head(), str(folder))
     return folder
 
 
@@ -54,13 +54,13 @@ def test_building_leaves_repository_unchanged(repo, tmp_path, objects):
     before = everything(repo)
 
     target = Target(str(repo))
-    base = target.head()
+    base = target.find_head()
     assert target.is_dirty()
     export(target, tmp_path)
-    head = target.commit(base, CHANGE, "A message", objects)
-    target.diff_text(base, head, objects)
-    target.changed_lines(base, head, objects)
-    target.tree(head, objects)
+    head = target.write_commit(base, CHANGE, "A message", objects)
+    target.render_diff(base, head, objects)
+    target.find_changed_lines(base, head, objects)
+    target.hash_files(head, objects)
     target.close()
 
     assert everything(repo) == before
@@ -81,13 +81,13 @@ def test_tree_hash_equals_that_of_proof(repo, tmp_path, objects):
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "more")
     target = Target(str(repo))
-    base = target.head()
+    base = target.find_head()
 
-    assert target.tree(base) == read_working_tree(str(repo)).sha256
-    assert read_working_tree(str(export(target, tmp_path))).sha256 == target.tree(base)
-    head = target.commit(base, {"app/main.py": b"x = 1\n"}, "m", objects)
+    assert target.hash_files(base) == read_working_tree(str(repo)).sha256
+    assert read_working_tree(str(export(target, tmp_path))).sha256 == target.hash_files(base)
+    head = target.write_commit(base, {"app/main.py": b"x = 1\n"}, "m", objects)
     write(repo, {"app/main.py": "x = 1\n"})
-    assert target.tree(head, objects) == read_working_tree(str(repo)).sha256
+    assert target.hash_files(head, objects) == read_working_tree(str(repo)).sha256
 
 
 def test_export_keeps_modes_and_inner_links(tmp_path):
@@ -128,8 +128,8 @@ def test_attributes_do_not_change_export(tmp_path):
 
 def test_configuration_neither_changes_nor_runs_anything(repo, tmp_path, objects, monkeypatch):
     target = Target(str(repo))
-    base = target.head()
-    plain = target.diff_text(base, target.commit(base, CHANGE, "m", objects), objects)
+    base = target.find_head()
+    plain = target.render_diff(base, target.write_commit(base, CHANGE, "m", objects), objects)
     mark = tmp_path / "it ran"
     program = tmp_path / "program.sh"
     program.write_text(f'#!/bin/sh\ntouch "{mark}"\n')
@@ -158,8 +158,8 @@ def test_configuration_neither_changes_nor_runs_anything(repo, tmp_path, objects
     (repo / ".git" / "info" / "attributes").write_text("*.py diff=x binary\n")
 
     fresh = Target(str(repo))
-    head = fresh.commit(base, CHANGE, "m", objects)
-    assert fresh.diff_text(base, head, objects) == plain
+    head = fresh.write_commit(base, CHANGE, "m", objects)
+    assert fresh.render_diff(base, head, objects) == plain
     fresh.is_dirty()
     fresh.adopt_commit(objects, head)
     fresh.create_branch("kaizen/run_1", head)
@@ -168,13 +168,13 @@ def test_configuration_neither_changes_nor_runs_anything(repo, tmp_path, objects
 
 def test_attributes_of_candidate_hide_nothing(repo, objects):
     target = Target(str(repo))
-    base = target.head()
+    base = target.find_head()
     change = {
         "app/main.py": NEW_MAIN,
         ".gitattributes": b"*.py binary -diff\n",
         "logo.png": b"\x89PNG\0\0",
     }
-    said = target.diff_text(base, target.commit(base, change, "m", objects), objects)
+    said = target.render_diff(base, target.write_commit(base, change, "m", objects), objects)
 
     assert '+@app.get("/health")' in said
     assert "Binary files /dev/null and b/logo.png differ" in said
@@ -182,7 +182,7 @@ def test_attributes_of_candidate_hide_nothing(repo, objects):
 
 def test_changed_lines_with_odd_names(repo, objects):
     target = Target(str(repo))
-    base = target.head()
+    base = target.find_head()
     odd = 'o"dd\tnäme\n.py'
     lines = FASTAPI["app/main.py"].splitlines(keepends=True)
     edited = "".join([lines[0], "# new\n", *lines[1:7], '    return {"service": "other"}'])
@@ -192,9 +192,9 @@ def test_changed_lines_with_odd_names(repo, objects):
         "tests/test_main.py": None,
         "e": b"",
     }
-    head = target.commit(base, change, "m", objects)
+    head = target.write_commit(base, change, "m", objects)
 
-    assert target.changed_lines(base, head, objects) == {
+    assert target.find_changed_lines(base, head, objects) == {
         "app/main.py": {2, 9},
         odd: {1, 2},
         "e": set(),
@@ -202,10 +202,14 @@ def test_changed_lines_with_odd_names(repo, objects):
 
 
 def test_same_change_gives_same_commit(repo, tmp_path, objects):
-    one = Target(str(repo)).commit(Target(str(repo)).head(), CHANGE, "Title\n\nText\n", objects)
+    one = Target(str(repo)).write_commit(
+        Target(str(repo)).find_head(), CHANGE, "Title\n\nText\n", objects
+    )
     target = Target(str(repo))
     assert (
-        target.commit(target.head(), CHANGE, "Title\n\nText\n", str(tmp_path / "other objects"))
+        target.write_commit(
+            target.find_head(), CHANGE, "Title\n\nText\n", str(tmp_path / "other objects")
+        )
         == one
     )
 
@@ -225,7 +229,7 @@ def test_commit_keeps_odd_names_and_content(repo, objects):
         "a b/.gitkeep": b"done\n",
     }
     target = Target(str(repo))
-    head = target.commit(target.head(), change, "m", objects)
+    head = target.write_commit(target.find_head(), change, "m", objects)
 
     found = {
         entry.path: target.store.read_object(entry.id, objects)
@@ -236,11 +240,13 @@ def test_commit_keeps_odd_names_and_content(repo, objects):
 
 def test_file_may_replace_folder_and_back(repo, objects):
     target = Target(str(repo))
-    base = target.head()
-    head = target.commit(base, {"tests/test_main.py": None, "tests": b"a file\n"}, "m", objects)
-    back = target.commit(head, {"tests": None, "tests/deep/x": b"1"}, "m", objects)
+    base = target.find_head()
+    head = target.write_commit(
+        base, {"tests/test_main.py": None, "tests": b"a file\n"}, "m", objects
+    )
+    back = target.write_commit(head, {"tests": None, "tests/deep/x": b"1"}, "m", objects)
 
-    assert "tests/deep/x" in target.diff_text(head, back, objects)
+    assert "tests/deep/x" in target.render_diff(head, back, objects)
 
 
 def test_link_is_not_written_through(repo, objects):
@@ -250,7 +256,7 @@ def test_link_is_not_written_through(repo, objects):
     target = Target(str(repo))
 
     with pytest.raises(Refused):
-        target.commit(target.head(), {"link": b"x"}, "m", objects)
+        target.write_commit(target.find_head(), {"link": b"x"}, "m", objects)
 
 
 DISGUISED = [
@@ -269,7 +275,7 @@ def test_path_leading_out_is_refused(repo, objects, path):
     target = Target(str(repo))
 
     with pytest.raises(Refused):
-        target.commit(target.head(), {path: b"x"}, "m", objects)
+        target.write_commit(target.find_head(), {path: b"x"}, "m", objects)
 
 
 def test_folder_of_repository_is_target(tmp_path, objects):
@@ -278,19 +284,19 @@ def test_folder_of_repository_is_target(tmp_path, objects):
         {f"apps/öne/{name}": text for name, text in FASTAPI.items()} | {"other.py": ""},
     )
     target = Target(str(repo / "apps" / "öne"))
-    base = target.head()
-    head = target.commit(base, CHANGE, "m", objects)
+    base = target.find_head()
+    head = target.write_commit(base, CHANGE, "m", objects)
 
-    assert target.paths(base) == sorted(FASTAPI)
+    assert target.list_paths(base) == sorted(FASTAPI)
     assert files(export(target, tmp_path)).keys() == FASTAPI.keys()
-    assert target.blob(base, "other.py") is None
-    assert set(target.changed_lines(base, head, objects)) == {"app/main.py", "app/new.py"}
-    assert "a/app/main.py" in target.diff_text(base, head, objects)
+    assert target.read_blob(base, "other.py") is None
+    assert set(target.find_changed_lines(base, head, objects)) == {"app/main.py", "app/new.py"}
+    assert "a/app/main.py" in target.render_diff(base, head, objects)
     target.adopt_commit(objects, head)
     target.apply_to_worktree(base, head)
     assert (repo / "apps" / "öne" / "app" / "main.py").read_bytes() == NEW_MAIN
     assert target.is_applied(base, head)
-    assert target.tree(head) == read_working_tree(str(repo / "apps" / "öne")).sha256
+    assert target.hash_files(head) == read_working_tree(str(repo / "apps" / "öne")).sha256
 
 
 def test_special_clones_are_targets(repo, tmp_path, objects):
@@ -301,8 +307,8 @@ def test_special_clones_are_targets(repo, tmp_path, objects):
     repository(tmp_path / "long", FASTAPI)
     for name in ("tree", "shallow", "shared", "long"):
         target = Target(str(tmp_path / name))
-        base = target.head()
-        head = target.commit(base, CHANGE, "m", objects + name)
+        base = target.find_head()
+        head = target.write_commit(base, CHANGE, "m", objects + name)
         target.adopt_commit(objects + name, head)
         target.create_branch(f"kaizen/{name}", head)
         target.apply_to_worktree(base, head)
@@ -315,8 +321,8 @@ def test_special_clones_are_targets(repo, tmp_path, objects):
 )
 def test_folder_name_may_have_lines(tmp_path, objects, name):
     target = Target(str(repository(tmp_path / name / "apps", FASTAPI)))
-    base = target.head()
-    head = target.commit(base, CHANGE, "m", objects)
+    base = target.find_head()
+    head = target.write_commit(base, CHANGE, "m", objects)
     target.adopt_commit(objects, head)
     target.apply_to_worktree(base, head)
 
@@ -339,9 +345,9 @@ def test_submodule_is_left_out_and_named(repo, tmp_path):
     target = Target(str(repo))
     folder = export(target, tmp_path)
 
-    assert target.left_out == target.submodules(target.head()) == ["vendor/inner"]
+    assert target.left_out == target.list_submodules(target.find_head()) == ["vendor/inner"]
     assert not (folder / "vendor").exists()
-    assert "vendor/inner" not in target.paths(target.head())
+    assert "vendor/inner" not in target.list_paths(target.find_head())
 
 
 def test_unusable_repository_is_refused_with_reason(tmp_path):
@@ -353,7 +359,7 @@ def test_unusable_repository_is_refused_with_reason(tmp_path):
     codes = {}
     for name in ("missing", "plain", "bare", "empty", "r/.git", "r/build"):
         with pytest.raises((NotFound, Refused)) as caught:
-            Target(str(tmp_path / name)).head()
+            Target(str(tmp_path / name)).find_head()
         codes[name] = caught.value.code
         assert caught.value.next
 
@@ -385,15 +391,15 @@ def test_undecodable_name_is_exported_but_not_listed(repo, tmp_path):
     target = Target(str(repo))
 
     assert (export(target, tmp_path) / name).exists()
-    assert target.paths(target.head()) == sorted(FASTAPI)
+    assert target.list_paths(target.find_head()) == sorted(FASTAPI)
 
 
 @pytest.fixture
 def accepted(repo, objects):
     """Return (target, base, head) of an adopted change."""
     target = Target(str(repo))
-    base = target.head()
-    head = target.commit(base, CHANGE, "m", objects)
+    base = target.find_head()
+    head = target.write_commit(base, CHANGE, "m", objects)
     target.adopt_commit(objects, head)
     return target, base, head
 
@@ -404,9 +410,9 @@ def index(repo):
 
 def test_adopting_imports_only_accepted_commit(repo, objects):
     target = Target(str(repo))
-    base = target.head()
-    rejected = target.commit(base, {"app/bad.py": b"BAD = 1\n"}, "m", objects)
-    head = target.commit(base, CHANGE, "m", objects)
+    base = target.find_head()
+    rejected = target.write_commit(base, {"app/bad.py": b"BAD = 1\n"}, "m", objects)
+    head = target.write_commit(base, CHANGE, "m", objects)
     target.adopt_commit(objects, head)
     target.adopt_commit(objects, head)
 
@@ -441,7 +447,7 @@ def test_applying_changes_only_the_files(repo, accepted):
     assert not (repo / "tests" / "test_main.py").exists()
     assert (repo / "notes.txt").read_text() == "mine\n"
     assert index(repo) == staged
-    assert target.head() == base
+    assert target.find_head() == base
     assert target.is_applied(base, head)
 
 

@@ -72,7 +72,7 @@ def repo(tmp_path):
 @pytest.fixture
 def work(root, repo):
     run = {
-        "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).head(),
+        "id": "run_1", "repo": os.path.relpath(repo, root), "base_commit": Target(str(repo)).find_head(),
         "request": "add /health", "definition": json.dumps(load_shipped("factory").given),
     }  # fmt: skip
     return Workspace(Place(str(root)), run, {"python": sys.executable})
@@ -86,7 +86,7 @@ def records(work):
 def test_gate_gets_trees_hashes_and_changes(repo, work):
     write(repo, {"app/main.py": "dirty = 1\n"})
     before = everything(repo)
-    job = work.job(GIVEN, BUILD, TESTS)
+    job = work.make_job(GIVEN, BUILD, TESTS)
 
     assert read_working_tree(job.base).sha256 == job.base_tree
     assert read_working_tree(job.head).sha256 == job.head_tree
@@ -101,11 +101,11 @@ def test_gate_gets_trees_hashes_and_changes(repo, work):
 
 
 def test_job_made_again_is_the_same(work):
-    first = work.job(GIVEN, whole("app/left.py", "X = 1\n"), None)
-    second = work.job(GIVEN, BUILD, None)
+    first = work.make_job(GIVEN, whole("app/left.py", "X = 1\n"), None)
+    second = work.make_job(GIVEN, BUILD, None)
 
     assert not os.path.exists(os.path.join(second.head, "app", "left.py"))
-    assert first.head_tree != second.head_tree == work.job(GIVEN, BUILD, None).head_tree
+    assert first.head_tree != second.head_tree == work.make_job(GIVEN, BUILD, None).head_tree
 
 
 def test_gate_without_answer_gets_the_base(work):
@@ -120,8 +120,8 @@ def test_validate_judges_the_candidate(work):
     work.settings.minimum_level = "L0"
     bad = BUILD.replace('"status": "ok"', '"status": 1')
 
-    assert static.judge_static(work.job(GIVEN, BUILD, TESTS)).reason == "pass"
-    assert [one.rule for one in static.judge_static(work.job(GIVEN, bad, TESTS)).findings] == [
+    assert static.judge_static(work.make_job(GIVEN, BUILD, TESTS)).reason == "pass"
+    assert [one.rule for one in static.judge_static(work.make_job(GIVEN, bad, TESTS)).findings] == [
         "dict-item"
     ]
 
@@ -132,7 +132,7 @@ def test_run_leaves_spec_brief_and_diff(root, repo, work, records):
     records.answer("build", 1, whole("app/other.py", "X = 1\n"))
     records.answer("build", 2, BUILD)
     records.answer("tests", 1, TESTS)
-    work.job(GIVEN, BUILD, TESTS)
+    work.make_job(GIVEN, BUILD, TESTS)
     before = everything(repo)
     kept = keep_results(work, records)
 

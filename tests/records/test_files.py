@@ -38,7 +38,7 @@ def outside(tmp_path):
         ("..a/..b", "..a/..b"),
     ],
 )
-def test_a_path_is_stored_relative_to_the_project(root, monkeypatch, given, stored):
+def test_path_is_relative_to_the_project(root, monkeypatch, given, stored):
     (root / "docs").mkdir()
     monkeypatch.chdir("/")
 
@@ -77,7 +77,7 @@ def test_a_link_counts_as_where_it_leads(root, outside):
         assert files.find_project_path(str(root), path) is None
 
 
-def test_dots_after_a_link_name_the_file_that_the_system_would_open(root, outside):
+def test_dots_after_link_resolve_as_system_does(root, outside):
     (root / "a").mkdir()
     (root / "b" / "c").mkdir(parents=True)
     (root / "a" / "x").write_text("the wrong one")
@@ -89,7 +89,7 @@ def test_dots_after_a_link_name_the_file_that_the_system_would_open(root, outsid
     assert files.find_project_path(str(root), "a/out/../x") is None
 
 
-def test_a_project_that_is_reached_through_a_link_is_the_same_project(root, tmp_path):
+def test_linked_project_is_the_same(root, tmp_path):
     (root / "a.txt").write_text("x")
     link = tmp_path / "link"
     link.symlink_to(root)
@@ -99,7 +99,7 @@ def test_a_project_that_is_reached_through_a_link_is_the_same_project(root, tmp_
 
 
 @pytest.mark.parametrize("name", [os.fsdecode(b"caf\xe9.txt"), "\ud800"])
-def test_a_name_that_is_not_utf8_is_refused_with_what_to_do(root, name):
+def test_name_that_is_not_utf8_is_refused(root, name):
     with pytest.raises(Refused) as refused:
         files.find_project_path(str(root), name)
 
@@ -107,20 +107,20 @@ def test_a_name_that_is_not_utf8_is_refused_with_what_to_do(root, name):
     refused.value.what.encode()
 
 
-def test_stored_paths_have_forward_slashes_on_every_system():
+def test_stored_paths_have_forward_slashes():
     assert files.use_forward_slashes("docs\\deep\\guide.md", "\\") == "docs/deep/guide.md"
 
 
 # One file
 
 
-def test_the_hash_of_a_file_is_its_sha256(root):
+def test_hash_of_file_is_sha256(root):
     for data in (b"", b"hello\n", os.urandom(files.BLOCK_BYTES * 2 + 17)):
         (root / "a").write_bytes(data)
         assert files.hash_file(str(root / "a")) == (hashlib.sha256(data).hexdigest(), len(data))
 
 
-def test_a_large_file_is_hashed_in_constant_memory(root):
+def test_large_file_is_hashed_in_constant_memory(root):
     with open(root / "large", "wb") as file:
         file.truncate(400_000_000)
     script = (
@@ -141,7 +141,7 @@ def test_a_large_file_is_hashed_in_constant_memory(root):
     assert growth < 16_000_000
 
 
-def test_a_missing_file_is_not_found_and_a_folder_is_no_file(root):
+def test_missing_file_and_folder_are_refused(root):
     (root / "a").write_text("x")
     (root / "loop").symlink_to("loop")
     for path in ("nothing", "a/below a file"):
@@ -167,16 +167,14 @@ def a_special_file(kind, path):
 
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "device"])
-def test_a_special_file_is_refused_and_never_waited_for(root, kind):
+def test_special_file_is_refused_at_once(root, kind):
     a_special_file(kind, root / "special")
 
     with pytest.raises(Refused, match="neither a file nor a folder"):
         files.hash_file(str(root / "special"))
 
 
-def test_a_fifo_that_takes_the_place_of_a_file_at_the_last_moment_is_not_waited_for(
-    root, monkeypatch
-):
+def test_late_fifo_is_not_waited_for(root, monkeypatch):
     os.mkfifo(root / "pipe")
     (root / "file").write_text("x")
     regular = os.stat(root / "file")
@@ -217,7 +215,7 @@ def rewrite(path):
 
 
 @pytest.mark.parametrize("change", [append, replace, rewrite])
-def test_a_file_that_changes_while_it_is_hashed_is_busy(root, monkeypatch, change):
+def test_file_changed_while_hashed_is_busy(root, monkeypatch, change):
     (root / "a").write_bytes(b"x" * 1000)
     when_opened(monkeypatch, lambda: change(root / "a"))
 
@@ -244,7 +242,7 @@ def hash_of(folder):
     return files.hash_folder(str(folder))[0]
 
 
-def test_a_folder_is_hashed_with_all_that_is_below_it(folder):
+def test_folder_hash_covers_everything_below(folder):
     first = files.hash_folder(str(folder))
 
     assert first[1:] == (6, 3)
@@ -264,14 +262,14 @@ def test_a_folder_is_hashed_with_all_that_is_below_it(folder):
     ],
     ids=["renamed", "executable", "removed", "added", "link"],
 )
-def test_every_change_of_a_tree_shows_in_its_hash(folder, change):
+def test_every_tree_change_shows_in_hash(folder, change):
     before = hash_of(folder)
     change(folder)
 
     assert hash_of(folder) != before
 
 
-def test_a_link_in_a_folder_counts_by_its_target_and_is_never_followed(folder, outside):
+def test_link_in_folder_counts_by_target(folder, outside):
     (folder / "out").symlink_to(outside)
     (folder / "loop").symlink_to(".")
     (folder / "dangling").symlink_to("nothing")
@@ -294,7 +292,7 @@ def test_git_is_left_out_at_every_depth(folder):
     assert hash_of(folder) == before
 
 
-def test_a_line_break_in_a_name_cannot_pass_for_another_file(root):
+def test_line_break_in_name_is_unambiguous(root):
     one, two = root / "one", root / "two"
     one.mkdir()
     two.mkdir()
@@ -306,7 +304,7 @@ def test_a_line_break_in_a_name_cannot_pass_for_another_file(root):
     assert hash_of(one) != hash_of(two)
 
 
-def test_names_that_are_not_utf8_do_not_stop_the_hash_of_a_folder(folder):
+def test_names_that_are_not_utf8_are_hashed(folder):
     before = hash_of(folder)
     with open(os.path.join(os.fsencode(folder), b"caf\xe9"), "w") as file:
         file.write("x")
@@ -314,7 +312,7 @@ def test_names_that_are_not_utf8_do_not_stop_the_hash_of_a_folder(folder):
     assert files.hash_folder(str(folder))[2] == 4 and hash_of(folder) != before
 
 
-def test_a_special_file_in_a_folder_is_refused(folder):
+def test_special_file_in_folder_is_refused(folder):
     os.mkfifo(folder / "deep" / "pipe")
 
     with pytest.raises(Refused, match="'pipe' is neither"):
@@ -347,7 +345,7 @@ def test_a_very_deep_folder_is_no_problem(root, monkeypatch):
     ],
     ids=["added", "changed", "changed as well", "removed"],
 )
-def test_a_folder_that_changes_while_it_is_hashed_is_busy(folder, monkeypatch, change):
+def test_folder_changed_while_hashed_is_busy(folder, monkeypatch, change):
     when_opened(monkeypatch, lambda: change(folder))
 
     with pytest.raises((Busy, NotFound)) as busy:
@@ -355,7 +353,7 @@ def test_a_folder_that_changes_while_it_is_hashed_is_busy(folder, monkeypatch, c
     assert busy.value.exit_code == 6
 
 
-def test_the_records_themselves_are_left_out_under_whatever_name(root, kaizen):
+def test_own_records_are_left_out(root, kaizen):
     kaizen("K1")
     kaizen.close()
     place = Place(str(root))

@@ -88,7 +88,7 @@ def assert_whole(root, acknowledged):
     return len(found)
 
 
-def test_20_kills_leave_each_promotion_whole_or_undone(root):
+def test_20_kills_leave_promotions_whole(root):
     acknowledged = [id for said in apart(kill_promoters, root, 11, 20) for id in said]
 
     assert assert_whole(root, acknowledged) >= len(acknowledged) > 0
@@ -125,7 +125,7 @@ def promote_again(root, code, id):
 
 
 @pytest.mark.parametrize("code", ["L2", "L3"])
-def test_a_kill_between_the_rows_of_a_promotion_leaves_none_of_them(root, code):
+def test_kill_within_promotion_leaves_no_row(root, code):
     said, _, promoted = apart(kill_in_the_midst, root, code)
 
     assert said == ["inside"]
@@ -144,7 +144,7 @@ def promote_at_once(root, processes):
     return together(*[(try_to_promote, root, id)] * processes)
 
 
-def test_of_16_that_promote_at_once_one_does_and_the_others_are_told_what_there_is(root):
+def test_one_of_16_at_once_promotes(root):
     answers = apart(promote_at_once, root, 16)
 
     [winner] = [answer for answer in answers if answer.startswith("learning_")]
@@ -156,7 +156,7 @@ def test_of_16_that_promote_at_once_one_does_and_the_others_are_told_what_there_
 @pytest.mark.parametrize(
     "kind", ["gotcha", "gotcha_revision", "learning", "learning_revision", "learned"]
 )
-def test_no_step_can_be_changed_or_removed_in_place(kaizen, kind, change):
+def test_lesson_rows_are_append_only(kaizen, kind, change):
     kaizen("G1", **TEXT, evidence=["e"])
     kaizen("L3", id=kaizen("L2", id="@last")["id"], waive="w")
     with (
@@ -170,7 +170,7 @@ def test_no_step_can_be_changed_or_removed_in_place(kaizen, kind, change):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_id_of_any_kind_is_known_by_its_look(kind):
+def test_id_of_any_kind_is_recognized(kind):
     assert reference.parse_kind(f"{KINDS[kind].prefix}_20261116T031555123Z_0f1e2d3c4b") == kind
 
 
@@ -182,7 +182,7 @@ def test_other_text_is_no_id(text):
 
 
 @pytest.mark.parametrize("sql", [PROOFS, VERDICTS], ids=["proofs", "verdicts"])
-def test_what_is_linked_to_a_lesson_is_found_by_indexes(kaizen, sql):
+def test_linked_records_are_found_by_indexes(kaizen, sql):
     kaizen("K1")
     steps = [
         row[3]

@@ -38,7 +38,7 @@ def texts(text):
         ("#hashtag is text", ["#hashtag is text"]),
     ],
 )  # fmt: skip
-def test_headings_with_text_and_outermost_items_are_entries(text, expected):
+def test_sections_and_outermost_items_are_entries(text, expected):
     assert titles(text) == expected
 
 
@@ -52,11 +52,11 @@ def test_headings_with_text_and_outermost_items_are_entries(text, expected):
         ("> # a\n> - b\n>\n\n- One", ["> # a\n> - b", "One"]),
     ],
 )  # fmt: skip
-def test_what_is_nested_quoted_or_code_stays_with_its_entry(text, expected):
+def test_nested_text_stays_with_its_entry(text, expected):
     assert texts(text) == expected
 
 
-def test_an_entry_says_where_it_stood_and_below_which_headings():
+def test_entry_has_line_and_headings():
     entries = read_page(
         "# Gotchas\n\n## SQLite\n\n### WAL\n\n- Grows\n\n## Deploy\n\n### Friday\nNever.\n"
     ).entries
@@ -68,14 +68,14 @@ def test_an_entry_says_where_it_stood_and_below_which_headings():
     assert [entry.summary for entry in entries] == ["SQLite › WAL: Grows", "Deploy: Never."]
 
 
-def test_a_heading_with_nothing_below_is_no_entry_and_is_listed():
+def test_bare_heading_is_listed():
     page = read_page("# G\n\n## Empty\n\n## Around\n\n### Full\nText.\n\n## Last\n")
 
     assert [entry.title for entry in page.entries] == ["Full"]
     assert page.bare == [(3, "Empty"), (10, "Last")]
 
 
-def test_an_underlined_heading_with_nothing_below_is_a_paragraph_above_a_rule():
+def test_bare_underlined_heading_is_a_paragraph():
     assert texts("## A\n\nOne.\n\nTwo\nlines.\n---\n\n## B\nText.") == [
         "One.\n\nTwo\nlines.\n---",
         "Text.",
@@ -85,13 +85,13 @@ def test_an_underlined_heading_with_nothing_below_is_a_paragraph_above_a_rule():
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("start", ["", "\ufeff"])
-def test_line_ends_and_a_byte_order_mark_change_nothing(newline, start):
+def test_line_ends_and_bom_change_nothing(newline, start):
     text = "---\ntitle: x\n---\n# G\n\n- One\n  more\n\n## B\n\nText\n"
 
     assert read_page(start + text.replace("\n", newline)) == read_page(text)
 
 
-def test_front_matter_is_metadata_and_only_its_keys_are_told():
+def test_front_matter_gives_only_keys():
     page = read_page('---\ntitle: "x"\n"tags":\n  - a\n\n- b\nlist: [\n]\n...\n- One')
     assert page.front_matter == ["title", "tags", "list"]
     assert [(entry.line, entry.title) for entry in page.entries] == [(10, "One")]
@@ -100,11 +100,11 @@ def test_front_matter_is_metadata_and_only_its_keys_are_told():
 @pytest.mark.parametrize(
     "text", ["---\nNot metadata\n---\n", "---\ntitle: x\nNever closed.\n", "---"]
 )
-def test_a_rule_at_the_top_is_not_front_matter(text):
+def test_rule_at_top_is_not_front_matter(text):
     assert re.findall(r"\w+", " ".join(texts(text))) == re.findall(r"\w+", text)
 
 
-def test_comments_are_no_entries_but_words_beside_them_are():
+def test_comments_are_not_entries():
     assert texts("<!-- a -->\n\n- One\n<!--\n- no item\n\n# no heading\n-->\n- Two") == [
         "One",
         "Two",
@@ -118,14 +118,14 @@ def test_a_comment_that_never_ends_hides_nothing():
     assert texts("- One\n\n<!-- oops\n\n- Two\n") == ["One", "<!-- oops", "Two"]
 
 
-def test_a_stub_has_no_entries_and_is_known_as_one():
+def test_stub_has_no_entries():
     for text in (STUB, STUB.replace("\n", "\r\n"), "\n\n" + STUB + "\n<!-- x -->\n"):
         page = read_page(text)
         assert page.entries == [] and page.bare == [] and page.is_stub
     assert not read_page("- One").is_stub
 
 
-def test_what_is_written_above_between_or_below_the_lines_of_a_stub_is_kept():
+def test_text_around_stub_lines_is_kept():
     lines = STUB.split("\n")
     for at in range(len(lines)):
         page = read_page("\n".join([*lines[:at], "- A new one", *lines[at:]]))
@@ -135,14 +135,14 @@ def test_what_is_written_above_between_or_below_the_lines_of_a_stub_is_kept():
         assert [entry.text for entry in page.entries] == ["A new one."]
 
 
-def test_a_mark_that_is_not_ours_hides_nothing():
+def test_foreign_mark_hides_nothing():
     assert texts("<!-- kaizen:stub v1 gotcha 1 2026-11-16 x.md -->\n# Gotchas\n\n- A lesson") == [
         "A lesson"
     ]
     assert texts("<!-- kaizen:stub v9 what -->\nText.\n") == ["Text."]
 
 
-def test_the_words_of_a_stub_never_change_within_a_version():
+def test_stub_text_is_fixed_per_version():
     """Files out there have them: with other words, the lines of an old stub would be taken for lessons. Make a v2."""
     made = [
         render_stub(kind, count, "2026-11-16", "b.md")
@@ -170,7 +170,7 @@ def test_the_title_is_the_first_sentence(text, expected):
     assert titles(text) == [expected]
 
 
-def test_a_long_title_is_shortened_and_its_text_kept_in_the_body():
+def test_long_title_is_shortened_and_kept():
     words = " ".join(f"word{number}" for number in range(100))
     heading, item = read_page(f"## {words}\nText.\n\n## Topic\n- {words}").entries
 
@@ -188,7 +188,7 @@ def test_a_very_long_line_is_one_entry():
     st.text(st.characters(exclude_categories=("Cs",)), max_size=300),
     st.sampled_from(["", "## H\n", "- ", "> "]),
 )
-def test_any_text_makes_entries_that_a_record_can_hold(text, before):
+def test_any_text_makes_valid_entries(text, before):
     for entry in read_page(before + text).entries:
         assert (
             1 <= len(entry.title) <= 200
@@ -202,12 +202,12 @@ def hashes(text):
     return [entry.source_hash("gotcha", "GOTCHA.md") for entry in read_page(text).entries]
 
 
-def test_equal_entries_of_a_file_are_all_kept_apart_by_their_number():
+def test_equal_entries_differ_by_number():
     assert len(set(hashes("- One\n- One\n- One\n"))) == 3
     assert hashes("- One\n") == hashes("- One\n- One\n")[:1]
 
 
-def test_the_hash_of_an_entry_stands_on_its_kind_file_headings_and_text_only():
+def test_entry_hash_ignores_position():
     [plain] = hashes("- One\n")
     assert hashes("\n\n*   One  \r\n\r\n") == [plain], (
         "neither its line, its marker nor blanks at its end count"
@@ -260,7 +260,7 @@ def words(text):
 
 
 @given(documents(TEXTS, HEADINGS, NOTHING, between=["\n\n", "\n\n\n", "\n\n \t\n"]))
-def test_every_line_of_text_is_in_exactly_one_entry(text):
+def test_every_line_is_in_one_entry(text):
     found = [word for entry in read_page(text).entries for word in words(entry.body)]
 
     assert sorted(found) == sorted(words(text))
@@ -271,7 +271,7 @@ def test_every_line_of_text_is_in_exactly_one_entry(text):
 @example(numbered("@\n@\n---\n## %\n@"))
 @example(numbered("## %\n@\n---\n@\n"))
 @example(numbered("<!--\n@\n"))
-def test_no_word_is_lost_or_doubled_however_lines_meet(text):
+def test_no_word_is_lost_or_doubled(text):
     """What a line below made a heading may be a title or stand around others; what two marks made a comment is one."""
     visible = re.sub(
         "<!--.*?-->", lambda hidden: "\n" * hidden[0].count("\n"), text, flags=re.DOTALL

@@ -30,7 +30,7 @@ def commit(root, *names):
     git(root, "commit", "-q", "-m", "m")
 
 
-def test_what_is_changed_now_comes_first_then_the_newest_commits(repository):
+def test_changed_files_come_before_commits(repository):
     commit(repository, "first.py")
     commit(repository, "src/second.py", "odd name ü.py")
     write(repository, "first.py", "src/new.py", "AI/work/x.txt")
@@ -44,14 +44,14 @@ def test_what_is_changed_now_comes_first_then_the_newest_commits(repository):
     ]
 
 
-def test_paths_count_from_the_project_also_inside_a_larger_repository(repository):
+def test_paths_count_from_the_project(repository):
     commit(repository, "part/in.py", "outside.py")
     write(repository, "part/new.py", "also-outside.py")
 
     assert list_recent_files(str(repository / "part")) == ["new.py", "in.py"]
 
 
-def test_only_the_last_commits_and_so_many_paths_count(repository, monkeypatch):
+def test_commits_and_paths_are_limited(repository, monkeypatch):
     for number in range(module.COMMITS + 2):
         commit(repository, f"file{number:02}.py")
     assert list_recent_files(str(repository)) == [
@@ -62,13 +62,13 @@ def test_only_the_last_commits_and_so_many_paths_count(repository, monkeypatch):
     assert len(list_recent_files(str(repository))) == 3
 
 
-def test_a_repository_without_a_commit_has_its_untracked_files(repository):
+def test_repository_without_commit_lists_untracked(repository):
     write(repository, "a.py")
 
     assert list_recent_files(str(repository)) == ["a.py"]
 
 
-def test_without_a_repository_or_without_git_there_are_none(root, monkeypatch):
+def test_no_repository_gives_no_files(root, monkeypatch):
     write(root, "a.py")
     assert list_recent_files(str(root)) == []
 
@@ -78,7 +78,7 @@ def test_without_a_repository_or_without_git_there_are_none(root, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
-def test_a_git_that_hangs_is_not_waited_for(root, monkeypatch, tmp_path):
+def test_hanging_git_is_not_waited_for(root, monkeypatch, tmp_path):
     (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")

@@ -28,7 +28,7 @@ def hash_of(root, cache=None):
     return read_working_tree(str(root), cache and str(cache)).sha256
 
 
-def test_the_same_files_have_the_same_hash_committed_or_not(repository, tmp_path):
+def test_commit_does_not_change_the_hash(repository, tmp_path):
     plain = tmp_path / "plain"
     (plain / "sub").mkdir(parents=True)
     (plain / "a.txt").write_text("a")
@@ -74,7 +74,7 @@ def test_a_broken_cache_is_ignored(repository, tmp_path, content):
     assert hash_of(repository, cache) == hash_of(repository)
 
 
-def test_names_with_newlines_blanks_and_broken_utf8_count(repository):
+def test_unusual_file_names_count(repository):
     first = hash_of(repository)
     for name in (b"with\nnewline", b" blank ", b"broken-\xff", "ümlaut".encode()):
         with open(os.path.join(os.fsencode(repository), name), "wb"):
@@ -95,7 +95,7 @@ def test_a_repository_inside_counts_with_its_files(repository):
     assert hash_of(repository) != first
 
 
-def test_a_hook_that_calls_us_does_not_point_git_elsewhere(repository, monkeypatch, tmp_path):
+def test_git_variables_of_hooks_are_ignored(repository, monkeypatch, tmp_path):
     first = hash_of(repository)
     monkeypatch.setenv("GIT_DIR", str(tmp_path))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
@@ -103,7 +103,7 @@ def test_a_hook_that_calls_us_does_not_point_git_elsewhere(repository, monkeypat
     assert hash_of(repository) == first
 
 
-def test_what_has_not_changed_is_not_read_again(repository, tmp_path, monkeypatch):
+def test_unchanged_file_is_not_read_again(repository, tmp_path, monkeypatch):
     cache = tmp_path / "cache.json"
     old = time.time() - 100
     for path in (repository / "a.txt", repository / "sub" / "b.txt"):
@@ -119,7 +119,7 @@ def test_what_has_not_changed_is_not_read_again(repository, tmp_path, monkeypatc
     assert [os.path.basename(path) for path in read] == ["a.txt"]
 
 
-def test_a_project_that_the_repository_around_it_ignores_counts_with_its_files(root):
+def test_ignored_project_counts_with_its_files(root):
     git(root, "init", "-q")
     (root / ".gitignore").write_text("*\n")
     project = root / "project"
@@ -131,7 +131,7 @@ def test_a_project_that_the_repository_around_it_ignores_counts_with_its_files(r
     assert read_working_tree(str(project)).files == 1 and hash_of(project) != first
 
 
-def test_a_folder_with_a_bare_repository_counts_with_its_files(root):
+def test_folder_of_bare_repository_counts(root):
     git(root, "init", "-q", "--bare", ".git")
     (root / "m.py").write_text("1")
     first = hash_of(root)
@@ -140,13 +140,13 @@ def test_a_folder_with_a_bare_repository_counts_with_its_files(root):
     assert hash_of(root) != first
 
 
-def test_a_broken_index_is_said_and_not_taken_for_an_empty_tree(repository):
+def test_broken_index_is_an_error(repository):
     (repository / ".git" / "index").write_bytes(b"x")
     with pytest.raises(Unavailable):
         hash_of(repository)
 
 
-def test_a_submodule_that_is_not_set_up_is_no_problem(repository, tmp_path):
+def test_missing_submodule_is_skipped(repository, tmp_path):
     inner = tmp_path / "inner"
     inner.mkdir()
     git(inner, "init", "-q")
@@ -176,9 +176,7 @@ def test_a_submodule_that_is_not_set_up_is_no_problem(repository, tmp_path):
     assert hash_of(repository) != first
 
 
-def test_what_vanishes_meanwhile_does_not_count_and_what_cannot_be_read_does(
-    repository, monkeypatch
-):
+def test_vanished_file_does_not_count(repository, monkeypatch):
     plain = hash_of(repository)
     (repository / "z.txt").write_text("z")
 

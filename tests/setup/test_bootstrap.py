@@ -130,7 +130,7 @@ def bare(tmp_path):
     return make_project(tmp_path / "a bare project")
 
 
-def test_first_run_makes_everything_and_records_one_loop(fresh):
+def test_first_run_sets_up_and_records_loop(fresh):
     root, run = fresh
     assert (run.returncode, run.stderr) == (0, "")
     assert "[1/6] virtual environment … created" in run.stdout
@@ -161,7 +161,7 @@ def test_every_command_shown_works_when_typed(fresh):
             )
 
 
-def test_second_run_asks_no_index_and_records_nothing(fresh):
+def test_second_run_changes_nothing(fresh):
     root, _ = fresh
     run = open_door(root, cwd="/")
     assert run.returncode == 0
@@ -173,7 +173,7 @@ def test_second_run_asks_no_index_and_records_nothing(fresh):
 @pytest.mark.parametrize(
     "demo", [None, "raise ValueError('no room')", "import sys; sys.exit('no room')"]
 )
-def test_demo_that_fails_is_a_note_and_set_up_is_ready_all_the_same(bare, demo):
+def test_failed_demo_is_only_a_note(bare, demo):
     if demo:
         (bare / "support_scripts").mkdir()
         (bare / "support_scripts" / "demo.py").write_text(demo)
@@ -186,7 +186,7 @@ def test_demo_that_fails_is_a_note_and_set_up_is_ready_all_the_same(bare, demo):
     assert "Ready. Next:" in run.stdout and not (bare / "AI").exists()
 
 
-def test_test_door_adds_the_test_tools_and_passes_arguments_and_exit_code(fresh, wheels):
+def test_test_door_passes_arguments_and_exit_code(fresh, wheels):
     root, _ = fresh
     run = open_door(root, "-k", "two words", door="test.sh", PIP_FIND_LINKS=wheels)
     assert run.returncode == 5
@@ -194,7 +194,7 @@ def test_test_door_adds_the_test_tools_and_passes_arguments_and_exit_code(fresh,
     assert "first loop" not in run.stdout
 
 
-def test_help_is_shown_and_unknown_arguments_are_refused(tmp_path):
+def test_unknown_argument_is_refused_with_help(tmp_path):
     root = make_project(tmp_path / "not set up")
     assert "bash setup/setup.sh" in open_door(root, "--help").stdout
     refused = open_door(root, "--fast")
@@ -228,7 +228,7 @@ def replace_python(venv, script):
         (age_python, "it holds Python 3.9"),
     ],
 )
-def test_broken_venv_is_made_anew_and_says_why(bare, harm, reason):
+def test_broken_venv_is_replaced_with_reason(bare, harm, reason):
     assert open_door(bare).returncode == 0
     harm(bare / ".venv")
     run = open_door(bare)
@@ -237,7 +237,7 @@ def test_broken_venv_is_made_anew_and_says_why(bare, harm, reason):
     assert subprocess.run([bare / ".venv/bin/python", "-c", ""], check=False).returncode == 0
 
 
-def test_moved_folder_gets_a_new_venv_and_keeps_its_data(bare):
+def test_moved_folder_gets_a_new_venv(bare):
     assert open_door(bare).returncode == 0
     moved = bare.rename(bare.parent / "moved away")
     run = open_door(moved)
@@ -246,7 +246,7 @@ def test_moved_folder_gets_a_new_venv_and_keeps_its_data(bare):
     assert "virtual environment … ready" in open_door(moved).stdout
 
 
-def test_folder_that_is_no_virtual_environment_is_left_alone(bare):
+def test_folder_that_is_no_venv_stays(bare):
     (bare / ".venv").mkdir()
     (bare / ".venv" / "thesis.txt").write_text("ten years of work")
     assert_stopped_with_one_line(
@@ -255,7 +255,7 @@ def test_folder_that_is_no_virtual_environment_is_left_alone(bare):
     assert (bare / ".venv" / "thesis.txt").exists()
 
 
-def test_broken_link_in_place_of_venv_goes_and_its_target_stays(bare):
+def test_broken_venv_link_is_replaced(bare):
     elsewhere = bare.parent / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "pyvenv.cfg").write_text("home = /nowhere\n")
@@ -280,7 +280,7 @@ def test_project_the_user_named_gets_the_data(bare):
 
 
 @pytest.mark.parametrize("code", ["K1", "W9", "K8"])
-def test_refusal_of_the_engine_is_passed_on_in_its_own_words(bare, code):
+def test_refusal_of_engine_is_passed_on(bare, code):
     run = open_door(bare, REFUSE=code)
     assert run.returncode == 7
     assert "the ledger does not match" in run.stderr and "Traceback" not in run.stderr
@@ -310,7 +310,7 @@ def without_ensurepip(root):
 @pytest.mark.skipif(
     not find_spec("pip"), reason="the Python that runs the tests has no pip of its own"
 )
-def test_pip_outside_the_venv_helps_where_ensurepip_is_missing(tmp_path, wheels):
+def test_outer_pip_replaces_missing_ensurepip(tmp_path, wheels):
     root = make_project(tmp_path / "on debian", ["click==9.9.9"])
     without_ensurepip(root)
     run = open_door(root, PIP_FIND_LINKS=wheels)
@@ -318,7 +318,7 @@ def test_pip_outside_the_venv_helps_where_ensurepip_is_missing(tmp_path, wheels)
     assert list(root.glob(".venv/lib/python3*/site-packages/click"))
 
 
-def test_missing_ensurepip_and_pip_name_the_debian_package(tmp_path, wheels):
+def test_missing_ensurepip_names_debian_package(tmp_path, wheels):
     root = make_project(tmp_path / "on bare debian", ["click==9.9.9"])
     without_ensurepip(root)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "no pip"], check=True)
@@ -377,7 +377,7 @@ def test_full_disk_is_named(tmp_path):
 
 @pytest.mark.skipif(not OLD_PYTHONS, reason="no Python older than 3.11 under ~/.pyenv/versions")
 @pytest.mark.parametrize("python", OLD_PYTHONS, ids=lambda path: path.parts[-3])
-def test_old_python_is_told_so_by_the_door_and_by_bootstrap(bare, python):
+def test_old_python_is_refused(bare, python):
     version = subprocess.run(
         [python, "-c", "import platform; print(platform.python_version())"],
         stdout=subprocess.PIPE,
@@ -394,7 +394,7 @@ def test_old_python_is_told_so_by_the_door_and_by_bootstrap(bare, python):
     assert (direct.returncode, direct.stderr) == (door.returncode, door.stderr)
 
 
-def test_door_passes_over_a_python_that_is_there_but_does_not_run(bare):
+def test_door_skips_broken_python(bare):
     folder = bare.parent / "shims"
     folder.mkdir()
     (folder / "python3.13").write_text("#!/bin/sh\necho 'pyenv: command not found' >&2\nexit 127\n")
@@ -428,12 +428,12 @@ def test_no_python_at_all_is_one_line(bare, python, words):
         ".ci/run",
     ],
 )
-def test_set_up_names_no_registry_and_no_machine(name):
+def test_set_up_names_no_registry_or_machine(name):
     text = (REPO / name).read_text(encoding="utf-8")
     assert not [word for word in ("http:", "https:", "/home/", "/root/", "/opt/") if word in text]
 
 
-def test_real_door_sets_up_a_copy_of_this_repository(tmp_path):
+def test_door_sets_up_a_copy(tmp_path):
     """The one test that may use the network: pip, as it is configured here, installs the real pins."""
     root = tmp_path / "a real copy"
     for name in ("kaizen_components", "setup", "support_scripts"):

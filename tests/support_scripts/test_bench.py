@@ -21,7 +21,7 @@ def bench(*argv):
     return subprocess.run([sys.executable, str(SCRIPT), *argv], capture_output=True, text=True)
 
 
-def test_table_has_a_line_for_each_promise_and_says_whether_it_is_met():
+def test_table_says_which_promises_are_met():
     done = bench("--quick", "memory", "batch")
 
     table, conditions = done.stdout.split("\n\n")
@@ -58,28 +58,28 @@ def test_kept_database_is_used_again(tmp_path):
     assert [row["promise"] for row in first["rows"]] == [row["promise"] for row in second["rows"]]
 
 
-def test_a_year_of_records_is_made_and_reported_with_time_and_memory():
+def test_year_report_is_measured():
     (row,) = json.loads(bench("--quick", "--json", "--records", "2000", "year").stdout)["rows"]
 
     assert (row["what"], row["promise"]) == ("cold `R10` over 2,000 records", "< 10 s, < 300 MB")
     assert re.fullmatch(r"\d+\.\d s \(most \d+\.\d s; CPU \d+\.\d s\), \d+ MB", row["measured"])
 
 
-def test_the_digest_is_measured_in_a_database_that_has_something_to_tell():
+def test_digest_is_measured_in_filled_database():
     rows = json.loads(bench("--quick", "--json", "--records", "200", "digest").stdout)["rows"]
 
     assert [row["promise"] for row in rows] == ["<= 100 ms"] * 3 + [""]
     assert all("`R0` at 200 records" in row["what"] for row in rows)
 
 
-def test_unknown_benchmark_is_a_usage_error_that_names_those_there_are():
+def test_unknown_benchmark_is_a_usage_error():
     done = bench("speed")
 
     assert done.returncode == 2
     assert "no benchmark speed; there are cold, memory" in done.stderr
 
 
-def test_the_figures_in_readme_are_those_of_the_page():
+def test_readme_figures_equal_those_of_page():
     page, readme = (
         (ROOT / name).read_text(encoding="utf-8") for name in ("docs/benchmarks.md", "README.md")
     )

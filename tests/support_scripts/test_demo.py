@@ -93,9 +93,7 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_umask_and_order_of_hashes(
-    told, tmp_path
-):
+def test_every_run_gives_the_same_bytes(told, tmp_path):
     elsewhere = {
         **os.environ,
         "TZ": "Asia/Kathmandu",
@@ -116,7 +114,7 @@ def test_every_run_gives_the_same_bytes_in_whatever_folder_zone_umask_and_order_
     assert contents(tmp_path / "d") == contents(told[0])
 
 
-def test_the_samples_in_docs_are_those_that_the_demo_gives(demo):
+def test_samples_in_docs_are_current(demo):
     made = importlib.import_module("make_docs").build_documents()
     stale = [
         name for name, text in made.items() if (ROOT / name).read_text(encoding="utf-8") != text
@@ -128,12 +126,12 @@ def test_the_samples_in_docs_are_those_that_the_demo_gives(demo):
     }
 
 
-def test_its_ledger_verifies_and_the_database_is_whole(ferry):
+def test_ledger_of_demo_verifies(ferry):
     assert ferry("K8")["verified"] is True
     assert set(ferry("K1", integrity=True)["integrity"].values()) == {"ok"}
 
 
-def test_it_has_records_of_many_kinds_and_weeks_of_tasks_in_every_state(ferry):
+def test_demo_has_many_kinds_and_states(ferry):
     reader = ferry.store.reader()
     without = [kind for kind in TOLD if not reader.value(f"SELECT count(*) FROM {kind}")]
     states = dict(reader.tuples("SELECT status, count(*) FROM task_current GROUP BY status"))
@@ -147,7 +145,7 @@ def test_it_has_records_of_many_kinds_and_weeks_of_tasks_in_every_state(ferry):
     assert reader.value("SELECT count(DISTINCT substr(at, 1, 10)) FROM log") == 31
 
 
-def test_what_it_prints_fits_a_terminal_and_says_what_to_do_next(told):
+def test_output_fits_a_terminal(told):
     folder, said = told
     *report, look, command = said.rstrip("\n").split("\n")
 
@@ -156,7 +154,7 @@ def test_what_it_prints_fits_a_terminal_and_says_what_to_do_next(told):
     assert command.endswith(f'"{folder / "kaizen.py"}" W9')
 
 
-def test_its_launcher_looks_into_the_demo_wherever_it_is_called(told, tmp_path):
+def test_launcher_works_from_any_folder(told, tmp_path):
     done = subprocess.run(
         [sys.executable, told[0] / "kaizen.py", "W9", "--json", "--status", "blocked"], cwd=tmp_path,
         env={**os.environ, "KAIZEN_REPO_ROOT": str(tmp_path)}, capture_output=True,
@@ -175,7 +173,7 @@ def test_a_second_time_it_is_only_shown(told):
     assert contents(told[0]) == before
 
 
-def test_a_folder_with_something_else_is_left_alone(tmp_path):
+def test_other_folder_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("ten years of work")
     done = subprocess.run(
         [sys.executable, SCRIPTS / "demo.py", tmp_path], capture_output=True, text=True
@@ -185,9 +183,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_one_that_fails_leaves_no_folder_and_gives_the_engine_its_clock_back(
-    demo, tmp_path, monkeypatch
-):
+def test_failed_demo_leaves_no_folder(demo, tmp_path, monkeypatch):
     before = ids.now_ms, ids.random_number, runner.run_process, working_tree.read_working_tree
     monkeypatch.setattr(demo, "show_report", lambda stage: 1 / 0)
 
@@ -203,13 +199,13 @@ def test_one_that_fails_leaves_no_folder_and_gives_the_engine_its_clock_back(
     ) == before
 
 
-def test_only_the_demo_has_the_origin_of_the_demo(ferry, kaizen):
+def test_only_demo_has_its_origin(ferry, kaizen):
     assert ferry("K1")["origin"] == "kaizen.local/demo"
     assert kaizen("K1")["origin"] != "kaizen.local/demo"
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.svg")), ids=lambda path: path.name)
-def test_a_chart_stands_alone_with_its_words_and_its_colours(path):
+def test_chart_image_is_self_contained(path):
     text = path.read_text(encoding="utf-8")
     kinds = [element.tag.partition("}")[2] for element in ElementTree.fromstring(text)]
 
@@ -226,7 +222,7 @@ def test_the_sample_page_is_small():
     ] == []
 
 
-def test_every_file_that_the_page_about_reports_names_is_there():
+def test_files_named_on_reports_page_exist():
     for page in ("docs/reports.md", "README.md"):
         names = re.findall(
             r"\]\(((?:docs/)?sample/[^)]+)\)", (ROOT / page).read_text(encoding="utf-8")

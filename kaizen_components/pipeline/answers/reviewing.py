@@ -27,7 +27,7 @@ schemas are checked before."""
 
     def _diff(self, work: Workspace, context: StepContext) -> str:
         edits, tests = context.text("edits") or "", context.text("tests")
-        return work.diff_text(work.candidate(context.spec, edits, tests))
+        return work.render_diff(work.write_candidate(context.spec, edits, tests))
 
     def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         review = self.read(text)
@@ -39,8 +39,8 @@ schemas are checked before."""
 
     def find_objection(self, work: Workspace, context: StepContext) -> Verdict | None:
         """Refuse a change that the spec does not allow, or that is too long to be shown."""
-        changes = work.changes(context.text("edits"), context.text("tests"))
-        wrong = find_objections(context.spec, changes, work.read, set(work.paths()))
+        changes = work.collect_changes(context.text("edits"), context.text("tests"))
+        wrong = find_objections(context.spec, changes, work.read, set(work.list_paths()))
         if wrong:
             says = f"The spec does not allow {count_faults(wrong, 'thing')}."
             return Verdict("check", says, wrong)

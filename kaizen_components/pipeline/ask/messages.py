@@ -37,7 +37,7 @@ def build_messages(step: Step, work: Workspace, context: StepContext) -> list[di
             form_text = json.dumps(form["schema"], indent=1, ensure_ascii=False)
         values = {
             "request": context.request, "feedback": context.feedback, "previous": context.previous,
-            "listing": work.listing(), "answers": parse_answers(context), "form": form_text,
+            "listing": work.render_listing(), "answers": parse_answers(context), "form": form_text,
             "spec": "" if step.answer == "spec" else render_spec(context.spec),
             **kind.values(work, context),
         }  # fmt: skip

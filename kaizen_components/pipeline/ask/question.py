@@ -20,7 +20,7 @@ def render_question(question: Question) -> str:
     """Return the question as one text without secrets, which are neither sent nor recorded."""
     text = "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in question)
     text = scan.redact_secrets(text)
-    return text if len(text) <= BODY_CHARS_MAX else text[: BODY_CHARS_MAX - len(CUT)] + CUT
+    return _cut_text(text, BODY_CHARS_MAX - len(CUT)) if len(text) > BODY_CHARS_MAX else text
 
 
 def describe_difference(recorded: str, now: str) -> str:
@@ -29,12 +29,13 @@ def describe_difference(recorded: str, now: str) -> str:
         return "The recorded question was not kept, only its hash."
     for number, pair in enumerate(zip_longest(recorded.splitlines(), now.splitlines()), 1):
         if pair[0] != pair[1]:
-            was, there = map(_quote_line, pair)
+            was, there = (
+                "nothing" if line is None else repr(_cut_text(line, LINE_CHARS_MAX))
+                for line in pair
+            )
             return f"First difference: line {number}: recorded {was}, now {there}."
     return "They differ only in what is not kept: a secret, blanks at the ends, or what was cut."
 
 
-def _quote_line(line: str | None) -> str:
-    if line is None:
-        return "nothing"
-    return repr(line if len(line) <= LINE_CHARS_MAX else line[:LINE_CHARS_MAX] + CUT)
+def _cut_text(text: str, chars_max: int) -> str:
+    return text if len(text) <= chars_max else text[:chars_max] + CUT

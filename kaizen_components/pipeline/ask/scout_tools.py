@@ -19,7 +19,7 @@ LINE_CHARS_MAX = 200
 class Base(Protocol):
     """The files of the base commit."""
 
-    def paths(self) -> list[str]: ...
+    def list_paths(self) -> list[str]: ...
     def read(self, path: str) -> bytes | None: ...
 
 
@@ -70,7 +70,7 @@ def call_tool(base: Base, name: str, arguments: str) -> str:
     else:
         folder = str(given.get("folder") or "").strip().removeprefix("./").strip("/")
         below = "" if folder in ("", ".") else folder + "/"
-        paths = [path for path in base.paths() if path.startswith(below)]
+        paths = [path for path in base.list_paths() if path.startswith(below)]
         text = _find_lines(base, paths, given) if name == "grep" else "\n".join(paths[:LISTED_MAX])
         if name == "list" and len(paths) > LISTED_MAX:
             text += f"\n… and {len(paths) - LISTED_MAX:,} more"
@@ -81,7 +81,7 @@ def call_tool(base: Base, name: str, arguments: str) -> str:
 
 def _read_lines(base: Base, given: dict[str, Any]) -> str:
     path = str(given.get("path") or "").strip().removeprefix("./")
-    data = base.read(path) if path in base.paths() else None
+    data = base.read(path) if path in base.list_paths() else None
     if data is None:
         return "There is no such file. Use a path as `list` gives it."
     if b"\0" in data:

@@ -46,11 +46,11 @@ def list_sources(root: str, repo: str | None) -> list[Source]:
             sources.append(Source(name.removesuffix(".yml"), "project", text))
     if repo and not (os.path.isdir(repo) and os.path.samefile(repo, root)):
         with contextlib.closing(Target(repo)) as target:
-            commit = target.head()
-            for path in target.paths(commit):
+            commit = target.find_head()
+            for path in target.list_paths(commit):
                 parent, _, name = path.rpartition("/")
                 if parent == FOLDER and name.endswith(".yml"):
-                    text = (target.blob(commit, path) or b"").decode("utf-8", "replace")
+                    text = (target.read_blob(commit, path) or b"").decode("utf-8", "replace")
                     sources.append(Source(name.removesuffix(".yml"), "target", text))
     return sources
 

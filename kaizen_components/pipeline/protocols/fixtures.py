@@ -32,7 +32,7 @@ def prove_commands(
     if not gates:
         return
     with contextlib.closing(Target(repo)) as target:
-        inside, commit = os.path.relpath(target.path, store.place.root), target.head()
+        inside, commit = os.path.relpath(target.path, store.place.root), target.find_head()
     run = {"id": "run_0", "repo": inside, "base_commit": commit, "request": ""}
     with (
         tempfile.TemporaryDirectory(prefix="kaizen-prove-") as folder,

@@ -86,7 +86,7 @@ def _create_workspace() -> Iterator[Workspace]:
         for words in (["init", "-q"], ["add", "-A", "-f"], ["commit", "-q", "-m", "base"]):
             run_git(repo, *words, variables=NOBODY)
         with contextlib.closing(Target(repo)) as target:
-            commit = target.head()
+            commit = target.find_head()
         run = {"id": "run_0", "repo": "repo", "base_commit": commit, "request": REQUEST}
         with contextlib.closing(Workspace(Place(place), run, {})) as workspace:
             yield workspace

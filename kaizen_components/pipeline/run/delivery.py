@@ -19,7 +19,7 @@ def deliver(journal: Journal, work: Workspace, context: StepContext) -> dict[str
         if context.text("cases"):
             return eval_case.deliver_fixture(journal.store.place.root, journal.run, context)
         return {}
-    commit = work.candidate(context.spec, build, context.text("tests"))
+    commit = work.write_candidate(context.spec, build, context.text("tests"))
     work.target.adopt_commit(work.objects, commit)
     name = f"kaizen/{journal.run['id']}"
     work.target.create_branch(name, commit)

@@ -48,14 +48,14 @@ def keep_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
         for step in protocol.steps.values()
         if step.kind == "ask" and (file := read_newest(step, kind_of(step).result_file))
     ]
-    build = read_kind("edits", lambda step, text: work.changes(text, None))
+    build = read_kind("edits", lambda step, text: work.collect_changes(text, None))
     if build:
-        tests = read_kind("tests", lambda step, text: work.changes(None, text))
+        tests = read_kind("tests", lambda step, text: work.collect_changes(None, text))
         spec = read_kind("spec", lambda step, text: kind_of(step).value(step, text))
         spec = spec or StepContext(protocol, work.run["request"], {}).spec
         changes, message = {**build, **(tests or {})}, build_commit_message(spec, work.run)
-        commit = work.target.commit(work.commit, changes, message, work.objects)
-        files.append(("change.diff", "The last candidate", work.diff_text(commit)))
+        commit = work.target.write_commit(work.commit, changes, message, work.objects)
+        files.append(("change.diff", "The last candidate", work.render_diff(commit)))
     artifacts = {
         name: {
             "path": f"AI/work/runs/{work.run['id']}/{name}",
@@ -67,7 +67,7 @@ def keep_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
         }
         for name, title, text in files
     }
-    work.clear()
+    work.delete_files()
     return artifacts
 
 

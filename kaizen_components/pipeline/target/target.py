@@ -36,7 +36,7 @@ class Target:
     def close(self) -> None:
         self.store.close()
 
-    def head(self) -> str:
+    def find_head(self) -> str:
         """Return the commit that a run starts from."""
         result = try_git(self.path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if result.code != 0:
@@ -62,12 +62,12 @@ class Target:
         words = ("--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames")
         return bool(run_git(self.path, "status", *words, "--ignore-submodules=dirty", ".").out)
 
-    def submodules(self, commit: str) -> list[str]:
+    def list_submodules(self, commit: str) -> list[str]:
         """Return the submodules, which no run sees: each is another repository."""
         entries = self.store.list_entries(commit, self.layout.prefix)
         return [entry.path for entry in entries if entry.mode == SUBMODULE]
 
-    def paths(self, commit: str) -> list[str]:
+    def list_paths(self, commit: str) -> list[str]:
         """Return the files of a commit, sorted, without names that no answer could contain."""
         entries = self.store.list_entries(commit, self.layout.prefix)
         return sorted(
@@ -76,7 +76,7 @@ class Target:
             if entry.mode != SUBMODULE and not UNSPEAKABLE.search(entry.path)
         )
 
-    def blob(self, commit: str, path: str) -> bytes | None:
+    def read_blob(self, commit: str, path: str) -> bytes | None:
         """Return the content of a file of the commit; None if there is none."""
         if commit not in self._names:
             self._names[commit] = {
@@ -92,9 +92,9 @@ class Target:
         self.left_out = export.export_entries(
             self.store, self.store.list_entries(commit, self.layout.prefix), folder
         )
-        return self.tree(commit)
+        return self.hash_files(commit)
 
-    def tree(self, commit: str, objects: str | None = None) -> str:
+    def hash_files(self, commit: str, objects: str | None = None) -> str:
         """Return the hash that a witnessed proof has of the same files; it is not git's."""
         if commit not in self._trees:
             entries = self.store.list_entries(commit, self.layout.prefix, objects)
@@ -107,17 +107,17 @@ class Target:
             )
         return self._trees[commit]
 
-    def commit(
+    def write_commit(
         self, base: str, changes: dict[str, bytes | None], message: str, objects: str
     ) -> str:
         """Write a commit on top of the base among the private objects; None deletes a file."""
         return commits.write_commit(self.store, base, self.layout.prefix, changes, message, objects)
 
-    def diff_text(self, base: str, head: str, objects: str | None = None) -> str:
+    def render_diff(self, base: str, head: str, objects: str | None = None) -> str:
         """Return the whole change as text, including new files."""
         return self._diff(base, head, objects).render_text()
 
-    def changed_lines(
+    def find_changed_lines(
         self, base: str, head: str, objects: str | None = None
     ) -> dict[str, set[int]]:
         """Return path -> numbers of lines that are new or changed in head, not of deleted files."""

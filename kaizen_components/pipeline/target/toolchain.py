@@ -79,7 +79,7 @@ def find_tools(target: Target, python: str | None = None, commit: str | None = N
     for name, text in answer["versions"].items():
         version = re.search(r"\d+(?:\.\w+)+", text)
         versions[name] = version[0] if version else text.strip()[:40]
-    paths = target.paths(commit or target.head())
+    paths = target.list_paths(commit or target.find_head())
     has_src = "src/__init__.py" not in paths and any(
         path.startswith("src/") and path.endswith(".py") for path in paths
     )

@@ -79,7 +79,7 @@ class Workspace:
             os.rename(half, folder)
         return folder
 
-    def forget(self) -> None:
+    def delete_gate_files(self) -> None:
         """Delete all files that gates use: an agent could have changed them between two calls."""
         self._base = self._settings = None
         for name in ("base", "base.part", "head", "scratch", "objects"):
@@ -96,15 +96,15 @@ class Workspace:
             )
         return self._settings
 
-    def paths(self) -> list[str]:
-        return self.target.paths(self.commit)
+    def list_paths(self) -> list[str]:
+        return self.target.list_paths(self.commit)
 
     def read(self, path: str) -> bytes | None:
         """Return a file of the base as the builder sees it; None if it does not exist."""
-        return self.target.blob(self.commit, path)
+        return self.target.read_blob(self.commit, path)
 
-    def listing(self) -> str:
-        paths = self.paths()
+    def render_listing(self) -> str:
+        paths = self.list_paths()
         more = f"\n… and {len(paths) - LISTED_MAX:,} more" if len(paths) > LISTED_MAX else ""
         return "\n".join(paths[:LISTED_MAX]) + more
 
@@ -135,7 +135,7 @@ class Workspace:
         text = (self.read(path) or b"").decode("utf-8", "replace")
         return text if len(text) <= FILE_CHARS_MAX else text[:FILE_CHARS_MAX] + "\n… (cut)"
 
-    def readme(self) -> tuple[str, str]:
+    def read_readme(self) -> tuple[str, str]:
         name = next((name for name in READMES if self.read(name) is not None), "")
         return name, self._read_text(name)[:README_CHARS_MAX] if name else ""
 
@@ -143,7 +143,7 @@ class Workspace:
         """Return the lines of the base that have a word of the text, as grep would."""
         words = {word.lower() for word in WORDS.findall(text)}
         hits = []
-        for path in self.paths():
+        for path in self.list_paths():
             data = self.read(path) or b""
             if b"\0" in data or len(data) > 200_000:
                 continue
@@ -154,7 +154,9 @@ class Workspace:
 
     def list_likely_sources(self) -> list[str]:
         """Return the files that a scout reads first: the smallest sources, near the top."""
-        sources = [path for path in self.paths() if path.endswith((".py", ".toml", ".js", ".ts"))]
+        sources = [
+            path for path in self.list_paths() if path.endswith((".py", ".toml", ".js", ".ts"))
+        ]
         return sorted(
             sources, key=lambda path: (path.count("/"), len(self.read(path) or b""), path)
         )[:QUOTED_MAX]
@@ -167,9 +169,9 @@ class Workspace:
     def is_test(self, path: str) -> bool:
         return bool((TESTS if self.is_pytest else OTHER_TESTS).search(path))
 
-    def examples(self) -> list[dict[str, str]]:
+    def list_examples(self) -> list[dict[str, str]]:
         """Return existing tests, so that new ones import the code in the same way."""
-        tests = [path for path in self.paths() if self.is_test(path)]
+        tests = [path for path in self.list_paths() if self.is_test(path)]
         files = self.quote_files(
             sorted(tests, key=lambda path: (len(self.read(path) or b""), path))[:EXAMPLES_MAX]
         )
@@ -182,7 +184,8 @@ class Workspace:
     def choose_test_path(self, title: str) -> str:
         """Return a free path for new tests, beside the existing ones and named like them; or ""."""
         example = next(
-            (file["path"] for file in self.examples()), "tests/test_.py" if self.is_pytest else ""
+            (file["path"] for file in self.list_examples()),
+            "tests/test_.py" if self.is_pytest else "",
         )
         if not example:
             return ""
@@ -197,11 +200,11 @@ class Workspace:
             f"{before}{words}{'' if number == 1 else f'_{number}'}{after}" for number in count(1)
         )
         paths = ("/".join(filter(None, (folder, name))) for name in numbered)
-        return next(path for path in paths if path not in self.paths())
+        return next(path for path in paths if path not in self.list_paths())
 
     def apply_answer(self, text: str) -> dict[str, bytes | None]:
         """Return path -> new content of everything that one answer says, or raise EditRefused."""
-        paths = self.paths()
+        paths = self.list_paths()
 
         def is_link(path: str) -> bool:
             here = os.path.join(self.base, path)
@@ -210,7 +213,7 @@ class Workspace:
 
         return edits.apply_edits(edits.parse_edits(text), self.read, there=paths, is_link=is_link)
 
-    def changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
+    def collect_changes(self, build: str | None, tests: str | None) -> dict[str, bytes | None]:
         """Return path -> new content of everything that the answers say."""
         changes: dict[str, bytes | None] = {}
         for text in (build, tests):
@@ -218,22 +221,22 @@ class Workspace:
                 changes |= self.apply_answer(text)
         return changes
 
-    def job(self, spec: dict[str, Any], build: str, tests: str | None) -> Job:
+    def make_job(self, spec: dict[str, Any], build: str, tests: str | None) -> Job:
         """Return what a gate gets."""
         head = os.path.join(self.folder, "head")
         shutil.rmtree(head, ignore_errors=True)
         shutil.copytree(self.base, head, symlinks=True)
-        edits.write_changes(head, self.changes(build, tests))
-        commit = self.candidate(spec, build, tests)
-        written = list(self.changes(None, tests)) if tests else []
+        edits.write_changes(head, self.collect_changes(build, tests))
+        commit = self.write_candidate(spec, build, tests)
+        written = list(self.collect_changes(None, tests)) if tests else []
         scratch = os.path.join(self.folder, "scratch")
         os.makedirs(scratch, exist_ok=True)
         return Job(
             self.base,
             head,
-            self.target.tree(self.commit),
-            self.target.tree(commit, self.objects),
-            self.target.changed_lines(self.commit, commit, self.objects),
+            self.target.hash_files(self.commit),
+            self.target.hash_files(commit, self.objects),
+            self.target.find_changed_lines(self.commit, commit, self.objects),
             self._find_tools(),
             self.settings,
             tuple(written),
@@ -246,7 +249,7 @@ class Workspace:
 
     def make_base_job(self) -> Job:
         """Return what a gate gets before anything was written: the base, twice."""
-        tree, scratch = self.target.tree(self.commit), os.path.join(self.folder, "scratch")
+        tree, scratch = self.target.hash_files(self.commit), os.path.join(self.folder, "scratch")
         os.makedirs(scratch, exist_ok=True)
         tools = self._find_tools()
         return Job(self.base, self.base, tree, tree, {}, tools, self.settings, scratch=scratch)
@@ -256,19 +259,19 @@ class Workspace:
         """The folder of new git objects, so that a failed run leaves nothing in the target."""
         return os.path.join(self.folder, "objects")
 
-    def candidate(self, spec: dict[str, Any], build: str, tests: str | None) -> str:
+    def write_candidate(self, spec: dict[str, Any], build: str, tests: str | None) -> str:
         """Write the commit that the answers make, and return its hash."""
-        return self.target.commit(
+        return self.target.write_commit(
             self.commit,
-            self.changes(build, tests),
+            self.collect_changes(build, tests),
             build_commit_message(spec, self.run),
             self.objects,
         )
 
-    def diff_text(self, commit: str) -> str:
-        return self.target.diff_text(self.commit, commit, self.objects)
+    def render_diff(self, commit: str) -> str:
+        return self.target.render_diff(self.commit, commit, self.objects)
 
-    def clear(self) -> None:
+    def delete_files(self) -> None:
         """Delete everything that can be made again."""
         self._base = None
         for name in ("base", "base.part", "head", "scratch", "objects", "inputs", "inputs.part"):

@@ -144,7 +144,7 @@ def replay_run(
             again = Replay(PastJournal(look, store, run), work, progress)
             report = again.build_report()
             return report, {
-                "tree_hash": work.target.tree(run["base_commit"]),
+                "tree_hash": work.target.hash_files(run["base_commit"]),
                 "protection": again.box or "no command was run",
                 "duration_ms": round((time.monotonic() - began) * 1000),
             }
@@ -166,7 +166,7 @@ def _open_copy(store: Store, run: dict[str, Any]) -> Iterator[Workspace]:
     try:
         try:
             work = Workspace(store.place, run, json.loads(run["options"]), folder)
-            work.paths()
+            work.list_paths()
         except KaizenError as error:
             commit = f"{run['base_commit'][:12]} in {run['repo']}"
             raise Unavailable(
