@@ -266,6 +266,7 @@ FIELDS = {
     "allow_failing_baseline": Field(
         "flag", "Start even if baseline tests fail; new failures are still refused"
     ),
+    "strict": Field("flag", "Let the first illegal move of an agent end the run as failed"),
     "lease": Field("line", "The lease that P5 returned with the step", most=100),
     "pipeline.file": Field(
         "input", "The answer: a file, or - for stdin", most=limits.BODY_CHARS_MAX

@@ -95,6 +95,7 @@ class Chat:
             round(time.monotonic() - begin, 3),
             parts.finish_reason,
             retries,
+            requested=endpoint.model,
         )
 
     def _request(

@@ -74,7 +74,9 @@ class Endpoint:
         )
 
     def cost_usd(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
-        """Return the cost; None if the price or the count is unknown."""
+        """Return the cost; None if a price or count is unknown. A model on this machine is free."""
+        if self.prices is None and self.is_local:
+            return 0.0
         if self.prices is None or tokens_in is None or tokens_out is None:
             return None
         return round((tokens_in * self.prices[0] + tokens_out * self.prices[1]) / 1_000_000, 6)

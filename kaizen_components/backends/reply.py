@@ -38,6 +38,7 @@ class Reply:
     finish_reason: str | None = None
     retries: int = 0
     calls: int = 0  # of tools, before it was given
+    requested: str = ""  # the model that was asked for; `model` is the one that the server reports
 
     @property
     def is_cut(self) -> bool:

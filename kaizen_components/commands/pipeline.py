@@ -31,6 +31,7 @@ def run(
     budget_json: Any = None,
     apply: bool = False,
     allow_failing_baseline: bool = False,
+    strict: bool = False,
 ) -> Row:
     """Take a request through a protocol's steps and gates, and end in a reviewed diff or a
     recorded failure.
@@ -52,6 +53,7 @@ def run(
         "python": python,
         "apply": apply,
         "allow_failing_baseline": allow_failing_baseline,
+        "strict": strict,
         **({"function": function} if function else {}),
     }
     plan = plan_run(look, store, given, options)

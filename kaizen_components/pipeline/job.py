@@ -29,6 +29,7 @@ class Settings:
         commands: dict[str, list[str]] | None = None,
         replaces: Iterable[str] = (),
         budget: dict[str, float] | None = None,
+        attempts: dict[str, int] | None = None,
         allow_failing_baseline: bool = False,
     ):
         self.coverage_floor = coverage_floor  # of changed lines
@@ -41,6 +42,7 @@ class Settings:
         self.commands = commands or {}  # the repository's own, for the gates "check" and "test"
         self.replaces = frozenset(replaces)  # the gates that only run the repository's command
         self.budget = budget or {}  # of a run, unless the caller sets one
+        self.attempts = attempts or {}  # of the model's steps, by name
         self.allow_failing_baseline = allow_failing_baseline
 
 

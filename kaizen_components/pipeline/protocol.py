@@ -51,6 +51,8 @@ class Protocol:
         self.about: str = given.get("about", "")
         self.start: str = given["start"]
         self.budget: dict[str, float] = given["budget"]
+        # A run with more of an agent's illegal moves fails; None counts them only.
+        self.illegal_moves_max: int | None = given.get("illegal_moves_max")
         self.steps = {name: Step(name, step) for name, step in given["steps"].items()}
 
     @property
@@ -91,3 +93,13 @@ def override_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:
         there = "There are: " + ", ".join(BUDGETS) + "."
         raise Usage("unknown_budget", f"There is no budget {unknown[0]!r}.", there, "")
     return Protocol({**protocol.given, "budget": {**protocol.budget, **given}})
+
+
+def override_steps(protocol: Protocol, attempts: dict[str, int], strict: bool) -> Protocol:
+    """Return the same protocol with other attempts; if strict, the first illegal move ends a run."""
+    steps = {
+        name: {**step, "attempts": attempts[name]} if name in attempts else step
+        for name, step in protocol.given["steps"].items()
+    }
+    given = {**protocol.given, "steps": steps}
+    return Protocol({**given, "illegal_moves_max": 0} if strict else given)

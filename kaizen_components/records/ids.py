@@ -10,14 +10,12 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-_last = (
-    0,
-    "1970-01-01T00:00:00",
-)  # many writes fall into one second; strftime is most of what a stamp costs
+# Many writes fall into one second; strftime takes most of a stamp's time.
+_last = (0, "1970-01-01T00:00:00")
 
 
 def format_time(moment_ms: int) -> str:
-    """2026-11-16T03:15:55.123Z: text that sorts by time."""
+    """Return text that sorts by time: 2026-11-16T03:15:55.123Z."""
     global _last
     second, text = _last
     if second != moment_ms // 1000:
@@ -28,19 +26,16 @@ def format_time(moment_ms: int) -> str:
 
 
 def make_id(prefix: str, at: str, number: int) -> str:
-    """`number` is the random part: 40 bits, counted up within a transaction so that no two are alike."""
+    """Return an id; `number` is 40 random bits, counted up within a transaction."""
     stamp = at.replace("-", "").replace(":", "").replace(".", "")
     return f"{prefix}_{stamp}_{number % 2**40:010x}"
 
 
 def parse_steps_back(ref: str) -> int | None:
-    """0 for @last, N for @last~N, which is as many records before it; None for any other reference."""
+    """Return 0 for @last, N for @last~N, which is N records before it; None for another text."""
     last, tilde, number = ref.partition("~")
-    if last != "@last" or (
-        tilde and not (number.isascii() and number.isdecimal() and len(number) < 5)
-    ):
-        return None
-    return int(number or 0)
+    is_number = number.isascii() and number.isdecimal() and len(number) < 5
+    return int(number or 0) if last == "@last" and (is_number or not tilde) else None
 
 
 def random_number() -> int:

@@ -7,7 +7,6 @@ command needs it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,11 +43,25 @@ def read_tokens(text: str, *extensions: str) -> list[Token]:
 def read_blocks(lines: list[str]) -> list[Block]:
     """Return the outermost blocks in order; a list counts as its items."""
     blocks: list[Block] = []
-    for token in read_tokens("\n".join(_show_endless_comments(lines))):
+    # Make a comment without an end visible: CommonMark would hide all that follows.
+    ends = [at for at, line in enumerate(lines) if "-->" in line]
+    last = ends[-1] if ends else -1
+    lines = [
+        (line.replace("<!--", "x!--") if at > last else line).rstrip()
+        for at, line in enumerate(lines)
+    ]
+    for token in read_tokens("\n".join(lines)):
         if not token.map or token.type.endswith("list_open"):
             continue
         if token.level == 0 or (token.level == 1 and token.type == "list_item_open"):
-            blocks.append(_make_block(token, token.map[0]))
+            start = token.map[0]
+            if token.type == "heading_open":
+                block = Block("heading", start, start, int(token.tag[1]), token.markup[0] != "#")
+            elif token.type == "html_block" and token.content.lstrip().startswith("<!--"):
+                block = Block("comment", start, start)
+            else:
+                block = Block(KINDS.get(token.type, "text"), start, start)
+            blocks.append(block)
         first, end = token.map
         if token.type in CONTAINERS:  # it may end with blank lines
             end = first + 1
@@ -56,21 +69,6 @@ def read_blocks(lines: list[str]) -> list[Block]:
             end -= 1
         blocks[-1].last = max(blocks[-1].last, end - 1)
     return blocks
-
-
-def _make_block(token: Token, start: int) -> Block:
-    if token.type == "heading_open":
-        return Block("heading", start, start, int(token.tag[1]), token.markup[0] != "#")
-    if token.type == "html_block" and token.content.lstrip().startswith("<!--"):
-        return Block("comment", start, start)
-    return Block(KINDS.get(token.type, "text"), start, start)
-
-
-def _show_endless_comments(lines: list[str]) -> Iterator[str]:
-    """Make a comment without an end visible: CommonMark would hide all that follows."""
-    last = max((at for at, line in enumerate(lines) if "-->" in line), default=-1)
-    for at, line in enumerate(lines):
-        yield (line.replace("<!--", "x!--") if at > last else line).rstrip()
 
 
 def read_heading(lines: list[str], block: Block) -> str:

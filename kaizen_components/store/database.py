@@ -98,8 +98,10 @@ class Store:
         )
 
         def require_version(connection: Connection) -> None:
-            is_made = connection.value("SELECT count(*) FROM sqlite_master")
-            if connection.value("PRAGMA user_version") == 0 and is_made:
+            # Counting parses the schema, so look at the version first.
+            if connection.value("PRAGMA user_version") == 0 and connection.value(
+                "SELECT count(*) FROM sqlite_master"
+            ):
                 raise Integrity(
                     "schema_version_lost",
                     "The database has tables, but its schema version is 0.",

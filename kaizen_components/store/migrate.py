@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..errors import Conflict, Integrity, KaizenError, Unavailable
 from .connection import APPLICATION_ID, Connection
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .database import Store
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

@@ -128,8 +128,14 @@ def test_prices_are_two_numbers_or_file_by_model(given, tmp_path):
     assert Endpoint.from_environment("review").cost_usd(1_000_000, 0) == 0
 
 
-def test_unknown_price_or_count_has_no_cost(given, tmp_path):
+def test_model_on_this_machine_is_free(given):
     given(LLM_BASE_URL=LOCAL, LLM_MODEL="m")
+
+    assert Endpoint.from_environment("build").cost_usd(None, None) == 0
+
+
+def test_unknown_price_or_count_is_unknown_cost(given, tmp_path):
+    given(LLM_BASE_URL="https://example.org/v1", LLM_MODEL="m", LLM_ALLOW_REMOTE="1")
     assert Endpoint.from_environment("build").cost_usd(1, 1) is None
 
     table = tmp_path / "prices.json"

@@ -326,7 +326,7 @@ def test_context_without_rules_explains_adding_one(kaizen, cli):
 
     assert (context["rules"], context["complete"], context["tokens"]) == ([], True, 0)
     assert "X1" in context["hint"] and "docs" in context["hint"]
-    assert "No rule is in force." in cli("X5").out
+    assert "No rule is active." in cli("X5").out
 
 
 def test_without_database_read_says_so(cli):

@@ -10,6 +10,8 @@ from kaizen_components import limits
 from kaizen_components.call import Door
 from kaizen_components.errors import Conflict, NotFound, Refused, Usage
 from kaizen_components.records import ids
+from kaizen_components.records.ledger.transaction import RecordReader
+from kaizen_components.records.work import completion
 
 from ..conftest import ROOT
 
@@ -368,6 +370,29 @@ def test_claimed_task_is_ready_after_its_lease(kaizen, task, pass_time):
     assert record(kaizen, id)["holder"] is None
 
 
+@pytest.mark.parametrize("status", ["open", "active"])
+def test_lease_ends_at_its_very_millisecond(kaizen, task, monkeypatch, status):
+    id = task()
+    kaizen("W2", id=id, status=status, note="n")
+    start_ms = ids.now_ms()
+    monkeypatch.setattr(ids, "now_ms", lambda: start_ms)
+    token = kaizen("W13", id=id, ttl_s=60)["token"]
+
+    def look(at_ms):
+        monkeypatch.setattr(ids, "now_ms", lambda: at_ms)
+        reader = RecordReader(kaizen.store.reader(), "agent")
+        claimed = [row["id"] for row in completion.list_claimed_tasks(reader, "session")]
+        held = [row["id"] for row in kaizen("W9", holder="agent")["records"]]
+        holders = [record(kaizen, id)["holder"], kaizen("W9")["records"][0]["holder"]]
+        return ready(kaizen), claimed, held, holders
+
+    assert look(start_ms + 59_999) == ([], [id], [id], ["agent", "agent"])
+    with pytest.raises(Conflict):
+        kaizen("W13", id=id, actor="other")
+    assert look(start_ms + 60_000) == ([id], [], [], [None, None])
+    assert kaizen("W13", id=id, actor="other")["token"] == token + 1
+
+
 def test_active_task_without_lease_is_ready(kaizen, task, pass_time):
     abandoned, returned, working = task("abandoned"), task("returned"), task("working")
     kaizen("W13", id=abandoned, ttl_s=2)
@@ -446,7 +471,7 @@ def test_lease_is_broken_only_with_reason(kaizen, task):
     assert ready(kaizen) == [id]
     with pytest.raises(Conflict, match="does not hold"):
         kaizen("W2", id=id, status="done", token=1, actor="alice")
-    with pytest.raises(Conflict, match="Nobody holds"):
+    with pytest.raises(Conflict, match="no live lease"):
         kaizen("W13", id=id, action="break", actor="bob", note="again")
 
 

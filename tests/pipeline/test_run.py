@@ -125,7 +125,7 @@ def test_repeated_hostile_answer_ends_stuck(quick, tmp_path):
 
     assert (run.answer["outcome"], run.done.exit_code) == ("stuck", 1)
     assert [step for step in run.steps if step[0] == "build"] == [
-        ("build", n, "malformed") for n in (1, 2, 3)
+        ("build", n, "malformed") for n in (1, 2)
     ]
     assert everything(repo) == before
 
@@ -200,23 +200,21 @@ def test_prose_and_fences_around_answer_are_tolerated(quick):
     assert (run.answer["outcome"], run.answer["rejected_answers"]) == ("accepted", 0)
 
 
+REFUSED = [
+    f"FILE: app/main.py\n<<<<<<< SEARCH\nnot there {n}\n=======\nx\n>>>>>>> REPLACE\n"
+    for n in (1, 2, 3)
+]
+
+
 def test_two_refused_patches_ask_for_whole_files(quick):
-    model = Model(
-        build=[
-            *(
-                f"FILE: app/main.py\n<<<<<<< SEARCH\nnot there {n}\n=======\nx\n>>>>>>> REPLACE\n"
-                for n in (1, 2, 3)
-            ),
-            GOOD["build"][0],
-        ]
-    )
+    model = Model(build=[*REFUSED[:2], GOOD["build"][0]])
     quick(model)
 
     asked = [
         "write every file that you change as a whole" in question
         for question in model.questions("build")
     ]
-    assert asked == [False, False, True, False]
+    assert asked == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -492,3 +490,10 @@ def test_terminal_shows_live_line_per_step(tmp_path, root):
     text = seen.decode()
     assert any(f"{mark} build 1  " in text for mark in "|/-\\")
     assert "characters" in text and "build 1  pass" in text
+
+
+@pytest.mark.parametrize(("settings", "most"), [("", 3), ("[attempts]\nbuild = 1\n", 1)])
+def test_target_sets_the_attempts_of_a_step(quick, settings, most):
+    run = quick(Model(build=REFUSED), settings=settings + QUICK)
+
+    assert run.answer["outcome"] == "exhausted" and run.answer["attempts"]["build"] == most

@@ -30,6 +30,9 @@ calls = 9
 tokens = 1000
 cost_usd = 0.5
 seconds = 60
+[attempts]
+build = 5
+exploration-plan = 7
 [gates.check]
 command = ["make", "check"]
 replace = true
@@ -55,12 +58,14 @@ def test_every_documented_key_is_read(tmp_path):
         "minimum_level": "L3",
         "protected": (*PROTECTED, "schema/**"),
         "budget": budget,
+        "attempts": {"build": 5, "exploration-plan": 7},
         "commands": {"check": ["make", "check"], "test": ["make", "test"]},
         "replaces": {"check"},
         "allow_failing_baseline": False,
     }
-    keys = re.findall(r"^\| [^|]*\| `(\w+)`", render_settings_table(), re.M)
-    assert len(keys) == 14
+    rows = re.findall(r"^\| [^|]*\| (`[^|]*`) ", render_settings_table(), re.M)
+    keys = [row.split("`")[1] for row in rows if not row.startswith("`plan`")]
+    assert len(keys) == 14 and len(rows) == 15
     assert [key for key in keys if not re.search(rf"^{key} = ", ALL, re.M)] == []
 
 

@@ -75,6 +75,14 @@ def test_rejected_run_shows_reason_and_no_branch(kaizen, run):
     assert not [line for line in lines if line.startswith("branch")]
 
 
+def test_review_by_another_requested_model_is_independent(kaizen, run, monkeypatch):
+    monkeypatch.setenv("KAIZEN_REVIEW_MODEL", "critic")
+    run(Model())
+    card = kaizen("P2", id="@last")
+
+    assert (card["reviewed_by"], card["reviewed_by_author"]) == ("critic", False)
+
+
 def test_blocked_run_says_what_to_fix(kaizen, run, real_gates):
     run(Model(), settings=QUICK.replace("import os;", "raise SystemExit(3);"))
 

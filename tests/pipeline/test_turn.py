@@ -130,6 +130,30 @@ def test_review_by_the_builder_is_marked(agent):
     )
 
 
+@pytest.mark.parametrize(("options", "allowed"), [((), 3), (("--strict",), 0)])
+def test_too_many_illegal_moves_fail_the_run(agent, options, allowed):
+    agent.begin(*options)
+    for _ in range(allowed + 1):
+        assert agent.cli("P2", "--id", agent.turn["id"], "--json").json["outcome"] is None
+        said = agent.hand_in(GOOD["plan"][0], "--step", "review")
+        assert said["code"] == "another_step"
+
+    card = agent.cli("P2", "--id", agent.turn["id"], "--json").json
+    moves = f"{allowed + 1} illegal move{'s' * (allowed > 0)}"
+    assert (card["outcome"], card["phase"]) == ("failed", "ended")
+    assert card["why"] == f"protocol: {moves}, and {allowed} may be made"
+    assert agent.refusals() == ["another-step"] * (allowed + 1)
+    assert agent.hand_in(GOOD["plan"][0])["code"] == "stale_lease"
+
+
+def test_malformed_answers_are_not_illegal_moves(agent):
+    agent.begin("--strict")
+    agent.hand_in("no JSON at all")
+    agent.next()
+
+    assert agent.answer()["outcome"] == "accepted"
+
+
 def test_review_by_another_agent_is_marked(agent):
     agent.begin()
     while agent.turn["step"] != "review":

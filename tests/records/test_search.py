@@ -1,5 +1,6 @@
 """Ranked search: what is found, in which order, and that no query is ever a mistake."""
 
+import contextlib
 import random
 
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 
 from kaizen_components.call import Door
 from kaizen_components.errors import Integrity, KaizenError
+from kaizen_components.records.ledger.transaction import RecordReader
 from kaizen_components.records.search import full_text
+from kaizen_components.records.search.ranking import rank_all_kinds
 
 
 def add(kaizen, title, summary="Nothing of note.", **more):
@@ -212,6 +215,27 @@ def test_in_a_large_database_a_query_of_common_words_finds_the_newest_that_have_
 
     assert len(titles) == 20
     assert all({"common0", "common1", "common2"} <= set(title.split()) for title in titles)
+
+
+def test_rarer_of_two_common_words_counts_more(tmp_path, monkeypatch):
+    for name, value in {"LARGE": 100, "SCORED_MAX": 80, "WINDOW": 300, "PROBED": 20}.items():
+        monkeypatch.setattr(full_text, name, value)
+    titles = ["seldom half x", "seldom often x"]
+    titles += ["often half x", "often x y"] * 140
+    lines = [f'{{"command": "W1", "args": {{"title": "{t}", "summary": "s"}}}}' for t in titles]
+    (tmp_path / "b.jsonl").write_text("\n".join(lines))
+    with contextlib.closing(Door(str(tmp_path), keep_open=True)) as door:
+        door("K5", file=str(tmp_path / "b.jsonl"))
+
+        assert found(door, "seldom half often", limit=2) == ["seldom half x", "seldom often x"]
+
+
+def test_rarer_word_counts_more_over_all_kinds(kaizen):
+    for title in ("rare", "common", "common", "common"):
+        add(kaizen, title)
+    reader = RecordReader(kaizen.store.reader(), "agent")
+
+    assert rank_all_kinds(reader, "rare common").best[0] == ("task", 1)
 
 
 def test_in_a_large_database_a_must_is_kept(pruned):

@@ -19,7 +19,7 @@ def constants():
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if name.isupper() and isinstance(value, str) and value.strip().startswith(STARTS):
-                kind = "gotcha" if ".lessons." in module.name else "task"
+                kind = "gotcha" if ".lessons" in module.name else "task"
                 yield pytest.param(
                     value, kind, id=f"{module.name.removeprefix('kaizen_components.')}.{name}"
                 )
@@ -34,7 +34,8 @@ def plan(connection, sql):
 @pytest.mark.parametrize(("sql", "kind"), list(constants()))
 def test_a_statement_fits_the_schema(kaizen, sql, kind):
     kaizen("K1")
-    filled = sql.format(kind=kind, where="", asked="1", driver="s")
+    conditions = dict.fromkeys(("asked", "learning", "learned"), "1")
+    filled = sql.format(kind=kind, next_kind="learning", where="", driver="s", **conditions)
 
     assert plan(kaizen.store.reader(), filled) is not None
 

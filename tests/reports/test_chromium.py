@@ -57,7 +57,7 @@ def rendered(made):
     }
     return page.render_template(
         "report.html",
-        made=made,
+        report=made,
         made_from="A log.",
         ledger=ledger,
         again="kaizen R4",

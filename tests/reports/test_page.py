@@ -34,7 +34,7 @@ def rendered(*blocks, anchors=(), **ledger):
     made = document("Title", ["Lead."], [section("Section", *blocks)])
     return page.render_template(
         "report.html",
-        made=made,
+        report=made,
         made_from="A log.",
         ledger=ledger,
         again="kaizen R4",

@@ -104,6 +104,7 @@ class Journal:
             lambda tx: {
                 "event": "answered", "step": step, "attempt": attempt, "body": text or None,
                 "answer": tx.next_id("run_event"), "spent": spent, "model": reply.model,
+                "requested": reply.requested,
                 "served_by": reply.served_by, "retries": reply.retries, "sha256": hash_text(text),
                 **({"lease": lease} if lease else {}),
             }
@@ -131,7 +132,8 @@ class Journal:
             attributes = {
                 "run": self.run["id"], "step": step.name, "attempt": attempt,
                 "reason": verdict.reason, "proof": proof_id, "served_by": answer.get("served_by"),
-                "retries": answer.get("retries"), **verdict.facts,
+                "retries": answer.get("retries"), "requested": answer.get("requested") or None,
+                **verdict.facts,
             }  # fmt: skip
             span_row = span.add_span(
                 tx, None, self.root_span, task["id"], None,

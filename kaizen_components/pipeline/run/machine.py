@@ -22,8 +22,12 @@ TABLE = {
     "delivering": ("ended",),  # accepted work is being delivered
     "ended": (),
 }
-REFUSED = "refused"  # an illegal attempt is counted, also after the end
+REFUSED = "refused"  # a refused call is counted, also after the end
+# Refusals that show a broken protocol: a step skipped, answered twice or decided by the agent. The
+# others can happen to an honest agent, such as a lease that ran out.
+ILLEGAL_MOVES = ("unknown-lease", "lease-used", "another-step", "gates-are-ours")
 ANYWHERE = ("leased", "released", REFUSED)  # they change only the lease and the count of refusals
+ENDS = ("ending", "delivering", "ended")
 SPENT = ("calls", "tokens_in", "tokens_out", "cost_usd", "seconds")
 SAME_FAILURE_MAX = 3
 
@@ -97,8 +101,20 @@ def next_state(protocol: Protocol, state: State, event: Event) -> State:
                     return _begin_end(state, "exhausted", f"{budget} is spent")
             return state
         case "refused":
-            return {**state, "refusals": state["refusals"] + 1}
+            return _count_refusal(protocol, state, event)
     return {**state, "phase": name}
+
+
+def _count_refusal(protocol: Protocol, state: State, event: Event) -> State:
+    state = {**state, "refusals": state["refusals"] + 1}
+    if event.get("reason") not in ILLEGAL_MOVES or state["phase"] in ENDS:
+        return state
+    moves, most = state.get("illegal_moves", 0) + 1, protocol.illegal_moves_max
+    state["illegal_moves"] = moves
+    if most is None or moves <= most:
+        return state
+    why = f"protocol: {moves} illegal move{'s' * (moves > 1)}, and {most} may be made"
+    return _begin_end({**state, "lease": None}, "failed", why)
 
 
 def _charge(state: State, event: Event) -> State:

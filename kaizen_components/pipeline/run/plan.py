@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import Usage
-from ..protocol import Protocol, override_budget
+from ..protocol import Protocol, override_budget, override_steps
 from ..protocols import catalog as protocol_file
 from . import drivers, recorder, runs
 from .replay.recorded_driver import RecordedDriver
@@ -62,7 +62,9 @@ def plan_run(
         raise Usage(
             "function_without_use", f"{protocol.name} explores no function.", "", "Omit --function."
         )
-    protocol = override_budget(protocol, {**runs.read_target_budget(given["repo"]), **budget})
+    settings = runs.read_target_settings(given["repo"])
+    protocol = override_budget(protocol, {**settings.budget, **budget})
+    protocol = override_steps(protocol, settings.attempts, options["strict"])
     driver = drivers.create_driver(given["driver"])
     return RunPlan(protocol, driver, given["request"], given["repo"], options)
 
@@ -87,6 +89,7 @@ def _plan_replay(
         "python": options["python"] or old.get("python"),
         "allow_failing_baseline": options["allow_failing_baseline"]
         or bool(old.get("allow_failing_baseline")),
+        "strict": options["strict"] or bool(old.get("strict")),
         **({"function": old["function"]} if old.get("function") else {}),
         "from": run["id"],
     }

@@ -28,6 +28,7 @@ from .progress import Progress
 
 if TYPE_CHECKING:
     from ...parameters import ReadNow, Row, Store, WriteLater, Writer
+    from ..job import Settings
     from .drivers import Driver
 
 LEASE_MS = (
@@ -140,19 +141,25 @@ def take_answer(
         if waiting:
             with (
                 suppress(KaizenError),
-                _open_run(write, look, store, waiting, needs_target=False) as (journal, _),
+                _open_run(write, look, store, waiting, needs_target=False) as (journal, work),
             ):
                 journal.record_refusal("unknown-lease", "A lease was named that does not exist.")
+                _end_if_failed(journal, work)
         raise
     with _open_run(write, look, store, run["id"]) as (journal, work):
         _refuse_other_driver(journal, answering=True)
-        past = turn.find_same_answer(journal, given["lease"], given["text"])
+        engine = Engine(journal, work, None, Progress())
+        step = engine.protocol.steps[journal.state["step"]]
+        try:
+            past = turn.find_same_answer(journal, given["lease"], given["text"])
+            if past is None:
+                turn.check_submission(journal, step, given)
+                context = engine.build_context(step, journal.state)
+                turn.check_paths(journal, work, step, context, given["text"])
+        except KaizenError:
+            _end_if_failed(journal, work)
+            raise
         if past is None:
-            engine = Engine(journal, work, None, Progress())
-            step = engine.protocol.steps[journal.state["step"]]
-            turn.check_submission(journal, step, given)
-            context = engine.build_context(step, journal.state)
-            turn.check_paths(journal, work, step, context, given["text"])
             leased_ms = round(datetime.fromisoformat(lease["at"]).timestamp() * 1000)
             seconds = max(0, ids.now_ms() - leased_ms) / 1000
             reply = Reply(given["text"], served_by=f"agent {journal.actor}", seconds=seconds)
@@ -163,6 +170,12 @@ def take_answer(
         _drive(journal, work, None)
         result = _describe_verdict(journal, step_name, attempt)
         return {**result, "replayed": True} if past else result
+
+
+def _end_if_failed(journal: Journal, work: Workspace) -> None:
+    """End a run whose last allowed illegal move was this one."""
+    if journal.state["phase"] == "ending" and journal.state["outcome"] == "failed":
+        journal.end(work, {})
 
 
 def _describe_verdict(journal: Journal, step: str, attempt: int) -> dict[str, Any]:
@@ -322,13 +335,13 @@ def _lock_run(store: Store, run: Row) -> Iterator[None]:
         os.close(descriptor)
 
 
-def read_target_budget(repo: str) -> dict[str, float]:
-    """Return the budget in the settings of the target's last commit."""
+def read_target_settings(repo: str) -> Settings:
+    """Return the settings of the target's last commit."""
     from ..target.settings import PATH, parse_settings  # pydantic is slow
 
     target = Target(repo)
     try:
-        return parse_settings(target.read_blob(target.find_head(), PATH)).budget
+        return parse_settings(target.read_blob(target.find_head(), PATH))
     finally:
         target.close()
 

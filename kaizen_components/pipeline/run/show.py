@@ -65,7 +65,9 @@ def find_reviewer(events: list[dict[str, Any]], protocol: Protocol) -> dict[str,
     for event in events:
         if event["event"] == "answered":
             kind = protocol.steps[event["step"]].answer
-            who = event["payload"].get("model") or event["actor"]
+            # The model that was asked for: a server may report the same name for every model.
+            answer = event["payload"]
+            who = answer.get("requested") or answer.get("model") or event["actor"]
             builders += [who] if kind == "edits" else []
             reviewers += [who] if kind == "review" else []
     if not reviewers:

@@ -170,7 +170,7 @@ def _refuse(journal: Journal, rule: str, what: str, kind: type[KaizenError]) -> 
     """Record a refusal and return its error: the rule, what was expected, what is legal now."""
     journal.record_refusal(rule, what)
     state, run = journal.state, journal.run
-    if state["phase"] == "ended":
+    if state["phase"] in machine.ENDS:
         expected = f"nothing, for the run is {state['outcome']}"
         legal = f"`P2 --id {run['id']}` shows it."
     else:

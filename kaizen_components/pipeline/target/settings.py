@@ -24,6 +24,12 @@ TYPES = {
     "integer": "a whole number",
     "number": "a number",
 }
+TABLES = (
+    ("", "top"),
+    ("budget", "`[budget]`"),
+    ("attempts", "`[attempts]`"),
+    ("gate", "`[gates.NAME]`"),
+)
 Word = Annotated[str, Field(pattern=r"^[^\x00]+$")]
 table = with_config(ConfigDict(extra="forbid", strict=True, allow_inf_nan=False))
 
@@ -39,6 +45,19 @@ class Budget(TypedDict, total=False):
     tokens: Annotated[int, _number(1, 1_000_000_000, "tokens in and out in one run")]
     cost_usd: Annotated[float, _number(0.01, 1_000_000, "dollars in one run")]
     seconds: Annotated[float, _number(1, 1_000_000, "seconds of thinking and judging in one run")]
+
+
+_Attempts = Annotated[int, _number(1, 100, "answers that a model may give in this step")]
+Attempts = TypedDict(
+    "Attempts",
+    {
+        "plan": _Attempts, "scout": _Attempts, "build": _Attempts, "tests": _Attempts,
+        "review": _Attempts, "exploration-plan": _Attempts, "execution-analysis": _Attempts,
+        "spec-synthesis": _Attempts, "spec-refinement": _Attempts,
+    },
+    total=False,
+)  # fmt: skip
+table(Attempts)
 
 
 @table
@@ -85,6 +104,7 @@ class SettingsFile(TypedDict, total=False):
         Field(max_length=200, description="globs of further files that a run may not change"),
     ]
     budget: Budget
+    attempts: Attempts
     gates: Gates
 
 
@@ -194,13 +214,16 @@ def _find_line(text: str, loc: tuple[int | str, ...]) -> int:
 def render_settings_table() -> str:
     """Return the reference in docs/pipeline-target.md."""
     defaults = {**vars(Settings()), "protected": "none", "replace": "false", "command": "none"}
-    lines = ["| table | key | value | default | what it is |", "|---|---|---|---|---|"]
-    for name, where in (("", "top"), ("budget", "`[budget]`"), ("gate", "`[gates.NAME]`")):
+    keys: dict[tuple[str, str], list[str]] = {}  # that differ only in their name share a row
+    for name, where in TABLES:
         for key, schema in _load_properties()[name].items():
             if "$ref" not in schema:
                 default = defaults.get(key, "the protocol's")
                 is_text = default in ("none", "the protocol's")
                 shown = default if is_text else f"`{default}`"
-                value, about = _describe_value(schema), schema["description"]
-                lines.append(f"| {where} | `{key}` | {value} | {shown} | {about} |")
-    return "\n".join(lines)
+                row = f"{_describe_value(schema)} | {shown} | {schema['description']} |"
+                keys.setdefault((where, row), []).append(f"`{key}`")
+    head = ["| table | key | value | default | what it is |", "|---|---|---|---|---|"]
+    return "\n".join(
+        head + [f"| {where} | {', '.join(names)} | {row}" for (where, row), names in keys.items()]
+    )

@@ -3,74 +3,74 @@
 from ..kinds import KINDS
 from . import full_text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...parameters import Reader, Row
+
 FLAGS = {"test", "unproven"}  # columns of 0 and 1
 
 
-def list_records(db, kind, columns, limit, filters, query=None):
-    """`filters` maps a condition such as "status = ?" to its value; None means that it was not asked for."""
+def list_records(
+    db: "Reader",
+    kind: str,
+    columns: str,
+    limit: int,
+    filters: "Mapping[str, object]",
+    query: "str | None" = None,
+) -> "Row":
+    """List records that pass the filters, the newest first, or the best for a query.
+
+    `filters` maps a condition such as "status = ?" to its value; None leaves it out.
+    """
     chosen = {sql: value for sql, value in filters.items() if value is not None}
-    found = (
-        _best(db, kind, columns, limit + 1, chosen, query)
-        if query
-        else _newest(db, kind, columns, limit + 1, chosen)
-    )
-    for row in found:
+    if query:
+        rows = _find_best_rows(db, kind, columns, limit + 1, chosen, query)
+    else:
+        where = " AND ".join(chosen) or "1"
+        sql = f"SELECT {columns} FROM {KINDS[kind].view} WHERE {where} ORDER BY seq DESC LIMIT ?"
+        rows = db.rows(sql, (*chosen.values(), limit + 1))
+    for row in rows:
         for name in FLAGS & row.keys():
             row[name] = bool(row[name])
-    return {"records": found[:limit], "count": min(len(found), limit), "more": len(found) > limit}
+    return {"records": rows[:limit], "count": min(len(rows), limit), "more": len(rows) > limit}
 
 
-def _newest(db, kind, columns, limit, chosen):
-    where = " AND ".join(chosen) or "1"
-    view = KINDS[kind].view
-    return db.rows(
-        f"SELECT {columns} FROM {view} WHERE {where} ORDER BY seq DESC LIMIT ?",
-        (*chosen.values(), limit),
-    )
-
-
-def _best(db, kind, columns, limit, chosen, query):
-    """The best that pass the filters; twice as many candidates as long as too few do."""
-    view, wanted = KINDS[kind].view, limit if not chosen else limit * 5
+def _find_best_rows(
+    db: "Reader", kind: str, columns: str, limit: int, chosen: "Row", query: str
+) -> "list[Row]":
+    """Return the best that pass the filters, of more and more candidates until they are enough."""
+    select, wanted = f"SELECT seq, {columns} FROM {KINDS[kind].view}", limit * (5 if chosen else 1)
     where = "".join(f" AND {sql}" for sql in chosen)
     while True:
         hits = [seq for _, seq in full_text.find_best(db, query, kind, wanted)]
         marks = ", ".join("?" * len(hits))
-        found = db.rows(
-            f"SELECT seq, {columns} FROM {view} WHERE seq IN ({marks}){where}",
-            (*hits, *chosen.values()),
-        )
-        if len(found) >= limit or len(hits) < wanted or wanted > 10_000:
+        rows = db.rows(f"{select} WHERE seq IN ({marks}){where}", (*hits, *chosen.values()))
+        if len(rows) >= limit or len(hits) < wanted or wanted > 10_000:
             break
         wanted *= 4
     place = {seq: at for at, seq in enumerate(hits)}
-    found.sort(key=lambda row: place[row["seq"]])
-    if len(found) < limit and full_text.is_pruned(db):
-        found += _rest(
-            db, kind, columns, limit - len(found), chosen, query, [row["seq"] for row in found]
-        )
-    return [{name: value for name, value in row.items() if name != "seq"} for row in found[:limit]]
+    rows.sort(key=lambda row: place[row["seq"]])
+    if len(rows) < limit and full_text.is_pruned(db):
+        # Add what the pruned search left out, the newest first: slower, but rarely needed.
+        condition, values = full_text.build_condition(db, query, kind)
+        known = [row["seq"] for row in rows]
+        condition += f" AND seq NOT IN ({', '.join('?' * len(known))}){where}"
+        sql = f"{select} WHERE {condition} ORDER BY seq DESC LIMIT ?"
+        rows += db.rows(sql, (*values, *known, *chosen.values(), limit - len(rows)))
+    for row in rows:
+        del row["seq"]
+    return rows[:limit]
 
 
-def _rest(db, kind, columns, limit, chosen, query, known):
-    """What a pruned search left out, the newest first: slower, but asked for only when the best were too few."""
-    condition, values = full_text.build_condition(db, query, kind)
-    where = "".join(f" AND {sql}" for sql in chosen)
-    marks = ", ".join("?" * len(known))
-    return db.rows(
-        f"SELECT seq, {columns} FROM {KINDS[kind].view} WHERE {condition} AND seq NOT IN ({marks}){where}"
-        " ORDER BY seq DESC LIMIT ?",
-        (*values, *known, *chosen.values(), limit),
-    )
-
-
-# Stored as JSON: flat lists of texts, and whatever else.
+# Stored as JSON: flat lists of texts, and other values.
 LISTS = ("evidence", "findings", "remedies", "paths", "artifact_ids", "argv")
 NESTED = ("payload", "missing", "filters", "cases")
 
 
-def inspect_record(db, kind, record, **more):
-    """A record as an inspect shows it: JSON as what it is, what hangs on it, its place in the log."""
+def inspect_record(db: "Reader", kind: str, record: "Row", **more: object) -> "Row":
+    """Return a record for inspection: JSON decoded, with related facts and its place in the log."""
     shown = {
         name: value
         for name, value in record.items()
@@ -94,8 +94,8 @@ def inspect_record(db, kind, record, **more):
     }
 
 
-def read_json_list(db, text):
-    """The texts of a JSON list; SQLite reads it, since importing json costs as much as the rest of a cold read."""
-    return (
-        [row["value"] for row in db.rows("SELECT value FROM json_each(?)", (text,))] if text else []
-    )
+def read_json_list(db: "Reader", text: "str | None") -> "list[str]":
+    """Return the texts of a JSON list; SQLite parses it, since importing json takes long."""
+    if not text:
+        return []
+    return [value for (value,) in db.tuples("SELECT value FROM json_each(?)", (text,))]

@@ -1,10 +1,10 @@
-"""What was given, as an error repeats it."""
+"""Repeat given text in an error."""
 
 CHARS_MAX = 60
 
 
 def make_excerpt(given: object) -> str:
-    """As much of it as fits into a message, and no secret: looked for in all of it, since half of one is not found."""
+    """Return the beginning for a message. Mask secrets first, since half of one is not found."""
     from .scan import mask_secrets
 
     text = mask_secrets(str(given))

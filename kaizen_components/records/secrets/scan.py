@@ -1,13 +1,18 @@
 """Refuse secrets: the one check on every text and payload before it is recorded.
 
-Three tables say what a secret looks like: PREFIXED by how it begins, SHAPES by its form, NAMED by the name
-it is assigned to. What stands there is judged in secret_value.py by itself only, so a fake beside a real one hides
+Three tables describe secrets: PREFIXED by their beginning, SHAPES by their form, NAMED by the name
+they are assigned to. secret_value.py judges each value by itself, so a fake beside a real one hides
 nothing.
 
-Nothing is imported until a prefix, a trigger or an assigned name is really there: `import re` costs more
-than scanning a clean text. Patterns are bounded, or begin only where the run before them ended, so a
+Nothing is imported until a prefix, a trigger or an assigned name occurs: `import re` costs more than
+scanning a clean text. Patterns are bounded, or begin only where the run before them ended, so a
 hostile text costs linear time. docs/secrets.md tells users what is refused and what passes.
 """
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 # kind, prefixes (at the start of a word; the more specific first), what must follow.
 PREFIXED = (
@@ -50,11 +55,13 @@ PREFIXED = (
     ("JSON Web Token", "eyJ", r"(?:(?<![_-]eyJ)[\w-]{8,}+|[\w-]{8,400}+)\.[\w-]{8,}+\.[\w-]{8,}"),
 )
 
-# A key may be shown with anything around its lines (a diff, line numbers, a log), so that only its body tells it from
-# a text that names the header: 40 characters with capitals, small letters and three digits, before the next header.
+# A key may be shown with anything around its lines (a diff, line numbers, a log). Its body alone
+# distinguishes it from a text that names the header: 40 characters with capitals, small letters and
+# three digits, before the next header.
 _ANY_FRAME = (
     r"(?s:(?!----[- ](?:BEGIN|END)|Private-).){0,400}?(?<!@)"
-    r"((?=[a-z\d+/=%\\]{0,60}[A-Z])(?=[A-Z\d+/=%\\]{0,60}[a-z])(?=(?:[A-Za-z+/=%\\]{0,60}\d){3})@{40,80}(?:\.\.\.|…)?)"
+    r"((?=[a-z\d+/=%\\]{0,60}[A-Z])(?=[A-Z\d+/=%\\]{0,60}[a-z])"
+    r"(?=(?:[A-Za-z+/=%\\]{0,60}\d){3})@{40,80}(?:\.\.\.|…)?)"
 ).replace("@", r"[A-Za-z\d+/=%\\]")
 _PEM_HEADER = r"----[- ]BEGIN@(?:[A-Z0-9]{1,12}@){0,3}PRIVATE@KEY(?:@BLOCK)?[- ]----".replace(
     "@", r"(?: |\+|%20)"
@@ -210,40 +217,45 @@ _NAME_ENDS = frozenset(name[-3:] for name in _NAMES)
 
 
 def find_secret(text: str) -> str | None:
-    """The kind of a secret in the text, such as "GitHub token", or None. Never the value."""
-    return _find_prefixed(text) or _find_shape(text) or _find_named(text)
+    """Return the kind of a secret in the text, such as "GitHub token", or None."""
+    return find_prefixed(text) or find_shape(text) or find_named(text)
 
 
 def find_secret_in(value: object) -> tuple[str, str] | None:
-    """Where in a str, dict, list or tuple a secret is, and its kind: (".env[2].token", "GitHub token").
+    """Return the place of a secret in a str, dict or list, and its kind: (".env[2].token", "…").
 
-    The path is "" for a plain string, and for a private key spread over several strings.
+    The place is "" for a plain string, and for a private key spread over several strings.
     """
     if (
         type(value) is list
-        and _is_flat(value)
-        and not find_secret("\n".join([one for one in value if type(one) is str]))
+        and _NESTED.isdisjoint(map(type, value))
+        and not find_secret("\n".join([item for item in value if type(item) is str]))
     ):
-        return None  # what nearly every command gives
-    texts = list(_texts(value))
+        return None  # the usual case
+    texts = list(walk_texts(value))
     # One scan of all: a payload of 50,000 short strings costs as much as one text of its size.
     kind = find_secret("\n".join([text for _, text in texts]))
     if not kind:
         return None
     for trail, text in texts:
-        if found := find_secret(text):
-            return _path(trail), found
+        if not (kind_here := find_secret(text)):
+            continue
+        steps = []
+        while trail:
+            trail, step = trail
+            if isinstance(step, str):
+                is_plain = step.replace("-", "_").isidentifier()
+                steps.append("." + step[:60] if is_plain else f"[{step[:60]!a}]")
+            else:  # a key that is itself the secret is not spelled out
+                steps.append(f"[{step}]" if isinstance(step, int) else ".<key>")
+        return "".join(reversed(steps)), kind_here
     return "", kind
 
 
-def _is_flat(values):
-    return _NESTED.isdisjoint(map(type, values))
-
-
 def redact_secrets(text: str) -> str:
-    """The text without its secrets, for what we did not write ourselves, such as a command's output.
+    """Remove secrets from a text of others, such as a command's output.
 
-    A line with a secret goes as a whole; a secret that spans lines takes its block, or in the end the text, with it.
+    A line with a secret is removed whole; for a secret over several lines its block, or the text.
     """
     if not find_secret(text):
         return text
@@ -255,25 +267,36 @@ def redact_secrets(text: str) -> str:
     if find_secret(text):
         import re
 
-        block = (
-            r"(?s)----[- ]BEGIN .*?(----[- ]END [^\n]*|\Z)|Private-Lines:.*?(Private-MAC:[^\n]*|\Z)"
-        )
+        block = r"(?s)----[- ]BEGIN .*?(----[- ]END [^\n]*|\Z)"
+        block += r"|Private-Lines:.*?(Private-MAC:[^\n]*|\Z)"
         text = re.sub(block, "[block removed: private key]", text)
     kind = find_secret(text)
     return f"[text removed: {kind}]" if kind else text
 
 
 def mask_secrets(text: str) -> str:
-    """A message that may repeat what was given: each word with a secret becomes the secret's kind."""
+    """Replace each word of a message that has a secret by the secret's kind."""
     if not find_secret(text):
         return text
-    return redact_secrets(
-        " ".join([f"[{kind}]" if (kind := find_secret(word)) else word for word in text.split(" ")])
-    )
+    words = [f"[{kind}]" if (kind := find_secret(word)) else word for word in text.split(" ")]
+    return redact_secrets(" ".join(words))
 
 
-def _find_prefixed(text):
-    for kind, prefix, body in _possible_prefixes(text):
+def find_prefixed(text: str) -> "str | None":
+    """Find a value that begins like a secret.
+
+    One look at the characters before each "_" and "-" leaves few rows: a search each would cost 10x.
+    The other ends of prefixes have one or two rows, for which a search is cheaper.
+    """
+    possible = []
+    for mark, rows in _PREFIX_ROWS.items():
+        if len(rows) <= 2:
+            possible += [row for _, row in rows if row[1] in text]
+        elif mark in text:
+            ends = {piece[-3:] for piece in text.split(mark)}
+            tails = {end[-length:] for end in ends for length in (1, 2, 3)}
+            possible += [row for tail, row in rows if tail in tails]
+    for kind, prefix, body in possible:
         at = _word_start(text, prefix, 0)
         if at < 0:
             continue
@@ -290,35 +313,24 @@ def _find_prefixed(text):
     return None
 
 
-def _possible_prefixes(text):
-    """The rows left after one look at the characters before each "_" and "-": a search each would cost 10x. The other
-    ends of prefixes have one or two rows, for which a search is the cheaper way."""
-    possible = []
-    for mark, rows in _PREFIX_ROWS.items():
-        if len(rows) <= 2:
-            possible += [row for _, row in rows if row[1] in text]
-        elif mark in text:
-            ends = {piece[-3:] for piece in text.split(mark)}
-            tails = {end[-length:] for end in ends for length in (1, 2, 3)}
-            possible += [row for tail, row in rows if tail in tails]
-    return possible
+def _word_start(text: str, prefix: str, start: int) -> int:
+    """Return where the prefix next begins a word, or -1.
 
-
-def _word_start(text, prefix, start):
-    """Where the prefix next begins a word, or -1. "task-1" has no "sk-", the JSON text "a\\nsk-1" has."""
+    "task-1" has no "sk-"; the JSON text "a\\nsk-1" has.
+    """
     at = text.find(prefix, start)
     while (
         at > 0
         and text[at - 1].isalnum()
         and text[at - 1].isascii()
-        and not _ends_in_escape(text[max(0, at - 12) : at])
+        and not ends_in_escape(text[max(0, at - 12) : at])
     ):
         at = text.find(prefix, at + 1)
     return at
 
 
-def _ends_in_escape(before):
-    """\\n, %20, \\x0a, \\u000a, or a terminal's colour such as ESC[1;32m: what follows begins a word."""
+def ends_in_escape(before: str) -> bool:
+    """Recognize \\n, %20, \\x0a, \\u000a and terminal colours such as ESC[1;32m before a word."""
     if before[-2:] in ("\\n", "\\r", "\\t"):
         return True
     if before[-3:-2] == "%" or before[-4:-2] == "\\x" or before[-6:-4] == "\\u":
@@ -327,7 +339,8 @@ def _ends_in_escape(before):
     return bool(bracket) and code[-1:].isalpha() and not code[:-1].strip("0123456789;")
 
 
-def _find_shape(text):
+def find_shape(text: str) -> "str | None":
+    """Find a value with the form of a secret."""
     for kind, trigger, pattern, mix in SHAPES:
         if trigger not in text or _BESIDE.get(trigger, "") not in text:
             continue
@@ -340,8 +353,17 @@ def _find_shape(text):
     return None
 
 
-def _find_named(text):
-    if not _assigns_name(text):
+def find_named(text: str) -> "str | None":
+    """Find a value that is assigned to the name of a secret."""
+    # A name of NAMED comes before a ":" or "=", or after what needs neither, such as "--".
+    marks = [mark for mark in _BEFORE_NAMES if mark in text]
+    if ":" not in text and "=" not in text and not marks:
+        return None
+    tails = {piece[-32:] for mark in ":=" for piece in text.split(mark)}
+    for mark in marks:
+        words = [piece[:64].strip(" \"'\\").partition(" ")[0] for piece in text.split(mark)]
+        tails.update([word.partition(",")[0] for word in words])
+    if not any(map(_ends_in_name, tails)):
         return None
     import re
 
@@ -367,34 +389,17 @@ def _find_named(text):
     return None
 
 
-def _assigns_name(text):
-    """Whether a name of NAMED stands before a ":" or "=", or after what needs neither, such as "--"."""
-    marks = [mark for mark in _BEFORE_NAMES if mark in text]
-    if ":" not in text and "=" not in text and not marks:
-        return False
-    tails = {piece[-32:] for mark in ":=" for piece in text.split(mark)}
-    for mark in marks:
-        tails.update(
-            [
-                piece[:64].strip(" \"'\\").partition(" ")[0].partition(",")[0]
-                for piece in text.split(mark)
-            ]
-        )
-    return any(map(_ends_in_name, tails))
-
-
-def _ends_in_name(tail):
+def _ends_in_name(tail: str) -> bool:
     word = tail.rstrip(" \t\"'\\`])*_?0123456789")
     if word[-3:].lower() in _NAME_ENDS and word.lower().translate(_SEPARATORS).endswith(_NAMES):
         return True
-    return (
-        len(tail) == 32 and len(word) < 16
-    )  # aligned: the blanks may have pushed the name out of the tail
+    # Aligned: the blanks may have pushed the name out of the tail.
+    return len(tail) == 32 and len(word) < 16
 
 
-def _texts(value):
-    """Each (trail, text) of a value, keys too, in order. No recursion: JSON may nest deeper than a stack."""
-    stack: list[tuple] = [(None, "", value)]
+def walk_texts(value: "Any") -> "Iterator[tuple[Any, str]]":
+    """Yield each (trail, text) of a value, keys too. JSON may nest deeper than recursion allows."""
+    stack: list[tuple[Any, str, Any]] = [(None, "", value)]
     while stack:
         trail, key, value = stack.pop()
         if isinstance(value, str):
@@ -410,16 +415,3 @@ def _texts(value):
             stack.extend(reversed([((trail, at), name, item) for at, name, item in items]))
         elif isinstance(value, (list, tuple)):
             stack.extend(reversed([((trail, at), key, item) for at, item in enumerate(value)]))
-
-
-def _path(trail):
-    """The trail as ".env[2].token"; a key that is itself the secret is not spelled out."""
-    steps = []
-    while trail:
-        trail, step = trail
-        if isinstance(step, str):
-            is_plain = step.replace("-", "_").isidentifier()
-            steps.append("." + step[:60] if is_plain else f"[{step[:60]!a}]")
-        else:
-            steps.append(f"[{step}]" if isinstance(step, int) else ".<key>")
-    return "".join(reversed(steps))

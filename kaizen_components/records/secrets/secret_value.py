@@ -1,6 +1,6 @@
-"""Judge what stands where a secret could stand: by the value alone and, for a value with a name, by its line.
+"""Judge a value in the place of a secret: by itself and, if it has a name, by its line.
 
-Loaded only when records/secrets/secrets.py found such a place.
+Loaded only when records/secrets/scan.py found such a place.
 """
 
 import re
@@ -12,7 +12,7 @@ FAKE_MARKERS = (
 )
 FAKE_MARKERS_EXACT = ("fake", "Fake", "FAKE", "xxxx", "XXXX")
 
-# What is said about a password where one could stand: "password": "required", "db_password".
+# Remarks in the place of a password: "password": "required", "db_password".
 LABELS = (
     *(
         "string",
@@ -68,7 +68,7 @@ TERMS = (
     *("rs256", "es256", "argon2", "argon2id", "pbkdf2", "ed25519", "x509", "ipv4", "ipv6", "http2"),
 )
 
-# Tokens that are no secret: next_token, fencing-token.
+# Tokens that are not secret: next_token, fencing-token.
 PUBLIC_TOKENS = (
     "next",
     "page",
@@ -110,24 +110,24 @@ SCRAMBLED = r"(?=[\w-]*[^\w-])(?=[^a-z]*[a-z])(?=[^A-Z0-9]*[A-Z0-9])[\w!@#$%^&*(
 # An env line's value has "," ";" "&" in it too, but not what follows in "PWD=a;HOST=b".
 WHOLE = re.compile(r"(?:(?![;,&] ?[A-Za-z_]\w{1,30}=)[^\s\"'`\\]){1,64}")
 
-# Where a name stands before its value without an operator, or with a comma.
+# A name before its value without an operator, or with a comma.
 SETTING = r"(?:(?<![A-Za-z])|(?<=\\[nrt]))(?:ENV|setx|config(?:ure)? set)[ \t]{1,4}[\w.:/-]*$"
 DEFAULT = r"(?:env|environ\.get|define)\([ \t]{0,4}\\{0,4}[\"']\w*$"
 
 
 def is_generated(value: str) -> bool:
-    """After a prefix. Lower-case letters only, as in "xoxb-style-tokens", are words: no generated value is."""
+    """Judge a value after a prefix. Lower-case letters only, as in "xoxb-style-tokens", are words."""
     is_words = value.islower() and not any(map(str.isdigit, value))
     return not is_words and not _is_fake(value)
 
 
 def is_real(value: str, mix: int) -> bool:
-    """In a shape: neither fake nor a reference, and `mix` characters of it mix letters and digits."""
-    return not _is_fake(value) and not re.fullmatch(TEMPLATE, value) and _mixed(value) >= mix
+    """Judge a value in a shape: real if `mix` characters mix letters and digits, and it is not fake."""
+    return not _is_fake(value) and not re.fullmatch(TEMPLATE, value) and _count_mixed(value) >= mix
 
 
 def names_secret(text: str, match: re.Match[str]) -> bool:
-    """Whether the name is one here: not a word of prose, a part of arn:aws:…:secret:name, a page token."""
+    """Return whether the name is one here, not prose, a part of an ARN or a page token."""
     before = text[max(0, match.start() - 64) : match.start()]
     name = match["name"].lower()
     if name == "signingkey" or (
@@ -144,7 +144,7 @@ def names_secret(text: str, match: re.Match[str]) -> bool:
 
 
 def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) -> bool:
-    """Whether the value is a secret: it looks generated or chosen, and is neither fake nor a reference."""
+    """Return whether the value looks generated or chosen, and is neither fake nor a reference."""
     quoted = match["double"] or match["single"]
     value = quoted.rstrip("\\") if quoted else match["bare"]
     core = value if quoted else value.strip("*_`|()[]{}<>.,:!?\\")
@@ -153,23 +153,33 @@ def is_assigned(text: str, match: re.Match[str], mix: int, is_password: bool) ->
         match["name"].isupper() and text.startswith("=" + value, at) and not text[at - 1].isspace()
     )
     if not is_password:
-        is_likely = _mixed(core) >= mix
+        is_likely = _count_mixed(core) >= mix
     elif (quoted and match["op"] != ",") or is_env:
         is_likely = len(core) >= 6 and not _is_label(core)
     else:
         is_likely = len(core) >= 6 and (
-            _is_unlike_prose(core, match["op"]) or _stands_alone(text, match, core)
+            is_unlike_prose(core, match["op"]) or is_alone(text, match, core)
         )
     if not is_likely and not quoted and text[end : end + 1] in (",", ";", "&"):
-        is_likely = _is_likely_whole(text, match.end(), mix, is_env, is_password)
-    # One character is no fake, but what was cut off at a sign.
-    if not is_likely or (len(value) > 1 and _is_fake(value)) or _is_reference(value):
+        is_likely = is_likely_whole(text, match.end(), mix, is_env, is_password)
+    # One character is not fake, but was cut off at a sign.
+    if not is_likely or (len(value) > 1 and _is_fake(value)):
         return False
-    return bool(quoted) or not _is_code(text, match.end(), is_env)
+    is_path = re.fullmatch(PATH, value)  # base64 may begin with "/" too
+    if is_path and _count_mixed(value) < 16:
+        return False
+    if not is_path and (re.fullmatch(TEMPLATE, value) or re.fullmatch(POINTER, value)):
+        return False
+    line = text[match.end() : match.end() + 200].partition("\n")[0]
+    codes = (ENV_CODE,) if is_env else (CODE, VARIABLE)
+    return bool(quoted) or not any(re.match(code, line) for code in codes)
 
 
-def _is_likely_whole(text, at, mix, is_env, is_password):
-    """A value of signs that was cut at one, such as "a;Kd83kfIw92x"; outside of env lines only a scrambled one."""
+def is_likely_whole(text: str, at: int, mix: int, is_env: bool, is_password: bool) -> bool:
+    """Judge a value that was cut at a sign, such as "a;Kd83kfIw92x".
+
+    Outside of env lines only a scrambled one is likely.
+    """
     whole = WHOLE.match(text, at)
     if not whole or _is_fake(whole[0]):
         return False
@@ -177,11 +187,11 @@ def _is_likely_whole(text, at, mix, is_env, is_password):
         return _is_scrambled(whole[0])
     if is_password:
         return len(whole[0]) >= 6 and bool(re.search(r"[\d@!#$%^~]", whole[0]))
-    return _mixed(whole[0]) >= mix
+    return _count_mixed(whole[0]) >= mix
 
 
-def _is_label(value):
-    """A sentence, or a word about passwords, where a password could stand."""
+def _is_label(value: str) -> bool:
+    """Recognize a sentence or a word about passwords in the place of one."""
     parts = value.translate(str.maketrans("_-./:", "     ")).lower().split()
     is_word = all(map(str.isalpha, parts)) and (
         "".join(parts) in LABELS or any(name in parts for name in LABEL_PARTS)
@@ -189,8 +199,8 @@ def _is_label(value):
     return is_word or any(map(str.isspace, value))
 
 
-def _stands_alone(text, match, core):
-    """`password=<word>` as a shell or a config file has it, and not an argument in `connect(password=value)`."""
+def is_alone(text: str, match: re.Match[str], core: str) -> bool:
+    """Recognize `password=<word>` of a shell or a file, not of `connect(password=value)`."""
     before = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
     end = match.end("op") + len(match["bare"] or "")
     is_tight = (
@@ -200,17 +210,17 @@ def _stands_alone(text, match, core):
     return is_tight and not in_call and core.isalpha() and not _is_label(core)
 
 
-def _is_unlike_prose(value, op):
-    """A bare password, not a word or a variable: "hunter2", but not "required", "user-supplied", "8-64"."""
+def is_unlike_prose(value: str, op: str) -> bool:
+    """Recognize a bare password: "hunter2", but not "required", "user-supplied", "8-64"."""
     if not re.search(r"[\d@!#$%^~]", value) or re.search(r"\s", value):
         return False
     if re.search(r"[^\W_][@!#$%^~]+[^\W_]", value) or value.isdigit():
         return True
-    return _mixed(value) >= 6 if op == ":" else any(map(str.isdigit, value))
+    return _count_mixed(value) >= 6 if op == ":" else any(map(str.isdigit, value))
 
 
-def _mixed(value):
-    """How many characters stand in runs that mix letters and digits, as generated values do; 0 if blank."""
+def _count_mixed(value: str) -> int:
+    """Count characters in runs that mix letters and digits, as in generated values."""
     if re.search(r"\s", value):
         return 0
     if _is_scrambled(value):
@@ -222,27 +232,16 @@ def _mixed(value):
     return sum(len(run) for run in runs if run.lower() not in TERMS)
 
 
-def _is_scrambled(value):
-    """Signs, letters and digits that take turns after two or three: "aB3$kL-9xQ!pR2*m"."""
+def _is_scrambled(value: str) -> bool:
+    """Recognize signs, letters and digits in turn: "aB3$kL-9xQ!pR2*m"."""
     if len(value) < 12 or not re.fullmatch(SCRAMBLED, value):
         return False
     pieces = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\w-]+", value)
     return len(pieces) * 2.7 >= len(value)
 
 
-def _is_reference(value):
-    if re.fullmatch(PATH, value):
-        return _mixed(value) < 16  # base64 may begin with "/" too
-    return re.fullmatch(TEMPLATE, value) or re.fullmatch(POINTER, value)
-
-
-def _is_code(text, at, is_env):
-    line = text[at : at + 200].partition("\n")[0]
-    return re.match(ENV_CODE, line) if is_env else re.match(CODE, line) or re.match(VARIABLE, line)
-
-
-def _is_fake(value):
-    """A marker word, one character repeated, or four and more characters of only two kinds."""
+def _is_fake(value: str) -> bool:
+    """Recognize a marker word, one character repeated, or four and more of only two kinds."""
     kinds = len(set(value))
     if kinds == 1 or (kinds == 2 and len(value) >= 4):
         return True

@@ -1,7 +1,11 @@
-"""The definition of done: commands that must have been witnessed to pass on the very tree that is there now."""
+"""The definition of done: commands with a witnessed proof that they pass on the current tree."""
 
 from ...errors import Refused
 from ..ledger.canonical import encode_canonical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row, Writer
 
 # The newest proof on this tree decides; without one, the newest on any tree says what is stale.
 PROOF_ON = """
@@ -12,8 +16,9 @@ SELECT id, outcome, tree_after FROM proof
 WHERE tier = 'witnessed' AND command = ? AND test <= ? ORDER BY seq DESC LIMIT 1"""
 
 
-# What an actor or a session of its host works on now; a task that is said to be blocked may be left. One that another
-# session took is that session's, if a host has told of the beginning of both: any other may be that one by a new id.
+# What an actor or a session of its host works on now, without blocked tasks. A task that another
+# session took is that session's if the host reported the start of both; else the session may be the
+# same one with a new id.
 CLAIMED = """
 SELECT t.id, t.title, t.done_when, t.test FROM task_state s JOIN task_current t ON t.seq = s.seq
 WHERE s.holder IN (?, ?) AND s.lease_until > ? AND s.status IN ('open', 'active')
@@ -25,34 +30,29 @@ OBJECTIONS = """
 SELECT id FROM verification_current WHERE task_id = ? AND blocking AND superseded_by IS NULL ORDER BY seq LIMIT 3"""
 
 
-def list_claimed_tasks(db, session):
+def list_claimed_tasks(db: "Reader", session: str) -> "list[Row]":
     return db.rows(CLAIMED, (db.actor, session, db.at, session))
 
 
-def list_open_points(db, task, tree_hash):
-    """What the definition of done still lacks: command, state (missing, failed, stale) and the proof that says so."""
+def list_open_points(db: "Reader", task: "Row", tree_hash: str | None) -> "list[Row]":
+    """Return the commands without a proof for this tree, each with its state and newest proof."""
     import json
 
     points = []
     for command in json.loads(task["done_when"] or "[]"):
-        here = db.one(PROOF_ON, (command, tree_hash, task["test"]))
-        ever = here or db.one(PROOF_OF, (command, task["test"]))
-        if here and here["outcome"] == "passed":
+        current = db.one(PROOF_ON, (command, tree_hash, task["test"]))
+        if current and current["outcome"] == "passed":
             continue
-        state = (
-            "failed"
-            if here
-            else "missing"
-            if not ever
-            else "changes the tree"
-            if ever["tree_after"]
-            else "stale"
-        )
-        points.append({"command": command, "state": state, "proof_id": ever and ever["id"]})
+        newest, state = current, "failed"
+        if not current:
+            newest, state = db.one(PROOF_OF, (command, task["test"])), "missing"
+            if newest:
+                state = "changes the tree" if newest["tree_after"] else "stale"
+        points.append({"command": command, "state": state, "proof_id": newest and newest["id"]})
     return points
 
 
-EXPLAINED = {
+EXPLANATIONS = {
     "missing": "never witnessed",
     "failed": "it failed on this tree",
     "stale": "the tree has changed since",
@@ -60,22 +60,19 @@ EXPLAINED = {
 }
 
 
-def find_objections(tx, task):
-    """What a person who closes the task should know: verdicts against it that no later one has superseded."""
-    ids = [row["id"] for row in tx.rows(OBJECTIONS, (task["id"],))]
-    return (
-        f"Closed although {', '.join(ids)} still objects; `Q9 --task-id {task['id']}` shows it."
-        if ids
-        else None
-    )
+def find_objections(tx: "Writer", task: "Row") -> str | None:
+    """Return a warning about verdicts against a closed task that are not superseded."""
+    ids = ", ".join(row["id"] for row in tx.rows(OBJECTIONS, (task["id"],)))
+    step = f"`Q9 --task-id {task['id']}` shows it."
+    return f"Closed although {ids} still objects; {step}" if ids else None
 
 
-def open_points_error(task, points):
-    said = "; ".join(f"`{point['command']}`: {EXPLAINED[point['state']]}" for point in points)
+def open_points_error(task: "Row", points: "list[Row]") -> Refused:
+    states = "; ".join(f"`{point['command']}`: {EXPLANATIONS[point['state']]}" for point in points)
     error = Refused(
         "not_done",
         f"{task['id']} is not done: {len(points)} of its conditions {'is' if len(points) == 1 else 'are'} open.",
-        said + ".",
+        states + ".",
         f"Run `Q1 --task-id {task['id']} --run -- {points[0]['command']}`"
         + (" and the others" if len(points) > 1 else "")
         + ", then close it; or --waive REASON, which every report will show.",
@@ -84,9 +81,13 @@ def open_points_error(task, points):
     return error
 
 
-def waive_points(tx, task, points, reason):
-    """The record that this task was closed without its proofs."""
+def waive_points(tx: "Writer", task: "Row", points: "list[Row]", reason: str | None) -> "Row":
+    """Record that this task was closed without its proofs."""
     values = {
-        "gate": "done", "subject_id": task["id"], "task_id": task["id"], "reason": reason, "missing": encode_canonical(points),
-    }  # fmt: skip
+        "gate": "done",
+        "subject_id": task["id"],
+        "task_id": task["id"],
+        "reason": reason,
+        "missing": encode_canonical(points),
+    }
     return tx.add("waiver", values, of=(task,))

@@ -2,6 +2,10 @@
 
 from ...errors import Conflict, NotFound, Refused
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row, Writer
+
 REACHES = """
 WITH RECURSIVE reach (id) AS (
     SELECT ?
@@ -38,76 +42,60 @@ SENTENCES = {
 }
 
 
-def add_link(tx, task, kind, target):
-    """Link two tasks; returns (row, whether it was there already)."""
+def add_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "tuple[Row, bool]":
+    """Link two tasks; return the row and whether the link existed already."""
     if task["id"] == target["id"]:
-        raise Refused(
-            "link_to_itself",
-            f"{task['id']} cannot be linked to itself.",
-            "",
-            "Name two different tasks.",
-        )
-    existing = _existing(tx, task, kind, target)
+        what = f"{task['id']} cannot be linked to itself."
+        raise Refused("link_to_itself", what, "", "Name two different tasks.")
+    existing = _find_link(tx, task, kind, target)
     if existing:
         return existing, True
     if kind != "relates-to" and tx.value(REACHES, (target["id"], kind, task["id"])):
+        sources: dict[str, str] = {}
+        for row in tx.rows(STEPS, (target["id"], kind)):  # the nearest first
+            sources.setdefault(row["id"], row["via"])
+        path = [task["id"]]
+        while path[0] != target["id"]:
+            path.insert(0, sources[path[0]])
         raise Refused(
             "cycle",
             f"That {kind} link would close a circle.",
-            f"There are {kind} links {' -> '.join(_path(tx, target['id'], kind, task['id']))}.",
+            f"There are {kind} links {' -> '.join(path)}.",
             "Remove one of them first (`W11 --remove`), or use relates-to.",
         )
     if kind == "parent" and (parent := tx.value(PARENT, (task["id"],))):
-        raise Conflict(
-            "has_parent", f"{task['id']} is already part of {parent}.", "A task has one parent.",
-            "Remove that link first: `W11 --remove`.",
-        )  # fmt: skip
+        what = f"{task['id']} is already part of {parent}."
+        step = "Remove that link first: `W11 --remove`."
+        raise Conflict("has_parent", what, "A task has one parent.", step)
     return _record(tx, task, kind, target, "added"), False
 
 
-def remove_link(tx, task, kind, target):
-    existing = _existing(tx, task, kind, target)
+def remove_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "Row":
+    existing = _find_link(tx, task, kind, target)
     if not existing:
-        raise NotFound(
-            "no_such_link",
-            f"{task['id']} has no {kind} link to {target['id']}.",
-            "",
-            "`W10` shows the links of a task.",
-        )
+        what = f"{task['id']} has no {kind} link to {target['id']}."
+        raise NotFound("no_such_link", what, "", "`W10` shows the links of a task.")
     if existing["task_id"] != task["id"]:
         task, target = target, task
     return _record(tx, task, kind, target, "removed")
 
 
-def _existing(tx, task, kind, target):
-    """The link, if it is there; of two tasks that relate, it does not matter which was named first."""
-    found = tx.one(EXISTING, (task["id"], kind, target["id"]))
-    return (
-        found
-        or (kind == "relates-to" and tx.one(EXISTING, (target["id"], kind, task["id"])))
-        or None
-    )
+def _find_link(tx: "Writer", task: "Row", kind: str, target: "Row") -> "Row | None":
+    """Return an existing link; the order of two tasks that relate does not matter."""
+    row = tx.one(EXISTING, (task["id"], kind, target["id"]))
+    if row or kind != "relates-to":
+        return row
+    return tx.one(EXISTING, (target["id"], kind, task["id"]))
 
 
-def _path(tx, start, kind, end):
-    """The ids from one task to another that it leads to."""
-    came: dict[str, str] = {}
-    for row in tx.rows(STEPS, (start, kind)):  # the nearest first
-        came.setdefault(row["id"], row["via"])
-    path = [end]
-    while path[0] != start:
-        path.insert(0, came[path[0]])
-    return path
-
-
-def list_links(db, task):
-    """The links of a task as a person reads them."""
+def list_links(db: "Reader", task: "Row") -> "list[Row]":
+    """Return the links of a task as a person reads them."""
     return [
         {"link": SENTENCES[row["kind"], row["direction"]], **row}
         for row in db.rows(AROUND, (task["id"], task["id"]))
     ]
 
 
-def _record(tx, task, kind, target, state):
+def _record(tx: "Writer", task: "Row", kind: str, target: "Row", state: str) -> "Row":
     values = {"task_id": task["id"], "kind": kind, "target_id": target["id"], "state": state}
     return tx.add("task_link", values, of=(task, target))

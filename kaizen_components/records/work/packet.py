@@ -1,9 +1,17 @@
-"""Packets: what a subagent or a diagnostic was asked, and what it brought back."""
+"""Packets: what a subagent or a diagnostic was asked, and what it returned."""
+
+from __future__ import annotations
 
 from ...errors import Conflict
 from ..ledger.canonical import encode_canonical
 from ..ledger.transaction import make_receipt
 from ..search import listing as lists
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...parameters import Reader, Row, Writer
 
 LIST = """
 SELECT id, kind, outcome, recipient, actor, at, task_id, title FROM packet_current
@@ -14,7 +22,14 @@ ORDER BY seq DESC LIMIT ?"""
 COLUMNS = "id, kind, outcome, recipient, actor, at, task_id, title"
 
 
-def list_packets(db, task_ref, kind, only_open, limit, query=None):
+def list_packets(
+    db: Reader,
+    task_ref: str | None,
+    kind: str | None,
+    only_open: bool,
+    limit: int,
+    query: str | None = None,
+) -> Row:
     task = db.resolve("task", task_ref) if task_ref else None
     if query:
         filters = {
@@ -23,22 +38,37 @@ def list_packets(db, task_ref, kind, only_open, limit, query=None):
             "outcome = ?": "open" if only_open else None,
         }
         return lists.list_records(db, "packet", COLUMNS, limit, filters, query)
-    found = db.rows(LIST, (task, task, kind, kind, int(only_open), limit + 1))
-    return {"records": found[:limit], "count": min(len(found), limit), "more": len(found) > limit}
+    rows = db.rows(LIST, (task, task, kind, kind, int(only_open), limit + 1))
+    return {"records": rows[:limit], "count": min(len(rows), limit), "more": len(rows) > limit}
 
 
-def create_packet(tx, kind, task_id, title, summary, body, recipient, payload):
+def create_packet(
+    tx: Writer,
+    kind: str,
+    task_id: str,
+    title: str,
+    summary: str,
+    body: str | None,
+    recipient: str | None,
+    payload: Any,
+) -> Row:
     task = tx.find("task", task_id)
     values = {
-        "task_id": task["id"], "kind": kind, "recipient": recipient, "title": title, "summary": summary, "body": body,
+        "task_id": task["id"],
+        "kind": kind,
+        "recipient": recipient,
+        "title": title,
+        "summary": summary,
+        "body": body,
         "payload": None if payload is None else encode_canonical(payload),
-    }  # fmt: skip
-    return make_receipt(
-        "packet", tx.add("packet", values, of=(task,)), task_id=task["id"], title=title
-    )
+    }
+    row = tx.add("packet", values, of=(task,))
+    return make_receipt("packet", row, task_id=task["id"], title=title)
 
 
-def ingest_result(tx, kind, ref, outcome, summary, body, payload):
+def ingest_result(
+    tx: Writer, kind: str, ref: str, outcome: str, summary: str, body: str | None, payload: Any
+) -> Row:
     packet = tx.find("packet", ref)
     if packet["kind"] != kind:
         raise Conflict(
@@ -48,10 +78,12 @@ def ingest_result(tx, kind, ref, outcome, summary, body, payload):
             f"Use `{'W6' if packet['kind'] == 'subagent' else 'W8'}` for it.",
         )
     values = {
-        "packet_id": packet["id"], "outcome": outcome, "summary": summary, "body": body,
+        "packet_id": packet["id"],
+        "outcome": outcome,
+        "summary": summary,
+        "body": body,
         "payload": None if payload is None else encode_canonical(payload),
-    }  # fmt: skip
+    }
     row = tx.add("packet_result", values, of=(packet,))
-    return make_receipt(
-        "packet_result", row, packet_id=packet["id"], task_id=packet["task_id"], outcome=outcome
-    )
+    facts = {"packet_id": packet["id"], "task_id": packet["task_id"], "outcome": outcome}
+    return make_receipt("packet_result", row, **facts)

@@ -1,16 +1,22 @@
-"""Rules that sessions must know: how they are listed, retired, and fitted into a budget of tokens."""
+"""Rules that sessions must know: list them, retire them, and fit them into a budget of tokens."""
+
+from __future__ import annotations
 
 from ...errors import Conflict
 from ...limits import PRIORITY
 from ..ledger import revision
 from ..search import full_text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row, Writer
+
 CHARACTERS_A_TOKEN = 4
 COUNTED = (
-    "A token is four characters of a rule as printed, rounded up; only rules count. They come whole and by priority; "
-    "after one that does not fit, a smaller one may."
+    "A token is four characters of a rule as printed, rounded up; only rules count. They come whole "
+    "and by priority; after one that does not fit, a smaller one may."
 )
-# The place in that text, the most urgent first.
+# The most urgent first.
 RANK = f"instr('{' '.join(PRIORITY)}', priority)"
 COLUMNS = "id, priority, status, scope, at, test, title"
 
@@ -22,43 +28,73 @@ RETIRED = """
 SELECT at, actor, note FROM policy_revision WHERE policy_id = ? AND status = 'retired' ORDER BY rev DESC LIMIT 1"""
 
 
-def list_policies(db, limit, status, priority, scope):
-    """The most important first, and among equals the newest."""
+def list_policies(
+    db: Reader, limit: int, status: str | None, priority: str | None, scope: str | None
+) -> Row:
+    """List rules, the most important first, and among equals the newest."""
     filters = {"status = ?": status, "priority = ?": priority, "scope = ?": scope}
     chosen = {sql: value for sql, value in filters.items() if value is not None}
     where = "WHERE " + " AND ".join(chosen) if chosen else ""
-    found = db.rows(LIST.format(where=where), (*chosen.values(), limit + 1))
-    records = [{**row, "test": bool(row["test"])} for row in found[:limit]]
-    return {"records": records, "count": len(records), "more": len(found) > limit}
+    rows = db.rows(LIST.format(where=where), (*chosen.values(), limit + 1))
+    records = [{**row, "test": bool(row["test"])} for row in rows[:limit]]
+    return {"records": records, "count": len(records), "more": len(rows) > limit}
 
 
-def retire_policy(tx, policy, reason):
+def retire_policy(tx: Writer, policy: Row, reason: str) -> Row:
     if policy["status"] == "retired":
         before = tx.one(RETIRED, (policy["id"],))
+        assert before, "a retired rule has the revision that retired it"
         raise Conflict(
             "already_retired",
             f"{policy['id']} is retired already.",
             f"{before['actor']} retired it at {before['at']}: {before['note']}",
-            "Nothing is left to do; `X4` shows its history, `X1` records a new rule.",
+            "`X4` shows its history, `X1` records a new rule.",
         )
     return revision.add_revision(tx, "policy", policy, {"status": "retired", "note": reason})
 
 
-def build_session_context(db, budget, scope, query):
-    """The rules in force that fit the budget, and which did not."""
+def build_session_context(db: Reader, budget: int, scope: str | None, query: str | None) -> Row:
+    """Return the active rules that fit the budget, and those that do not.
+
+    They come by priority, then by their words in common with the query, the oldest first.
+    """
+    active = db.rows(IN_FORCE, (scope, scope))
+    if query:
+        ranked = full_text.find_best(db, query, "policy", max(len(active), 1_000))
+        place = {seq: at for at, (_, seq) in enumerate(ranked)}
+        order = list(dict.fromkeys(row["priority"] for row in active))
+        active.sort(
+            key=lambda row: (
+                order.index(row["priority"]),
+                -count_common_words(query, row["when"] or ""),
+                place.get(row["seq"], len(place)),
+                row["seq"],
+            )
+        )
     rules, left_out, used = [], [], 0
-    for rule in _in_order(db, scope, query):
+    for rule in active:
+        del rule["seq"]
         needed = estimate_tokens(rule)
         if used + needed <= budget:
             rules.append(rule)
             used += needed
         else:
-            left_out.append(
-                {name: rule[name] for name in ("priority", "title", "id")} | {"tokens": needed}
-            )
+            facts = {name: rule[name] for name in ("priority", "title", "id")}
+            left_out.append(facts | {"tokens": needed})
     missing = sum(row["tokens"] for row in left_out)
+    critical = [row["id"] for row in left_out if row["priority"] == "critical"]
+    remark = {}
+    if critical:
+        warning = f"Critical rules did not fit: {', '.join(critical)}."
+        remark["warning"] = f"{warning} --budget {used + missing} holds all rules."
+    elif left_out:
+        remark["hint"] = f"--budget {used + missing} holds all rules; `X4 --id ID` shows one."
+    elif not rules:
+        where = f" for the scope {scope}" if scope else ""
+        step = "`X1 --title … --summary … --priority critical` records one."
+        remark["hint"] = f"No rule is active{where}. {step}"
     return {
-        **_remarks(rules, left_out, scope, used + missing),
+        **remark,
         "complete": not left_out,
         "budget": budget,
         "tokens": used,
@@ -69,12 +105,12 @@ def build_session_context(db, budget, scope, query):
     }
 
 
-def estimate_tokens(rule):
-    """What a rule costs, estimated from its card as the text face prints it where no line has to wrap."""
+def estimate_tokens(rule: Row) -> int:
+    """Estimate the tokens of a rule from its card as the text face prints it unwrapped."""
     return -(-len(render_rule(rule)) // CHARACTERS_A_TOKEN)
 
 
-def render_rule(rule):
+def render_rule(rule: Row) -> str:
     label = max(map(len, rule))
     lines = []
     for name, value in rule.items():
@@ -84,57 +120,19 @@ def render_rule(rule):
     return "\n".join(lines) + "\n"
 
 
-def _remarks(rules, left_out, scope, all_tokens):
-    """What a reader must see before the rules."""
-    critical = [row["id"] for row in left_out if row["priority"] == "critical"]
-    if critical:
-        return {
-            "warning": f"Critical rules did not fit: {', '.join(critical)}. --budget {all_tokens} holds all rules."
-        }
-    if left_out:
-        return {"hint": f"--budget {all_tokens} holds all rules; `X4 --id ID` shows one."}
-    if not rules:
-        where = f" for the scope {scope}" if scope else ""
-        return {
-            "hint": f"No rule is in force{where}. `X1 --title … --summary … --priority critical` records one."
-        }
-    return {}
+def count_common_words(query: str, text: str) -> int:
+    """Count the words of the query that the text has, also in another form."""
+    words = _split_words(text)
+    return sum(any(are_alike(word, other) for other in words) for word in _split_words(query))
 
 
-def _in_order(db, scope, query):
-    """By priority; then what the words of the query find, by its trigger first; then the oldest, which is stable."""
-    found = db.rows(IN_FORCE, (scope, scope))
-    if query:
-        ranked = full_text.find_best(db, query, "policy", max(len(found), 1_000))
-        place = {seq: at for at, (_, seq) in enumerate(ranked)}
-        order = list(dict.fromkeys(row["priority"] for row in found))
-        found.sort(
-            key=lambda row: (
-                order.index(row["priority"]),
-                -_words_in_common(query, row["when"] or ""),
-                place.get(row["seq"], len(place)),
-                row["seq"],
-            )
-        )
-    return [{name: value for name, value in row.items() if name != "seq"} for row in found]
+def _split_words(text: str) -> set[str]:
+    words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+    return {word for word in words if len(word) > 2}
 
 
-def _words_in_common(query, text):
-    """How many words of the query the text has, in whatever form."""
-    there = _words(text)
-    return sum(any(_alike(word, other) for other in there) for word in _words(query))
-
-
-def _words(text):
-    return {
-        word
-        for word in "".join(c if c.isalnum() else " " for c in text.casefold()).split()
-        if len(word) > 2
-    }
-
-
-def _alike(one, other):
-    """The same word, or two forms of it, such as release and releasing: alike but for the end of the shorter."""
+def are_alike(one: str, other: str) -> bool:
+    """Compare two words, such as release and releasing: alike but for the end of the shorter."""
     same = 0
     while same < min(len(one), len(other)) and one[same] == other[same]:
         same += 1

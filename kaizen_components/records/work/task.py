@@ -3,7 +3,11 @@
 from ...limits import PRIORITY
 from ..search import listing as lists
 
-# INDEXED BY: without it the planner reads all open tasks and sorts them, which at a million takes a second.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...parameters import Reader, Row
+
+# INDEXED BY: without it the planner sorts all open tasks, which at a million takes a second.
 READY = """
 WITH chosen AS (
     SELECT * FROM (
@@ -56,10 +60,33 @@ FROM task_state s JOIN task_current t ON t.seq = s.seq
 {where} ORDER BY {driver}.seq DESC LIMIT ?"""
 
 
-def list_tasks(db, limit, status, actor, scope, priority, holder, since, until, query=None):
+def list_tasks(
+    db: "Reader",
+    limit: int,
+    status: str | None,
+    actor: str | None,
+    scope: str | None,
+    priority: str | None,
+    holder: str | None,
+    since: str | None,
+    until: str | None,
+    query: str | None = None,
+) -> "Row":
+    """List tasks that pass the filters, the newest first, or the best for a query."""
     if query:
-        return _found(db, limit, status, actor, scope, priority, holder, since, until, query)
-    filters = {
+        columns: Row = {
+            "status = ?": status,
+            "actor = ?": actor,
+            "scope = ?": scope,
+            "priority = ?": priority,
+            "holder = ?": holder,
+            "lease_until > ?": db.at if holder else None,
+            "at >= ?": since,
+            "at < ?": until,
+        }
+        best = lists.list_records(db, "task", COLUMNS, limit, columns, query)
+        return {**best, "records": [_hide_ended_lease(row, db.at) for row in best["records"]]}
+    filters: Row = {
         "s.status = ?": status,
         "t.actor = ?": actor,
         "s.scope = ?" if scope == "project" else "s.scope <> 'project' AND s.scope = ?": scope,
@@ -72,54 +99,48 @@ def list_tasks(db, limit, status, actor, scope, priority, holder, since, until, 
         filters["s.lease_until > ?"] = db.at
     chosen = {sql: value for sql, value in filters.items() if value is not None}
     where = "WHERE " + " AND ".join(chosen) if chosen else ""
-    driver = (
-        "t" if actor else "s"
-    )  # the table whose index finds the rows, so that they need no sorting
-    found = db.rows(LIST.format(where=where, driver=driver), (*chosen.values(), limit + 1))
-    records = [_row(row, db.at) for row in found[:limit]]
-    return {"records": records, "count": len(records), "more": len(found) > limit}
+    driver = "t" if actor else "s"  # the table whose index finds the rows in order
+    rows = db.rows(LIST.format(where=where, driver=driver), (*chosen.values(), limit + 1))
+    records = [_hide_ended_lease(row, db.at) for row in rows[:limit]]
+    return {"records": records, "count": len(records), "more": len(rows) > limit}
 
 
-def _found(db, limit, status, actor, scope, priority, holder, since, until, query):
-    filters = {
-        "status = ?": status, "actor = ?": actor, "scope = ?": scope, "priority = ?": priority, "holder = ?": holder,
-        "lease_until > ?": db.at if holder else None, "at >= ?": since, "at < ?": until,
-    }  # fmt: skip
-    found = lists.list_records(db, "task", COLUMNS, limit, filters, query)
-    return {**found, "records": [_row(row, db.at) for row in found["records"]]}
-
-
-def ready_tasks(db, scope, limit, with_tests):
+def ready_tasks(db: "Reader", scope: str | None, limit: int, with_tests: bool) -> "list[Row]":
     filters = (db.at, scope, scope, int(with_tests), limit)
-    found = db.rows(READY, (*filters, *filters, limit))
-    return [{**row, "abandoned": bool(row["abandoned"])} for row in found]
+    rows = db.rows(READY, (*filters, *filters, limit))
+    return [{**row, "abandoned": bool(row["abandoned"])} for row in rows]
 
 
-def load_related_records(db, task):
-    """What hangs on a task, in full."""
+def load_related_records(db: "Reader", task: "Row") -> "dict[str, list[Row]]":
+    """Return the records of a task, in full."""
     questions = {
-        "plans": PLANS, "packets": PACKETS, "packet_results": RESULTS, "proofs": PROOFS, "verifications": VERIFICATIONS,
-        "waivers": WAIVERS, "traces": SPANS, "lessons": LESSONS, "artifacts": ARTIFACTS, "leases": LEASES,
-    }  # fmt: skip
+        "plans": PLANS,
+        "packets": PACKETS,
+        "packet_results": RESULTS,
+        "proofs": PROOFS,
+        "verifications": VERIFICATIONS,
+        "waivers": WAIVERS,
+        "traces": SPANS,
+        "lessons": LESSONS,
+        "artifacts": ARTIFACTS,
+        "leases": LEASES,
+    }
     return {name: db.rows(sql, (task["id"],) * sql.count("?")) for name, sql in questions.items()}
 
 
-def _row(row, at):
+def _hide_ended_lease(row: "Row", at: str) -> "Row":
     row["holder"] = row["holder"] if (row.pop("lease_until") or "") > at else None
     row["test"] = bool(row["test"])
     return row
 
 
-def describe_task(db, task):
-    """A task as W10 shows it: the definition of done as a list, the lease only while it is live."""
+def describe_task(db: "Reader", task: "Row") -> "Row":
+    """Return a task for W10: the definition of done as a list, the lease only while it is live."""
     live = (task["lease_until"] or "") > db.at
-    done_when = (
-        db.rows("SELECT value FROM json_each(?)", (task["done_when"],)) if task["done_when"] else []
-    )
     return {
         **{name: value for name, value in task.items() if name not in ("seq", "id")},
         "test": bool(task["test"]),
-        "done_when": [row["value"] for row in done_when],
+        "done_when": lists.read_json_list(db, task["done_when"]),
         "holder": task["holder"] if live else None,
         "lease_until": task["lease_until"] if live else None,
     }

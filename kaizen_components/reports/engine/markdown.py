@@ -9,12 +9,12 @@ from .document import Block, Code, Ref, format_count
 from .escape import escape_text, quote_code
 
 
-def render_markdown(made: dict[str, Any], footer: list[str]) -> str:
+def render_markdown(report: dict[str, Any], footer: list[str]) -> str:
     """Return the document, its footer below a rule."""
-    lines = ["# " + escape_text(made["title"]), ""]
-    for text in made["lead"]:
+    lines = ["# " + escape_text(report["title"]), ""]
+    for text in report["lead"]:
         lines += [escape_sentence(text), ""]
-    for section in made["sections"]:
+    for section in report["sections"]:
         lines += ["## " + escape_text(section["heading"]), ""]
         for block in section["blocks"]:
             lines += [*_render_block(block), ""]

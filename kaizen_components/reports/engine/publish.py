@@ -86,7 +86,7 @@ class Output:
         mean something else later: @last by the id, "this week" by the week.
         """
         data, moment = self.gather(gather, options)
-        made = layout(data, self.zone)
+        report = layout(data, self.zone)
         repeated = {**options, "timezone": self.zone.name, "as_of": moment.size}
         words = ["kaizen", self.command.code]
         for option, value in {**repeated, "format": self.format}.items():
@@ -94,16 +94,16 @@ class Output:
                 words += ["--" + option.replace("_", "-"), *([] if value is True else [str(value)])]
         again = join_words(words)
         answer = {
-            "title": made["title"],
+            "title": report["title"],
             "ledger": moment.describe(),
             "again": again,
             "data": data,
         }
-        text = self._render(made, answer)
+        text = self._render(report, answer)
         if self.out == "-":
             return {"document": text, **answer}
         path = save_report(self.store, self.command.name, self.format, text, self.out)
-        shown = [*_summarize(made), "", f"{self.format.upper()}: {path}", f"Again: {again}"]
+        shown = [*_summarize(report), "", f"{self.format.upper()}: {path}", f"Again: {again}"]
         answer = {"path": path, **answer, "text": "\n".join(shown)}
         root = self.store.place.root
         absolute = os.path.abspath(self.out) if self.out else os.path.join(root, path)
@@ -139,7 +139,7 @@ class Output:
             answer["path"] = self.out
         return answer
 
-    def _render(self, made: dict[str, Any], answer: dict[str, Any]) -> str:
+    def _render(self, report: dict[str, Any], answer: dict[str, Any]) -> str:
         ledger, again = answer["ledger"], answer["again"]
         if self.format == "json":
             import json
@@ -165,11 +165,11 @@ class Output:
         if self.format == "html":
             return render_template(
                 "report.html",
-                made=made,
+                report=report,
                 made_from=made_from,
                 ledger=ledger,
                 again=again,
-                anchors=_list_anchors(made),
+                anchors=_list_anchors(report),
             )
         origin, root = markdown.quote_code(ledger["origin"]), markdown.quote_code(ledger["root"])
         footer = [
@@ -181,13 +181,13 @@ class Output:
             "",
             *("    " + line for line in ledger["checkpoint"].split("\n")),
         ]
-        return markdown.render_markdown(made, footer)
+        return markdown.render_markdown(report, footer)
 
 
-def _list_anchors(made: dict[str, Any]) -> set[str]:
+def _list_anchors(report: dict[str, Any]) -> set[str]:
     """Return the ids that links of the page can lead to."""
     cells: list[Any] = []
-    for section in made["sections"]:
+    for section in report["sections"]:
         for block in section["blocks"]:
             for row in block.get("rows") or []:
                 cells += row if isinstance(row, list) else []
@@ -196,10 +196,10 @@ def _list_anchors(made: dict[str, Any]) -> set[str]:
     return {str(cell) for cell in cells if isinstance(cell, Own)}
 
 
-def _summarize(made: dict[str, Any]) -> list[str]:
+def _summarize(report: dict[str, Any]) -> list[str]:
     """Return what a terminal shows of a report: the title, the first sentences, the numbers."""
-    lines = [made["title"], *made["lead"]]
-    for section in made["sections"]:
+    lines = [report["title"], *report["lead"]]
+    for section in report["sections"]:
         for block in section["blocks"]:
             if block["block"] == "facts":
                 label = max(len(row["label"]) for row in block["rows"])

@@ -67,40 +67,40 @@ def _count_events(events: list[Event], name: str) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def layout(found: dict[str, Any], zone: Zone) -> dict[str, Any]:
+def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
     days: dict[str, list[Event]] = {}  # the newest first, each in the order of the log
-    for event in found["entries"]:
+    for event in data["entries"]:
         days.setdefault(zone.day(event["at"]), []).insert(0, event)
     days = dict(sorted(days.items(), reverse=True))
-    shown, total = len(found["entries"]), found["log_entries"]
+    shown, total = len(data["entries"]), data["log_entries"]
     if not total:
         start = "`kaizen W1 --title … --summary …` starts a task, and the story with it."
         lead = f"Nothing is recorded yet. {start}"
     elif not days:
         lead = f"None of {format_quantity(total, 'entry')} fits."
-    elif found["more"]:
-        what = "that fit" if found["narrowed"] else f"of {format_count(total)} entries"
+    elif data["more"]:
+        what = "that fit" if data["narrowed"] else f"of {format_count(total)} entries"
         lead = f"The newest {format_count(shown)} {what}; --limit shows more."
     elif shown < total:
         lead = f"{format_quantity(shown, 'entry')} of {format_count(total)} in the log."
     else:
         lead = f"{format_quantity(total, 'entry')}."
     verified = f"Verified: {format_quantity(total, 'entry')}, root recomputed."
-    texts = [verified if found["verified"] else "", lead, found["narrowed"]]
+    texts = [verified if data["verified"] else "", lead, data["narrowed"]]
     sections = []
     if days:
-        tests = sum(event.get("test", False) for event in found["entries"])
+        tests = sum(event.get("test", False) for event in data["entries"])
         numbers = facts(
             fact("entries shown", shown),
             fact("days", len(days)),
-            fact("actors", len(found["actors"])),
-            fact("kinds", len(found["kinds"])),
+            fact("actors", len(data["actors"])),
+            fact("kinds", len(data["kinds"])),
             fact("of test records", tests) if tests else None,
         )
         sections = [
             section("In numbers", numbers, _draw_activity(days)),
             *(section(day, *_tell_day(events, zone)) for day, events in days.items()),
-            section("By actor and kind", _list_counts(found, "actor"), _list_counts(found, "kind")),
+            section("By actor and kind", _list_counts(data, "actor"), _list_counts(data, "kind")),
         ]
     return document("Ledger", [text for text in texts if text], sections)
 
@@ -119,10 +119,10 @@ def _draw_activity(days: dict[str, list[Event]]) -> Block | None:
     return draw_bars("Activity", "day", "entries", labels, {"entries": counts}, says)
 
 
-def _list_counts(found: dict[str, Any], what: str) -> Block | None:
+def _list_counts(data: dict[str, Any], what: str) -> Block | None:
     rows: list[list[Any]] = [
         [clip_text(name.replace("_", " ") if what == "kind" else name), number]
-        for name, number in found[f"{what}s"].items()
+        for name, number in data[f"{what}s"].items()
     ]
     return table(f"Entries shown, by {what}", {what.capitalize(): "", "Entries": "number"}, rows)
 

@@ -175,18 +175,18 @@ def sum_costs(db: Reader, task_ids: list[str], test: int) -> dict[str, Row]:
     return {row.pop("task_id"): row for row in db.rows(COST, (json.dumps(task_ids), test, test))}
 
 
-def layout(found: dict[str, Any], zone: Zone) -> dict[str, Any]:
-    record = found["record"]
+def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
+    record = data["record"]
     lead = [
-        f"{found['id']}, opened {zone.show(record['at'])} by {record['actor']}, "
+        f"{data['id']}, opened {zone.show(record['at'])} by {record['actor']}, "
         f"last changed {zone.show(record['changed_at'])}."
     ]
     if record["test"]:
         lead.append("This is a test record: `kaizen K7` removes it.")
-    if found["waivers"]:
-        waivers = format_quantity(found["waivers"], "waiver")
+    if data["waivers"]:
+        waivers = format_quantity(data["waivers"], "waiver")
         lead.append(f"{waivers} let it pass without a proof; the reasons are below.")
-    whole = f"`kaizen W10 --id {found['id']}` shows it whole."
+    whole = f"`kaizen W10 --id {data['id']}` shows it whole."
     columns = {"Verdict": "", "When": "whole", "Says": "", "Record": ""}
     rows: list[list[Any]] = [
         [
@@ -195,60 +195,60 @@ def layout(found: dict[str, Any], zone: Zone) -> dict[str, Any]:
             clip_text(row["summary"]),
             Ref(row["id"]),
         ]
-        for row in found["objections"]
+        for row in data["objections"]
     ]
     objections = table("Verdicts against it that no later one supersedes", columns, rows)
     columns = {"This task": "", "Task": "", "Status": "", "Title": ""}
     rows = [
         [row["link"], Ref(row["task_id"]), add_tone(row["status"]), clip_text(row["title"])]
-        for row in found["links"][:LINKS_MAX]
+        for row in data["links"][:LINKS_MAX]
     ]
-    links = table("Links as they are now", columns, rows, len(found["links"]) - len(rows))
+    links = table("Links as they are now", columns, rows, len(data["links"]) - len(rows))
     sections = [
-        section("In numbers", facts(*_list_numbers(found))),
+        section("In numbers", facts(*_list_numbers(data))),
         section(
             "What is to be done",
             prose("Summary", record["summary"]),
             prose("Text", record["body"], whole),
         ),
-        section("Definition of done", *_list_conditions(found, zone)),
+        section("Definition of done", *_list_conditions(data, zone)),
         section("Objections that stand", objections),
         section("Links", links),
-        section("What happened", *_tell_events(found, zone)),
-        section("Traces", *_list_traces(found, zone)),
+        section("What happened", *_tell_events(data, zone)),
+        section("Traces", *_list_traces(data, zone)),
     ]
     return document(f"Task: {clip_text(record['title'])}", lead, sections)
 
 
-def _list_numbers(found: dict[str, Any]) -> list[Block]:
-    record, cost = found["record"], found["cost"]
+def _list_numbers(data: dict[str, Any]) -> list[Block]:
+    record, cost = data["record"], data["cost"]
     numbers = [
         fact("status", record["status"], show=str),
         fact("priority", record["priority"], show=str),
         fact("scope", clip_text(record["scope"], 40), show=str),
-        fact("age", found["age_ms"], show=format_duration),
+        fact("age", data["age_ms"], show=format_duration),
     ]
-    if found["lead_time_ms"] is not None:
-        numbers.append(fact("lead time to done", found["lead_time_ms"], show=format_duration))
+    if data["lead_time_ms"] is not None:
+        numbers.append(fact("lead time to done", data["lead_time_ms"], show=format_duration))
     if record["holder"]:
         numbers.append(fact("claimed by", clip_text(record["holder"], 40), show=str))
-    for row in found["proofs"]:
+    for row in data["proofs"]:
         numbers.append(fact(f"proofs {row['outcome']}, {row['tier']}", row["number"]))
     for name in ("spans", "tokens_in", "tokens_out"):
         if cost[name]:
             numbers.append(fact(name.replace("_", " "), cost[name]))
     if cost["spans"]:
         numbers.append(fact("cost", cost["cost_usd"], show=format_dollars))
-    if found["waivers"]:
-        numbers.append(fact("waivers", found["waivers"]))
+    if data["waivers"]:
+        numbers.append(fact("waivers", data["waivers"]))
     return numbers
 
 
-def _list_conditions(found: dict[str, Any], zone: Zone) -> list[Block | None]:
+def _list_conditions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     columns = {"Command": "", "Newest witnessed proof": ""}
     columns |= {"On tree": "whole", "When": "whole", "Proof": ""}
     rows: list[list[Any]] = []
-    for row in found["done_when"]:
+    for row in data["done_when"]:
         command = Code(clip_text(row["command"], 200))
         if "id" in row:
             tree, at = Code(row["tree_hash"][:12] + "…"), zone.show(row["at"])
@@ -263,17 +263,17 @@ def _list_conditions(found: dict[str, Any], zone: Zone) -> list[Block | None]:
     return [commands, paragraph(note)] if rows else []
 
 
-def _tell_events(found: dict[str, Any], zone: Zone) -> list[Block | None]:
+def _tell_events(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     entries = [
-        {**format_entry(event, zone.show, found["id"]), "by": clip_text(event["actor"], 60)}
-        for event in found["events"]
+        {**format_entry(event, zone.show, data["id"]), "by": clip_text(event["actor"], 60)}
+        for event in data["events"]
     ]
-    before = format_quantity(found["events_before"], "event")
+    before = format_quantity(data["events_before"], "event")
     note = paragraph(f"{before} before these: --limit shows more.")
-    return [note if found["events_before"] else None, story(entries)]
+    return [note if data["events_before"] else None, story(entries)]
 
 
-def _list_traces(found: dict[str, Any], zone: Zone) -> list[Block | None]:
+def _list_traces(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     numbers = ("Spans", "Wall time", "Tokens in", "Tokens out", "Cost")
     columns = {"Trace": "", "Begun": "whole"} | dict.fromkeys(numbers, "number")
     rows = [
@@ -286,9 +286,9 @@ def _list_traces(found: dict[str, Any], zone: Zone) -> list[Block | None]:
             row["tokens_out"],
             format_dollars(row["cost_usd"]),
         ]
-        for row in found["traces"]
+        for row in data["traces"]
     ]
-    drawn = [row for row in found["traces"] if "spans" in row]
+    drawn = [row for row in data["traces"] if "spans" in row]
     left = format_quantity(len(rows) - len(drawn), "trace")
     note = paragraph(f"Not drawn: {left}. `kaizen T3 --trace-id` draws one.")
     return [

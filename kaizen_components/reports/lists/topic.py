@@ -64,7 +64,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
         )
         for row in db.rows(sql, (json.dumps(seqs),)):
             ref = row.pop("shown_by")
-            command = kind.shows or KINDS[parse_kind(ref)].shows
+            command = kind.shows or KINDS[parse_kind(ref) or ""].shows
             words = ["kaizen", *command.split(), *(["--id"] if " " not in command else []), ref]
             records[name, row.pop("seq")] = {"kind": name, **row, "inspect": join_words(words)}
     return {

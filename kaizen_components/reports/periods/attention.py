@@ -104,14 +104,14 @@ def list_highlights(
 
 
 def list_next_points(
-    db: Reader, zone: Zone, period: Period, scope: str | None, found: dict[str, Any]
+    db: Reader, zone: Zone, period: Period, scope: str | None, data: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Return at most seven: what is open now, the most pressing first, and what stood out."""
-    return list(islice(_find_points(db, zone, period, scope, found), POINTS_MAX))
+    return list(islice(_find_points(db, zone, period, scope, data), POINTS_MAX))
 
 
 def _find_points(
-    db: Reader, zone: Zone, period: Period, scope: str | None, found: dict[str, Any]
+    db: Reader, zone: Zone, period: Period, scope: str | None, data: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     for row in fetch_scoped_rows(db, OBJECTION, (), scope, OF_TASK_OR_OWN):
         text = f"{row['conclusion']}: {_shorten(row['summary'])}."
@@ -129,18 +129,18 @@ def _find_points(
         yield _point(
             "warn", "Prediction without an outcome", row, text, "I5", "--id", row["irl_id"]
         )
-    for row in found["waivers"][:1]:
+    for row in data["waivers"][:1]:
         words = ["W10" if row["gate"] == "done" else "L6", "--id", row["subject_id"]]
-        counted = {**row, "number": found["numbers"]["now"]["waivers"]}
+        counted = {**row, "number": data["numbers"]["now"]["waivers"]}
         yield _point("warn", "Waived", counted, f"{_shorten(row['reason'])}.", *words)
-    for row in found["flakiest"][:1]:
+    for row in data["flakiest"][:1]:
         runs = f"{row['passed']:,} of {row['runs']:,} runs passed"
         trees = format_quantity(row["mixed"], "unchanged tree")
         text = f"{runs}, both ways on {trees}." if row["mixed"] else f"{runs}."
         what = "Flaky command" if row["mixed"] else "Command that fails"
         text = f"{_shorten(row['command'])}: {text}"
         yield _point("warn", what, {}, text, "R4", "--since", period.since)
-    for row in found["dearest"][:1]:
+    for row in data["dearest"][:1]:
         kind = "task_id" if row["task_id"] else "trace_id"
         cost = f"{format_dollars(row['cost_usd'])}, {row['tokens']:,} tokens"
         text = f"{_shorten(row['title'] or row['trace_id'])}: {cost}."

@@ -77,12 +77,12 @@ FACTS: list[tuple[str, str, str | None, Show]] = [
 ]
 
 
-def layout(found: dict[str, Any], zone: Zone) -> dict[str, Any]:
-    name = found["period"]["name"]
+def layout(data: dict[str, Any], zone: Zone) -> dict[str, Any]:
+    name = data["period"]["name"]
     title = name[0].upper() + name[1:]
-    if not found["newest"]:
+    if not data["newest"]:
         return document(title, ["Nothing is recorded here yet. `kaizen W1` starts a task."], [])
-    now, before = found["numbers"]["now"], found["numbers"]["before"]
+    now, before = data["numbers"]["now"], data["numbers"]["before"]
     numbers = [
         fact(label, now.get(name), before.get(name), better, show)
         for label, name, better, show in FACTS
@@ -94,20 +94,20 @@ def layout(found: dict[str, Any], zone: Zone) -> dict[str, Any]:
     )
     sections = [
         section("In numbers", facts(*numbers)),
-        section("What to look at next", *_list_points(found, zone)),
-        section("Flow", *_draw_flow(found)),
-        section("Verification", *_list_verification(found)),
-        section("Cost", *_list_costs(found)),
-        section("Lessons and waivers", *_list_decisions(found, zone)),
-        section("Predictions", calibration.build_block(found["calibration"], says)),
+        section("What to look at next", *_list_points(data, zone)),
+        section("Flow", *_draw_flow(data)),
+        section("Verification", *_list_verification(data)),
+        section("Cost", *_list_costs(data)),
+        section("Lessons and waivers", *_list_decisions(data, zone)),
+        section("Predictions", calibration.build_block(data["calibration"], says)),
         section("How it is counted", points(list(COUNTED))),
     ]
-    return document(title, _write_lead(found, zone), sections)
+    return document(title, _write_lead(data, zone), sections)
 
 
-def _write_lead(found: dict[str, Any], zone: Zone) -> list[str]:
+def _write_lead(data: dict[str, Any], zone: Zone) -> list[str]:
     """Sum up the period, and say which days it is and which the column "before" means."""
-    period, before, now = found["period"], found["before"], found["numbers"]["now"]
+    period, before, now = data["period"], data["before"], data["numbers"]["now"]
     if any(value for name, value in now.items() if name != "open_at_end"):
         opened = f"{format_quantity(now['opened'], 'task')} opened"
         sums = (
@@ -126,10 +126,10 @@ def _write_lead(found: dict[str, Any], zone: Zone) -> list[str]:
     part = ""
     if before["same_part"]:
         days = f"{period['days_so_far']} of {period['days']} days"
-        lead.append(f"So far: {days}, up to {zone.show(found['newest'])}.")
+        lead.append(f"So far: {days}, up to {zone.show(data['newest'])}.")
         part = f", the same part of it, up to {zone.show(before['until'])}"
     lead.append(f"Before means {before['name']}{part}.")
-    return lead + ([f"Only scope {found['scope']}."] if found["scope"] else [])
+    return lead + ([f"Only scope {data['scope']}."] if data["scope"] else [])
 
 
 def _describe_pass_rate(now: dict[str, Any]) -> str:
@@ -137,32 +137,32 @@ def _describe_pass_rate(now: dict[str, Any]) -> str:
     return f"{format_percent(now['pass_rate'])} of {verdicts} acceptable"
 
 
-def _list_points(found: dict[str, Any], zone: Zone) -> list[Block | None]:
-    if not found["next"]:
+def _list_points(data: dict[str, Any], zone: Zone) -> list[Block | None]:
+    if not data["next"]:
         nothing = "no objection, nothing blocked, no claim that ran out, nothing overdue or waived"
         return [paragraph(f"Nothing: {nothing}.")]
     items = []
-    for point in found["next"]:
+    for point in data["next"]:
         what = Tone(point["what"], point["tone"]) if point["tone"] else point["what"]
         id = [Ref(point["id"])] if point["id"] else []
         items.append([what, "–", point["text"], *id, "→", Code(point["command"])])
-    as_of = f"As of {zone.show(found['newest'])}; each with the command that leads on."
+    as_of = f"As of {zone.show(data['newest'])}; each with the command that leads on."
     return [paragraph(as_of), points(items)]
 
 
-def _label_axis(found: dict[str, Any]) -> str:
-    step: str = found["period"]["step"]
+def _label_axis(data: dict[str, Any]) -> str:
+    step: str = data["period"]["step"]
     return step if step in ("day", "month") else f"{step} from"
 
 
-def _draw_flow(found: dict[str, Any]) -> list[Block | None]:
+def _draw_flow(data: dict[str, Any]) -> list[Block | None]:
     """Draw throughput, cumulative flow and lead time.
 
     The flow counts done and canceled from their least on, or what is open would vanish beside
     all that was ever done.
     """
-    now, bars, start = found["numbers"]["now"], found["bars"], found["at_start"]
-    axis, labels = _label_axis(found), found["labels"]
+    now, bars, start = data["numbers"]["now"], data["bars"], data["at_start"]
+    axis, labels = _label_axis(data), data["labels"]
     names = ("opened", "done", "reopened")
     says = ", ".join(f"{format_count(now[name])} {name}" for name in names) + "."
     series = {name: bars[name] for name in names}
@@ -184,35 +184,35 @@ def _draw_flow(found: dict[str, Any]) -> list[Block | None]:
         "Lead time of the tasks done",
         "lead time",
         "tasks",
-        list(found["lead_classes"]),
-        {"tasks": list(found["lead_classes"].values())},
+        list(data["lead_classes"]),
+        {"tasks": list(data["lead_classes"].values())},
         f"Median {median}, 85th percentile {high}.",
     )
     return [throughput, flow, lead]
 
 
-def _list_verification(found: dict[str, Any]) -> list[Block | None]:
+def _list_verification(data: dict[str, Any]) -> list[Block | None]:
     """Draw the verdicts; list proofs by tier and flaky commands."""
-    labels = found["labels"]
+    labels = data["labels"]
     empty = [0] * len(labels)
     series = {}
     for name, conclusions in VERDICTS.items():
-        bars = [found["verdicts"].get(conclusion, empty) for conclusion in conclusions]
+        bars = [data["verdicts"].get(conclusion, empty) for conclusion in conclusions]
         series[name] = [sum(values) for values in zip(*bars, strict=True)]
     verdicts = draw_bars(
         "Verification outcomes",
-        _label_axis(found),
+        _label_axis(data),
         "verdicts",
         labels,
         series,
-        f"{_describe_pass_rate(found['numbers']['now'])}.",
+        f"{_describe_pass_rate(data['numbers']['now'])}.",
         tones={"acceptable": "good", "with concerns": "warn", "rework or failed": "bad"},
     )
     outcomes = ("passed", "failed", "timeout", "unknown")
     columns = {"Tier": ""} | {name.capitalize(): "number" for name in outcomes}
     rows = [
         [add_tone(tier), *(counts.get(outcome, 0) for outcome in outcomes)]
-        for tier, counts in sorted(found["proofs"].items(), reverse=True)
+        for tier, counts in sorted(data["proofs"].items(), reverse=True)
     ]
     proofs = table("Proofs by tier", columns, rows)
     numbers = ("Runs", "Passed", "Pass rate", "Trees with both")
@@ -224,15 +224,15 @@ def _list_verification(found: dict[str, Any]) -> list[Block | None]:
             format_percent(row["passed"] / row["runs"]),
             row["mixed"],
         ]
-        for row in found["flakiest"]
+        for row in data["flakiest"]
     ]
     columns = {"Command": ""} | dict.fromkeys(numbers, "number")
     return [verdicts, proofs, table("The flakiest commands", columns, rows)]
 
 
-def _list_costs(found: dict[str, Any]) -> list[Block | None]:
+def _list_costs(data: dict[str, Any]) -> list[Block | None]:
     """Draw the cost, or the tokens if nothing has a cost; list the most expensive."""
-    now, bars, step = found["numbers"]["now"], found["bars"], found["period"]["step"]
+    now, bars, step = data["numbers"]["now"], data["bars"], data["period"]["step"]
     says = f"{format_dollars(now['cost_usd'])} and {format_count(now['tokens'])} tokens."
     show: Show = format_count
     what, name, unit = "Tokens", "tokens", "tokens"
@@ -240,9 +240,9 @@ def _list_costs(found: dict[str, Any]) -> list[Block | None]:
         what, name, unit, show = "Cost", "cost_usd", "US dollars", format_dollars
     chart = draw_bars(
         f"{what} per {step}",
-        _label_axis(found),
+        _label_axis(data),
         unit,
-        found["labels"],
+        data["labels"],
         {what.lower(): bars[name]},
         says,
         show,
@@ -257,14 +257,14 @@ def _list_costs(found: dict[str, Any]) -> list[Block | None]:
             row["tokens"],
             row["spans"],
         ]
-        for row in found["dearest"]
+        for row in data["dearest"]
     ]
     return [chart, table("The most expensive", columns, rows)]
 
 
-def _list_decisions(found: dict[str, Any], zone: Zone) -> list[Block | None]:
+def _list_decisions(data: dict[str, Any], zone: Zone) -> list[Block | None]:
     """List promoted lessons and waivers."""
-    now = found["numbers"]["now"]
+    now = data["numbers"]["now"]
     columns = {"Lesson": "", "When": "whole", "Became": "", "What": "", "From": "", "By": ""}
     rows = [
         [
@@ -275,7 +275,7 @@ def _list_decisions(found: dict[str, Any], zone: Zone) -> list[Block | None]:
             Ref(row["came_from"]),
             row["actor"],
         ]
-        for row in found["promoted"]
+        for row in data["promoted"]
     ]
     left = now["promoted"] - len(rows)
     promoted = table("Lessons promoted, the newest first", columns, rows, left)
@@ -289,7 +289,7 @@ def _list_decisions(found: dict[str, Any], zone: Zone) -> list[Block | None]:
             clip_text(row["reason"]),
             row["actor"],
         ]
-        for row in found["waivers"]
+        for row in data["waivers"]
     ]
     left = now["waivers"] - len(rows)
     return [promoted, table("Waivers, the newest first", columns, rows, left)]

@@ -40,7 +40,7 @@ def report_period(
 def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
     period, scope = Period(zone, options, db.at), options["scope"]
     tasks, tally = TaskFlow(db, period, scope), Tally(db, period, scope)
-    found = {
+    data = {
         "period": {
             "name": period.name,
             "unit": period.unit,
@@ -70,4 +70,4 @@ def gather(db: Reader, zone: Zone, options: dict[str, Any]) -> dict[str, Any]:
         "calibration": tally.calibration,
         **list_highlights(db, period, scope, options["limit"]),
     }
-    return {**found, "next": list_next_points(db, zone, period, scope, found)}
+    return {**data, "next": list_next_points(db, zone, period, scope, data)}

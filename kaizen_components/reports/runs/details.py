@@ -60,6 +60,7 @@ def gather(root: str, db: Reader, zone: Zone, options: Row) -> Row:
                 "step": event["step"],
                 "attempt": event["attempt"],
                 "model": event["payload"].get("model"),
+                "requested": event["payload"].get("requested"),
                 "served_by": event["payload"].get("served_by"),
                 "chars": sizes.get(event["id"]) or 0,
                 **event["payload"].get("spent", {}),

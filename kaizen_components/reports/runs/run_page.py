@@ -207,6 +207,8 @@ def _quote_change(data: Row) -> Row | None:
 def _tabulate_answers(answers: list[Row]) -> Row | None:
     def describe_model(row: Row) -> str | None:
         name, server = row["model"] or UNKNOWN, row["served_by"]
+        if row["requested"] and row["requested"] != name:
+            name = f"{row['requested']}, reported as {name}"
         return clip_text(f"{name} (served by {server})" if server and server != name else name, 120)
 
     return record_table(
