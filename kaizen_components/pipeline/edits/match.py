@@ -177,8 +177,8 @@ def describe_nearest(search: Lines, lines: Lines) -> str:
     for number, (ours, theirs) in enumerate(zip(search, nearest, strict=False), start + 1):
         if ours.rstrip() != theirs.rstrip():
             return (
-                f"The nearest place is lines {start + 1}-{end}; they differ at line {number}, where "
-                f"the file has {quote_text(theirs)!r} and the block has {quote_text(ours)!r}."
+                f"The nearest place is lines {start + 1}-{end}; they differ at line {number}, "
+                f"where the file has {quote_text(theirs)!r} and the block has {quote_text(ours)!r}."
             )
     return (
         f"The nearest place is lines {start + 1}-{end}, where the file ends before the block does."

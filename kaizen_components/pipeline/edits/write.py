@@ -66,7 +66,7 @@ class _Walk:
         self.held = [os.open(self.path, FOLDER)] if HAS_DIR_FD else []
 
     def _locate(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return the path and keyword arguments that os functions need for a name in this folder."""
+        """Return the path and options that os functions need for a name in this folder."""
         if self.held:
             return name, {"dir_fd": self.held[-1]}
         return os.path.join(self.path, name), {}

@@ -143,7 +143,7 @@ def parse_settings(data: bytes | None) -> Settings:
     except ValidationError as error:
         places = [(_find_line(text, fault["loc"]), fault) for fault in error.errors()]
         raise _explain_fault(*min(places, key=lambda place: place[0])) from None
-    # Use the parsed TOML, not pydantic's values: it turns 60 into 60.0, and a run records its budget.
+    # The parsed TOML, because pydantic turns 60 into 60.0, and a run records its budget.
     gates, budget = given.pop("gates", {}), given.pop("budget", {})
     if "protected" in given:
         given["protected"] = (*PROTECTED, *given["protected"])

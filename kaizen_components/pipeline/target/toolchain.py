@@ -1,4 +1,4 @@
-"""Find the target's interpreter, its tools, and the folders that they read. Nothing is installed."""
+"""Find the target's interpreter, its tools, and the folders they read; install nothing."""
 
 import json
 import os
