@@ -62,7 +62,7 @@ NOT_STORED = {"W1": {"parent", "depends_on"}, "W2": {"id", "token", "waive"}, "W
               "Q1": {"timeout_s"}, "X6": {"id"}, "A1": {"allow_external"}, "T1": {"jsonl"}, "O2": {"patch"},
               "O1": {"query", "category", "task_id", "since"},
               # in the run's JSON columns
-              "P1": {"from", "function", "python", "budget_json", "apply", "allow_failing_baseline"},
+              "P1": {"from", "function", "python", "budget_json", "apply", "allow_failing_baseline", "strict"},
               "P4": {"lease", "file", "base"}, "P5": {"id", "ttl_s"}, "P6": {"id"},
               "P7": {"id", "abort", "reason"}, "D3": {"event", "host"}}  # fmt: skip
 

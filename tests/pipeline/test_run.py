@@ -125,7 +125,7 @@ def test_repeated_hostile_answer_ends_stuck(quick, tmp_path):
 
     assert (run.answer["outcome"], run.done.exit_code) == ("stuck", 1)
     assert [step for step in run.steps if step[0] == "build"] == [
-        ("build", n, "malformed") for n in (1, 2)
+        ("build", n, "malformed") for n in (1, 2, 3)
     ]
     assert everything(repo) == before
 

@@ -130,7 +130,7 @@ def _check(path: str, folder: Folder, known: State | None, steps: list[Step]) ->
     faults = [step for step in steps if step.state in FAULTS]
     rows = [_build_row(step.state, step.path, step.says) for step in faults]
     if not known:
-        rows.append(_build_row("missing", PATH, "how to take it out again"))
+        rows.append(_build_row("missing", PATH, "the list of what to remove later"))
     if adoption.check_git(folder, [])[1]:
         rows.append(_build_row("tracked", NAME, TRACKED))
     if not rows:

@@ -68,7 +68,7 @@ def plan_engine(folder: Folder, entry: Entry, mode: str) -> Step:
         "name_taken",
         f"{NAME} is there already, and adoption did not put it there.",
         "It would be replaced by the engine.",
-        "Move it away, then run this again. Nothing was touched.",
+        "Move it away, then run this again. Nothing was changed.",
     )
 
 

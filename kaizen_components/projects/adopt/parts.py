@@ -104,7 +104,7 @@ class Plan:
                 "name_taken",
                 f"{path} is there already, and it is not Kaizen's.",
                 f"Adoption needs that name for {says}.",
-                "Rename yours, then run this again. Nothing was touched.",
+                "Rename yours, then run this again. Nothing was changed.",
             )
         self.steps.append(step)
 

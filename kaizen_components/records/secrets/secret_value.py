@@ -211,7 +211,7 @@ def is_alone(text: str, match: re.Match[str], core: str) -> bool:
 
 
 def is_unlike_prose(value: str, op: str) -> bool:
-    """Recognize a bare password: "hunter2", but not "required", "user-supplied", "8-64"."""
+    """Recognize a bare word such as "hunter2", but not "required", "user-supplied", "8-64"."""
     if not re.search(r"[\d@!#$%^~]", value) or re.search(r"\s", value):
         return False
     if re.search(r"[^\W_][@!#$%^~]+[^\W_]", value) or value.isdigit():

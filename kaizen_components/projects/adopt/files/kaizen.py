@@ -8,15 +8,18 @@ import gc
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 gc.set_threshold(10_000)  # there is nothing to collect while modules load
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENGINE = os.path.join(HERE, "kaizen_components")
 
 
-def stop(exit_code, code, what, why, next_step):
-    """Say what, why and what next, as the engine would; a hook neither fails its host nor talks to
-    it."""
+def stop(exit_code: int, code: str, what: str, why: str, next_step: str) -> "NoReturn":
+    """Say what, why and what next, as the engine would; a hook stays silent and exits 0."""
     if [word.lower() for word in sys.argv[1:2]] in (["hook"], ["d3"]):
         sys.exit(0)
     if "--json" in sys.argv:
@@ -36,11 +39,11 @@ def stop(exit_code, code, what, why, next_step):
     sys.exit(exit_code)
 
 
-def has_engine(home):
+def has_engine(home: str) -> bool:
     return os.path.isfile(os.path.join(home, "kaizen_components", "args.py"))
 
 
-def find_engine():
+def find_engine() -> "str | None":
     """Return the folder of an engine: KAIZEN_ENGINE, or a folder beside this one."""
     named = os.environ.get("KAIZEN_ENGINE")
     if named:
@@ -53,7 +56,7 @@ def find_engine():
     return None
 
 
-def stop_without_engine():
+def stop_without_engine() -> None:
     why = "The link to it is not committed. Each clone makes its own."
     if os.path.lexists(ENGINE):
         why = "kaizen_components leads to " + os.path.realpath(ENGINE) + ", which has no engine."
@@ -64,7 +67,7 @@ def stop_without_engine():
     stop(5, "engine_missing", "The Kaizen engine is not here.", why, next_step)
 
 
-def relink(words):
+def relink(words: "list[str]") -> None:
     """Link kaizen_components to an engine on this machine."""
     named = words[1:] if words[:1] == ["--engine"] else words[0].split("=")[1:] if words else []
     if (words and len(named) != 1) or len(words) > 2:
@@ -106,7 +109,7 @@ def relink(words):
     sys.exit(0)
 
 
-def has_packages():
+def has_packages() -> bool:
     for name in ("libsql", "libsql_experimental"):
         try:
             __import__(name)
@@ -116,14 +119,12 @@ def has_packages():
     return False
 
 
-def use_python_with_packages():
-    """A bare `python3` will do: the .venv here, or else the engine's own, has the packages."""
-    os.environ["KAIZEN_PYTHON_CHOSEN"] = (
-        "1"  # once, or two broken ones would start each other for ever
-    )
-    inside = (
-        os.path.join("Scripts", "python.exe") if os.name == "nt" else os.path.join("bin", "python")
-    )
+def use_python_with_packages() -> None:
+    """Start again with the Python of the .venv here, or else of the engine's."""
+    # Once, or two broken ones would start each other for ever.
+    os.environ["KAIZEN_PYTHON_CHOSEN"] = "1"
+    names = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
+    inside = os.path.join(*names)
     for home in (HERE, os.path.dirname(os.path.realpath(ENGINE))):
         python = os.path.join(home, ".venv", inside)
         if os.path.exists(python):
