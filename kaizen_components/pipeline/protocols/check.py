@@ -161,7 +161,7 @@ def check_loops(protocol: Protocol) -> Iterator[str]:
 
     Kept steps form no ring: they are skipped once they have passed, so it would never end.
     """
-    free = {name for name, given in protocol.given["steps"].items() if "attempts" not in given}
+    free = {name for name, given in protocol.definition["steps"].items() if "attempts" not in given}
 
     def is_unbounded(step: Step, reason: str) -> bool:
         to, times = step.next[reason]
