@@ -222,7 +222,7 @@ def test_users_protocol_has_no_faults():
 
 @pytest.mark.parametrize("name", list_shipped())
 def test_shipped_protocol_has_no_faults(name):
-    assert find_faults(load_shipped(name).given) == []
+    assert find_faults(load_shipped(name).definition) == []
 
 
 @pytest.mark.parametrize("change, says", CASES.values(), ids=CASES)

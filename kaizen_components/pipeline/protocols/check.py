@@ -166,7 +166,7 @@ def check_loops(protocol: Protocol) -> Iterator[str]:
 
     A loop of kept steps is a fault too: each is skipped once it has passed, so it never ends.
     """
-    free = {name for name, given in protocol.given["steps"].items() if "attempts" not in given}
+    free = {name for name, given in protocol.definition["steps"].items() if "attempts" not in given}
 
     def is_unbounded(step: Step, reason: str) -> bool:
         to, times = step.next[reason]

@@ -47,7 +47,7 @@ def check_protocol(
             "fixtures": [],
             "skills": [],
         }
-    faults = find_faults(protocol.given)
+    faults = find_faults(protocol.definition)
     pages = skills.render_skills(protocol)
     if source.text is not None:  # `codemode-spec` with a step `synthesis` is codemode's own skill
         shipped = {

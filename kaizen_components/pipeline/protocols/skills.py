@@ -60,7 +60,7 @@ def render_skills(protocol: Protocol) -> dict[str, str]:
             for reason, (to, times) in step.next.items()
         ]
         kind = kind_of(step)
-        form = kind.form(step)
+        form = kind.describe_form(step)
         if "schema" in form:
             schema = json.dumps(form["schema"], indent=1)
             output = f"One JSON object that follows this schema:\n\n```json\n{schema}\n```"
@@ -73,7 +73,7 @@ def render_skills(protocol: Protocol) -> dict[str, str]:
             title=f"{protocol.name}: {step.name}",
             about=f"{about}. At most {step.attempts} attempts.",
             output=output,
-            checked=kind.checked,
+            checked=kind.checks,
             following="\n".join(following),
         )
     return pages
