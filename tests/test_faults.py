@@ -477,7 +477,7 @@ def started(root, *argv):
 @pytest.mark.parametrize(
     "number, exit_code", [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)]
 )
-def test_signal_during_write_leaves_no_traceback_or_trace(root, tmp_path, number, exit_code):
+def test_signal_during_write_leaves_no_traceback_or_record(root, tmp_path, number, exit_code):
     file = tmp_path / "batch.jsonl"
     file.write_text(json.dumps({"command": "W1", "args": TASK}).join(["", "\n"]) * 5_000)
     write(str(root))
@@ -749,7 +749,7 @@ def test_unreadable_checkpoints_are_reported(root, code):
     assert answer["exit"] in (0, 5, 7)
 
 
-def test_stray_byte_does_not_stop_checkpoints(root):
+def test_appended_byte_does_not_stop_checkpoints(root):
     write(str(root))
     anchors(root).write_bytes(b"x")
 
@@ -883,7 +883,7 @@ def test_writing_to_broken_database_never_makes_it_worse(broken, happens, argv):
 
 
 @pytest.mark.parametrize("happens", [random_bytes, truncated])
-def test_doctor_never_recommends_the_doctor(broken, happens):
+def test_doctor_never_recommends_itself(broken, happens):
     assert not [
         row for row in shell(broken(happens), "K11")["checks"] if "K11" in (row["next"] or "")
     ]
@@ -987,7 +987,7 @@ def fork_after_use(root, keep_open):
 
 
 @pytest.mark.parametrize("keep_open", [False, True])
-def test_forked_child_can_open_its_own_door(root, keep_open):
+def test_forked_child_can_write_through_its_own_door(root, keep_open):
     ids = apart(fork_after_use, root, keep_open)
 
     assert set(logged(root)) == set(ids) and len(ids) == 51
