@@ -147,7 +147,7 @@ def test_note_changes_nothing_but_is_kept(kaizen, task):
 
 
 def test_update_that_changes_nothing_is_refused(kaizen, task):
-    with pytest.raises(Usage, match="Nothing to change"):
+    with pytest.raises(Usage, match="changes nothing"):
         kaizen("W2", id=task())
 
 

@@ -211,5 +211,5 @@ def test_staleness_names_modified_files_or_reports_none_left(tree, root):
     (root / "src" / "dead.py").unlink()
     assert check_staleness(tree(), ["src/*.py"], recorded, at) == {
         "stale": True,
-        "stale_because": "No file fits src/*.py any more.",
+        "stale_because": "No file matches src/*.py any more.",
     }

@@ -91,7 +91,9 @@ def test_percent_and_underscore_are_not_wildcards(kaizen):
 def test_parsed_query_is_always_valid_fts5(shared, query):
     must, may = full_text.parse_query(query)
     if must or may:
-        shared.store.reader().tuples(full_text.SCORE, (full_text._match(must, may), 0, 2**62, 5))
+        shared.store.reader().tuples(
+            full_text.SCORE, (full_text._format_match(must, may), 0, 2**62, 5)
+        )
 
 
 @pytest.fixture(scope="module")

@@ -203,7 +203,7 @@ def backup_folder(store: Store) -> str:
 
 def _leave_stubs(store: Store, files: list[LessonFile]) -> list[Row]:
     """Replace the files whose import a second connection sees: the others may be rolled back."""
-    db = store.look()
+    db = store.open_read_only()
     stubs = []
     try:
         for file in files:

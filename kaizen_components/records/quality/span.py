@@ -138,7 +138,12 @@ def _read_line(line: str) -> tuple[str, Row]:
     item = batch.read_object(line, SHAPE)
     given = {name.replace("-", "_"): value for name, value in item.items() if value is not None}
     if "jsonl" in given:
-        raise Usage("bad_line", "has --jsonl inside JSONL.", SHAPE, "Put the spans into one input.")
+        raise Usage(
+            "bad_line",
+            "--jsonl inside JSONL is not allowed.",
+            SHAPE,
+            "Put all spans into one input.",
+        )
     for name, column in (("parent", "id"), ("trace_id", "trace_id")):
         value = given.get(name)
         if isinstance(value, str) and value[:1] == "$":  # $3 or $3.id, as a batch fills it in

@@ -91,7 +91,7 @@ def compose_digest(
     """Collect the parts, and fit them into the budget."""
     paths = list_recent_files(root) if query is None else []
     db = look()
-    db.hold()
+    db.hold_snapshot()
     try:
         upto, news = digest_news.collect_changes(db, since)
         parts = [*collect_parts(db, scope, query, paths), news]
@@ -101,7 +101,7 @@ def compose_digest(
             items = [make_item("", text, command) for text, command in FIRST.items()]
             parts = [make_part("first steps", "Nothing is recorded yet", items, "kaizen --help")]
     finally:
-        db.let_go()
+        db.release_snapshot()
     again = ["kaizen", "R0", "--budget", str(min(budget * 4, BUDGET_MAX))]
     # With --since, or the next one says "nothing".
     for option, value in (("--scope", scope), ("--query", query), ("--since", news["since"])):

@@ -72,12 +72,12 @@ class Output:
     def gather(self, gather: Gather, options: dict[str, Any]) -> tuple[dict[str, Any], Moment]:
         """Return what `gather(db, zone, options)` finds, and the moment of the log it is from."""
         db = self.look()
-        db.hold()
+        db.hold_snapshot()
         try:
             with view_past(db, self.as_of) as (then, moment):
                 return gather(then, self.zone, options), moment
         finally:
-            db.let_go()
+            db.release_snapshot()
 
     def publish(self, gather: Gather, layout: Layout, **options: Any) -> dict[str, Any]:
         """Return the answer of a report command; write and record the report, unless --out is -.
