@@ -32,7 +32,7 @@ class Block:
 
 
 def read_tokens(text: str, *extensions: str) -> list[Token]:
-    """Return the tokens of all blocks. Line ends are \\n. `extensions` are rules to add: "table"."""
+    """Return the tokens of all blocks. Line ends are \\n. `extensions` are added rules: "table"."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"maxNesting": NESTING_MAX}).disable("reference")

@@ -49,7 +49,7 @@ def migrate(store: Store, connection: Connection, version: int) -> None:
         try:
             _apply(connection, [(number, name)])
         except KaizenError as error:
-            # Nothing was changed, so the backup can go. After a disk error COMMIT may have succeeded.
+            # Nothing was changed, so drop the backup; but a disk error may come after COMMIT.
             if notes and error.code != "disk_error":
                 os.unlink(backup)
             raise

@@ -422,7 +422,7 @@ def test_non_utf8_byte_is_named_with_its_line(cli, byte):
 
 
 def test_option_in_two_spellings_is_refused(kaizen, batch):
-    with pytest.raises(Usage, match="gives an option twice"):
+    with pytest.raises(Usage, match="An option is given twice"):
         batch(
             '{"command": "W1", "args": {"title": "t", "summary": "s", "done-when": ["a"], "done_when": ["b"]}}'
         )

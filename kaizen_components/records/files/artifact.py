@@ -39,7 +39,7 @@ STATES = ("ok", "changed", "missing", "unreadable")
 
 
 def measure_artifact(place: Place, path: str, allow_external: bool) -> Row:
-    """Return the columns of an artifact. Outside the project only the name of a path is recorded."""
+    """Return the columns of an artifact. Outside the project only its name is recorded."""
     find = files.find_project_path if allow_external else files.require_project_path
     relative = find(place.root, path)
     target = os.path.join(place.root, path) if relative is None else relative

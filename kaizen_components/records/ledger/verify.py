@@ -121,7 +121,7 @@ class Verification:
         return seq
 
     def check_place(self, entry: Row, expected_seq: int) -> bool:
-        """Check that the entry continues the log; return False if the next ones cannot be checked."""
+        """Check that the entry continues the log; return False if the next cannot be checked."""
         frontier = self.frontiers.setdefault(str(entry["origin"]), Frontier())
         if entry["seq"] == expected_seq and entry["idx"] == frontier.size:
             return True
