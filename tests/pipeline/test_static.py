@@ -79,7 +79,8 @@ def make_job(place, base, changes, scratch, tests=(), granted=(), settings=None,
             found.python, found.reads, found.paths, {**found.versions, **versions}, found.install
         )
     return Job(
-        *folders, target.hash_files(commit), target.hash_files(head, objects), target.find_changed_lines(commit, head, objects), found,
+        *folders, target.hash_files(commit), target.hash_files(head, objects),
+        target.find_changed_lines(commit, head, objects), found,
         settings or Settings(minimum_level="L0"), tests, granted, scratch,
     )  # fmt: skip
 
