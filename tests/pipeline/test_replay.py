@@ -206,9 +206,7 @@ def test_changed_answer_on_record_is_reported(kaizen, run, root):
         "answered",
         "changed",
     )
-    assert row["why"].startswith(
-        "The answer on record is not the one that was given: its sha256 was "
-    )
+    assert row["why"].startswith("The recorded answer was changed: its sha256 was ")
     assert row["why"] in found["text"] and "proof_id" not in found
     blocked = again(kaizen, made)
     assert (blocked["outcome"], blocked["exit_code"]) == ("blocked", 5)
@@ -303,7 +301,10 @@ def test_missing_objection_is_a_difference(kaizen, run, monkeypatch):
     found = kaizen("P6", id=made["id"])
 
     assert (found["steps"][-1]["same"], found["exit_code"]) == (False, 1)
-    assert found["steps"][-1]["why"] == "It was check, and nothing speaks against asking now."
+    assert (
+        found["steps"][-1]["why"]
+        == "It was check without an answer; now the question would be asked."
+    )
 
 
 def test_changed_prompt_is_reported_with_first_difference(kaizen, run, monkeypatch, tmp_path):
@@ -402,7 +403,7 @@ def test_changed_file_blocks_the_replay_driver(kaizen, run, tmp_path):
     assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
     assert steps(kaizen, found["id"])[-1] == ("scout", 1, "missing")
     (finding,) = found["findings"]
-    assert f"The question of scout 1 is not the one that {made['id']} answered." in finding
+    assert f"The question of scout 1 differs from the one in {made['id']}." in finding
     assert "First difference: line " in finding
     assert 'recorded \'    return {"service": "targetapp"}\'' in finding and '"another"}' in finding
     assert everything(other) == before
