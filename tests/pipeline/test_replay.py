@@ -415,7 +415,7 @@ def test_missing_recorded_answer_blocks(kaizen, run, monkeypatch):
     found = again(kaizen, made)
 
     assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
-    assert f"{made['id']} has no answer to build 2." in found["findings"][0]
+    assert f"{made['id']} has no recorded answer to build 2." in found["findings"][0]
     assert "build 1" in found["findings"][0]
     assert kaizen("P6", id=found["id"])["steps"][-1]["same"] is None
 
