@@ -58,8 +58,12 @@ GATES = {
 
 def run_gate(step: Step, work: Workspace, asked: StepContext) -> Verdict:
     """Judge the candidate that the answers make; without any edits, judge the base."""
-    build = asked.text("edits")
-    job = work.make_job(asked.spec, build, asked.text("tests")) if build else work.make_base_job()
+    build = asked.find_answer("edits")
+    job = (
+        work.make_job(asked.spec, build, asked.find_answer("tests"))
+        if build
+        else work.make_base_job()
+    )
     gate = GATES[step.gate or ""]
     check = load_attribute(gate.judge)
     return add_conditions(check(step, job, asked) if gate.reads_answers else check(job), job)
