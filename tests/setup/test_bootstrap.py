@@ -40,7 +40,8 @@ import pathlib, sys
 folder = pathlib.Path(sys.argv[1])
 folder.mkdir(parents=True)
 launcher = pathlib.Path("kaizen.py").read_text()
-pinned = launcher.replace("environ.setdefault(", "environ.__setitem__(").replace("pathlib.Path(os", "pathlib.Path(__file__).parent or (os")
+pinned = launcher.replace("environ.setdefault(", "environ.__setitem__(")
+pinned = pinned.replace("pathlib.Path(os", "pathlib.Path(__file__).parent or (os")
 (folder / "kaizen.py").write_text(pinned)
 (folder / "weekly.html").write_text("")
 """
