@@ -129,7 +129,7 @@ def test_session_hides_key_and_notices_forger(candidate, run_head, monkeypatch, 
     for path in files:
         outcome = report.outcomes[f"{path}::test_it"]
         assert outcome.kind == "passed", outcome.text
-    assert "something else wrote into its report" in report.list_doubts()
+    assert "other code wrote into its report" in report.list_doubts()
     assert not [name for name in os.listdir(job.scratch) if name.startswith("box-")]
 
 
