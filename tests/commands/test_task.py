@@ -675,5 +675,5 @@ def test_token_of_closed_task_is_refused(kaizen, task, call):
         kaizen(call[0], id=id, token=token, **call[1])
     assert (
         "is done, which ended its lease" in stale.value.why
-        and "Nothing is left" in stale.value.next
+        and "nothing to release" in stale.value.next
     )

@@ -287,7 +287,7 @@ def test_changed_state_machine_is_a_difference(kaizen, run, monkeypatch):
     (row,) = [row for row in found["steps"] if not row["same"]]
     assert (row["recorded"], row["replayed"], found["exit_code"]) == (
         "ending stuck",
-        "due build",
+        "ending exhausted",
         1,
     )
 

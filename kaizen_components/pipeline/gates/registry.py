@@ -58,8 +58,8 @@ GATES = {
 
 def run_gate(step: Step, work: Workspace, context: StepContext) -> Verdict:
     """Run the step's gate on the candidate built from the answers; without edits, on the base."""
-    edits = context.text("edits")
-    tests = context.text("tests")
+    edits = context.find_answer("edits")
+    tests = context.find_answer("tests")
     job = work.make_job(context.spec, edits, tests) if edits else work.make_base_job()
     gate = GATES[step.gate or ""]
     check = load_attribute(gate.judge)
