@@ -94,7 +94,7 @@ class Replay:
         }  # fmt: skip
 
     def _judge_again(self, event: dict[str, Any], state: machine.State) -> Row:
-        self.progress.step(event["step"], event["attempt"])
+        self.progress.begin_step(event["step"], event["attempt"])
         step = self.engine.protocol.steps[event["step"]]
         verdict: Verdict | None
         if step.kind == "gate":
