@@ -348,11 +348,11 @@ def record_first_loop() -> str:
     if json.loads(run_kaizen(*words, launcher=launcher))["records"]:
         return "there already"
     print("one task in the demo, as you would type it:", flush=True)
-    for words in FIRST_LOOP:
-        print(f"\n$ {quote_words(TYPED_PYTHON, launcher, *words)}", flush=True)
-        code = subprocess.call([PYTHON, launcher, *words], cwd=ROOT)
+    for typed in FIRST_LOOP:
+        print(f"\n$ {quote_words(TYPED_PYTHON, launcher, *typed)}", flush=True)
+        code = subprocess.call([PYTHON, launcher, *typed], cwd=ROOT)
         if code:
-            raise Stop(f"{words[0]} failed with exit code {code}.", code)
+            raise Stop(f"{typed[0]} failed with exit code {code}.", code)
     return "\nRecorded: one loop in the demo. Your own records are empty."
 
 
