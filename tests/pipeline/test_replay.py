@@ -249,7 +249,7 @@ def test_changed_tool_version_is_reported(kaizen, run, monkeypatch):
 def test_changed_gate_gives_a_different_verdict(kaizen, run, monkeypatch):
     made = run(Model())
     monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
-    monkeypatch.setattr(conditions, "gate_version", lambda: "another")
+    monkeypatch.setattr(conditions, "hash_gate_code", lambda: "another")
     found = kaizen("P6", id=made["id"])
 
     assert (found["same"], found["exit_code"], found["different"]) == (False, 1, 1)
@@ -490,7 +490,7 @@ def test_parallel_and_killed_replays_leave_nothing(kaizen, root, run):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_gate_version_covers_every_reached_module():
+def test_gate_hash_covers_every_reached_module():
     modules = layers.find_modules()
     left = ["pipeline." + gate.judge.partition(":")[0] for gate in registry.GATES.values()]
     reached = {"pipeline.gates.tests.box.main", "sandbox.confine"}  # started by path, not imported

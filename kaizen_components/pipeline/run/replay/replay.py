@@ -40,7 +40,7 @@ class PastJournal(Journal):
     """A read-only journal that shows a run as it was before one of its events."""
 
     def __init__(self, look: ReadNow, store: Store, run: dict[str, Any]):
-        def refuse_write(do: Callable[[Writer], Any]) -> NoReturn:
+        def refuse_write(record: Callable[[Writer], Any]) -> NoReturn:
             raise AssertionError("a replay must not write into a run")
 
         super().__init__(refuse_write, look, store, run)
