@@ -144,7 +144,7 @@ def test_task_report_without_tasks_succeeds(kaizen):
 
     assert "No task yet." in written(kaizen)
     start(kaizen)
-    assert "No task fits." in written(kaizen, scope="nowhere")
+    assert "No task matches." in written(kaizen, scope="nowhere")
 
 
 @pytest.mark.parametrize("format", ["html", "md", "json"])

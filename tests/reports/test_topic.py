@@ -107,7 +107,7 @@ def test_scope_filter_includes_records_of_scoped_tasks(kaizen):
 def test_query_without_hits_gets_advice(kaizen, query):
     task(kaizen, "The gate")
 
-    assert "Try fewer or others" in report(kaizen, query)["document"]
+    assert "Try fewer or other words" in report(kaizen, query)["document"]
 
 
 def test_order_is_stable_after_other_reports(kaizen):
