@@ -273,8 +273,8 @@ def test_unreadable_or_empty_side_is_refused(kaizen, notes):
 def test_clones_count_as_one_repository_in_any_order():
     trees = [("a", {"1"}), ("b", {"1", "2"}), ("c", {"2"}), ("d", set())]
     for order in itertools.permutations(trees):
-        homes = compare._find_homes(dict(order))
-        assert homes["a"] == homes["b"] == homes["c"] != homes["d"]
+        origins = compare._find_origins(dict(order))
+        assert origins["a"] == origins["b"] == origins["c"] != origins["d"]
 
 
 def test_intervals_match_textbook_values():
