@@ -18,7 +18,7 @@ SECONDS_MAX = 3  # of computing; an ordinary one takes milliseconds
 MEMORY_BYTES_MAX = 512 << 20
 OUT_OF_MEMORY = 3
 TOO_MUCH = (OUT_OF_MEMORY, -24, -9)  # SIGXCPU, or SIGKILL where nothing else helps
-SAYS_TOO_MUCH = f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 20} MB."
+TOO_MUCH_MESSAGE = f"It takes more than {SECONDS_MAX} s or {MEMORY_BYTES_MAX >> 20} MB."
 
 
 class PromptError(Exception):
@@ -38,9 +38,9 @@ def read_template(name: str) -> str:
         return file.read()
 
 
-def render_apart(template: str, values: dict[str, Any]) -> str:
+def render_in_subprocess(template: str, values: dict[str, Any]) -> str:
     """Render a template in a process of its own; raise PromptError if that fails."""
-    return _run_apart({"template": template, "values": values})
+    return _run_in_subprocess({"template": template, "values": values})
 
 
 def list_variables(template: str) -> set[str]:
@@ -48,10 +48,10 @@ def list_variables(template: str) -> set[str]:
 
     It runs apart too: `{{ 'x'|center(9999999999) }}` is computed when it is compiled.
     """
-    return set(_run_apart({"template": template}))
+    return set(_run_in_subprocess({"template": template}))
 
 
-def _run_apart(given: dict[str, Any]) -> Any:
+def _run_in_subprocess(given: dict[str, Any]) -> Any:
     import jinja2
     import markupsafe
 
@@ -71,9 +71,9 @@ def _run_apart(given: dict[str, Any]) -> Any:
         )
         if process.returncode not in (0, *TOO_MUCH):
             raise ValueError(f"exit code {process.returncode}. {process.stderr.strip()[-200:]}")
-        answer = {"fault": SAYS_TOO_MUCH} if process.returncode else json.loads(process.stdout)
+        answer = {"fault": TOO_MUCH_MESSAGE} if process.returncode else json.loads(process.stdout)
     except subprocess.TimeoutExpired:
-        answer = {"fault": SAYS_TOO_MUCH}
+        answer = {"fault": TOO_MUCH_MESSAGE}
     except (OSError, ValueError) as error:
         raise Unavailable(
             "no_prompt_process",

@@ -45,7 +45,7 @@ class Step:
 
 class Protocol:
     def __init__(self, given: dict[str, Any]):
-        self.given = given
+        self.definition = given
         self.name: str = given["name"]
         self.version: str = given["version"]
         self.about: str = given.get("about", "")
@@ -63,7 +63,7 @@ class Protocol:
             for step in self.steps.values()
             if step.answer and not step.prompt
         }
-        rest = {name: value for name, value in self.given.items() if name != "budget"}
+        rest = {name: value for name, value in self.definition.items() if name != "budget"}
         return hash_text(encode_canonical({**rest, "prompts": ours}))
 
     @property
@@ -92,14 +92,14 @@ def override_budget(protocol: Protocol, given: dict[str, float]) -> Protocol:
     if unknown:
         there = "There are: " + ", ".join(BUDGETS) + "."
         raise Usage("unknown_budget", f"There is no budget {unknown[0]!r}.", there, "")
-    return Protocol({**protocol.given, "budget": {**protocol.budget, **given}})
+    return Protocol({**protocol.definition, "budget": {**protocol.budget, **given}})
 
 
 def override_steps(protocol: Protocol, attempts: dict[str, int], strict: bool) -> Protocol:
     """Return the same protocol with other attempts; if strict, the first illegal move ends a run."""
     steps = {
         name: {**step, "attempts": attempts[name]} if name in attempts else step
-        for name, step in protocol.given["steps"].items()
+        for name, step in protocol.definition["steps"].items()
     }
-    given = {**protocol.given, "steps": steps}
+    given = {**protocol.definition, "steps": steps}
     return Protocol({**given, "illegal_moves_max": 0} if strict else given)

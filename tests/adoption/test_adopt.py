@@ -25,8 +25,9 @@ from .conftest import seen
 from .skills import skill
 
 SHAPE = [
-    ".gitignore", "requirements-kaizen.txt", "Kaizen_System.md", "setup/SETUP.md", "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md",
-    "evals/LEARNED.md", "AGENTS.md", "CLAUDE.md", "kaizen_components", "kaizen.py",
+    ".gitignore", "requirements-kaizen.txt", "Kaizen_System.md", "setup/SETUP.md",
+    "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md", "evals/LEARNED.md",
+    "AGENTS.md", "CLAUDE.md", "kaizen_components", "kaizen.py",
 ]  # fmt: skip
 FILES = ROOT / "kaizen_components" / "projects" / "adopt" / "files"
 STUBS = [

@@ -164,8 +164,8 @@ def test_pause_is_charged_time_but_no_question(start):
 
 def test_step_may_have_its_own_budget():
     given = {
-        **FACTORY.given,
-        "steps": {**FACTORY.given["steps"], "plan": {**FACTORY.given["steps"]["plan"]}},
+        **FACTORY.definition,
+        "steps": {**FACTORY.definition["steps"], "plan": {**FACTORY.definition["steps"]["plan"]}},
     }
     given["steps"]["plan"]["budget"] = {"tokens": 100}
     protocol = Protocol(given)
@@ -185,14 +185,14 @@ def test_step_may_have_its_own_budget():
 
 
 def machine_with(**budget):
-    return Protocol({**FACTORY.given, "budget": budget})
+    return Protocol({**FACTORY.definition, "budget": budget})
 
 
 def test_failed_step_never_counts_as_passed():
     """A step that keeps its answer is skipped only while its last verdict was a pass."""
-    steps = {name: dict(step) for name, step in FACTORY.given["steps"].items()}
+    steps = {name: dict(step) for name, step in FACTORY.definition["steps"].items()}
     steps["tests"]["next"] = {**steps["tests"]["next"], "check": "build"}
-    protocol = Protocol({**FACTORY.given, "steps": steps})
+    protocol = Protocol({**FACTORY.definition, "steps": steps})
     state = passed(machine.initial_state(FACTORY), *ALL[:6])
     state = go(go(state, "started"), "judged", reason="weak", fingerprint="one")
     state = go(state, "asked", "answered")

@@ -22,12 +22,12 @@ import sys, time
 from kaizen_components.pipeline.run.progress import Progress
 from kaizen_components.pipeline.verdict import Finding, Verdict
 progress = Progress()
-progress.step("build", 2)
+progress.begin_step("build", 2)
 for _ in range(12):
-    progress.text("x" * 100)
+    progress.count_text("x" * 100)
     time.sleep(0.1)
 progress.end_step("build", 2, Verdict("check", "no", [Finding("a", "b"), Finding("c", "d")]))
-progress.step("review", 1)
+progress.begin_step("review", 1)
 time.sleep(0.3)
 progress.close()
 sys.stdout.write("done")
@@ -104,8 +104,8 @@ def test_missing_stderr_does_not_fail(monkeypatch):
             stderr.close()
         monkeypatch.setattr(sys, "stderr", stderr)
         progress = Progress()
-        progress.step("plan", 1)
-        progress.text("x")
+        progress.begin_step("plan", 1)
+        progress.count_text("x")
         progress.end_step("plan", 1, Verdict("pass", "fine"))
         progress.close()
 

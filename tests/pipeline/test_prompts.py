@@ -235,16 +235,17 @@ def test_blocks_are_explained_for_long_files():
 
 def test_user_template_is_rendered_apart():
     assert (
-        prompt.render_apart("{{ words|join(' ') }} {{ 'é\n' }}", {"words": {"b", "a"}}) == "a b é\n"
+        prompt.render_in_subprocess("{{ words|join(' ') }} {{ 'é\n' }}", {"words": {"b", "a"}})
+        == "a b é\n"
     )
     assert prompt.list_variables("{{ a }}{% for b in c %}{{ b }}{% endfor %}") == {"a", "c"}
     with pytest.raises(prompt.PromptError, match="UndefinedError: 'x' is undefined"):
-        prompt.render_apart("{{ x }}", {})
+        prompt.render_in_subprocess("{{ x }}", {})
 
 
 def test_separate_process_finds_jinja(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
-    script = "from kaizen_components.pipeline import prompt; print(prompt.render_apart('{{ x }}', {'x': 'made'}))"
+    script = "from kaizen_components.pipeline import prompt; print(prompt.render_in_subprocess('{{ x }}', {'x': 'made'}))"
     paths = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
     done = subprocess.run(
         [str(tmp_path / "bin" / "python"), "-c", script], env={**os.environ, "PYTHONPATH": paths}, capture_output=True,
@@ -258,4 +259,4 @@ def test_missing_python_is_not_a_template_error(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     with pytest.raises(Unavailable):
-        prompt.render_apart("{{ x }}", {"x": 1})
+        prompt.render_in_subprocess("{{ x }}", {"x": 1})

@@ -251,7 +251,7 @@ def test_changed_tool_version_is_reported(kaizen, run, monkeypatch):
 def test_changed_gate_gives_a_different_verdict(kaizen, run, monkeypatch):
     made = run(Model())
     monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
-    monkeypatch.setattr(conditions, "gate_version", lambda: "another")
+    monkeypatch.setattr(conditions, "hash_gate_code", lambda: "another")
     found = kaizen("P6", id=made["id"])
 
     assert (found["same"], found["exit_code"], found["different"]) == (False, 1, 1)
@@ -287,7 +287,7 @@ def test_changed_state_machine_is_a_difference(kaizen, run, monkeypatch):
     (row,) = [row for row in found["steps"] if not row["same"]]
     assert (row["recorded"], row["replayed"], found["exit_code"]) == (
         "ending stuck",
-        "due build",
+        "ending exhausted",
         1,
     )
 
@@ -489,7 +489,7 @@ def test_parallel_and_killed_replays_leave_nothing(kaizen, root, run):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_gate_version_covers_every_reached_module():
+def test_gate_hash_covers_every_reached_module():
     modules = layers.find_modules()
     left = ["pipeline." + gate.judge.partition(":")[0] for gate in registry.GATES.values()]
     reached = {"pipeline.gates.tests.box.main", "sandbox.confine"}  # started by path, not imported

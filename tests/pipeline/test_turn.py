@@ -276,7 +276,7 @@ def test_sandbox_stays_that_of_the_beginning(agent, strongest):
 
 def test_killed_abort_is_finished_by_next(agent, door, monkeypatch):
     agent.begin()
-    monkeypatch.setattr(results, "keep_results", killed)
+    monkeypatch.setattr(results, "write_results", killed)
     with pytest.raises(KeyboardInterrupt):
         door("P7", id=agent.turn["id"], abort=True)
     shutil.rmtree(agent.repo)

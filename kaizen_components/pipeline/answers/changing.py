@@ -12,7 +12,7 @@ from ..target.review import matches_any
 from ..target.workspace import Workspace
 from ..verdict import Finding, Verdict
 from .context import StepContext
-from .kind import Kind, count_faults
+from .kind import Kind, format_count
 
 AMBIGUOUS = "AMBIGUOUS:"
 Changes = dict[str, bytes | None]
@@ -21,7 +21,7 @@ Changes = dict[str, bytes | None]
 class EditingKind(Kind):
     is_edits = True
 
-    def find_forbidden(self, work: Workspace, context: StepContext, text: str) -> list[str]:
+    def find_forbidden_paths(self, work: Workspace, context: StepContext, text: str) -> list[str]:
         """Return the paths that the answer may not write; the checks judge unreadable edits."""
         try:
             return self.select_forbidden(work, context, work.apply_answer(text))
@@ -37,17 +37,17 @@ class EditingKind(Kind):
 
 
 class EditsKind(EditingKind):
-    how = "edits as plain text"
+    form_name = "edits as plain text"
     reasons = ("pass", "malformed", "check", "ambiguous")
     needs = ("spec", "brief")
-    checked = """\
+    checks = """\
 Every block applies, exactly once; paths stay inside the write set; Python parses. Then the gates
 run: ruff and mypy, later the tests."""
 
-    def form(self, step: Step) -> dict[str, Any]:
+    def describe_form(self, step: Step) -> dict[str, Any]:
         return {"format": edits.FORMAT}
 
-    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+    def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         """Return what the builder sees of the brief, without what would lead to a refused answer.
 
         Tests are not shown, because a small model copies them. Other protected files are marked
@@ -56,7 +56,7 @@ run: ruff and mypy, later the tests."""
         """
         spec, there = context.spec, set(work.list_paths())
         brief: dict[str, Any] = {"files": [], "new_files": [], "prior_art": []}
-        if context.text("brief"):
+        if context.find_answer("brief"):
             brief = context.brief
         cited = dict.fromkeys([*brief["files"], *brief["new_files"]])
         findings = find_protected([*cited, *there], work, spec["grants"])
@@ -78,7 +78,7 @@ run: ruff and mypy, later the tests."""
             ],
         }  # fmt: skip
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         if text.strip().upper().startswith(AMBIGUOUS):
             says = text.strip()[:500]
             return Verdict("ambiguous", says, [Finding("ambiguous", says)])
@@ -86,7 +86,7 @@ run: ruff and mypy, later the tests."""
         wrong = find_syntax_errors(changes)
         wrong += find_protected(changes, work, context.spec["grants"])
         if wrong:
-            return Verdict("check", f"The change has {count_faults(wrong)}.", wrong)
+            return Verdict("check", f"The change has {format_count(wrong)}.", wrong)
         return Verdict("pass", "Changes " + ", ".join(sorted(changes)[:5]))
 
     def select_forbidden(
@@ -94,28 +94,28 @@ run: ruff and mypy, later the tests."""
     ) -> list[str]:
         return [finding.path for finding in find_protected(changes, work, context.spec["grants"])]
 
-    def write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+    def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         may_not, granted = list(work.settings.protected), list(context.spec["grants"])
         return {"may": ["**"], "may_not": may_not, "granted": granted}
 
 
 class TestsKind(EditingKind):
-    how = "edits as plain text, new test files only"
+    form_name = "edits as plain text, new test files only"
     needs = ("spec",)
-    checked = """\
+    checks = """\
 New test files only, named like the existing tests; Python parses. Then the TEST gate: they fail on
 the base, pass on the change, and notice mutants."""
 
-    def form(self, step: Step) -> dict[str, Any]:
+    def describe_form(self, step: Step) -> dict[str, Any]:
         return {"format": edits.WHOLE_FORM}
 
-    def values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+    def collect_values(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         return {
             "examples": work.list_examples(), "format": edits.WHOLE_FORM,
             "new_path": work.choose_test_path(context.spec["title"]), "is_pytest": work.is_pytest,
         }  # fmt: skip
 
-    def judge(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
+    def check_answer(self, step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
         changes, there = work.apply_answer(text), set(work.list_paths())
         wrong = [
             Finding("exists", f"{path} is there already; write a new file.", path)
@@ -129,7 +129,7 @@ the base, pass on the change, and notice mutants."""
         ]
         wrong += find_syntax_errors(changes)
         if wrong:
-            return Verdict("check", f"The tests have {count_faults(wrong)}.", wrong)
+            return Verdict("check", f"The tests have {format_count(wrong)}.", wrong)
         return Verdict("pass", ", ".join(sorted(changes)))
 
     def select_forbidden(
@@ -138,7 +138,7 @@ the base, pass on the change, and notice mutants."""
         there = set(work.list_paths())
         return sorted(path for path in changes if path in there or not work.is_test(path))
 
-    def write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
+    def describe_write_set(self, work: Workspace, context: StepContext) -> dict[str, Any]:
         path = work.choose_test_path(context.spec["title"]) or "tests/…"
         return {"may": [f"new test files, such as {path}"], "may_not": ["every file that is there"]}
 

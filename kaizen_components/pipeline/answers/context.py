@@ -28,18 +28,18 @@ class StepContext:
         self.judged = judged or []  # every verdict so far, in order
         self.options = options or {}  # of the run
 
-    def text(self, kind: str) -> str | None:
+    def find_answer(self, kind: str) -> str | None:
         """Return the newest answer of that kind, or None."""
         for step in self.protocol.steps.values():
             if step.answer == kind:
                 return self.texts.get(step.name)
         return None
 
-    def read(self, kind: str) -> dict[str, Any]:
+    def parse_answer(self, kind: str) -> dict[str, Any]:
         """Return an accepted answer as an object of its contract."""
-        return validate_answer(self.text(kind) or "", MODELS[kind]).model_dump()
+        return validate_answer(self.find_answer(kind) or "", MODELS[kind]).model_dump()
 
-    def facts(self, gate: str) -> list[dict[str, Any]]:
+    def list_facts(self, gate: str) -> list[dict[str, Any]]:
         """Return the facts of each time that a gate passed, in order."""
         return [
             verdict["payload"]["facts"]
@@ -47,7 +47,7 @@ class StepContext:
             if verdict["reason"] == "pass"
         ]
 
-    def newest_facts(self, gate: str) -> dict[str, Any]:
+    def find_newest_facts(self, gate: str) -> dict[str, Any]:
         """Return the facts of the last time that a gate was decided."""
         return self._list_verdicts(gate)[-1]["payload"]["facts"]
 
@@ -62,12 +62,12 @@ class StepContext:
     @property
     def spec(self) -> dict[str, Any]:
         """Return the plan; without one only the request counts, and nothing is granted."""
-        if self.text("spec") is None:
+        if self.find_answer("spec") is None:
             title = self.request.strip().splitlines()[0][:TITLE_CHARS]
             return {"title": title, **{name: [] for name in SPEC_LISTS}}
-        spec = self.read("spec")
+        spec = self.parse_answer("spec")
         return {**spec, "grants": filter_grants(spec["grants"], self.request)}
 
     @property
     def brief(self) -> dict[str, Any]:
-        return self.read("brief")
+        return self.parse_answer("brief")

@@ -14,7 +14,7 @@ FIXED_MAX = 10
 TEXT_CHARS_MAX = 700
 CHARS_MAX = 6_000
 FORM = ("form",)  # rules about the form of an answer: they cannot come back in the code
-MOVES = (  # what differs between two runs that fail in the same way
+VARIABLE_PARTS = (  # what differs between two runs that fail in the same way
     (re.compile(r"0x[0-9a-fA-F]{4,}"), "0x…"),
     (re.compile(r"\bline \d+"), "line N"),
     (re.compile(r":\d+(?=[:)\s]|$)"), ":N"),
@@ -22,11 +22,11 @@ MOVES = (  # what differs between two runs that fail in the same way
     (re.compile(r"[/\\]AI[/\\]work[/\\](?:runs|replays)[/\\]\S+"), "/AI/work/…"),
     (re.compile(r"/tmp/\S+"), "/tmp/…"),
 )
-Judged = dict[str, Any]
+JudgedEvent = dict[str, Any]
 Key = tuple[str, str, str]
 
 
-def write_feedback(history: list[Judged], step: str, plans: frozenset[str]) -> str:
+def write_feedback(history: list[JudgedEvent], step: str, plans: frozenset[str]) -> str:
     """Return the findings that sent the run back to this step; "" on a first attempt."""
     history = select_current(history, step, plans)
     following = [*(event["step"] for event in history), step][1:]
@@ -73,7 +73,9 @@ def fingerprint_verdict(verdict: Verdict) -> str:
     return hashlib.sha256(repr((verdict.reason, texts)).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def select_current(history: list[Judged], step: str, plans: frozenset[str]) -> list[Judged]:
+def select_current(
+    history: list[JudgedEvent], step: str, plans: frozenset[str]
+) -> list[JudgedEvent]:
     """Return the verdicts since the accepted plan: a new plan makes those on older work void.
 
     `plans` are the steps that clear others. For a plan itself the whole history counts.
@@ -86,7 +88,7 @@ def select_current(history: list[Judged], step: str, plans: frozenset[str]) -> l
     return history
 
 
-def _describe_verdict(event: Judged, before: set[Key]) -> str:
+def _describe_verdict(event: JudgedEvent, before: set[Key]) -> str:
     """Return a heading and the sorted findings; those in `before` are marked."""
     findings = sorted(
         _findings(event),
@@ -106,11 +108,11 @@ def _describe_verdict(event: Judged, before: set[Key]) -> str:
     return "\n".join([head, *lines])
 
 
-def _findings(event: Judged) -> list[dict[str, Any]]:
+def _findings(event: JudgedEvent) -> list[dict[str, Any]]:
     return event["payload"].get("findings", [])
 
 
-def _list_keys(event: Judged) -> list[Key]:
+def _list_keys(event: JudgedEvent) -> list[Key]:
     """Return what identifies each finding, without its line."""
     return [_finding_key(finding) for finding in _findings(event)]
 
@@ -129,7 +131,7 @@ def describe_finding(finding: dict[str, Any]) -> str:
 
 def mask_variable_parts(text: str) -> str:
     """Replace what differs between two runs that say the same."""
-    for pattern, instead in MOVES:
+    for pattern, instead in VARIABLE_PARTS:
         text = pattern.sub(instead, text)
     return text
 

@@ -31,7 +31,7 @@ def build_messages(step: Step, work: Workspace, context: StepContext) -> list[di
     """Return the question: a system and a user text, from records and the base alone."""
     try:
         kind = kind_of(step)
-        form = kind.form(step)
+        form = kind.describe_form(step)
         form_text = form.get("format")
         if "schema" in form:
             form_text = json.dumps(form["schema"], indent=1, ensure_ascii=False)
@@ -39,10 +39,10 @@ def build_messages(step: Step, work: Workspace, context: StepContext) -> list[di
             "request": context.request, "feedback": context.feedback, "previous": context.previous,
             "listing": work.render_listing(), "answers": parse_answers(context), "form": form_text,
             "spec": "" if step.answer == "spec" else render_spec(context.spec),
-            **kind.values(work, context),
+            **kind.collect_values(work, context),
         }  # fmt: skip
         text = (
-            prompt.render_apart(step.prompt, values)
+            prompt.render_in_subprocess(step.prompt, values)
             if step.prompt
             else prompt.render_shipped(str(step.answer), values)
         )
@@ -71,7 +71,7 @@ def parse_answers(context: StepContext) -> dict[str, Any]:
         if text is not None:
             step = context.protocol.steps[name]
             try:
-                values[name] = kind_of(step).value(step, text)
+                values[name] = kind_of(step).parse_answer(step, text)
             except AnswerRefused:
                 continue
     return values
@@ -80,7 +80,7 @@ def parse_answers(context: StepContext) -> dict[str, Any]:
 def check_answer(step: Step, work: Workspace, context: StepContext, text: str) -> Verdict:
     """Return what the checks say about the answer `text`; `context` has the answers before it."""
     try:
-        return kind_of(step).judge(step, work, context, text)
+        return kind_of(step).check_answer(step, work, context, text)
     except (AnswerRefused, edits.EditRefused) as error:
         return Verdict("malformed", str(error), [Finding("form", str(error))])
     except KaizenError:  # not the answer's fault

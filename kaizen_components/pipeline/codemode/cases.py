@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from ...errors import Refused
 from .. import yaml_file
 from ..answers.contracts import LINE, Contract
-from ..answers.kind import count_faults
+from ..answers.kind import format_count
 from ..answers.parse import AnswerRefused
 from ..edits.format import CUT, THOUGHTS, quote_text
 from ..verdict import Finding, Verdict
@@ -124,7 +124,7 @@ def check_spec(
     spec = parse_spec(text)
     findings = find_spec_faults(function, request, results, spec)
     if findings:
-        return Verdict("check", f"The spec has {count_faults(findings)}.", findings)
+        return Verdict("check", f"The spec has {format_count(findings)}.", findings)
     requested = sum(case.source == "requirement" for case in spec.cases)
     count = len(spec.cases)
     says = f"{count} cases: {requested} from the requirement, {count - requested} from evidence."
@@ -188,10 +188,10 @@ def check_refined_spec(
         findings = [Finding("unchanged", says)]
     findings += find_spec_faults(function, request, results, spec)
     if findings:
-        return Verdict("check", f"The new spec has {count_faults(findings)}.", findings)
+        return Verdict("check", f"The new spec has {format_count(findings)}.", findings)
     added = len(spec.cases) - len(before.cases)
     changed = [case.id for case in before.cases if new[case.id] != case]
-    says = f"{count_faults(spec.cases[len(before.cases) :], 'new case')}; "
+    says = f"{format_count(spec.cases[len(before.cases) :], 'new case')}; "
     says += f"changed: {', '.join(changed) or 'none'}."
     facts = {"cases": len(spec.cases), "added": added, "changed": changed}
     return Verdict("pass", says, facts=facts)

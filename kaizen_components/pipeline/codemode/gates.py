@@ -21,7 +21,7 @@ def judge_function(step: Step, job: Job, context: StepContext) -> Verdict:
 
 def judge_execution(step: Step, job: Job, context: StepContext) -> Verdict:
     """Run the newest snippets; the facts have their code and results."""
-    asked = snippets.parse_round(context.text("snippets") or "", collect_results(context))
+    asked = snippets.parse_round(context.find_answer("snippets") or "", collect_results(context))
     verdict = execute.execute_snippets(job, read_function_option(context), asked)
     if verdict.is_pass:
         verdict.facts["results"] = execute.add_code(asked, verdict.facts["results"])

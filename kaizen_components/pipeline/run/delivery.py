@@ -14,12 +14,12 @@ def deliver(journal: Journal, work: Workspace, context: StepContext) -> dict[str
 
     A protocol that changes no files delivers a fixture of cases, or nothing but its artifacts.
     """
-    build = context.text("edits")
+    build = context.find_answer("edits")
     if not build:
-        if context.text("cases"):
+        if context.find_answer("cases"):
             return eval_case.deliver_fixture(journal.store.place.root, journal.run, context)
         return {}
-    commit = work.write_candidate(context.spec, build, context.text("tests"))
+    commit = work.write_candidate(context.spec, build, context.find_answer("tests"))
     work.target.adopt_commit(work.objects, commit)
     name = f"kaizen/{journal.run['id']}"
     work.target.create_branch(name, commit)

@@ -72,7 +72,7 @@ class Engine:
                         *(fact.get("level") for fact in facts),
                     ]
                     sandbox.require_level(next(filter(None, levels), "L0"))
-                    self.progress.step(step.name, state["attempt"])
+                    self.progress.begin_step(step.name, state["attempt"])
                     began = time.monotonic()
                     self._judge(step, self.run_gate(step, state), began)
                 case "ending" if state["outcome"] == "accepted":
@@ -104,12 +104,14 @@ class Engine:
                 self._judge(step, _explain_missing("question", error))
             self.waits = not error
             return
-        self.progress.step(step.name, state["attempt"])
+        self.progress.begin_step(step.name, state["attempt"])
         began = time.monotonic()
         most_s = machine.seconds_left(self.protocol, state, step)
         try:
             question = self.build_question(step, state)
-            reply = self.driver.ask(step, question, self.progress.text, most_s, state["attempt"])
+            reply = self.driver.ask(
+                step, question, self.progress.count_text, most_s, state["attempt"]
+            )
         except Unavailable as error:
             # Pause: let go, say why, and leave everything else as it is.
             seconds = round(time.monotonic() - began, 3)

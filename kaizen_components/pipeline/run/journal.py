@@ -183,7 +183,7 @@ class Journal:
     def end(self, work: Workspace, delivered: dict[str, Any]) -> None:
         """Record the last event: the run's numbers, its artifacts and what was delivered."""
         numbers = summarize_run(self.state, self.events())
-        files = results.keep_results(work, self.db)
+        files = results.write_results(work, self.db)
 
         def build_event(tx: Writer) -> machine.Event:
             task = tx.find("task", self.run["task_id"])

@@ -15,7 +15,7 @@ from .replay.recorded_driver import RecordedDriver
 if TYPE_CHECKING:
     from ...parameters import ReadNow, Row, Store
 
-USUAL = "factory"
+DEFAULT_PROTOCOL = "factory"
 
 
 class RunPlan(NamedTuple):
@@ -46,7 +46,9 @@ def plan_run(
                 "missing_option", f"P1 pipeline-run needs --{name}.", "",
                 "`help P1` shows all options.",
             )  # fmt: skip
-    protocol = protocol_file.load_usable(given["protocol"] or USUAL, store, given["repo"], options)
+    protocol = protocol_file.load_usable(
+        given["protocol"] or DEFAULT_PROTOCOL, store, given["repo"], options
+    )
     if any(step.gate == "function" for step in protocol.steps.values()):
         if not options.get("function"):
             raise Usage(

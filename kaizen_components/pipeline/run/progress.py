@@ -31,7 +31,7 @@ class Progress:
         """Write the id first: after an interrupt it is needed to resume the run."""
         self._write(f"{run_id}  {what}\n")
 
-    def step(self, stage: str, attempt: int) -> None:
+    def begin_step(self, stage: str, attempt: int) -> None:
         """Start the line of a step."""
         with self._lock:
             self._name, self._begun, self._chars = f"{stage} {attempt}", time.monotonic(), 0
@@ -39,7 +39,7 @@ class Progress:
             self._drawer = threading.Thread(target=self._draw, daemon=True)
             self._drawer.start()
 
-    def text(self, piece: str) -> None:
+    def count_text(self, piece: str) -> None:
         """Count a piece of an answer; it is not shown."""
         self._chars += len(piece)
 

@@ -27,7 +27,7 @@ def start_run(tx: Writer, protocol: Protocol, task: Row, values: dict[str, Any])
     """Add a run that has no event yet."""
     row = {
         "task_id": task["id"], "protocol": protocol.name, "protocol_hash": protocol.hash,
-        "definition": encode_canonical(protocol.given), **values,
+        "definition": encode_canonical(protocol.definition), **values,
         "options": encode_canonical(values["options"]),
     }  # fmt: skip
     return tx.add("run", row, of=(task,))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ResultFile = tuple[str, str, str]  # file, title, text
 
 
-def keep_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
+def write_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
     """Write the result files, clear the workspace, and return each artifact by its file name.
 
     The answers of a failed run may be broken: of each step the newest usable one counts.
@@ -46,12 +46,12 @@ def keep_results(work: Workspace, db: Reader) -> dict[str, dict[str, Any]]:
     files: list[ResultFile] = [
         file
         for step in protocol.steps.values()
-        if step.kind == "ask" and (file := read_newest(step, kind_of(step).result_file))
+        if step.kind == "ask" and (file := read_newest(step, kind_of(step).build_result_file))
     ]
     build = read_kind("edits", lambda step, text: work.collect_changes(text, None))
     if build:
         tests = read_kind("tests", lambda step, text: work.collect_changes(None, text))
-        spec = read_kind("spec", lambda step, text: kind_of(step).value(step, text))
+        spec = read_kind("spec", lambda step, text: kind_of(step).parse_answer(step, text))
         spec = spec or StepContext(protocol, work.run["request"], {}).spec
         changes, message = {**build, **(tests or {})}, build_commit_message(spec, work.run)
         commit = work.target.write_commit(work.commit, changes, message, work.objects)

@@ -36,7 +36,7 @@ ORDER BY CASE WHEN sum(e.reason <> 'missing')
          r.protocol, s.stage"""
 
 
-def run_card(db: Reader, run: Row) -> dict[str, Any]:
+def build_card(db: Reader, run: Row) -> dict[str, Any]:
     """Return what fits on a screen about one run."""
     number, state = recorder.load_state(db, run)
     events, protocol = recorder.load_events(db, run), recorder.load_protocol(run)
@@ -107,7 +107,7 @@ def count_stages(db: Reader, protocol: str | None = None) -> list[dict[str, Any]
     ]
 
 
-def find_flakiest(stages: list[dict[str, Any]]) -> str | None:
+def find_flakiest_stage(stages: list[dict[str, Any]]) -> str | None:
     """Return the stage that fails most often; None if no stage ever failed."""
     rate = stages[0]["pass_rate"] if stages else None
     return stages[0]["stage"] if rate is not None and rate < 1 else None

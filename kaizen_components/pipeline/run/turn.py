@@ -64,8 +64,8 @@ def build_contract(
         "attempts_max": step.attempts, "lease": lease.get("id"), "until": lease.get("until"),
         "base_commit": journal.run["base_commit"],
         "question": "\n\n".join(message["content"] for message in question),
-        "inputs": work.export_inputs(), "answer": kind.how, **kind.form(step),
-        "write_set": kind.write_set(work, context),
+        "inputs": work.export_inputs(), "answer": kind.form_name, **kind.describe_form(step),
+        "write_set": kind.describe_write_set(work, context),
         "budget_left": {
             name: round(max(0, most - totals[name]), 6) for name, most in protocol.budget.items()
         },
@@ -125,7 +125,7 @@ def check_paths(
     journal: Journal, work: Workspace, step: Step, context: StepContext, text: str
 ) -> None:
     """Refuse an answer that writes where its step may not."""
-    wrong = kind_of(step).find_forbidden(work, context, text)
+    wrong = kind_of(step).find_forbidden_paths(work, context, text)
     if wrong:
         what = f"{', '.join(wrong[:5])} is outside of what this step may write."
         raise _refuse(journal, "write-set", what, Refused)
@@ -152,9 +152,9 @@ def _find_gate_words(step: Step, text: str) -> list[str]:
     An answer in another form, such as edits or YAML, is only read if it begins with an object.
     """
     kind = kind_of(step)
-    if "schema" in kind.form(step):
+    if "schema" in kind.describe_form(step):
         try:
-            kind.value(step, text)
+            kind.parse_answer(step, text)
             return []  # it keeps to its contract, which may have such words
         except (AnswerRefused, edits.EditRefused):
             pass

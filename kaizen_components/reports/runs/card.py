@@ -41,7 +41,7 @@ def gather(db: Reader, zone: Zone, options: Row) -> Row:
     """Return what the card and the page both show."""
     run = db.find("run", options["id"])
     options["id"] = run["id"]
-    return show.run_card(db, run)
+    return show.build_card(db, run)
 
 
 def format_card(card: Row, zone: Zone, width: int | None = None) -> str:

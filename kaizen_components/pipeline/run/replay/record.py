@@ -54,7 +54,7 @@ def record_replay(
         return {"artifact_id": row["stdout_id"], "proof_id": row["id"]}
 
     ids = write(do)
-    code = exit_code(report)
+    code = choose_exit_code(report)
     return {
         "id": run["id"], "kind": "run", "same": report["same"], "verdicts": judged,
         "different": sum(row["same"] is False for row in verdicts),
@@ -65,7 +65,7 @@ def record_replay(
     }  # fmt: skip
 
 
-def exit_code(report: dict[str, Any]) -> int:
+def choose_exit_code(report: dict[str, Any]) -> int:
     """Return 0 for the same verdicts, 5 if something needed to compare is missing now, else 1."""
     different = [row["replayed"] for row in report["steps"] if row["same"] is False]
     if not different:

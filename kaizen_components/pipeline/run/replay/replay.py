@@ -40,7 +40,7 @@ class PastJournal(Journal):
     """A read-only journal of a run as it was before one of its events."""
 
     def __init__(self, look: ReadNow, store: Store, run: dict[str, Any]):
-        def refuse_write(do: Callable[[Writer], Any]) -> NoReturn:
+        def refuse_write(record: Callable[[Writer], Any]) -> NoReturn:
             raise AssertionError("a replay writes nothing into a run")
 
         super().__init__(refuse_write, look, store, run)
@@ -94,7 +94,7 @@ class Replay:
         }  # fmt: skip
 
     def _judge_again(self, event: dict[str, Any], state: machine.State) -> Row:
-        self.progress.step(event["step"], event["attempt"])
+        self.progress.begin_step(event["step"], event["attempt"])
         step = self.engine.protocol.steps[event["step"]]
         verdict: Verdict | None
         if step.kind == "gate":
