@@ -197,7 +197,7 @@ def test_changed_answer_on_record_is_reported(kaizen, run, root):
         1,
     )
     assert found["text"].startswith(
-        f"DIFFERENT: 1 answer of {made['id']} on record, and 0 of its verdicts."
+        f"DIFFERENT: 1 answer of {made['id']} changed since the recording, and 0 verdicts."
     )
     (row,) = [row for row in found["steps"] if not row["same"]]
     assert (row["step"], row["attempt"], row["recorded"], row["replayed"]) == (

@@ -158,7 +158,7 @@ def test_p11_checks_proves_and_writes_skills(cli, root, repo):
     done = cli("P11", "--name", "release-notes", "--repo", str(repo), "--write-skills")
 
     assert done.exit_code == 0
-    assert "check on bad fixture 1: check, as it should" in done.out
+    assert "check on bad fixture 1: check, as expected" in done.out
     skill = root / ".agents" / "skills" / "kaizen-release-notes-notes" / "SKILL.md"
     assert skill.read_text().startswith("---\nname: kaizen-release-notes-notes\n")
 
