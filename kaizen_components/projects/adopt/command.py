@@ -165,9 +165,7 @@ def _remove(path: str, folder: Folder, known: State | None, apply: bool) -> dict
         folder.remove(PATH)
     next_step = ""
     if folder.is_there("AI"):
-        next_step = (
-            "Your records in AI/ stay. Git will list them, because our lines in .gitignore go."
-        )
+        next_step = "Your records in AI/ stay. Git will list them, because .gitignore changes."
     head = "Removed:" if apply else f"The plan for the removal from {path}; nothing was changed:"
     next_step += "" if apply else " --remove --apply carries out the plan."
     rows = [_build_row(step.action, step.path, step.says) for step in steps]
