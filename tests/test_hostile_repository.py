@@ -156,7 +156,7 @@ def hostile(root, tmp_path):
 
 
 @pytest.mark.parametrize("trap", PLAIN)
-def test_plain_git_starts_trap_program(hostile, trap):
+def test_plain_git_runs_each_trap(hostile, trap):
     me = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     is_variable = trap.startswith(("environment", "trace"))
     done = subprocess.run(
@@ -171,7 +171,7 @@ def test_plain_git_starts_trap_program(hostile, trap):
     assert trap in hostile.list_marks(), done.stderr
 
 
-def test_no_command_starts_trap_program(hostile, cli, kaizen, tmp_path):
+def test_no_kaizen_command_runs_a_trap(hostile, cli, kaizen, tmp_path):
     task = kaizen("W1", title="t", summary="s", done_when=["true"])["id"]
     kaizen("W13", id=task)
     store = tmp_path / "store"
@@ -207,7 +207,7 @@ def test_no_command_starts_trap_program(hostile, cli, kaizen, tmp_path):
         assert answer.exit_code == exit_code, (words, answer.out, answer.err)
 
 
-def test_delivery_starts_no_trap_program(hostile, tmp_path, monkeypatch):
+def test_delivery_runs_no_trap(hostile, tmp_path, monkeypatch):
     for name, value in hostile.environment().items():
         monkeypatch.setenv(name, value)
     target, objects = Target(str(hostile.root)), str(tmp_path / "objects")

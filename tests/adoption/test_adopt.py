@@ -26,7 +26,8 @@ from .skills import skill
 
 SHAPE = [
     ".gitignore", "requirements-kaizen.txt", "Kaizen_System.md", "setup/SETUP.md",
-    "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md", "evals/LEARNED.md", "AGENTS.md", "CLAUDE.md", "kaizen_components", "kaizen.py",
+    "evals/README.md", "evals/GOTCHA.md", "evals/LEARNING.md", "evals/LEARNED.md",
+    "AGENTS.md", "CLAUDE.md", "kaizen_components", "kaizen.py",
 ]  # fmt: skip
 FILES = ROOT / "kaizen_components" / "projects" / "adopt" / "files"
 STUBS = [

@@ -13,7 +13,7 @@ from kaizen_components.pipeline import prompt
 from kaizen_components.pipeline.answers.context import StepContext
 from kaizen_components.pipeline.answers.contracts import MODELS
 from kaizen_components.pipeline.answers.parse import validate_answer
-from kaizen_components.pipeline.ask.messages import BREAK, build_messages, check_answer
+from kaizen_components.pipeline.ask.messages import SEPARATOR, build_messages, check_answer
 from kaizen_components.pipeline.edits import apply as edits
 from kaizen_components.pipeline.prompt import PROMPTS
 from kaizen_components.pipeline.protocol import load_shipped
@@ -56,7 +56,7 @@ def asks(tmp_path, root):
 @pytest.mark.parametrize("contract", ["brief", "review"])
 def test_prompt_example_keeps_to_its_contract(contract):
     with open(os.path.join(PROMPTS, f"{contract}.md"), encoding="utf-8") as file:
-        system = file.read().partition(BREAK)[0]
+        system = file.read().partition(SEPARATOR)[0]
 
     assert validate_answer(system, MODELS[contract])
 

@@ -197,7 +197,7 @@ def test_changed_answer_on_record_is_reported(kaizen, run, root):
         1,
     )
     assert found["text"].startswith(
-        f"DIFFERENT: 1 answer of {made['id']} on record, and 0 of its verdicts."
+        f"DIFFERENT: 1 answer of {made['id']} changed since the recording, and 0 verdicts."
     )
     (row,) = [row for row in found["steps"] if not row["same"]]
     assert (row["step"], row["attempt"], row["recorded"], row["replayed"]) == (
@@ -206,9 +206,7 @@ def test_changed_answer_on_record_is_reported(kaizen, run, root):
         "answered",
         "changed",
     )
-    assert row["why"].startswith(
-        "The answer on record is not the one that was given: its sha256 was "
-    )
+    assert row["why"].startswith("The recorded answer was changed: its sha256 was ")
     assert row["why"] in found["text"] and "proof_id" not in found
     blocked = again(kaizen, made)
     assert (blocked["outcome"], blocked["exit_code"]) == ("blocked", 5)
@@ -251,7 +249,7 @@ def test_changed_tool_version_is_reported(kaizen, run, monkeypatch):
 def test_changed_gate_gives_a_different_verdict(kaizen, run, monkeypatch):
     made = run(Model())
     monkeypatch.setitem(fast_gates.SCRIPTED, "static", failing)
-    monkeypatch.setattr(conditions, "gate_version", lambda: "another")
+    monkeypatch.setattr(conditions, "hash_gate_code", lambda: "another")
     found = kaizen("P6", id=made["id"])
 
     assert (found["same"], found["exit_code"], found["different"]) == (False, 1, 1)
@@ -303,7 +301,10 @@ def test_missing_objection_is_a_difference(kaizen, run, monkeypatch):
     found = kaizen("P6", id=made["id"])
 
     assert (found["steps"][-1]["same"], found["exit_code"]) == (False, 1)
-    assert found["steps"][-1]["why"] == "It was check, and nothing speaks against asking now."
+    assert (
+        found["steps"][-1]["why"]
+        == "It was check without an answer; now the question would be asked."
+    )
 
 
 def test_changed_prompt_is_reported_with_first_difference(kaizen, run, monkeypatch, tmp_path):
@@ -402,7 +403,7 @@ def test_changed_file_blocks_the_replay_driver(kaizen, run, tmp_path):
     assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
     assert steps(kaizen, found["id"])[-1] == ("scout", 1, "missing")
     (finding,) = found["findings"]
-    assert f"The question of scout 1 is not the one that {made['id']} answered." in finding
+    assert f"The question of scout 1 differs from the one in {made['id']}." in finding
     assert "First difference: line " in finding
     assert 'recorded \'    return {"service": "targetapp"}\'' in finding and '"another"}' in finding
     assert everything(other) == before
@@ -414,7 +415,7 @@ def test_missing_recorded_answer_blocks(kaizen, run, monkeypatch):
     found = again(kaizen, made)
 
     assert (found["outcome"], found["exit_code"]) == ("blocked", 5)
-    assert f"{made['id']} has no answer to build 2." in found["findings"][0]
+    assert f"{made['id']} has no recorded answer to build 2." in found["findings"][0]
     assert "build 1" in found["findings"][0]
     assert kaizen("P6", id=found["id"])["steps"][-1]["same"] is None
 
@@ -489,7 +490,7 @@ def test_parallel_and_killed_replays_leave_nothing(kaizen, root, run):
     assert kaizen("K8")["status"] == "OK"
 
 
-def test_gate_version_covers_every_reached_module():
+def test_gate_hash_covers_every_reached_module():
     modules = layers.find_modules()
     left = ["pipeline." + gate.judge.partition(":")[0] for gate in registry.GATES.values()]
     reached = {"pipeline.gates.tests.box.main", "sandbox.confine"}  # started by path, not imported

@@ -98,7 +98,7 @@ def test_paused_run_says_how_to_resume(kaizen, run):
     assert (
         card["text"].startswith("PAUSED: build 1 waits for an answer. ") and "401" in card["text"]
     )
-    assert card["text"].endswith(f"`kaizen P7 --id {card['id']}`; with --abort\nit ends.")
+    assert f"Resume the run: `kaizen P7 --id {card['id']}`." in card["text"]
     assert "rejected" not in card["text"]
 
 

@@ -54,7 +54,7 @@ def read_state(folder: Folder) -> State | None:
                 "state_newer",
                 f"{PATH} was written by a newer engine than this one.",
                 "This engine does not know all parts that the newer one added.",
-                "Update this engine with setup/install-kaizen, then run this again.",
+                "Update this engine with setup/install-agent-kaizen, then run this again.",
             )
         if version in (1, 2, 3):
             return _check_state(known)

@@ -7,7 +7,7 @@ import jinja2
 import pytest
 import yaml
 
-from kaizen_components.pipeline.ask.messages import BREAK
+from kaizen_components.pipeline.ask.messages import SEPARATOR
 from kaizen_components.pipeline.codemode import step_fixtures
 from kaizen_components.pipeline.codemode.analysis import Analysis
 from kaizen_components.pipeline.codemode.box.piece import build_failure
@@ -75,19 +75,19 @@ def test_prompt_shows_request_source_and_results(kind):
     )
     template = environment.get_template(f"{kind}.md")
 
-    system, separator, user = template.render(**VALUES).partition(BREAK)
+    system, separator, user = template.render(**VALUES).partition(SEPARATOR)
 
     assert separator and system.strip()
     parts = [REQUEST, "def slugify(text)", "It has 1 fault."]
     parts += [] if kind == "snippets" else ["gives 'x'"]
     assert [part for part in parts if part not in user] == []
     quiet = template.render(**{**VALUES, "feedback": "", "previous": "", "earlier": []})
-    assert "fault" not in quiet.partition(BREAK)[2]
+    assert "fault" not in quiet.partition(SEPARATOR)[2]
 
 
 def test_example_in_spec_prompt_is_valid_yaml():
     with open(os.path.join(PROMPTS, "cases.md"), encoding="utf-8") as file:
-        example = file.read().partition(BREAK)[0].partition("after a |:\n")[2]
+        example = file.read().partition(SEPARATOR)[0].partition("after a |:\n")[2]
 
     cases = yaml.safe_load(example.replace("{{ function }}", "m:f"))["cases"]
     assert set(cases[0]) == {"id", "description", "call", "expect", "from"}
