@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..parameters import Output, Reader, ReadNow, Row, Store, WriteLater
 
 
-LEASE_S = 3600  # how long an agent may think, unless it asks for more
+LEASE_S = 3600  # the time an agent has for a step, unless it asks for more
 
 
 def run(
@@ -80,7 +80,7 @@ def inspect(output: Output, *, id: str) -> Row:
             "out_without_page",
             "--out needs --format html, md or json.",
             "The default format is a card, which is only printed.",
-            "Give --format html or md too.",
+            "Add --format html, md or json.",
         )
     if output.is_for_screen():
         data = output.gather(card.gather, {"id": id})[0]
